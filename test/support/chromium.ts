@@ -29,6 +29,8 @@ export interface Stage {
   readonly hosts: Set<string>;
 }
 
+type Run = (stage: Stage) => Promise<void>;
+
 let shared: Promise<Browser> | undefined;
 function browser(): Promise<Browser> {
   shared ??= chromium.launch({ executablePath: FOUND ?? "", args: QUIET.split(" ").map((flag) => `--${flag}`) });
@@ -42,7 +44,7 @@ export interface Staging {
 }
 
 /** A test in the browser, with a server and a browser profile of its own. */
-export function inBrowser(name: string, run: (stage: Stage) => Promise<void>, staging: Staging = {}): void {
+export function inBrowser(name: string, run: Run, staging: Staging = {}): void {
   const skip = FOUND === undefined && !REQUIRED && `no Chromium was found (looked at ${PLACES.join(", ")})`;
   test(name, { skip, timeout: 60_000 }, async () => {
     assert.ok(FOUND !== undefined, "TEST_REQUIRE_BROWSER=1, but no Chromium was found: apt-get install chromium");
@@ -63,12 +65,7 @@ const TELL = `addEventListener("securitypolicyviolation", (event) => {
   console.error("policy: " + event.violatedDirective + " " + event.blockedURI);
 });`;
 
-async function staged(
-  service: Service,
-  api: Client,
-  context: BrowserContext,
-  run: (stage: Stage) => Promise<void>,
-): Promise<void> {
+async function staged(service: Service, api: Client, context: BrowserContext, run: Run): Promise<void> {
   const expected = new Set<number>();
   const hosts = new Set([new URL(service.authUrl).host]);
   const faults: string[] = [];

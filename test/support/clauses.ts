@@ -20,11 +20,7 @@ type ChoiceId = DecisionId | `${DecisionId}.${string}`;
  * A test of what this project chose, on the file's common server or on one of its own, with these options. `id` is the
  * decision's; several tests may hold one decision.
  */
-export function choice(
-  id: ChoiceId,
-  requirement: string,
-  ...how: readonly [Run] | readonly [ServiceOptions, Run]
-): void {
+export function choice(id: ChoiceId, requirement: string, ...how: readonly [Run] | readonly [ServiceOptions, Run]) {
   test(`${id} (our choice): ${requirement}`, async () => {
     if (how.length === 1) await how[0](await common());
     else await withService(...how);

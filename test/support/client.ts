@@ -6,9 +6,7 @@ import https from "node:https";
 import { buffer } from "node:stream/consumers";
 import { trusted } from "../../src/kit/schema.ts";
 
-export interface Members {
-  readonly [name: string]: unknown;
-}
+export type Members = Readonly<Record<string, unknown>>;
 
 export const isMembers = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);

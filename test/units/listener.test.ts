@@ -25,10 +25,7 @@ const SHORT = { headers_ms: 60, request_ms: 120, idle_ms: 60 };
 const ASK = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 const [ASK_LARGE, ASK_SLOW] = [ASK.replace("/", "/large"), ASK.replace("/", "/slow")];
 const TLS = { cert: SERVER_CERT, key: SERVER_KEY };
-const IN_CLEAR_AND_OVER_TLS = [
-  ["in clear", undefined],
-  ["over TLS", TLS],
-] as const;
+const IN_CLEAR_AND_OVER_TLS = Object.entries({ "in clear": undefined, "over TLS": TLS });
 
 /** More than the buffers between two processes hold. */
 const LARGE = "x".repeat(10_000_000);

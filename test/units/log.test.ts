@@ -56,10 +56,8 @@ test("log: as JSON each line is one object with what was sent, in printable char
 
 test("log: data that are out of reach are told on one line, whichever copy of the class says so", () => {
   const said: string[] = [];
-  const log = logTo("json", new AdjustableClock(0), {
-    out: assert.fail,
-    err: (line) => said.push(JSON.parse(line).error),
-  });
+  const err = (line: string) => said.push(JSON.parse(line).error);
+  const log = logTo("json", new AdjustableClock(0), { out: assert.fail, err });
   log.error(new StorageUnavailable("The disk is full"), "req_1");
   log.error(Object.assign(new Error("gone"), { name: "StorageUnavailable" }), "req_2");
   log.error(new TypeError("unforeseen"), "req_3");

@@ -19,11 +19,9 @@ function sender(over: Partial<SenderOptions> = {}) {
 }
 
 const BODY = '{"a":"ü"}';
-const post = (url: string) => ({
-  url,
-  body: BODY,
-  headers: { "Content-Type": "application/json", "Content-Length": String(Buffer.byteLength(BODY)) },
-});
+const HEADERS = { "Content-Type": "application/json", "Content-Length": String(Buffer.byteLength(BODY)) };
+const post = (url: string) => ({ url, body: BODY, headers: HEADERS });
+const HERE = { address: "127.0.0.1", family: 4 };
 
 /** Calls `answer` once a whole request has arrived on a connection; further ones on the same connection too. */
 async function raw(answer: (socket: Socket, count: number) => void) {
@@ -204,10 +202,7 @@ test("a name that resolves to a forbidden address is blocked, even beside an all
   const url = `https://name.test:${receiver.port}/`;
   const forbidden = "10.0.0.1 169.254.169.254 ::ffff:127.0.0.1 64:ff9b::7f00:1 fe80::1 fe80::1%eth0 unreadable";
   for (const address of forbidden.split(" ")) {
-    const resolve = async () => [
-      { address: "127.0.0.1", family: 4 },
-      { address, family: address.includes(":") ? 6 : 4 },
-    ];
+    const resolve = async () => [HERE, { address, family: address.includes(":") ? 6 : 4 }];
     assert.equal(shown(await sender({ resolve }).send(post(url))), "blocked_address", address);
   }
   const at = (address: string) => async () => [{ address, family: 4 }];
@@ -275,9 +270,8 @@ function secure(answer: RequestListener): Promise<number> {
 
 test("TLS: refused without the authority, accepted with --webhook-ca, refused for another name", async () => {
   const port = await secure((_, response) => response.end("over TLS"));
-  const resolve = async () => [{ address: "127.0.0.1", family: 4 }];
   assert.equal(shown(await sender().send(post(`https://localhost:${port}/`))), "tls");
-  const trusting = sender({ ca: CA_CERT, resolve });
+  const trusting = sender({ ca: CA_CERT, resolve: async () => [HERE] });
   assert.equal(shown(await trusting.send(post(`https://127.0.0.1:${port}/`))), '200 "over TLS"');
   assert.equal(shown(await trusting.send(post(`https://receiver.test:${port}/`))), '200 "over TLS"');
   assert.equal(shown(await trusting.send(post(`https://other.test:${port}/`))), "tls");
