@@ -11,6 +11,7 @@ import { invalid, problem } from "../support/problem.ts";
 import { eventually } from "../support/wait.ts";
 
 interface Kind {
+  readonly is: readonly [id: Parameters<typeof choice>[0], path: string, prefix: string];
   /** The least that makes one. */
   readonly least: Members;
   /** What is in it besides that, id and times. */
@@ -24,58 +25,54 @@ interface Kind {
 
 const OPEN = { status: "processing", columns: null, row_count: null, error: null };
 
-const KINDS: readonly (readonly [id: Parameters<typeof choice>[0], path: string, prefix: string, kind: Kind])[] = [
-  [
-    ...(["2.app-fields", "/apps", "app"] as const),
-    {
-      least: { title: "T" },
-      more: { description: "", theme: "light", public: false },
-      change: { theme: "dark" },
-    },
-  ],
-  [
-    ...(["2.data-source-fields", "/data-sources", "ds"] as const),
-    { least: { name: "N", type: "csv", data: "a\n1\n" }, more: { app_id: null, ...OPEN } },
-  ],
-  [
-    ...(["2.webhook-fields", "/webhooks", "wh"] as const),
-    {
-      least: { url: "https://h.example.com/", events: ["data.processed"] },
-      more: { active: true, disabled_reason: null },
-      once: ["secret", /^.{32,}$/],
-      change: { events: ["app.deleted"] },
-      fixed: ["disabled_reason"],
-    },
-  ],
-  [
-    ...(["4.user-area", "/users", "usr"] as const),
-    {
-      least: { email: freshAddress() },
-      more: { name: "", permissions: [] },
-      once: ["sign_in_url", /^AUTH\/dashboard\//],
-      change: { name: "Ada" },
-      fixed: ["sign_in_url"],
-    },
-  ],
-  [
-    ...(["1.dashboard.api-keys", "/api-keys", "key"] as const),
-    { least: { name: "N" }, more: { last_used_at: null }, once: ["key", /^ahs_[A-Za-z0-9_-]{43,}$/] },
-  ],
-  [
-    ...(["1.dashboard.oauth-clients", "/oauth-clients", "cli"] as const),
-    {
-      least: { name: "Mailer", redirect_uris: ["https://c.example.com/cb"], scopes: ["read:apps"] },
-      more: { public: false },
-      once: ["client_secret", /^[A-Za-z0-9._~-]{32,}$/],
-    },
-  ],
+const KINDS: readonly Kind[] = [
+  {
+    is: ["2.app-fields", "/apps", "app"],
+    least: { title: "T" },
+    more: { description: "", theme: "light", public: false },
+    change: { theme: "dark" },
+  },
+  {
+    is: ["2.data-source-fields", "/data-sources", "ds"],
+    least: { name: "N", type: "csv", data: "a\n1\n" },
+    more: { app_id: null, ...OPEN },
+  },
+  {
+    is: ["2.webhook-fields", "/webhooks", "wh"],
+    least: { url: "https://h.example.com/", events: ["data.processed"] },
+    more: { active: true, disabled_reason: null },
+    once: ["secret", /^.{32,}$/],
+    change: { events: ["app.deleted"] },
+    fixed: ["disabled_reason"],
+  },
+  {
+    is: ["4.user-area", "/users", "usr"],
+    least: { email: freshAddress() },
+    more: { name: "", permissions: [] },
+    once: ["sign_in_url", /^AUTH\/dashboard\//],
+    change: { name: "Ada" },
+    fixed: ["sign_in_url"],
+  },
+  {
+    is: ["1.dashboard.api-keys", "/api-keys", "key"],
+    least: { name: "N" },
+    more: { last_used_at: null },
+    once: ["key", /^ahs_[A-Za-z0-9_-]{43,}$/],
+  },
+  {
+    is: ["1.dashboard.oauth-clients", "/oauth-clients", "cli"],
+    least: { name: "Mailer", redirect_uris: ["https://c.example.com/cb"], scopes: ["read:apps"] },
+    more: { public: false },
+    once: ["client_secret", /^[A-Za-z0-9._~-]{32,}$/],
+  },
 ];
 
 const OTHER = { "if-match": '"another-tag"' };
 const ANY = { "if-match": "*" };
 
-for (const [id, path, prefix, { least, more, once, change, fixed = [] }] of KINDS)
-  choice(id, `${path}: each field is always there, the tag guards it, deleted it is gone`, async ({ api, authUrl }) => {
+for (const { is, least, more, once, change, fixed = [] } of KINDS) {
+  const [of, path, prefix] = is;
+  choice(of, `${path}: each field is always there, the tag guards it, deleted it is gone`, async ({ api, authUrl }) => {
     await requiredFields(api, path, least);
     const made = await api.post(path, least);
     const { [once?.[0] ?? ""]: secret, last_four, ...kept } = made.json;
@@ -110,6 +107,7 @@ for (const [id, path, prefix, { least, more, once, change, fixed = [] }] of KIND
     for (const method of ["GET", "DELETE"]) problem(await api.send(method, one), "not_found");
     if (change) problem(await api.patch(one, change), "not_found");
   });
+}
 
 choice("2.user-fields.email", "is required and has to be an address", async ({ api }) => {
   const good = [`Ada+tag.${freshAddress()}`, `o'brien.${freshAddress()}`, `UPPER.${freshAddress()}`];

@@ -26,7 +26,7 @@ import { problem } from "../support/problem.ts";
 const SERVER = "/.well-known/oauth-authorization-server";
 const RESOURCE = "/.well-known/oauth-protected-resource/v1";
 
-choice("1.rfcs.metadata", "the authorization server's promise what it does", async ({ api, authUrl, baseUrl }) => {
+choice("1.rfcs.metadata", "are of the server, and of the API, which leads there", async ({ api, authUrl, baseUrl }) => {
   const answer = await api.root.as(null).get(SERVER);
   assert.deepEqual([answer.status, answer.headers["content-type"]], [200, "application/json"]);
   const secrets = ["client_secret_basic", "client_secret_post"];
@@ -49,9 +49,6 @@ choice("1.rfcs.metadata", "the authorization server's promise what it does", asy
     service_documentation: `${authUrl}/docs`,
     protected_resources: [baseUrl],
   });
-});
-
-choice("1.rfcs.metadata.resource", "the API's lead to the authorization server", async ({ api, authUrl, baseUrl }) => {
   const challenge = (await api.as(null).get("/apps")).header("www-authenticate");
   assert.equal(/resource_metadata="([^"]+)"/.exec(challenge)?.[1], authUrl + RESOURCE);
   assert.deepEqual((await api.root.as(null).get(RESOURCE)).json, {

@@ -36,14 +36,11 @@ choice("7.error-codes.401", "each cause has its code, and its error in the chall
   for (const token of UNKNOWN) challenged(await api.as(token).get("/apps"), "invalid_credential", "invalid_token");
 });
 
-choice("1.rfcs.scheme-case", "the scheme may be written in any case, the key may not", async ({ api }) => {
+choice("1.rfcs.one-credential", "its scheme in any case, the key not; it is never repeated", async ({ api }) => {
   for (const scheme of ["bearer", "BEARER", "bEaReR"])
     assert.equal((await send(api, `${scheme} ${api.key}`)).status, 200);
   const { key } = await api.create("/api-keys", { name: "Case" });
   problem(await send(api, `Bearer ${str(key).toUpperCase()}`), "invalid_credential");
-});
-
-choice("1.rfcs.one-credential", "two headers are none, nor is a query; none is ever repeated", async ({ api }) => {
   const anyone = api.as(null);
   problem(await anyone.get("/apps", { authorization: Array(2).fill(`Bearer ${api.key}`) }), "malformed_credential");
   problem(await anyone.get(`/apps?access_token=${api.key}`), "missing_credential");
