@@ -56,11 +56,11 @@ function lists(family: keyof typeof SPECIAL) {
 export function judgeAddress(address: string, policy: WebhookPolicy, secure: boolean): string | undefined {
   const bare = address.replace(/%.*$/, "");
   if (isLoopbackHost(bare))
-    return policy === "local" ? undefined : "loopback addresses are refused by the strict policy";
-  if (isIP(bare) === 0) return "unreadable addresses are refused";
+    return policy === "local" ? undefined : "must lead elsewhere: loopback addresses are refused by the strict policy";
+  if (isIP(bare) === 0) return "must lead elsewhere: unreadable addresses are refused";
   const family = isIP(bare) === 4 ? "ipv4" : "ipv6";
   const kind = LISTS[family].find(({ list }) => list.check(bare, family))?.name ?? "public";
-  if (kind !== "public") return `${kind} addresses are refused, by both webhook policies`;
+  if (kind !== "public") return `must lead elsewhere: ${kind} addresses are refused, by both webhook policies`;
   return secure ? undefined : HTTPS_ONLY[policy];
 }
 

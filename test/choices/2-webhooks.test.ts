@@ -85,9 +85,10 @@ const PLAIN = words("http://example.com/ http://8.8.8.8/ http://localhost.exampl
 
 const REFUSED: readonly (readonly [rule: string, urls: readonly string[]])[] = [
   ...Object.entries(INSIDE).map(
-    ([name, hosts]) => [`${name} addresses are refused, by both webhook policies`, https(hosts)] as const,
+    ([name, hosts]) =>
+      [`must lead elsewhere: ${name} addresses are refused, by both webhook policies`, https(hosts)] as const,
   ),
-  ["IPv4-mapped addresses", ["http://[::ffff:127.0.0.1]/"]],
+  ["must lead elsewhere: IPv4-mapped addresses", ["http://[::ffff:127.0.0.1]/"]],
   [
     "must be a URL that starts with https:// or http:// and a host",
     words("ftp://example.com/ example.com https:// javascript:alert(1) mailto:a@b.example"),
@@ -128,6 +129,6 @@ choice("6.webhook-policy", "strict takes https to public addresses", { webhookPo
     api,
     PUBLIC,
     ["must use https; the strict policy refuses http", PLAIN],
-    ["loopback addresses are refused by the strict policy", LOOPBACK],
+    ["must lead elsewhere: loopback addresses are refused by the strict policy", LOOPBACK],
   ),
 );
