@@ -140,7 +140,7 @@ inBrowser(
     await service.settled();
     await api.create(`/apps/${app.id}/deploy`, { name: "Release 1" });
     await service.settled();
-    await page.setViewportSize({ width: 960, height: 620 });
+    await page.setViewportSize({ width: 960, height: 660 });
     await page.clock.setFixedTime(service.clock.now());
     await go(`/dashboard/settings/webhooks/${id}`);
     const rows = (await page.locator(".list li").allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
