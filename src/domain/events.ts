@@ -46,8 +46,8 @@ async function putEvent(w: Work, owner: AccountRecord, type: EventType, object: 
   const sent = envelope(w, owner, type, object);
   const { id, created } = sent;
   const [listed_in, sample_of] = isSample ? [null, account_id] : [account_id, null];
-  const of = { account_id, listed_in, sample_of, request_id: w.cause };
-  const event: EventRecord = { id, type, created, body: JSON.stringify(sent), ...of };
+  const body = JSON.stringify(sent);
+  const event: EventRecord = { id, type, created, body, account_id, listed_in, sample_of, request_id: w.cause };
   await w.tx.put(events, event);
   w.tx.tell(TOPIC.event, id);
   w.tx.tell(TOPIC.events, account_id);

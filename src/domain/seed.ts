@@ -27,19 +27,18 @@ const withId = <M extends Members>({ prefix, draft }: { prefix: string; draft: O
 });
 const many = <T>(item: Schema<T>) => withDefault(list(item, { max: ITEMS_MAX }), []);
 
+const MEMBERS = {
+  id: idWith("acc"),
+  name,
+  state: withDefault(accountState, "active"),
+  api_keys: many(object({ ...apiKey.draft.members, key: pinnedKey })),
+  users: many(object(withId(user))),
+  oauth_clients: many(object({ ...withId(oauthClient), client_secret: optional(pinnedKey) })),
+  apps: many(object(withId(app))),
+  data_sources: many(judged(object(withId(dataSource)))),
+};
 /** The webhooks' URLs are judged by the policy in force. */
-const accountSeed = (webhook: WebhookBodies) =>
-  object({
-    id: idWith("acc"),
-    name,
-    state: withDefault(accountState, "active"),
-    api_keys: many(object({ ...apiKey.draft.members, key: pinnedKey })),
-    users: many(object(withId(user))),
-    oauth_clients: many(object({ ...withId(oauthClient), client_secret: optional(pinnedKey) })),
-    apps: many(object(withId(app))),
-    data_sources: many(judged(object(withId(dataSource)))),
-    webhooks: many(object(withId(webhook))),
-  });
+const accountSeed = (webhook: WebhookBodies) => object({ ...MEMBERS, webhooks: many(object(withId(webhook))) });
 type AccountSeed = Infer<ReturnType<typeof accountSeed>>;
 
 type Seed = { readonly accounts: readonly AccountSeed[] };

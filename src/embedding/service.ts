@@ -58,16 +58,15 @@ export async function openService(parts: ServiceParts) {
   /** Resolves when all has ended; undefined until that is asked for. */
   let closed: Promise<void> | undefined;
 
-  const become = (bring: () => Promise<Entered>): Promise<Entered> =>
+  const become = (bring: () => Promise<Entered>): Promise<void> =>
     turns.run(async () => {
       // What a delay holds back happens to the state that it was sent to.
       faults.clear();
       await new Promise(setImmediate);
       await workers.stop();
       try {
-        const entered = await bring();
+        Object.assign(service, await bring());
         for (const onlyNoted of [limiter, answers, journals, faults, chaos]) onlyNoted.clear();
-        return entered;
       } finally {
         if (closed === undefined) await workers.start();
       }
@@ -79,7 +78,8 @@ export async function openService(parts: ServiceParts) {
     return closed;
   };
 
-  const { account, apiKey, signInUrl, signsIn } = await become(states.open);
+  const { account, apiKey, signInUrl, signsIn } = await states.open();
+  await workers.start();
   // Each by its name: a spread in the first place makes all that follow it cost four times as much.
   const service = {
     account,
@@ -169,11 +169,11 @@ export async function openService(parts: ServiceParts) {
     /** To a snapshot, of this service or another, and its time. Where the start-up key is not in it, it is added. */
     async restore(snapshot: StoreData | Promise<StoreData>): Promise<void> {
       const data = checkedSnapshot(await snapshot);
-      Object.assign(service, await become(() => states.restore(data, service.apiKey)));
+      await become(() => states.restore(data, service.apiKey));
     },
     /** Back to the seed, on the same port and with the same start-up key. */
     async reset(): Promise<void> {
-      Object.assign(service, await become(() => states.reset(service.apiKey)));
+      await become(() => states.reset(service.apiKey));
     },
     close,
     [Symbol.asyncDispose]: close,

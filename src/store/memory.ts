@@ -72,6 +72,7 @@ export class MemoryStore extends Reading implements port.Store {
   #life: Opened | "new" | "closed" = "new";
   /** The latest, which may be over. */
   #run: Run | undefined;
+  #watch: NodeJS.Immediate | undefined;
 
   constructor(private readonly load: Load) {
     super();
@@ -87,7 +88,7 @@ export class MemoryStore extends Reading implements port.Store {
 
   /** Whether a unit of work is in the midst, and what it has written may yet be undone. */
   get #isBusy(): boolean {
-    return this.#run?.isOver === false;
+    return this.#run?.giveUp !== undefined;
   }
 
   /** At once where nobody is writing and all that was written there is durable. */
@@ -103,11 +104,16 @@ export class MemoryStore extends Reading implements port.Store {
       const run = new Run(this.#opened());
       const result = this.#turns.run(() => {
         this.#run = run;
+        // By the end of the turn of the event loop each is over that asks only its tx, which answers at once.
+        this.#watch ??= setImmediate(() => {
+          this.#watch = undefined;
+          this.#run?.giveUp?.(new Error(GIVEN_UP));
+        });
         return run.do(work);
       });
       await result.catch(() => undefined);
       // All at once: whoever waits for the same ones comes in the order of the commits.
-      const ends = await Promise.all(Array.from(run.needs, ({ ended }) => ended));
+      const ends = run.needs.size > 0 ? await Promise.all(Array.from(run.needs, ({ ended }) => ended)) : [];
       const lost = ends.find((end) => end !== undefined);
       if (lost === undefined) {
         for (const [topic, subjects] of run.told) for (const subject of subjects) this.#hearers.tell(topic, subject);
@@ -118,9 +124,7 @@ export class MemoryStore extends Reading implements port.Store {
     }
   }
 
-  hear(topic: string, heard: (subject: string) => void): () => void {
-    return this.#hearers.hear(topic, heard);
-  }
+  readonly hear: port.Store["hear"] = (topic, heard) => this.#hearers.hear(topic, heard);
 
   async lease(name: string, for_ms: number): Promise<port.Lease | undefined> {
     this.#opened();
@@ -169,7 +173,8 @@ class Run extends Reading implements port.Tx {
   /** What must be durable before anybody hears what this run has seen and done. */
   readonly needs = new Set<Batch>();
   readonly told = new Map<string, Set<string>>();
-  isOver = false;
+  /** Ends it with this error; undefined where it is over. */
+  giveUp: ((error: Error) => void) | undefined;
   #violation: UniqueViolation | undefined;
 
   constructor(private readonly opened: Opened) {
@@ -206,11 +211,9 @@ class Run extends Reading implements port.Tx {
 
   /** Settles when its turn is over: what the work has written is committed, or undone where it failed. */
   async do<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    let watch: NodeJS.Immediate | undefined;
     try {
       const value = await new Promise<T>((resolve, reject) => {
-        // By the end of the turn of the event loop it is over where it asks only its tx, which answers at once.
-        watch = setImmediate(() => reject(new Error(GIVEN_UP)));
+        this.giveUp = reject;
         work(this).then(resolve, reject);
       });
       if (this.#violation !== undefined) throw this.#violation;
@@ -223,8 +226,7 @@ class Run extends Reading implements port.Tx {
       this.told.clear();
       throw error;
     } finally {
-      clearImmediate(watch);
-      this.isOver = true;
+      this.giveUp = undefined;
     }
   }
 
@@ -236,6 +238,6 @@ class Run extends Reading implements port.Tx {
   }
 
   #assertRuns(): void {
-    if (this.isOver) throw new Error("This unit of work is over: its transaction answers no more");
+    if (this.giveUp === undefined) throw new Error("This unit of work is over: its transaction answers no more");
   }
 }
