@@ -76,7 +76,7 @@ ${Array.from({ length: 8 }, (_, at) => `.s${at} { --s: light-dark(oklch(.5 .13 $
 }
 .points path { stroke-width: 7; stroke-linecap: round; }
 .point { display: block; position: relative; width: 100%; height: 100%; padding: 0; border: 0; background: none; }
-.bars .point { border-radius: 0; background: var(--s); forced-color-adjust: none; }
+.bars .point { border-radius: 0; background: var(--s); }
 .bars .point::before { content: ""; position: absolute; inset: -8px 0; }
 .line .point { background: radial-gradient(circle, var(--s) 3px, transparent 4px); }
 .point:is(:hover, :focus-visible, [aria-current]) { outline: 2px solid CanvasText; }
@@ -86,6 +86,7 @@ ${Array.from({ length: 8 }, (_, at) => `.s${at} { --s: light-dark(oklch(.5 .13 $
 }
 .end .point::after { left: auto !important; right: 50%; }
 .legend > li::before { content: "■ "; color: var(--s); }
+.legend > li::before, .bars .point, .line .point { forced-color-adjust: none; print-color-adjust: exact; }
 .docs { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem 2.5rem; }
 @media (width >= 60rem) {
   .docs { grid-template-columns: 12rem minmax(0, 1fr); }

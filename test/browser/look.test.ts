@@ -157,6 +157,8 @@ inBrowser(
     assert.equal(await said(), "none");
     await bar.hover();
     assert.equal(await said(), `"North, 1,020 visitors"`);
+    const kept = `["forcedColorAdjust", "printColorAdjust"].map((each) => getComputedStyle(document.querySelector(".point"))[each])`;
+    assert.deepEqual(await page.evaluate(kept), ["none", "exact"], "bars are printed, too");
     const rows = await page.evaluate<number[]>(
       `[...document.querySelectorAll("section:last-of-type .point")].map((point) => Number(point.value))`,
     );
