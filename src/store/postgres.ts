@@ -32,8 +32,11 @@ const AWAY_MS = 10_000;
 /** Whoever has said nothing for so long is gone: its leases and its transaction end. It renews the leases well before. */
 const GONE_MS = 6_000;
 const RENEW_MS = 1_000;
-/** Where that takes so long, the database is away. */
+/** Where that takes so long, it is asked anew. */
 const LATE_MS = 1_500;
+/** A database that has not answered for so long was away; and so long after that the holders of leases have renewed them. */
+const AWAY_AFTER_MS = 3_000;
+const CALM_MS = 4_000;
 const RUNS_MAX = 20;
 const PAUSE_MAX_MS = 64;
 /**
@@ -97,15 +100,16 @@ const wordOf = (text: string): string => Buffer.from(text, "utf16le").toString("
 const textIn = (word = ""): string => Buffer.from(word, "base64").toString("utf16le");
 
 const LISTEN = `DO $$ BEGIN EXECUTE 'LISTEN ' || ${CHANNEL}; END $$`;
+const NOW_MS = "floor(extract(epoch FROM clock_timestamp()) * 1000)";
 const TAKE = `INSERT INTO apphost_leases AS held (name, holder, until)
   VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms')
   ON CONFLICT (name) DO UPDATE SET (holder, until) = (excluded.holder, excluded.until)
-  WHERE held.until <= clock_timestamp() AND $4 RETURNING 1`;
+  WHERE held.until <= clock_timestamp() AND ${NOW_MS} BETWEEN $4::float AND $5::float RETURNING 1`;
 /** This and the next wait for no disk: what a crash of the database forgets of them has run out soon. */
-const RENEW = `UPDATE apphost_leases AS held SET until = clock_timestamp() + ours.left_ms * interval '1 ms'
+const RENEW = `WITH renewed AS (UPDATE apphost_leases AS held SET until = clock_timestamp() + ours.left_ms * interval '1 ms'
   FROM json_to_recordset($1) AS ours (name text, holder bigint, left_ms float)
   WHERE held.name = ours.name AND held.holder = ours.holder
-  AND set_config('synchronous_commit', 'off', true) = 'off'`;
+  AND set_config('synchronous_commit', 'off', true) = 'off') SELECT ${NOW_MS}`;
 const RELEASE = `DELETE FROM apphost_leases WHERE name = $1 AND holder = $2
   AND set_config('synchronous_commit', 'off', true) = 'off'`;
 
@@ -131,10 +135,11 @@ export function postgresStore(address: string): port.Store {
   const again = new Turns();
   /** The leases that are held here, each with a number of its taking. One that nobody here knows of runs out. */
   const held = new Set<{ readonly name: string | null; readonly holder: number; readonly ends: number }>();
-  /** Since when the database has not answered, where it was asked to renew. */
-  let unanswered: number | undefined;
-  /** Where it was away nobody could renew: what has run out is still its holders' until then. */
-  let calmAt = 0;
+  /**
+   * Between these, by the database's clock since a question may reach it late, what has run out is free. Where the database
+   * was away nobody could renew, and it is still its holders'.
+   */
+  let calm = { from: 0, to: Number.MAX_SAFE_INTEGER };
   /** None while it renews. */
   let renewal: Scheduled | undefined;
   let life: Opened | "new" | "closed" = "new";
@@ -231,12 +236,12 @@ export function postgresStore(address: string): port.Store {
     if (typeof life === "string") return;
     const { line } = life;
     const now = performance.now();
-    unanswered ??= now;
     const ours = Array.from(held, (lease) => ({ ...lease, left_ms: Math.min(lease.ends - now, GONE_MS) }));
     await ask(line, LISTEN, [], LATE_MS);
-    await ask(line, RENEW, [JSON.stringify(ours)], LATE_MS);
-    if (performance.now() - unanswered > LATE_MS) calmAt = performance.now() + GONE_MS;
-    unanswered = undefined;
+    const at = Number((await ask(line, RENEW, [JSON.stringify(ours)], LATE_MS))[0]?.[0]);
+    // At most so long, also where its clock was set back.
+    const from = Math.min(at > calm.to ? Number.MAX_SAFE_INTEGER : calm.from, at + CALM_MS);
+    calm = { from, to: at + AWAY_AFTER_MS };
   }
 
   /** Each second, since nobody tells of a line that is dead, and at once where the session is lost. */
@@ -282,8 +287,7 @@ export function postgresStore(address: string): port.Store {
     async lease(name, for_ms) {
       const now = performance.now();
       const lease = { name: keyOf([name]), holder: systemRandom(6).readUIntBE(0, 6), ends: now + for_ms };
-      const isCalm = now >= calmAt && now - (unanswered ?? now) < LATE_MS;
-      const [taken] = await askPool(TAKE, [lease.name, lease.holder, Math.min(for_ms, GONE_MS), isCalm]);
+      const [taken] = await askPool(TAKE, [lease.name, lease.holder, Math.min(for_ms, GONE_MS), calm.from, calm.to]);
       // One that is told of so late may be another's already.
       if (taken === undefined || performance.now() - now > GONE_MS) return undefined;
       held.add(lease);
@@ -295,7 +299,7 @@ export function postgresStore(address: string): port.Store {
       };
     },
 
-    now: async () => Number((await askPool("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)"))[0]?.[0]),
+    now: async () => Number((await askPool(`SELECT ${NOW_MS}`))[0]?.[0]),
 
     snapshot: () =>
       transact(async ({ ask }) => {
