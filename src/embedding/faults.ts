@@ -45,7 +45,6 @@ export function faultsOf({ clock, decide }: UnitParts, journals: Journals, backg
   }
 
   return {
-    ...rules,
     /** What the call is answered: by a rule, or by `goOn`, the operation itself. */
     strike(call: Call, row: Operation, goOn: () => Answer | Promise<Answer>): Answer | Promise<Answer> {
       // A row of the test controls may be called as one of the API is.
@@ -57,6 +56,7 @@ export function faultsOf({ clock, decide }: UnitParts, journals: Journals, backg
       const answer = () => struck(call, rule) ?? goOn();
       return rule.delayMs > 0 ? delayed(call.id, rule.delayMs, answer) : answer();
     },
+    ...rules,
   };
 }
 

@@ -196,14 +196,12 @@ export function list<T>(item: Schema<T>, { min = 0, max, distinct = false }: Lis
 }
 
 /** The member may be absent and then is `value`. */
-export const withDefault = <T>(schema: Schema<T>, value: T): Schema<T> => ({
-  ...schema,
-  json: { ...schema.json, default: value },
-  absent: { value },
-});
+export const withDefault = <T>(schema: Schema<T>, value: T): Schema<T> =>
+  Object.assign({}, schema, { json: Object.assign({}, schema.json, { default: value }), absent: { value } });
 
 /** The member may be absent and then stays `undefined`. */
-export const optional = <T>(schema: Schema<T>): Schema<T | undefined> => ({ ...schema, absent: { value: undefined } });
+export const optional = <T>(schema: Schema<T>): Schema<T | undefined> =>
+  Object.assign({}, schema, { absent: { value: undefined } });
 
 export type Members = { readonly [name: string]: Schema<unknown> };
 type Shape<M extends Members> = { readonly [N in keyof M]: Infer<M[N]> };
@@ -276,7 +274,7 @@ export function pick<T>({ members }: ObjectSchema<T>, from: T): T {
 
 /** The same members, none of which may be absent. */
 export const required = <M extends Members>(members: M): M =>
-  eachOf(members, ({ json: { default: _, ...json }, absent: __, ...member }) => ({ ...member, json }));
+  eachOf(members, ({ json: { default: _, ...json }, absent: __, ...member }) => Object.assign(member, { json }));
 
 const eachOf = <M extends Members>(members: M, other: (member: Schema<unknown>) => Schema<unknown>): M =>
   trusted(Object.fromEntries(Object.entries(members).map(([name, member]) => [name, other(member)])));
