@@ -44,8 +44,7 @@ form.card { padding-top: 0; }
 [type=file] { padding-inline: 0; }
 .list li + li, dl > div + div { border-top: 1px solid var(--line); padding-top: 1rem; margin-top: 1rem; }
 dt { flex: 1 1 12rem; code { display: block; } }
-dd, .pair > *, .code > pre { flex: 1 1 20rem; min-width: 0; margin: 0; }
-dl > div > dd { flex-grow: 9; }
+dd, .pair > *, .code > pre { flex: 9 1 20rem; min-width: 0; margin: 0; }
 .scroll { overflow-x: auto; }
 table { width: max-content; min-width: 100%; border-collapse: collapse; overflow-wrap: break-word; }
 th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom: 1px solid var(--line); }

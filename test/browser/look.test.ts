@@ -178,12 +178,14 @@ inBrowser(
       return found;
     };
     const { id: hook } = await api.create("/webhooks", { url: (await httpReceiver()).url, events: ["app.created"] });
-    await api.create("/webhooks", { url: (await httpReceiver(() => 500)).url, events: ["app.created"] });
+    await api.create("/webhooks", { url: (await httpReceiver(() => 410)).url, events: ["app.created"] });
     await api.create("/apps", { title: "Told of" });
     await stage.service.settled();
     await go("/dashboard/events");
     const [first, second] = [await box(".badge", 0), await box(".badge", 1)];
     assert.ok(second.y > first.y || second.x - (first.x + first.width) >= 4, "badges touch");
+    await go("/dashboard/settings/webhooks");
+    assert.deepEqual(await page.locator(".badge").allInnerTexts(), ["off, gone", "active"]);
     const [delivery] = (await api.get(`/webhooks/${hook}/deliveries`)).items;
     await go(`/dashboard/settings/webhooks/${hook}/deliveries/${str(delivery?.id)}`);
     const size = (heading: string) =>

@@ -173,10 +173,8 @@ const webhooks: Resource<model.WebhookRecord> = {
   },
   lead: "This server sends a signed POST to each active webhook when something happens. [How to receive it](/docs/events#receiver).",
   name: ({ url }) => url,
-  below(webhook) {
-    const state = [webhook.active ? "active" : "off", webhook.disabled_reason ?? []].flat().join(", ");
-    return [badge(state), " ", facts("events")(webhook)];
-  },
+  below: ({ active, disabled_reason: why, events }) =>
+    html`${badge([active ? "active" : "off", why ?? []].flat().join(", "))} events ${events.join(", ")}`,
   more: async (webhook, view) =>
     html`<p>${await webhooks.below(webhook, view)}</p><h2>Delivery log</h2>${await listing(deliveries, view)}`,
 };
