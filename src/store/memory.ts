@@ -117,7 +117,7 @@ export class MemoryStore extends Reading implements port.Store {
       const lost = ends.find((end) => end !== undefined);
       if (lost === undefined) {
         for (const [topic, subjects] of run.told) for (const subject of subjects) this.#hearers.tell(topic, subject);
-        return result;
+        return await result;
       }
       if (run.changes.length > 0) throw lost;
       // What it has seen is not there any more: once more, but not on a store that was closed meanwhile.
