@@ -125,6 +125,15 @@ function unfitRequest(request: IncomingMessage, host: string, target: string): R
 
 const notHttp = (detail: string): Refusal => refuse({ code: "invalid_request", detail });
 
+/** What is left of a body this small is read and dropped by Node, and the connection goes on. */
+const DROPPED_BYTES = 65_536;
+
+/** The answer comes before the body, and the next request could not be told from it or would wait too long. */
+export function wouldHang({ complete, headers }: IncomingMessage): boolean {
+  const { expect, "content-length": length = 0, "transfer-encoding": coding } = headers;
+  return !complete && (expect !== undefined || coding !== undefined || Number(length) > DROPPED_BYTES);
+}
+
 /** What is no request at all, told from Node's error. */
 export function socketRefusal(error: NodeJS.ErrnoException, bytesRead: number): Refusal {
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return refuse({ code: "request_timeout" });

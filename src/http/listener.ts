@@ -5,7 +5,7 @@ import { createServer, IncomingMessage, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import { refuse } from "../domain/refusal.ts";
 import type { Ids } from "../kit/ids.ts";
-import { arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal } from "./arriving.ts";
+import { arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, wouldHang } from "./arriving.ts";
 import type { Call, Handler, Reply } from "./call.ts";
 import { cutOff, giveUpUnread, partFrom } from "./closing.ts";
 import type { ServiceLinks } from "./links.ts";
@@ -77,18 +77,19 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
     onAnswer?.({ id, method, path, status: reply.status, duration_ms: performance.now() - started });
   }
 
-  function write(response: ServerResponse, id: string, reply: Reply, { always }: ServiceLinks): void {
+  /** `isLast`: whatever the connection still brings is no request. */
+  function write(response: ServerResponse, id: string, reply: Reply, { always }: ServiceLinks, isLast = false): void {
     const { req: request } = response;
     if (response.destroyed || response.headersSent) return;
     if (reply.cut !== undefined) {
       cutOff(request, reply.cut);
       return;
     }
-    const closes = stopping || !request.complete;
+    const parts = isLast || wouldHang(request);
     const bytes = Buffer.byteLength(reply.body);
-    response.writeHead(reply.status, headersOf(id, reply, bytes, always, closes));
+    response.writeHead(reply.status, headersOf(id, reply, bytes, always, stopping || parts));
     const body = request.method === "HEAD" ? "" : reply.body;
-    if (!request.complete) partFrom(response, body);
+    if (parts) partFrom(response, body);
     // Where each character is one byte, Latin-1 and UTF-8 are the same bytes, and Node writes Latin-1 in less time: a tenth.
     else response.end(body, bytes === reply.body.length ? "latin1" : "utf8");
     // What the system did not take at once waits for its reader.
@@ -113,7 +114,7 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
       const [response = new ServerResponse(new IncomingMessage(socket))] = open;
       open[0] = response;
       if (response.socket === null) response.assignSocket(socket);
-      write(response, id, problem(socketRefusal(error, socket.bytesRead), id, links), links);
+      write(response, id, problem(socketRefusal(error, socket.bytesRead), id, links), links, true);
     }
   }
 

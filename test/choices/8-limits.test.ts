@@ -47,6 +47,28 @@ choice("8.body-size", "is refused by its announced length, or counted as it stre
   }
 });
 
+choice("8.body-size", "a small body that nobody wanted is passed over, and the connection goes on", async (context) => {
+  const { api, authUrl } = context;
+  const next = head("GET /v1/account", context);
+  const sending = (at: string, key = api.key) =>
+    head(at, { api: api.as(key) }, "content-type: application/json", "content-length: 15");
+  const body = '{"title":"Raw"}';
+  for (const [status, asked] of [
+    [401, sending("POST /v1/apps", "nobody")],
+    [404, sending("POST /v1/nothing")],
+    [405, sending("PUT /v1/apps")],
+  ] as const)
+    for (const pieces of [[asked + body + next], [asked, body + next]]) {
+      const connection = await RawConnection.open(authUrl);
+      for (const piece of pieces) {
+        connection.write(piece);
+        await new Promise(setImmediate);
+      }
+      assert.deepEqual([(await connection.answer()).status, (await connection.answer()).status], [status, 200]);
+      connection.socket.destroy();
+    }
+});
+
 choice("8.bounds.nesting", "64 levels are read, 65 are not; brackets inside strings are none", async ({ api }) => {
   const arrays = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
   const objects = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${"}".repeat(depth - 1)}`;
