@@ -19,7 +19,7 @@ import type { Asked, Operation, Services } from "./route.ts";
 import { accountRoutes } from "./routes-account.ts";
 import { appRoutes } from "./routes-apps.ts";
 import { webhookRoutes } from "./routes-webhooks.ts";
-import type { Presenter } from "./view.ts";
+import { filling, type Presenter } from "./view.ts";
 import { type Answer, type Request, RouteTree, type Way } from "./way.ts";
 
 export interface OperateParts {
@@ -58,9 +58,7 @@ export const API = new RouteTree(read([...appRoutes, ...webhookRoutes, ...accoun
 
 export function apiWay(parts: ApiParts): Way<Operation, Caller> {
   const { decide, links } = parts.services;
-  const ofWindow = (text: string) =>
-    text.replace("<limit>", String(parts.limiter.limit)).replace("<window>", String(RATE_WINDOW_S));
-  const rateHeaders = Object.entries(decide("8.rate-headers")).map(([name, text]) => [name, ofWindow(text)] as const);
+  const rateHeaders = Object.entries(decide("8.rate-headers")).map(([name, text]) => [name, filling(text)] as const);
   return {
     under: VERSION_PREFIX,
     tree: decide === asChosen ? API : new RouteTree(read(API.rows, decide)),
@@ -71,9 +69,10 @@ export function apiWay(parts: ApiParts): Way<Operation, Caller> {
       const unfit = standing(who.account, call.method);
       const counted = limiter.count(who.account.id, unfit ? 0 : 1);
       const rate = counted instanceof Promise ? await counted : counted;
-      if (rate)
-        for (const [name, text] of rateHeaders)
-          said[name] = text.replace("<remaining>", String(rate.remaining)).replace("<reset>", String(rate.reset_s));
+      if (rate) {
+        const values = { limit: limiter.limit, window: RATE_WINDOW_S, remaining: rate.remaining, reset: rate.reset_s };
+        for (const [name, filled] of rateHeaders) said[name] = filled(values);
+      }
       const over = rate?.exceeded ? refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s }) : undefined;
       return unfit ?? over ?? { who };
     },

@@ -86,13 +86,14 @@ class Shown {
   }
 }
 
-/** The body of a list, by the values that it is made of; what it has no room for stands in a header. */
-export function listing(decide: Decide) {
-  const pieces = decide("4.list-shape").split(/<(\w+)>/);
-  // Joined, it is one text to Node and not a tree of many, whose bytes take long to count.
-  return (values: Readonly<Record<string, string | number>>) =>
-    pieces.map((piece, at) => (at % 2 === 0 ? piece : values[piece])).join("");
+/** A text by the values that its `<names>` stand for. */
+export function filling(text: string) {
+  const pieces = text.split(/<(\w+)>/);
+  return (values: Readonly<Record<string, unknown>>) =>
+    pieces.reduce((filled, piece, at) => `${filled}${at % 2 === 0 ? piece : values[piece]}`);
 }
+/** The body of a list, by the values that it is made of; what it has no room for stands in a header. */
+export const listing = (decide: Decide) => filling(decide("4.list-shape"));
 export const isTotalApart = (decide: Decide) => !decide("4.list-shape").includes("<total>");
 
 export type Presenter = ReturnType<typeof presenting>;

@@ -11,8 +11,8 @@ const RANDOM_LENGTH = 11;
 const COUNT_MAX = 62 ** COUNT_LENGTH;
 /** 256 bits and a little more. */
 const SECRET_LENGTH = 43;
-/** Some forty ids, since each draw is a call of the system; in threes, of which base64 leaves no rest. */
-const DRAWN_BYTES = 3 * 128;
+/** For 180 ids, since each draw is a call of the system; in threes, of which base64 leaves no rest. */
+const DRAWN_BYTES = 3 * 512;
 
 /** What makes them, as everything sees it that does not repeat them. */
 export type Ids = Pick<TimeOrderedIds, "next" | "secret">;
