@@ -55,7 +55,9 @@ export class RouteTree<R extends Row> {
   constructor(readonly rows: readonly R[]) {
     // A brace comes behind every letter: of two paths that fit, the one with the word is found first.
     for (const path of [...new Set(rows.map((row) => row.path))].sort()) {
-      const there = new Map(rows.filter((row) => row.path === path).map((row) => [row.method, row]));
+      const all = rows.filter((row) => row.path === path);
+      const there = new Map(all.map((row) => [row.method, row]));
+      if (there.size < all.length) throw new Error(`Of the rows for ${path} two have the same method`);
       const pattern = path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)");
       if (pattern === path) this.#plain.set(path, { rows: there, params: {} });
       else this.#named.push({ pattern: new RegExp(`^${pattern}$`), rows: there });

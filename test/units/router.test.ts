@@ -1,0 +1,10 @@
+// A table of rows, as every way has one: what no request can show.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { RouteTree } from "../../src/http/way.ts";
+
+test("a row that stands twice is refused when the table is made, and not hidden by the other", () => {
+  const [read, change] = [{ method: "GET", path: "/a/{id}" } as const, { method: "PATCH", path: "/a/{id}" } as const];
+  assert.equal(new RouteTree([read, change]).find("/a/1")?.rows.size, 2);
+  assert.throws(() => new RouteTree([read, change, { ...read }]), /\/a\/\{id\}/);
+});
