@@ -74,6 +74,7 @@ for (const [what, part, by, says] of [
   ["no JSON", /.*"text of 298".*/, '{"id":', /line 301: not a whole JSON document/],
   ["no record", /.*"text of 298".*/, "12,", /line 301: not a record with an id/],
   ["a line twice", /.*"text of 298".*\n/, "$&$&", /line 302: a second record with the id "298"/],
+  ["a line twice and a space", /.*"text of 298".*\n/, "$& $&", /line 302: a second record with the id "298"/],
 ] as const)
   test(`promise 6: damage in FILE that makes it ${what} is told by its lines`, async (t) => {
     const { file, store } = await openStore(t);

@@ -42,7 +42,7 @@ export function readDocument(file: string, size: number, tables: Tables) {
       return refuse(naming(name), `${fault}. Start the version that wrote it, or put a good copy in its place.`);
     const record = JSON.stringify(members.lists.find(([each]) => each === name)?.[1][n]);
     // Of two that are the same the later is one too many.
-    const line = text.split("\n").findLastIndex((each) => each === record || each === `${record},`);
+    const line = text.split("\n").findLastIndex((each) => recordOn(each) === record);
     return refuse(line < 0 ? `${name}[${n}]` : `line ${line + 1}`, fault);
   };
   Array.from(load(tables, members.lists, faulty));
@@ -97,10 +97,13 @@ function membersOf(document: unknown, refuse: Refuse): Members {
 }
 
 /** Whether a line could stand in a FILE that this program has written. */
-function isOwn(line: string): boolean {
+const isOwn = (line: string): boolean => BETWEEN.test(line) || recordOn(line) !== undefined;
+
+/** The record of a line as this program writes it: damage may have left a space in it, which says nothing. */
+function recordOn(line: string): string | undefined {
   try {
-    return BETWEEN.test(line) || JSON.parse(line.replace(/,$/, "")) !== undefined;
+    return JSON.stringify(JSON.parse(line.replace(/,$/, "")));
   } catch {
-    return false;
+    return undefined;
   }
 }
