@@ -184,6 +184,13 @@ export async function putOff(tx: Tx, id: string, until: string): Promise<void> {
 
 /** The deliveries of all webhooks that are due and not attempted. */
 export async function dueDeliveries(reader: Reader, now: Instant): Promise<readonly DeliveryRecord[]> {
-  const waiting = await reader.page(deliveries, "waiting", ["pending"], ALL);
-  return waiting.filter((row) => dueAt(row) <= now);
+  const found: DeliveryRecord[] = [];
+  const limit = 100;
+  for (;;) {
+    const rows = await reader.page(deliveries, "waiting", ["pending"], { offset: found.length, limit });
+    const due = rows.filter((row) => dueAt(row) <= now);
+    found.push(...due);
+    // They are in the order of their times: what is due comes first.
+    if (due.length < limit) return found;
+  }
 }

@@ -1,6 +1,6 @@
 // Texts that clients send and that have a form of their own (contract, parts 1, 2 and 5): names, e-mail addresses, pinned
-// keys, redirect URIs, host names and environments, each judged here once, whatever it is a field of. Nothing is repaired: what is taken
-// is kept as it was sent, but for a host name, which has one spelling.
+// keys, redirect URIs, host names and environments, each judged here once, whatever it is a field of. Nothing is repaired:
+// what is taken is kept as it was sent, but for a host name, which has one spelling.
 import { domainToASCII } from "node:url";
 import { decide } from "../decisions.ts";
 import { isLoopbackHost } from "../kit/loopback.ts";

@@ -53,7 +53,7 @@ export function statesOf(parts: StatesParts) {
     if (settings.clock === "system" && store.now) clock.set(await store.now());
   }
 
-  /** Time goes on from the last event: of a clock that was set back, or begins long ago, new ids come last, and retries in time. */
+  /** Time goes on from the last event: also of a clock that was set back, or begins long ago, new ids come last. */
   async function goOn(fromNoted: boolean): Promise<void> {
     const noted = fromNoted ? String((await store.get(clockRecords, "now"))?.at) : "";
     if (isDateTime(noted)) clock.set(instant(noted));

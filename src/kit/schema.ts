@@ -195,6 +195,8 @@ export function list<T>(item: Schema<T>, { min = 0, max, distinct = false }: Lis
   };
 }
 
+// These and `required` copy without a spread in the first place: each member behind one costs 1.5 us, many times a start.
+
 /** The member may be absent and then is `value`. */
 export const withDefault = <T>(schema: Schema<T>, value: T): Schema<T> =>
   Object.assign({}, schema, { json: Object.assign({}, schema.json, { default: value }), absent: { value } });

@@ -50,6 +50,7 @@ async function poolOf(address: string, more: object): Promise<Pool> {
   const url = new URL(address);
   url.searchParams.set("options", `${BY_INDEX} ${url.searchParams.get("options") ?? ""}`);
   const { default: pg } = await import(DRIVER).catch((cause: unknown) => {
+    if (codeOf(cause) !== "ERR_MODULE_NOT_FOUND") throw cause;
     throw new OptionError("PostgreSQL needs a driver that is not installed here: npm install pg", { cause });
   });
   const pool: Pool = new pg.Pool({

@@ -21,7 +21,10 @@ interface Members {
   readonly lists: Lists;
 }
 
-/** Fills the tables. Answers the last line of the journal that FILE contains, if it says, and whether it stands as this program writes it. */
+/**
+ * Fills the tables. Answers the last line of the journal that FILE contains, if it says, and whether it stands as this
+ * program writes it.
+ */
 export function readDocument(file: string, size: number, tables: Tables) {
   if (size > BYTES_MAX)
     throw new StoreRefusal(

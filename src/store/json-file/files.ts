@@ -1,6 +1,7 @@
 // FILE and FILE.journal in use: a batch of commits goes to the journal and counts once fdatasync has returned; when the
 // journal has grown, FILE is written anew beside the running service, and what it contains is cut off the journal before
-// the next line. At every moment the two hold the same data: the old FILE with the journal, or the new one with what came after.
+// the next line. At every moment the two hold the same data: the old FILE with the journal, or the new one with what came
+// after.
 import type { Keeper } from "../commits.ts";
 import { type Batch, type Lists, recordsIn, type Tables } from "../tables.ts";
 import * as disk from "./disk.ts";
@@ -27,8 +28,7 @@ export class Files implements Keeper {
   #folding: Promise<void> | undefined;
   /** So many bytes of the journal FILE contains, too. */
   #contained = 0;
-  /** So many bytes have come since FILE was written or could not be; at so many it is written anew. */
-  #grown: number;
+  /** FILE is written anew when so many bytes have come that it does not contain. */
   #foldAt: number;
   readonly #break = (error: unknown): never => {
     this.#broken = error;
@@ -45,7 +45,6 @@ export class Files implements Keeper {
     private journal: number,
     private good: Good,
   ) {
-    this.#grown = good.length;
     this.#foldAt = this.#enough();
   }
 
@@ -85,8 +84,7 @@ export class Files implements Keeper {
       this.#contained = length;
     } finally {
       // Where it failed, too: it is tried again when the journal has grown as much once more.
-      this.#grown = 0;
-      this.#foldAt = this.#enough();
+      this.#foldAt = this.#grown + this.#enough();
     }
   }
 
@@ -94,10 +92,10 @@ export class Files implements Keeper {
   async close(): Promise<void> {
     await this.#folding;
     try {
-      if (this.good.length > this.#contained) await this.replace(recordsIn(this.parts.tables)).catch(this.#tell);
+      if (this.#grown > 0) await this.replace(recordsIn(this.parts.tables)).catch(this.#tell);
       await disk.close(this.journal);
       // One that cannot be removed is as good as none.
-      if (this.good.length === this.#contained) await disk.remove(`${this.parts.file}.journal`).catch(() => undefined);
+      if (this.#grown === 0) await disk.remove(`${this.parts.file}.journal`).catch(() => undefined);
     } finally {
       this.parts.unlock();
     }
@@ -114,7 +112,6 @@ export class Files implements Keeper {
       throw error;
     }
     this.good = { length: length + line.length, seq: seq + 1 };
-    this.#grown += line.length;
   }
 
   /** Drops what FILE contains: the rest of the journal goes to a new file that takes the name. */
@@ -131,6 +128,11 @@ export class Files implements Keeper {
     // Else a power cut could bring the old file back, without the lines that follow from here on.
     await disk.syncFolderOf(file).catch(this.#break);
     await disk.close(old);
+  }
+
+  /** So many bytes of the journal FILE does not contain. */
+  get #grown(): number {
+    return this.good.length - this.#contained;
   }
 
   /** How long a journal is worth the cost of folding it. */
