@@ -190,7 +190,7 @@ export async function dueDeliveries(reader: Reader, now: Instant): Promise<reado
     const rows = await reader.page(deliveries, "waiting", ["pending"], { offset: found.length, limit });
     const due = rows.filter((row) => dueAt(row) <= now);
     found.push(...due);
-    // They are in the order of their times: what is due comes first.
+    // Only retries may not be due yet, and they come last, in the order of their times.
     if (due.length < limit) return found;
   }
 }
