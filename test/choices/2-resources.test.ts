@@ -30,7 +30,7 @@ const KINDS: readonly Kind[] = [
     is: ["2.app-fields", "/apps", "app"],
     least: { title: "T" },
     more: { description: "", theme: "light", public: false },
-    change: { theme: "dark" },
+    change: { description: "D", theme: "dark", public: true },
   },
   {
     is: ["2.data-source-fields", "/data-sources", "ds"],
@@ -42,7 +42,7 @@ const KINDS: readonly Kind[] = [
     least: { url: "https://h.example.com/", events: ["data.processed"] },
     more: { active: true, disabled_reason: null },
     once: ["secret", /^.{32,}$/],
-    change: { events: ["app.deleted"] },
+    change: { active: false, events: ["app.deleted"] },
     fixed: ["disabled_reason"],
   },
   {
@@ -50,7 +50,7 @@ const KINDS: readonly Kind[] = [
     least: { email: freshAddress() },
     more: { name: "", permissions: [] },
     once: ["sign_in_url", /^AUTH\/dashboard\//],
-    change: { name: "Ada" },
+    change: { permissions: ["read:data"], name: "Ada" },
     fixed: ["sign_in_url"],
   },
   {
@@ -95,17 +95,21 @@ for (const { is, least, more, once, change, fixed = [] } of KINDS) {
       invalid(await api.patch(one, wrong), ...own.map((name) => `#/${name}`));
       problem(await api.patch(one, change, OTHER), "precondition_failed");
       assert.deepEqual((await api.get(one)).json, kept, "what was refused has changed nothing");
-      const changed = await api.patch(one, change, ANY);
-      assert.deepEqual(
-        [changed.status, changed.json],
-        [200, { ...kept, ...change, updated_at: changed.json.updated_at }],
-      );
+      let now = kept;
+      for (const part of [...Object.entries(change).map(([name, value]) => ({ [name]: value })), {}]) {
+        const changed = await api.patch(one, part, ANY);
+        now = { ...now, ...part, updated_at: changed.json.updated_at };
+        assert.deepEqual([changed.status, changed.json], [200, now]);
+      }
+      assert.deepEqual((await api.get(one)).json, now);
     }
     problem(await api.delete(one, OTHER), "precondition_failed");
     const gone = await api.delete(one, ANY);
     assert.deepEqual([gone.status, gone.text, gone.headers["content-type"]], [204, "", undefined]);
-    for (const method of ["GET", "DELETE"]) problem(await api.send(method, one), "not_found");
-    if (change) problem(await api.patch(one, change), "not_found");
+    for (const no of [one, `${path}/${prefix}_00000000000000000000000`]) {
+      for (const method of ["GET", "DELETE"]) problem(await api.send(method, no), "not_found");
+      if (change) problem(await api.patch(no, change), "not_found");
+    }
   });
 }
 
