@@ -110,12 +110,17 @@ const REFUSED: readonly (readonly [rule: string, urls: readonly string[]])[] = [
 
 /** These URLs are taken; what is refused by both policies, and these, are told by the rule that they break. */
 async function judges(api: Client, good: readonly string[], ...own: typeof REFUSED) {
-  await fieldRules(api, "POST /webhooks", WHOLE, { field: "url", good, bad: [] });
-  for (const [rule, urls] of [...REFUSED, ...own])
-    for (const url of urls) {
-      const [fault] = errorsOf(invalid(await api.post("/webhooks", { ...WHOLE, url }), "#/url"));
-      assert.ok(String(fault?.detail).startsWith(rule), `${url}: ${fault?.detail}`);
-    }
+  for (const [method, path] of [
+    ["POST", "/webhooks"],
+    ["PATCH", `/webhooks/${(await create(api)).id}`],
+  ] as const) {
+    await fieldRules(api, `${method} ${path}`, WHOLE, { field: "url", good, bad: [] });
+    for (const [rule, urls] of [...REFUSED, ...own])
+      for (const url of urls) {
+        const [fault] = errorsOf(invalid(await api.call(method, path, { ...WHOLE, url }), "#/url"));
+        assert.ok(String(fault?.detail).startsWith(rule), `${method} ${url}: ${fault?.detail}`);
+      }
+  }
 }
 
 const HTTPS_BY_LOCAL = "must use https; http is for loopback addresses only, by the local policy";
