@@ -269,6 +269,7 @@ choice("1.dashboard.live-log", "shows what was sent and comes next, and sends ag
   assert.match(secretIn(made), /^[\w-]{43}$/);
   const id = idIn(made, "wh");
   const path = `${HOOKS}/${id}`;
+  assert.ok(made.text.includes(`href="${path}?status=failed"`), "what was just made is no page to choose from");
   const shows = async (says: RegExp, query = "") => assert.match(textOf(await browser.open(path + query)), says);
   await shows(/No deliveries yet/);
   const app = await api.create("/apps", { title: "Told of" });

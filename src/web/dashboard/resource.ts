@@ -112,10 +112,12 @@ export async function listing(of: Resource, view: View): Promise<Shown> {
   const from = Math.max(total - skip - PAGE_LENGTH, 0);
   const items = (await read(from, total - skip - from)).items.toReversed();
   const end = skip + items.length;
+  // What was just made is shown at the address of its form, which has no list.
+  const home = `${pageAt(homeOf(of), view.params)}?`;
   const to = (rel: string, at: number, text: string) =>
-    html`<a class="button" rel="${rel}" href="?${chosen && `${filter}=${chosen}&`}skip=${at}">${text}</a>`;
+    html`<a class="button" rel="${rel}" href="${home}${chosen && `${filter}=${chosen}&`}skip=${at}">${text}</a>`;
   return html`<p class="lead">${prose(of.lead)}</p>
-${filter && tabs(filter, [["all", "?"], ...values.map((each) => [each, `?${filter}=${each}`] as const)], chosen ?? "all")}
+${filter && tabs(filter, [["all", home], ...values.map((each) => [each, `${home}${filter}=${each}`] as const)], chosen ?? "all")}
 ${await rowsOf(of, view, items, chosen)}
 ${
   total > items.length &&
