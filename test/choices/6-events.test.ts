@@ -142,7 +142,7 @@ choice("4.webhook-endpoints.delivery-log", "a delivery has nine fields, an attem
   assert.equal(members(members((await api.get(`/events/${event_id}`)).json.data).object).id, app.id);
   assert.deepEqual((await api.get(`/webhooks/${webhook.id}/deliveries/${id}`)).json, found);
   await api.delete(`/webhooks/${webhook.id}`);
-  problem(await api.get(`/webhooks/${webhook.id}/deliveries/${id}`), "not_found");
+  for (const end of ["", `/${id}`]) problem(await api.get(`/webhooks/${webhook.id}/deliveries${end}`), "not_found");
 });
 
 choice("4.webhook-endpoints.deliveries", "the log is a list like all, by status if asked for", async ({ api }) => {
@@ -195,17 +195,34 @@ choice("4.webhook-endpoints.delivery-request", "a sample of each type goes out, 
 
 choice("4.webhook-endpoints.redelivery", "is one attempt by hand whose success settles it", MANUAL, async (own) => {
   const { api, service } = own;
-  const { webhook, received } = await hooked(api, ["app.created"], {}, [500, 200]);
+  const { webhook, received } = await hooked(api, ["app.created"], {}, [500, 500, 200]);
   await newApp(api);
   const first = await attempted(api, webhook);
-  const asked = await api.post(`/webhooks/${webhook.id}/deliveries/${first.id}/redeliver`);
-  assert.deepEqual([asked.status, asked.id], [202, first.id]);
-  const done = await settled(api, webhook);
+  const again = async (attempts: number) => {
+    const asked = await api.post(`/webhooks/${webhook.id}/deliveries/${first.id}/redeliver`);
+    assert.deepEqual([asked.status, asked.id], [202, first.id]);
+    return delivery(api, webhook, (each) => attemptsOf(each).length === attempts);
+  };
+  const failed = await again(2);
+  assert.deepEqual([failed.status, failed.next_attempt_at], ["pending", first.next_attempt_at]);
+  const done = await again(3);
   assert.deepEqual([done.status, done.next_attempt_at], ["succeeded", null]);
   const triggers = attemptsOf(done).map(({ number, trigger }) => `${number} ${trigger}`);
-  assert.deepEqual(triggers, ["1 schedule", "2 manual"]);
+  assert.deepEqual(triggers, ["1 schedule", "2 manual", "3 manual"]);
   await service.clock.advance("5d");
-  assert.equal(received[0]?.attempts.length, 2);
+  assert.equal(received[0]?.attempts.length, 3);
+});
+
+choice("3.delivery-cancelled", "five days without a success: it is off, and says why", MANUAL, async (own) => {
+  const { api, service } = own;
+  const { webhook } = await hooked(api, ["app.created"], {}, [500]);
+  await newApp(api);
+  await attempted(api, webhook);
+  await service.clock.advance("5d");
+  await newApp(api);
+  await service.settled();
+  const { active, disabled_reason } = (await api.get(`/webhooks/${webhook.id}`)).json;
+  assert.deepEqual([active, disabled_reason], [false, "failing"]);
 });
 
 choice("4.webhook-endpoints.redelivery", "of a webhook that is off leaves all as it was", async ({ api, service }) => {
