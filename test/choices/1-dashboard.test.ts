@@ -49,7 +49,7 @@ choice("1.dashboard", "every page is whole and keeps to itself, the first in 30 
   for (const path of ["/dashboard", "/dashboard/sign-in"]) {
     const page = await browser.request("GET", path);
     let bytes = page.bytes.length;
-    for (const [, asset] of page.text.matchAll(/(?:href|src)="(\/assets\/[^"]*)"/g))
+    for (const [, asset] of page.text.matchAll(/(?:href|src)="(\/(?:assets\/|favicon)[^"]*)"/g))
       bytes += (await browser.request("GET", str(asset))).bytes.length;
     assert.ok(bytes < 30_000, `${path}: ${bytes}`);
   }

@@ -18,7 +18,7 @@ interface Kind {
   readonly more: Members;
   /** What the 201 answer alone shows; the server's address is written as AUTH. */
   readonly once?: readonly [name: string, form: RegExp];
-  /** Where it can be changed: a change, and what of it is the server's own, besides id and times. */
+  /** Where it can be changed: values that are no defaults, and what of it is the server's own, besides id and times. */
   readonly change?: Members;
   readonly fixed?: readonly string[];
 }
