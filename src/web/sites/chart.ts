@@ -155,23 +155,21 @@ const date = (at: number, parts: Intl.DateTimeFormatOptions): string =>
 const dayOf = (at: number): string =>
   date(at, { dateStyle: "medium", ...(at % DAY_MS !== 0 && { timeStyle: "short" }) });
 
+/** Made once: that takes longer than to write all figures of a chart. */
+const FULL = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
+const PLAIN = new Intl.NumberFormat("en", { useGrouping: false, maximumSignificantDigits: 6 });
+const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 6 });
 /** Along an axis: a year reads as one; only what is longer is shortened. */
-const brief = (value: number): string => {
-  const notation = Math.abs(value) < 10_000 ? "standard" : "compact";
-  return figure(value, { notation, useGrouping: false, maximumSignificantDigits: 6 });
-};
-const full = (value: number): string => figure(value, { maximumFractionDigits: 6 });
-const figure = (value: number, format: Intl.NumberFormatOptions): string =>
-  value === 0 || (Math.abs(value) >= 1e-6 && Math.abs(value) < 1e15)
-    ? value.toLocaleString("en", format)
-    : value.toExponential();
+const brief = (value: number): string => figure(value, Math.abs(value) < 10_000 ? PLAIN : COMPACT);
+const figure = (value: number, format = FULL): string =>
+  value === 0 || (Math.abs(value) >= 1e-6 && Math.abs(value) < 1e15) ? format.format(value) : value.toExponential();
 
 function value(x: string | number): string {
-  if (typeof x === "number") return full(x);
+  if (typeof x === "number") return figure(x);
   if (/^\d{4}-(0[1-9]|1[0-2])$/.test(x)) return date(instant(x), { month: "long", year: "numeric" });
   return isDateTime(x) ? dayOf(instant(x)) : x;
 }
 
 /** A point in words, for whoever hears it or hovers over it. */
 export const inWords = ({ name }: Column, { x, y, category }: Point): string =>
-  [value(x), `${full(y)} ${cut(name)}`, category].filter((part) => part !== null).join(", ");
+  [value(x), `${figure(y)} ${cut(name)}`, category].filter((part) => part !== null).join(", ");
