@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { own, processDataSource } from "../../src/domain/data-sources.ts";
 import { shelfOf } from "../../src/web/sites/shelf.ts";
+import { overridden } from "../support/gated-store.ts";
 import { kept, wholeWorld } from "../support/outbox-world.ts";
 import { withTurns } from "../support/steps.ts";
 
@@ -17,6 +18,12 @@ test("shelf: made once for each state of the data", async () => {
   assert.equal((await shelfNow()).chart, undefined, "its rows are not known yet");
   await processDataSource(unit, id);
   const source = await sourceNow();
+  const away = overridden(store, { get: () => Promise.reject(new Error("away")) });
+  await assert.rejects(
+    shelfOf({ ...choosing(), store: away }, account, source),
+    /away/,
+    "and is read again after that",
+  );
   const three = () => Promise.all(["", "area", ""].map((wanted) => shelfOf(choosing(wanted), account, source)));
   const { value, turns } = await withTurns(three);
   const [after, chosen, again] = value;
