@@ -1,8 +1,10 @@
 // Failures on command (contract, part 10): counted, for one operation, marked in the journal.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { memoryStore, type Store } from "../../src/index.ts";
 import { choice } from "../support/clauses.ts";
 import { type Embedded, embedded, ruleRefused, struck } from "../support/embedded.ts";
+import { overridden } from "../support/gated-store.ts";
 import { hooked } from "../support/hooked.ts";
 import { eventually } from "../support/wait.ts";
 
@@ -97,10 +99,16 @@ test("a delay runs on the service's clock, and may stand alone", async () => {
   await struck(it);
   it.service.faults.clear();
   assert.equal((await other).status, 503, "what is cleared goes on");
+  assert.deepEqual(await it.service.clock.advance("5s"), [], "and not once more");
 });
 
 test("time stands still while what a delay lets go is done, its deliveries too", async () => {
-  await using it = await embedded();
+  const real = memoryStore();
+  const transact: Store["transact"] = async (work) => {
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+    return real.transact(work);
+  };
+  await using it = await embedded({ store: overridden(real, { transact }) });
   await hooked(it.api, ["app.created"]);
   it.service.faults.add({ ...CREATE, delayMs: 5_000 });
   it.service.faults.add({ ...LIST, delayMs: 60_000 });
