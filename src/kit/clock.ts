@@ -143,11 +143,10 @@ export class AdjustableClock {
     return first !== undefined && first.at <= until ? this.#entries.shift() : undefined;
   }
 
-  /** One that has run, or is cancelled already, is no more in the list. */
+  /** One that has run, or is cancelled already, is no more in the list. A timer for it will find nothing to do. */
   #drop(entry: Entry): void {
     const place = this.#entries.indexOf(entry);
     if (place >= 0) this.#entries.splice(place, 1);
-    if (place === 0) this.#arm();
   }
 
   #arm(): void {
