@@ -76,7 +76,10 @@ test("reset: journals are empty, nothing waits, faults and chaos are over, a man
   await service.reset();
   assert.deepEqual([service.requests, service.events, service.deliveries], [[], [], []]);
   assert.equal(service.clock.now(), Date.UTC(2028, 1, 29));
-  assert.match((await api.get("/apps")).header("RateLimit"), /r=2;/);
+  for (let times = 0; times < 2; times += 1) {
+    assert.match((await api.get("/apps")).header("RateLimit"), /r=2;/, "also where no time has passed");
+    await service.reset();
+  }
   const again = await hooked(api, ["app.created"]);
   await create(it, "After");
   await service.clock.advance("2d");
