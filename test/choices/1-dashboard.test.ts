@@ -109,6 +109,7 @@ choice("1.dashboard", "each page takes the permission of the operation that it s
       const answer = method === "GET" ? await browser.request("GET", address) : await browser.post(address, {});
       if (method === "POST") assert.equal(answer.status, 403, path);
       const refused = answer.status === 403 && textOf(answer).includes("This takes the permission");
+      if (refused) assertPage(answer, 403);
       assert.equal(refused, !may, `${held} ${method} ${path}: ${answer.status}`);
       assert.ok(may || needed.some((scope) => textOf(answer).includes(scope)), "it says which permission");
     }
@@ -354,9 +355,10 @@ asOwner("an event leads to the request that caused it and to what was sent", asy
 asOwnerAlone("lists begin with the newest and turn pages", async (browser, { api }) => {
   for (let n = 1; n <= 21; n += 1) await api.create("/apps", { title: `Number ${n}.` });
   const first = textOf(await browser.open("/dashboard/apps"));
-  assert.match(first, /Number 21\..*Number 2\..*1 to 20 of 21/);
+  assert.match(first, /Number 21\..*Number 2\..*1 to 20 of 21, the newest first Older $/);
   assert.doesNotMatch(first, /Number 1\./);
-  assert.match(textOf(await browser.open("/dashboard/apps?skip=20")), /Number 1\. .*21 to 21 of 21/);
+  const last = textOf(await browser.open("/dashboard/apps?skip=20"));
+  assert.match(last, /Number 1\. .*21 to 21 of 21, the newest first Newer $/);
   for (const skip of ["999", "-1", "x", "99999999999999999999"])
     assert.match(textOf(await browser.open(`/dashboard/apps?skip=${skip}`)), /1 to 20 of 21/, skip);
   const chosen = await browser.open("/dashboard/events?type=app.created");

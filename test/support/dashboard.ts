@@ -18,6 +18,7 @@ export function assertPage(page: Answer, status = 200, formAction = "'self'", ke
   assert.equal(page.header("referrer-policy"), "same-origin");
   assert.equal(page.header("cache-control"), kept);
   assert.equal(page.header("x-content-type-options"), "nosniff");
+  assert.equal("www-authenticate" in page.headers, false, "a cookie lets people in");
   const markup = page.text.replace(/<pre>[\s\S]*?<\/pre>/g, "");
   assert.doesNotMatch(markup, /<[a-z][^>]*\s(on\w+|style)=/i, "nothing inline");
   assert.doesNotMatch(markup, /<style|<script(?! type="module" src="\/assets\/)/i, "no script or style of its own");
