@@ -43,10 +43,8 @@ export function signInFirst(visit: Visit, next: string, headers: Reply["headers"
 /** The path on this server, as a browser would read it; for anything that leads elsewhere, the dashboard. */
 function nextOf(sent: Sent): string {
   const [next = "", base] = [sent.get("next"), "http://own.invalid"];
-  const { origin, pathname, search } = new URL(
-    next.startsWith("/") && URL.canParse(next, base) ? next : DASHBOARD,
-    base,
-  );
+  if (!next.startsWith("/") || !URL.canParse(next, base)) return DASHBOARD;
+  const { origin, pathname, search } = new URL(next, base);
   return origin === base && !pathname.startsWith("//") ? pathname + search : DASHBOARD;
 }
 

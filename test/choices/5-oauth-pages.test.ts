@@ -153,7 +153,7 @@ choice("5.sign-in-link", "leads on to where one wanted: through authorize to con
 const ELSEWHERE =
   "|dashboard|https://evil.example/|//evil.example|///evil.example|/\\evil.example|javascript:a()|\\/evil.example|" +
   "\\\\evil.example|/\t/evil.example|/\n/evil.example|/.//evil.example| //evil.example|/x/..//evil.example|" +
-  "/%2e//evil.example|\u0000//evil.example";
+  "/%2e//evil.example|\u0000//evil.example|//evil.example:99999";
 const OWN_PATHS = ["/dashboard/settings?tab=keys", "/oauth/authorize?client_id=cli_1&scope=a%20b"];
 
 choice("5.sign-in-link", "next leads to paths of this server only", MANUAL, async ({ api }) => {
