@@ -167,6 +167,37 @@ for (const [when, kept] of [
     await eventually(async () => ((await idsIn(store)) === kept ? true : undefined));
   });
 
+onDatabase("a commit that is ended by the database is told as unknown, too", async ({ sql }, t) => {
+  const address = database().address();
+  const store = await one(t, address);
+  const schema = schemaOf(address);
+  sql(
+    `CREATE FUNCTION ${schema}.late() RETURNS trigger AS 'BEGIN PERFORM pg_sleep(20); RETURN NULL; END' LANGUAGE plpgsql`,
+    `CREATE CONSTRAINT TRIGGER late AFTER INSERT ON ${schema}.apphost_notes DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION ${schema}.late()`,
+  );
+  const told = assert.rejects(tell(store, "a"), /whether it was kept is not known/);
+  const end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%COMMIT' AND state = 'active'";
+  await eventually(async () => sql(end).trim() || undefined);
+  await told;
+});
+
+onDatabase("who says nothing in a unit of work loses it, and whoever waits for that goes on", async (_, t) => {
+  const [silent, other] = await stores(t, database().address(), 2);
+  assert.ok(silent && other);
+  const silence = silent.transact(async (tx) => {
+    await tx.put(notes, note("a", "of the silent one"));
+    await write(other, note("a"));
+  });
+  await assert.rejects(silence);
+  assert.equal((await other.get(notes, "a"))?.text, "text of a");
+});
+
+onDatabase("what the database finds wrong with a question is not told as an outage", async (_, t) => {
+  const wrong = (await one(t)).get(collection<Note>()("undeclared"), "a");
+  await assert.rejects(wrong, (error) => !isUnavailable(error) && /undeclared/.test(String(error)));
+});
+
 onDatabase("what somebody else says on the channel disturbs nobody", async ({ sql }, t) => {
   const address = database().address();
   const [store, other] = await stores(t, address, 2);
@@ -192,6 +223,9 @@ onDatabase("leases end soon after their holder, and not before, and are free to 
   });
   await store?.close();
   await Promise.all(names.map((name, n) => eventually(async () => others[n % 2]?.lease(name, 3_600_000))));
+  sql(`UPDATE ${schemaOf(address)}.apphost_leases SET until = until - interval '2 hours' WHERE name <> '["l0"]'`);
+  await one(t, address);
+  assert.equal(sql(`SELECT name FROM ${schemaOf(address)}.apphost_leases`).trim(), '["l0"]', "forgotten at a start");
 });
 
 onDatabase("what has run out while the database was away is still its holder's", async ({ stop, start, sql }, t) => {
@@ -291,17 +325,20 @@ onDatabase("a session that gave no answer in time is asked nothing more", async 
 
 onDatabase("indexes and unique keys that are declared later hold what was there before", async (_, t) => {
   const address = database().address();
-  const store = await one(t, address, [collection<Note>()("notes")]);
-  await write(store, note("b"), note("a"));
+  const plain = collection<Note>()("notes");
+  const store = await one(t, address, [plain]);
+  await store.transact(async (tx) => {
+    for (const id of ["b", "a"]) await tx.put(plain, note(id));
+  });
   await store.close();
-  const running = await one(t, address, [collection<Note>()("notes")]);
+  const running = await one(t, address, [plain]);
   const later = await one(t, address);
-  await write(running, note("a"));
+  await running.transact((tx) => tx.put(plain, note("a")));
   assert.equal(await idsIn(later), "b a", "nor does a process that knows less take anything out");
   assert.equal((await later.find(notes, "text", ["text of a"]))?.id, "a");
   await later.close();
   const old = postgresStore(address);
-  await assert.rejects(old.open([collection<Note>()("notes")]), (error) => {
+  await assert.rejects(old.open([plain]), (error) => {
     assert.match(String(error), /made by another version of this service \(it has .*; start that one/);
     return isStoreError(error, "StoreRefusal");
   });
@@ -311,12 +348,14 @@ onDatabase(
   "a unique key that is declared later and held twice refuses the start, and nothing is changed",
   async (_, t) => {
     const address = database().address();
-    const plain = [collection<Note>()("notes")];
-    const store = await one(t, address, plain);
-    await write(store, note("a", "same"), note("b", "same"));
+    const plain = collection<Note>()("notes");
+    const store = await one(t, address, [plain]);
+    await store.transact(async (tx) => {
+      for (const id of ["a", "b"]) await tx.put(plain, note(id, "same"));
+    });
     await store.close();
     await assert.rejects(postgresStore(address).open([notes]), (error) => isStoreError(error, "StoreRefusal"));
-    assert.ok(await one(t, address, plain));
+    assert.ok(await one(t, address, [plain]));
   },
 );
 
