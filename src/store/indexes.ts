@@ -77,6 +77,11 @@ export class Index {
     return this.#lists.get(this.#keyOf(record))?.[0]?.[0];
   }
 
+  /** The one record of a unique key that has these values. */
+  holder(values: Values): Fields | undefined {
+    return this.#lists.get(keyOf(values))?.[0]?.[0]?.record;
+  }
+
   page(values: Values, { offset, limit }: Span): readonly Fields[] {
     const found: Fields[] = [];
     let skip = offset;

@@ -2,7 +2,7 @@
 // work that run strictly one after the other. What a unit has written is undone where it fails. Nobody outside sees what is not
 // durable yet: a read that would takes its turn among the units of work, and its answer is held back.
 import type * as port from "../domain/store.ts";
-import { FIRST, StoreRefusal, UniqueViolation } from "../domain/store.ts";
+import { StoreRefusal, UniqueViolation } from "../domain/store.ts";
 import { inSteps, Turns } from "../kit/background.ts";
 import { trusted } from "../kit/schema.ts";
 import { Commits, type Keeper } from "./commits.ts";
@@ -40,7 +40,7 @@ abstract class Reading implements port.Reader {
 
   readonly get: port.Reader["get"] = (from, id) => this.ask(from, (table) => trusted(table.get(id)));
   readonly find: port.Reader["find"] = (from, unique, values) =>
-    this.ask(from, (table) => trusted(named(table.uniques, unique).page(values, FIRST)[0]));
+    this.ask(from, (table) => trusted(named(table.uniques, unique).holder(values)));
   readonly page: port.Reader["page"] = (from, index, values, span) =>
     this.ask(from, (table) => trusted(named(table.indexes, index).page(values, span)));
   readonly count: port.Reader["count"] = (from, index, values) =>
