@@ -13,7 +13,7 @@ import type { Authenticate } from "./authorization.ts";
 import { type Call, empty, JSON_TYPE, type Reply, VERSION_PREFIX } from "./call.ts";
 import { idempotencyKey, once } from "./idempotency.ts";
 import { badInput, conditionsOf, FAILED, judged, parseJson, readFields, readQuery, unfitMediaType } from "./input.ts";
-import { RATE_WINDOW_S, type RateLimiter } from "./limits.ts";
+import { RATE_WINDOW_S, type Rate, type RateLimiter } from "./limits.ts";
 import { problem } from "./problem.ts";
 import type { Asked, Operation, Services } from "./route.ts";
 import { accountRoutes } from "./routes-account.ts";
@@ -58,23 +58,26 @@ export const API = new RouteTree(read([...appRoutes, ...webhookRoutes, ...accoun
 
 export function apiWay(parts: ApiParts): Way<Operation, Caller> {
   const { decide, links } = parts.services;
-  const rateHeaders = Object.entries(decide("8.rate-headers")).map(([name, text]) => [name, filling(text)] as const);
+  const { limiter } = parts;
+  const fixed = { limit: limiter.limit, window: RATE_WINDOW_S, remaining: "<remaining>", reset: "<reset>" };
+  const rateHeaders = Object.entries(decide("8.rate-headers")).map(
+    ([name, text]) => [name, filling(filling(text)(fixed))] as const,
+  );
+  /** Says what is left, and refuses where nothing was. */
+  function within({ remaining, reset_s, exceeded }: Rate, said: Reply["headers"]): Refusal | undefined {
+    for (const [name, filled] of rateHeaders) said[name] = filled({ remaining, reset: reset_s });
+    return exceeded ? refuse({ code: "rate_limit_exceeded", retry_after_s: reset_s }) : undefined;
+  }
   return {
     under: VERSION_PREFIX,
     tree: decide === asChosen ? API : new RouteTree(read(API.rows, decide)),
     async enter(call, said) {
-      const { authenticate, limiter } = parts;
-      const who = await authenticate(call.values("authorization"));
+      const who = await parts.authenticate(call.values("authorization"));
       if (who instanceof Refusal) return who;
       const unfit = standing(who.account, call.method);
       const counted = limiter.count(who.account.id, unfit ? 0 : 1);
       const rate = counted instanceof Promise ? await counted : counted;
-      if (rate) {
-        const values = { limit: limiter.limit, window: RATE_WINDOW_S, remaining: rate.remaining, reset: rate.reset_s };
-        for (const [name, filled] of rateHeaders) said[name] = filled(values);
-      }
-      const over = rate?.exceeded ? refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s }) : undefined;
-      return unfit ?? over ?? { who };
+      return unfit ?? (rate && within(rate, said)) ?? { who };
     },
     perform: (row, request) => operate(parts, row, request),
     refused: (refusal, call) => problem(refusal, call.id, links, decide),

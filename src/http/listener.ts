@@ -42,7 +42,7 @@ export type Listener = ReturnType<typeof listenerOf>;
 
 /** Other limits than the decided ones are for tests, which cannot wait for these. */
 export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
-  /** The answers begun on each open connection and not yet sent, in order. */
+  /** The answers begun on each open connection, in order; those that are sent go when they are looked at. */
   const begun = new Map<Socket, ServerResponse[]>();
   let serve: (parts: ListenerParts) => void = () => {};
   /** What comes between `listen` and `serve` waits for this. */
@@ -51,11 +51,16 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
   });
   let stopping = false;
 
+  function openOn(socket: Socket): ServerResponse[] {
+    const open = begun.get(socket) ?? [];
+    while (open[0]?.closed) open.shift();
+    return open;
+  }
+
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const open = begun.get(request.socket) ?? [];
+    const open = openOn(request.socket);
     const before = open.at(-1);
     open.push(response);
-    response.on("close", () => open.splice(open.indexOf(response), 1));
     // In one packet come a thousand requests: for who reads nothing one answer is made, not a thousand.
     if (before) await sent(before);
     if (request.socket.destroyed) return;
@@ -102,7 +107,7 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
    */
   async function refuseSocket(error: NodeJS.ErrnoException, socket: Socket): Promise<void> {
     const { ids, links } = await serving;
-    const open = begun.get(socket) ?? [];
+    const open = openOn(socket);
     // What was answered early is thrown away, whatever it is.
     if (open.some(({ headersSent, writableEnded }) => headersSent && !writableEnded)) return;
     const before = open.findLast(({ req }) => req.complete);
@@ -167,7 +172,7 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
       // To Node a connection on which nothing was said is not idle.
       for (const socket of begun.keys()) if (socket.bytesRead === 0) socket.destroy();
       // To Node an answer that was handed over is sent: it would cut what a client still reads.
-      const unread = () => [...begun.values()].flat().find((each) => each.writableEnded);
+      const unread = () => [...begun.keys()].flatMap(openOn).find((each) => each.writableEnded);
       for (let answer = unread(); answer; answer = unread()) await sent(answer);
       server.close();
       await closed;
