@@ -33,8 +33,8 @@ const AWAY_MS = 10_000;
 const GONE_MS = 6_000;
 /** It renews the leases well before, and asks anew where that takes long. */
 const [RENEW_MS, LATE_MS] = [1_000, 1_500];
-/** So many renewals in a row take at most twice their time where the database is not away. */
-const IN_A_ROW = 4;
+/** A database that has answered no renewal for so long was away, and after so many more the other holders have renewed. */
+const [SILENT_MS, BACK] = [3_000, 4];
 const RUNS_MAX = 20;
 /**
  * Lists are looked at by their index only, in its order: a look at a whole table or list is in everybody's way. Where there
@@ -86,11 +86,11 @@ const wordOf = (text: string): string => Buffer.from(text, "utf16le").toString("
 const textIn = (word = ""): string => Buffer.from(word, "base64").toString("utf16le");
 
 const NOW_MS = "floor(extract(epoch FROM clock_timestamp()) * 1000)";
-/** What had run out when it was asked for is free, unless the database was away and nobody could renew. */
+/** What has run out is free, unless the database was away since that was asked. */
 const TAKE = `INSERT INTO apphost_leases AS held (name, holder, until)
   VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms')
   ON CONFLICT (name) DO UPDATE SET (holder, until) = (excluded.holder, excluded.until)
-  WHERE held.until <= statement_timestamp() AND ${NOW_MS} <= $4::float + ${2 * IN_A_ROW * RENEW_MS} RETURNING 1`;
+  WHERE held.until <= clock_timestamp() AND ${NOW_MS} <= $4::float + ${SILENT_MS} RETURNING 1`;
 /** The line waits for no disk: what a crash of the database forgets of its renewals and releases has run out soon. */
 const LISTEN = `DO $$ BEGIN SET synchronous_commit = off; EXECUTE 'LISTEN ' || ${sql.CHANNEL}; END $$`;
 const RENEW = `WITH renewed AS (UPDATE apphost_leases SET until = clock_timestamp() + interval '${GONE_MS} ms'
@@ -116,8 +116,8 @@ export function postgresStore(address: string): port.Store {
   const again = new Turns();
   /** The leases that are held here: the number of each taking, and its end. One that nobody here knows of runs out. */
   const held = new Map<number, number>();
-  /** When it has renewed, by the database's clock, the latest last. */
-  let renewed: readonly number[] = Array(IN_A_ROW).fill(0);
+  /** The last renewal, by the database's clock, and how many there were since the database was away. */
+  let renewed = { at: 0, times: 0 };
   /** None while it renews. */
   let renewal: Scheduled | undefined;
 
@@ -195,16 +195,13 @@ export function postgresStore(address: string): port.Store {
     const tell = `SELECT pg_notify(${sql.CHANNEL}, note) FROM unnest(ARRAY[${notes}]) AS note; `;
     const end: unknown = await client.query(`${notes.length > 0 ? tell : ""}COMMIT`).catch((error: unknown) => error);
     if (Object(end).severity !== undefined && !/^(08|57)/.test(codeOf(end))) fail(end);
-    for (const note of told) hear(note);
+    for (const note of told) hear(note.split(" "));
     // No `StorageUnavailable`, which says that nothing was kept.
     if (end instanceof Error)
       throw new Error("The database was lost at a commit: whether it was kept is not known", { cause: end });
   }
 
-  function hear(note: string): void {
-    const [, topic, subject] = note.split(" ");
-    hearers.tell(textIn(topic), textIn(subject));
-  }
+  const hear = ([, topic, subject]: readonly string[]) => hearers.tell(textIn(topic), textIn(subject));
 
   /** Asks its one session, which is a new one where the old is lost, to hear others and to renew the leases. */
   const renew = () =>
@@ -213,8 +210,8 @@ export function postgresStore(address: string): port.Store {
       // What ends before it would be renewed again is left to run out.
       const ours = Array.from(held).flatMap(([taking, ends]) => (ends - now > GONE_MS - RENEW_MS ? taking : []));
       await ask(line, LISTEN);
-      const [row] = await ask(line, RENEW, [ours]);
-      renewed = [...renewed.slice(1), Number(row?.[0])];
+      const at = Number((await ask(line, RENEW, [ours]))[0]?.[0]);
+      renewed = { at, times: at > renewed.at + SILENT_MS ? 1 : renewed.times + 1 };
     });
 
   /** Each second, since nobody tells of a line that is dead, and at once where the session is lost. */
@@ -243,7 +240,7 @@ export function postgresStore(address: string): port.Store {
         .finally(() => first.end());
       const line = await poolOf(address, { max: 1, query_timeout: LATE_MS });
       line.on("connect", (client) =>
-        client.on("notification", ({ payload }) => payload.startsWith(us) || hear(payload)),
+        client.on("notification", ({ payload }) => payload.startsWith(us) || hear(payload.split(" "))),
       );
       line.on("remove", () => renewal && tend());
       opened = { line, pool: await poolOf(address, { query_timeout: AWAY_MS }) };
@@ -253,7 +250,9 @@ export function postgresStore(address: string): port.Store {
     async lease(name, for_ms) {
       const began = performance.now();
       const [key, taking] = [sql.keyOf([name]), systemRandom(6).readUIntBE(0, 6)];
-      const [taken] = await askPool(TAKE, [key, taking, Math.min(for_ms, GONE_MS), renewed[0]]);
+      // While others may not have renewed yet, only what nobody holds is free.
+      const asked = renewed.times < BACK ? 0 : renewed.at;
+      const [taken] = await askPool(TAKE, [key, taking, Math.min(for_ms, GONE_MS), asked]);
       // One that is told of so late may be another's already.
       if (taken === undefined || performance.now() - began > GONE_MS) return undefined;
       held.set(taking, began + for_ms);

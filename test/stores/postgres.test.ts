@@ -123,8 +123,11 @@ onDatabase(
   },
 );
 
-/** A way to the database that is cut at the next commit, or `word`: before it gets there, or before its answer comes back. */
-async function cutting(t: TestContext, when: "before" | "after", word = "COMMIT", to = database().address()) {
+/**
+ * A way to the database that is cut at the next commit, or `word`: before it gets there, or before its answer comes back; or
+ * on which no answer comes any more.
+ */
+async function cutting(t: TestContext, when: "before" | "after" | "never", word = "COMMIT", to = database().address()) {
   const folder = mkdtempSync(join(tmpdir(), "apphost-cut-"));
   const [name, sockets] = [".s.PGSQL.5432", new Set<Socket>()];
   const armed = { is: false };
@@ -137,7 +140,10 @@ async function cutting(t: TestContext, when: "before" | "after", word = "COMMIT"
       if (isOver && when === "before") near.destroy();
       else far.write(chunk);
     });
-    far.on("data", (chunk) => (isOver ? near.destroy() : near.write(chunk)));
+    far.on("data", (chunk) => {
+      if (!isOver) near.write(chunk);
+      else if (when === "after") near.destroy();
+    });
     near.on("close", () => far.end());
     far.on("close", () => near.destroy());
   }).listen(join(folder, name));
@@ -237,12 +243,18 @@ onDatabase("what has run out while the database was away is still its holder's",
   const away = performance.now();
   await eventually(async () => performance.now() - away > AWAY_MS || undefined);
   start();
-  // As if that had taken longer.
-  sql(`UPDATE ${leases} SET until = clock_timestamp()`);
+  // As if that had taken longer, and the holder came late.
+  sql(
+    `UPDATE ${leases} SET until = clock_timestamp()`,
+    `CREATE FUNCTION ${leases}_late() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN CASE
+      WHEN NEW.holder <> OLD.holder OR clock_timestamp() - OLD.until > interval ''1.5 s'' THEN NEW END; END'`,
+    `CREATE TRIGGER late BEFORE UPDATE ON ${leases} FOR EACH ROW EXECUTE FUNCTION ${leases}_late()`,
+  );
   await eventually(async () => {
     assert.equal(await other?.lease("l", 1).catch(orUnavailable), undefined);
     return sql(`SELECT until > clock_timestamp() FROM ${leases}`).trim() === "t" || undefined;
   });
+  sql(`DROP TRIGGER late ON ${leases}`);
   assert.equal(await other?.lease("l", 1), undefined);
 });
 
@@ -299,6 +311,36 @@ onDatabase("a lost session is back at once, whatever else is being done, and its
   t.mock.timers.reset();
   goOn();
   await Promise.all(works);
+});
+
+onDatabase("a line on which no answer comes is given up soon, and another one is begun", async ({ sql }, t) => {
+  const { armed, address } = await cutting(t, "never", "WITH renewed AS");
+  armed.is = true;
+  const began = performance.now();
+  const opening = one(t, address);
+  await eventually(async () => sql(`SELECT count(*) ${LINES}`).trim() === "1" || undefined);
+  armed.is = false;
+  const [store, other] = [await opening, await one(t, address)];
+  assert.ok(performance.now() - began < GONE_MS, "before a lease would have run out");
+  const heard = heardBy(store);
+  await tell(other, "a");
+  assert.equal(await eventually(async () => heard[0]), "a");
+});
+
+onDatabase("a lease whose answer comes too late is none", async (_, t) => {
+  const store = await one(t);
+  const { now } = performance;
+  let late_ms = 0;
+  t.mock.method(performance, "now", () => now.call(performance) + late_ms);
+  const asking = store.lease("l", 3_600_000);
+  late_ms = GONE_MS + 1;
+  assert.equal(await asking, undefined);
+});
+
+onDatabase("what a unit of work has begun and left may ask the store when it is over", async (_, t) => {
+  const store = await one(t);
+  const left = await store.transact(async () => ({ look: new Promise(setImmediate).then(() => idsIn(store)) }));
+  assert.equal(await left.look.catch(String), "");
 });
 
 onDatabase("a session that gave no answer in time is asked nothing more", async (_, t) => {
