@@ -13,13 +13,16 @@ export type Clock = Pick<AdjustableClock, "now" | "schedule">;
 
 export type Scheduled = ReturnType<Clock["schedule"]>;
 
-let latest = { at: Number.NaN, text: "" };
+/** A busy server asks for each millisecond many times. */
+const known = new Map<Instant, string>();
+const KNOWN_MAX = 100;
 
 /** ISO 8601 UTC with milliseconds, ending in Z: all have one length and compare as text in the order of time. */
 export function iso(at: Instant): string {
-  // A busy server asks for each millisecond many times.
-  if (at !== latest.at) latest = { at, text: new Date(at).toISOString() };
-  return latest.text;
+  const text = known.get(at) ?? new Date(at).toISOString();
+  if (known.size >= KNOWN_MAX) known.clear();
+  known.set(at, text);
+  return text;
 }
 
 export const instant = (text: string): Instant => Date.parse(text);

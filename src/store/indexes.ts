@@ -62,7 +62,10 @@ export class Index {
     const chunks = this.#lists.get(key) ?? [];
     const at = this.#chunkOf(row, chunks);
     const chunk = chunks[at] ?? [];
-    chunk.splice(this.#placeOf(row, chunk), 1);
+    const within = this.#placeOf(row, chunk);
+    // The oldest go first, mostly: to shift an array costs nothing.
+    if (within === 0) chunk.shift();
+    else chunk.splice(within, 1);
     if (chunk.length === 0) chunks.splice(at, 1);
     if (chunks.length === 0) this.#lists.delete(key);
   }
