@@ -50,6 +50,10 @@ choice("1.test-controls.seed", "one that is wrong is refused by its place, and s
     const accounts = members.map((account) => ({ name: "One", ...account }));
     assert.doesNotMatch(await startRefused({ seed: { accounts }, ...options }, says), /secret-/);
   }
+  // Also where what is kept comes before it: a reset will need it.
+  const data = join(freshFolder(), "kept.json");
+  await (await startService({ data })).close();
+  await startRefused({ data, seed: { accounts: [] } }, /accounts/);
   const broken = join(freshFolder(), "broken.json");
   writeFileSync(broken, "{ not json");
   for (const [seed, says] of [
