@@ -242,7 +242,7 @@ export function postgresStore(address: string): port.Store {
       line.on("connect", (client) =>
         client.on("notification", ({ payload }) => payload.startsWith(us) || hear(payload.split(" "))),
       );
-      line.on("remove", () => renewal && tend());
+      line.on("error", tend); // lost while nothing was asked of it; what is refused is asked again later
       opened = { line, pool: await poolOf(address, { query_timeout: AWAY_MS }) };
       await tend();
     },
@@ -259,7 +259,8 @@ export function postgresStore(address: string): port.Store {
       return {
         async release() {
           held.delete(taking);
-          await during(({ line }) => ask(line, RELEASE, [key, taking])).catch(() => undefined); // it runs out
+          // It runs out where that fails; then the line may be lost.
+          await during(({ line }) => ask(line, RELEASE, [key, taking])).catch(() => void (renewal && tend()));
         },
       };
     },

@@ -1,6 +1,7 @@
 // The PostgreSQL store against the contract of the store port, and what only several processes, lost lines and changed
 // declarations can show. Each test has tables of its own.
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -15,7 +16,7 @@ import { postgresStore } from "../../src/store/postgres.ts";
 import { Client } from "../support/client.ts";
 import { database, onDatabase } from "../support/postgres.ts";
 import { eventually } from "../support/wait.ts";
-import { idsIn, type Note, note, notes, tell, write } from "./fixture.ts";
+import { idsIn, type Note, note, notes, numbered, tell, write } from "./fixture.ts";
 
 const DRIVER = "pg";
 /** Without its types, which are not installed. */
@@ -69,6 +70,10 @@ onDatabase("stores that open an empty database at once share it, and each hears 
   for (const each of heard) await eventually(async () => (each.length === 3 ? each : undefined));
   for (const each of heard) assert.deepEqual(each, subjects);
   for (const store of all) assert.equal(await idsIn(store), subjects.join(" "));
+  // Longer than an index of PostgreSQL takes, and made no shorter by it.
+  const long = note(randomBytes(5_000).toString("hex"));
+  for (const store of all) await write(store, long);
+  assert.deepEqual(await all[0]?.get(notes, long.id), long);
 });
 
 onDatabase(
@@ -229,9 +234,16 @@ onDatabase("leases end soon after their holder, and not before, and are free to 
   });
   await store?.close();
   await Promise.all(names.map((name, n) => eventually(async () => others[n % 2]?.lease(name, 3_600_000))));
-  sql(`UPDATE ${schemaOf(address)}.apphost_leases SET until = until - interval '2 hours' WHERE name <> '["l0"]'`);
+});
+
+onDatabase("a lease that nobody has taken again for long is forgotten at a start", async ({ sql }, t) => {
+  const address = database().address();
+  const store = await one(t, address);
+  assert.ok(await store.lease("l", 1));
+  const leases = `${schemaOf(address)}.apphost_leases`;
+  sql(`INSERT INTO ${leases} VALUES ('old', 1, clock_timestamp() - interval '61 minutes')`);
   await one(t, address);
-  assert.equal(sql(`SELECT name FROM ${schemaOf(address)}.apphost_leases`).trim(), '["l0"]', "forgotten at a start");
+  assert.equal(sql(`SELECT name FROM ${leases}`).trim(), '["l"]');
 });
 
 onDatabase("what has run out while the database was away is still its holder's", async ({ stop, start, sql }, t) => {
@@ -337,6 +349,57 @@ onDatabase("a lease whose answer comes too late is none", async (_, t) => {
   assert.equal(await asking, undefined);
 });
 
+onDatabase("units of work that wait for each other are run again", async (_, t) => {
+  const store = await one(t);
+  await write(store, note("a"), note("b"));
+  let begun = 0;
+  let goOn = () => {};
+  const bothHaveBegun = new Promise<void>((go) => {
+    goOn = go;
+  });
+  const writing = (ids: string) =>
+    store.transact(async (tx) => {
+      for (const id of ids) {
+        await tx.put(notes, note(id, `${id} of ${ids}`));
+        begun += 1;
+        if (begun === 2) goOn();
+        await bothHaveBegun;
+      }
+    });
+  await Promise.all(["ab", "ba"].map(writing));
+});
+
+onDatabase("a unit of work that cannot begin is not run", async (_, t) => {
+  const store = await one(t);
+  const { query } = pg.Client.prototype;
+  t.mock.method(pg.Client.prototype, "query", function (this: unknown, what: unknown, ...rest: unknown[]) {
+    if (String(Object(what).text).startsWith("BEGIN")) return Promise.reject(new Error("lost"));
+    return Reflect.apply(query, this, [what, ...rest]);
+  });
+  const work = t.mock.fn(async () => undefined);
+  await assert.rejects(store.transact(work), isUnavailable);
+  assert.equal(work.mock.callCount(), 0);
+});
+
+onDatabase("a restore comes to its end while others write", async (_, t) => {
+  const [store, other] = await stores(t, database().address(), 2);
+  assert.ok(store && other);
+  let isOver = false;
+  const writing = async () => {
+    for (let n = 0; !isOver; n += 1)
+      await other.transact(async (tx) => {
+        await tx.count(notes, "list", ["all"]);
+        await tx.put(notes, note(`by another ${n}`));
+      });
+  };
+  const written = writing();
+  await store.restore({ format: 1, collections: { notes: numbered(1_000) } }).finally(() => {
+    isOver = true;
+  });
+  await written;
+  assert.ok(await store.get(notes, "999"));
+});
+
 onDatabase("what a unit of work has begun and left may ask the store when it is over", async (_, t) => {
   const store = await one(t);
   const left = await store.transact(async () => ({ look: new Promise(setImmediate).then(() => idsIn(store)) }));
@@ -365,7 +428,7 @@ onDatabase("a session that gave no answer in time is asked nothing more", async 
   assert.equal(await idsIn(store), "a");
 });
 
-onDatabase("indexes and unique keys that are declared later hold what was there before", async (_, t) => {
+onDatabase("indexes and unique keys that are declared later hold what was there before", async ({ sql }, t) => {
   const address = database().address();
   const plain = collection<Note>()("notes");
   const store = await one(t, address, [plain]);
@@ -379,9 +442,11 @@ onDatabase("indexes and unique keys that are declared later hold what was there 
   assert.equal(await idsIn(later), "b a", "nor does a process that knows less take anything out");
   assert.equal((await later.find(notes, "text", ["text of a"]))?.id, "a");
   await later.close();
+  await assert.rejects(postgresStore(address).open([plain]), /made by another version .*"notes"/);
   const old = postgresStore(address);
+  sql(`INSERT INTO ${schemaOf(address)}.apphost_declared VALUES ('format 9')`);
   await assert.rejects(old.open([plain]), (error) => {
-    assert.match(String(error), /made by another version of this service \(it has .*; start that one/);
+    assert.match(String(error), /made by another version of this service \(it has format 9\); start that one/);
     return isStoreError(error, "StoreRefusal");
   });
 });
@@ -421,6 +486,21 @@ function countedOf(t: TestContext): string[] {
   });
   return asked;
 }
+
+onDatabase("a renewal that the database refuses is asked for again, but not at once", async ({ sql }, t) => {
+  const address = database().address();
+  await one(t, address);
+  // Nor more often for sessions that were lost before.
+  for (let times = 0; times < 3; times += 1) {
+    sql(`SELECT pg_terminate_backend(pid) ${LINES}`);
+    await eventually(async () => sql(`SELECT count(*) ${LINES}`).trim() === "1" || undefined);
+  }
+  const asked = countedOf(t);
+  const began = performance.now();
+  sql(`ALTER TABLE ${schemaOf(address)}.apphost_leases RENAME TO gone`);
+  await eventually(async () => asked.filter((text) => text.startsWith("WITH renewed AS")).length >= 5 || undefined);
+  assert.ok(performance.now() - began > 1_500);
+});
 
 onDatabase("a create takes seven statements and counts no events, a read of one resource takes two", async (_, t) => {
   const settings = readSettings({ port: 0, log: "off", data: database().address(), apiKey: "a-key-of-its-own" });
