@@ -86,7 +86,7 @@ const wordOf = (text: string): string => Buffer.from(text, "utf16le").toString("
 const textIn = (word = ""): string => Buffer.from(word, "base64").toString("utf16le");
 
 const NOW_MS = "floor(extract(epoch FROM clock_timestamp()) * 1000)";
-/** What has run out is free, unless the database was away since that was asked. */
+/** What has run out is free, but not to a question that is answered long after the last renewal of who asks. */
 const TAKE = `INSERT INTO apphost_leases AS held (name, holder, until)
   VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms')
   ON CONFLICT (name) DO UPDATE SET (holder, until) = (excluded.holder, excluded.until)
