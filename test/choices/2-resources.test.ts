@@ -114,10 +114,22 @@ for (const { is, least, more, once, change, fixed = [] } of KINDS) {
 }
 
 choice("2.user-fields.email", "is required and has to be an address", async ({ api }) => {
-  const good = [`Ada+tag.${freshAddress()}`, `o'brien.${freshAddress()}`, `UPPER.${freshAddress()}`];
+  const long = (length: number) => freshAddress().replace(/@.*/, "@").padEnd(length, "x");
+  const good = [`Ada+tag.${freshAddress()}`, `o'brien.${freshAddress()}`, `UPPER.${freshAddress()}`, long(254)];
   const controls = [..."\u0001\u001b\u001f\u007f\u0080\u009b\u009f"];
   const bad = [
-    ...["", "x", "a@", "@b.example", "a@b@c.example", "a b@c.example", "a@c example", "a@c.example\n", ...NOT_TEXT],
+    ...[
+      long(255),
+      "",
+      "x",
+      "a@",
+      "@b.example",
+      "a@b@c.example",
+      "a b@c.example",
+      "a@c example",
+      "a@c.example\n",
+      ...NOT_TEXT,
+    ],
     ...controls.flatMap((control) => [`a${control}b@c.example`, `a@c${control}.example`]),
   ];
   await fieldRules(api, "POST /users", {}, { field: "email", good, bad });

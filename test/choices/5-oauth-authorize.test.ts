@@ -95,6 +95,8 @@ choice("1.rfcs.response-type", "every other fault goes back in the redirect with
     const state = more === "&state=other" ? {} : { state: "xyz" };
     assert.deepEqual(rest, { error, ...state, iss: own.authUrl }, JSON.stringify(extra) + more);
     assert.match(str(error_description), /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
+    const [asked = ""] = /(?<=^read:apps ).*[^\x20-\x7e]/.exec(String(extra.scope)) ?? [];
+    assert.ok(asked === "" || str(error_description).startsWith("??? is not a scope"), str(error_description));
   }
 });
 

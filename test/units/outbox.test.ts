@@ -1,5 +1,6 @@
 // The outbox (src/delivery/outbox.ts) over real sockets with a clock moved by hand (contract, part 6).
 import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
 import { test } from "node:test";
 import { newDelivery, putDelivery } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
@@ -116,6 +117,30 @@ test("6.webhook-concurrency.order: first attempts go before retries of the same 
   assert.deepEqual(await inShort(world, webhook), ["succeeded 2", "succeeded 1"]);
 });
 
+test("6.webhook-concurrency.order: nor are retries of other webhooks before it where places are few", async () => {
+  const held: ServerResponse[] = [];
+  const hangs = (count: number, response: ServerResponse) => (count <= 200 ? 500 : void held.push(response));
+  const { world, receiver } = await hooked(hangs, PATIENT);
+  for (let n = 1; n < 200; n += 1) await world.webhook(receiver.url);
+  await emitted(world);
+  world.clock.set(START + 3 * S);
+  const other = await httpReceiver(() => 500);
+  const failing = await world.webhook(other.url);
+  await change(world, failing, { events: ["app.deleted"] });
+  const emit = () => world.emit({}, world.account, "app.deleted");
+  await emit();
+  await world.idle();
+  // The retries of the 200 are due, and 192 have a place; that of the other webhook is not.
+  world.clock.set(START + 6.5 * S);
+  await world.outbox.takeUp();
+  await staysAt(() => held.length, 192);
+  await emit();
+  await staysAt(() => other.got.length, 1);
+  held[0]?.writeHead(200).end();
+  await until(() => held.length + other.got.length > 193);
+  assert.equal(other.got.length, 2);
+});
+
 test("one silent and one dead endpoint hold up no other", async () => {
   // On a busy machine a deadline that passes within the test has the silent endpoint asked again: this one never does.
   const { world, receiver: silent, webhook: mute } = await hooked(() => undefined, PATIENT);
@@ -145,6 +170,14 @@ test("8.bounds.doubtful-deliveries: what failed before never takes all places", 
   await world.emit();
   await settled(world, well);
   await staysAt(() => dead.got.length, 492);
+});
+
+test("8.bounds.doubtful-deliveries: whose attempt has ended has given its place back", async () => {
+  const { world, receiver } = await hooked((count) => (count <= 200 ? 500 : 200));
+  for (let n = 1; n < 200; n += 1) await world.webhook(receiver.url);
+  await emitted(world);
+  await world.advance(6 * S);
+  assert.equal(receiver.got.length, 400);
 });
 
 test("8.bounds.doubtful-deliveries: nor does one webhook, however many at once it may have", async () => {

@@ -169,13 +169,15 @@ test("names under localhost are loopback without DNS", async () => {
 
 test("two names at once are looked up, each once at a time, and the next when one has ended, whichever way", async (t) => {
   const ends: ((found: LookupAddress[] | Error) => void)[] = [];
-  const lookup = () =>
+  const lookup = (_host: string, _options: object) =>
     new Promise((resolve, reject) => ends.push((found) => (found instanceof Error ? reject(found) : resolve(found))));
   const asked = t.mock.method(process.getBuiltinModule("node:dns/promises"), "lookup", lookup);
   const resolve = systemResolver();
   const names = () => asked.mock.calls.map(({ arguments: [name] }) => name).join();
   const found = ["a", "a", "b", "c"].map((name) => resolve(name).then(([first]) => first?.address, String));
   assert.equal(names(), "a,b");
+  const [, options] = asked.mock.calls[0]?.arguments ?? [];
+  assert.deepEqual(options, { all: true }, "each of its addresses is to be judged");
   ends[0]?.([{ address: "192.0.2.1", family: 4 }]);
   assert.deepEqual([await found[0], await found[1]], ["192.0.2.1", "192.0.2.1"]);
   assert.equal(names(), "a,b,c");
