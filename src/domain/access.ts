@@ -36,7 +36,7 @@ export function keyHolders({ store, clock }: UnitParts, background: Background) 
   /** Keeps `last_used_at` as exactly as decided, behind the answer: the request neither waits for it nor fails with it. */
   function note({ id, last_used_at }: ApiKeyRecord): void {
     const now = clock.now();
-    const minute = iso(now - (now % NOTED_TO_MS));
+    const minute = iso(Math.floor(now / NOTED_TO_MS) * NOTED_TO_MS);
     const isNoted = (at: string | null) => at !== null && at >= minute;
     if (isNoted(last_used_at)) return;
     background.run("noting the use of an API key", () =>

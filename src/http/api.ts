@@ -59,6 +59,7 @@ export const API = new RouteTree(read([...appRoutes, ...webhookRoutes, ...accoun
 export function apiWay(parts: ApiParts): Way<Operation, Caller> {
   const { decide, links } = parts.services;
   const { limiter } = parts;
+  // What stays the same is filled in once, and what is left with each answer.
   const fixed = { limit: limiter.limit, window: RATE_WINDOW_S, remaining: "<remaining>", reset: "<reset>" };
   const rateHeaders = Object.entries(decide("8.rate-headers")).map(
     ([name, text]) => [name, filling(filling(text)(fixed))] as const,

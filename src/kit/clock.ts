@@ -19,8 +19,10 @@ const KNOWN_MAX = 100;
 
 /** ISO 8601 UTC with milliseconds, ending in Z: all have one length and compare as text in the order of time. */
 export function iso(at: Instant): string {
-  const text = known.get(at) ?? new Date(at).toISOString();
+  const found = known.get(at);
+  if (found !== undefined) return found;
   if (known.size >= KNOWN_MAX) known.clear();
+  const text = new Date(at).toISOString();
   known.set(at, text);
   return text;
 }

@@ -76,7 +76,7 @@ function fail(cause: unknown): never {
 const isAgain = (error: unknown): boolean => /^40(001|P01)$/.test(codeOf(Object(error).cause));
 
 /** A session prepares each text once, by its hash. Rows are read as they come, so that a long answer holds nobody up. */
-async function ask(of: Pick<Client, "query">, text: string, values: readonly unknown[] = []): Promise<sql.Rows> {
+async function ask(of: Pick<Client, "query">, text: string, values: sql.Values = []): Promise<sql.Rows> {
   const how = { name: hash("sha256", text, "base64"), rowMode: "array", types: { getTypeParser: () => JSON.parse } };
   return (await of.query({ ...how, text, values }).catch(fail)).rows;
 }
