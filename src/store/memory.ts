@@ -38,13 +38,21 @@ export function named<T>(all: ReadonlyMap<string, T>, name: string): T {
 abstract class Reading implements port.Reader {
   abstract ask<T>(from: Named, question: (table: Table) => T): Promise<T>;
 
-  readonly get: port.Reader["get"] = (from, id) => this.ask(from, (table) => trusted(table.get(id)));
-  readonly find: port.Reader["find"] = (from, unique, values) =>
-    this.ask(from, (table) => trusted(named(table.uniques, unique).holder(values)));
-  readonly page: port.Reader["page"] = (from, index, values, span) =>
-    this.ask(from, (table) => trusted(named(table.indexes, index).page(values, span)));
-  readonly count: port.Reader["count"] = (from, index, values) =>
-    this.ask(from, (table) => named(table.indexes, index).count(values));
+  get<R extends port.Stored>(from: port.Collection<R>, id: string): Promise<R | undefined> {
+    return this.ask(from, (table) => trusted(table.get(id)));
+  }
+
+  find<R>(from: Named, unique: string, values: port.Values): Promise<R | undefined> {
+    return this.ask(from, (table) => trusted(named(table.uniques, unique).holder(values)));
+  }
+
+  page<R>(from: Named, index: string, values: port.Values, span: port.Span): Promise<readonly R[]> {
+    return this.ask(from, (table) => trusted(named(table.indexes, index).page(values, span)));
+  }
+
+  count(from: Named, index: string, values: port.Values): Promise<number> {
+    return this.ask(from, (table) => named(table.indexes, index).count(values));
+  }
 }
 
 /** Who hears in this process what commits tell. */
@@ -102,7 +110,7 @@ export class MemoryStore extends Reading implements port.Store {
     // Not by calling itself: whoever had to run again would resolve a moment after who is told later.
     for (;;) {
       const run = new Run(this.#opened());
-      const result = this.#turns.run(() => {
+      const outcome = await this.#turns.run(() => {
         this.#run = run;
         // By the end of the turn of the event loop each is over that asks only its tx, which answers at once.
         this.#watch ??= setImmediate(() => {
@@ -111,13 +119,13 @@ export class MemoryStore extends Reading implements port.Store {
         });
         return run.do(work);
       });
-      await result.catch(() => undefined);
       // All at once: whoever waits for the same ones comes in the order of the commits.
-      const ends = run.needs.size > 0 ? await Promise.all(Array.from(run.needs, ({ ended }) => ended)) : [];
+      const ends = run.needs.length > 0 ? await Promise.all(run.needs.map(({ ended }) => ended)) : [];
       const lost = ends.find((end) => end !== undefined);
       if (lost === undefined) {
         for (const [topic, subjects] of run.told) for (const subject of subjects) this.#hearers.tell(topic, subject);
-        return await result;
+        if ("error" in outcome) throw outcome.error;
+        return outcome.value;
       }
       if (run.changes.length > 0) throw lost;
       // What it has seen is not there any more: once more, but not on a store that was closed meanwhile.
@@ -171,7 +179,7 @@ export class MemoryStore extends Reading implements port.Store {
 class Run extends Reading implements port.Tx {
   changes: Change[] = [];
   /** What must be durable before anybody hears what this run has seen and done. */
-  readonly needs = new Set<Batch>();
+  readonly needs: Batch[] = [];
   readonly told = new Map<string, Set<string>>();
   /** Ends it with this error; undefined where it is over. */
   giveUp: ((error: Error) => void) | undefined;
@@ -209,8 +217,8 @@ class Run extends Reading implements port.Tx {
     this.told.set(topic, (this.told.get(topic) ?? new Set()).add(subject));
   }
 
-  /** Settles when its turn is over: what the work has written is committed, or undone where it failed. */
-  async do<T>(work: (run: Run) => Promise<T>): Promise<T> {
+  /** Resolves when its turn is over: what the work has written is committed, or undone where it failed. */
+  async do<T>(work: (run: Run) => Promise<T>): Promise<{ readonly value: T } | { readonly error: unknown }> {
     try {
       const value = await new Promise<T>((resolve, reject) => {
         this.giveUp = reject;
@@ -218,13 +226,13 @@ class Run extends Reading implements port.Tx {
       });
       if (this.#violation !== undefined) throw this.#violation;
       const batch = this.changes.length > 0 && this.opened.commits?.add(this.changes);
-      if (batch) this.needs.add(batch);
-      return value;
+      if (batch) this.#need(batch);
+      return { value };
     } catch (error) {
       Table.undo(this.changes);
       this.changes = [];
       this.told.clear();
-      throw error;
+      return { error };
     } finally {
       this.giveUp = undefined;
     }
@@ -233,8 +241,12 @@ class Run extends Reading implements port.Tx {
   #table(from: Named): Table {
     this.#assertRuns();
     const table = named(this.opened.tables, from.name);
-    if (table.batch !== undefined) this.needs.add(table.batch);
+    if (table.batch !== undefined) this.#need(table.batch);
     return table;
+  }
+
+  #need(batch: Batch): void {
+    if (!this.needs.includes(batch)) this.needs.push(batch);
   }
 
   #assertRuns(): void {
