@@ -26,8 +26,8 @@ export async function addApp(w: Work, account_id: string, { id = w.ids.next("app
 
 export const appQuery = object({ ...spanParameters, public: optional(fromText(flag)) });
 
-export const listApps = (reader: Reader, account: AccountRecord, { public: shared, ...span }: Infer<typeof appQuery>) =>
-  pageOf(reader, apps, shared === undefined ? "account" : "account_public", [account.id, shared], span);
+export const listApps = (reader: Reader, account: AccountRecord, asked: Infer<typeof appQuery>) =>
+  pageOf(reader, apps, asked.public === undefined ? "account" : "account_public", [account.id, asked.public], asked);
 
 export const own = owned(apps, "app", app, { adding, changing, removing });
 

@@ -56,8 +56,8 @@ async function putEvent(w: Work, owner: AccountRecord, type: EventType, object: 
 
 export const eventQuery = object({ ...spanParameters, type: optional(eventType) });
 
-export const listEvents = (reader: Reader, account: AccountRecord, { type, ...span }: Infer<typeof eventQuery>) =>
-  pageOf(reader, events, type ? "account_type" : "account", [account.id, type], span);
+export const listEvents = (reader: Reader, account: AccountRecord, asked: Infer<typeof eventQuery>) =>
+  pageOf(reader, events, asked.type ? "account_type" : "account", [account.id, asked.type], asked);
 
 export async function getEvent(reader: Reader, account: AccountRecord, id: string) {
   const event = await reader.get(events, id);

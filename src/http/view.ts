@@ -49,8 +49,9 @@ export const page = <R extends object>(of: View<R>): View<Page<R>> => ({
   ...of,
   kind: "page",
   text({ items, total, span }, presenter) {
-    const texts = items.map((item) => presenter.shown(of, item).text);
-    return presenter.listed({ items: `[${texts.join(",")}]`, total, limit: span.limit, offset: span.offset });
+    // Not a join: what is put around it makes one text of it all the same.
+    const texts = items.reduce((all, item, at) => `${all}${at > 0 ? "," : ""}${presenter.shown(of, item).text}`, "[");
+    return presenter.listed({ items: `${texts}]`, total, limit: span.limit, offset: span.offset });
   },
 });
 
