@@ -46,7 +46,7 @@ export const FAILED = refuse({ code: "precondition_failed" });
 export function judged<K>({ match, noneMatch }: Conditions, etag: string, known: K): Refusal | K | undefined {
   const names = (tag: string) => tag === "*" || tag === etag;
   if (match && !match.some(names)) return FAILED;
-  return noneMatch?.some((tag) => names(tag.replace(/^W\//, ""))) ? known : undefined;
+  return noneMatch?.some((tag) => names(tag) || tag === `W/${etag}`) ? known : undefined;
 }
 
 /** What is wrong is added to `errors`: unknown, repeated and wrong parameters. */
