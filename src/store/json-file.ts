@@ -5,7 +5,7 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type Store, StoreRefusal } from "../domain/store.ts";
 import { trusted } from "../kit/schema.ts";
-import type { Keeper } from "./commits.ts";
+import { Commits } from "./commits.ts";
 import type { Fields } from "./indexes.ts";
 import { codeOf, followLinks, PRIVATE, sizeOf } from "./json-file/disk.ts";
 import { readDocument } from "./json-file/document.ts";
@@ -26,9 +26,12 @@ const REMEDIES: Readonly<Record<string, string>> = {
 };
 
 export const jsonFileStore = (path: string, options: Partial<Settings> = {}): Store =>
-  new MemoryStore((tables) => open(path, tables, { ...DEFAULTS, ...options }));
+  new MemoryStore(async (tables, isBusy) => {
+    const files = await open(path, tables, { ...DEFAULTS, ...options });
+    return new Commits(files, isBusy);
+  });
 
-async function open(path: string, tables: Tables, settings: Settings): Promise<Keeper> {
+async function open(path: string, tables: Tables, settings: Settings): Promise<Files> {
   let unlock = () => {};
   try {
     const file = followLinks(path);

@@ -5,7 +5,6 @@ import type * as port from "../domain/store.ts";
 import { StoreRefusal, UniqueViolation } from "../domain/store.ts";
 import { inSteps, Turns } from "../kit/background.ts";
 import { trusted } from "../kit/schema.ts";
-import { Commits, type Keeper } from "./commits.ts";
 import type { Fields } from "./indexes.ts";
 import {
   type Batch,
@@ -22,8 +21,16 @@ import {
 const GIVEN_UP =
   "A unit of work may only await its own transaction; this one waited for something else and was given up";
 
-/** Fills the tables. What answers keeps what is done to them from then on. */
-type Load = (tables: Tables) => Promise<Keeper | undefined>;
+/** Where commits that stand in the tables already become durable. */
+interface Commits {
+  add(changes: readonly Change[]): Batch;
+  /** In the place of everything. */
+  replace(records: Lists): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Fills the tables. `isBusy`: a unit of work is in the midst, and what it has written may yet be undone. */
+type Load = (tables: Tables, isBusy: () => boolean) => Promise<Commits | undefined>;
 
 type Opened = { collections: readonly port.AnyCollection[]; tables: Tables; commits: Commits | undefined };
 type Named = { readonly name: string };
@@ -90,11 +97,9 @@ export class MemoryStore extends Reading implements port.Store {
     if (this.#life !== "new") throw new Error("A store is opened once");
     this.#life = "closed";
     const tables = tablesOf(collections);
-    const keeper = await this.load(tables);
-    this.#life = { collections, tables, commits: keeper && new Commits(keeper, () => this.#isBusy) };
+    this.#life = { collections, tables, commits: await this.load(tables, () => this.#isBusy) };
   }
 
-  /** Whether a unit of work is in the midst, and what it has written may yet be undone. */
   get #isBusy(): boolean {
     return this.#run?.giveUp !== undefined;
   }
