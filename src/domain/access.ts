@@ -31,28 +31,26 @@ const UNKNOWN_KEY = refuse({
   detail: "It is no access token and no API key that is known: mistyped, or deleted.",
 });
 
+const isNoted = ({ last_used_at: at }: ApiKeyRecord, minute: string) => at !== null && at >= minute;
+
 /** Who holds the key with this hash. The store is asked at every use: a deleted key is refused at the next call. */
 export function keyHolders({ store, clock }: UnitParts, background: Background) {
   /** Keeps `last_used_at` as exactly as decided, behind the answer: the request neither waits for it nor fails with it. */
-  function note({ id, last_used_at }: ApiKeyRecord): void {
-    const now = clock.now();
-    const minute = iso(Math.floor(now / NOTED_TO_MS) * NOTED_TO_MS);
-    const isNoted = (at: string | null) => at !== null && at >= minute;
-    if (isNoted(last_used_at)) return;
+  const note = (id: string, minute: string) =>
     background.run("noting the use of an API key", () =>
       store.transact(async (tx) => {
         const key = await tx.get(apiKeys, id);
-        if (key && !isNoted(key.last_used_at)) await tx.put(apiKeys, { ...key, last_used_at: minute });
+        if (key && !isNoted(key, minute)) await tx.put(apiKeys, { ...key, last_used_at: minute });
       }),
     );
-  }
 
   return async (hash: string): Promise<Caller | Refusal> => {
     const both = store.findWith && (await store.findWith(apiKeys, "hash", [hash], "account", accounts));
     const key = store.findWith ? both?.[0] : await store.find(apiKeys, "hash", [hash]);
     const account = both?.[1] ?? (key && (await store.get(accounts, key.account_id)));
     if (!key || !account) return UNKNOWN_KEY;
-    note(key);
+    const minute = iso(Math.floor(clock.now() / NOTED_TO_MS) * NOTED_TO_MS);
+    if (!isNoted(key, minute)) note(key.id, minute);
     return { account, scopes: SCOPES, credential: key.id };
   };
 }
