@@ -5,7 +5,7 @@ import { decide } from "../decisions.ts";
 import { asChosen, type Decide } from "../domain/readings.ts";
 import type { Code, FieldError, Reason, Refusal } from "../domain/refusal.ts";
 import { FAULTS_MAX, trusted } from "../kit/schema.ts";
-import { JSON_TYPE, jsonReply, type Reply } from "./call.ts";
+import { JSON_TYPE, type Reply } from "./call.ts";
 import type { ServiceLinks } from "./links.ts";
 
 /** The member that names the exact cause for programs; `detail` is for people. */
@@ -91,7 +91,8 @@ const cut = (text: string, max = NAME_MAX): string =>
 const short = ({ pointer, parameter, header, detail }: FieldError) => ({
   pointer: pointer && cut(pointer),
   parameter: parameter && cut(parameter),
-  ...{ header, detail },
+  header,
+  detail,
 });
 
 /** Headers that the cause itself asks for: RFC 6750 3, RFC 9110 15.5.6, Retry-After. */
@@ -134,5 +135,6 @@ type Told = ReturnType<typeof explain> & Record<typeof CODE_MEMBER, string>;
 export function errorReply(told: Told, headers: Reply["headers"], decide: Decide): Reply {
   const type = decide("7.error-body");
   const body = type === JSON_TYPE ? { error: { [CODE_MEMBER]: told[CODE_MEMBER], message: told.detail } } : told;
-  return jsonReply(told.status, body, { "content-type": type, ...headers });
+  headers["content-type"] = type;
+  return { status: told.status, headers, body: JSON.stringify(body) };
 }
