@@ -17,10 +17,11 @@ export const firstApp = (decide: Decide) =>
 
 type AppDraft = Seeded<Infer<typeof app.draft>>;
 
-export async function addApp(w: Work, account_id: string, { id = w.ids.next("app_"), ...draft }: AppDraft) {
-  // Last, as behind a spread each member costs ten times as much.
-  const app: AppRecord = { id, created_at: w.at, updated_at: w.at, account_id, ...draft };
-  await w.tx.put(apps, app);
+export async function addApp({ tx, ids, at }: Work, account_id: string, draft: AppDraft) {
+  const { id = ids.next("app_"), title, description, theme, public: shared } = draft;
+  // By name: a copy of the draft with more members costs ten times as much, and again where it is made text of.
+  const app: AppRecord = { id, created_at: at, updated_at: at, account_id, title, description, theme, public: shared };
+  await tx.put(apps, app);
   return app;
 }
 
