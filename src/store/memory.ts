@@ -74,7 +74,12 @@ export class Hearers {
 
   /** A hearer that throws disturbs nobody; its error surfaces as a rejection that nobody handles. */
   tell(topic: string, subject: string): void {
-    for (const hearer of this.#all) if (hearer.topic === topic) new Promise<void>(() => hearer.heard(subject));
+    for (const hearer of this.#all)
+      try {
+        if (hearer.topic === topic) hearer.heard(subject);
+      } catch (error) {
+        void Promise.reject(error);
+      }
   }
 }
 
