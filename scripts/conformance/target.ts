@@ -45,7 +45,7 @@ const PATIENCE_MS = 1_200;
 export async function reached(api: Client): Promise<void> {
   const { baseUrl } = api;
   const answer = await api
-    .patient(PATIENCE_MS)
+    .with({ patience_ms: PATIENCE_MS })
     .get("/apps")
     .catch((error: Error) => error);
   const why = answer instanceof Error ? silence(answer) : misfit(answer);

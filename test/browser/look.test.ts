@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { dashboardRows } from "../../src/web/dashboard/dashboard.ts";
 import { inBrowser, type Stage } from "../support/chromium.ts";
 import { str } from "../support/client.ts";
-import { httpReceiver } from "../support/http-receiver.ts";
+import { hooked } from "../support/hooked.ts";
 import { processed } from "../support/wait.ts";
 import { fill, makeWorld } from "../support/world.ts";
 
@@ -23,7 +23,7 @@ async function everyPath({ api }: Stage): Promise<string[]> {
   return [...shown.map(({ path }) => fill(path, ids)), new URL(str(site?.url)).pathname, ...DOCS, "/dashboard/sign-in"];
 }
 
-inBrowser("browser: nothing sticks out at 380 and 1440 pixels", async (stage) => {
+inBrowser("nothing sticks out at 380 and 1440 pixels", async (stage) => {
   const { page, go } = stage;
   const paths = await everyPath(stage);
   for (const width of [380, 1440]) {
@@ -51,7 +51,7 @@ const CONTRAST = `(() => {
   return least;
 })()`;
 
-inBrowser("browser: light and dark follow the system, and both are readable", async (stage) => {
+inBrowser("light and dark follow the system, and both are readable", async (stage) => {
   const { page, go } = stage;
   const paths = await everyPath(stage);
   const backgrounds = new Set<unknown>();
@@ -106,7 +106,7 @@ const HOSTILE = PARTS.flatMap((part, at) =>
 /** What must not have become of a string. */
 const STRAY = `document.querySelectorAll("main img, main iframe, main script, main style, main base, main [onerror], main [onload], main [onfocus], main [autofocus]").length`;
 
-inBrowser("browser: 500 hostile strings are shown as text", async ({ api, page, go }) => {
+inBrowser("500 hostile strings are shown as text", async ({ api, page, go }) => {
   assert.equal(new Set(HOSTILE).size, 500);
   for (const text of HOSTILE)
     await api.create("/apps", { title: text, description: text, theme: text.slice(0, 64).toWellFormed() });
@@ -130,79 +130,69 @@ inBrowser("browser: 500 hostile strings are shown as text", async ({ api, page, 
   }
 });
 
-inBrowser(
-  "browser: a chart has words at its points, labels where there is room, and no bar like a wall",
-  async (stage) => {
-    const { api, page, go } = stage;
-    const { id } = await api.create("/apps", { title: "Charts", public: true });
-    const give = async (name: string, data: readonly object[]) =>
-      processed(api, (await api.create("/data-sources", { name, type: "json", app_id: id, data })).id);
-    await give("One", [{ region: "North", visitors: 1_020 }]);
-    await give(
-      "Long",
-      Array.from({ length: 2_000 }, (_, n) => ({ n, load: (n * 7_919) % 997 })),
-    );
-    const { url } = await api.create(`/apps/${id}/deploy`, { name: "R" });
-    const labels = async (width: number) => {
-      await page.setViewportSize({ width, height: 900 });
-      await go(new URL(str(url)).pathname);
-      const all = `[...document.querySelectorAll("section:last-of-type .canvas text")]`;
-      return page.evaluate<number>(`${all}.filter((text) => text.getBoundingClientRect().width > 0).length`);
-    };
-    const [narrow, wide] = [await labels(380), await labels(1440)];
-    assert.ok(narrow >= 3 && wide > narrow, `${narrow}, ${wide}`);
-    const bar = page.getByRole("button", { name: "North, 1,020 visitors" });
-    assert.ok(Number((await bar.boundingBox())?.width) < 120);
-    const said = () => page.evaluate(`getComputedStyle(document.querySelector(".point"), "::after").content`);
-    assert.equal(await said(), "none");
-    await bar.hover();
-    assert.equal(await said(), `"North, 1,020 visitors"`);
-    const kept = `["forcedColorAdjust", "printColorAdjust"].map((each) => getComputedStyle(document.querySelector(".point"))[each])`;
-    assert.deepEqual(await page.evaluate(kept), ["none", "exact"], "bars are printed, too");
-    const rows = await page.evaluate<number[]>(
-      `[...document.querySelectorAll("section:last-of-type .point")].map((point) => Number(point.value))`,
-    );
-    assert.equal(rows.length, 200);
-    assert.ok(rows.every((row, at) => row - (rows[at - 1] ?? -1) <= 10) && rows.at(-1) === 1_999, "spread over all");
-  },
-);
+inBrowser("a chart has words at its points, labels where there is room, and no bar like a wall", async (stage) => {
+  const { api, page, go } = stage;
+  const { id } = await api.create("/apps", { title: "Charts", public: true });
+  const give = async (name: string, data: readonly object[]) =>
+    processed(api, (await api.create("/data-sources", { name, type: "json", app_id: id, data })).id);
+  await give("One", [{ region: "North", visitors: 1_020 }]);
+  await give(
+    "Long",
+    Array.from({ length: 2_000 }, (_, n) => ({ n, load: (n * 7_919) % 997 })),
+  );
+  const { url } = await api.create(`/apps/${id}/deploy`, { name: "R" });
+  const labels = async (width: number) => {
+    await page.setViewportSize({ width, height: 900 });
+    await go(new URL(str(url)).pathname);
+    const all = `[...document.querySelectorAll("section:last-of-type .canvas text")]`;
+    return page.evaluate<number>(`${all}.filter((text) => text.getBoundingClientRect().width > 0).length`);
+  };
+  const [narrow, wide] = [await labels(380), await labels(1440)];
+  assert.ok(narrow >= 3 && wide > narrow, `${narrow}, ${wide}`);
+  const bar = page.getByRole("button", { name: "North, 1,020 visitors" });
+  assert.ok(Number((await bar.boundingBox())?.width) < 120);
+  const said = () => page.evaluate(`getComputedStyle(document.querySelector(".point"), "::after").content`);
+  assert.equal(await said(), "none");
+  await bar.hover();
+  assert.equal(await said(), `"North, 1,020 visitors"`);
+  const kept = `["forcedColorAdjust", "printColorAdjust"].map((each) => getComputedStyle(document.querySelector(".point"))[each])`;
+  assert.deepEqual(await page.evaluate(kept), ["none", "exact"], "bars are printed, too");
+  const rows = await page.evaluate<number[]>(
+    `[...document.querySelectorAll("section:last-of-type .point")].map((point) => Number(point.value))`,
+  );
+  assert.equal(rows.length, 200);
+  assert.ok(rows.every((row, at) => row - (rows[at - 1] ?? -1) <= 10) && rows.at(-1) === 1_999, "spread over all");
+});
 
-inBrowser(
-  "browser: badges stand apart, headings step down, and prose in a table keeps the width of a line",
-  async (stage) => {
-    const { api, page, go } = stage;
-    await page.setViewportSize({ width: 380, height: 900 });
-    const box = async (what: string, at = 0) => {
-      const found = await page.locator(what).nth(at).boundingBox();
-      assert.ok(found, what);
-      return found;
-    };
-    const { id: hook } = await api.create("/webhooks", { url: (await httpReceiver()).url, events: ["app.created"] });
-    await api.create("/webhooks", { url: (await httpReceiver(() => 410)).url, events: ["app.created"] });
-    await api.create("/apps", { title: "Told of" });
-    await stage.service.settled();
-    await go("/dashboard/events");
-    const [first, second] = [await box(".badge", 0), await box(".badge", 1)];
-    assert.ok(second.y > first.y || second.x - (first.x + first.width) >= 4, "badges touch");
-    await go("/dashboard/settings/webhooks");
-    assert.deepEqual(await page.locator(".badge").allInnerTexts(), ["off, gone", "active"]);
-    const [delivery] = (await api.get(`/webhooks/${hook}/deliveries`)).items;
-    await go(`/dashboard/settings/webhooks/${hook}/deliveries/${str(delivery?.id)}`);
-    const size = (heading: string) =>
-      page.evaluate<number>(`parseFloat(getComputedStyle(document.querySelector("${heading}")).fontSize)`);
-    assert.ok((await size("h1")) > (await size("h2")) && (await size("h2")) > (await size("h3")));
-    const note = "A note that is rather long, and wraps where there is little room. ".repeat(3);
-    const row = { name: "A", note, city: "Kiel", country: "Germany", comment: "none", zip: "24103" };
-    const { id } = await api.create("/data-sources", { name: "Notes", type: "json", data: [row] });
-    await processed(api, id);
-    await go(`/dashboard/data-sources/${id}`);
-    assert.ok((await box("td", 1)).width > 200, "a word a line");
-    assert.ok((await box("td", 0)).y < (await box("td", 1)).y + 1);
-    await go("/dashboard/apps/new");
-    assert.equal(
-      Math.round((await box("form.card label")).y - (await box("form.card")).y),
-      17,
-      "as far as at the sides",
-    );
-  },
-);
+inBrowser("badges stand apart, headings step down, and prose in a table keeps the width of a line", async (stage) => {
+  const { api, page, go } = stage;
+  await page.setViewportSize({ width: 380, height: 900 });
+  const box = async (what: string, at = 0) => {
+    const found = await page.locator(what).nth(at).boundingBox();
+    assert.ok(found, what);
+    return found;
+  };
+  const { webhook } = await hooked(api, ["app.created"]);
+  await hooked(api, ["app.created"], {}, [410]);
+  await api.create("/apps", { title: "Told of" });
+  await stage.service.settled();
+  await go("/dashboard/events");
+  const [first, second] = [await box(".badge", 0), await box(".badge", 1)];
+  assert.ok(second.y > first.y || second.x - (first.x + first.width) >= 4, "badges touch");
+  await go("/dashboard/settings/webhooks");
+  assert.deepEqual(await page.locator(".badge").allInnerTexts(), ["off, gone", "active"]);
+  const [delivery] = (await api.get(`/webhooks/${webhook.id}/deliveries`)).items;
+  await go(`/dashboard/settings/webhooks/${webhook.id}/deliveries/${str(delivery?.id)}`);
+  const size = (heading: string) =>
+    page.evaluate<number>(`parseFloat(getComputedStyle(document.querySelector("${heading}")).fontSize)`);
+  assert.ok((await size("h1")) > (await size("h2")) && (await size("h2")) > (await size("h3")));
+  const note = "A note that is rather long, and wraps where there is little room. ".repeat(3);
+  const row = { name: "A", note, city: "Kiel", country: "Germany", comment: "none", zip: "24103" };
+  const { id } = await api.create("/data-sources", { name: "Notes", type: "json", data: [row] });
+  await processed(api, id);
+  await go(`/dashboard/data-sources/${id}`);
+  assert.ok((await box("td", 1)).width > 200, "a word a line");
+  assert.ok((await box("td", 0)).y < (await box("td", 1)).y + 1);
+  await go("/dashboard/apps/new");
+  assert.equal(Math.round((await box("form.card label")).y - (await box("form.card")).y), 17, "as far as at the sides");
+});

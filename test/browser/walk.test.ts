@@ -5,10 +5,12 @@ import { fileURLToPath } from "node:url";
 import { inBrowser, type Stage, sees } from "../support/chromium.ts";
 import { members, str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
+import { hooked } from "../support/hooked.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
 import { listen } from "../support/receivers.ts";
 import { eventually, processed } from "../support/wait.ts";
 
+const MANUAL = { service: { clock: "manual" } } as const;
 const SALES = "month,region,revenue\n2026-01,North,10\n2026-01,South,20\n2026-02,North,30\n2026-02,South,40\n";
 
 /** A public app with data, deployed; answers where. */
@@ -23,71 +25,64 @@ async function deployed({ api }: Stage): Promise<string> {
 const clicks = async ({ api }: Stage) =>
   (await api.get("/events?type=user.interaction")).items.map((event) => members(members(event.data).object));
 
-inBrowser(
-  "browser: from the printed link to a delivery that is sent again",
-  async (stage) => {
-    const { api, context, page, go } = stage;
-    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-    await page.getByRole("link", { name: "Settings" }).click();
-    await page.getByRole("link", { name: "Generate new key" }).click();
-    await page.getByLabel("Name").fill("Build server");
-    await page.getByRole("button", { name: "Generate new key" }).click();
-    await page.getByRole("button", { name: "Copy" }).click();
-    await sees(page, "Copied");
-    const key = String(await page.evaluate("navigator.clipboard.readText()"));
-    assert.equal((await api.as(key).get("/apps")).status, 200, "the copied key works");
+inBrowser("from the printed link to a delivery that is sent again", MANUAL, async (stage) => {
+  const { api, context, page, go } = stage;
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.getByRole("link", { name: "Settings" }).click();
+  await page.getByRole("link", { name: "Generate new key" }).click();
+  await page.getByLabel("Name").fill("Build server");
+  await page.getByRole("button", { name: "Generate new key" }).click();
+  await page.getByRole("button", { name: "Copy" }).click();
+  await sees(page, "Copied");
+  const key = String(await page.evaluate("navigator.clipboard.readText()"));
+  assert.equal((await api.as(key).get("/apps")).status, 200, "the copied key works");
 
-    const receiver = await httpReceiver((count) => (count === 1 ? 500 : 204));
-    await page.getByRole("link", { name: "Webhooks" }).click();
-    await page.getByRole("link", { name: "Register webhook" }).click();
-    await page.getByLabel("URL").fill(receiver.url);
-    await page.getByLabel("user.interaction").check();
-    await page.getByRole("button", { name: "Register webhook" }).click();
-    await sees(page, "Its secret");
-    await sees(page, "No deliveries yet");
-    await sees(page, "Live");
+  const receiver = await httpReceiver((count) => (count === 1 ? 500 : 204));
+  await page.getByRole("link", { name: "Webhooks" }).click();
+  await page.getByRole("link", { name: "Register webhook" }).click();
+  await page.getByLabel("URL").fill(receiver.url);
+  await page.getByLabel("user.interaction").check();
+  await page.getByRole("button", { name: "Register webhook" }).click();
+  await sees(page, "Its secret");
+  await sees(page, "No deliveries yet");
+  await sees(page, "Live");
 
-    const site = await context.newPage();
-    await go("/dashboard/apps/new", site);
-    await site.getByLabel("Title").fill("Sales overview");
-    await site.getByLabel("Public").check();
-    await site.getByRole("button", { name: "Create app" }).click();
-    await site.getByRole("link", { name: "Add data" }).click();
-    await site.getByLabel("Name").fill("Revenue");
-    await site
-      .getByLabel("Data")
-      .setInputFiles({ name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from(SALES) });
-    await site.getByRole("button", { name: "Upload" }).click();
-    await sees(site, "ready");
-    await site.getByRole("link", { name: "To the app that draws it" }).click();
-    await site.getByText("Deploy", { exact: true }).first().click();
-    await site.getByLabel("Name").fill("Release 1");
-    await site.getByRole("button", { name: "Deploy" }).click();
-    await site.getByRole("link", { name: "Open" }).click();
-    await site.getByRole("button", { name: "February 2026, 30 revenue, North" }).click();
-    await site.locator("output", { hasText: "Sent: February 2026, 30 revenue, North" }).waitFor();
+  const site = await context.newPage();
+  await go("/dashboard/apps/new", site);
+  await site.getByLabel("Title").fill("Sales overview");
+  await site.getByLabel("Public").check();
+  await site.getByRole("button", { name: "Create app" }).click();
+  await site.getByRole("link", { name: "Add data" }).click();
+  await site.getByLabel("Name").fill("Revenue");
+  await site.getByLabel("Data").setInputFiles({ name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from(SALES) });
+  await site.getByRole("button", { name: "Upload" }).click();
+  await sees(site, "ready");
+  await site.getByRole("link", { name: "To the app that draws it" }).click();
+  await site.getByText("Deploy", { exact: true }).first().click();
+  await site.getByLabel("Name").fill("Release 1");
+  await site.getByRole("button", { name: "Deploy" }).click();
+  await site.getByRole("link", { name: "Open" }).click();
+  await site.getByRole("button", { name: "February 2026, 30 revenue, North" }).click();
+  await site.locator("output", { hasText: "Sent: February 2026, 30 revenue, North" }).waitFor();
 
-    await sees(page, "1 attempt");
-    const { data } = members(JSON.parse(receiver.got[0]?.body ?? ""));
-    const { data_point, interaction_type } = members(members(data).object);
-    assert.deepEqual([interaction_type, data_point], ["chart_click", { x: "2026-02", y: 30, category: "North" }]);
-    assert.equal(new URL(site.url()).search, "", "the page was not loaded again");
-    await page.getByRole("link", { name: "user.interaction · Sales overview" }).click();
-    await sees(page, "X-Service-Signature");
-    await page.getByRole("button", { name: "Send again" }).click();
-    await sees(page, "succeeded");
-    await sees(page, "by hand");
-    assert.equal(receiver.got.length, 2);
-    assert.deepEqual((await clicks(stage)).length, 1);
-  },
-  { service: { clock: "manual" } },
-);
+  await sees(page, "1 attempt");
+  const { data } = members(JSON.parse(receiver.got[0]?.body ?? ""));
+  const { data_point, interaction_type } = members(members(data).object);
+  assert.deepEqual([interaction_type, data_point], ["chart_click", { x: "2026-02", y: 30, category: "North" }]);
+  assert.equal(new URL(site.url()).search, "", "the page was not loaded again");
+  await page.getByRole("link", { name: "user.interaction · Sales overview" }).click();
+  await sees(page, "X-Service-Signature");
+  await page.getByRole("button", { name: "Send again" }).click();
+  await sees(page, "succeeded");
+  await sees(page, "by hand");
+  assert.equal(receiver.got.length, 2);
+  assert.deepEqual((await clicks(stage)).length, 1);
+});
 
-inBrowser("browser: the focus stays where it is while the log follows", async ({ api, page, go }) => {
-  const receiver = await httpReceiver();
-  const { id } = await api.create("/webhooks", { url: receiver.url, events: ["app.created"] });
+inBrowser("the focus stays where it is while the log follows", async ({ api, page, go }) => {
+  const { webhook } = await hooked(api, ["app.created"]);
   await api.create("/apps", { title: "First" });
-  await go(`/dashboard/settings/webhooks/${id}`);
+  await go(`/dashboard/settings/webhooks/${webhook.id}`);
   await page.locator(".list li", { hasText: "succeeded" }).waitFor();
   await page.getByRole("link", { name: "app.created · First" }).focus();
   await api.create("/apps", { title: "Second" });
@@ -95,9 +90,9 @@ inBrowser("browser: the focus stays where it is while the log follows", async ({
   assert.equal(await page.evaluate("document.activeElement.textContent"), "app.created · First");
 });
 
-inBrowser("browser: the log is asked for every two seconds, and only while it is looked at", async (stage) => {
+inBrowser("the log is asked for every two seconds, and only while it is looked at", async (stage) => {
   const { api, page, go, service } = stage;
-  const { id } = await api.create("/webhooks", { url: (await httpReceiver()).url, events: ["app.created"] });
+  const { id } = (await hooked(api, ["app.created"])).webhook;
   await page.clock.install({ time: service.clock.now() });
   await go(`/dashboard/settings/webhooks/${id}`);
   await sees(page, "Live");
@@ -123,7 +118,7 @@ inBrowser("browser: the log is asked for every two seconds, and only while it is
   });
   await page.clock.runFor(60_000);
   assert.equal(asked, 0, "nobody looks");
-  const answer = page.waitForResponse((response) => response.url().includes(id));
+  const answer = page.waitForResponse((response) => response.url().includes(str(id)));
   await look(false);
   assert.ok((await answer).status() < 400, "at once when somebody looks again");
 });
@@ -131,42 +126,37 @@ inBrowser("browser: the log is asked for every two seconds, and only while it is
 /** The README's picture of it, kept beside this file; made anew where TEST_PICTURES=1 asks for it. */
 const PICTURE = fileURLToPath(new URL("delivery-log.png", import.meta.url));
 
-inBrowser(
-  "browser: the delivery log tells what was sent, what came back and what comes next",
-  async ({ api, page, go, service }) => {
-    const receiver = await httpReceiver((count) => (count === 1 ? 500 : 200));
-    const { id } = await api.create("/webhooks", { url: receiver.url, events: ["app.created", "app.deployed"] });
-    const app = await api.create("/apps", { title: "Harbour sales" });
-    await service.settled();
-    await api.create(`/apps/${app.id}/deploy`, { name: "Release 1" });
-    await service.settled();
-    await page.setViewportSize({ width: 960, height: 660 });
-    await page.clock.setFixedTime(service.clock.now());
-    await go(`/dashboard/settings/webhooks/${id}`);
-    const rows = (await page.locator(".list li").allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
-    assert.match(rows[0] ?? "", /^app\.deployed · Harbour sales .* · 1 attempt 200 succeeded$/);
-    assert.match(rows[1] ?? "", /^app\.created · Harbour sales .* · 1 attempt 500 · Next attempt: .* pending$/);
-    if (process.env.TEST_PICTURES === "1") await page.screenshot({ path: PICTURE });
-  },
-  { service: { clock: "manual" } },
-);
+inBrowser("the delivery log tells what was sent, what came back and what comes next", MANUAL, async (stage) => {
+  const { api, page, go, service } = stage;
+  const { webhook } = await hooked(api, ["app.created", "app.deployed"], {}, [500, 200]);
+  const app = await api.create("/apps", { title: "Harbour sales" });
+  await service.settled();
+  await api.create(`/apps/${app.id}/deploy`, { name: "Release 1" });
+  await service.settled();
+  await page.setViewportSize({ width: 960, height: 660 });
+  await page.clock.setFixedTime(service.clock.now());
+  await go(`/dashboard/settings/webhooks/${webhook.id}`);
+  const rows = (await page.locator(".list li").allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
+  assert.match(rows[0] ?? "", /^app\.deployed · Harbour sales .* · 1 attempt 200 succeeded$/);
+  assert.match(rows[1] ?? "", /^app\.created · Harbour sales .* · 1 attempt 500 · Next attempt: .* pending$/);
+  if (process.env.TEST_PICTURES === "1") await page.screenshot({ path: PICTURE });
+});
 
-inBrowser(
-  "browser: times are the reader's own, relative where recent, exact in UTC on hover",
-  async ({ service, api, page, go }) => {
-    const old = await api.create("/apps", { title: "Old" });
-    const shown = (id: string) => page.locator(`li:has(#${id}) time`);
-    await go("/dashboard/apps");
-    assert.match(String(await shown(old.id).textContent()), /^1 Jan 2026, 09:00:00$/);
-    assert.equal(await shown(old.id).getAttribute("title"), "2026-01-01 00:00:00 UTC");
-    await page.clock.setFixedTime(service.clock.now() + 90_000);
-    await page.reload();
-    assert.match(String(await shown(old.id).textContent()), /^[12] min\.? ago$/);
-  },
-  { service: { clock: "manual" }, browser: { timezoneId: "Asia/Tokyo", locale: "en-GB" } },
-);
+const IN_TOKYO = { ...MANUAL, browser: { timezoneId: "Asia/Tokyo", locale: "en-GB" } } as const;
 
-inBrowser("browser: by keyboard alone a point is found and sent", async (stage) => {
+inBrowser("times are the reader's own, relative where recent, exact in UTC on hover", IN_TOKYO, async (stage) => {
+  const { service, api, page, go } = stage;
+  const old = await api.create("/apps", { title: "Old" });
+  const shown = (id: string) => page.locator(`li:has(#${id}) time`);
+  await go("/dashboard/apps");
+  assert.match(String(await shown(old.id).textContent()), /^1 Jan 2026, 09:00:00$/);
+  assert.equal(await shown(old.id).getAttribute("title"), "2026-01-01 00:00:00 UTC");
+  await page.clock.setFixedTime(service.clock.now() + 90_000);
+  await page.reload();
+  assert.match(String(await shown(old.id).textContent()), /^[12] min\.? ago$/);
+});
+
+inBrowser("by keyboard alone a point is found and sent", async (stage) => {
   const { page, go } = stage;
   await go(await deployed(stage));
   await page.keyboard.press("Tab");
@@ -213,7 +203,7 @@ async function client({ api, page, hosts }: Stage, scope: string) {
   return { asks: `/oauth/authorize?${new URLSearchParams(query)}`, brought };
 }
 
-inBrowser("browser: an OAuth app is allowed, and denied", async (stage) => {
+inBrowser("an OAuth app is allowed, and denied", async (stage) => {
   const { asks, brought } = await client(stage, "read:apps");
   for (const [button, found] of [
     ["Deny", ["access_denied", "s", false]],
@@ -225,7 +215,7 @@ inBrowser("browser: an OAuth app is allowed, and denied", async (stage) => {
   }
 });
 
-inBrowser("browser: a client that is refused is told of it also where one signs in on the way", async (stage) => {
+inBrowser("a client that is refused is told of it also where one signs in on the way", async (stage) => {
   const { api, page } = stage;
   const { asks, brought } = await client(stage, "write:apps");
   const user = await api.create("/users", { email: "reader@example.com", permissions: ["read:apps"] });
@@ -235,7 +225,7 @@ inBrowser("browser: a client that is refused is told of it also where one signs 
   assert.deepEqual(await brought(), ["access_denied", "s", false]);
 });
 
-inBrowser("browser: what follows by itself keeps the focus of a link, and its heading", async ({ api, page, go }) => {
+inBrowser("what follows by itself keeps the focus of a link, and its heading", async ({ api, page, go }) => {
   const { id } = await api.create("/apps", { title: "Before" });
   await api.post(`/apps/${id}/deploy`, { name: "Main" });
   await go(`/dashboard/apps/${id}`);
@@ -247,26 +237,23 @@ inBrowser("browser: what follows by itself keeps the focus of a link, and its he
   assert.equal(await page.evaluate("document.activeElement.getAttribute('href')"), href);
 });
 
-inBrowser(
-  "browser: what stands in a box is copied, also where the page follows",
-  async ({ api, context, page, go }) => {
-    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-    await go("/docs/endpoints");
-    const box = page.locator("#createApp .code").first();
-    await box.getByRole("button", { name: "Copy" }).click();
-    await sees(page, "Copied");
-    const copied = String(await page.evaluate("navigator.clipboard.readText()"));
-    assert.equal(copied, await box.locator("pre").textContent());
-    assert.match(copied, /^curl -X POST /);
-    await api.create("/apps", { title: "Told of" });
-    await go(`/dashboard/events/${str((await api.get("/events")).items[0]?.id)}`);
-    await sees(page, "Live");
-    await page.getByRole("button", { name: "Copy" }).click();
-    assert.match(String(await page.evaluate("navigator.clipboard.readText()")), /"title": "Told of"/);
-  },
-);
+inBrowser("what stands in a box is copied, also where the page follows", async ({ api, context, page, go }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await go("/docs/endpoints");
+  const box = page.locator("#createApp .code").first();
+  await box.getByRole("button", { name: "Copy" }).click();
+  await sees(page, "Copied");
+  const copied = String(await page.evaluate("navigator.clipboard.readText()"));
+  assert.equal(copied, await box.locator("pre").textContent());
+  assert.match(copied, /^curl -X POST /);
+  await api.create("/apps", { title: "Told of" });
+  await go(`/dashboard/events/${str((await api.get("/events")).items[0]?.id)}`);
+  await sees(page, "Live");
+  await page.getByRole("button", { name: "Copy" }).click();
+  assert.match(String(await page.evaluate("navigator.clipboard.readText()")), /"title": "Told of"/);
+});
 
-inBrowser("browser: by keyboard alone an app is made and deleted", async ({ api, page, go }) => {
+inBrowser("by keyboard alone an app is made and deleted", async ({ api, page, go }) => {
   await go("/dashboard/apps/new");
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
@@ -292,32 +279,27 @@ inBrowser("browser: by keyboard alone an app is made and deleted", async ({ api,
   assert.equal((await api.get("/apps")).json.total, 0);
 });
 
-inBrowser(
-  "browser: everything works without the script",
-  async (stage) => {
-    const { api, page, go } = stage;
-    const receiver = await httpReceiver();
-    const { id } = await api.create("/webhooks", { url: receiver.url, events: ["user.interaction"] });
-    await go("/dashboard/settings/api-keys/new");
-    await page.getByLabel("Name").fill("Plain");
-    await page.getByRole("button", { name: "Generate new key" }).click();
-    assert.equal(await page.getByRole("button", { name: "Copy" }).count(), 0);
-    assert.match(String(await page.locator("#secret").textContent()), /^ahs_/);
-    await go(await deployed(stage));
-    await page.getByRole("button", { name: "February 2026, 40 revenue, South" }).click();
-    await page.locator("output", { hasText: "Sent: February 2026, 40 revenue, South" }).waitFor();
-    await page.getByText("The same as a table").click();
-    await page.getByRole("cell", { name: "South" }).first().waitFor();
-    assert.deepEqual(
-      (await clicks(stage)).map(({ data_point }) => data_point),
-      [{ x: "2026-02", y: 40, category: "South" }],
-    );
-    await eventually(async () => receiver.got[0]);
-    await go(`/dashboard/settings/webhooks/${id}`);
-    await page.getByRole("link", { name: "user.interaction · Sales overview" }).click();
-    await page.getByRole("button", { name: "Send again" }).click();
-    await sees(page, "Asked for.");
-    await eventually(async () => receiver.got[1]);
-  },
-  { browser: { javaScriptEnabled: false } },
-);
+inBrowser("everything works without the script", { browser: { javaScriptEnabled: false } }, async (stage) => {
+  const { api, page, go } = stage;
+  const { next, received, webhook } = await hooked(api, ["user.interaction"]);
+  await go("/dashboard/settings/api-keys/new");
+  await page.getByLabel("Name").fill("Plain");
+  await page.getByRole("button", { name: "Generate new key" }).click();
+  assert.equal(await page.getByRole("button", { name: "Copy" }).count(), 0);
+  assert.match(String(await page.locator("#secret").textContent()), /^ahs_/);
+  await go(await deployed(stage));
+  await page.getByRole("button", { name: "February 2026, 40 revenue, South" }).click();
+  await page.locator("output", { hasText: "Sent: February 2026, 40 revenue, South" }).waitFor();
+  await page.getByText("The same as a table").click();
+  await page.getByRole("cell", { name: "South" }).first().waitFor();
+  assert.deepEqual(
+    (await clicks(stage)).map(({ data_point }) => data_point),
+    [{ x: "2026-02", y: 40, category: "South" }],
+  );
+  await next("user.interaction");
+  await go(`/dashboard/settings/webhooks/${webhook.id}`);
+  await page.getByRole("link", { name: "user.interaction · Sales overview" }).click();
+  await page.getByRole("button", { name: "Send again" }).click();
+  await sees(page, "Asked for.");
+  await eventually(async () => received[0]?.attempts[1]);
+});

@@ -6,8 +6,8 @@ import { test } from "node:test";
 import { OptionError, type ServiceOptions, startService } from "../../src/index.ts";
 import { trusted } from "../../src/kit/schema.ts";
 import { Browser } from "../support/browser.ts";
-import { str } from "../support/client.ts";
-import { clientOf, type Embedded, embedded, startRefused, struck, titles } from "../support/embedded.ts";
+import { Client, str } from "../support/client.ts";
+import { type Embedded, embedded, startRefused, struck, titles } from "../support/embedded.ts";
 import { freshFolder } from "../support/fresh.ts";
 import { hooked } from "../support/hooked.ts";
 import { printedOn } from "../support/process.ts";
@@ -48,7 +48,7 @@ test("reset: the seed is back under the same ids, port and start-up key, and wha
   assert.equal((await api.delete(`/apps/${str(seeded[0]?.id)}`)).status, 204);
   const { access_token, refresh_token } = await service.signIn({ scopes: ["read:apps"] });
   const link = service.signInUrl;
-  const other = clientOf(service);
+  const other = new Client({ baseUrl: service.baseUrl, key: service.apiKey });
   assert.equal((await other.get("/account")).status, 200);
   await service.setAccountState("suspended");
   assert.equal(service.account.state, "suspended");
@@ -62,7 +62,6 @@ test("reset: the seed is back under the same ids, port and start-up key, and wha
   assert.equal((await api.as(null).root.post("/oauth/token", refresh)).json.error, "invalid_grant");
   assert.notEqual(service.signInUrl, link);
   assert.equal((await other.get("/account")).json.state, "active", "a client keeps its connection");
-  other.close();
 });
 
 test("reset: journals are empty, nothing waits, faults and chaos are over, a manual clock is back", async () => {

@@ -5,11 +5,6 @@ import type { Answer, Client, SentHeaders } from "./client.ts";
 
 const REDIRECTS_MAX = 5;
 
-export interface Form {
-  readonly action: string;
-  readonly fields: Readonly<Record<string, string>>;
-}
-
 export class Browser {
   readonly origin: string;
   readonly cookies = new Map<string, string>();
@@ -82,7 +77,8 @@ export class Browser {
   }
 }
 
-export const formsOf = (page: Answer): readonly Form[] =>
+/** Where each form of the page leads, and its hidden fields. */
+export const formsOf = (page: Answer) =>
   [...page.text.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/g)].map(([, attributes = "", inner = ""]) => ({
     action: attributeOf(attributes, "action") ?? "",
     fields: Object.fromEntries(

@@ -5,9 +5,9 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { type Service, type ServiceOptions, startService } from "../../src/index.ts";
-import { Client } from "./client.ts";
+import type { ServiceOptions } from "../../src/index.ts";
 import { closeLater } from "./closing.ts";
+import { type Embedded, embedded } from "./embedded.ts";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const FOUND = [process.env.APPHOST_CHROMIUM, ...PLACES].find((path) => path !== undefined && existsSync(path));
@@ -15,21 +15,19 @@ const REQUIRED = process.env.TEST_REQUIRE_BROWSER === "1";
 const QUIET =
   "no-sandbox disable-gpu disable-quic no-first-run disable-background-networking disable-component-update disable-sync";
 
-export interface Stage {
-  readonly service: Service;
-  readonly api: Client;
+export interface Stage extends Embedded {
   readonly context: BrowserContext;
   /** A page on which the owner is signed in. */
   readonly page: Page;
   /** Opens a path of the server under test. */
   go(path: string, page?: Page): Promise<void>;
-  /** Statuses from 400 that the test expects; the console tells of every one of them. */
-  readonly expected: Set<number>;
   /** Other hosts that the test itself leads to. */
   readonly hosts: Set<string>;
 }
 
 type Run = (stage: Stage) => Promise<void>;
+/** Options of the server, and of the browser. */
+type Staging = { readonly service?: ServiceOptions; readonly browser?: BrowserContextOptions };
 
 let shared: Promise<Browser> | undefined;
 function browser(): Promise<Browser> {
@@ -38,26 +36,16 @@ function browser(): Promise<Browser> {
 }
 closeLater(async () => (await shared)?.close());
 
-export interface Staging {
-  readonly service?: ServiceOptions;
-  readonly browser?: BrowserContextOptions;
-}
-
 /** A test in the browser, with a server and a browser profile of its own. */
-export function inBrowser(name: string, run: Run, staging: Staging = {}): void {
+export function inBrowser(name: string, ...how: readonly [Run] | readonly [Staging, Run]): void {
+  const [staging, run] = how.length === 1 ? [{}, how[0]] : how;
   const skip = FOUND === undefined && !REQUIRED && `no Chromium was found (looked at ${PLACES.join(", ")})`;
-  test(name, { skip, timeout: 60_000 }, async () => {
+  test(`browser: ${name}`, { skip, timeout: 60_000 }, async () => {
     assert.ok(FOUND !== undefined, "TEST_REQUIRE_BROWSER=1, but no Chromium was found: apt-get install chromium");
-    const service = await startService({ port: 0, log: "off", ...staging.service });
-    const api = new Client({ baseUrl: service.baseUrl, key: service.apiKey });
-    const context = await (await browser()).newContext({ viewport: { width: 1440, height: 900 }, ...staging.browser });
-    try {
-      await staged(service, api, context, run);
-    } finally {
-      await context.close();
-      api.close();
-      await service.close();
-    }
+    await using own = await embedded({ clock: "system", ...staging.service });
+    const window = { viewport: { width: 1440, height: 900 }, ...staging.browser };
+    await using context = await (await browser()).newContext(window);
+    await staged(own, context, run);
   });
 }
 
@@ -65,30 +53,27 @@ const TELL = `addEventListener("securitypolicyviolation", (event) => {
   console.error("policy: " + event.violatedDirective + " " + event.blockedURI);
 });`;
 
-async function staged(service: Service, api: Client, context: BrowserContext, run: Run): Promise<void> {
-  const expected = new Set<number>();
-  const hosts = new Set([new URL(service.authUrl).host]);
+async function staged(own: Embedded, context: BrowserContext, run: Run): Promise<void> {
+  const { authUrl } = own;
+  const hosts = new Set([new URL(authUrl).host]);
   const faults: string[] = [];
   await context.addInitScript(TELL);
   context.on("request", (request) => {
     const { host } = new URL(request.url());
     if (!hosts.has(host)) faults.push(`a request to ${host}`);
   });
-  context.on("console", (message) => {
-    const status = Number(/status of (\d+)/.exec(message.text())?.[1] ?? 0);
-    if (!expected.has(status)) faults.push(`${message.type()}: ${message.text()}`);
-  });
+  context.on("console", (message) => faults.push(`${message.type()}: ${message.text()}`));
   context.on("weberror", (error) => faults.push(String(error.error())));
   context.on("dialog", (dialog) => {
     faults.push(`a dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
   const page = await context.newPage();
-  const go = async (path: string, on = page) => void (await on.goto(service.authUrl + path));
-  await page.goto(service.signInUrl);
+  const go = async (path: string, on = page) => void (await on.goto(authUrl + path));
+  await page.goto(own.service.signInUrl);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.waitForURL(`${service.authUrl}/dashboard`);
-  await run({ service, api, context, page, go, expected, hosts });
+  await page.waitForURL(`${authUrl}/dashboard`);
+  await run({ ...own, context, page, go, hosts });
   assert.deepEqual(faults, []);
 }
 

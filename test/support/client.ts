@@ -66,11 +66,7 @@ export class Answer {
 
 /** A header with several values is sent several times. */
 export type SentHeaders = Record<string, OutgoingHttpHeader>;
-
-export interface Sent {
-  readonly headers?: SentHeaders;
-  readonly body?: string | Buffer;
-}
+type Sent = { readonly headers?: SentHeaders; readonly body?: string | Buffer };
 
 export interface ClientParts {
   readonly baseUrl: string;
@@ -100,18 +96,13 @@ export class Client {
     this.#agent = parts.agent ?? new (speaks(parts.baseUrl).Agent)({ keepAlive: true, timeout: IDLE_MS });
   }
 
-  #with = (other: Partial<ClientParts>) => new Client({ ...this.parts, agent: this.#agent, ...other });
+  /** The same, on the same connections, but for these parts. */
+  with = (other: Partial<ClientParts>) => new Client({ ...this.parts, agent: this.#agent, ...other });
 
   /** The same server with another credential. */
-  as = (key: string | null) => this.#with({ key });
+  as = (key: string | null) => this.with({ key });
 
-  /** The same, with somebody who is told of every answer. */
-  observed = (observe: NonNullable<ClientParts["observe"]>) => this.#with({ observe });
-
-  /** The same, for those who cannot wait as long. */
-  patient = (patience_ms: number) => this.#with({ patience_ms });
-
-  at = (baseUrl: string) => this.#with({ baseUrl });
+  at = (baseUrl: string) => this.with({ baseUrl });
 
   /** The same server and credential, addressed from its root: for what lies beside /v1. */
   get root(): Client {

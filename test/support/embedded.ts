@@ -1,29 +1,18 @@
-// A service and a client for it, both closed with the test.
+// A service and a client for it, closed with the test.
 import assert from "node:assert/strict";
-import { OptionError, type Receiver, type Service, type ServiceOptions, startService } from "../../src/index.ts";
+import { OptionError, type Receiver, type ServiceOptions, startService } from "../../src/index.ts";
 import { Client, members } from "./client.ts";
 import { ApiDocument } from "./openapi.ts";
 import { eventually } from "./wait.ts";
 
-export interface Embedded extends AsyncDisposable {
-  readonly service: Service;
-  /** Speaks to the base URL with the start-up key. */
-  readonly api: Client;
-  readonly baseUrl: string;
-  /** The server's root, beside /v1. */
-  readonly authUrl: string;
-}
+export type Embedded = Awaited<ReturnType<typeof embedded>>;
 
-/** A service with a clock that stands still, unless the options say otherwise. */
-export async function embedded(options: ServiceOptions = {}): Promise<Embedded> {
+/** A service with a clock that stands still, unless the options say otherwise; `api` speaks with its start-up key. */
+export async function embedded(options: ServiceOptions = {}) {
   const service = await startService({ clock: "manual", ...options });
-  const { baseUrl, authUrl } = service;
-  const api = clientOf(service);
-  const end = async () => {
-    api.close();
-    await service.close();
-  };
-  return { service, api, baseUrl, authUrl, [Symbol.asyncDispose]: end };
+  const { baseUrl, authUrl, apiKey: key } = service;
+  const api = new Client({ baseUrl, key });
+  return { service, api, baseUrl, authUrl, [Symbol.asyncDispose]: service.close };
 }
 
 export type Described = Awaited<ReturnType<typeof described>>;
@@ -33,14 +22,12 @@ export async function described(options: ServiceOptions = {}) {
   const own = await embedded(options);
   try {
     const document = new ApiDocument(members(await (await fetch(`${own.authUrl}/openapi.json`)).json()));
-    return { ...own, api: own.api.observed(document.check.bind(document)), document };
+    return { ...own, api: own.api.with({ observe: document.check.bind(document) }), document };
   } catch (error) {
     await own[Symbol.asyncDispose]();
     throw error;
   }
 }
-
-export const clientOf = ({ baseUrl, apiKey }: Service): Client => new Client({ baseUrl, key: apiKey });
 
 /** A start with these options is refused in one line that says so; answers the line. */
 export async function startRefused(options: object, says: RegExp): Promise<string> {
