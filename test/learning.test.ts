@@ -1,16 +1,16 @@
 // What people learn by: the walk through the specification, the exercise and the trace of a request.
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { DECISIONS } from "../src/decisions.ts";
-import { startReceiver, startService } from "../src/index.ts";
+import { startService } from "../src/index.ts";
 import { CLAUSES } from "../src/web/docs/specification.ts";
-import { Client } from "./support/client.ts";
+import { embedded } from "./support/embedded.ts";
 import { freshFolder } from "./support/fresh.ts";
-import { ran } from "./support/process.ts";
+import { hooked } from "./support/hooked.ts";
+import { ran, script } from "./support/process.ts";
 
 /** Of a terminal. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about
@@ -19,31 +19,29 @@ const STYLE = /\u001b\[\d+m/g;
 const walked = ran("demo.ts");
 
 test("demo: it walks through all nine parts, each step as it must be, in under 10 s", async () => {
-  const { code, out, err } = await walked;
-  assert.deepEqual([code, err], [0, ""]);
+  const { code, stdout, stderr } = await walked;
+  assert.deepEqual([code, stderr], [0, ""]);
   for (let part = 1; part <= 9; part += 1)
-    assert.match(out, new RegExp(`^ {2}${part} |^${part}\\b|^\\d and ${part}\\b`, "m"));
-  assert.match(out, /the receiver answered 500, 503, 204/);
-  const ids = [...out.replace(STYLE, "").matchAll(/^ {2}(\d\.[\w.-]+) /gm)].map(([, id = ""]) => id);
+    assert.match(stdout, new RegExp(`^ {2}${part} |^${part}\\b|^\\d and ${part}\\b`, "m"));
+  assert.match(stdout, /the receiver answered 500, 503, 204/);
+  const ids = [...stdout.replace(STYLE, "").matchAll(/^ {2}(\d\.[\w.-]+) /gm)].map(([, id = ""]) => id);
   assert.ok(ids.length > 30);
   for (const id of ids) assert.ok(CLAUSES.has(id) || id in DECISIONS, id);
-  const [, took] = /all as they must be, in (\d+) ms\.\n$/.exec(out) ?? [];
-  assert.ok(Number(took) < 10_000, out.slice(-200));
+  const [, took] = /all as they must be, in (\d+) ms\.\n$/.exec(stdout) ?? [];
+  assert.ok(Number(took) < 10_000, stdout.slice(-200));
 });
 
 test("demo: openssl makes the signature that was sent", async () => {
-  const { out } = await walked;
-  const [, sent, line = ""] = /X-Service-Signature: sha256=(\w{64})\n {4}(printf .*)\n/.exec(out) ?? [];
+  const { stdout } = await walked;
+  const [, sent, line = ""] = /X-Service-Signature: sha256=(\w{64})\n {4}(printf .*)\n/.exec(stdout) ?? [];
   if (spawnSync("openssl", ["version"]).status !== 0) return;
   assert.match(spawnSync("sh", ["-c", line], { encoding: "utf8" }).stdout, new RegExp(`= ${sent}\n$`));
-  assert.match(out, new RegExp(`\n    .*= ${sent}\n`), "and the walk has run it");
+  assert.match(stdout, new RegExp(`\n    .*= ${sent}\n`), "and the walk has run it");
 });
 
 test("demo: with --step each step waits for Enter", async () => {
-  const child = spawn(process.execPath, ["--import", "tsx", "scripts/demo.ts", "--step"]);
-  const lines: string[] = [];
-  createInterface(child.stdout).on("line", (line) => lines.push(line.replace(STYLE, "")));
-  const steps = () => lines.filter((line) => /^ {2}\d\./.test(line)).length;
+  const { child, said, ended } = script("demo.ts", "--step");
+  const steps = () => [...said.stdout.replace(STYLE, "").matchAll(/^ {2}\d\./gm)].length;
   const shown = async (count: number) => {
     while (steps() < count) await once(child.stdout, "data");
   };
@@ -53,8 +51,9 @@ test("demo: with --step each step waits for Enter", async () => {
   child.stdin.write("\n");
   await shown(2);
   child.stdin.end();
-  assert.deepEqual(await once(child, "exit"), [0, null]);
-  assert.match(lines.join("\n"), /all as they must be/);
+  const { code, signal, stdout } = await ended;
+  assert.deepEqual([code, signal], [0, null]);
+  assert.match(stdout.replace(STYLE, ""), /all as they must be/);
 });
 
 /** Each mends one of the five faults. */
@@ -78,9 +77,9 @@ async function judged(mends: typeof MENDS) {
   }
   const file = `${freshFolder()}/receiver.mjs`;
   writeFileSync(file, text);
-  const { code, out, err } = await ran("exercise.ts", "--receiver", file);
-  assert.equal(err, "");
-  return { code, lines: out.replace(STYLE, "").trim().split("\n").sort() };
+  const { code, stdout, stderr } = await ran("exercise.ts", "--receiver", file);
+  assert.equal(stderr, "");
+  return { code, lines: stdout.replace(STYLE, "").trim().split("\n").sort() };
 }
 
 test("exercise: the receiver has five faults, each is told and none is solved; mended, nothing is wrong", async () => {
@@ -94,18 +93,16 @@ test("exercise: the receiver has five faults, each is told and none is solved; m
 });
 
 test("trace: tells what a request of a running server has led to", async () => {
-  await using service = await startService({ apiKey: "a-key-for-tests", control: true, clock: "manual" });
-  await using receiver = await startReceiver({ secret: "between-us", answers: [500, 200] });
-  const api = new Client({ baseUrl: service.baseUrl, key: service.apiKey });
-  await api.create("/webhooks", { url: receiver.url, events: ["app.created"], secret: "between-us" });
+  await using own = await embedded({ apiKey: "a-key-for-tests", control: true });
+  const { service, api } = own;
+  await hooked(api, ["app.created"], {}, [500, 200]);
   const id = (await api.post("/apps", { title: "Sales" })).header("x-request-id");
-  api.close();
   await service.settled();
   const at = ["--base-url", service.baseUrl, "--api-key", "a-key-for-tests"];
   const traced = async () => {
-    const { code, out, err } = await ran("trace.ts", "--id", id, ...at);
-    assert.deepEqual([code, err], [0, ""]);
-    return out;
+    const { code, stdout, stderr } = await ran("trace.ts", "--id", id, ...at);
+    assert.deepEqual([code, stderr], [0, ""]);
+    return stdout;
   };
   assert.match(
     await traced(),
@@ -128,9 +125,9 @@ test("trace: a server without controls, an unknown id and a silent address are t
     [asked("req_1", "localhost:4600/v1"), /--base-url must be a URL, which begins with http/],
     [asked("", service.baseUrl), /id of a request is missing/],
   ] as const) {
-    const { code, out, err } = await answer;
-    assert.deepEqual([code, out], [2, ""]);
-    assert.match(err, says);
-    assert.equal(err.trim().split("\n").length, 1, err);
+    const { code, stdout, stderr } = await answer;
+    assert.deepEqual([code, stdout], [2, ""]);
+    assert.match(stderr, says);
+    assert.equal(stderr.trim().split("\n").length, 1, stderr);
   }
 });

@@ -2,16 +2,15 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { promisify } from "node:util";
+import { freshFolder } from "./support/fresh.ts";
 
 const BYTES_MAX = 200_000;
 const run = promisify(execFile);
-const folder = await mkdtemp(join(tmpdir(), "package-"));
-after(() => rm(folder, { recursive: true }));
+const folder = freshFolder();
 
 /** Installed once for all tests; the name of the tarball. */
 const installed = (async () => {

@@ -1,11 +1,8 @@
 // What people run beside the server: the walk through the specification, the conformance report and the receiver; and how
 // they and the others are used.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";
-import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fuzz } from "../scripts/attack/fuzz.ts";
 import { slow, spoiled } from "../scripts/attack/wire.ts";
@@ -16,9 +13,10 @@ import { startService } from "../src/index.ts";
 import { verifySignature } from "../src/kit/signature.ts";
 import { CLAUSES } from "../src/web/docs/specification.ts";
 import { Client, str } from "./support/client.ts";
+import { embedded } from "./support/embedded.ts";
 import { openHub } from "./support/hub.ts";
 import { person, REDIRECT, register } from "./support/oauth.ts";
-import { ran } from "./support/process.ts";
+import { ran, script } from "./support/process.ts";
 import { closedPort, listen } from "./support/receivers.ts";
 
 test("attack: drawn requests, spoiled ones and slow connections find nothing", async () => {
@@ -30,35 +28,34 @@ const KEY = "a-key-for-tests";
 const AT = (baseUrl: string) => ["--base-url", baseUrl, "--api-key", KEY];
 
 test("conformance: who follows the specification gets a line for each clause, and for what was not given what to give", async () => {
-  await using service = await startService({ apiKey: KEY, retrySchedule: "500ms" });
-  const { code, out, err } = await ran("conformance.ts", ...AT(`${service.baseUrl}/`), "--only", "8");
-  assert.deepEqual([code, err], [0, ""]);
-  assert.match(out, /^ {2}answers a create with 201$/m);
-  assert.match(out, /^shown +8\.default-limit /m);
-  assert.match(out, /^not tried 8\.rate-limit-403 .*\(give --rate-limited-key\)$/m);
-  assert.match(out, /^not tried 8\.answer-time .*\(give --slow, /m, "3.5 s are not 30");
-  assert.match(out, /\n2 shown, 0 chosen, 0 failed, 2 not tried\n$/);
-  const api = new Client({ baseUrl: service.baseUrl, key: KEY });
+  await using own = await embedded({ clock: "system", apiKey: KEY, retrySchedule: "500ms" });
+  const { api, baseUrl } = own;
+  const { code, stdout, stderr } = await ran("conformance.ts", ...AT(`${baseUrl}/`), "--only", "8");
+  assert.deepEqual([code, stderr], [0, ""]);
+  assert.match(stdout, /^ {2}answers a create with 201$/m);
+  assert.match(stdout, /^shown +8\.default-limit /m);
+  assert.match(stdout, /^not tried 8\.rate-limit-403 .*\(give --rate-limited-key\)$/m);
+  assert.match(stdout, /^not tried 8\.answer-time .*\(give --slow, /m, "3.5 s are not 30");
+  assert.match(stdout, /\n2 shown, 0 chosen, 0 failed, 2 not tried\n$/);
   assert.equal((await api.get("/apps")).json.total, 0, "it leaves no app behind");
-  api.close();
-  const none = await ran("conformance.ts", ...AT(service.baseUrl), "--only", "8.rate");
+  const none = await ran("conformance.ts", ...AT(baseUrl), "--only", "8.rate");
   assert.equal(none.code, 2, "nothing that was shown is no success");
 });
 
 test("conformance: whose rate limit is used up by the kit is not told that it is wrong", async () => {
   await using service = await startService({ apiKey: KEY, rateLimit: 60, retrySchedule: "500ms" });
-  const { code, out } = await ran("conformance.ts", ...AT(service.baseUrl), "--only", "4");
-  assert.match(out, /^not tried 4\.create-webhook .*\(403 to all by now: /m);
-  assert.match(out, / 0 failed, /);
+  const { code, stdout } = await ran("conformance.ts", ...AT(service.baseUrl), "--only", "4");
+  assert.match(stdout, /^not tried 4\.create-webhook .*\(403 to all by now: /m);
+  assert.match(stdout, / 0 failed, /);
   assert.notEqual(code, 1);
 });
 
 test("conformance: what a client cannot make can be given", async () => {
-  await using service = await startService({ apiKey: KEY });
+  await using own = await embedded({ clock: "system", apiKey: KEY });
+  const { service, api, baseUrl } = own;
   const { access_token } = await service.signIn({ scopes: ["read:apps"] });
-  const at = [...AT(service.baseUrl), "--token", `read:apps=${access_token}`];
+  const at = [...AT(baseUrl), "--token", `read:apps=${access_token}`];
   assert.equal((await ran("conformance.ts", ...at, "--only", "5.403.scope")).code, 0);
-  const api = new Client({ baseUrl: service.baseUrl, key: KEY });
   const { client_id, client_secret } = await register(api);
   const { browser } = await person(api);
   const consenting = createServer(async ({ url = "" }, response) => {
@@ -69,10 +66,9 @@ test("conformance: what a client cannot make can be given", async () => {
   const command = `fetch("${there}" + encodeURIComponent(process.argv[1])).then((it) => it.text()).then(console.log)`;
   const client = ["--client-id", client_id, "--client-secret", str(client_secret), "--redirect-uri", REDIRECT];
   const signIn = ["--sign-in", `node -e '${command}' {authorize_url}`, "--only", "5.oauth.authorize"];
-  const { code, out } = await ran("conformance.ts", ...at, ...client, ...signIn);
+  const { code, stdout } = await ran("conformance.ts", ...at, ...client, ...signIn);
   consenting.close();
-  api.close();
-  assert.equal(code, 0, out);
+  assert.equal(code, 0, stdout);
 });
 
 /** An HTTP server that answers everything so. */
@@ -86,10 +82,10 @@ async function answering(status: number, type: string, body: string, location = 
 
 test("conformance: one that does not is told which clause it breaks, on every line, with exit code 1", async () => {
   await using other = await answering(418, "application/json", "{}");
-  const { code, out } = await ran("conformance.ts", ...AT(other.baseUrl), "--only", "9");
+  const { code, stdout } = await ran("conformance.ts", ...AT(other.baseUrl), "--only", "9");
   assert.equal(code, 1);
-  const failing = out.split("\n").filter((line) => /^(failed|\s{8})/.test(line));
-  assert.ok(failing.length > 1, out);
+  const failing = stdout.split("\n").filter((line) => /^(failed|\s{8})/.test(line));
+  assert.ok(failing.length > 1, stdout);
   for (const line of failing) assert.match(line, /9\.path-segment/);
 });
 
@@ -107,10 +103,10 @@ test("conformance: where there is nothing to judge, one line says why, with exit
     [elsewhere.baseUrl, /answers 301 and leads to https:\/\/example\.com\/v1\/apps/],
     [service.baseUrl.replace("http:", "https:"), /cannot be reached/],
   ] as const) {
-    const { code, out, err } = await ran("conformance.ts", ...AT(baseUrl));
-    assert.deepEqual([code, out], [2, ""], baseUrl);
-    assert.match(err, says);
-    assert.match(err, /^.*\n$/);
+    const { code, stdout, stderr } = await ran("conformance.ts", ...AT(baseUrl));
+    assert.deepEqual([code, stdout], [2, ""], baseUrl);
+    assert.match(stderr, says);
+    assert.match(stderr, /^.*\n$/);
   }
   silent.close();
 });
@@ -136,10 +132,10 @@ test("conformance: the report is JSON, and JUnit that is well formed whatever a 
 
 test("clause: this server is held to the one clause, or the choice, that is named", async () => {
   const clause = await ran("conformance.ts", "--own", "--only", "9.path-segment");
-  assert.equal(clause.code, 0, clause.out);
-  assert.match(clause.out, /^shown +9\.path-segment .*\n\n1 shown, 0 chosen, 0 failed, 0 not tried\n$/m);
+  assert.equal(clause.code, 0, clause.stdout);
+  assert.match(clause.stdout, /^shown +9\.path-segment .*\n\n1 shown, 0 chosen, 0 failed, 0 not tried\n$/m);
   const choice = await ran("conformance.ts", "--own", "--only", "9.deprecation");
-  assert.match(choice.out, /^chosen +9\.deprecation(.*\n)+\n0 shown, \d chosen, 0 failed, 0 not tried\n$/);
+  assert.match(choice.stdout, /^chosen +9\.deprecation(.*\n)+\n0 shown, \d chosen, 0 failed, 0 not tried\n$/);
 });
 
 test("conformance:self: at least 80 faults, each of a clause that exists, spread over all nine parts", () => {
@@ -154,9 +150,9 @@ test("conformance:self: a few faults are caught, each by a clause of its part", 
     ["3", /^caught +3\.app-no-state +app-status: an app carries a status$/m],
     ["9", /\n0 of 0 right servers called wrong; 2 of 2 faults caught; \d+ s\n$/],
   ] as const) {
-    const { code, out, err } = await ran("wrong/self.ts", "--part", part);
-    assert.deepEqual([code, err], [0, ""], out);
-    assert.match(out, says);
+    const { code, stdout, stderr } = await ran("wrong/self.ts", "--part", part);
+    assert.deepEqual([code, stderr], [0, ""], stdout);
+    assert.match(stdout, says);
   }
 });
 
@@ -190,23 +186,21 @@ test("conformance:self: deliveries go through the proxy, which changes them wher
     assert.deepEqual([first?.method, proxy.fired], [method, name === "" ? 0 : 1]);
     assert.ok(verifySignature(first?.body ?? "", String(first?.headers["x-service-signature"]), "s"));
     await hub.close();
-    api.close();
     await close();
   }
 });
 
 test("riddle: the same number is the same wrong server, which says neither what nor where until it is asked", async () => {
-  const { code, out } = await ran("wrong/riddle.ts", "7", "--answer");
+  const { code, stdout } = await ran("wrong/riddle.ts", "7", "--answer");
   assert.equal(code, 0);
-  assert.equal(out, (await ran("wrong/riddle.ts", "7", "--answer")).out);
-  const [, clause = ""] = /^([\w.-]+): .+\n$/.exec(out) ?? [];
-  assert.ok(CLAUSES.has(clause), out);
-  const child = spawn(process.execPath, ["--import", "tsx", "scripts/wrong/riddle.ts", "7"]);
-  const said = String(await once(child.stdout, "data"));
-  assert.match(said, /^Riddle 7: .*\n +base URL +http:\/\/127\.0\.0\.1:\d+\/v1\n +API key +\S+\n/);
-  assert.ok(!said.includes(clause));
-  child.kill();
-  await once(child, "exit");
+  assert.equal(stdout, (await ran("wrong/riddle.ts", "7", "--answer")).stdout);
+  const [, clause = ""] = /^([\w.-]+): .+\n$/.exec(stdout) ?? [];
+  assert.ok(CLAUSES.has(clause), stdout);
+  const { said, prints, kill } = script("wrong/riddle.ts", "7");
+  await prints("API key");
+  assert.match(said.stdout, /^Riddle 7: .*\n +base URL +http:\/\/127\.0\.0\.1:\d+\/v1\n +API key +\S+\n/);
+  assert.ok(!said.stdout.includes(clause));
+  await kill();
 });
 
 const AT_X = "--base-url http://x/v1 --api-key k";
@@ -229,21 +223,20 @@ const WRONG: readonly (readonly [script: string, says: RegExp, ...uses: readonly
 test("scripts: wrong use is exit code 2, and says how it is used", async () => {
   for (const [script, says, ...uses] of WRONG)
     for (const use of uses) {
-      const { code, err } = await ran(script, ...use.split(" ").filter(Boolean));
+      const { code, stderr } = await ran(script, ...use.split(" ").filter(Boolean));
       assert.equal(code, 2, `${script} ${use}`);
-      assert.match(err, says, `${script} ${use}`);
+      assert.match(stderr, says, `${script} ${use}`);
     }
 });
 
 test("receiver: prints each delivery with its verdict, and --help how it is used", async () => {
   const help = await ran("receiver.ts", "--help");
-  assert.deepEqual([help.code, help.err], [0, ""]);
-  assert.match(help.out, /^Usage: npm run receiver -- --port 4700 --secret SECRET/);
-  const command = "--import tsx scripts/receiver.ts --port 0 --secret whsecret --answers 500,200";
-  const child = spawn(process.execPath, command.split(" "));
-  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
-  const line = async () => String((await lines.next()).value);
-  const url = (await line()).replace("Listening on ", "");
+  assert.deepEqual([help.code, help.stderr], [0, ""]);
+  assert.match(help.stdout, /^Usage: npm run receiver -- --port 4700 --secret SECRET/);
+  const use = "--port 0 --secret whsecret --answers 500,200".split(" ");
+  const { said, prints, kill } = script("receiver.ts", ...use);
+  await prints("\n");
+  const url = said.stdout.replace("Listening on ", "").trim();
   const body = '{"id":"evt_1","type":"app.created"}';
   // openssl dgst -sha256 -hmac whsecret
   const right = "c90b414094d4459e361e838e9c3be44774867757c18deba83885fbf21632319e";
@@ -251,12 +244,12 @@ test("receiver: prints each delivery with its verdict, and --help how it is used
     fetch(url, { method: "POST", body, headers: { "X-Service-Signature": `sha256=${hex}` } });
   for (const [hex, status] of Object.entries({ 0: 401, [right]: 500 })) assert.equal((await post(hex)).status, status);
   assert.equal((await post(right)).status, 200);
-  const printed = [await line(), await line(), await line(), await line(), await line()];
+  await prints("answered 200");
+  const printed = said.stdout.split("\n").slice(1, 6);
   assert.match(
     printed.join("|"),
     /bad signature, answered 401\|.*\|.*new, answered 500\|.*\|.*seen before, answered 200$/,
   );
   assert.equal(printed[3]?.trim(), body);
-  child.kill();
-  await once(child, "exit");
+  await kill();
 });

@@ -112,7 +112,6 @@ choice("1.test-controls.ready-line.people", "shows addresses, key, link and a cu
       (await api.send("POST", "/apps", { headers: { authorization, "content-type": type }, body })).status,
       201,
     );
-    api.close();
     child.kill("SIGINT");
     await ended;
   });

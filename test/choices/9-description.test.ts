@@ -18,7 +18,7 @@ import { assertPage, textOf } from "../support/dashboard.ts";
 import { breaches, resolve } from "../support/json-schema.ts";
 import { person } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
-import { shows } from "../support/shows.ts";
+import { shows, started } from "../support/process.ts";
 import { attempted, attemptsOf } from "../support/wait.ts";
 
 const PARTS_OF_TOUR = [1, 2, 3, 4, 5, 6, 7, 8, 9];
@@ -143,10 +143,10 @@ async function shownReceiver(api: Client, secret: string): Promise<string> {
   const code = codeIn((await docs(api, "/events")).text).find((each) => each.includes("createServer(")) ?? "";
   const open = code.replace("listen(4700)", "listen(0, function () { console.log(this.address().port); })");
   assert.notEqual(open, code);
-  const child = spawn(process.execPath, ["-e", open], { env: { WEBHOOK_SECRET: secret } });
-  closeLater(() => child.kill());
-  const [port] = await child.stdout.setEncoding("utf8").take(1).toArray();
-  return `http://127.0.0.1:${Number(port)}/`;
+  const { said, prints, kill } = started(["-e", open], { WEBHOOK_SECRET: secret });
+  closeLater(kill);
+  await prints("\n");
+  return `http://127.0.0.1:${Number(said.stdout)}/`;
 }
 
 choice("1.dashboard.docs", "the receiver that it shows takes what this server sends", async ({ api }) => {

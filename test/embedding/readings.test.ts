@@ -299,7 +299,6 @@ test("the flag can be repeated, its variable has commas, and the first request t
     const api = new Client({ baseUrl, key });
     assert.equal((await api.post("/apps", JSON.parse(body))).status, 200);
     assert.equal((await api.post("/apps", { title: "T" })).status, 422);
-    api.close();
   };
   await serving(["--reading", first, "--reading", second], "'\n", succeeds);
   await serving([], "'\n", succeeds, { APPHOST_READING: `${first},${second}` });

@@ -1,16 +1,25 @@
-// Processes that a test starts: the server, run from its sources, and others like it.
+// Processes that a test starts, the server and scripts, run from their sources, and what they print.
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const START = ["--import", "tsx", "src/bin.ts"];
+const FROM_SOURCES = ["--import", "tsx"];
+const MINUTE_MS = 60_000;
 
 export type ServerProcess = ReturnType<typeof serve>;
 export type Ended = Awaited<ServerProcess["ended"]>;
 
-export const serve = (args: readonly string[], env?: NodeJS.ProcessEnv) => started([...START, ...args], env);
+export const serve = (args: readonly string[], env?: NodeJS.ProcessEnv) =>
+  started([...FROM_SOURCES, "src/bin.ts", ...args], env);
+
+/** A script, which a minute has to be enough for. */
+export const script = (name: string, ...args: readonly string[]) =>
+  started([...FROM_SOURCES, `scripts/${name}`, ...args], {}, MINUTE_MS);
+
+/** Runs a script to its end; answers its exit code and what it printed. */
+export const ran = (...use: Parameters<typeof script>) => script(...use).ended;
 
 /** The server on a free port for as long as `use` takes, from when it has printed `text`; it has to end with code 0. */
 export async function serving(
@@ -27,17 +36,18 @@ export async function serving(
   return ended;
 }
 
-/** Runs node, and gathers what it prints. */
-export function started(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+/** Runs node, for so long at most, and gathers what it prints. */
+export function started(args: readonly string[], env: NodeJS.ProcessEnv = {}, timeout = 0) {
   const clean = Object.entries(process.env).filter(([name]) => !/^(APPHOST_|PORT$|FORCE_COLOR|NODE_TEST)/.test(name));
-  const child = spawn(process.execPath, args, { cwd: ROOT, env: { ...Object.fromEntries(clean), ...env } });
+  const options = { cwd: ROOT, env: { ...Object.fromEntries(clean), ...env }, timeout };
+  const child = spawn(process.execPath, args, options);
   const said = { stdout: "", stderr: "" };
-  child.stdout.on("data", (chunk: Buffer) => (said.stdout += chunk));
-  child.stderr.on("data", (chunk: Buffer) => (said.stderr += chunk));
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (said.stdout += chunk));
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (said.stderr += chunk));
   const ended = once(child, "close").then(() => ({ code: child.exitCode, signal: child.signalCode, ...said }));
   /** Resolves once `text` has been printed on stdout; fails where the process ends before, or a minute is over. */
   const prints = async (text: string) => {
-    const signal = AbortSignal.timeout(60_000);
+    const signal = AbortSignal.timeout(MINUTE_MS);
     while (!said.stdout.includes(text)) {
       const more = once(child.stdout, "data", { signal });
       const over = await Promise.race([more.then(() => null), ended]);
@@ -62,12 +72,10 @@ export async function printedOn(stream: NodeJS.WriteStream, use: () => Promise<v
   return lines;
 }
 
-/** Runs a script to its end; answers its exit code and what it printed. */
-export const ran = (script: string, ...args: readonly string[]) =>
-  new Promise<{ readonly code: number; readonly out: string; readonly err: string }>((resolve) => {
-    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-    const command = ["--import", "tsx", `scripts/${script}`, ...args];
-    const child = execFile(process.execPath, command, { env, timeout: 60_000 }, (_error, out, err) =>
-      resolve({ code: child.exitCode ?? -1, out, err }),
-    );
-  });
+/** Each line that a page or the README shows stands in the output; "…" is anything, at the end of a line as well. */
+export function shows(output: string, shown: string): void {
+  for (const line of shown.trimEnd().split("\n")) {
+    const pattern = line.split("…").map((piece) => piece.replace(/[^\w\s]/g, "\\$&"));
+    assert.match(output, new RegExp(`^${pattern.join(".*")}$`, "m"));
+  }
+}
