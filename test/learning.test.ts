@@ -7,8 +7,8 @@ import { test } from "node:test";
 import { DECISIONS } from "../src/decisions.ts";
 import { startService } from "../src/index.ts";
 import { CLAUSES } from "../src/web/docs/specification.ts";
+import { freshFolder } from "./support/closing.ts";
 import { embedded } from "./support/embedded.ts";
-import { freshFolder } from "./support/fresh.ts";
 import { hooked } from "./support/hooked.ts";
 import { ran, script } from "./support/process.ts";
 

@@ -6,7 +6,7 @@ import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { freshFolder } from "./support/fresh.ts";
+import { freshFolder } from "./support/closing.ts";
 
 const BYTES_MAX = 200_000;
 const run = promisify(execFile);

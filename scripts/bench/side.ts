@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { httpSender, type Sender } from "../../src/delivery/sender.ts";
 import { apps } from "../../src/domain/model.ts";
 import type { Store } from "../../src/domain/store.ts";
-import { newOutboxWorld } from "../../test/support/new-outbox-world.ts";
+import { outboxWorld } from "../../test/support/outbox-world.ts";
 import { listen } from "../../test/support/receivers.ts";
 import { promised } from "../../test/support/steps.ts";
 import { pool } from "../pool.ts";
@@ -126,7 +126,7 @@ async function send(url: string, webhooks: string): Promise<Figures> {
   const real = httpSender({ policy: "local", timeout_ms: 30_000 });
   let gate = Promise.resolve();
   const sender: Sender = { send: (one) => gate.then(() => real.send(one)), close: () => real.close() };
-  const world = await newOutboxWorld({ sender });
+  const world = await outboxWorld({ sender });
   for (let n = 0; n < Number(webhooks); n += 1) await world.webhook(url);
   const sent = async (posts: number) => {
     const { kept, keep } = promised();

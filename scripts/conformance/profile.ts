@@ -2,9 +2,9 @@
 // the choices apart is a result and never a failure; the clauses send and read what is found here.
 import { randomUUID } from "node:crypto";
 import { isLoopbackHost } from "../../src/kit/loopback.ts";
-import { type Answer, type Client, isMembers, type Members } from "../../test/support/client.ts";
+import { type Answer, type Client, freshHost, isMembers, type Members } from "../../test/support/client.ts";
 import type { Hub, Inbox } from "../../test/support/hub.ts";
-import { freshHost, objectIn, succeeded } from "../../test/support/shown.ts";
+import { objectIn, succeeded } from "../../test/support/shown.ts";
 
 /** What is said of a gap, such as `create`: "answers a create with 201". */
 type Says = Readonly<Record<string, string>>;

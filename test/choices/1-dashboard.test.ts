@@ -1,12 +1,12 @@
 // The account dashboard (spec parts 5 and 6 name it): who gets in, what each user sees and may do there, and that what is
 // done there is the same as through the API.
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { dashboardRows } from "../../src/web/dashboard/dashboard.ts";
 import { Browser, formsOf } from "../support/browser.ts";
 import { type Context, choice } from "../support/clauses.ts";
 import { type Answer, type Client, str } from "../support/client.ts";
 import { assertPage, csrfOf, idIn, multipart, owner, secretIn, textOf } from "../support/dashboard.ts";
-import { fresh } from "../support/fresh.ts";
 import { ALL_SCOPES, person } from "../support/oauth.ts";
 import { attempted, eventually } from "../support/wait.ts";
 import { B_KEY, fill, makeWorld, TWO } from "../support/world.ts";
@@ -161,7 +161,7 @@ choice("1.dashboard", "a limited account is shown but not changed, a suspended o
 });
 
 asOwner("an app is made, changed, deployed and deleted", async (browser, { api }) => {
-  const title = `App ${fresh()}`;
+  const title = `App ${randomUUID()}`;
   const filled = { title, description: "One\r\ntwo", theme: "dark", public: "on" };
   const created = await browser.fillIn("/dashboard/apps/new", filled);
   assert.match(textOf(created), /Created\./);
@@ -208,7 +208,7 @@ asOwner("a new API key is shown once and works until it is revoked", async (brow
 });
 
 asOwner("users are added with a link that signs in, changed and removed", async (browser, { api }) => {
-  const email = `${fresh()}@example.com`;
+  const email = `${randomUUID()}@example.com`;
   const { secret, id } = await makes(browser, "/dashboard/users", "usr", { email, "permissions.read:apps": "on" });
   assert.equal((await new Browser(api).signIn(secret)).headers.location, "/dashboard");
   const again = await browser.fillIn("/dashboard/users/new", { email });
@@ -225,7 +225,7 @@ asOwner("users are added with a link that signs in, changed and removed", async 
 asOwner("a form sent again makes one thing; changes it again; is judged anew", async (browser, { api }) => {
   const path = `${KEYS}/new`;
   const form = formsOf(await browser.open(path)).find(({ action }) => action === path);
-  const name = fresh();
+  const name = randomUUID();
   const press = (more: object = {}, who = browser) => who.post(path, { ...form?.fields, name, ...more });
   const named = async (text: string) =>
     (await api.get("/api-keys?limit=100")).items.filter((key) => key.name === text).length;

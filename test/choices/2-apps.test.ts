@@ -7,9 +7,8 @@ import os from "node:os";
 import { mock } from "node:test";
 import { startService } from "../../src/index.ts";
 import { choice, MANUAL } from "../support/clauses.ts";
-import { Client } from "../support/client.ts";
+import { Client, freshHost } from "../support/client.ts";
 import { fieldRules, ISO_TIME, idOf, NOT_FLAG, NOT_TEXT, requiredFields, wide } from "../support/fields.ts";
-import { freshHost } from "../support/fresh.ts";
 import { invalid, problem } from "../support/problem.ts";
 import { closedPort } from "../support/receivers.ts";
 

@@ -3,9 +3,8 @@
 // keys, OAuth clients and the account have of their own. What a credential opens is part 5.
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
-import { type Members, members, str } from "../support/client.ts";
+import { freshAddress, type Members, members, str } from "../support/client.ts";
 import { fieldRules, ISO_TIME, idOf, NOT_FLAG, NOT_TEXT, requiredFields, wide } from "../support/fields.ts";
-import { freshAddress } from "../support/fresh.ts";
 import { ALL_SCOPES } from "../support/oauth.ts";
 import { invalid, problem } from "../support/problem.ts";
 import { eventually } from "../support/wait.ts";

@@ -3,9 +3,8 @@
 import assert from "node:assert/strict";
 import { Browser, formsOf } from "../support/browser.ts";
 import { type Context, choice } from "../support/clauses.ts";
-import { type Answer, type Client, members, str } from "../support/client.ts";
+import { type Answer, type Client, freshHost, members, str } from "../support/client.ts";
 import { assertPage, csrfOf, owner, textOf } from "../support/dashboard.ts";
-import { freshHost } from "../support/fresh.ts";
 import { person } from "../support/oauth.ts";
 import { rawAnswer } from "../support/raw.ts";
 import { processed } from "../support/wait.ts";

@@ -1,12 +1,13 @@
 // Idempotency-Key on POST: the specification has none of it, so all is ours (contract, part 4); and what it is worth when
 // storage refuses a write, or something fails that nobody foresaw (contract, part 7: 503 and 500).
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { StorageUnavailable } from "../../src/index.ts";
 import { choice, MANUAL, withService } from "../support/clauses.ts";
-import type { Answer, Client } from "../support/client.ts";
-import { fresh, freshAddress, freshFolder } from "../support/fresh.ts";
-import { Gate } from "../support/gated-store.ts";
+import { type Answer, type Client, freshAddress } from "../support/client.ts";
+import { freshFolder } from "../support/closing.ts";
+import { Gate } from "../support/other-stores.ts";
 import { badHeader, errorsOf, invalid, problem } from "../support/problem.ts";
 import { head, RawConnection } from "../support/raw.ts";
 
@@ -22,7 +23,7 @@ const kept = ({ status, headers, text }: Answer) =>
   [status, text].concat(["content-type", "location", "etag"].map((name) => String(headers[name])));
 
 choice("4.idempotency", "the same request again replays the first answer and does nothing", async ({ api }) => {
-  const key = fresh();
+  const key = randomUUID();
   const first = await once(api, key);
   assert.equal(replayed(first), false);
   const before = [await total(api), await total(api, "/events")];
@@ -39,7 +40,7 @@ choice("4.idempotency", "the same request again replays the first answer and doe
 
 choice("4.idempotency", "of twelve at once one creates; each other waits in vain or has its answer", async (own) => {
   const { api } = own;
-  const key = fresh();
+  const key = randomUUID();
   const before = await total(api);
   const answers = await Promise.all(Array.from({ length: 12 }, () => once(api, key)));
   const made = answers.filter(({ status }) => status === 201);
@@ -49,13 +50,13 @@ choice("4.idempotency", "of twelve at once one creates; each other waits in vain
 });
 
 choice("4.idempotency", "with another body or path it is refused", async ({ api }) => {
-  const key = fresh();
+  const key = randomUUID();
   const first = await once(api, key);
   assert.equal(errorsOf(reused(await once(api, key, "/apps", { title: "Twice" })))[0]?.header, "Idempotency-Key");
   reused(await once(api, key, "/api-keys", { name: "Once" }));
   assert.equal((await once(api, key)).text, first.text, "the first answer is still kept");
   const other = await api.create("/apps", { title: "Other" });
-  const deployed = fresh();
+  const deployed = randomUUID();
   assert.equal((await once(api, deployed, `/apps/${first.id}/deploy`, { name: "R" })).status, 201);
   reused(await once(api, deployed, `/apps/${other.id}/deploy`, { name: "R" }));
 });
@@ -64,7 +65,7 @@ choice("4.idempotency", "a body tells requests apart also where none is taken", 
   const webhook = await api.create("/webhooks", { url: "http://127.0.0.1:9/", events: ["app.created"] });
   const { id } = (await api.post(`/webhooks/${webhook.id}/test`, { type: "app.created" })).json;
   const path = `/webhooks/${webhook.id}/deliveries/${id}/redeliver`;
-  const [key, none] = [fresh(), { "idempotency-key": fresh() }];
+  const [key, none] = [randomUUID(), { "idempotency-key": randomUUID() }];
   assert.equal((await api.post(path, undefined, none)).status, 202);
   assert.equal(replayed(await api.post(path, undefined, none)), true);
   const first = await once(api, key, path, { a: 1 });
@@ -75,21 +76,21 @@ choice("4.idempotency", "a body tells requests apart also where none is taken", 
 
 choice("4.idempotency", "has 1 to 255 characters, comes once, on POST, and is its credential's", async ({ api }) => {
   for (const key of ["k", "k".repeat(255)]) assert.equal((await once(api, key)).status, 201);
-  for (const key of ["", "k".repeat(256), [fresh(), fresh()]])
+  for (const key of ["", "k".repeat(256), [randomUUID(), randomUUID()]])
     badHeader(await api.post("/apps", { title: "T" }, { "idempotency-key": key }), "Idempotency-Key");
   const other = api.as(String((await api.create("/api-keys", { name: "Other" })).key));
-  const key = fresh();
+  const key = randomUUID();
   const [mine, theirs] = [await once(api, key), await once(other, key)];
   assert.notEqual(mine.id, theirs.id);
   assert.equal(replayed(theirs), false);
-  const header = { "idempotency-key": fresh() };
+  const header = { "idempotency-key": randomUUID() };
   for (const title of ["A", "B"])
     assert.equal((await api.patch(`/apps/${mine.id}`, { title }, header)).json.title, title);
   assert.equal((await api.delete(`/apps/${mine.id}`, header)).status, 204);
 });
 
 choice("4.idempotency", "a refusal is not kept: it is judged anew, and another body may follow", async ({ api }) => {
-  const key = fresh();
+  const key = randomUUID();
   assert.equal((await once(api.as(null), key)).status, 401);
   assert.equal((await once(api, key, "/apps?x=1")).status, 400);
   for (let again = 0; again < 2; again += 1) {
@@ -100,7 +101,7 @@ choice("4.idempotency", "a refusal is not kept: it is judged anew, and another b
   assert.equal((await once(api, key, "/apps", { title: "Mended" })).status, 201);
   const email = freshAddress();
   const { id } = await api.create("/users", { email });
-  const taken = fresh();
+  const taken = randomUUID();
   problem(await once(api, taken, "/users", { email }), "email_taken");
   await api.delete(`/users/${id}`);
   const made = await once(api, taken, "/users", { email });
@@ -116,7 +117,7 @@ choice("4.idempotency.secrets", "what is shown once is null in a replay", async 
     ["/oauth-clients", { name: "C", redirect_uris: [url], scopes: ["admin"] }, "client_secret"],
     ["/users", { email: freshAddress() }, "sign_in_url"],
   ] as const) {
-    const key = fresh();
+    const key = randomUUID();
     const first = await once(api, key, path, body);
     assert.equal(typeof first.json[secret], "string", first.text);
     const again = await once(api, key, path, body);
@@ -126,7 +127,7 @@ choice("4.idempotency.secrets", "what is shown once is null in a replay", async 
 });
 
 choice("4.idempotency.window", "the answer is kept for 24 hours, no longer", MANUAL, async ({ api, service }) => {
-  const key = fresh();
+  const key = randomUUID();
   const first = await once(api, key);
   await service.clock.advance(`${DAY_MS - 1}ms`);
   assert.equal((await once(api, key)).text, first.text);
@@ -136,7 +137,7 @@ choice("4.idempotency.window", "the answer is kept for 24 hours, no longer", MAN
 });
 
 choice("4.idempotency", "a request that broke off half-way leaves the key free", async (own) => {
-  const key = fresh();
+  const key = randomUUID();
   const raw = await RawConnection.open(own.authUrl);
   const body = ["content-type: application/json", "content-length: 40", "expect: 100-continue"];
   raw.write(head("POST /v1/apps", own, `idempotency-key: ${key}`, ...body));
@@ -147,7 +148,7 @@ choice("4.idempotency", "a request that broke off half-way leaves the key free",
 
 choice("4.idempotency.window", "a restart does not end it", async () => {
   const options = { data: join(freshFolder(), "data.json"), apiKey: "idempotent-key" };
-  const key = fresh();
+  const key = randomUUID();
   let first = "";
   await withService(options, async ({ api }) => {
     first = (await once(api, key)).text;
@@ -199,7 +200,7 @@ choice("7.error-codes.internal", "what nobody foresaw is a bare 500; no 5xx is k
       [new TypeError("secret cause in /some/path.ts"), "internal_error"],
       [new StorageUnavailable("disk full"), "storage_unavailable"],
     ] as const) {
-      const key = { "idempotency-key": fresh() };
+      const key = { "idempotency-key": randomUUID() };
       gate.fault = fault;
       const answer = await api.post("/apps", { title: "T" }, key);
       problem(answer, code);

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { StorageUnavailable } from "../../src/index.ts";
 import { choice, MANUAL, withService } from "../support/clauses.ts";
-import { Gate } from "../support/gated-store.ts";
 import {
   type App,
   basic,
@@ -22,6 +21,7 @@ import {
   sendForm,
   sendJson,
 } from "../support/oauth.ts";
+import { Gate } from "../support/other-stores.ts";
 import { problem } from "../support/problem.ts";
 
 const TOKEN = "/oauth/token";

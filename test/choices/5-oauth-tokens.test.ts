@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { choice, MANUAL, withService } from "../support/clauses.ts";
 import type { Client } from "../support/client.ts";
-import { freshFolder } from "../support/fresh.ts";
+import { freshFolder } from "../support/closing.ts";
 import {
   ALL_SCOPES,
   basic,

@@ -1,9 +1,9 @@
 // How a credential is sent, how each cause of 401 is told (RFC 6750), and the order of the checks: each pair of neighbours
 // with both faults present, so that swapping two steps breaks a test (contract, part 5). Scopes are held beside OAuth.
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { choice } from "../support/clauses.ts";
-import { type Answer, type Client, str } from "../support/client.ts";
-import { fresh, freshAddress, freshHost } from "../support/fresh.ts";
+import { type Answer, type Client, freshAddress, freshHost, str } from "../support/client.ts";
 import { badHeader, badParameter, invalid, problem } from "../support/problem.ts";
 
 const send = (api: Client, authorization: string): Promise<Answer> => api.as(null).get("/apps", { authorization });
@@ -139,7 +139,7 @@ choice(ID, "the fields before the state, the state before the tag", held("active
 });
 
 choice(ID, "a kept answer comes before the resource, a reused key too", async ({ api }) => {
-  const key = { "idempotency-key": fresh() };
+  const key = { "idempotency-key": randomUUID() };
   const path = `/apps/${(await api.create("/apps", { title: "T" })).id}`;
   const first = await api.post(`${path}/deploy`, { name: "R" }, key);
   await api.delete(path);

@@ -9,7 +9,7 @@ import { closeLater } from "../support/closing.ts";
 import { embedded } from "../support/embedded.ts";
 import { hooked } from "../support/hooked.ts";
 import { publishedKeys } from "../support/oauth.ts";
-import { sharedStore } from "../support/shared-store.ts";
+import { sharedStore } from "../support/other-stores.ts";
 import { promised } from "../support/steps.ts";
 import { processed } from "../support/wait.ts";
 

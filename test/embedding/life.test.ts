@@ -6,10 +6,9 @@ import { connect } from "node:net";
 import { test } from "node:test";
 import { memoryStore, type Service, type Store, startService } from "../../src/index.ts";
 import { embedded, startRefused, struck } from "../support/embedded.ts";
-import { overridden } from "../support/gated-store.ts";
 import { hooked } from "../support/hooked.ts";
+import { overridden, sharedStore } from "../support/other-stores.ts";
 import { printedOn } from "../support/process.ts";
-import { sharedStore } from "../support/shared-store.ts";
 
 test("options: each wrong one is refused by name", async () => {
   for (const [options, says] of [

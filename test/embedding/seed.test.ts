@@ -4,8 +4,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ServiceOptions, startService } from "../../src/index.ts";
 import { choice } from "../support/clauses.ts";
+import { freshFolder } from "../support/closing.ts";
 import { startRefused } from "../support/embedded.ts";
-import { freshFolder } from "../support/fresh.ts";
 
 const app = (id: string) => ({ id, title: "Sales" });
 const source = { id: "ds_1", name: "A", type: "json", data: [] };

@@ -7,8 +7,8 @@ import { OptionError, type ServiceOptions, startService } from "../../src/index.
 import { trusted } from "../../src/kit/schema.ts";
 import { Browser } from "../support/browser.ts";
 import { Client, str } from "../support/client.ts";
+import { freshFolder } from "../support/closing.ts";
 import { type Embedded, embedded, startRefused, struck, titles } from "../support/embedded.ts";
-import { freshFolder } from "../support/fresh.ts";
 import { hooked } from "../support/hooked.ts";
 import { printedOn } from "../support/process.ts";
 

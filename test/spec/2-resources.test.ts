@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { verifySignature } from "../../src/kit/signature.ts";
 import { clause } from "../support/clause.ts";
-import { str } from "../support/client.ts";
+import { freshHost, str } from "../support/client.ts";
 import { ofApp } from "../support/kit.ts";
-import { freshHost, isNow, objectIn, succeeded } from "../support/shown.ts";
+import { isNow, objectIn, succeeded } from "../support/shown.ts";
 
 clause("2.app.id", "the service assigns it, app_…, and to one app only", async (kit) => {
   const made = [await kit.newApp(), await kit.newApp(), await kit.newApp()];

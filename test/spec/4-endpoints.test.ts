@@ -1,9 +1,9 @@
 // Spec part 4: the six operations that are shown, and the query parameters of GET /apps.
 import assert from "node:assert/strict";
 import { clause } from "../support/clause.ts";
-import type { Members } from "../support/client.ts";
+import { freshHost, type Members } from "../support/client.ts";
 import { notTried } from "../support/kit.ts";
-import { done, freshHost, ids, isNow, objectIn, succeeded } from "../support/shown.ts";
+import { done, ids, isNow, objectIn, succeeded } from "../support/shown.ts";
 
 const APP = { title: "Sales of Ünïcödé 👋", description: 'By "region"\n2 %', public: true } as const;
 

@@ -1,6 +1,7 @@
 // The client of the black-box tests: plain HTTP, paths sent exactly as written (a URL parser would tidy them up, and untidy
 // ones are what some tests are about). Knows nothing of the server under test but its base URL and a credential.
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import http, { type Agent, type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeader } from "node:http";
 import https from "node:https";
 import { buffer } from "node:stream/consumers";
@@ -23,6 +24,10 @@ export function str(value: unknown): string {
   assert.ok(typeof value === "string", `expected a string, got ${JSON.stringify(value)}`);
   return value;
 }
+
+/** Names that nothing else has taken, in whatever file, or run before. */
+export const freshHost = (): string => `h${randomUUID()}.example.com`;
+export const freshAddress = (): string => `user-${randomUUID()}@example.com`;
 
 export class Answer {
   constructor(

@@ -1,5 +1,8 @@
 // Things that a test file opens and that have to be closed after its last test, whatever happened. The hook stands at the
 // top level: one that is registered inside a running test belongs to whatever test node:test then takes for the current.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after } from "node:test";
 
 const closers: (() => unknown)[] = [];
@@ -7,6 +10,13 @@ const closers: (() => unknown)[] = [];
 /** Calls `close` after the file's last test. */
 export function closeLater(close: () => unknown): void {
   closers.push(close);
+}
+
+/** A folder that is removed after the file's last test. */
+export function freshFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "apphost-"));
+  closeLater(() => rmSync(folder, { recursive: true }));
+  return folder;
 }
 
 after(async () => {

@@ -5,9 +5,9 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { type Profile, profiled } from "../../scripts/conformance/profile.ts";
 import { gone, reached, type Target } from "../../scripts/conformance/target.ts";
-import { type Answer, Client, type ClientParts, isMembers, type Members, members, str } from "./client.ts";
+import { type Answer, Client, type ClientParts, freshHost, isMembers, type Members, members, str } from "./client.ts";
 import { type Answers, type Arrival, type Hub, type Inbox, openHub } from "./hub.ts";
-import { done, freshHost, listIn, objectIn } from "./shown.ts";
+import { done, listIn, objectIn } from "./shown.ts";
 import { startTrial, type Trial } from "./trial.ts";
 
 /** A clause needs what was not given, or what this implementation does not have: that is no failure. */

@@ -1,8 +1,7 @@
 // The steps of the authorization code flow as a client application and its user take them, over HTTP only.
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { Browser } from "./browser.ts";
-import { type Answer, type Client, type Members, members, type SentHeaders, str } from "./client.ts";
+import { type Answer, type Client, freshAddress, type Members, members, type SentHeaders, str } from "./client.ts";
 
 export const REDIRECT = "https://client.example.com/callback";
 
@@ -25,7 +24,7 @@ export type Person = Awaited<ReturnType<typeof person>>;
 
 /** A new user who has followed the sign-in link. */
 export async function person(api: Client, permissions: readonly string[] = ["admin"]) {
-  const email = `${randomUUID()}@example.com`;
+  const email = freshAddress();
   const { id, sign_in_url } = await api.create("/users", { email, permissions });
   const browser = new Browser(api);
   const answer = await browser.signIn(str(sign_in_url));

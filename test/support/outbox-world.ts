@@ -1,17 +1,103 @@
-// The outbox and its world in a test.
+// An outbox with its store, clock and rows, and no HTTP in front: events go in by function, receivers are real sockets. It
+// does not load the test runner, which watches every promise: what is timed in it would take twice as long.
+import { RETRY_WAITS_MS } from "../../src/delivery/attempt.ts";
+import { type OutboxParts, outboxOf } from "../../src/delivery/outbox.ts";
+import { httpSender, type Sender } from "../../src/delivery/sender.ts";
 import { collections } from "../../src/domain/collections.ts";
-import { accounts } from "../../src/domain/model.ts";
+import { dueDeliveries } from "../../src/domain/deliveries.ts";
+import { recordEvent } from "../../src/domain/events.ts";
+import {
+  type AccountRecord,
+  accounts,
+  deliveries,
+  type EventType,
+  events,
+  goneApps,
+  goneDeployments,
+  TOPIC,
+  type WebhookRecord,
+  webhooks,
+} from "../../src/domain/model.ts";
+import { asChosen } from "../../src/domain/readings.ts";
+import { Refusal } from "../../src/domain/refusal.ts";
+import type { Store } from "../../src/domain/store.ts";
+import { own } from "../../src/domain/webhooks.ts";
+import { Unit } from "../../src/domain/work.ts";
+import { Background } from "../../src/kit/background.ts";
+import { AdjustableClock } from "../../src/kit/clock.ts";
+import { seededRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { closeLater } from "./closing.ts";
-import { newOutboxWorld, type World, type WorldOptions } from "./new-outbox-world.ts";
+import { overridden } from "./other-stores.ts";
 
-export * from "./new-outbox-world.ts";
+export const START = Date.UTC(2026, 0, 1);
+/** What the outbox reads and writes. */
+export const ROWS = [events, deliveries, webhooks, goneApps, goneDeployments];
+export const SECRET = "whsecret";
 
-/** A world of its own, stopped after the test file. */
-export async function outboxWorld(options?: WorldOptions): Promise<World> {
-  const world = await newOutboxWorld(options);
-  closeLater(() => world.stop());
-  return world;
+export interface WorldOptions extends Partial<OutboxParts> {
+  readonly timeout_ms?: number;
+  readonly store?: Store;
+  /** What the outbox asks of the store in another way. */
+  readonly over?: (store: Store) => Partial<Store>;
+  readonly sender?: Sender;
+}
+
+export type World = Awaited<ReturnType<typeof outboxWorld>>;
+
+export const accountOf = (id: string): AccountRecord => ({ id, name: `Account ${id}`, state: "active" });
+
+export function kept<T>(value: T | Refusal | undefined): T {
+  if (value === undefined || value instanceof Refusal) throw new Error(`Refused: ${JSON.stringify(value)}`);
+  return value;
+}
+
+/** A world of its own. Its clock stands still, so nothing happens in it that nobody asks for. */
+export async function outboxWorld(options: WorldOptions = {}) {
+  const { timeout_ms = 2_000, store: real = memoryStore(), over } = options;
+  if (options.store === undefined) await real.open(ROWS);
+  const store = over ? overridden(real, over(real)) : real;
+  const clock = new AdjustableClock(START);
+  const ids = new TimeOrderedIds(clock, seededRandom("outbox"));
+  const decide = asChosen;
+  const errors: unknown[] = [];
+  /** Accounts told to be swept. */
+  const sweeps = new Set<string>();
+  const onError = (error: unknown) => errors.push(error);
+  const background = new Background(onError);
+  const outbox = outboxOf({
+    clock,
+    background,
+    sender: httpSender({ policy: "local", timeout_ms }),
+    retryWaits_ms: RETRY_WAITS_MS,
+    concurrency: decide("6.webhook-concurrency"),
+    lease_ms: 60_000,
+    onAttempt: () => undefined,
+    onError,
+    ...options,
+    store,
+  });
+  store.hear(TOPIC.queue, (id) => outbox.notify(id));
+  store.hear(TOPIC.events, (id) => sweeps.add(id));
+  const parts = { store, clock, ids, decide };
+  const unit = new Unit(parts);
+  const account = accountOf("acc_1");
+  const stop = () => {
+    outbox.stop();
+    return background.idle();
+  };
+  return {
+    ...{ clock, store, real, parts, unit, outbox, background, account, sweeps, errors, stop },
+    /** Resolves when nothing that is due now is left unattempted and unrecorded. */
+    idle: () => background.idle(),
+    advance: (by_ms: number) => background.idle().then(() => clock.advance(by_ms)),
+    webhook: async (url: string) =>
+      kept(await own.create(unit, account, { url, events: ["app.created"], secret: SECRET, active: true })),
+    emit: async (object: object = { n: 1 }, from: AccountRecord = account, type: EventType = "app.created") =>
+      kept(await unit.transact((w) => recordEvent(w, from, type, object))),
+    read: async ({ id }: WebhookRecord) => kept(await store.get(webhooks, id)),
+    log: ({ id }: WebhookRecord) => store.page(deliveries, "webhook", [id], { offset: 0, limit: 1_000 }),
+    pending: () => dueDeliveries(store, clock.now()),
+  };
 }
 
 /** One whose store keeps everything, and has its account. */

@@ -1,6 +1,5 @@
 // The forms of the specification, read as widely as it leaves them open: a success is any 2xx, a list is bare or wrapped.
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { type Answer, isMembers, type Members, str } from "./client.ts";
 
 /** ISO 8601 has two ways to write UTC, and fractions of any length. */
@@ -25,8 +24,6 @@ export function isNow(time: unknown): void {
   const apart_ms = Math.abs(Date.parse(str(time).replace(",", ".")) - Date.now());
   assert.ok(apart_ms < SKEW_MS, `${time} is not near the present`);
 }
-
-export const freshHost = (): string => `h${randomUUID()}.example.com`;
 
 /** The apps of a page: it is the array, or has it as its longest. */
 export function listIn({ value, text }: Answer): readonly Members[] {

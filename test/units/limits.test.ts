@@ -6,8 +6,8 @@ import { collections } from "../../src/domain/collections.ts";
 import { RATE_WINDOW_S, rateLimiter } from "../../src/http/limits.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { overridden } from "../support/gated-store.ts";
 import { heapInUse } from "../support/heap.ts";
+import { overridden } from "../support/other-stores.ts";
 
 test("a window that is over is forgotten, whoever it was for", async () => {
   const clock = new AdjustableClock(0);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { own, processDataSource } from "../../src/domain/data-sources.ts";
 import { shelfOf } from "../../src/web/sites/shelf.ts";
-import { overridden } from "../support/gated-store.ts";
+import { overridden } from "../support/other-stores.ts";
 import { kept, wholeWorld } from "../support/outbox-world.ts";
 import { withTurns } from "../support/steps.ts";
 

@@ -1,5 +1,4 @@
-// A memory store whose writes can be made to fail or to wait: for what happens when storage refuses, and for two requests
-// that have to be under way at the same moment. Reads always go through.
+// Stores that are as a test needs them: different in some of their ways, refusing or slow to write, or shared by several.
 import type { Store, Tx } from "../../src/domain/store.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { promised } from "./steps.ts";
@@ -13,6 +12,10 @@ export const overridden = (store: Store, ways: Partial<Store>): Store =>
     },
   });
 
+/**
+ * A memory store whose writes can be made to fail or to wait: for what happens when storage refuses, and for two requests
+ * that have to be under way at the same moment. Reads always go through.
+ */
 export class Gate {
   readonly store: Store;
   /** What the writes reject with after the next `spared` ones; undefined lets them through. */
@@ -39,4 +42,18 @@ export class Gate {
     [this.#begun, this.#waiting] = [begun.keep, waiting.kept];
     return { begun: begun.kept, release: waiting.keep };
   }
+}
+
+/** A memory store as several processes on one database see it: each has a handle of its own, and ends by itself. */
+export function sharedStore() {
+  const real = memoryStore();
+  let opened: Promise<void> | undefined;
+  const open: Store["open"] = (collections) => {
+    opened ??= real.open(collections);
+    return opened;
+  };
+  /** `ways`: what of it is different for this process. */
+  const handle = (ways?: Partial<Store>): Store =>
+    overridden(real, { open, close: async () => {}, now: async () => Date.now(), ...ways });
+  return Object.assign(handle, { real });
 }
