@@ -10,13 +10,15 @@ import type { Target } from "./target.ts";
 
 export type Own = Awaited<ReturnType<typeof ownTarget>>;
 
+export const KEY = "key-of-the-judged";
 const [LIMITED, SUSPENDED, BUSY] = ["key-of-the-limited", "key-of-the-suspended", "key-of-the-busy"];
-const [id, secret] = ["cli_conformance0000000000", "known-to-the-kit-alone"];
+const id = "cli_conformance0000000000";
+export const SECRET = "known-to-the-kit-alone";
 const scopes = ["admin"] as const;
 /** More than the kit asks of any other account in a minute, and few enough to be used up at once. */
 const RATE_LIMIT = 2_000;
 
-const client = { id, client_secret: secret, name: "Conformance", redirect_uris: [REDIRECT], scopes };
+const client = { id, client_secret: SECRET, name: "Conformance", redirect_uris: [REDIRECT], scopes };
 const account = (key: string, state: string) => ({ name: key, state, api_keys: [{ name: "Conformance", key }] });
 const others = [account(LIMITED, "limited"), account(SUSPENDED, "suspended"), account(BUSY, "active")];
 const SEED = { accounts: [{ name: "Judged", oauth_clients: [client] }, ...others] };
@@ -28,15 +30,14 @@ const AGO = { text: "31d", ms: 31 * 86_400_000 } as const;
 export async function ownTarget(options: ServiceOptions = {}) {
   const startAt = new Date(Date.now() - AGO.ms).toISOString();
   const service = await startService({
-    ...{ seed: SEED, rateLimit: RATE_LIMIT, retrySchedule: "1s,1s,1s", clock: "manual", startAt },
+    ...{ apiKey: KEY, seed: SEED, rateLimit: RATE_LIMIT, retrySchedule: "1s,1s,1s", clock: "manual", startAt },
     ...options,
   });
   const old = await service.signIn({ scopes: ["read:apps"] });
   await service.clock.advance(AGO.text);
   service.clock.resume();
   const { baseUrl, authUrl } = service;
-  const apiKey = str(service.apiKey);
-  const api = new Client({ baseUrl, key: apiKey });
+  const api = new Client({ baseUrl, key: KEY });
   const browser = new Browser(api);
   let signedIn: Promise<unknown> | undefined;
   /** A link that signs a new user in, as that of the start has expired. A create may be read as any success. */
@@ -45,8 +46,8 @@ export async function ownTarget(options: ServiceOptions = {}) {
     return str(done(await api.post("/users", user)).json.sign_in_url);
   };
   const target: Target = {
-    ...{ "base-url": baseUrl, "auth-url": authUrl, "api-key": apiKey },
-    ...{ "client-id": id, "client-secret": secret, "redirect-uri": REDIRECT },
+    ...{ "base-url": baseUrl, "auth-url": authUrl, "api-key": KEY },
+    ...{ "client-id": id, "client-secret": SECRET, "redirect-uri": REDIRECT },
     async "sign-in"(authorizeUrl) {
       signedIn ??= signInLink().then((link) => browser.signIn(link));
       await signedIn;

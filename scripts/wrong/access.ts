@@ -2,6 +2,7 @@
 // sentence, as an implementation might.
 import { SCOPES } from "../../src/domain/model.ts";
 import { objectIn } from "../../test/support/shown.ts";
+import { SECRET } from "../conformance/own.ts";
 import type { Message } from "./proxy.ts";
 import * as way from "./ways.ts";
 import { answersJson, asksJson, bearer, type Faults, instead, is, lets, refuses, type Way } from "./ways.ts";
@@ -34,14 +35,11 @@ const isUnnamed = (asked: Message) => refreshes(asked) && !asked.body.includes("
 const anonymous = (body: unknown) =>
   "refresh_token" in Object(body) ? { ...Object(body), client_id: undefined, client_secret: undefined } : body;
 
-/** A code comes back to the client without a member of the query. */
+/** Consent leads back to the client without a member of the query. */
 const loses = (name: string) =>
-  way.answers("", (answer) => {
-    const url = new URL(answer.headers.location ?? "", "http://nowhere");
-    if (!url.searchParams.has("code")) return answer;
-    url.searchParams.delete(name);
-    return way.header(answer, "location", url.href);
-  });
+  way.answers("POST /oauth/consent", (answer) =>
+    way.header(answer, "location", answer.headers.location?.replace(new RegExp(`\\b${name}=[^&]*`), "")),
+  );
 
 /** Another text, which says nothing, stands for each access token. */
 const opaque: Way = async (asked, send) => {
@@ -51,7 +49,7 @@ const opaque: Way = async (asked, send) => {
   return asked.url === "/oauth/token" && answer.status === 200 ? way.changed(answer, "access_token", hidden) : answer;
 };
 
-const anySecret: Way = (asked, send, { secret: right }) => send(way.changed(asked, "client_secret", is(right)));
+const anySecret: Way = (asked, send) => send(way.changed(asked, "client_secret", is(SECRET)));
 
 const unversioned = (asked: Message) => ({ ...asked, url: asked.url.replace(/^\/api\b/, "/v1") });
 const isVersionless = ({ url, headers }: Message) => url.startsWith("/v1/") && !headers["api-version"];

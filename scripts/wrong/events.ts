@@ -20,11 +20,11 @@ const asForm = (each: Message) =>
   header({ ...each, body: `payload=${encodeURIComponent(each.body)}` }, "content-type", FORM);
 const everyType = asksJson("POST /webhooks", "events", is(EVENT_TYPES));
 /** Of several webhooks that want an event one gets it. */
-const oneWebhook = where(EVENT, async (delivery, send, { kept }) => {
+const served = new Map<unknown, string>();
+const oneWebhook = where(EVENT, async (delivery, send) => {
   const { id } = objectIn(delivery.body);
-  const served = kept.get(id) ?? delivery.url;
-  kept.set(id, served);
-  return served === delivery.url ? send(delivery) : way.bare(200);
+  if (!served.has(id)) served.set(id, delivery.url);
+  return served.get(id) === delivery.url ? send(delivery) : way.bare(200);
 });
 const follows = where(EVENT, async (delivery, send) => {
   const answer = await send(delivery);

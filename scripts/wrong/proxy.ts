@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import { serviceSignature } from "../../src/kit/signature.ts";
 import { listen } from "../../test/support/receivers.ts";
 import { objectIn } from "../../test/support/shown.ts";
-import { header, type World, type Wrong } from "./ways.ts";
+import { header, type Wrong } from "./ways.ts";
 
 export interface Message {
   readonly method: string;
@@ -39,8 +39,7 @@ const OWN = new Set("connection keep-alive transfer-encoding content-length acce
 /** `port`: where the server is, or will be. */
 export async function startProxy(port: number, wrong: Wrong = {}) {
   const hooks: { readonly url: string; secret: string }[] = [];
-  const world: World = { key: "", secret: "", kept: new Map() };
-  const proxy = { url: "", world, fired: 0, close: () => {} };
+  const proxy = { url: "", fired: 0, close: () => {} };
 
   async function through(asked: Message, send: Send): Promise<Answer> {
     if (wrong.way === undefined) return send(asked);
@@ -50,7 +49,7 @@ export async function startProxy(port: number, wrong: Wrong = {}) {
       gone.push([message, answer]);
       return answer;
     };
-    const answer = await wrong.way(asked, noted, world);
+    const answer = await wrong.way(asked, noted);
     if (!isDeepStrictEqual(gone, [[asked, answer]])) proxy.fired += 1;
     return answer;
   }

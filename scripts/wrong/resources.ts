@@ -39,17 +39,15 @@ const turned = (name: string, turn: (value: number, limit: number) => number) =>
   });
 const twice = (list: unknown) => [list, list].flat();
 /** Whichever app is named, the newest is meant. */
-const newest = (at: string) =>
-  way.both(
-    where(at, (asked, send, { kept }) =>
-      send({ ...asked, url: asked.url.replace(/app_\w+/, kept.get("last") ?? "$&") }),
-    ),
-    where(CREATE, async (asked, send, { kept }) => {
-      const answer = await send(asked);
-      kept.set("last", /app_\w+/.exec(answer.body)?.[0] ?? "");
-      return answer;
-    }),
-  );
+function newest(at: string) {
+  let last = "$&";
+  const noted = (answer: Answer) => {
+    last = /app_\w+/.exec(answer.body)?.[0] ?? last;
+    return answer;
+  };
+  const turned = way.asks(at, (asked) => ({ ...asked, url: asked.url.replace(/app_\w+/, last) }));
+  return way.both(turned, way.answers(CREATE, noted));
+}
 const ofId = (app: unknown) => ({ id: Object(app).id });
 
 export const resources: Faults = {

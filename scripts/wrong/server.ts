@@ -25,7 +25,6 @@ export async function started(fault?: Wrong) {
   const port = await closedPort();
   const proxy = await startProxy(port, fault);
   const own = await ownTarget({ port, publicUrl: proxy.url, rateLimit: RATE_LIMIT, ...fault?.options });
-  Object.assign(proxy.world, { key: own.target["api-key"], secret: own.target["client-secret"] });
   const target = { ...own.target, slow: fault?.slow, ...(fault?.base && { "base-url": proxy.url + fault.base }) };
   const close = async () => {
     proxy.close();

@@ -3,20 +3,11 @@
 import type { ServiceOptions } from "../../src/index.ts";
 import { isMembers } from "../../test/support/client.ts";
 import { objectIn } from "../../test/support/shown.ts";
+import { KEY } from "../conformance/own.ts";
 import type { Answer, Message, Send } from "./proxy.ts";
 
-/** What a fault knows of the server that it is in. */
-export interface World {
-  /** A key that opens everything. */
-  key: string;
-  /** The OAuth client's. */
-  secret: string;
-  /** What it remembers. */
-  readonly kept: Map<unknown, string>;
-}
-
 /** In place of `send`, which would let the message pass unchanged. */
-export type Way = (asked: Message, send: Send, world: World) => Promise<Answer>;
+export type Way = (asked: Message, send: Send) => Promise<Answer>;
 
 export interface Wrong {
   readonly way?: Way;
@@ -88,14 +79,14 @@ export const EVENT = "EVENT *";
 
 /** Everything else passes. */
 export const where = (at: string, way: Way, when = always): Wrong => ({
-  way: (asked, send, world) => (isAt(at, asked) && when(asked) ? way(asked, send, world) : send(asked)),
+  way: (asked, send) => (isAt(at, asked) && when(asked) ? way(asked, send) : send(asked)),
 });
 
 /** The one wrong in front of the other. */
 export const both = ({ way: outer }: Wrong, { way: inner }: Wrong): Wrong => ({
-  way: (asked, send, world) => {
-    const within: Send = (message) => inner?.(message, send, world) ?? send(message);
-    return outer?.(asked, within, world) ?? within(asked);
+  way: (asked, send) => {
+    const within: Send = (message) => inner?.(message, send) ?? send(message);
+    return outer?.(asked, within) ?? within(asked);
   },
 });
 
@@ -143,8 +134,10 @@ const isRefused = (reason: string, { status, body }: Answer): boolean => status 
 export const lets = (reason: string, at = "", when = always): Wrong =>
   where(
     at,
-    async (asked, send, { key }) =>
-      send(asked).then((answer) => (isRefused(reason, answer) ? send(as(asked, `Bearer ${key}`)) : answer)),
+    async (asked, send) => {
+      const answer = await send(asked);
+      return isRefused(reason, answer) ? send(as(asked, `Bearer ${KEY}`)) : answer;
+    },
     when,
   );
 
