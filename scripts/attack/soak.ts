@@ -2,9 +2,10 @@
 // (events, traces) the bound is reached before the first look: the memory in use, after garbage collection, has no reason to
 // grow from the first half of the time to the second.
 import assert from "node:assert/strict";
+import { startReceiver } from "../../src/receiver.ts";
 import type { Client } from "../../test/support/client.ts";
 import { head, RawConnection } from "../../test/support/raw.ts";
-import { sources, startReceiver, startServer } from "../bench/machine.ts";
+import { sources, startServer } from "../bench/machine.ts";
 import type { Finding } from "../findings.ts";
 import { pool } from "../pool.ts";
 
@@ -13,13 +14,14 @@ const AT_ONCE = 4;
 /** As many events are kept: only when all of them are what these lives have left, there is nothing to compare but a leak. */
 const LIVES_MIN = 10_000;
 const GROWTH_MAX = 1.03;
+const SECRET = "soak-secret";
 const CLICK = { user_id: "visitor", interaction_type: "click" };
 
 export async function soak(minutes: number): Promise<Finding> {
-  await using receiver = await startReceiver("quick");
+  await using receiver = await startReceiver({ secret: SECRET });
   await using server = await startServer("soak", sources("bin"));
   const { api } = server;
-  await api.create("/webhooks", { url: receiver.url, events: ["app.created"] });
+  await api.create("/webhooks", { url: receiver.url, events: ["app.created"], secret: SECRET });
   const wrong: string[] = [];
   let lives = 0;
   const during = async (ms: number) => {

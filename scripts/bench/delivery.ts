@@ -2,23 +2,28 @@
 // same bytes. And how long another request waits at most while one that is much work goes on: a webhook with very many
 // pending deliveries is switched off or deleted, which cancels them behind the answer; a data source of many rows is
 // uploaded and processed.
+import { createServer } from "node:http";
+import { startReceiver } from "../../src/receiver.ts";
+import { listen } from "../../test/support/receivers.ts";
 import { compare, percentile, scaled, tell, whole } from "./figures.ts";
-import { create, creates, load, post, run } from "./load.ts";
-import { ours, side, startReceiver, startServer } from "./machine.ts";
+import { asking, create, creates, load, run } from "./load.ts";
+import { ours, side, startServer } from "./machine.ts";
 
 /** How many webhooks, each with one attempt at a time, and how much of the bare agent's rate they must reach. */
 const RATES = { 16: ">= 0.5", 1: ">= 0.4" };
 
 export async function throughput(): Promise<void> {
-  await using receiver = await startReceiver("quick");
+  const options = { keepAliveTimeout: 60_000 };
+  await using receiver = createServer(options, (request, response) => request.resume().on("end", () => response.end()));
+  const url = `http://127.0.0.1:${await listen(receiver)}/`;
   const bare = "a bare keep-alive agent";
   for (const [atOnce, goal] of Object.entries(RATES)) {
-    const url = `${receiver.url}/`;
     const [own, base] = [side("own", "send", url, atOnce), side(bare, "post", url, atOnce)];
     await compare(`Deliveries to ${atOnce} webhooks`, [own, base], { "a second": goal }, 0);
   }
 }
 
+const SECRET = "bench-secret";
 const PENDING = [scaled(30_000), scaled(100_000)];
 const ROWS = scaled(900_000);
 /** Takes longer than the work, which shows in the longest of all waits. */
@@ -34,10 +39,10 @@ export async function holds(): Promise<void> {
 
 /** The receiver is silent, so that all but one delivery are never attempted. */
 async function cancelled(pending: number, method: "DELETE" | "PATCH", how: string, body?: object): Promise<void> {
-  await using silent = await startReceiver("silent");
+  await using silent = await startReceiver({ secret: SECRET, answers: ["hang"] });
   await using server = await startServer("this server", ours("bin"));
   const { port, api } = server;
-  const { id } = await api.create("/webhooks", { url: silent.url, events: ["app.created"] });
+  const { id } = await api.create("/webhooks", { url: silent.url, events: ["app.created"], secret: SECRET });
   await create(server, pending);
   const work = api.call(method, `/webhooks/${id}`, body);
   await longest(`a webhook with ${whole(pending)} pending ${how}`, port, work, "<= 50");
@@ -51,7 +56,7 @@ async function upload(): Promise<void> {
   await using server = await startServer("this server", ours("bin"));
   const data = Array.from({ length: ROWS }, () => ({ a: 1 }));
   // Made before: whoever makes text of so much sends nothing else meanwhile.
-  const text = post("/v1/data-sources", { name: "Large", type: "json", data });
+  const text = asking("POST", "/v1/data-sources", { name: "Large", type: "json", data });
   const began = performance.now();
   JSON.parse(text.slice(text.indexOf("{")));
   const parsing_ms = performance.now() - began;

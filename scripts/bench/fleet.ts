@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { type Database, missing, startDatabase } from "../../test/support/database.ts";
 import { pool } from "../pool.ts";
 import { compare, type Side } from "./figures.ts";
-import { CPU, create, creates, get, type Load, load, loadOn } from "./load.ts";
+import { asking, CPU, create, creates, type Load, load, loadOn } from "./load.ts";
 import { ANYWHERE, ours, pin, type Server, startServer } from "./machine.ts";
 
 const PROCESSES = [1, 2, 3, 4];
@@ -66,7 +66,7 @@ export async function fleet(): Promise<void> {
 const creating = async () => () => creates({ connections: CONNECTIONS });
 async function reading([server]: readonly Server[]) {
   const [id] = (server && (await create(server, 40))) ?? [];
-  return () => load(() => get(`/v1/apps/${id}`), 200, { connections: CONNECTIONS });
+  return () => load(() => asking("GET", `/v1/apps/${id}`), 200, { connections: CONNECTIONS });
 }
 
 async function ofProcesses(count: number, memory: Server, database: Database): Promise<void> {

@@ -74,18 +74,14 @@ function statusIn(bytes: Buffer): number | undefined {
   return bytes.length < end + 4 + length ? undefined : status;
 }
 
-/** `more`: header lines, and what follows them. */
-const asking = (method: string, path: string, key = KEY, more = "\r\n"): string =>
-  `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nAccept: application/json\r\n${more}`;
-function sending(method: string, path: string, value: unknown, key?: string): string {
-  const body = JSON.stringify(value);
-  const length = Buffer.byteLength(body);
-  return asking(method, path, key, `Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`);
+/** The bytes of a request; what it sends is JSON. */
+export function asking(method: string, path: string, value?: object, headers: Readonly<Record<string, string>> = {}) {
+  const body = value === undefined ? "" : JSON.stringify(value);
+  const sent = value && { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
+  const all = { Host: "localhost", Authorization: `Bearer ${KEY}`, Accept: "application/json", ...sent, ...headers };
+  const lines = Object.entries(all).map(([name, given]) => `${name}: ${given}\r\n`);
+  return `${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
 }
-export const get = asking.bind(null, "GET");
-export const del = asking.bind(null, "DELETE");
-export const post = sending.bind(null, "POST");
-export const patch = sending.bind(null, "PATCH");
 
 /** An app as clients make them. */
 export const draft = (n: number) => ({
@@ -95,7 +91,7 @@ export const draft = (n: number) => ({
   public: n % 2 === 0,
 });
 
-export const creates = (over: Partial<Load> = {}): Load => load((n) => post("/v1/apps", draft(n)), 201, over);
+export const creates = (over: Partial<Load> = {}): Load => load((n) => asking("POST", "/v1/apps", draft(n)), 201, over);
 
 /** Makes `count` apps; answers their ids. */
 export function create({ api }: Server, count: number): Promise<string[]> {

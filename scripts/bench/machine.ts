@@ -55,7 +55,6 @@ export type Server = Awaited<ReturnType<typeof startServer>>;
 /** Starts what node runs with these arguments, and waits until it answers at APPHOST_PORT. */
 export async function startServer(name: string, args: readonly string[], cores?: string) {
   const port = await closedPort();
-  const url = `http://127.0.0.1:${port}`;
   const began = performance.now();
   const meter = ["--expose-gc", "--require", here("servers/meter.cjs")];
   const child = spawnNode([...meter, ...args], { APPHOST_PORT: String(port) }, cores);
@@ -71,7 +70,7 @@ export async function startServer(name: string, args: readonly string[], cores?:
     if (child.kill("SIGKILL")) await gone;
   };
   return {
-    ...{ name, port, url, start_ms, stop },
+    ...{ name, port, start_ms, stop },
     /** What the process answers over IPC: its "usage", or its "heap" without what nobody needs. */
     async ask(question: "usage" | "heap") {
       child.send(question);
@@ -79,7 +78,7 @@ export async function startServer(name: string, args: readonly string[], cores?:
       return answer;
     },
     /** For what is not measured. */
-    api: new Client({ baseUrl: `${url}/v1`, key: KEY }),
+    api: new Client({ baseUrl: `http://127.0.0.1:${port}/v1`, key: KEY }),
     signal: (name: NodeJS.Signals) => child.kill(name),
     [Symbol.asyncDispose]: stop,
   };
@@ -98,10 +97,6 @@ export const sources = (module: "bin" | "index") => ["--import", "tsx", here(`..
 
 /** The server compared with. */
 export const BARE = ["bare node:http", [here("servers/bare.mjs")]] as const;
-
-/** A receiver of deliveries. */
-export const startReceiver = (kind: "quick" | "silent"): Promise<Server> =>
-  startServer(kind, [here("servers/receiver.mjs"), kind], LOAD);
 
 /** Gone when its time is over. It lies beside the sources and not in the temporary one, which is often no disk at all. */
 export function newFolder() {
