@@ -33,13 +33,23 @@ function databaseCpu_us({ folder }: Database): number {
   return ticks * TICK_US;
 }
 
+type Make = (servers: readonly Server[]) => Promise<Load>;
+/** One app is there for all that read. */
+const LOADS: Readonly<Record<string, Make>> = {
+  Create: async () => creates({ connections: CONNECTIONS }),
+  GET: async ([server]) => {
+    const [id] = (server && (await create(server, 1))) ?? [];
+    return load(() => asking("GET", `/v1/apps/${id}`), 200, { connections: CONNECTIONS });
+  },
+};
+
 /** With what the database has used, and how much of the cores that leaves. */
-const beside = (database: Database, servers: readonly Server[], make: () => Load): Side => ({
+const beside = (database: Database, servers: readonly Server[], make: Make): Side => ({
   name: servers[0]?.name ?? "",
   async measure() {
     const before_us = databaseCpu_us(database);
     const began = performance.now();
-    const figures = await loadOn(servers, make).measure();
+    const figures = await loadOn(servers, () => make(servers)).measure();
     const [us, used_us] = [(performance.now() - began) * 1_000, databaseCpu_us(database) - before_us];
     const { [CPU]: each = 0, "a second": rate = 0 } = figures;
     return {
@@ -54,28 +64,17 @@ const beside = (database: Database, servers: readonly Server[], make: () => Load
 export async function fleet(): Promise<void> {
   if (missing) throw new Error(missing);
   pin(ANYWHERE);
-  const database = startDatabase(true);
-  try {
-    await using memory = await startServer("memory", ours("bin"), ANYWHERE);
-    for (const count of PROCESSES) await ofProcesses(count, memory, database);
-  } finally {
-    database.end();
-  }
-}
-
-const creating = async () => () => creates({ connections: CONNECTIONS });
-async function reading([server]: readonly Server[]) {
-  const [id] = (server && (await create(server, 40))) ?? [];
-  return () => load(() => asking("GET", `/v1/apps/${id}`), 200, { connections: CONNECTIONS });
+  using database = startDatabase(true);
+  await using memory = await startServer("memory", ours("bin"), ANYWHERE);
+  for (const count of PROCESSES) await ofProcesses(count, memory, database);
 }
 
 async function ofProcesses(count: number, memory: Server, database: Database): Promise<void> {
   const args = [...ours("bin"), "--data", database.address()];
   const servers = await pool(1, Array(count), () => startServer("own", args, ANYWHERE));
   try {
-    for (const [what, making] of Object.entries({ Create: creating, GET: reading })) {
-      const own = beside(database, servers, await making(servers));
-      const base = beside(database, [memory], await making([memory]));
+    for (const [what, make] of Object.entries(LOADS)) {
+      const [own, base] = [beside(database, servers, make), beside(database, [memory], make)];
       const on = `${what} one, ${count} ${count === 1 ? "process" : "processes"}`;
       await compare(on, [own, base], { [CPU]: "" }, 1, ROUNDS);
     }

@@ -13,7 +13,7 @@ import { promised } from "../../test/support/steps.ts";
 import { pool } from "../pool.ts";
 import { type Figures, median, scaled } from "./figures.ts";
 import { draft } from "./load.ts";
-import { answers, KEY, ours } from "./machine.ts";
+import { answers, KEY, newFolder, ours } from "./machine.ts";
 
 /** The package, as a user runs it. */
 const { jsonFileStore, startService }: typeof import("../../src/index.ts") = await import(ours("index").at(-1) ?? "");
@@ -59,16 +59,18 @@ async function sqlite(folder: string): Promise<(n: number) => void> {
   };
 }
 
-/** Creates with fsync: `write own|sqlite WRITERS FOLDER`. */
-async function write(kind: string, writers: string, folder: string): Promise<Figures> {
-  const store = kind === "own" ? await opened(join(folder, "data.json")) : undefined;
-  const work = store === undefined ? await sqlite(folder) : (n: number) => put(store, n);
+/** Creates with fsync in a folder of their own: `write own|sqlite WRITERS`. */
+async function write(kind: string, writers: string): Promise<Figures> {
+  using folder = newFolder();
+  const store = kind === "own" ? await opened(join(folder.path, "data.json")) : undefined;
+  const work = store === undefined ? await sqlite(folder.path) : (n: number) => put(store, n);
   let n = 0;
   const until = performance.now() + WRITE_MS;
   const inTime = function* () {
     while (performance.now() < until) yield n++;
   };
   const ms = await timed(() => pool(Number(writers), inTime(), work));
+  await store?.close();
   return { "a second": (n / ms) * 1_000 };
 }
 
@@ -139,11 +141,11 @@ async function send(url: string, webhooks: string): Promise<Figures> {
   return { "a second": await sent(POSTS) };
 }
 
-const MODES: Readonly<Record<string, (...args: [string, string, string]) => Promise<Figures>>> = {
+const MODES: Readonly<Record<string, (...args: [string, string]) => Promise<Figures>>> = {
   ...{ write, make, load, life, post, send },
   parse: async (file) => ({ ms: await timed(() => JSON.parse(readFileSync(file, "utf8"))) }),
 };
-const [mode = "", first = "", second = "", third = ""] = process.argv.slice(2);
-process.send?.(await MODES[mode]?.(first, second, third));
+const [mode = "", first = "", second = ""] = process.argv.slice(2);
+process.send?.(await MODES[mode]?.(first, second));
 process.disconnect();
 setImmediate(() => process.exit(0));

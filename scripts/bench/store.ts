@@ -1,7 +1,7 @@
 // The JSON-file store against better-sqlite3 (WAL, synchronous=FULL), and against JSON.parse.
 import { join } from "node:path";
 import { installed } from "../installed.ts";
-import { compare, type Side, scaled, whole } from "./figures.ts";
+import { compare, scaled, whole } from "./figures.ts";
 import { inSide, newFolder, side } from "./machine.ts";
 
 const SQLITE = "12.4.1";
@@ -10,21 +10,12 @@ const MANY = scaled(1_000_000);
 /** By how many write at once. */
 const GOALS = { 1: ">= 0.6", 16: ">= 4", 128: ">= 8" };
 
-/** Each measurement in a process of its own and a folder of its own. */
-const writing = (name: string, kind: "own" | "sqlite", writers: string): Side => ({
-  name,
-  measure: async () => {
-    using folder = newFolder();
-    return await inSide("write", kind, writers, folder.path);
-  },
-});
-
 export async function writes(): Promise<void> {
   const folder = installed(`better-sqlite3@${SQLITE}`);
   process.env.BENCH_SQLITE = join(folder, "node_modules/better-sqlite3/lib/index.js");
-  const sqlite = writing(`better-sqlite3 ${SQLITE}, WAL, FULL`, "sqlite", "1");
+  const sqlite = side(`better-sqlite3 ${SQLITE}, WAL, FULL`, "write", "sqlite", "1");
   for (const [writers, goal] of Object.entries(GOALS)) {
-    const sides = [writing("own", "own", writers), sqlite] as const;
+    const sides = [side("own", "write", "own", writers), sqlite] as const;
     await compare(`Create with fsync, ${writers} at once`, sides, { "a second": goal }, 0, ROUNDS);
   }
 }

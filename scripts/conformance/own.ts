@@ -15,8 +15,8 @@ const [LIMITED, SUSPENDED, BUSY] = ["key-of-the-limited", "key-of-the-suspended"
 const id = "cli_conformance0000000000";
 export const SECRET = "known-to-the-kit-alone";
 const scopes = ["admin"] as const;
-/** More than the kit asks of any other account in a minute, and few enough to be used up at once. */
-const RATE_LIMIT = 2_000;
+/** Twice what the kit asks of any other account, and soon used up. */
+const RATE_LIMIT = 1_000;
 
 const client = { id, client_secret: SECRET, name: "Conformance", redirect_uris: [REDIRECT], scopes };
 const account = (key: string, state: string) => ({ name: key, state, api_keys: [{ name: "Conformance", key }] });
@@ -24,17 +24,17 @@ const others = [account(LIMITED, "limited"), account(SUSPENDED, "suspended"), ac
 const SEED = { accounts: [{ name: "Judged", oauth_clients: [client] }, ...others] };
 
 /** Longer than any token lasts. */
-const AGO = { text: "31d", ms: 31 * 86_400_000 } as const;
+const AGO_MS = 31 * 86_400_000;
 
 /** With `publicUrl` something may stand in front of it: nothing goes there before the target is used. */
 export async function ownTarget(options: ServiceOptions = {}) {
-  const startAt = new Date(Date.now() - AGO.ms).toISOString();
+  const startAt = new Date(Date.now() - AGO_MS).toISOString();
   const service = await startService({
     ...{ apiKey: KEY, seed: SEED, rateLimit: RATE_LIMIT, retrySchedule: "1s,1s,1s", clock: "manual", startAt },
     ...options,
   });
   const old = await service.signIn({ scopes: ["read:apps"] });
-  await service.clock.advance(AGO.text);
+  await service.clock.advance(`${AGO_MS}ms`);
   service.clock.resume();
   const { baseUrl, authUrl } = service;
   const api = new Client({ baseUrl, key: KEY });

@@ -44,17 +44,13 @@ export const restarts = (lab: Lab, events: number, kills: number): Promise<Findi
 export async function fleet(processes: number, events: number, kills: number, freezes = 1): Promise<Finding> {
   const what = `fleet of ${processes}, a restart of the database, ${freezes} frozen processes`;
   if (missing) return { what, tried: `SKIPPED, ${missing}`, wrong: [] };
-  const database = startDatabase();
+  using database = startDatabase();
   const restart = () => {
     database.stop();
     database.start();
   };
   const more = [restart, ...Array<typeof freeze>(freezes).fill(freeze)];
-  try {
-    return await disturbed({ what, processes, data: database.address(), events, kills, outstanding_ms: 30_000, more });
-  } finally {
-    database.end();
-  }
+  return await disturbed({ what, processes, data: database.address(), events, kills, outstanding_ms: 30_000, more });
 }
 
 const leave = (ports: number[], port = 0) => void ports.splice(ports.indexOf(port), 1);
@@ -68,8 +64,7 @@ async function freeze([server]: readonly Server[], ports: number[]): Promise<voi
   ports.push(server.port);
 }
 
-async function disturbed(trial: Trial): Promise<Finding> {
-  const { what, processes, data, events, kills, outstanding_ms, more = [] } = trial;
+async function disturbed({ what, processes, data, events, kills, outstanding_ms, more = [] }: Trial): Promise<Finding> {
   using balancer = await startBalancer();
   const { ports } = balancer;
   const start = async () => {
@@ -161,12 +156,12 @@ async function halves(api: Client, acknowledged: readonly string[], webhooks: re
   const deliveries = await pool(1, webhooks, ({ id }) => all(`/webhooks/${id}/deliveries?`));
   const told = deliveries.map((list) => new Set(list.map(({ event_id }) => appOf.get(event_id) ?? "")));
   const lists = [apps, new Set(appOf.values()), ...told];
-  const known = new Set(lists.flatMap((ids) => [...ids]));
-  const half = [...known].filter((id) => !lists.every((ids) => ids.has(id)));
-  return [
-    ...half.map((id) => `half of ${id} is there`),
-    ...acknowledged.filter((id) => !apps.has(id)).map((id) => `${id} was acknowledged and is lost`),
-  ];
+  const known = new Set([...acknowledged, ...lists.flatMap((ids) => [...ids])]);
+  const places = (id: string) => lists.filter((ids) => ids.has(id)).length;
+  const broken = [...known].filter((id) => places(id) < lists.length);
+  return broken.map(
+    (id) => `${id}, acknowledged: ${acknowledged.includes(id)}, is in ${places(id)} of ${lists.length} places`,
+  );
 }
 
 /** What the receivers got. */

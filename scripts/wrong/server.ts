@@ -14,17 +14,11 @@ export const FAULTS: readonly Fault[] = faultsOf({ ...resources, ...access, ...e
   a.clause.localeCompare(b.clause),
 );
 
-/** Twice what the kit asks of an account, and soon reached. */
-const RATE_LIMIT = 1_000;
-
-/** Where it matters that it is reached, which takes as many requests. */
-const LIMITS = /^(1$|8)/;
-
 /** Without a fault it is right. */
 export async function started(fault?: Wrong) {
   const port = await closedPort();
   const proxy = await startProxy(port, fault);
-  const own = await ownTarget({ port, publicUrl: proxy.url, rateLimit: RATE_LIMIT, ...fault?.options });
+  const own = await ownTarget({ port, publicUrl: proxy.url, ...fault?.options });
   const target = { ...own.target, slow: fault?.slow, ...(fault?.base && { "base-url": proxy.url + fault.base }) };
   const close = async () => {
     proxy.close();
@@ -37,8 +31,7 @@ export async function started(fault?: Wrong) {
 export async function judged(fault: Fault, clauses: string) {
   const { target, proxy, close } = await started(fault);
   try {
-    const { "rate-limited-key": _, ...spared } = target;
-    const { results } = await judge(LIMITS.test(fault.clause) ? target : spared, clauses);
+    const { results } = await judge(target, clauses);
     const failed = results.filter(({ verdict }) => verdict === "failed");
     const said = failed.map(({ id, why }) => `${id}: ${why.replaceAll(/\s+/g, " ").slice(0, 160)}`);
     const provoked = proxy.fired > 0 || fault.options !== undefined;

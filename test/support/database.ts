@@ -12,7 +12,8 @@ const FOUND = VERSIONS.map((version) => join(PLACES, version, "bin")).find((bin)
 /** Nobody: any id without rights does. */
 const WHO = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
-export interface Database {
+/** Nothing is left of it when it is disposed of. */
+export interface Database extends Disposable {
   /** Where its socket is, and in `data` what it keeps. */
   readonly folder: string;
   /** Of a schema of its own, which is empty. */
@@ -21,8 +22,6 @@ export interface Database {
   sql(...statements: readonly string[]): string;
   stop(): void;
   start(): void;
-  /** Nothing is left of it. */
-  end(): void;
 }
 
 /** Where none is installed, why not. */
@@ -57,5 +56,5 @@ export function startDatabase(durable = false): Database {
     sql(`CREATE SCHEMA s${made}`);
     return `postgres:///postgres?user=owner&host=${folder}&options=-csearch_path%3Ds${made}`;
   };
-  return { folder, address, sql, stop, start, end };
+  return { folder, address, sql, stop, start, [Symbol.dispose]: end };
 }

@@ -14,7 +14,7 @@ export function database(): Database {
   shared ??= startDatabase();
   return shared;
 }
-closeLater(() => shared?.end());
+closeLater(() => shared?.[Symbol.dispose]());
 
 /** A test that needs it. */
 export function onDatabase(name: string, use: (database: Database, t: TestContext) => Promise<void>): void {
