@@ -48,10 +48,9 @@ export async function compare(
   [own, base]: readonly [own: Side, base: Side],
   goals: Readonly<Record<string, string>>,
   warm = 2,
-  count = ROUNDS,
 ): Promise<void> {
   const rounds: Map<Side, Figures>[] = [];
-  for (let round = -warm; round < count; round += 1) {
+  for (let round = -warm; round < ROUNDS; round += 1) {
     const figures = new Map<Side, Figures>();
     for (const side of round % 2 === 0 ? [own, base] : [base, own]) figures.set(side, await side.measure());
     if (round >= 0) rounds.push(figures);

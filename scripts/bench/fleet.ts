@@ -14,7 +14,6 @@ import { ANYWHERE, ours, pin, type Server, startServer } from "./machine.ts";
 const PROCESSES = [1, 2, 3, 4];
 /** Of all requests at once, on all processes. */
 const CONNECTIONS = 16;
-const ROUNDS = 3;
 /** Clock ticks of the kernel, in which it tells what a process has used. */
 const TICK_US = 10_000;
 
@@ -76,7 +75,7 @@ async function ofProcesses(count: number, memory: Server, database: Database): P
     for (const [what, make] of Object.entries(LOADS)) {
       const [own, base] = [beside(database, servers, make), beside(database, [memory], make)];
       const on = `${what} one, ${count} ${count === 1 ? "process" : "processes"}`;
-      await compare(on, [own, base], { [CPU]: "" }, 1, ROUNDS);
+      await compare(on, [own, base], { [CPU]: "" }, 1);
     }
   } finally {
     for (const server of servers) await server.stop();

@@ -1,5 +1,6 @@
 // The load: requests over a fixed number of connections, each sending its next when the answer has come. It speaks just
 // enough HTTP/1.1 over bare sockets that its own cost stays far below a server's.
+import { once } from "node:events";
 import { connect } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { pool } from "../pool.ts";
@@ -16,44 +17,34 @@ export interface Load {
 }
 
 const PATIENCE_MS = 120_000;
-const NOTHING = Buffer.alloc(0);
 
 export const load = (request: Load["request"], status = 200, over: Partial<Load> = {}): Load => ({
   ...{ request, status, requests: scaled(6_000), connections: 16, ...over },
 });
 
 /** Answers the latencies, in milliseconds. */
-export async function run(port: number, given: Load): Promise<number[]> {
-  const { request, status, requests, connections } = given;
+export async function run(port: number, { request, status, requests, connections }: Load): Promise<number[]> {
   const latencies: number[] = [];
   let [sent, open] = [0, connections];
-  const connection = (): Promise<void> => {
+  const connection = async () => {
     const socket = connect({ port, host: "127.0.0.1", noDelay: true });
-    let received: Buffer = NOTHING;
-    let since = 0;
-    const send = () => {
-      if (sent >= requests) return void socket.end();
-      const bytes = request(sent++);
-      since = performance.now();
-      socket.write(bytes);
-    };
-    const read = (chunk: Buffer) => {
-      received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
-      const answered = statusIn(received);
-      if (answered === undefined) return;
-      if (answered !== status) return void socket.destroy(new Error(received.toString()));
-      latencies.push(performance.now() - since);
-      received = NOTHING;
-      send();
-    };
-    return new Promise((resolve, reject) => {
-      socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error("no answer came")));
-      socket.on("connect", send).on("data", read).on("error", reject);
-      socket.on("close", () => {
-        open -= 1;
-        resolve();
-      });
-    });
+    socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error("no answer came")));
+    try {
+      await once(socket, "connect");
+      const chunks: AsyncIterator<Buffer> = socket[Symbol.asyncIterator]();
+      while (sent < requests) {
+        const bytes = request(sent++);
+        const since = performance.now();
+        socket.write(bytes);
+        let { value: received } = await chunks.next();
+        while (statusIn(received) === undefined) received = Buffer.concat([received, (await chunks.next()).value]);
+        if (statusIn(received) !== status) throw new Error(received.toString());
+        latencies.push(performance.now() - since);
+      }
+    } finally {
+      open -= 1;
+      socket.destroy();
+    }
   };
   // This process never sleeps between answers. Waking a sleeper is billed to the one that writes: a server that
   // is slower than the load would pay for it with every answer (15 us a request against 8 in the profiles), a faster one never.

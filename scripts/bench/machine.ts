@@ -1,7 +1,7 @@
 // The machine and the processes on it: what is measured runs on one core, the load and the receivers on another, so that
 // neither takes the other's time. What a process has used is asked of it over IPC (servers/meter.cjs) and is exact to the
 // microsecond, where a file under /proc counts in hundredths of a second.
-import { spawn, spawnSync } from "node:child_process";
+import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { get } from "node:http";
@@ -9,6 +9,7 @@ import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { Client } from "../../test/support/client.ts";
 import { closedPort } from "../../test/support/receivers.ts";
 import type { Figures, Side } from "./figures.ts";
@@ -23,6 +24,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 export const KEY = "ahs_bench-0123456789abcdefghijklmnopqrstuvwxyz";
 /** What our own server and the bare one are told. The limit is counted and reported like any other, and never reached. */
 const ENV = {
+  ...process.env,
   ...{ NODE_ENV: "production", APPHOST_API_KEY: KEY, APPHOST_LOG: "off", APPHOST_RATE_LIMIT: "999999999" },
 };
 
@@ -41,23 +43,21 @@ export function describeMachine(): string {
   return `${cpus().length} cores (${cpu?.model}), ${memory} GB, Node ${process.versions.node}, ${pinned}, ${built}`;
 }
 
-/** Runs node with a channel to this process. */
-function spawnNode(args: readonly string[], env: NodeJS.ProcessEnv = {}, cores = MEASURED) {
-  const [command = "", ...rest] = [...(canPin ? ["taskset", "-c", cores] : []), process.execPath, ...args];
-  return spawn(command, rest, {
-    stdio: ["ignore", "ignore", "inherit", "ipc"],
-    env: { ...process.env, ...ENV, ...env },
-  });
-}
+/** What runs node on these cores: a program and its arguments. */
+const pinned = (cores: string, args: readonly string[]): readonly [string, readonly string[]] =>
+  canPin ? ["taskset", ["-c", cores, process.execPath, ...args]] : [process.execPath, args];
 
 export type Server = Awaited<ReturnType<typeof startServer>>;
 
 /** Starts what node runs with these arguments, and waits until it answers at APPHOST_PORT. */
-export async function startServer(name: string, args: readonly string[], cores?: string) {
+export async function startServer(name: string, args: readonly string[], cores = MEASURED) {
   const port = await closedPort();
   const began = performance.now();
   const meter = ["--expose-gc", "--require", here("servers/meter.cjs")];
-  const child = spawnNode([...meter, ...args], { APPHOST_PORT: String(port) }, cores);
+  const child = spawn(...pinned(cores, [...meter, ...args]), {
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+    env: { ...ENV, APPHOST_PORT: String(port) },
+  });
   const took_ms = () => performance.now() - began;
   while (!(await answers(port))) {
     if (child.exitCode !== null || took_ms() > START_MS) throw new Error(`${name} does not start`);
@@ -108,12 +108,9 @@ export function newFolder() {
 export const side = (name: string, ...args: string[]): Side => ({ name, measure: () => inSide(...args) });
 
 export async function inSide(...args: string[]): Promise<Figures> {
-  const child = spawnNode(["--max-old-space-size=8192", "--import", "tsx", here("side.ts"), ...args]);
-  const ended = once(child, "exit").then(([code]) => {
-    throw new Error(`${args.join(" ")} ended with ${code}`);
-  });
-  const [figures] = await Promise.race([once(child, "message"), ended]);
-  return figures;
+  const all = ["--max-old-space-size=8192", "--import", "tsx", here("side.ts"), ...args];
+  const { stdout } = await promisify(execFile)(...pinned(MEASURED, all), { env: ENV });
+  return JSON.parse(stdout);
 }
 
 /** Whether somebody answers there, on a connection of its own. */

@@ -1,4 +1,4 @@
-// One measurement in a process of its own, told to its parent over IPC as figures by unit; the arguments say which (MODES).
+// One measurement in a process of its own, told on standard output as figures by unit; the arguments say which (MODES).
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -45,9 +45,9 @@ async function timed(work: () => unknown): Promise<number> {
   return performance.now() - began;
 }
 
-async function sqlite(folder: string): Promise<(n: number) => void> {
+async function sqlite(module: string, folder: string): Promise<(n: number) => void> {
   // The package is not among this repository's own, which therefore has no types of it.
-  const { default: Database } = await import(process.env.BENCH_SQLITE ?? "");
+  const { default: Database } = await import(module);
   const database = new Database(join(folder, "data.sqlite"));
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
     CREATE TABLE apps (seq INTEGER PRIMARY KEY, id TEXT UNIQUE, account TEXT, public INTEGER, body TEXT);
@@ -59,11 +59,11 @@ async function sqlite(folder: string): Promise<(n: number) => void> {
   };
 }
 
-/** Creates with fsync in a folder of their own: `write own|sqlite WRITERS`. */
+/** Creates with fsync in a folder of their own: `write own|MODULE_OF_SQLITE WRITERS`. */
 async function write(kind: string, writers: string): Promise<Figures> {
   using folder = newFolder();
   const store = kind === "own" ? await opened(join(folder.path, "data.json")) : undefined;
-  const work = store === undefined ? await sqlite(folder.path) : (n: number) => put(store, n);
+  const work = store === undefined ? await sqlite(kind, folder.path) : (n: number) => put(store, n);
   let n = 0;
   const until = performance.now() + WRITE_MS;
   const inTime = function* () {
@@ -146,6 +146,5 @@ const MODES: Readonly<Record<string, (...args: [string, string]) => Promise<Figu
   parse: async (file) => ({ ms: await timed(() => JSON.parse(readFileSync(file, "utf8"))) }),
 };
 const [mode = "", first = "", second = ""] = process.argv.slice(2);
-process.send?.(await MODES[mode]?.(first, second));
-process.disconnect();
-setImmediate(() => process.exit(0));
+console.log(JSON.stringify(await MODES[mode]?.(first, second)));
+process.exit();

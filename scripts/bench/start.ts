@@ -4,7 +4,6 @@ import { readFileSync } from "node:fs";
 import { compare, type Side } from "./figures.ts";
 import { BARE, isBuilt, ours, side, startServer } from "./machine.ts";
 
-const ROUNDS = 15;
 const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
 const [, ...npmStart] = String(scripts.start).split(" ");
 
@@ -18,7 +17,7 @@ const starting = (name: string, args: readonly string[]): Side => ({
 
 export async function start(): Promise<void> {
   const first = (what: string, args: readonly string[], goal: string) =>
-    compare(`First answer after ${what}`, [starting(what, args), starting(...BARE)], { ms: goal }, 2, ROUNDS);
+    compare(`First answer after ${what}`, [starting(what, args), starting(...BARE)], { ms: goal });
   if (isBuilt) await first("the start of the bin", ours("bin"), "<= 1.45");
   await first("npm start, without npm", npmStart, "<= 4.50");
   const lives = [side("embedded", "life", "own"), side(BARE[0], "life", "bare")] as const;

@@ -5,18 +5,16 @@ import { compare, scaled, whole } from "./figures.ts";
 import { inSide, newFolder, side } from "./machine.ts";
 
 const SQLITE = "12.4.1";
-const ROUNDS = 5;
 const MANY = scaled(1_000_000);
 /** By how many write at once. */
 const GOALS = { 1: ">= 0.6", 16: ">= 4", 128: ">= 8" };
 
 export async function writes(): Promise<void> {
-  const folder = installed(`better-sqlite3@${SQLITE}`);
-  process.env.BENCH_SQLITE = join(folder, "node_modules/better-sqlite3/lib/index.js");
-  const sqlite = side(`better-sqlite3 ${SQLITE}, WAL, FULL`, "write", "sqlite", "1");
+  const module = join(installed(`better-sqlite3@${SQLITE}`), "node_modules/better-sqlite3/lib/index.js");
+  const sqlite = side(`better-sqlite3 ${SQLITE}, WAL, FULL`, "write", module, "1");
   for (const [writers, goal] of Object.entries(GOALS)) {
     const sides = [side("own", "write", "own", writers), sqlite] as const;
-    await compare(`Create with fsync, ${writers} at once`, sides, { "a second": goal }, 0, ROUNDS);
+    await compare(`Create with fsync, ${writers} at once`, sides, { "a second": goal }, 0);
   }
 }
 
@@ -26,6 +24,6 @@ export async function loads(): Promise<void> {
     const file = join(folder.path, `${count}.json`);
     await inSide("make", String(count), file);
     const sides = [side("own", "load", file), side("JSON.parse of the file", "parse", file)] as const;
-    await compare(`Open with ${whole(count)} records`, sides, { ms: "<= 1.60" }, 0, ROUNDS);
+    await compare(`Open with ${whole(count)} records`, sides, { ms: "<= 1.60" }, 0);
   }
 }
