@@ -9,8 +9,8 @@ import { startService } from "../src/index.ts";
 import { CLAUSES } from "../src/web/docs/specification.ts";
 import { freshFolder } from "./support/closing.ts";
 import { embedded } from "./support/embedded.ts";
-import { hooked } from "./support/hooked.ts";
 import { ran, script } from "./support/process.ts";
+import { hooked } from "./support/receivers.ts";
 
 /** Of a terminal. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about

@@ -16,8 +16,8 @@ import { Client, str } from "./support/client.ts";
 import { embedded } from "./support/embedded.ts";
 import { openHub } from "./support/hub.ts";
 import { person, REDIRECT, register } from "./support/oauth.ts";
+import { closedPort, listen } from "./support/ports.ts";
 import { ran, script } from "./support/process.ts";
-import { closedPort, listen } from "./support/receivers.ts";
 
 test("attack: drawn requests, spoiled ones and slow connections find nothing", async () => {
   for (const attack of [fuzz(300, "short"), spoiled(100, "short"), slow(20, 5, 0)])

@@ -11,7 +11,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Client } from "../../test/support/client.ts";
-import { closedPort } from "../../test/support/receivers.ts";
+import { closedPort } from "../../test/support/ports.ts";
 import type { Figures, Side } from "./figures.ts";
 
 const MEASURED = "0";

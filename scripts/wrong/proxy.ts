@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, 
 import { text } from "node:stream/consumers";
 import { isDeepStrictEqual } from "node:util";
 import { serviceSignature } from "../../src/kit/signature.ts";
-import { listen } from "../../test/support/receivers.ts";
+import { listen } from "../../test/support/ports.ts";
 import { objectIn } from "../../test/support/shown.ts";
 import { header, type Wrong } from "./ways.ts";
 

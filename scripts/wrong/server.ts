@@ -1,6 +1,6 @@
 // This server with one fault, as the kit's target, and what the kit makes of it. It is started in this process behind a
 // proxy, whose address is its public one.
-import { closedPort } from "../../test/support/receivers.ts";
+import { closedPort } from "../../test/support/ports.ts";
 import { judge } from "../conformance/judge.ts";
 import { ownTarget } from "../conformance/own.ts";
 import { access } from "./access.ts";

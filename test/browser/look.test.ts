@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { dashboardRows } from "../../src/web/dashboard/dashboard.ts";
 import { inBrowser, type Stage } from "../support/chromium.ts";
 import { str } from "../support/client.ts";
-import { hooked } from "../support/hooked.ts";
+import { hooked } from "../support/receivers.ts";
+import { deployed } from "../support/sites.ts";
 import { processed } from "../support/wait.ts";
 import { fill, makeWorld } from "../support/world.ts";
 
@@ -132,18 +133,15 @@ inBrowser("500 hostile strings are shown as text", async ({ api, page, go }) => 
 
 inBrowser("a chart has words at its points, labels where there is room, and no bar like a wall", async (stage) => {
   const { api, page, go } = stage;
-  const { id } = await api.create("/apps", { title: "Charts", public: true });
-  const give = async (name: string, data: readonly object[]) =>
-    processed(api, (await api.create("/data-sources", { name, type: "json", app_id: id, data })).id);
+  const { path, give } = await deployed(api, { title: "Charts" });
   await give("One", [{ region: "North", visitors: 1_020 }]);
   await give(
     "Long",
     Array.from({ length: 2_000 }, (_, n) => ({ n, load: (n * 7_919) % 997 })),
   );
-  const { url } = await api.create(`/apps/${id}/deploy`, { name: "R" });
   const labels = async (width: number) => {
     await page.setViewportSize({ width, height: 900 });
-    await go(new URL(str(url)).pathname);
+    await go(path);
     const all = `[...document.querySelectorAll("section:last-of-type .canvas text")]`;
     return page.evaluate<number>(`${all}.filter((text) => text.getBoundingClientRect().width > 0).length`);
   };

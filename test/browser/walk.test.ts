@@ -3,27 +3,22 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
 import { inBrowser, type Stage, sees } from "../support/chromium.ts";
-import { members, str } from "../support/client.ts";
+import { type Client, members, str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
-import { hooked } from "../support/hooked.ts";
-import { httpReceiver } from "../support/http-receiver.ts";
-import { listen } from "../support/receivers.ts";
-import { eventually, processed } from "../support/wait.ts";
+import { listen } from "../support/ports.ts";
+import { hooked, httpReceiver } from "../support/receivers.ts";
+import { deployed, interactions } from "../support/sites.ts";
+import { eventually } from "../support/wait.ts";
 
 const MANUAL = { service: { clock: "manual" } } as const;
 const SALES = "month,region,revenue\n2026-01,North,10\n2026-01,South,20\n2026-02,North,30\n2026-02,South,40\n";
 
 /** A public app with data, deployed; answers where. */
-async function deployed({ api }: Stage): Promise<string> {
-  const { id } = await api.create("/apps", { title: "Sales overview", public: true });
-  const source = await api.create("/data-sources", { name: "Revenue", type: "csv", app_id: id, data: SALES });
-  await processed(api, source.id);
-  const { url } = await api.create(`/apps/${id}/deploy`, { name: "R1" });
-  return new URL(str(url)).pathname;
+async function sales(api: Client): Promise<string> {
+  const { path, give } = await deployed(api, { title: "Sales overview" });
+  await give("Revenue", SALES);
+  return path;
 }
-
-const clicks = async ({ api }: Stage) =>
-  (await api.get("/events?type=user.interaction")).items.map((event) => members(members(event.data).object));
 
 inBrowser("from the printed link to a delivery that is sent again", MANUAL, async (stage) => {
   const { api, context, page, go } = stage;
@@ -76,7 +71,7 @@ inBrowser("from the printed link to a delivery that is sent again", MANUAL, asyn
   await sees(page, "succeeded");
   await sees(page, "by hand");
   assert.equal(receiver.got.length, 2);
-  assert.deepEqual((await clicks(stage)).length, 1);
+  assert.deepEqual((await interactions(stage.api)).length, 1);
 });
 
 inBrowser("the focus stays where it is while the log follows", async ({ api, page, go }) => {
@@ -158,7 +153,7 @@ inBrowser("times are the reader's own, relative where recent, exact in UTC on ho
 
 inBrowser("by keyboard alone a point is found and sent", async (stage) => {
   const { page, go } = stage;
-  await go(await deployed(stage));
+  await go(await sales(stage.api));
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate("document.activeElement.className"), "skip");
   const current = () => page.evaluate("document.activeElement.ariaLabel");
@@ -180,7 +175,7 @@ inBrowser("by keyboard alone a point is found and sent", async (stage) => {
   await page.keyboard.press("Enter");
   await sent;
   assert.deepEqual(
-    (await clicks(stage)).map(({ data_point }) => data_point),
+    (await interactions(stage.api)).map(({ data_point }) => data_point),
     [{ x: "2026-01", y: 20, category: "South" }],
   );
   await page.keyboard.press("Tab");
@@ -287,13 +282,13 @@ inBrowser("everything works without the script", { browser: { javaScriptEnabled:
   await page.getByRole("button", { name: "Generate new key" }).click();
   assert.equal(await page.getByRole("button", { name: "Copy" }).count(), 0);
   assert.match(String(await page.locator("#secret").textContent()), /^ahs_/);
-  await go(await deployed(stage));
+  await go(await sales(stage.api));
   await page.getByRole("button", { name: "February 2026, 40 revenue, South" }).click();
   await page.locator("output", { hasText: "Sent: February 2026, 40 revenue, South" }).waitFor();
   await page.getByText("The same as a table").click();
   await page.getByRole("cell", { name: "South" }).first().waitFor();
   assert.deepEqual(
-    (await clicks(stage)).map(({ data_point }) => data_point),
+    (await interactions(stage.api)).map(({ data_point }) => data_point),
     [{ x: "2026-02", y: 40, category: "South" }],
   );
   await next("user.interaction");

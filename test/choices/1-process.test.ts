@@ -12,11 +12,11 @@ import { Client, type Members, str } from "../support/client.ts";
 import { freshFolder } from "../support/closing.ts";
 import { assertPage } from "../support/dashboard.ts";
 import { startRefused } from "../support/embedded.ts";
-import { httpReceiver } from "../support/http-receiver.ts";
+import { listen } from "../support/ports.ts";
 import { problem } from "../support/problem.ts";
 import { type Ended, type ServerProcess, serve, serving } from "../support/process.ts";
 import { head, RawConnection } from "../support/raw.ts";
-import { listen } from "../support/receivers.ts";
+import { httpReceiver } from "../support/receivers.ts";
 import { SERVER_CERT, SERVER_KEY } from "../support/tls.ts";
 
 const folder = freshFolder();

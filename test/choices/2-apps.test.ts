@@ -9,8 +9,8 @@ import { startService } from "../../src/index.ts";
 import { choice, MANUAL } from "../support/clauses.ts";
 import { Client, freshHost } from "../support/client.ts";
 import { fieldRules, ISO_TIME, idOf, NOT_FLAG, NOT_TEXT, requiredFields, wide } from "../support/fields.ts";
+import { closedPort } from "../support/ports.ts";
 import { invalid, problem } from "../support/problem.ts";
-import { closedPort } from "../support/receivers.ts";
 
 const RULES = [
   {
@@ -195,7 +195,7 @@ choice("3.custom-domain.names", "are of two labels or more, kept in lower case a
 
 choice("3.custom-domain.names", "is never the server's own host", async () => {
   const port = await closedPort();
-  const service = await startService({ port, log: "off", publicUrl: "https://Apps.example.net:443/" });
+  await using service = await startService({ port, log: "off", publicUrl: "https://Apps.example.net:443/" });
   const api = new Client({ baseUrl: `http://127.0.0.1:${port}/v1`, key: service.apiKey });
   try {
     assert.equal(service.baseUrl, "https://apps.example.net/v1");
@@ -215,8 +215,6 @@ choice("3.custom-domain.names", "is never the server's own host", async () => {
   } finally {
     mock.restoreAll();
     syncBuiltinESMExports();
-    api.close();
-    await service.close();
   }
 });
 

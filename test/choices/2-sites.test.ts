@@ -3,37 +3,19 @@
 import assert from "node:assert/strict";
 import { Browser, formsOf } from "../support/browser.ts";
 import { type Context, choice } from "../support/clauses.ts";
-import { type Answer, type Client, freshHost, members, str } from "../support/client.ts";
+import { type Answer, freshHost, str } from "../support/client.ts";
 import { assertPage, csrfOf, owner, textOf } from "../support/dashboard.ts";
 import { person } from "../support/oauth.ts";
 import { rawAnswer } from "../support/raw.ts";
-import { processed } from "../support/wait.ts";
+import { deployed, interactions, page } from "../support/sites.ts";
 import { B_KEY, TWO } from "../support/world.ts";
-
-async function deployed(api: Client, app: object = {}, request: object = {}) {
-  const { id } = await api.create("/apps", { title: "Sales", public: true, ...app });
-  const { url } = await api.create(`/apps/${id}/deploy`, { name: "R1", ...request });
-  const path = new URL(str(url)).pathname;
-  /** Gives the app data, and waits until they are ready. */
-  const give = async (name: string, data: string | object): Promise<string> => {
-    const type = typeof data === "string" ? "csv" : "json";
-    const source = await api.create("/data-sources", { name, type, app_id: id, data });
-    await processed(api, source.id);
-    return source.id;
-  };
-  return { app: id, path, give, page: () => page(api, path) };
-}
 
 const SALES = "month,region,revenue\n2026-01,North,10\n2026-01,South,20.5\n2026-02,North,-4\n2026-02,South,\n";
 const BROKEN = "a,b\n1\n";
 
-const interactions = async (api: Client) =>
-  (await api.get("/events?type=user.interaction&limit=100")).items.map((event) => members(members(event.data).object));
-
 /** What a browser may keep for itself, and asks for again. */
 const assertSite = (site: Answer) => assertPage(site, 200, "'self'", "private, no-cache");
 
-const page = (api: Client, path: string) => api.root.as(null).get(path);
 const many = <T>(count: number, each: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => each(at));
 
 choice("2.data-reading.chart-columns", "shows title, description and a chart of each source", async ({ api }) => {

@@ -10,6 +10,7 @@ import {
   consent,
   type Extra,
   exchange,
+  PKCE,
   pair,
   REDIRECT,
   returned,
@@ -17,8 +18,7 @@ import {
 } from "../support/oauth.ts";
 import { B_KEY, TWO } from "../support/world.ts";
 
-const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"; // RFC 7636, appendix B
-const S256 = { code_challenge: CHALLENGE, code_challenge_method: "S256" };
+const { code_challenge: CHALLENGE } = PKCE;
 
 choice("1.rfcs.response-type", "iss comes back too (RFC 9207), state only when it was sent", MANUAL, async (own) => {
   const { app, who } = await scene(own.api);
@@ -76,8 +76,8 @@ const FAULTS: readonly (readonly [error: string, extra: Extra, more?: string])[]
   ),
   ["invalid_request", { code_challenge: CHALLENGE }],
   ["invalid_request", { code_challenge: CHALLENGE, code_challenge_method: "plain" }],
-  ["invalid_request", { ...S256, code_challenge: `${CHALLENGE}=` }],
-  ["invalid_request", { ...S256, code_challenge: CHALLENGE.slice(1) }],
+  ["invalid_request", { ...PKCE, code_challenge: `${CHALLENGE}=` }],
+  ["invalid_request", { ...PKCE, code_challenge: CHALLENGE.slice(1) }],
   ["invalid_request", { code_challenge_method: "S256" }],
   ...[
     "scope=admin",

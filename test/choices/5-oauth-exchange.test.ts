@@ -11,6 +11,7 @@ import {
   headerOf,
   held,
   oauthError,
+  PKCE,
   pair,
   publishedKeys,
   REDIRECT,
@@ -25,10 +26,8 @@ import { Gate } from "../support/other-stores.ts";
 import { problem } from "../support/problem.ts";
 
 const TOKEN = "/oauth/token";
-// The example of RFC 7636, appendix B.
+/** What PKCE's challenge is made of. */
 const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
-const PKCE = { code_challenge: CHALLENGE, code_challenge_method: "S256" };
 const GRANT = { grant_type: "authorization_code", redirect_uri: REDIRECT };
 
 choice("5.token-response", "is that of RFC 6749 5.1, its at+jwt that of RFC 9068", MANUAL, async (own) => {
@@ -175,7 +174,7 @@ choice("5.pkce", "the verifier of RFC 7636 fits its challenge, and no other", MA
     const { app, code, open } = await scene(api, draft);
     if (draft.public) assert.equal(returned(await open()).error, "invalid_request", "it cannot ask without one");
     const one = await code(PKCE);
-    for (const code_verifier of [null, "", VERIFIER.slice(0, 42), `${VERIFIER}x`, CHALLENGE, "x".repeat(129)])
+    for (const code_verifier of [null, "", VERIFIER.slice(0, 42), `${VERIFIER}x`, PKCE.code_challenge, "x".repeat(129)])
       oauthError(await exchange(api, app, one, { code_verifier }));
     const sent = { code_verifier: VERIFIER, client_secret: "x" };
     if (draft.public) oauthError(await exchange(api, app, one, sent), "invalid_client");

@@ -3,12 +3,12 @@
 // RFC 9700 2.1, 4.2.4, 4.7, 4.16.
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
-import { get } from "node:https";
+import { Agent } from "node:https";
 import { join } from "node:path";
 import { startService } from "../../src/index.ts";
 import { Browser, formsOf } from "../support/browser.ts";
 import { choice, MANUAL } from "../support/clauses.ts";
-import { type Client, freshAddress, str } from "../support/client.ts";
+import { Client, freshAddress, str } from "../support/client.ts";
 import { freshFolder } from "../support/closing.ts";
 import { assertPage, csrfOf, multipart } from "../support/dashboard.ts";
 import { authorizeUrl, person, register, returned, scene } from "../support/oauth.ts";
@@ -68,16 +68,6 @@ choice("5.sign-in-link.cookie", "is HttpOnly, SameSite=Lax, new each time", MANU
   assert.equal((await browser.request("GET", "/v1/apps")).status, 401, "the REST API does not look at it");
 });
 
-/** What the page at a link sets, over TLS. */
-const setCookieOf = (url: string): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const request = get(url, { ca: CA_CERT, agent: false }, (answer) => {
-      answer.resume();
-      resolve(String(answer.headers["set-cookie"]));
-    });
-    request.on("error", reject);
-  });
-
 choice("5.sign-in-link.cookie", "over TLS it is Secure and __Host-", async () => {
   const folder = freshFolder();
   const [tlsCert, tlsKey] = [join(folder, "cert.pem"), join(folder, "key.pem")];
@@ -85,7 +75,8 @@ choice("5.sign-in-link.cookie", "over TLS it is Secure and __Host-", async () =>
   await writeFile(tlsKey, SERVER_KEY);
   await using service = await startService({ tlsCert, tlsKey });
   assert.match(service.signInUrl, /^https:/);
-  const line = await setCookieOf(service.signInUrl);
+  const api = new Client({ baseUrl: service.baseUrl, key: null, agent: new Agent({ ca: CA_CERT }) });
+  const line = (await new Browser(api).request("GET", service.signInUrl)).header("set-cookie");
   assert.match(line, /^__Host-apphost_session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
 });
 

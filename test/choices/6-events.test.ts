@@ -8,10 +8,9 @@ import { choice, MANUAL } from "../support/clauses.ts";
 import { type Client, freshHost, type Members, members, str } from "../support/client.ts";
 import { assertPage, idIn, owner, secretIn, textOf } from "../support/dashboard.ts";
 import { ISO_TIME, idOf } from "../support/fields.ts";
-import { hooked, SECRET } from "../support/hooked.ts";
-import { httpReceiver } from "../support/http-receiver.ts";
 import { person } from "../support/oauth.ts";
 import { badParameter, invalid, problem } from "../support/problem.ts";
+import { hooked, httpReceiver, SECRET } from "../support/receivers.ts";
 import { attempted, attemptsOf, delivery, eventually, logOf, settled } from "../support/wait.ts";
 
 const TYPES = ["app.created", "app.updated", "app.deployed", "app.deleted", "data.processed", "user.interaction"];

@@ -5,7 +5,7 @@ import type { ChaosRule, ReceiverAnswer, ServiceOptions } from "../../src/index.
 import { str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
 import { embedded, ruleRefused, titles } from "../support/embedded.ts";
-import { hooked } from "../support/hooked.ts";
+import { hooked } from "../support/receivers.ts";
 
 /** A service with one webhook, whose deliveries are disturbed by this rule. */
 async function disturbed(rule?: ChaosRule, answers?: readonly ReceiverAnswer[], options?: ServiceOptions) {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { members, str } from "../support/client.ts";
 import { described, titles } from "../support/embedded.ts";
-import { hooked } from "../support/hooked.ts";
+import { hooked } from "../support/receivers.ts";
 import { eventually } from "../support/wait.ts";
 
 async function controlled() {

@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { memoryStore, type Store } from "../../src/index.ts";
 import { choice } from "../support/clauses.ts";
 import { type Embedded, embedded, ruleRefused, struck } from "../support/embedded.ts";
-import { hooked } from "../support/hooked.ts";
 import { overridden } from "../support/other-stores.ts";
+import { hooked } from "../support/receivers.ts";
 import { eventually } from "../support/wait.ts";
 
 const LIST = { method: "GET", path: "/v1/apps" } as const;

@@ -7,11 +7,10 @@ import { startService, type Tx } from "../../src/index.ts";
 import { str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
 import { embedded } from "../support/embedded.ts";
-import { hooked } from "../support/hooked.ts";
 import { publishedKeys } from "../support/oauth.ts";
 import { sharedStore } from "../support/other-stores.ts";
-import { promised } from "../support/steps.ts";
-import { processed } from "../support/wait.ts";
+import { hooked } from "../support/receivers.ts";
+import { processed, promised } from "../support/wait.ts";
 
 test("of services that start together on an empty store one sows, and all have its account and the one key", async () => {
   const store = sharedStore();

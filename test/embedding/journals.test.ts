@@ -4,9 +4,9 @@ import { test } from "node:test";
 import { choice } from "../support/clauses.ts";
 import { type Answer, members } from "../support/client.ts";
 import { embedded } from "../support/embedded.ts";
-import { hooked } from "../support/hooked.ts";
 import { breaches } from "../support/json-schema.ts";
 import { rawAnswer } from "../support/raw.ts";
+import { hooked } from "../support/receivers.ts";
 
 test("requests: what came in, in order, with its answer; what is handed out cannot change it", async () => {
   await using it = await embedded();

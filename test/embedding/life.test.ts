@@ -6,9 +6,9 @@ import { connect } from "node:net";
 import { test } from "node:test";
 import { memoryStore, type Service, type Store, startService } from "../../src/index.ts";
 import { embedded, startRefused, struck } from "../support/embedded.ts";
-import { hooked } from "../support/hooked.ts";
 import { overridden, sharedStore } from "../support/other-stores.ts";
 import { printedOn } from "../support/process.ts";
+import { hooked } from "../support/receivers.ts";
 
 test("options: each wrong one is refused by name", async () => {
   for (const [options, says] of [

@@ -8,10 +8,9 @@ import { Browser } from "../support/browser.ts";
 import { type Answer, Client, members } from "../support/client.ts";
 import { assertPage, idIn, textOf } from "../support/dashboard.ts";
 import { described, type Embedded, embedded, startRefused } from "../support/embedded.ts";
-import { httpReceiver } from "../support/http-receiver.ts";
 import { type ServerProcess, serving } from "../support/process.ts";
-import { promised } from "../support/steps.ts";
-import { eventually } from "../support/wait.ts";
+import { httpReceiver } from "../support/receivers.ts";
+import { eventually, promised } from "../support/wait.ts";
 import { fill, makeWorld } from "../support/world.ts";
 
 const APP = { title: "T", description: "", theme: "light", public: false };

@@ -9,8 +9,8 @@ import { Browser } from "../support/browser.ts";
 import { Client, str } from "../support/client.ts";
 import { freshFolder } from "../support/closing.ts";
 import { type Embedded, embedded, startRefused, struck, titles } from "../support/embedded.ts";
-import { hooked } from "../support/hooked.ts";
 import { printedOn } from "../support/process.ts";
+import { hooked } from "../support/receivers.ts";
 
 const ACCOUNT = {
   ...{ name: "Seeded", api_keys: [{ name: "First", key: "seeded-key-1" }], apps: [{ title: "From the seed" }] },

@@ -8,7 +8,7 @@ import { collections } from "../../src/domain/collections.ts";
 import { collection } from "../../src/domain/store.ts";
 import { storeContract } from "../../src/store/contract.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
-import { heapInUse } from "../support/heap.ts";
+import { heapInUse } from "../support/costs.ts";
 import { eventually } from "../support/wait.ts";
 import {
   crashed,

@@ -8,8 +8,7 @@ import { seededRandom } from "../../src/kit/ids.ts";
 import { Commits, type Keeper } from "../../src/store/commits.ts";
 import { storeContract } from "../../src/store/contract.ts";
 import { MemoryStore, memoryStore } from "../../src/store/memory.ts";
-import { heapInUse } from "../support/heap.ts";
-import { withTurns } from "../support/steps.ts";
+import { heapInUse, withTurns } from "../support/costs.ts";
 import { note, notes, numbered, tell, write } from "./fixture.ts";
 
 storeContract(test, memoryStore);

@@ -5,7 +5,7 @@ import { Agent } from "node:http";
 import { connect, createServer } from "node:net";
 import { Client } from "./client.ts";
 import { exchange, held, oauthError, pair, publishedKeys, refresh, sendForm } from "./oauth.ts";
-import { listen } from "./receivers.ts";
+import { listen } from "./ports.ts";
 
 export async function startBalancer() {
   const ports: number[] = [];

@@ -12,17 +12,7 @@ const FOUND = VERSIONS.map((version) => join(PLACES, version, "bin")).find((bin)
 /** Nobody: any id without rights does. */
 const WHO = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
-/** Nothing is left of it when it is disposed of. */
-export interface Database extends Disposable {
-  /** Where its socket is, and in `data` what it keeps. */
-  readonly folder: string;
-  /** Of a schema of its own, which is empty. */
-  address(): string;
-  /** Runs statements as the database's owner. */
-  sql(...statements: readonly string[]): string;
-  stop(): void;
-  start(): void;
-}
+export type Database = ReturnType<typeof startDatabase>;
 
 /** Where none is installed, why not. */
 export const missing = FOUND === undefined && `no PostgreSQL was found (looked in ${PLACES})`;
@@ -33,8 +23,8 @@ function run(program: string, args: readonly string[], input = ""): string {
   return execFileSync(join(FOUND, program), args, { ...WHO, cwd: "/", input, stdio: [...stdio], encoding: "utf8" });
 }
 
-/** `durable`: a commit waits for the disk, which no test needs. */
-export function startDatabase(durable = false): Database {
+/** `durable`: a commit waits for the disk, which no test needs. Its socket is in `folder`, and in `data` there what it keeps. */
+export function startDatabase(durable = false) {
   const folder = mkdtempSync(join(tmpdir(), "apphost-pg-"));
   chmodSync(folder, 0o700);
   if (WHO.uid !== undefined) chownSync(folder, WHO.uid, WHO.gid);
@@ -43,14 +33,17 @@ export function startDatabase(durable = false): Database {
   const settings = `-c listen_addresses= -k ${folder} -c fsync=${durable} -c max_connections=200`;
   const start = () => void run("pg_ctl", ["-D", data, "-o", settings, "-l", join(folder, "log"), "-w", "start"]);
   const stop = () => void run("pg_ctl", ["-D", data, "-m", "fast", "-w", "stop"]);
+  /** Runs statements as the database's owner. */
   const sql = (...statements: readonly string[]) =>
     run("psql", ["-h", folder, "-U", "owner", "-d", "postgres", "-qAt"], statements.join(";\n"));
   start();
+  /** Nothing is left of it. */
   const end = () => {
     if (existsSync(join(data, "postmaster.pid"))) stop();
     rmSync(folder, { recursive: true });
   };
   let made = 0;
+  /** Of a schema of its own, which is empty. */
   const address = () => {
     made += 1;
     sql(`CREATE SCHEMA s${made}`);

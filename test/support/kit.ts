@@ -18,21 +18,7 @@ export interface Hook extends Inbox {
 }
 
 type Observe = NonNullable<ClientParts["observe"]>;
-export type App = Members & { readonly id: string };
-
-export interface Deployed {
-  readonly app: App;
-  readonly arrival: Arrival;
-  readonly event: Members;
-  /** What the event holds as data.object, and the deployment in it. */
-  readonly object: Members;
-  readonly deployment: Members;
-}
-
-export interface Tokens {
-  readonly access: string;
-  readonly refresh: string;
-}
+type Deployed = Awaited<ReturnType<Kit["deployNew"]>>;
 
 export class Kit {
   /** The addresses of what it made. */
@@ -84,7 +70,7 @@ export class Kit {
     return answer;
   }
 
-  async newApp(fields: object = {}): Promise<App> {
+  async newApp(fields: object = {}): Promise<Members & { readonly id: string }> {
     const { json, id } = done(await this.createApp(fields));
     return { ...json, id };
   }
@@ -137,8 +123,8 @@ export class Kit {
     return { ...inbox, secret: webhook.secret };
   }
 
-  /** Deploys an app, which arrives as app.deployed: the one event of which it is shown what it holds. */
-  async deployNew(hook: Hook, fields: object = {}): Promise<Deployed> {
+  /** Deploys an app, which arrives as app.deployed: the one event of which it is shown what it holds as data.object. */
+  async deployNew(hook: Hook, fields: object = {}) {
     const app = await this.newApp(fields);
     await this.deploy(app.id);
     const [arrival] = await hook.arrived(ofApp(app.id));
@@ -206,7 +192,7 @@ export class Kit {
     return { grant_type: "authorization_code", client_id, client_secret, code, redirect_uri };
   }
 
-  async tokens(scope: string): Promise<Tokens> {
+  async tokens(scope: string) {
     return tokensIn(done(await this.askToken(await this.exchangeBody(scope))));
   }
 
@@ -242,7 +228,7 @@ export const ofApp =
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /** The tokens of an answer whose form is not shown, by RFC 6749's names or by what they look like. */
-export function tokensIn({ json, text }: Answer): Tokens {
+export function tokensIn({ json, text }: Answer) {
   const texts = Object.entries(json).filter((entry): entry is [string, string] => typeof entry[1] === "string");
   const named = (name: RegExp) => texts.find(([key]) => name.test(key))?.[1];
   const access =

@@ -4,6 +4,8 @@ import { Browser } from "./browser.ts";
 import { type Answer, type Client, freshAddress, type Members, members, type SentHeaders, str } from "./client.ts";
 
 export const REDIRECT = "https://client.example.com/callback";
+/** The example of RFC 7636, appendix B. */
+export const PKCE = { code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", code_challenge_method: "S256" };
 
 /** An OAuth client as its owner knows it. */
 export interface App {

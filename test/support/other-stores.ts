@@ -1,7 +1,7 @@
 // Stores that are as a test needs them: different in some of their ways, refusing or slow to write, or shared by several.
 import type { Store, Tx } from "../../src/domain/store.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { promised } from "./steps.ts";
+import { promised } from "./wait.ts";
 
 /** The store, but for some of its ways. */
 export const overridden = (store: Store, ways: Partial<Store>): Store =>

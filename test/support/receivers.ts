@@ -1,17 +1,44 @@
-// Where receivers listen, and where none does.
-import { once } from "node:events";
-import { createServer, type Server } from "node:net";
+// Receivers of a test's own: one that does as the specification says, with the webhook that leads to it, and one that answers
+// as a function says, and keeps what it was sent.
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import { type Receiver, type ReceiverAnswer, startReceiver } from "../../src/receiver.ts";
+import type { Client, Members } from "./client.ts";
+import { closeLater } from "./closing.ts";
+import { listen } from "./ports.ts";
 
-/** Listens on a free loopback port and answers which. */
-export async function listen(server: Server): Promise<number> {
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  return Object(server.address()).port;
+export const SECRET = "geheim-ü-🔑";
+
+/** A receiver, and the answer to a webhook that leads there; what is not signed with its secret is refused there. */
+export async function hooked(
+  api: Client,
+  events: readonly string[],
+  fields: object = {},
+  answers: readonly ReceiverAnswer[] = [200],
+): Promise<Receiver & { readonly webhook: Members }> {
+  const webhook = { events, secret: SECRET, active: true, ...fields };
+  const receiver = await startReceiver({ ...webhook, answers });
+  closeLater(() => receiver.close());
+  return { ...receiver, webhook: await api.create("/webhooks", { ...webhook, url: receiver.url }) };
 }
 
-/** A port that nothing listens on. */
-export async function closedPort(): Promise<number> {
-  const server = createServer();
+export type HttpReceiver = Awaited<ReturnType<typeof httpReceiver>>;
+
+/** `answer` is given a number for the status alone; where it answers undefined it has answered itself, or never will. */
+export async function httpReceiver(
+  answer: (count: number, response: ServerResponse) => number | undefined = () => 200,
+) {
+  const got: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = [];
+  const server = createServer(async (request: IncomingMessage, response) => {
+    let body = "";
+    for await (const chunk of request.setEncoding("utf8")) body += chunk;
+    got.push({ headers: request.headers, body });
+    const status = answer(got.length, response);
+    if (status !== undefined) response.writeHead(status).end();
+  });
   const port = await listen(server);
-  await once(server.close(), "close");
-  return port;
+  closeLater(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${port}/hook`, got };
 }

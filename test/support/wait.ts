@@ -35,3 +35,12 @@ export const delivery = (api: Client, webhook: Members, is: (each: Members) => b
 export const settled = (api: Client, webhook: Members) => delivery(api, webhook, ({ status }) => status !== "pending");
 export const attempted = (api: Client, webhook: Members) =>
   delivery(api, webhook, (each) => attemptsOf(each).length > 0);
+
+/** A promise, and the way to keep it. */
+export function promised<T = void>() {
+  let keep: (value: T) => void = () => {};
+  const kept = new Promise<T>((resolve) => {
+    keep = resolve;
+  });
+  return { kept, keep };
+}

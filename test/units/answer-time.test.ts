@@ -4,9 +4,8 @@ import type { ServerResponse } from "node:http";
 import { mock, test } from "node:test";
 import type { Client, Members } from "../support/client.ts";
 import { embedded } from "../support/embedded.ts";
-import { httpReceiver } from "../support/http-receiver.ts";
-import { promised } from "../support/steps.ts";
-import { attempted } from "../support/wait.ts";
+import { httpReceiver } from "../support/receivers.ts";
+import { attempted, promised } from "../support/wait.ts";
 
 /**
  * The delivery after its first attempt, to an endpoint that answers 200 when `wait_ms` have passed, without anybody

@@ -3,13 +3,21 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CELLS_MAX, type Table, tableOfCsv, tableOfObjects } from "../../src/domain/columns.ts";
 import type { Row } from "../../src/domain/model.ts";
-import { atOnce } from "../support/steps.ts";
+import type { Steps } from "../../src/kit/background.ts";
 
 type Cells = readonly (string | number | boolean | null)[];
 
 function made(table: Table | string): Table {
   assert.ok(typeof table !== "string", String(table));
   return table;
+}
+
+/** What long work comes to, done in one turn of the event loop. */
+function atOnce<T>(work: Steps<T>): T {
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+  }
 }
 
 const csv = (text: string) => made(atOnce(tableOfCsv(text)));

@@ -6,8 +6,8 @@ import { type DataSourceDraft, dataContents, events, TOPIC } from "../../src/dom
 import { Refusal } from "../../src/domain/refusal.ts";
 import { Unit } from "../../src/domain/work.ts";
 import { parseJson, readFields } from "../../src/http/input.ts";
+import { withTurns } from "../support/costs.ts";
 import { kept, wholeWorld } from "../support/outbox-world.ts";
-import { withTurns } from "../support/steps.ts";
 
 const SPAN = { offset: 0, limit: 20 };
 type Sent = readonly [type: DataSourceDraft["type"], data: DataSourceDraft["data"]];

@@ -7,8 +7,8 @@ import { deploy, getDeployment, siteAt, siteOf } from "../../src/domain/deployme
 import { forgetting as forgettingIn } from "../../src/domain/forgetting.ts";
 import { deployments, domains, goneApps, goneDeployments, TOPIC } from "../../src/domain/model.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
+import { withTurns } from "../support/costs.ts";
 import { kept, wholeWorld } from "../support/outbox-world.ts";
-import { withTurns } from "../support/steps.ts";
 
 const MANY = 260;
 const links = { site: (id: string) => `http://localhost/sites/${id}/`, isOwn: () => false };

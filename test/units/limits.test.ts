@@ -6,7 +6,7 @@ import { collections } from "../../src/domain/collections.ts";
 import { RATE_WINDOW_S, rateLimiter } from "../../src/http/limits.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { heapInUse } from "../support/heap.ts";
+import { heapInUse } from "../support/costs.ts";
 import { overridden } from "../support/other-stores.ts";
 
 test("a window that is over is forgotten, whoever it was for", async () => {

@@ -15,11 +15,11 @@ import { linksOf } from "../../src/http/links.ts";
 import { type ListenerParts, listenerOf, type Tls } from "../../src/http/listener.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
-import { heapInUse } from "../support/heap.ts";
+import { heapInUse } from "../support/costs.ts";
 import { problem } from "../support/problem.ts";
 import { RawConnection, rawAnswer } from "../support/raw.ts";
-import { promised } from "../support/steps.ts";
 import { SERVER_CERT, SERVER_KEY } from "../support/tls.ts";
+import { promised } from "../support/wait.ts";
 
 const SHORT = { headers_ms: 60, request_ms: 120, idle_ms: 60 };
 const ASK = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";

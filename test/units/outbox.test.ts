@@ -9,9 +9,9 @@ import { StorageUnavailable, type Store } from "../../src/domain/store.ts";
 import { own, redeliver, sendTest } from "../../src/domain/webhooks.ts";
 import { iso } from "../../src/kit/clock.ts";
 import { verifySignature } from "../../src/kit/signature.ts";
-import { type HttpReceiver, httpReceiver } from "../support/http-receiver.ts";
 import { kept, outboxWorld, START, type World, type WorldOptions } from "../support/outbox-world.ts";
-import { closedPort } from "../support/receivers.ts";
+import { closedPort } from "../support/ports.ts";
+import { type HttpReceiver, httpReceiver } from "../support/receivers.ts";
 
 const S = 1_000;
 const H = 3_600 * S;

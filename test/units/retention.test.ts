@@ -6,8 +6,8 @@ import { getEvent, listEvents, recordEvent, recordSample } from "../../src/domai
 import { forgetting as forgettingIn, sweep } from "../../src/domain/forgetting.ts";
 import { deliveries, type EventType, events, goneDeployments } from "../../src/domain/model.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
-import { httpReceiver } from "../support/http-receiver.ts";
 import { accountOf, kept, outboxWorld, type World } from "../support/outbox-world.ts";
+import { httpReceiver } from "../support/receivers.ts";
 
 const H = 3_600_000;
 const KEPT = 10_000;

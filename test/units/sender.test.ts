@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { judgeAddress, systemResolver } from "../../src/delivery/address-policy.ts";
 import { httpSender, type Outcome, type SenderOptions } from "../../src/delivery/sender.ts";
 import { closeLater } from "../support/closing.ts";
-import { closedPort, listen } from "../support/receivers.ts";
+import { closedPort, listen } from "../support/ports.ts";
 import { CA_CERT, SERVER_CERT, SERVER_KEY } from "../support/tls.ts";
 
 function sender(over: Partial<SenderOptions> = {}) {

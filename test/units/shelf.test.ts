@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { own, processDataSource } from "../../src/domain/data-sources.ts";
 import { shelfOf } from "../../src/web/sites/shelf.ts";
+import { withTurns } from "../support/costs.ts";
 import { overridden } from "../support/other-stores.ts";
 import { kept, wholeWorld } from "../support/outbox-world.ts";
-import { withTurns } from "../support/steps.ts";
 
 test("shelf: made once for each state of the data", async () => {
   const { store, unit, account } = await wholeWorld();

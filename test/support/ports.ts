@@ -1,0 +1,17 @@
+// Where receivers listen, and where none does.
+import { once } from "node:events";
+import { createServer, type Server } from "node:net";
+
+/** Listens on a free loopback port and answers which. */
+export async function listen(server: Server): Promise<number> {
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return Object(server.address()).port;
+}
+
+/** A port that nothing listens on. */
+export async function closedPort(): Promise<number> {
+  const server = createServer();
+  const port = await listen(server);
+  await once(server.close(), "close");
+  return port;
+}
