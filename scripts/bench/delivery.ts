@@ -4,7 +4,7 @@
 // uploaded and processed.
 import { createServer } from "node:http";
 import { startReceiver } from "../../src/receiver.ts";
-import { listen } from "../../test/support/receivers.ts";
+import { listen } from "../../test/support/ports.ts";
 import { compare, percentile, scaled, tell, whole } from "./figures.ts";
 import { asking, create, creates, load, run } from "./load.ts";
 import { ours, side, startServer } from "./machine.ts";
