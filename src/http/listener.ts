@@ -44,10 +44,9 @@ export type Listener = ReturnType<typeof listenerOf>;
 export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
   /** The answers begun on each open connection, in order; those that are sent go when they are looked at. */
   const begun = new Map<Socket, ServerResponse[]>();
-  let parts: ListenerParts | undefined;
   let begin: (parts: ListenerParts) => void = () => {};
   /** What comes between `listen` and `serve` waits for this. */
-  const serving = new Promise<ListenerParts>((resolve) => {
+  let serving: ListenerParts | Promise<ListenerParts> = new Promise((resolve) => {
     begin = resolve;
   });
   let stopping = false;
@@ -65,7 +64,7 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
     // In one packet come a thousand requests: for who reads nothing one answer is made, not a thousand.
     if (before) await sent(before);
     if (request.socket.destroyed) return;
-    const { ids, handle, links, onError, onAnswer } = parts ?? (await serving);
+    const { ids, handle, links, onError, onAnswer } = serving instanceof Promise ? await serving : serving;
     const started = performance.now();
     const call = arrived(ids.next(REQUEST_ID.prefix), request, response);
     const { id, method, path } = call;
@@ -161,9 +160,9 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
     },
 
     /** Starts answering. */
-    serve(by: ListenerParts): void {
-      parts = by;
-      begin(by);
+    serve(parts: ListenerParts): void {
+      serving = parts;
+      begin(parts);
     },
 
     /** Accepts nothing new, lets what is in flight finish (10 s at most), closes every socket. */
