@@ -1,11 +1,11 @@
 // What the tests of the JSON-file store share: a folder that goes away, a small model, and stores on its files.
 import assert from "node:assert/strict";
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
-import { collection, isStoreError, type Store } from "../../src/domain/store.ts";
+import { type AnyCollection, collection, isStoreError, type Store } from "../../src/domain/store.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
+import { freshFolder } from "../support/fresh.ts";
 
 export interface Note {
   readonly id: string;
@@ -20,18 +20,19 @@ export const note = (id: string, text = `text of ${id}`): Note => ({ id, list: "
 /** Notes with the numbers from 0 as their ids. */
 export const numbered = (count: number): Note[] => Array.from({ length: count }, (_, at) => note(`${at}`));
 
-/** A data file in a folder of its own for one test, removed after it. */
-export function fileFor(t: { after(run: () => void): void }): string {
-  const folder = mkdtempSync(join(tmpdir(), "json-file-store-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return join(folder, "data.json");
-}
+/** A data file in a folder of its own. */
+export const newFile = (): string => join(freshFolder(), "data.json");
 
 /** An open store; closed after the test if it is still open. */
-export async function openStore(t: TestContext, file = fileFor(t), options: Parameters<typeof jsonFileStore>[1] = {}) {
+export async function openStore(
+  t: TestContext,
+  file = newFile(),
+  options: Parameters<typeof jsonFileStore>[1] = {},
+  collections: AnyCollection[] = [notes],
+) {
   const warnings: string[] = [];
   const store = jsonFileStore(file, { ...options, warn: (line) => warnings.push(line) });
-  await store.open([notes]);
+  await store.open(collections);
   t.after(() => store.close());
   return { file, store, warnings };
 }

@@ -18,8 +18,8 @@ import { test } from "node:test";
 import { replaceFile } from "../../src/store/json-file/disk.ts";
 import {
   crashed,
-  fileFor,
   idsIn,
+  newFile,
   note,
   notes,
   numbered,
@@ -105,8 +105,8 @@ const FILES: Readonly<Record<string, RegExp>> = {
     /notes\[1\]: a second record with the same text/,
 };
 for (const [text, says] of Object.entries(FILES))
-  test(`promise 6: a FILE in which stands '${text}' is refused and left alone`, async (t) => {
-    const file = fileFor(t);
+  test(`promise 6: a FILE in which stands '${text}' is refused and left alone`, async () => {
+    const file = newFile();
     writeFileSync(file, text);
     await refused(file, /data\.json/, says);
   });
@@ -117,8 +117,8 @@ const PATHS: Readonly<Record<string, RegExp>> = {
   "/dev/null/data.json": /Look into the disk/,
 };
 for (const [path, says] of Object.entries(PATHS))
-  test(`promise 6: a data file at ${path} is refused with what to do`, async (t) => {
-    const folder = dirname(fileFor(t));
+  test(`promise 6: a data file at ${path} is refused with what to do`, async () => {
+    const folder = dirname(newFile());
     mkdirSync(`${folder}/folder`);
     await refused(resolve(folder, path), says);
   });
@@ -156,7 +156,7 @@ test("promise 6: any layout of the same document opens: pretty printed, on fewer
     '{"collections":{"notes":[{"id":"b","list":"all","text":"x"},{"id":"a","list":"all","text":"y"}]},"format":1}',
   ];
   for (const layout of layouts) {
-    const path = fileFor(t);
+    const path = newFile();
     writeFileSync(path, layout);
     const { store: opened } = await openStore(t, path);
     assert.equal(await idsIn(opened), "b a");
@@ -166,7 +166,7 @@ test("promise 6: any layout of the same document opens: pretty printed, on fewer
 });
 
 test("promise 6: a FILE too large to be read is refused by its size and with what to do, and none is written", async (t) => {
-  const file = fileFor(t);
+  const file = newFile();
   const fd = openSync(file, "w");
   t.after(() => closeSync(fd));
   ftruncateSync(fd, 600_000_000);
@@ -178,7 +178,7 @@ test("promise 6: a FILE too large to be read is refused by its size and with wha
 });
 
 test("promise 6: a symbolic link is the file it leads to, for the data, the journal and the lock", async (t) => {
-  const real = fileFor(t);
+  const real = newFile();
   const links = `${dirname(real)}/links`;
   mkdirSync(links);
   symlinkSync("../data.json", `${links}/link.json`);
@@ -191,7 +191,7 @@ test("promise 6: a symbolic link is the file it leads to, for the data, the jour
 });
 
 test("promise 6: all files are for the owner only", async (t) => {
-  const file = fileFor(t);
+  const file = newFile();
   writeFileSync(file, '{"format":1,"collections":{}}');
   chmodSync(file, 0o644);
   const { store } = await openStore(t, file);

@@ -5,15 +5,14 @@ import { spawnSync } from "node:child_process";
 import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { isStoreError } from "../../src/domain/store.ts";
-import { jsonFileStore } from "../../src/store/json-file.ts";
-import { crashed, fileFor, idsIn, note, notes, openStore, storeWith, tell, textOf, write } from "./fixture.ts";
+import { crashed, idsIn, newFile, note, notes, openStore, storeWith, tell, textOf, write } from "./fixture.ts";
 
 for (const [what, lock] of [
   ["whose number another process has by now", `{"pid":${process.pid},"started":"another boot/1"}\n`],
   ["that is empty", ""],
 ] as const) {
   test(`promise 4: a lock ${what} is taken over`, async (t) => {
-    const file = fileFor(t);
+    const file = newFile();
     writeFileSync(`${file}.lock`, lock);
     const { store } = await openStore(t, file);
     assert.match(textOf(`${file}.lock`), new RegExp(`"pid":${process.pid},`));
@@ -23,7 +22,7 @@ for (const [what, lock] of [
 }
 
 test("promise 4: of two that find the same dead owner, the later does not remove the lock of the earlier", async (t) => {
-  const file = fileFor(t);
+  const file = newFile();
   writeFileSync(`${file}.lock`, '{"pid":4194304,"started":"x"}\n');
   const earlier = `{"pid":${process.ppid},"started":""}\n`;
   // The other one is about to take over, and has done so when this store has waited for it.
@@ -37,7 +36,7 @@ test("promise 4: of two that find the same dead owner, the later does not remove
 });
 
 test("promise 4: who was about to take over and died holds nobody up", async (t) => {
-  const file = fileFor(t);
+  const file = newFile();
   writeFileSync(`${file}.lock.takeover`, "");
   await openStore(t, file);
   assert.equal(existsSync(`${file}.lock.takeover`), false);
@@ -125,7 +124,7 @@ onFullDisk("replaced, removed and moved records are as before when that cannot b
   assert.equal(await idsIn(store), "a b c");
 });
 
-onFullDisk("a unit of work that saw what was lost is not run again on a store that is closed", "a", async (full) => {
+onFullDisk("a unit of work that saw what was lost is not run again on a store that is closed", "a", async (full, t) => {
   const { file, store, free } = full;
   const big = "x".repeat(100);
   const lost = write(store, note("lost", big));
@@ -134,12 +133,9 @@ onFullDisk("a unit of work that saw what was lost is not run again on a store th
     await tx.put(notes, note("second", big));
   });
   const closed = store.close();
-  await assert.rejects(lost, (error) => isStoreError(error, "StorageUnavailable"));
+  await unavailable(lost);
   free();
   await assert.rejects(second, /closed/);
   await closed;
-  const store2 = jsonFileStore(file);
-  await store2.open([notes]);
-  assert.equal(await idsIn(store2), "a");
-  await store2.close();
+  assert.equal(await idsIn((await openStore(t, file)).store), "a");
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, lstatSync, readdirSync, readlinkSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { collections } from "../../src/domain/collections.ts";
 import { collection } from "../../src/domain/store.ts";
 import { storeContract } from "../../src/store/contract.ts";
@@ -12,9 +12,9 @@ import { heapInUse } from "../support/costs.ts";
 import { eventually } from "../support/wait.ts";
 import {
   crashed,
-  fileFor,
   idsIn,
   type Note,
+  newFile,
   note,
   notes,
   numbered,
@@ -25,7 +25,7 @@ import {
   write,
 } from "./fixture.ts";
 
-storeContract(test, () => jsonFileStore(fileFor({ after })));
+storeContract(test, () => jsonFileStore(newFile()));
 
 test("the collections keep the names that data of versions before have", () => {
   const names = collections.map(({ name }) => name).sort();
@@ -44,7 +44,7 @@ const OLD = {
 };
 
 test("promise 1: what is acknowledged stands in the journal, commits that come together on one line; a clean stop folds it", async (t) => {
-  const file = fileFor(t);
+  const file = newFile();
   writeFileSync(file, OLD.file);
   const { store, warnings } = await openStore(t, file);
   const together = [
@@ -88,9 +88,7 @@ test("promise 1: what is told is heard once it stands in the journal, in the ord
 
 test("a look-up is answered at once while writes of another collection wait for the disk", async (t) => {
   const keys = collection<{ readonly id: string }>()("keys");
-  const store = jsonFileStore(fileFor(t));
-  await store.open([notes, keys]);
-  t.after(() => store.close());
+  const { store } = await openStore(t, newFile(), {}, [notes, keys]);
   const order: string[] = [];
   const written = write(store, note("a")).then(() => order.push("written"));
   // In this turn the commit has gathered; the disk has it later.
@@ -127,9 +125,7 @@ test("promise 3: a journal that grows is folded into FILE while writes go on; it
 
 test("what was written together with a table that is seldom written is not kept in memory for it", async (t) => {
   const seldom = collection<{ readonly id: string }>()("seldom");
-  const store = jsonFileStore(fileFor(t));
-  await store.open([notes, seldom]);
-  t.after(() => store.close());
+  const { store } = await openStore(t, newFile(), {}, [notes, seldom]);
   const before = heapInUse();
   const many = Array.from({ length: 100 }, (_, n) => write(store, note(`${n}`, `${n} `.repeat(50_000))));
   await Promise.all([store.transact((tx) => tx.put(seldom, { id: "s" })), ...many]);
@@ -217,7 +213,7 @@ test("a restore among writes and foldings is as durable as they, and so is what 
 
 test("a close that meets a folding lets it end before it writes FILE itself, and so does one that meets a restore", async (t) => {
   for (const meets of ["a folding", "a restore"]) {
-    const { file, store, warnings } = await openStore(t, fileFor(t), { journal_bytes_max: 1 });
+    const { file, store, warnings } = await openStore(t, newFile(), { journal_bytes_max: 1 });
     // The folding that the first begins still runs when the second is kept, which leaves a line for the close to fold.
     await write(store, note("before", "x".repeat(4_000_000)));
     await write(store, note("acknowledged"));
@@ -236,16 +232,12 @@ test("promise 6: a long list stands in journal and FILE as JSON has it, and come
   const lists = collection<Listed>()("lists", {}, {});
   const rows = Array.from({ length: 300_000 }, (_, n) => ({ n, text: "\u2028", __proto__: null, none: undefined }));
   const record = { ...note("long"), empty: [], none: undefined, items: rows, last: rows.slice(0, 1_001) };
-  const file = fileFor(t);
-  const store = jsonFileStore(file);
-  await store.open([lists]);
+  const { file, store } = await openStore(t, newFile(), {}, [lists]);
   await store.transact((tx) => tx.put(lists, record));
   const text = JSON.stringify(record);
   assert.equal(textOf(`${file}.journal`).includes(`["put","lists",${text}]`), true);
   await store.close();
   assert.equal(textOf(file).split("\n")[2], text);
-  const again = jsonFileStore(file);
-  await again.open([lists]);
-  assert.equal(JSON.stringify(await again.get(lists, "long")), text);
-  await again.close();
+  const again = await openStore(t, file, {}, [lists]);
+  assert.equal(JSON.stringify(await again.store.get(lists, "long")), text);
 });

@@ -216,8 +216,7 @@ test("while much is restored or copied out others have their turns, and read wha
 });
 
 test("of a snapshot that nobody has any more nothing is kept", async () => {
-  const store = memoryStore();
-  await store.open([notes]);
+  const store = await opened();
   const taken = async () => (await store.snapshot()).collections.notes?.length;
   assert.equal(await taken(), 0);
   await store.transact(async (tx) => {

@@ -2,9 +2,7 @@
 // declarations can show. Each test has tables of its own.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { type AnyCollection, collection, isStoreError, type Store } from "../../src/domain/store.ts";
@@ -14,7 +12,9 @@ import { readSettings } from "../../src/options.ts";
 import { storeContract } from "../../src/store/contract.ts";
 import { postgresStore } from "../../src/store/postgres.ts";
 import { Client } from "../support/client.ts";
+import { freshFolder } from "../support/fresh.ts";
 import { database, onDatabase } from "../support/postgres.ts";
+import { promised } from "../support/steps.ts";
 import { eventually } from "../support/wait.ts";
 import { idsIn, type Note, note, notes, numbered, tell, write } from "./fixture.ts";
 
@@ -133,7 +133,7 @@ onDatabase(
  * on which no answer comes any more.
  */
 async function cutting(t: TestContext, when: "before" | "after" | "never", word = "COMMIT", to = database().address()) {
-  const folder = mkdtempSync(join(tmpdir(), "apphost-cut-"));
+  const folder = freshFolder();
   const [name, sockets] = [".s.PGSQL.5432", new Set<Socket>()];
   const armed = { is: false };
   const server = createServer((near) => {
@@ -155,7 +155,6 @@ async function cutting(t: TestContext, when: "before" | "after" | "never", word 
   t.after(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
-    rmSync(folder, { recursive: true });
   });
   return { armed, address: to.replace(database().folder, folder) };
 }
@@ -303,10 +302,7 @@ onDatabase("a lease that was taken or given back without an answer is free soon"
 onDatabase("a lost session is back at once, whatever else is being done, and its leases stay", async ({ sql }, t) => {
   const [store, other] = await stores(t, database().address(), 2);
   assert.ok(store && (await store.lease("l", 3_600_000)));
-  let goOn = () => {};
-  const held = new Promise<void>((go) => {
-    goOn = go;
-  });
+  const { kept: held, keep: goOn } = promised();
   // As many as there are sessions, and some that wait for one.
   const works = Array.from({ length: 12 }, (_, n) =>
     store.transact((tx) => Promise.all([tx.get(notes, `${n}`), held])),
@@ -353,10 +349,7 @@ onDatabase("units of work that wait for each other are run again", async (_, t) 
   const store = await one(t);
   await write(store, note("a"), note("b"));
   let begun = 0;
-  let goOn = () => {};
-  const bothHaveBegun = new Promise<void>((go) => {
-    goOn = go;
-  });
+  const { kept: bothHaveBegun, keep: goOn } = promised();
   const writing = (ids: string) =>
     store.transact(async (tx) => {
       for (const id of ids) {
