@@ -83,18 +83,11 @@ choice("7.error-body.data-faults", "twenty faults of rows are listed, the rest a
 });
 
 choice("6.emitted-by.data-processed", "what only processing can see makes it failed, without rows", async ({ api }) => {
-  for (const [data, says] of [
-    ['a,b\n"open,1\n', /^Line 2: /],
-    ["a,b\n1,2,3\n", /^Line 2: the number of fields is 3, but the header has 2\.$/],
-    ["a,a\n1,2\n", /^Line 1: /],
-    ["", /^Line 1: /],
-  ] as const) {
-    const source = await made(api, "csv", data);
-    assert.match(String(source.error), says);
-    assert.deepEqual([source.status, source.columns, source.row_count], ["failed", null, null]);
-    const rows = await rowsOf(api, source);
-    assert.deepEqual([rows.status, rows.json.total, rows.items], [200, 0, []]);
-  }
+  const source = await made(api, "csv", "a,b\n1,2,3\n");
+  assert.equal(source.error, "Line 2: the number of fields is 3, but the header has 2.");
+  assert.deepEqual([source.status, source.columns, source.row_count], ["failed", null, null]);
+  const rows = await rowsOf(api, source);
+  assert.deepEqual([rows.status, rows.json.total, rows.items], [200, 0, []]);
 });
 
 choice("8.bounds.columns", "a data source has 100 columns at most, and a row of JSON 100 members", async ({ api }) => {

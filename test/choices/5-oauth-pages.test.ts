@@ -113,16 +113,6 @@ choice("5.sign-in-link", "all who ask get one answer; the link is printed", { lo
   assert.equal((await new Browser(api).signIn(link)).headers.location, "/dashboard");
 });
 
-choice("5.sign-in-link.waiting", "five may wait; expired ones make room", MANUAL, async ({ api, service }) => {
-  const waiting = async () => (await service.snapshot()).collections.sign_ins?.length;
-  const ask = () => new Browser(api).fillIn(SIGN_IN, OWNER);
-  for (let asked = 0; asked < 7; asked += 1) await ask();
-  assert.equal(await waiting(), 5);
-  await service.clock.advance("15m");
-  await ask();
-  assert.equal(await waiting(), 1);
-});
-
 choice("5.sign-in-link", "leads on to where one wanted: through authorize to consent", MANUAL, async ({ api }) => {
   const app = await register(api);
   const { sign_in_url } = await api.create("/users", { email: freshAddress(), permissions: ["admin"] });

@@ -8,6 +8,7 @@ import { choice, MANUAL } from "../support/clauses.ts";
 import { type Client, freshHost, type Members, members, str } from "../support/client.ts";
 import { assertPage, idIn, owner, secretIn, textOf } from "../support/dashboard.ts";
 import { ISO_TIME, idOf } from "../support/fields.ts";
+import { breaches } from "../support/json-schema.ts";
 import { person } from "../support/oauth.ts";
 import { badParameter, invalid, problem } from "../support/problem.ts";
 import { hooked, httpReceiver, SECRET } from "../support/receivers.ts";
@@ -167,7 +168,8 @@ choice("4.webhook-endpoints.deliveries", "the log is a list like all, by status 
   await delivery(api, webhook, (each) => attemptsOf(each).length === 2);
 });
 
-choice("4.webhook-endpoints.delivery-request", "a sample of each type goes out, also when off", async ({ api }) => {
+choice("4.webhook-endpoints.delivery-request", "a sample of each type goes out, also when off", async (own) => {
+  const { api, document } = own;
   const { next, received, webhook } = await hooked(api, ["app.created"], { active: false });
   await newApp(api);
   const before = (await api.get("/events?limit=1")).json.total;
@@ -182,6 +184,11 @@ choice("4.webhook-endpoints.delivery-request", "a sample of each type goes out, 
     sent,
     TYPES.map((type) => [type, type]),
   );
+  for (const { type, event } of received) {
+    const path = ["webhooks", type, "post", "requestBody", "content", "application/json", "schema"];
+    const schema = path.reduce((at, name) => members(at[name]), document.document);
+    assert.deepEqual(breaches(event, schema, document.document), [], `${type} is what the description says of it`);
+  }
   const bodies = received.map(({ rawBody }) => rawBody).join("\n");
   assert.match(bodies, /"deployment":\{"id":"dep_\w{20,}","url":"https:/);
   assert.doesNotMatch(bodies, /""/, "they say something everywhere");
@@ -211,17 +218,28 @@ choice("4.webhook-endpoints.redelivery", "is one attempt by hand whose success s
   assert.equal(received[0]?.attempts.length, 3);
 });
 
-choice("3.delivery-cancelled", "five days without a success: it is off, and says why", MANUAL, async (own) => {
-  const { api, service } = own;
-  const { webhook } = await hooked(api, ["app.created"], {}, [500]);
-  await newApp(api);
-  await attempted(api, webhook);
-  await service.clock.advance("5d");
-  await newApp(api);
-  await service.settled();
-  const { active, disabled_reason } = (await api.get(`/webhooks/${webhook.id}`)).json;
-  assert.deepEqual([active, disabled_reason], [false, "failing"]);
-});
+choice(
+  "3.delivery-cancelled.failing",
+  "five days without a success, not a ms less: off, and why",
+  MANUAL,
+  async (own) => {
+    const { api, service } = own;
+    const { webhook } = await hooked(api, ["app.created"], {}, [500]);
+    for (const [wait, ...stands] of [
+      ["0ms", true, null],
+      ["431999999ms", true, null],
+      ["1ms", false, "failing"],
+    ] as const) {
+      await service.clock.advance(wait);
+      await newApp(api);
+      await service.settled();
+      const { active, disabled_reason } = (await api.get(`/webhooks/${webhook.id}`)).json;
+      assert.deepEqual([active, disabled_reason], stands, wait);
+    }
+    const log = (await logOf(api, webhook)).map((each) => `${each.status} ${attemptsOf(each).length}`);
+    assert.deepEqual(log, ["failed 10", "cancelled 1", "cancelled 1"]);
+  },
+);
 
 choice("4.webhook-endpoints.redelivery", "of a webhook that is off leaves all as it was", async ({ api, service }) => {
   for (const [answer, status] of [

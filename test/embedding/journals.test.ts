@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choice } from "../support/clauses.ts";
-import { type Answer, members } from "../support/client.ts";
+import type { Answer } from "../support/client.ts";
 import { embedded } from "../support/embedded.ts";
-import { breaches } from "../support/json-schema.ts";
 import { rawAnswer } from "../support/raw.ts";
 import { hooked } from "../support/receivers.ts";
 
@@ -68,21 +67,6 @@ test("trace: from the request to its events, their deliveries and attempts", asy
   assert.equal(traceOf(sample)?.events[0]?.deliveries.length, 1);
   assert.doesNotMatch(it.service.events.map(({ type }) => type).join(), /app\.deleted/);
   assert.equal(it.service.trace("req_never"), undefined);
-});
-
-test("a sample of each type is what the OpenAPI document says of it", async () => {
-  await using it = await embedded();
-  const hook = await hooked(it.api, ["app.created"]);
-  const document = (await it.api.root.get("/openapi.json")).json;
-  const webhooks = members(document.webhooks);
-  for (const type of Object.keys(webhooks)) await it.api.post(`/webhooks/${hook.webhook.id}/test`, { type });
-  await it.service.settled();
-  assert.equal(hook.received.length, 6);
-  for (const { type, event } of hook.received) {
-    const path = [type, "post", "requestBody", "content", "application/json", "schema"];
-    const schema = path.reduce((at, name) => members(at[name]), webhooks);
-    assert.deepEqual(breaches(event, schema, document), [], type);
-  }
 });
 
 choice("1.test-controls.journals", "the newest 10,000 of each are kept", async () => {

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { type AnyCollection, collection, isStoreError, type Store } from "../../src/domain/store.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
-import { freshFolder } from "../support/fresh.ts";
+import { freshFolder } from "../support/closing.ts";
 
 export interface Note {
   readonly id: string;

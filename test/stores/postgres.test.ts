@@ -12,10 +12,9 @@ import { readSettings } from "../../src/options.ts";
 import { storeContract } from "../../src/store/contract.ts";
 import { postgresStore } from "../../src/store/postgres.ts";
 import { Client } from "../support/client.ts";
-import { freshFolder } from "../support/fresh.ts";
+import { freshFolder } from "../support/closing.ts";
 import { database, onDatabase } from "../support/postgres.ts";
-import { promised } from "../support/steps.ts";
-import { eventually } from "../support/wait.ts";
+import { eventually, promised } from "../support/wait.ts";
 import { idsIn, type Note, note, notes, numbered, tell, write } from "./fixture.ts";
 
 const DRIVER = "pg";

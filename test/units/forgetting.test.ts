@@ -79,7 +79,7 @@ test("after the stop no timer is left", async (t) => {
   assert.deepEqual(await clock.advance(10_000_000), []);
 });
 
-test("sign-in links that are over make room for others before they are forgotten", async () => {
+test("5.sign-in-link.waiting: five may wait; those that are over make room for others before they are forgotten", async () => {
   const { clock, unit, account } = await wholeWorld();
   const draft = { email: "a@b.example", name: "", permissions: [] };
   const { email } = kept(await users.create(unit, account, draft)); // with a first link

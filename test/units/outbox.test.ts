@@ -10,7 +10,6 @@ import { own, redeliver, sendTest } from "../../src/domain/webhooks.ts";
 import { iso } from "../../src/kit/clock.ts";
 import { verifySignature } from "../../src/kit/signature.ts";
 import { kept, outboxWorld, START, type World, type WorldOptions } from "../support/outbox-world.ts";
-import { closedPort } from "../support/ports.ts";
 import { type HttpReceiver, httpReceiver } from "../support/receivers.ts";
 
 const S = 1_000;
@@ -141,19 +140,6 @@ test("6.webhook-concurrency.order: nor are retries of other webhooks before it w
   assert.equal(other.got.length, 2);
 });
 
-test("one silent and one dead endpoint hold up no other", async () => {
-  // On a busy machine a deadline that passes within the test has the silent endpoint asked again: this one never does.
-  const { world, receiver: silent, webhook: mute } = await hooked(() => undefined, PATIENT);
-  const healthy = await httpReceiver();
-  await world.webhook(`http://127.0.0.1:${await closedPort()}/`);
-  const well = await world.webhook(healthy.url);
-  for (let n = 0; n < 20; n += 1) await world.emit({ n });
-  await settled(world, well);
-  assert.equal(healthy.got.length, 20);
-  await staysAt(() => silent.got.length, 1);
-  assert.equal((await world.log(mute))[0]?.attempts.length, 0);
-});
-
 test("8.bounds.deliveries-at-once: 256 are under way, the rest wait as rows", async () => {
   const { world, receiver } = await hooked(() => undefined, PATIENT);
   for (let n = 1; n < 300; n += 1) await world.webhook(receiver.url);
@@ -200,18 +186,6 @@ test("3.delivery-cancelled.gone: 410 fails its delivery, switches the webhook of
   assert.equal(receiver.got.length, 2);
   await change(world, webhook, { active: true });
   assert.deepEqual(await stateOf(world, webhook), [true, null]);
-});
-
-test("3.delivery-cancelled.failing: without a success for five days it is switched off, not a moment earlier", async () => {
-  const { world, webhook } = await hooked(() => 500);
-  await world.emit({ n: 1 });
-  await world.advance(120 * H - 1);
-  await emitted(world, 2);
-  assert.deepEqual(await stateOf(world, webhook), [true, null]);
-  await world.advance(1);
-  await emitted(world, 3);
-  assert.deepEqual(await stateOf(world, webhook), [false, "failing"]);
-  assert.deepEqual(await inShort(world, webhook), ["failed 10", "cancelled 1", "cancelled 1"]);
 });
 
 test("3.delivery-cancelled.failing: a test delivery that failed does not begin the five days", async () => {
