@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { startReceiver } from "../../src/receiver.ts";
 import type { Client } from "../../test/support/client.ts";
 import { head, RawConnection } from "../../test/support/raw.ts";
-import { sources, startServer } from "../bench/machine.ts";
+import { SOURCES, startServer } from "../bench/machine.ts";
 import type { Finding } from "../findings.ts";
 import { pool } from "../pool.ts";
 
@@ -19,7 +19,7 @@ const CLICK = { user_id: "visitor", interaction_type: "click" };
 
 export async function soak(minutes: number): Promise<Finding> {
   await using receiver = await startReceiver({ secret: SECRET });
-  await using server = await startServer("soak", sources("bin"));
+  await using server = await startServer("soak", SOURCES);
   const { api } = server;
   await api.create("/webhooks", { url: receiver.url, events: ["app.created"], secret: SECRET });
   const wrong: string[] = [];

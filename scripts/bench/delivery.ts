@@ -7,7 +7,7 @@ import { startReceiver } from "../../src/receiver.ts";
 import { listen } from "../../test/support/ports.ts";
 import { compare, percentile, scaled, tell, whole } from "./figures.ts";
 import { asking, create, creates, load, run } from "./load.ts";
-import { ours, side, startServer } from "./machine.ts";
+import { built, side, startServer } from "./machine.ts";
 
 /** How many webhooks, each with one attempt at a time, and how much of the bare agent's rate they must reach. */
 const RATES = { 16: ">= 0.5", 1: ">= 0.4" };
@@ -40,7 +40,7 @@ export async function holds(): Promise<void> {
 /** The receiver is silent, so that all but one delivery are never attempted. */
 async function cancelled(pending: number, method: "DELETE" | "PATCH", how: string, body?: object): Promise<void> {
   await using silent = await startReceiver({ secret: SECRET, answers: ["hang"] });
-  await using server = await startServer("this server", ours("bin"));
+  await using server = await startServer("this server", [built("bin")]);
   const { port, api } = server;
   const { id } = await api.create("/webhooks", { url: silent.url, events: ["app.created"], secret: SECRET });
   await create(server, pending);
@@ -53,7 +53,7 @@ async function cancelled(pending: number, method: "DELETE" | "PATCH", how: strin
 }
 
 async function upload(): Promise<void> {
-  await using server = await startServer("this server", ours("bin"));
+  await using server = await startServer("this server", [built("bin")]);
   const data = Array.from({ length: ROWS }, () => ({ a: 1 }));
   // Made before: whoever makes text of so much sends nothing else meanwhile.
   const text = asking("POST", "/v1/data-sources", { name: "Large", type: "json", data });

@@ -9,7 +9,7 @@ import { type Database, missing, startDatabase } from "../../test/support/databa
 import { pool } from "../pool.ts";
 import { compare, type Side } from "./figures.ts";
 import { asking, CPU, create, creates, type Load, load, loadOn } from "./load.ts";
-import { ANYWHERE, ours, pin, type Server, startServer } from "./machine.ts";
+import { ANYWHERE, built, pin, type Server, startServer } from "./machine.ts";
 
 const PROCESSES = [1, 2, 3, 4];
 /** Of all requests at once, on all processes. */
@@ -64,12 +64,12 @@ export async function fleet(): Promise<void> {
   if (missing) throw new Error(missing);
   pin(ANYWHERE);
   using database = startDatabase(true);
-  await using memory = await startServer("memory", ours("bin"), ANYWHERE);
+  await using memory = await startServer("memory", [built("bin")], ANYWHERE);
   for (const count of PROCESSES) await ofProcesses(count, memory, database);
 }
 
 async function ofProcesses(count: number, memory: Server, database: Database): Promise<void> {
-  const args = [...ours("bin"), "--data", database.address()];
+  const args = [built("bin"), "--data", database.address()];
   const servers = await pool(1, Array(count), () => startServer("own", args, ANYWHERE));
   try {
     for (const [what, make] of Object.entries(LOADS)) {

@@ -7,14 +7,13 @@ import { Client } from "../../test/support/client.ts";
 import { person, register, tokensFor } from "../../test/support/oauth.ts";
 import { compare, scaled, tell, whole } from "./figures.ts";
 import { asking, CPU, create, creates, draft, type Load, load, loadOn, run } from "./load.ts";
-import { BARE, isBuilt, KEY, newFolder, ours, type Server, startServer } from "./machine.ts";
+import { BARE, built, KEY, newFolder, type Server, startServer } from "./machine.ts";
 
 /** How many are there before a measurement; those are read, listed and changed. */
 const STORED = 100;
 /** Rounds before the first that counts: what is compared is the steady state, when V8 has compiled what is used. */
 const WARM = 5;
 const BEFORE = process.env.BENCH_BEFORE;
-if (BEFORE && !isBuilt) throw new Error("Both versions must have been built: npm run build");
 const before = ["before", [join(BEFORE ?? "", "dist/bin.js")]] as const;
 
 /** With the ids of the apps that are there. */
@@ -53,7 +52,7 @@ async function contest(own: Stocked, base: Stocked, cases: Cases, held?: string,
 }
 
 export async function http(): Promise<void> {
-  await using own = await startServer("this server", ours("bin"));
+  await using own = await startServer("this server", [built("bin")]);
   const [name, program] = BEFORE ? before : BARE;
   await using base = await startServer(name, program);
   await contest(await stocked(own), await stocked(base), CASES, BEFORE && "<= 1.10", WARM);
@@ -75,9 +74,9 @@ async function withToken(server: Server): Promise<void> {
 
 export async function file(): Promise<void> {
   using folder = newFolder();
-  const [name, program] = BEFORE ? before : (["the memory store", ours("bin")] as const);
+  const [name, program] = BEFORE ? before : (["the memory store", [built("bin")]] as const);
   const data = (at: string) => ["--data", join(folder.path, `${at}.json`)];
-  await using own = await startServer("data", [...ours("bin"), ...data("own")]);
+  await using own = await startServer("data", [built("bin"), ...data("own")]);
   await using base = await startServer(name, [...program, ...(BEFORE ? data("before") : [])]);
   const creating = (server: Server) => loadOn([server], () => creates({ connections: 64 }));
   const goals = BEFORE ? { [CPU]: "<= 1.10" } : { [CPU]: "<= 1.45", "a second": ">= 0.60" };
@@ -104,8 +103,8 @@ const GROWING: Cases = {
 };
 
 export async function growth(): Promise<void> {
-  await using many = await startServer(SIZE, ours("bin"));
-  await using few = await startServer(`${STORED} apps`, ours("bin"));
+  await using many = await startServer(SIZE, [built("bin")]);
+  await using few = await startServer(`${STORED} apps`, [built("bin")]);
   const sides = [await stocked(many, MANY), await stocked(few)] as const;
   const [{ rss }, { heap }] = [await many.ask("usage"), await many.ask("heap")];
   const [values, beside] = [[rss / 1e6], `${whole(heap / 1e6)} MB are in use`];

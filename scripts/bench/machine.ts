@@ -3,7 +3,7 @@
 // microsecond, where a file under /proc counts in hundredths of a second.
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { get } from "node:http";
 import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
@@ -39,8 +39,7 @@ export function describeMachine(): string {
   const [cpu] = cpus();
   const memory = Math.round(totalmem() / 2 ** 30);
   const pinned = canPin ? "server and load on a core each, a fleet on all" : "not pinned";
-  const built = isBuilt ? "as built" : "from the sources, which tsx makes slower";
-  return `${cpus().length} cores (${cpu?.model}), ${memory} GB, Node ${process.versions.node}, ${pinned}, ${built}`;
+  return `${cpus().length} cores (${cpu?.model}), ${memory} GB, Node ${process.versions.node}, ${pinned}, as built`;
 }
 
 /** What runs node on these cores: a program and its arguments. */
@@ -84,16 +83,11 @@ export async function startServer(name: string, args: readonly string[], cores =
   };
 }
 
-/** What `npm run build` makes, as a user runs it; without it the sources, through tsx. */
-const DIST = here("../../dist");
-export const isBuilt = existsSync(join(DIST, "bin.js"));
+/** A module of this package as a user runs it. */
+export const built = (module: "bin" | "index"): string => here(`../../dist/${module}.js`);
 
-/** The arguments of node that run a module of this package, with everything on. */
-export const ours = (module: "bin" | "index"): readonly string[] =>
-  isBuilt ? [join(DIST, `${module}.js`)] : sources(module);
-
-/** The same from its sources. */
-export const sources = (module: "bin" | "index") => ["--import", "tsx", here(`../../src/${module}.ts`)];
+/** The arguments of node that run the command from its sources. */
+export const SOURCES = ["--import", "tsx", here("../../src/bin.ts")];
 
 /** The server compared with. */
 export const BARE = ["bare node:http", [here("servers/bare.mjs")]] as const;

@@ -1,7 +1,7 @@
-// npm run bench, bench:store, bench:delivery and bench:fleet [-- part …]: measures this server against one that does the
-// least, against SQLite and against itself, and prints one table. Ends with status 1 where a goal was missed. Not a test:
-// figures depend on the machine, which the table names. BENCH_SCALE=0.01 BENCH_ROUNDS=1 tries everything out; then the
-// figures mean nothing.
+// npm run bench, bench:store, bench:delivery and bench:fleet [-- part …]: builds this server, measures it against one that
+// does the least, against SQLite and against itself, and prints one table. Ends with status 1 where a goal was missed. Not a
+// test: figures depend on the machine, which the table names. BENCH_SCALE=0.01 BENCH_ROUNDS=1 tries everything out; then
+// the figures mean nothing.
 import { chosen } from "../arguments.ts";
 import { holds, throughput } from "./delivery.ts";
 import { HEAD } from "./figures.ts";
@@ -20,6 +20,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<void
 
 const [group = "", ...asked] = process.argv.slice(2);
 const parts = chosen("part", GROUPS[group] ?? {}, asked);
+await import("../build.ts");
 pin();
 console.log(HEAD);
 for (const part of parts) await part();

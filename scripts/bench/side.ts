@@ -13,10 +13,10 @@ import { promised } from "../../test/support/wait.ts";
 import { pool } from "../pool.ts";
 import { type Figures, median, scaled } from "./figures.ts";
 import { draft } from "./load.ts";
-import { answers, KEY, newFolder, ours } from "./machine.ts";
+import { answers, built, KEY, newFolder } from "./machine.ts";
 
 /** The package, as a user runs it. */
-const { jsonFileStore, startService }: typeof import("../../src/index.ts") = await import(ours("index").at(-1) ?? "");
+const { jsonFileStore, startService }: typeof import("../../src/index.ts") = await import(built("index"));
 
 const WRITE_MS = 1_500;
 const LIVES = scaled(200);

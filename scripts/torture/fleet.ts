@@ -8,7 +8,7 @@ import { type Receiver, startReceiver } from "../../src/receiver.ts";
 import { startBalancer } from "../../test/support/balancer.ts";
 import { type Client, str } from "../../test/support/client.ts";
 import { missing, startDatabase } from "../../test/support/database.ts";
-import { KEY, type Server, sources, startServer } from "../bench/machine.ts";
+import { KEY, type Server, SOURCES, startServer } from "../bench/machine.ts";
 import type { Finding } from "../findings.ts";
 import { pool } from "../pool.ts";
 import type { Lab } from "./lab.ts";
@@ -68,7 +68,7 @@ async function disturbed({ what, processes, data, events, kills, outstanding_ms,
   using balancer = await startBalancer();
   const { ports } = balancer;
   const start = async () => {
-    const server = await startServer("a process", [...sources("bin"), "--data", data, ...FLAGS]);
+    const server = await startServer("a process", [...SOURCES, "--data", data, ...FLAGS]);
     ports.push(server.port);
     return server;
   };
