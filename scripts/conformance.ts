@@ -57,13 +57,12 @@ function givenTarget(): Target {
   };
 }
 
-const mine = own ? await ownTarget() : undefined;
+await using mine = own ? await ownTarget() : undefined;
 const target = mine ? { ...mine.target, slow } : givenTarget();
 const { profile, results } = await judge(target, only).catch((error: unknown) => {
   if (error instanceof Unreachable) return wrongUse(error.message, "Nothing was judged.");
   throw error;
 });
-await mine?.close();
 const all = [...results, ...(own && only !== "" ? await chosen(only) : [])];
 if (all.length === 0) wrong(`No clause begins with ${only}.`);
 const report = reportOf(target["base-url"], { profile, results: all });

@@ -6,10 +6,11 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createInterface } from "node:readline";
 import { styleText } from "node:util";
-import { startReceiver, startService } from "../src/index.ts";
+import { startReceiver } from "../src/receiver.ts";
 import { PARTS } from "../src/web/docs/specification.ts";
 import { Browser } from "../test/support/browser.ts";
-import { Client, type Members, str } from "../test/support/client.ts";
+import { type Members, str } from "../test/support/client.ts";
+import { embedded } from "../test/support/embedded.ts";
 import { authorizeUrl, claimsOf, REDIRECT, returned } from "../test/support/oauth.ts";
 import { flag, given } from "./arguments.ts";
 
@@ -20,9 +21,9 @@ const LONGEST = 60;
 const [{ step: stops = false }] = given("demo [-- --step]", { step: flag() });
 const enter = stops ? createInterface(process.stdin)[Symbol.asyncIterator]() : undefined;
 const began = performance.now();
-await using service = await startService({ clock: "manual" });
+await using server = await embedded();
+const { service, api } = server;
 await using receiver = await startReceiver({ secret: SECRET, answers: [500, 503, 204] });
-const api = new Client({ baseUrl: service.baseUrl, key: service.apiKey });
 let steps = 0;
 
 const shortened = (text: string): string => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
@@ -199,5 +200,4 @@ try {
   process.stderr.write(`\nThe walk ends here: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 }
-api.close();
 await enter?.return?.();

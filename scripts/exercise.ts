@@ -5,10 +5,9 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { setTimeout as passed } from "node:timers/promises";
 import { styleText } from "node:util";
-import { startService } from "../src/index.ts";
 import { trusted } from "../src/kit/schema.ts";
 import { serviceSignature } from "../src/kit/signature.ts";
-import { Client } from "../test/support/client.ts";
+import { embedded } from "../test/support/embedded.ts";
 import { started } from "../test/support/process.ts";
 import { given, text } from "./arguments.ts";
 
@@ -29,8 +28,8 @@ function event(id: string, indent = 0): string {
 
 /** This server, with a webhook to the receiver at `url`, and ways to it past the server. */
 async function sceneOf(url: string) {
-  const service = await startService({ webhookTimeout: WAITS, retrySchedule: "1h" });
-  const api = new Client({ baseUrl: service.baseUrl, key: service.apiKey });
+  const server = await embedded({ clock: "system", webhookTimeout: WAITS, retrySchedule: "1h" });
+  const { service, api } = server;
   await api.create("/webhooks", { url, events: ["app.created", "app.updated"], secret: SECRET });
   const send = async (body: string, signature = "") =>
     (await fetch(url, { method: "POST", body, headers: signature ? { "x-service-signature": signature } : {} })).status;
@@ -54,7 +53,7 @@ async function sceneOf(url: string) {
     const times = handled.filter((each) => each === service.events[0]?.id).length;
     return { id, answer: String(attempt?.response_status ?? attempt?.error), times };
   }
-  return { service, api, send, signed, outcome, told };
+  return { ...server, send, signed, outcome, told };
 }
 
 type Scene = Awaited<ReturnType<typeof sceneOf>>;
@@ -103,11 +102,9 @@ async function check([about, run]: [string, (scene: Scene) => Promise<string | f
   // One that ends before has said why.
   await prints("\n").catch(() => undefined);
   const [url] = /http:\S+/.exec(said.stdout) ?? misused(`${file} does not say where it listens.`);
-  const scene = await sceneOf(url);
+  await using scene = await sceneOf(url);
   const wrong = await run(scene).catch(({ message }: Error) => message);
   await kill();
-  scene.api.close();
-  await scene.service.close();
   console.log(wrong ? `${styleText("red", "wrong")}  ${about}: ${wrong}` : `${styleText("green", "right")}  ${about}`);
   return wrong;
 }

@@ -174,7 +174,8 @@ test("conformance:self: a right server is told nothing; a fault that no clause s
 
 test("conformance:self: deliveries go through the proxy, which changes them where the fault says so", async () => {
   for (const [name, method] of Object.entries({ "sent-put": "PUT", "": "POST" })) {
-    const { target, proxy, service, close } = await started(FAULTS.find(({ id }) => id === name));
+    await using server = await started(FAULTS.find(({ id }) => id === name));
+    const { target, proxy, service } = server;
     const hub = await openHub();
     const { url, arrived } = hub.open();
     const api = new Client({ baseUrl: target["base-url"], key: target["api-key"] });
@@ -186,7 +187,6 @@ test("conformance:self: deliveries go through the proxy, which changes them wher
     assert.deepEqual([first?.method, proxy.fired], [method, name === "" ? 0 : 1]);
     assert.ok(verifySignature(first?.body ?? "", String(first?.headers["x-service-signature"]), "s"));
     await hub.close();
-    await close();
   }
 });
 

@@ -1,9 +1,10 @@
 // This server as the kit's target, with all that a foreign one has to be given: accounts in every state, an OAuth client,
 // somebody who signs in and consents, and credentials that have expired.
 import { randomUUID } from "node:crypto";
-import { type ServiceOptions, startService } from "../../src/index.ts";
+import type { ServiceOptions } from "../../src/index.ts";
 import { Browser } from "../../test/support/browser.ts";
-import { Client, str } from "../../test/support/client.ts";
+import { str } from "../../test/support/client.ts";
+import { embedded } from "../../test/support/embedded.ts";
 import { REDIRECT } from "../../test/support/oauth.ts";
 import { done } from "../../test/support/shown.ts";
 import type { Target } from "./target.ts";
@@ -29,15 +30,14 @@ const AGO_MS = 31 * 86_400_000;
 /** With `publicUrl` something may stand in front of it: nothing goes there before the target is used. */
 export async function ownTarget(options: ServiceOptions = {}) {
   const startAt = new Date(Date.now() - AGO_MS).toISOString();
-  const service = await startService({
-    ...{ apiKey: KEY, seed: SEED, rateLimit: RATE_LIMIT, retrySchedule: "1s,1s,1s", clock: "manual", startAt },
+  const server = await embedded({
+    ...{ apiKey: KEY, seed: SEED, rateLimit: RATE_LIMIT, retrySchedule: "1s,1s,1s", startAt },
     ...options,
   });
+  const { service, api, baseUrl, authUrl } = server;
   const old = await service.signIn({ scopes: ["read:apps"] });
   await service.clock.advance(`${AGO_MS}ms`);
   service.clock.resume();
-  const { baseUrl, authUrl } = service;
-  const api = new Client({ baseUrl, key: KEY });
   const browser = new Browser(api);
   let signedIn: Promise<unknown> | undefined;
   /** A link that signs a new user in, as that of the start has expired. A create may be read as any success. */
@@ -57,5 +57,5 @@ export async function ownTarget(options: ServiceOptions = {}) {
     ...{ "limited-key": LIMITED, "suspended-key": SUSPENDED, "rate-limited-key": BUSY },
     ...{ "expired-token": old.access_token, "expired-refresh-token": old.refresh_token },
   };
-  return { target, service, signInLink, close: () => service.close() };
+  return { ...server, target, signInLink };
 }

@@ -21,11 +21,11 @@ if (how === "--answer") {
   console.log(`${fault.clause}: ${fault.says}`);
   process.exit();
 }
-const { target, signInLink, close } = await started(fault);
+const { target, signInLink } = await started(fault);
 const { "base-url": baseUrl, "api-key": apiKey } = target;
 if (how === "--kit") {
   console.log(text(reportOf(baseUrl, await judge(target, ""))));
-  await close();
+  process.exit();
 } else
   console.log(`Riddle ${number}: one sentence of the specification does not hold here. Which?
   base URL        ${baseUrl}

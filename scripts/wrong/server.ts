@@ -22,14 +22,15 @@ export async function started(fault?: Wrong) {
   const target = { ...own.target, slow: fault?.slow, ...(fault?.base && { "base-url": proxy.url + fault.base }) };
   const close = async () => {
     proxy.close();
-    await own.close();
+    await own[Symbol.asyncDispose]();
   };
-  return { ...own, target, proxy, close };
+  return { ...own, target, proxy, [Symbol.asyncDispose]: close };
 }
 
 /** By the clauses whose ids begin so: those that failed, each with its reason; `unseen`: where none did, how the fault went by. */
 export async function judged(fault: Fault, clauses: string) {
-  const { target, proxy, close } = await started(fault);
+  await using server = await started(fault);
+  const { target, proxy } = server;
   try {
     const { results } = await judge(target, clauses);
     const failed = results.filter(({ verdict }) => verdict === "failed");
@@ -38,7 +39,5 @@ export async function judged(fault: Fault, clauses: string) {
     return { failed: said, unseen: provoked ? "survived" : "never provoked" };
   } catch (error) {
     return { failed: [], unseen: `the kit gave up (${error})` };
-  } finally {
-    await close();
   }
 }

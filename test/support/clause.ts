@@ -51,7 +51,7 @@ async function ownKit(): Promise<Kit> {
 }
 
 async function closed(): Promise<void> {
-  const { kit, close } = (await shared) ?? {};
-  await kit?.close();
-  await close?.();
+  const own = await shared;
+  await own?.kit.close();
+  await own?.[Symbol.asyncDispose]();
 }
