@@ -1,11 +1,8 @@
 // What a user does, in a real browser against a real server: with the script, without it, and by keyboard alone.
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
 import { inBrowser, type Stage, sees } from "../support/chromium.ts";
 import { type Client, members, str } from "../support/client.ts";
-import { closeLater } from "../support/closing.ts";
-import { listen } from "../support/ports.ts";
 import { hooked, httpReceiver } from "../support/receivers.ts";
 import { deployed, interactions } from "../support/sites.ts";
 import { eventually } from "../support/wait.ts";
@@ -184,9 +181,7 @@ inBrowser("by keyboard alone a point is found and sent", async (stage) => {
 
 /** A client that asks for this scope: where it sends its users, and what they bring back. */
 async function client({ api, page, hosts }: Stage, scope: string) {
-  const server = createServer((_request, response) => response.end("back"));
-  closeLater(() => server.close());
-  const back = `http://127.0.0.1:${await listen(server)}/callback`;
+  const { url: back } = await httpReceiver();
   hosts.add(new URL(back).host);
   const { id } = await api.create("/oauth-clients", { name: "Mailer", redirect_uris: [back], scopes: [scope] });
   const query = { client_id: id, redirect_uri: back, response_type: "code", scope, state: "s" };

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { startReceiver } from "../../src/receiver.ts";
 import { actsAsOne, startBalancer } from "../support/balancer.ts";
-import { type Client, type Members, str } from "../support/client.ts";
+import { type Members, str } from "../support/client.ts";
 import type { Database } from "../support/database.ts";
 import { onDatabase } from "../support/postgres.ts";
 import { type ServerProcess, serve } from "../support/process.ts";
@@ -14,92 +14,83 @@ const TAKEN_OVER_MS = 10_000;
 /** A machine whose clock is a minute ahead. */
 const AHEAD = `--import=data:text/javascript,${encodeURIComponent("const now = Date.now; Date.now = () => now() + 60_000;")}`;
 
-/** Starts processes on one address, of the database and for clients; they are killed in the end. */
-async function fleet(database: Database, flags: readonly string[], use: (own: Fleet) => Promise<void>): Promise<void> {
-  using balancer = await startBalancer();
+/** Processes on one address, of the database and for clients; they are killed in the end. */
+async function fleetOn(database: Database, ...flags: readonly string[]) {
+  const balancer = await startBalancer();
   const common = ["--port", "0", "--log", "json", "--public-url", balancer.url, "--data", database.address(), ...flags];
   const servers: ServerProcess[] = [];
-  const start = async (env: NodeJS.ProcessEnv = {}) => {
+  const start = async (env?: NodeJS.ProcessEnv) => {
     const server = serve(common, env);
     servers.push(server);
     await server.prints("\n");
     const ready: Members = JSON.parse(server.said.stdout.split("\n")[0] ?? "");
     balancer.ports.push(Number(ready.port));
-    return { server, ready };
+    const kill = () => {
+      balancer.ports.splice(balancer.ports.indexOf(Number(ready.port)), 1);
+      return server.kill();
+    };
+    return { ready, kill };
   };
-  const kill = async ({ server, ready }: Started) => {
-    balancer.ports.splice(balancer.ports.indexOf(Number(ready.port)), 1);
-    server.child.kill("SIGKILL");
-    await server.ended;
+  const end = async () => {
+    balancer[Symbol.dispose]();
+    await Promise.all(servers.map(({ kill }) => kill()));
   };
-  await use({ start, kill, client: balancer.client }).finally(() => {
-    for (const { child } of servers) child.kill("SIGKILL");
-  });
+  return { start, client: balancer.client, [Symbol.asyncDispose]: end };
 }
 
-interface Started {
-  readonly server: ServerProcess;
-  readonly ready: Members;
-}
-interface Fleet {
-  readonly start: (env?: NodeJS.ProcessEnv) => Promise<Started>;
-  readonly kill: (started: Started) => Promise<void>;
-  readonly client: (key: string) => Client;
-}
+onDatabase("processes that start together plant one account and one key, and act as one", async (database) => {
+  await using fleet = await fleetOn(database, "--rate-limit", "1000");
+  const { start, client } = fleet;
+  const started = await Promise.all([start(), start(), start()]);
+  const [key, ...more] = started.flatMap(({ ready }) => ready.api_key ?? []);
+  assert.deepEqual(more, []);
+  const api = client(str(key));
+  for (const list of ["/users", "/api-keys"]) assert.equal((await api.get(list)).json.total, 1, list);
+  await actsAsOne(api, started.length);
+});
 
-onDatabase("processes that start together plant one account and one key, and act as one", (database) =>
-  fleet(database, ["--rate-limit", "1000"], async ({ start, client }) => {
-    const started = await Promise.all([start(), start(), start()]);
-    const [key, ...more] = started.flatMap(({ ready }) => ready.api_key ?? []);
-    assert.deepEqual(more, []);
-    const api = client(str(key));
-    for (const list of ["/users", "/api-keys"]) assert.equal((await api.get(list)).json.total, 1, list);
-    await actsAsOne(api, started.length);
-  }),
-);
-
-onDatabase("a rate limit of 30 is 30, whichever of three processes is asked", (database) =>
-  fleet(database, ["--rate-limit", "30", "--api-key", "one-key-for-all"], async ({ start, client }) => {
-    await Promise.all([start(), start(), start()]);
-    const api = client("one-key-for-all");
-    const answers = await Promise.all(Array.from({ length: 90 }, () => api.get("/account")));
-    assert.equal(answers.filter(({ status }) => status === 200).length, 30);
-  }),
-);
+onDatabase("a rate limit of 30 is 30, whichever of three processes is asked", async (database) => {
+  await using fleet = await fleetOn(database, "--rate-limit", "30", "--api-key", "one-key-for-all");
+  const { start, client } = fleet;
+  await Promise.all([start(), start(), start()]);
+  const api = client("one-key-for-all");
+  const answers = await Promise.all(Array.from({ length: 90 }, () => api.get("/account")));
+  assert.equal(answers.filter(({ status }) => status === 200).length, 30);
+});
 
 const ONE_KEY = ["--api-key", "one-key-for-all", "--retry-schedule", "3s,3s"];
 
-onDatabase("what a killed process leaves is taken up within 10 s, and not before it is due", (database) =>
-  fleet(database, ONE_KEY, async ({ start, kill, client }) => {
-    const first = await start();
-    const api = client("one-key-for-all");
-    const arrivals = new EventEmitter();
-    const onRequest = () => arrivals.emit("request");
-    const hooked = async (answers: readonly (number | "hang")[]) => {
-      const receiver = await startReceiver({ secret: "s", answers, onRequest });
-      await api.create("/webhooks", { url: receiver.url, secret: "s", events: ["app.created", "data.processed"] });
-      return receiver;
-    };
-    const [hangs, fails] = [await hooked(["hang", 200]), await hooked([500, 200])];
-    await api.create("/apps", { title: "Under way, and to be tried again" });
-    await Promise.all([hangs.next("app.created"), fails.next("app.created")]);
-    const failed = performance.now();
-    const second = await start({ NODE_OPTIONS: AHEAD });
-    const late = await hooked([200]);
-    const source = await api.create("/data-sources", { name: "S", type: "csv", data: "a\n".repeat(20_000) });
-    const killed = performance.now();
-    await kill(first);
-    const taken = async (receiver: typeof hangs, attempts: number) => {
-      while (receiver.received[0]?.attempts.length !== attempts) await once(arrivals, "request");
-      return performance.now();
-    };
-    const again = await taken(fails, 2);
-    assert.ok(again - failed > 0.8 * 3_000 - 200, `tried again after ${again - failed} ms`);
-    await taken(hangs, 2);
-    assert.equal((await processed(api, str(source.id))).status, "ready");
-    await late.next("data.processed", { timeoutMs: TAKEN_OVER_MS });
-    assert.ok(performance.now() - killed < TAKEN_OVER_MS, `${performance.now() - killed} ms`);
-    await kill(second);
-    for (const receiver of [hangs, fails, late]) await receiver.close();
-  }),
-);
+onDatabase("what a killed process leaves is taken up within 10 s, and not before it is due", async (database) => {
+  await using fleet = await fleetOn(database, ...ONE_KEY);
+  const { start, client } = fleet;
+  const first = await start();
+  const api = client("one-key-for-all");
+  const arrivals = new EventEmitter();
+  const onRequest = () => arrivals.emit("request");
+  const hooked = async (answers: readonly (number | "hang")[]) => {
+    const receiver = await startReceiver({ secret: "s", answers, onRequest });
+    await api.create("/webhooks", { url: receiver.url, secret: "s", events: ["app.created", "data.processed"] });
+    return receiver;
+  };
+  const [hangs, fails] = [await hooked(["hang", 200]), await hooked([500, 200])];
+  await api.create("/apps", { title: "Under way, and to be tried again" });
+  await Promise.all([hangs.next("app.created"), fails.next("app.created")]);
+  const failed = performance.now();
+  const second = await start({ NODE_OPTIONS: AHEAD });
+  const late = await hooked([200]);
+  const source = await api.create("/data-sources", { name: "S", type: "csv", data: "a\n".repeat(20_000) });
+  const killed = performance.now();
+  await first.kill();
+  const taken = async (receiver: typeof hangs, attempts: number) => {
+    while (receiver.received[0]?.attempts.length !== attempts) await once(arrivals, "request");
+    return performance.now();
+  };
+  const again = await taken(fails, 2);
+  assert.ok(again - failed > 0.8 * 3_000 - 200, `tried again after ${again - failed} ms`);
+  await taken(hangs, 2);
+  assert.equal((await processed(api, str(source.id))).status, "ready");
+  await late.next("data.processed", { timeoutMs: TAKEN_OVER_MS });
+  assert.ok(performance.now() - killed < TAKEN_OVER_MS, `${performance.now() - killed} ms`);
+  await second.kill();
+  for (const receiver of [hangs, fails, late]) await receiver.close();
+});

@@ -499,7 +499,6 @@ onDatabase("a create takes seven statements and counts no events, a read of one 
   const service = await run(settings, false);
   t.after(() => service.close());
   const api = new Client({ baseUrl: service.baseUrl, key: service.apiKey });
-  t.after(() => api.close());
   const asked = countedOf(t);
   /** What is asked now and then, by the clock, may come between: so the least of some. */
   const least = async (call: () => Promise<unknown>) => {

@@ -15,7 +15,7 @@ export function closeLater(close: () => unknown): void {
 /** A folder that is removed after the file's last test. */
 export function freshFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "apphost-"));
-  closeLater(() => rmSync(folder, { recursive: true }));
+  closeLater(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
