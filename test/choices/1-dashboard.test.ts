@@ -8,6 +8,7 @@ import { type Context, choice } from "../support/clauses.ts";
 import { type Answer, type Client, str } from "../support/client.ts";
 import { assertPage, csrfOf, idIn, multipart, owner, secretIn, textOf } from "../support/dashboard.ts";
 import { ALL_SCOPES, person } from "../support/oauth.ts";
+import { problem } from "../support/problem.ts";
 import { attempted, eventually } from "../support/wait.ts";
 import { B_KEY, fill, makeWorld, TWO } from "../support/world.ts";
 
@@ -203,7 +204,7 @@ asOwner("a new API key is shown once and works until it is revoked", async (brow
   const later = await browser.open(KEYS);
   assert.deepEqual([later.text.includes(secret), later.text.includes(secret.slice(-4))], [false, true]);
   assert.match(textOf(await browser.fillIn(`${KEYS}/${id}/delete`)), /Deleted\./);
-  assert.equal((await api.as(secret).get("/apps")).status, 401);
+  problem(await api.as(secret).get("/apps"), "invalid_credential");
   assertPage(await browser.fillIn(`${KEYS}/new`, { name: " " }), 422);
 });
 

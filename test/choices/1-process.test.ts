@@ -230,7 +230,6 @@ choice("1.test-controls.flags.bounds", "each value has its bounds, and the optio
   for (const [option, ...values] of [
     ["port", "http", "-1", 65_536, 1.5, ""],
     ["rateLimit", 0, -1, "none", 1.5],
-    ["log", "loud"],
     ["publicUrl", OUTSIDE, "ftp://x.example", "https://x.example/path", "https://u@x.example"],
     ["publicUrl", "https://\u65e5.example"],
     ["apiKey", "short77", "a".repeat(201), "has spaces in it", "ümlaut-key-1", ""],

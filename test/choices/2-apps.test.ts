@@ -258,11 +258,3 @@ choice("3.custom-domain", "belongs to one app at a time, and is free when nothin
   const statuses = answers.map(({ status }) => status).sort();
   assert.deepEqual(statuses, [201, 409, 409, 409, 409, 409], "one of many at once");
 });
-
-const held = (state: string) => ({ seed: { accounts: [{ name: "Held", state, apps: [{ title: "Kept" }] }] } });
-
-choice("3.account-states.limited", "a limited account still reads", held("limited"), async ({ api }) => {
-  assert.equal((await api.get("/apps")).json.total, 1);
-  assert.deepEqual([(await api.head("/apps")).status, (await api.options("/apps")).status], [200, 204]);
-  assert.equal((await api.get("/account")).json.state, "limited");
-});

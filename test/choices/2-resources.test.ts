@@ -180,19 +180,6 @@ choice("1.dashboard.api-keys.name", "is required, has 1 to 200 characters and is
   invalid(await api.post("/api-keys", { name: "N", key: "ahs_my-own-key", scopes: [] }), "#/key", "#/scopes");
 });
 
-choice("1.dashboard.api-keys.once", "a key is shown once, and gone it opens nothing", async ({ api }) => {
-  const [one, other] = [
-    await api.create("/api-keys", { name: "One" }),
-    await api.create("/api-keys", { name: "Other" }),
-  ];
-  const key = str(one.key);
-  assert.notEqual(str(other.key).slice(0, 12), key.slice(0, 12));
-  assert.equal((await api.get("/api-keys?limit=100")).text.includes(key), false);
-  assert.equal((await api.as(key).get("/account")).status, 200);
-  assert.equal((await api.delete(`/api-keys/${one.id}`)).status, 204);
-  problem(await api.as(key).get("/account"), "invalid_credential");
-});
-
 const HALF_PAST = { clock: "manual", startAt: "1969-12-31T23:58:30.000Z" } as const;
 
 choice("1.dashboard.api-keys.last-used", "is the minute that has begun, at any time", HALF_PAST, async (own) => {

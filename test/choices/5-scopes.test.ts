@@ -79,10 +79,10 @@ choice("5.scope-per-endpoint", "every operation x every scope: its own, and admi
   }
 });
 
-choice("5.scope-per-endpoint", "every operation x each credential and each state of the account", {}, async (own) => {
+choice("5.scope-per-endpoint", "every operation x each credential", {}, async (own) => {
   const { api, service } = own;
   const { access_token, refresh_token } = await service.signIn({ scopes: ["admin"] });
-  const [revoked, holder] = [api.as(access_token), api.as((await service.signIn({ scopes: ["admin"] })).access_token)];
+  const revoked = api.as(access_token);
   assert.equal((await revoked.get("/account")).status, 200);
   await sendJson(api, "/oauth/revoke", { token: refresh_token });
   await eachOperation(own, async (send, name) => {
@@ -90,6 +90,12 @@ choice("5.scope-per-endpoint", "every operation x each credential and each state
     passed(await send(api), `${name} with a key`);
     problem(await send(revoked), "invalid_credential");
   });
+});
+
+choice("3.account-states", "every operation x each state: a limited account still reads, no more", {}, async (own) => {
+  const { api, service } = own;
+  const holder = api.as((await service.signIn({ scopes: ["admin"] })).access_token);
+  await api.create("/apps", { title: "Kept" });
   for (const [state, code] of [
     ["suspended", "account_suspended"],
     ["limited", "account_limited"],
@@ -101,6 +107,9 @@ choice("5.scope-per-endpoint", "every operation x each credential and each state
         else problem(answer, code);
     });
   }
+  const { json } = await api.get("/apps");
+  assert.deepEqual([json.total, (await api.head("/apps")).status, (await api.options("/apps")).status], [1, 200, 204]);
+  assert.equal((await api.get("/account")).json.state, "limited");
 });
 
 /** Tokens, and somebody who holds them and has used them. */

@@ -50,21 +50,6 @@ choice("6.events-without-account", "each holds what was answered, all but a visi
   assert.deepEqual(await told("app.deleted", async () => ({ gone: (await api.delete(app)).status })), changed);
 });
 
-choice("6.emitted-by.outcome", "data.processed holds the data source, ready or failed", async ({ api }) => {
-  for (const [data, status] of [
-    ["a\n1\n", "ready"],
-    ['a\n"open', "failed"],
-  ] as const) {
-    const { id } = await api.create("/data-sources", { name: "N", type: "csv", data });
-    const object = await eventually(async () => {
-      const { items } = await api.get("/events?type=data.processed&limit=100");
-      return items.map(objectOf).find((each) => each.id === id);
-    });
-    assert.deepEqual(object, (await api.get(`/data-sources/${id}`)).json);
-    assert.equal(object.status, status);
-  }
-});
-
 choice("1.dashboard.events.list", "come as they happened, or of one type, each as it is alone", async ({ api }) => {
   const app = await newApp(api);
   for (const title of ["One", "Two", "Three"]) await api.patch(`/apps/${app.id}`, { title });

@@ -54,7 +54,6 @@ test("1.test-controls: unknown paths, methods, parameters and members are refuse
     ["POST", "/clock", { advanced: "5m" }, 422],
     ["POST", "/clock", {}, 422],
     ["POST", "/clock", { freeze: true, resume: true }, 422],
-    ["POST", "/clock", { advance: "9999999d" }, 422],
     ["PATCH", "/account", { state: "closed" }, 422],
   ] as const)
     assert.equal((await it.control.call(method, path, body)).status, status, path);

@@ -82,8 +82,6 @@ const shown = ({ response_status, error, retryAfter, response_body: body }: Outc
 for (const [what, answer, made, over] of [
   ["a 2xx answer is a success, its body kept as text", says(sized("fine\n")), '200 "fine\\n"'],
   ["another 2xx answer is one", says(http(204, [])), '204 ""'],
-  ["300 fails", says(http(300)), '300 status ""'],
-  ["400 fails", says(http(400)), '400 status ""'],
   ["503 fails, with its Retry-After", says(http(503, ["Retry-After: 120", "Content-Length: 0"])), '503 status 120 ""'],
   ["101 fails, the connection is given up", says(http(101, ["Connection: Upgrade", "Upgrade: ws"])), '101 status ""'],
   ["interim answers are not the answer", says(http(103, ["Link: </a>"]) + OK), '200 ""'],
