@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { dashboardRows } from "../../src/web/dashboard/dashboard.ts";
 import { Browser, formsOf } from "../support/browser.ts";
 import { type Context, choice } from "../support/clauses.ts";
-import { type Answer, type Client, str } from "../support/client.ts";
+import { type Answer, type Client, freshAddress, str } from "../support/client.ts";
 import { assertPage, csrfOf, idIn, multipart, owner, secretIn, textOf } from "../support/dashboard.ts";
 import { ALL_SCOPES, person } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
@@ -19,9 +19,6 @@ type Run = (browser: Browser, own: Context) => Promise<unknown>;
 /** In a browser in which the owner is signed in. */
 const asOwner = (title: string, run: Run) =>
   choice("1.dashboard", title, async (own) => run(await owner(own.api), own));
-/** The same on a server of its own. */
-const asOwnerAlone = (title: string, run: Run) =>
-  choice("1.dashboard", title, ALONE, async (own) => run(await owner(own.api), own));
 const KEYS = "/dashboard/settings/api-keys";
 
 let made: ReturnType<typeof makeWorld> | undefined;
@@ -209,7 +206,7 @@ asOwner("a new API key is shown once and works until it is revoked", async (brow
 });
 
 asOwner("users are added with a link that signs in, changed and removed", async (browser, { api }) => {
-  const email = `${randomUUID()}@example.com`;
+  const email = freshAddress();
   const { secret, id } = await makes(browser, "/dashboard/users", "usr", { email, "permissions.read:apps": "on" });
   assert.equal((await new Browser(api).signIn(secret)).headers.location, "/dashboard");
   const again = await browser.fillIn("/dashboard/users/new", { email });
@@ -268,7 +265,8 @@ asOwner("no other cookie and no field that stands twice passes for ours", async 
   assert.equal((await stranger.request("GET", "/dashboard")).status, 303);
 });
 
-asOwnerAlone("the newest 100 answers to forms are remembered", async (browser) => {
+choice("1.dashboard", "the newest 100 answers to forms are remembered", ALONE, async ({ api }) => {
+  const browser = await owner(api);
   const csrf = csrfOf(await browser.open(`${KEYS}/new`));
   const pressed = (n: number) => browser.post(`${KEYS}/new`, { csrf, once: `form ${n}`, name: `Key ${n}` });
   const first = await pressed(0);
@@ -353,7 +351,8 @@ asOwner("an event leads to the request that caused it and to what was sent", asy
   assert.doesNotMatch(list.text.replace(/<nav[\s\S]*?<\/nav>/g, ""), /app\.deployed/);
 });
 
-asOwnerAlone("lists begin with the newest and turn pages", async (browser, { api }) => {
+choice("1.dashboard", "lists begin with the newest and turn pages", ALONE, async ({ api }) => {
+  const browser = await owner(api);
   for (let n = 1; n <= 21; n += 1) await api.create("/apps", { title: `Number ${n}.` });
   const first = textOf(await browser.open("/dashboard/apps"));
   assert.match(first, /Number 21\..*Number 2\..*1 to 20 of 21, the newest first Older $/);

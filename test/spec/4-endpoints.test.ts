@@ -8,21 +8,9 @@ import { done, ids, isNow, objectIn, succeeded } from "../support/shown.ts";
 const APP = { title: "Sales of Ünïcödé 👋", description: 'By "region"\n2 %', public: true } as const;
 
 clause("4.paths", "the six operations that are shown", async (kit) => {
-  const { api, profile } = kit;
   const { id } = await kit.newApp();
-  for (const [method, path, body] of [
-    ["POST", "/apps", profile.app],
-    ["GET", "/apps"],
-    ["POST", `/apps/${id}/deploy`, profile.deployment],
-    ["POST", "/data-sources", profile.dataSource ?? {}],
-    [
-      "POST",
-      "/webhooks",
-      { url: "https://hooks.example.com/in", events: ["app.deployed"], secret: "s", active: false },
-    ],
-    ["DELETE", `/apps/${id}`],
-  ] as const) {
-    const { status } = await api.call(method, path, body);
+  for (const [method, path, body] of kit.operations(id)) {
+    const { status } = await kit.api.call(method, path, body);
     assert.ok(status < 500 && ![401, 403, 404, 405].includes(status), `${method} ${path}: ${status}`);
   }
 });

@@ -5,16 +5,6 @@ import type { Answer, Client, Members } from "../support/client.ts";
 import { type Kit, NotTried, notTried } from "../support/kit.ts";
 import { done, ids } from "../support/shown.ts";
 
-/** The six operations, each as it would succeed on this app. */
-export const operations = ({ profile }: Kit, app: string): readonly (readonly [string, string, Members?])[] => [
-  ["GET", "/apps"],
-  ["POST", "/apps", profile.app],
-  ["POST", `/apps/${app}/deploy`, profile.deployment],
-  ["POST", "/data-sources", profile.dataSource ?? {}],
-  ["POST", "/webhooks", { url: "https://hooks.example.com/in", events: ["app.created"], secret: "s", active: false }],
-  ["DELETE", `/apps/${app}`],
-];
-
 /** Each operation is refused with this status, and changed nothing. */
 async function refused(
   kit: Kit,
@@ -23,7 +13,7 @@ async function refused(
 ) {
   const { id } = await kit.newApp();
   const before = ids(await kit.allApps());
-  for (const [method, path, body] of operations(kit, id))
+  for (const [method, path, body] of kit.operations(id))
     assert.equal((await ask(method, path, body)).status, status, `${method} ${path}`);
   assert.deepEqual(ids(await kit.allApps()), before, "what was refused has changed something");
 }
@@ -41,7 +31,7 @@ clause("5.bearer-header", "Authorization: Bearer, on every request", async ({ ap
 
 clause("5.api-key.full-access", "a key opens the whole account", async (kit) => {
   const { id } = await kit.newApp();
-  for (const [method, path, body] of operations(kit, id))
+  for (const [method, path, body] of kit.operations(id))
     assert.ok(![401, 403].includes((await kit.api.call(method, path, body)).status), `${method} ${path}`);
 });
 
@@ -90,7 +80,7 @@ clause("5.403.limited", "a limited account", async (kit) => {
 
 clause("5.403.suspended", "a suspended account", async (kit) => {
   const api = kit.api.as(kit.given("suspended-key"));
-  for (const [method, path, body] of operations(kit, "").filter(([, at]) => !at.startsWith("/apps/")))
+  for (const [method, path, body] of kit.operations("").filter(([, at]) => !at.startsWith("/apps/")))
     assert.equal((await api.call(method, path, body)).status, 403, `${method} ${path}`);
 });
 

@@ -2,8 +2,9 @@
 // consents are given, since registering and signing in are not shown.
 import assert from "node:assert/strict";
 import { clause } from "../support/clause.ts";
-import { type Client, type Members, members, str } from "../support/client.ts";
+import { type Client, type Members, str } from "../support/client.ts";
 import { type Kit, notTried, tokensIn } from "../support/kit.ts";
+import { claimsOf, headerOf } from "../support/oauth.ts";
 import { done, ids, succeeded } from "../support/shown.ts";
 
 /** No token comes of it. */
@@ -44,14 +45,12 @@ clause("5.oauth.refresh", "a refresh token yields new tokens", async (kit) => {
   assert.equal((await kit.api.as(first.refresh).get("/apps")).status, 401, "a refresh token opens nothing itself");
 });
 
-const pieceOf = (token: string, at: number): Members =>
-  members(JSON.parse(Buffer.from(token.split(".")[at] ?? "", "base64url").toString()));
 const packed = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
 clause("5.oauth.jwt", "the flow yields JWTs, whose signature is checked", async (kit) => {
   const { access } = await kit.tokens("read:apps");
   assert.match(access, /^[\w-]+\.[\w-]+\.[\w-]+$/);
-  const [header, claims] = [pieceOf(access, 0), pieceOf(access, 1)];
+  const [header, claims] = [headerOf(access), claimsOf(access)];
   assert.ok(typeof header.alg === "string" && header.alg !== "none", JSON.stringify(header));
   const [head, body, signature = ""] = access.split(".");
   const longer = packed({ ...claims, exp: Math.floor(Date.now() / 1_000) + 86_400 });

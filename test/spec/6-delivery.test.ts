@@ -2,7 +2,7 @@
 // webhook: where a delivery that was answered 500 is sent again, so is any that failed, and none that succeeded.
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { clause } from "../support/clause.ts";
+import { clause, judged } from "../support/clause.ts";
 import { members } from "../support/client.ts";
 import { notTried, ofApp } from "../support/kit.ts";
 import type { Outcome } from "../support/trial.ts";
@@ -46,15 +46,6 @@ clause(
     }
   },
 );
-
-/** Judged by what comes of the trial, which is begun before everything else, since it takes its time. */
-const judged = (id: string, says: string, judge: (outcome: Outcome) => void) =>
-  clause(
-    id,
-    says,
-    async (kit) => async () => judge(await (await kit.trial()).outcome),
-    (kit) => kit.trial(),
-  );
 
 /** What is known once a failed delivery is sent again. */
 function known(outcome: Outcome): Outcome {

@@ -1,7 +1,7 @@
 // Spec parts 8 and 9: the defaults of a list, the time that an endpoint has to answer, that there is a rate limit, and the
 // version, which is a segment of the path.
 import assert from "node:assert/strict";
-import { clause } from "../support/clause.ts";
+import { clause, judged } from "../support/clause.ts";
 import { done, ids } from "../support/shown.ts";
 
 clause("8.default-limit", "20", async (kit) => {
@@ -28,15 +28,9 @@ clause("8.rate-limit-403", "over the rate limit", async (kit) => {
   assert.fail(`no refusal in ${REQUESTS_MAX} requests`);
 });
 
-clause(
-  "8.answer-time",
-  "an endpoint has 30 seconds to answer a delivery",
-  async (kit) => async () => {
-    const [inTime] = (await (await kit.trial()).outcome).held;
-    assert.ok(inTime?.first?.heard, `the sender was gone when it was answered ${inTime?.says}`);
-  },
-  (kit) => kit.trial(),
-);
+judged("8.answer-time", "an endpoint has 30 seconds to answer a delivery", ({ held: [inTime] }) => {
+  assert.ok(inTime?.first?.heard, `the sender was gone when it was answered ${inTime?.says}`);
+});
 
 clause("9.path-segment", "the base URL ends in /v1", async ({ api, target }) => {
   assert.match(target["base-url"], /\/v1$/);

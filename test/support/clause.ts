@@ -5,6 +5,7 @@ import { type Own, ownTarget } from "../../scripts/conformance/own.ts";
 import { members } from "./client.ts";
 import { Kit } from "./kit.ts";
 import { ApiDocument } from "./openapi.ts";
+import type { Outcome } from "./trial.ts";
 
 /** May answer a function that checks what only time shows; it is called when all others are through. */
 export type Run = (kit: Kit) => Promise<unknown>;
@@ -27,6 +28,15 @@ export function clause(id: string, requirement: string, run: Run, begin: Clause[
   if (defined.length === 1) after(closed);
   test(`${id}: ${requirement}`, async () => finish(await run(await ownKit())));
 }
+
+/** One that is judged by what comes of the trial, which is begun before everything else, since it takes its time. */
+export const judged = (id: string, requirement: string, judge: (outcome: Outcome) => void) =>
+  clause(
+    id,
+    requirement,
+    async (kit) => async () => judge(await (await kit.trial()).outcome),
+    (kit) => kit.trial(),
+  );
 
 /** The clauses of the files, which are loaded without being run. */
 export async function collected(load: () => Promise<unknown>): Promise<readonly Clause[]> {

@@ -52,7 +52,6 @@ export class Kit {
   async close(): Promise<void> {
     const left = [...this.#left].reverse();
     for (const path of left) await this.api.delete(path).catch(() => undefined);
-    this.api.close();
     await this.hub.close();
   }
 
@@ -109,6 +108,19 @@ export class Kit {
   }
 
   deploy = async (app: string, fields: object = {}): Promise<Answer> => done(await this.tryDeploy(app, fields));
+
+  /** The six operations that are shown, each as it would succeed on this app. */
+  operations(app: string): readonly (readonly [method: string, path: string, body?: Members])[] {
+    const webhook = { url: "https://hooks.example.com/in", events: ["app.deployed"], secret: "s", active: false };
+    return [
+      ["GET", "/apps"],
+      ["POST", "/apps", this.profile.app],
+      ["POST", `/apps/${app}/deploy`, this.profile.deployment],
+      ["POST", "/data-sources", this.profile.dataSource ?? {}],
+      ["POST", "/webhooks", webhook],
+      ["DELETE", `/apps/${app}`],
+    ];
+  }
 
   // Webhooks
 

@@ -122,10 +122,10 @@ export function oauthError(answer: Answer, error = "invalid_grant"): string {
 
 /** The claims of a JWT, unchecked. */
 export const claimsOf = (token: string): Members =>
-  JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
+  members(JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()));
 
 export const headerOf = (token: string): Members =>
-  JSON.parse(Buffer.from(token.split(".")[0] ?? "", "base64url").toString());
+  members(JSON.parse(Buffer.from(token.split(".")[0] ?? "", "base64url").toString()));
 
 /** The keys that the server publishes. */
 export async function publishedKeys(api: Client): Promise<readonly Members[]> {
