@@ -272,7 +272,7 @@ const recovering = () =>
 const until = (browser: Browser, path: string, says: RegExp) =>
   eventually(async () => {
     const page = await browser.open(path);
-    return says.test(textOf(page)) ? page : undefined;
+    return says.test(textOf(page)) && page;
   });
 
 const SIGNED = ["X-Service-Signature", "X-Service-Attempt", "webhook-signature", "webhook-timestamp"];

@@ -173,7 +173,7 @@ for (const [when, kept] of [
     });
     assert.deepEqual(heard, ["a"], "whoever hears of it is to look");
     armed.is = false;
-    await eventually(async () => ((await idsIn(store)) === kept ? true : undefined));
+    await eventually(async () => (await idsIn(store)) === kept);
   });
 
 onDatabase("a commit that is ended by the database is told as unknown, too", async ({ sql }, t) => {
@@ -187,7 +187,7 @@ onDatabase("a commit that is ended by the database is told as unknown, too", asy
   );
   const told = assert.rejects(tell(store, "a"), /whether it was kept is not known/);
   const end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%COMMIT' AND state = 'active'";
-  await eventually(async () => sql(end).trim() || undefined);
+  await eventually(async () => sql(end).trim());
   await told;
 });
 
@@ -228,7 +228,7 @@ onDatabase("leases end soon after their holder, and not before, and are free to 
   const began = performance.now();
   await eventually(async () => {
     assert.equal(await others[0]?.lease("l0", 1), undefined);
-    return performance.now() - began > GONE_MS + 1_000 || undefined;
+    return performance.now() - began > GONE_MS + 1_000;
   });
   await store?.close();
   await Promise.all(names.map((name, n) => eventually(async () => others[n % 2]?.lease(name, 3_600_000))));
@@ -251,7 +251,7 @@ onDatabase("what has run out while the database was away is still its holder's",
   assert.ok(await store?.lease("l", 3_600_000));
   stop();
   const away = performance.now();
-  await eventually(async () => performance.now() - away > AWAY_MS || undefined);
+  await eventually(async () => performance.now() - away > AWAY_MS);
   start();
   // As if that had taken longer, and the holder came late.
   sql(
@@ -262,7 +262,7 @@ onDatabase("what has run out while the database was away is still its holder's",
   );
   await eventually(async () => {
     assert.equal(await other?.lease("l", 1).catch(orUnavailable), undefined);
-    return sql(`SELECT until > clock_timestamp() FROM ${leases}`).trim() === "t" || undefined;
+    return sql(`SELECT until > clock_timestamp() FROM ${leases}`).trim() === "t";
   });
   sql(`DROP TRIGGER late ON ${leases}`);
   assert.equal(await other?.lease("l", 1), undefined);
@@ -312,7 +312,7 @@ onDatabase("a lost session is back at once, whatever else is being done, and its
     sql(`SELECT pg_terminate_backend(pid) ${LINES}`);
     await eventually(async () => {
       assert.equal(await other?.lease("l", 1).catch(orUnavailable), undefined);
-      return sql(`SELECT count(*) ${LINES}`).trim() === "2" || undefined;
+      return sql(`SELECT count(*) ${LINES}`).trim() === "2";
     });
   }
   t.mock.timers.reset();
@@ -325,7 +325,7 @@ onDatabase("a line on which no answer comes is given up soon, and another one is
   armed.is = true;
   const began = performance.now();
   const opening = one(t, address);
-  await eventually(async () => sql(`SELECT count(*) ${LINES}`).trim() === "1" || undefined);
+  await eventually(async () => sql(`SELECT count(*) ${LINES}`).trim() === "1");
   armed.is = false;
   const [store, other] = [await opening, await one(t, address)];
   assert.ok(performance.now() - began < GONE_MS, "before a lease would have run out");
@@ -485,12 +485,12 @@ onDatabase("a renewal that the database refuses is asked for again, but not at o
   // Nor more often for sessions that were lost before.
   for (let times = 0; times < 3; times += 1) {
     sql(`SELECT pg_terminate_backend(pid) ${LINES}`);
-    await eventually(async () => sql(`SELECT count(*) ${LINES}`).trim() === "1" || undefined);
+    await eventually(async () => sql(`SELECT count(*) ${LINES}`).trim() === "1");
   }
   const asked = countedOf(t);
   const began = performance.now();
   sql(`ALTER TABLE ${schemaOf(address)}.apphost_leases RENAME TO gone`);
-  await eventually(async () => asked.filter((text) => text.startsWith("WITH renewed AS")).length >= 5 || undefined);
+  await eventually(async () => asked.filter((text) => text.startsWith("WITH renewed AS")).length >= 5);
   assert.ok(performance.now() - began > 1_500);
 });
 

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { type Client, type Members, members, PATIENCE_MS } from "./client.ts";
 
-/** What `look` answers as soon as it is not undefined. */
-export async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
+/** What `look` answers as soon as there is something, or it is true. */
+export async function eventually<T>(look: () => Promise<T | undefined | false | "">): Promise<T> {
   for (const began = performance.now(); performance.now() - began < PATIENCE_MS; ) {
     const found = await look();
-    if (found !== undefined) return found;
+    if (found) return found;
     await turn();
   }
   throw new Error(`nothing came within ${PATIENCE_MS} ms`);
@@ -17,7 +17,7 @@ export async function eventually<T>(look: () => Promise<T | undefined>): Promise
 export const processed = (api: Client, id: string): Promise<Members> =>
   eventually(async () => {
     const { json } = await api.get(`/data-sources/${id}`);
-    return json.status === "processing" ? undefined : json;
+    return json.status !== "processing" && json;
   });
 
 /** The delivery log of a webhook. */

@@ -11,6 +11,7 @@ import { iso } from "../../src/kit/clock.ts";
 import { verifySignature } from "../../src/kit/signature.ts";
 import { kept, outboxWorld, START, type World, type WorldOptions } from "../support/outbox-world.ts";
 import { type HttpReceiver, httpReceiver } from "../support/receivers.ts";
+import { eventually } from "../support/wait.ts";
 
 const S = 1_000;
 const H = 3_600 * S;
@@ -57,17 +58,14 @@ const stateOf = (world: World, webhook: WebhookRecord) =>
 const turns = async (count: number) => {
   for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
 };
-const until = async (holds: () => boolean | Promise<boolean>) => {
-  while (!(await holds())) await turns(1);
-};
 /** So many, and no more after a while. */
 async function staysAt(number: () => number, expected: number) {
-  await until(() => number() >= expected);
+  await eventually(async () => number() >= expected);
   await turns(50);
   assert.equal(number(), expected);
 }
 const settled = (world: World, webhook: WebhookRecord) =>
-  until(async () => (await world.log(webhook)).every(({ status }) => status !== "pending"));
+  eventually(async () => (await world.log(webhook)).every(({ status }) => status !== "pending"));
 
 test("6.retry-schedule: all ten attempts in 75 h by the clock, byte-identical, then failed, in under a second", async () => {
   const { world, receiver, webhook } = await hooked(() => 500);
@@ -136,7 +134,7 @@ test("6.webhook-concurrency.order: nor are retries of other webhooks before it w
   await emit();
   await staysAt(() => other.got.length, 1);
   held[0]?.writeHead(200).end();
-  await until(() => held.length + other.got.length > 193);
+  await eventually(async () => held.length + other.got.length > 193);
   assert.equal(other.got.length, 2);
 });
 
@@ -284,7 +282,7 @@ test("what was due or under way at a stop is sent after the next start", async (
   const { world: first, receiver: silent, webhook } = await hooked((n) => (n === 1 ? undefined : 200));
   await first.emit({ n: 1 });
   await first.emit({ n: 2 });
-  await until(() => silent.got.length > 0);
+  await eventually(async () => silent.got.length > 0);
   await first.stop();
   assert.deepEqual(await inShort(first, webhook), ["pending 0", "pending 0"]);
   await (await besides(first)).idle();
