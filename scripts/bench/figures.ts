@@ -39,15 +39,15 @@ export function tell({ what, against = "", figure, values, goal, beside = "" }: 
   console.log(`| ${cells.join(" | ")} |`);
 }
 
-/**
- * Tells the ratio of one side to the other in each unit that has a goal, with their medians in every unit beside it. `warm`:
- * how many rounds go before the first that counts.
- */
+/** Rounds before the first that counts: what is compared is the steady state, when V8 has compiled what is used. */
+const WARM = 5;
+
+/** Tells the ratio of one side to the other in each unit that has a goal, with their medians in every unit beside it. */
 export async function compare(
   what: string,
   [own, base]: readonly [own: Side, base: Side],
   goals: Readonly<Record<string, string>>,
-  warm = 2,
+  warm = WARM,
 ): Promise<void> {
   const rounds: Map<Side, Figures>[] = [];
   for (let round = -warm; round < ROUNDS; round += 1) {

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { type Database, missing, startDatabase } from "../../test/support/database.ts";
 import { pool } from "../pool.ts";
 import { compare, type Side } from "./figures.ts";
-import { asking, CPU, create, creates, type Load, load, loadOn } from "./load.ts";
+import { asking, CPU, create, creates, load, loadOn } from "./load.ts";
 import { ANYWHERE, built, pin, type Server, startServer } from "./machine.ts";
 
 const PROCESSES = [1, 2, 3, 4];
@@ -32,10 +32,10 @@ function databaseCpu_us({ folder }: Database): number {
   return ticks * TICK_US;
 }
 
-type Make = (servers: readonly Server[]) => Promise<Load>;
-/** One app is there for all that read. */
+type Make = Parameters<typeof loadOn>[1];
 const LOADS: Readonly<Record<string, Make>> = {
-  Create: async () => creates({ connections: CONNECTIONS }),
+  Create: () => creates({ connections: CONNECTIONS }),
+  // One app for all that read it.
   GET: async ([server]) => {
     const [id] = (server && (await create(server, 1))) ?? [];
     return load(() => asking("GET", `/v1/apps/${id}`), 200, { connections: CONNECTIONS });
@@ -48,7 +48,7 @@ const beside = (database: Database, servers: readonly Server[], make: Make): Sid
   async measure() {
     const before_us = databaseCpu_us(database);
     const began = performance.now();
-    const figures = await loadOn(servers, () => make(servers)).measure();
+    const figures = await loadOn(servers, make).measure();
     const [us, used_us] = [(performance.now() - began) * 1_000, databaseCpu_us(database) - before_us];
     const { [CPU]: each = 0, "a second": rate = 0 } = figures;
     return {
@@ -65,19 +65,14 @@ export async function fleet(): Promise<void> {
   pin(ANYWHERE);
   using database = startDatabase(true);
   await using memory = await startServer("memory", [built("bin")], ANYWHERE);
-  for (const count of PROCESSES) await ofProcesses(count, memory, database);
-}
-
-async function ofProcesses(count: number, memory: Server, database: Database): Promise<void> {
-  const args = [built("bin"), "--data", database.address()];
-  const servers = await pool(1, Array(count), () => startServer("own", args, ANYWHERE));
-  try {
+  for (const count of PROCESSES) {
+    const args = [built("bin"), "--data", database.address()];
+    const servers = await pool(1, Array(count), () => startServer("own", args, ANYWHERE));
     for (const [what, make] of Object.entries(LOADS)) {
       const [own, base] = [beside(database, servers, make), beside(database, [memory], make)];
       const on = `${what} one, ${count} ${count === 1 ? "process" : "processes"}`;
       await compare(on, [own, base], { [CPU]: "" }, 1);
     }
-  } finally {
     for (const server of servers) await server.stop();
   }
 }

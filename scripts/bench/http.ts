@@ -3,7 +3,6 @@
 // cost follows the amount of data would show it a hundredfold. BENCH_BEFORE names a folder in which another version was
 // built by `npm run build`: then `http` and `file` compare with that, and tell what a change has cost or gained.
 import { join } from "node:path";
-import { Client } from "../../test/support/client.ts";
 import { person, register, tokensFor } from "../../test/support/oauth.ts";
 import { compare, scaled, tell, whole } from "./figures.ts";
 import { asking, CPU, create, creates, draft, type Load, load, loadOn, run } from "./load.ts";
@@ -11,8 +10,6 @@ import { BARE, built, KEY, newFolder, type Server, startServer } from "./machine
 
 /** How many are there before a measurement; those are read, listed and changed. */
 const STORED = 100;
-/** Rounds before the first that counts: what is compared is the steady state, when V8 has compiled what is used. */
-const WARM = 5;
 const BEFORE = process.env.BENCH_BEFORE;
 const before = ["before", [join(BEFORE ?? "", "dist/bin.js")]] as const;
 
@@ -44,10 +41,10 @@ const CASES: Cases = {
 };
 
 /** Tells the CPU time of a request on the first server against that on the other; `held` to another goal than the cases'. */
-async function contest(own: Stocked, base: Stocked, cases: Cases, held?: string, warm?: number): Promise<void> {
+async function contest(own: Stocked, base: Stocked, cases: Cases, held?: string): Promise<void> {
   for (const [what, [goal, make]] of Object.entries(cases)) {
     const on = (stocked: Stocked) => loadOn([stocked.server], () => make(stocked));
-    await compare(what, [on(own), on(base)], { [CPU]: held ?? goal }, warm);
+    await compare(what, [on(own), on(base)], { [CPU]: held ?? goal });
   }
 }
 
@@ -55,14 +52,13 @@ export async function http(): Promise<void> {
   await using own = await startServer("this server", [built("bin")]);
   const [name, program] = BEFORE ? before : BARE;
   await using base = await startServer(name, program);
-  await contest(await stocked(own), await stocked(base), CASES, BEFORE && "<= 1.10", WARM);
+  await contest(await stocked(own), await stocked(base), CASES, BEFORE ? "<= 1.10" : undefined);
   await withToken(own);
 }
 
 async function withToken(server: Server): Promise<void> {
-  const api = new Client({ baseUrl: `http://localhost:${server.port}/v1`, key: KEY });
+  const api = server.api.at(`http://localhost:${server.port}/v1`);
   const { access } = await tokensFor(api, await person(api), await register(api));
-  api.close();
   const { ids } = await stocked(server);
   const reading = (key: string) => {
     const headers = { Authorization: `Bearer ${key}` };

@@ -33,24 +33,20 @@ const clauses = (): Promise<readonly Clause[]> =>
 export async function judge(target: Target, only: string) {
   const asked = (await clauses()).filter(({ id }) => id.startsWith(only));
   if (asked.length === 0) return { profile: {}, results: [] };
-  const kit = await Kit.open(target);
-  try {
-    // A sender that makes one delivery at a time is kept from all others for the real 30 seconds, so those come last.
-    if (!target.slow) for (const each of asked) await each.begin(kit).catch(() => undefined);
-    const ends: Promise<Result>[] = [];
-    for (const each of asked) {
-      // What it still waits for goes on while the next one begins.
-      const rest = await Promise.resolve(kit)
-        .then(each.run)
-        .catch((error: unknown) => () => Promise.reject(error));
-      const told = (error?: unknown) => resultOf(each, kit, error);
-      ends.push(finish(rest).then(() => told(), told));
-    }
-    const results = await Promise.all(ends);
-    return { profile: { ...kit.profile.says, ...(await kit.learnt()) }, results };
-  } finally {
-    await kit.close();
+  await using kit = await Kit.open(target);
+  // A sender that makes one delivery at a time is kept from all others for the real 30 seconds, so those come last.
+  if (!target.slow) for (const each of asked) await each.begin(kit).catch(() => undefined);
+  const ends: Promise<Result>[] = [];
+  for (const each of asked) {
+    // What it still waits for goes on while the next one begins.
+    const rest = await Promise.resolve(kit)
+      .then(each.run)
+      .catch((error: unknown) => () => Promise.reject(error));
+    const told = (error?: unknown) => resultOf(each, kit, error);
+    ends.push(finish(rest).then(() => told(), told));
   }
+  const results = await Promise.all(ends);
+  return { profile: { ...kit.profile.says, ...(await kit.learnt()) }, results };
 }
 
 /** What only the real 30 seconds show: anything shorter can fail it, and no more. */

@@ -62,6 +62,6 @@ async function ownKit(): Promise<Kit> {
 
 async function closed(): Promise<void> {
   const own = await shared;
-  await own?.kit.close();
+  await own?.kit[Symbol.asyncDispose]();
   await own?.[Symbol.asyncDispose]();
 }

@@ -49,7 +49,7 @@ export class Kit {
   ) {}
 
   /** Leaves as little behind as it can: to delete an app is shown, to delete a webhook is mostly there. */
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     const left = [...this.#left].reverse();
     for (const path of left) await this.api.delete(path).catch(() => undefined);
     await this.hub.close();
