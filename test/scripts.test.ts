@@ -18,6 +18,7 @@ import { openHub } from "./support/hub.ts";
 import { person, REDIRECT, register } from "./support/oauth.ts";
 import { closedPort, listen } from "./support/ports.ts";
 import { ran, script } from "./support/process.ts";
+import { httpReceiver } from "./support/receivers.ts";
 
 test("attack: drawn requests, spoiled ones and slow connections find nothing", async () => {
   for (const attack of [fuzz(300, "short"), spoiled(100, "short"), slow(20, 5, 0)])
@@ -71,18 +72,16 @@ test("conformance: what a client cannot make can be given", async () => {
   assert.equal(code, 0, stdout);
 });
 
-/** An HTTP server that answers everything so. */
+/** The base URL of a server that answers everything so. */
 async function answering(status: number, type: string, body: string, location = "") {
   const headers = { "content-type": type, location };
-  const server = createServer((_request, response) => response.writeHead(status, headers).end(body));
-  const port = await listen(server);
-  const end = async () => void server.close().closeAllConnections();
-  return { baseUrl: `http://127.0.0.1:${port}/v1`, [Symbol.asyncDispose]: end };
+  const { url } = await httpReceiver((_, response) => void response.writeHead(status, headers).end(body));
+  return new URL("/v1", url).href;
 }
 
 test("conformance: one that does not is told which clause it breaks, on every line, with exit code 1", async () => {
-  await using other = await answering(418, "application/json", "{}");
-  const { code, stdout } = await ran("conformance.ts", ...AT(other.baseUrl), "--only", "9");
+  const other = await answering(418, "application/json", "{}");
+  const { code, stdout } = await ran("conformance.ts", ...AT(other), "--only", "9");
   assert.equal(code, 1);
   const failing = stdout.split("\n").filter((line) => /^(failed|\s{8})/.test(line));
   assert.ok(failing.length > 1, stdout);
@@ -91,16 +90,16 @@ test("conformance: one that does not is told which clause it breaks, on every li
 
 test("conformance: where there is nothing to judge, one line says why, with exit code 2", async () => {
   await using service = await startService({ apiKey: "another-key" });
-  await using page = await answering(200, "text/html", "<html>");
-  await using elsewhere = await answering(301, "text/plain", "", "https://example.com/v1/apps");
+  const page = await answering(200, "text/html", "<html>");
+  const elsewhere = await answering(301, "text/plain", "", "https://example.com/v1/apps");
   const silent = createTcpServer();
   for (const [baseUrl, says] of [
     [`http://127.0.0.1:${await closedPort()}/v1`, /refuses the connection/],
     [`http://127.0.0.1:${await listen(silent)}/v1`, /does not answer within/],
     [service.baseUrl, /answers 401: --api-key/],
     [service.authUrl, /answers 404: --base-url/],
-    [page.baseUrl, /answers 200 with text\/html, and not as JSON/],
-    [elsewhere.baseUrl, /answers 301 and leads to https:\/\/example\.com\/v1\/apps/],
+    [page, /answers 200 with text\/html, and not as JSON/],
+    [elsewhere, /answers 301 and leads to https:\/\/example\.com\/v1\/apps/],
     [service.baseUrl.replace("http:", "https:"), /cannot be reached/],
   ] as const) {
     const { code, stdout, stderr } = await ran("conformance.ts", ...AT(baseUrl));

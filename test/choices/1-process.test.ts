@@ -28,16 +28,11 @@ function fileWith(name: string, content: unknown): string {
 }
 
 /** A server with the JSON ready line, which has to end though the client's connection is still kept alive. */
-async function started(args: readonly string[], use: (own: Started) => Promise<void> = async () => {}): Promise<Ended> {
-  let api: Client | undefined;
-  const ended = await serving(["--log", "json", ...args], "\n", (server) => {
+const started = (args: readonly string[], use: (own: Started) => Promise<void> = async () => {}) =>
+  serving(["--log", "json", ...args], "\n", (server) => {
     const ready = trusted<Members>(JSON.parse(server.said.stdout.split("\n")[0] ?? ""));
-    api = new Client({ baseUrl: str(ready.base_url), key: trusted(ready.api_key) });
-    return use({ server, ready, api });
+    return use({ server, ready, api: new Client({ baseUrl: str(ready.base_url), key: trusted(ready.api_key) }) });
   });
-  api?.close();
-  return ended;
-}
 
 interface Started {
   readonly server: ServerProcess;

@@ -16,11 +16,9 @@ import { attempted, attemptsOf, delivery, eventually, logOf, settled } from "../
 
 const TYPES = ["app.created", "app.updated", "app.deployed", "app.deleted", "data.processed", "user.interaction"];
 
-const countOf = async (api: Client): Promise<number> => Number((await api.get("/events?limit=1")).json.total);
-
 /** The events, in order, that `act` caused. */
 async function caused(api: Client, act: () => Promise<unknown>): Promise<readonly Members[]> {
-  const before = await countOf(api);
+  const before = Number((await api.get("/events?limit=1")).json.total);
   await act();
   return (await api.get(`/events?limit=100&offset=${before}`)).items;
 }
