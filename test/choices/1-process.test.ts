@@ -103,10 +103,8 @@ choice("1.test-controls.ready-line.people", "shows addresses, key, link and a cu
     const [, url, authorization = "", type = "", body = ""] = CURL.exec(stdout) ?? [];
     assert.deepEqual([url, authorization], [`${base}/apps`, `Bearer ${key}`]);
     const api = new Client({ baseUrl: base, key: null });
-    assert.equal(
-      (await api.send("POST", "/apps", { headers: { authorization, "content-type": type }, body })).status,
-      201,
-    );
+    const headers = { authorization, "content-type": type };
+    assert.equal((await api.send("POST", "/apps", { headers, body })).status, 201);
     child.kill("SIGINT");
     await ended;
   });

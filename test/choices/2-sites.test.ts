@@ -109,10 +109,8 @@ choice("2.data-reading.chart-columns", "the reader chooses among the columns of 
 choice("8.bounds.page", "a page shows 30 columns of a table and 200 characters of a cell", async ({ api }) => {
   const { path, give } = await deployed(api);
   const id = await give("Wide", [Object.fromEntries(many(31, (at) => [`c${at}.`, "x".repeat(201)]))]);
-  await give(
-    "Long",
-    many(3, (n) => ({ at: `2026-01-0${n + 1}`, ["y".repeat(5_000)]: n * n, z: n })),
-  );
+  const long = many(3, (n) => ({ at: `2026-01-0${n + 1}`, ["y".repeat(5_000)]: n * n, z: n }));
+  await give("Long", long);
   const { browser } = await person(api);
   for (const wide of [await browser.open(path), await browser.open(`/dashboard/data-sources/${id}`)]) {
     assert.match(textOf(wide), /c29\..*The first 30 of 31 columns/);
@@ -125,10 +123,7 @@ choice("8.bounds.page", "data sources beyond a page of a megabyte stand on the n
   const { path, give } = await deployed(api);
   const row = Object.fromEntries(many(30, (at) => [`c${at}`, "x".repeat(200)]));
   await give("Broken", BROKEN);
-  await give(
-    "Large",
-    many(200, () => row),
-  );
+  await give("Large", Array(200).fill(row));
   const chart = await give("Revenue", SALES);
   const browser = new Browser(api);
   const first = await browser.open(path);
@@ -166,10 +161,8 @@ choice("4.app-endpoints.interaction-user", "a click tells the point as the data 
   const { app, path, give } = await deployed(api);
   const chart = await give("Revenue", SALES);
   const browser = new Browser(api);
-  assert.deepEqual(
-    formsOf(await browser.open(path)).map(({ action }) => action),
-    ["interactions?"],
-  );
+  const actions = formsOf(await browser.open(path)).map(({ action }) => action);
+  assert.deepEqual(actions, ["interactions?"]);
   const answer = await click(browser, path, chart, "January 2026, 20\\.5 revenue, South");
   assert.deepEqual([answer.status, answer.header("location")], [303, `./?chart=${chart}&point=1#${chart}`]);
   const back = await browser.open(`${path}?chart=${chart}&point=1`);

@@ -76,11 +76,8 @@ choice("1.dashboard.docs", "shows every endpoint with scope, rules, a curl line 
     const [, shown] = codeIn(entry);
     assert.equal(shown === undefined, view === undefined, operation);
     const headers = { ...(shown !== undefined && { "content-type": "application/json" }) };
-    const answered = new Answer(
-      Number(inside(entry, "Answers <code>(\\d+)</code>")),
-      headers,
-      Buffer.from(shown ?? ""),
-    );
+    const status = Number(inside(entry, "Answers <code>(\\d+)</code>"));
+    const answered = new Answer(status, headers, Buffer.from(shown ?? ""));
     own.document.check(method, `/v1${path.replace(/\{\w+\}/g, "x")}`, answered);
   }
   assert.match(

@@ -119,11 +119,10 @@ test("1.test-controls: the journals and the trace are the handle's; the controls
   await hooked(it.api, ["app.created"]);
   const created = await it.api.post("/apps", { title: "A" });
   await it.control.post("/settled");
-  for (const name of ["requests", "events", "deliveries"] as const)
-    assert.equal(
-      (await it.control.get(`/${name}`)).text,
-      JSON.stringify({ data: it.service[name], total: it.service[name].length }),
-    );
+  for (const name of ["requests", "events", "deliveries"] as const) {
+    const data = it.service[name];
+    assert.equal((await it.control.get(`/${name}`)).text, JSON.stringify({ data, total: data.length }));
+  }
   assert.equal(it.service.requests.length, 2);
   const id = created.header("X-Request-Id");
   assert.deepEqual((await it.control.get(`/trace/${id}`)).json, JSON.parse(JSON.stringify(it.service.trace(id))));

@@ -145,13 +145,7 @@ test("what has to run again after a loss resolves before what is told after it",
   store.hear("t", (subject) => heard.push(subject));
   await assert.rejects(tell(store, "lost"), (error) => isStoreError(error, "StorageUnavailable"));
   for (const end of ends) await end;
-  assert.deepEqual(
-    [heard, ended],
-    [
-      ["again", "next"],
-      ["again", "next"],
-    ],
-  );
+  for (const order of [heard, ended]) assert.deepEqual(order, ["again", "next"]);
 });
 
 test("work that throws before it has promised anything is undone like any other, and the store goes on", async () => {
@@ -206,10 +200,8 @@ test("while much is restored or copied out others have their turns, and read wha
   });
   const [{ turns }] = await Promise.all([restoring, looking()]);
   assert.ok(turns >= 200, `a hundred to copy and a hundred to take: ${turns}`);
-  assert.deepEqual(
-    [...counts].filter((count) => count !== 50_000),
-    [1],
-  );
+  counts.delete(50_000);
+  assert.deepEqual([...counts], [1]);
   const { value, turns: out } = await withTurns(() => store.snapshot());
   assert.deepEqual(value, many);
   assert.ok(out >= 100, `${out}`);

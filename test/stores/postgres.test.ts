@@ -410,10 +410,8 @@ onDatabase("a session that gave no answer in time is asked nothing more", async 
     silent.add(this);
     return Promise.reject(new Error("Query read timeout"));
   });
-  await assert.rejects(
-    store.transact((tx) => tx.get(notes, "a")),
-    isUnavailable,
-  );
+  const asking = store.transact((tx) => tx.get(notes, "a"));
+  await assert.rejects(asking, isUnavailable);
   t.mock.restoreAll();
   assert.equal(silent.size, 1);
   assert.deepEqual(after, []);

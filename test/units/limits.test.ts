@@ -45,9 +45,8 @@ async function fleet(processes: number, limit: number) {
   const shared = overridden(store, { transact });
   const limiters = Array.from({ length: processes }, () => rateLimiter(clock, limit, shared));
   const ask = async (times: number) => {
-    const rates = await Promise.all(
-      Array.from({ length: times }, async (_, n) => limiters[n % processes]?.count("acc_1")),
-    );
+    const asked = Array.from({ length: times }, async (_, n) => limiters[n % processes]?.count("acc_1"));
+    const rates = await Promise.all(asked);
     return rates.filter((rate) => rate?.exceeded === false).length;
   };
   return { ask, clock, written: () => writes };

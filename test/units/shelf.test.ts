@@ -19,11 +19,8 @@ test("shelf: made once for each state of the data", async () => {
   await processDataSource(unit, id);
   const source = await sourceNow();
   const away = overridden(store, { get: () => Promise.reject(new Error("away")) });
-  await assert.rejects(
-    shelfOf({ ...choosing(), store: away }, account, source),
-    /away/,
-    "and is read again after that",
-  );
+  const failing = shelfOf({ ...choosing(), store: away }, account, source);
+  await assert.rejects(failing, /away/, "and is read again after that");
   const three = () => Promise.all(["", "area", ""].map((wanted) => shelfOf(choosing(wanted), account, source)));
   const { value, turns } = await withTurns(three);
   const [after, chosen, again] = value;
