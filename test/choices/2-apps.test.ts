@@ -121,10 +121,7 @@ choice("4.app-endpoints.interaction", "answers 202 with its event; absent is nul
   }
   problem(await api.post(`${NO_APP}/interactions`, LEAST), "not_found");
   invalid(await api.post(path, {}), "#/user_id", "#/interaction_type");
-  for (const [field, max] of [
-    ["user_id", 200],
-    ["interaction_type", 64],
-  ] as const) {
+  for (const [field, max] of Object.entries({ user_id: 200, interaction_type: 64 })) {
     for (const value of ["x", "x".repeat(max)])
       assert.equal((await api.post(path, { ...LEAST, [field]: value })).status, 202);
     for (const value of ["", "x".repeat(max + 1), ...NOT_TEXT])

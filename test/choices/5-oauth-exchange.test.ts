@@ -180,13 +180,10 @@ choice("5.pkce", "the verifier of RFC 7636 fits its challenge, and no other", MA
     if (draft.public) oauthError(await exchange(api, app, one, sent), "invalid_client");
     pair(await exchange(api, app, one, { code_verifier: VERIFIER }));
     assert.equal(app.client_secret === null, draft.public);
-    for (const [code_challenge, length] of [
-      [TOO_SHORT, 42],
-      [TOO_LONG, 129],
-    ] as const)
-      oauthError(
-        await exchange(api, app, await code({ ...PKCE, code_challenge }), { code_verifier: "a".repeat(length) }),
-      );
+    for (const [code_challenge, length] of Object.entries({ [TOO_SHORT]: 42, [TOO_LONG]: 129 })) {
+      const bound = await code({ ...PKCE, code_challenge });
+      oauthError(await exchange(api, app, bound, { code_verifier: "a".repeat(length) }));
+    }
   }
 });
 

@@ -148,10 +148,7 @@ async function shownReceiver(api: Client, secret: string): Promise<string> {
 
 choice("1.dashboard.docs", "the receiver that it shows takes what this server sends", async ({ api }) => {
   const url = await shownReceiver(api, "shown");
-  for (const [secret, status] of [
-    ["shown", 204],
-    ["other", 401],
-  ] as const) {
+  for (const [secret, status] of Object.entries({ shown: 204, other: 401 })) {
     const webhook = await api.create("/webhooks", { url, events: ["app.created"], secret });
     await api.post(`/webhooks/${webhook.id}/test`, { type: "app.created" });
     assert.equal(attemptsOf(await attempted(api, webhook))[0]?.response_status, status);
