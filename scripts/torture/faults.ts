@@ -10,6 +10,8 @@ import { advance, examine, opened } from "./model.ts";
 /** The commits that are there before the session, and those of the session. */
 const BEFORE = 2;
 const COMMITS = 8;
+/** Of the session's two starts each brings the journal and its folder to the disk. */
+const STARTS = 2;
 
 const CHANGING = ["open", "write", "fdatasync", "fsync", "rename", "ftruncate", "writeFileSync", "rm", "rmSync"];
 const CALLS = [...CHANGING, "read", "close"];
@@ -70,7 +72,8 @@ export async function faults(
   const { calls } = await session(lab, prepare(), 0, "nothing");
   const count = (asked: string) => calls.filter((name) => name === asked).length;
   if (count("fdatasync") < COMMITS) wrong.push("a commit was acknowledged without fdatasync");
-  if (count("fsync") < 2 * count("rename")) wrong.push("a name was given before the disk had what bears it");
+  if (count("fsync") < 2 * (count("rename") + STARTS))
+    wrong.push("a name was given, or a journal begun, before the disk had what bears it and its folder");
   const cases = kinds.flatMap((kind) =>
     [...calls.entries()]
       .filter(([, name]) => KINDS[kind]?.includes(name) && among.includes(name))
@@ -103,6 +106,8 @@ async function session(lab: Lab, file: string, at: number, kind: string) {
   const last = lines.at(-1) ?? "";
   if (kind !== "SIGKILL" && last !== "end" && !last.startsWith("refused")) wrong.push(`ended with "${last}"`);
   if (calls[at - 1] === "fdatasync" && isWrittenAfterFailedSync(lines)) wrong.push("written after a failed fsync");
+  const opened = calls.filter((name, n) => name === "open" && n !== at - 1).length;
+  if (last === "end" && opened !== calls.filter((name) => name === "close").length) wrong.push("a file stays open");
   const acknowledged = BEFORE + lines.filter((line) => line === "ack").length;
   // What was under way when the process died may be there or not, and what the disk would not let be cut off.
   const open = last === "start" || kind === "no cut" ? 1 : 0;

@@ -1,6 +1,6 @@
 // What the tests of the JSON-file store share: a folder that goes away, a small model, and stores on its files.
 import assert from "node:assert/strict";
-import { copyFileSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { type AnyCollection, collection, isStoreError, type Store } from "../../src/domain/store.ts";
@@ -89,4 +89,13 @@ export async function refused(file: string, ...says: readonly RegExp[]): Promise
     return true;
   });
   assert.deepEqual(look(dirname(file)), before);
+}
+
+/** What this process has open in a folder, also what is deleted by now; nothing where the system does not say. */
+export function openFilesIn(folder: string): string[] {
+  if (!existsSync("/proc/self/fd")) return [];
+  const names = readdirSync("/proc/self/fd").map((fd) => join("/proc/self/fd", fd));
+  // The one that lists them is closed again.
+  const still = names.filter((name) => lstatSync(name, { throwIfNoEntry: false }) !== undefined);
+  return still.map((name) => readlinkSync(name)).filter((path) => path.startsWith(folder));
 }

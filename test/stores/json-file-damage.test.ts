@@ -1,6 +1,7 @@
 // The JSON-file store's promises 2 and 6: what it makes of files that are cut short, damaged, written by hand or by others.
 import assert from "node:assert/strict";
 import {
+  appendFileSync,
   chmodSync,
   closeSync,
   ftruncateSync,
@@ -16,6 +17,8 @@ import {
 import { dirname, resolve } from "node:path";
 import { test } from "node:test";
 import { replaceFile } from "../../src/store/json-file/disk.ts";
+import { lineOf } from "../../src/store/json-file/layout.ts";
+import { Table } from "../../src/store/tables.ts";
 import {
   crashed,
   idsIn,
@@ -23,6 +26,7 @@ import {
   note,
   notes,
   numbered,
+  openFilesIn,
   openStore,
   refused,
   storeWith,
@@ -67,6 +71,14 @@ for (const [what, part, by, says] of [
     writeFileSync(`${copy}.journal`, textOf(`${copy}.journal`).replace(part, by));
     await refused(copy, /data\.json-copy\.journal/, says, /Restore/);
   });
+
+test("promise 2: a line of the journal that would break a unique key is refused by file and line", async (t) => {
+  const copy = crashed((await storeWith(t, "a b c")).file);
+  const change = new Table(notes).put({ ...note("d", "text of a") });
+  assert.ok(typeof change !== "string");
+  appendFileSync(`${copy}.journal`, lineOf(4, [[change]]));
+  await refused(copy, /data\.json-copy\.journal line 4 has a second record with the same text/, /Restore/);
+});
 
 /** FILE of 400 notes, in which this is exchanged. */
 for (const [what, part, by, says] of [
@@ -174,6 +186,7 @@ test("promise 6: a FILE too large to be read is refused by its size and with wha
   const parts = [Buffer.from("12345"), Buffer.from("67890")];
   closeSync(await replaceFile(file, parts, 10));
   await assert.rejects(replaceFile(file, parts, 9), /more than 9 bytes/);
+  assert.ok(!openFilesIn(dirname(file)).join().includes(".new"), "what could not be written is closed");
   assert.equal(textOf(file), "1234567890");
 });
 

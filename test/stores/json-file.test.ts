@@ -1,8 +1,8 @@
 // The JSON-file store: the contract of the port, and its numbered promises 1 and 3 on real files, with what becomes of a
 // restore. Crashes and failing disks are in torture.test.ts too.
 import assert from "node:assert/strict";
-import { copyFileSync, existsSync, lstatSync, readdirSync, readlinkSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { test } from "node:test";
 import { collections } from "../../src/domain/collections.ts";
 import { collection } from "../../src/domain/store.ts";
@@ -18,6 +18,7 @@ import {
   note,
   notes,
   numbered,
+  openFilesIn,
   openStore,
   storeWith,
   tell,
@@ -98,15 +99,6 @@ test("a look-up is answered at once while writes of another collection wait for 
   await Promise.all([written, found, read]);
   assert.deepEqual(order, ["found", "written", "read"]);
 });
-
-/** What this process has open in a folder, also what is deleted by now; nothing where the system does not say. */
-function openFilesIn(folder: string): string[] {
-  if (!existsSync("/proc/self/fd")) return [];
-  const names = readdirSync("/proc/self/fd").map((fd) => join("/proc/self/fd", fd));
-  // The one that lists them is closed again.
-  const still = names.filter((name) => lstatSync(name, { throwIfNoEntry: false }) !== undefined);
-  return still.map((name) => readlinkSync(name)).filter((path) => path.startsWith(folder));
-}
 
 test("promise 3: a journal that grows is folded into FILE while writes go on; its size follows the data", async (t) => {
   const { file, store, warnings } = await openStore(t, undefined, { journal_bytes_max: 5_000 });

@@ -126,8 +126,8 @@ export class Files implements Keeper {
     }
     this.good = { length: length - start, seq };
     // Else a power cut could bring the old file back, without the lines that follow from here on.
-    await disk.syncFolderOf(file).catch(this.#break);
-    await disk.close(old);
+    const named = disk.syncFolderOf(file).catch(this.#break);
+    await named.finally(() => disk.close(old));
   }
 
   /** So many bytes of the journal FILE does not contain. */
