@@ -23,8 +23,8 @@ const RULES: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/(?<![\w$#.]|\bvoid )\d[\w.]*/g, (number) => String(Number(number) + 1)],
   [/(["'])_*\1/g, (text) => (text.length > 2 ? '""' : '"changed"')],
   [/(?<=[(:=?,&|] |[([]|\breturn |^\s*)\[[^[\]]+\](?! =| of\b)/g, () => "[]"],
-  [/(?<=\breturn) (?!void\b).+(?=;$)/g, () => ""],
-  [/(?<==> )(?!void\b|\{$)(?:.+(?=;$)|[\w$#.]+(?:\([^()]*\))?(?=[,)]))/g, () => "void 0"],
+  [/(?<=\breturn) (?!void\b|undefined;).+(?=;$)/g, () => ""],
+  [/(?<==> )(?!void\b|\{\}|\{$)(?:.+(?=;$)|[\w$#.]+(?:\([^()]*\))?(?=[,)]))/g, () => "void 0"],
   [/(?<=^\s*)(?!(?:const|let|return|if|else|for|while|do|case|default|export|type)\b)\w.*[(.].*;$/g, () => ";"],
   [/\b(?:break|continue)(?=;$)/g, () => ""],
 ];

@@ -98,5 +98,6 @@ export async function measured(path: string) {
     lines.set(file.slice(file.lastIndexOf("/src/") + 1), new Set(run.map(([, { start }]) => start.line)));
   }
   rmSync(folder, { recursive: true });
-  return { path, passed, took_ms, lines };
+  const size = [...lines.values()].reduce((sum, of) => sum + of.size, 0);
+  return { path, passed, took_ms, lines, size };
 }
