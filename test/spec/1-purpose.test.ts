@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { clause } from "../support/clause.ts";
 import { notTried } from "../support/kit.ts";
-import { done, objectIn, succeeded } from "../support/shown.ts";
+import { done, ids, objectIn, succeeded } from "../support/shown.ts";
 
 clause("1.apps", "apps can be created, listed and deleted", async (kit) => {
   const { id } = await kit.newApp();
-  assert.ok(await kit.has(id), "what was created is not listed");
+  assert.ok(ids(await kit.allApps()).includes(id), "what was created is not listed");
   done(await kit.api.delete(`/apps/${id}`));
-  assert.ok(!(await kit.has(id)), "what was deleted is still listed");
+  assert.ok(!ids(await kit.allApps()).includes(id), "what was deleted is still listed");
 });
 
 clause("1.deploy", "an app can be deployed to a named environment, under a custom domain if wanted", async (kit) => {

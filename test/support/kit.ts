@@ -75,8 +75,8 @@ export class Kit {
   }
 
   /** The apps of one page. */
-  async appsIn(query = "", api = this.api): Promise<readonly Members[]> {
-    return listIn(done(await api.get(`/apps${query}`)));
+  async appsIn(query = ""): Promise<readonly Members[]> {
+    return listIn(done(await this.api.get(`/apps${query}`)));
   }
 
   /** All apps that match, page by page, until one brings nothing new. */
@@ -88,10 +88,6 @@ export class Kit {
         found.set(app.id, app);
     }
     return [...found.values()];
-  }
-
-  async has(id: string, filter = ""): Promise<boolean> {
-    return (await this.allApps(filter)).some((app) => app.id === id);
   }
 
   /** The account has so many apps, or more. */

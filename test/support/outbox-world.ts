@@ -1,8 +1,8 @@
-// An outbox with its store, clock and rows, and no HTTP in front: events go in by function, receivers are real sockets. It
-// does not load the test runner, which watches every promise: what is timed in it would take twice as long.
+// An outbox with a store of everything, a clock and an account, and no HTTP in front: events go in by function, receivers are
+// real sockets. It does not load the test runner, which watches every promise: what is timed in it would take twice as long.
 import { RETRY_WAITS_MS } from "../../src/delivery/attempt.ts";
 import { type OutboxParts, outboxOf } from "../../src/delivery/outbox.ts";
-import { httpSender, type Sender } from "../../src/delivery/sender.ts";
+import { httpSender } from "../../src/delivery/sender.ts";
 import { collections } from "../../src/domain/collections.ts";
 import { dueDeliveries } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
@@ -11,9 +11,6 @@ import {
   accounts,
   deliveries,
   type EventType,
-  events,
-  goneApps,
-  goneDeployments,
   TOPIC,
   type WebhookRecord,
   webhooks,
@@ -30,16 +27,10 @@ import { memoryStore } from "../../src/store/memory.ts";
 import { overridden } from "./other-stores.ts";
 
 export const START = Date.UTC(2026, 0, 1);
-/** What the outbox reads and writes. */
-export const ROWS = [events, deliveries, webhooks, goneApps, goneDeployments];
-export const SECRET = "whsecret";
 
 export interface WorldOptions extends Partial<OutboxParts> {
-  readonly timeout_ms?: number;
-  readonly store?: Store;
   /** What the outbox asks of the store in another way. */
   readonly over?: (store: Store) => Partial<Store>;
-  readonly sender?: Sender;
 }
 
 export type World = Awaited<ReturnType<typeof outboxWorld>>;
@@ -53,8 +44,12 @@ export function kept<T>(value: T | Refusal | undefined): T {
 
 /** A world of its own. Its clock stands still, so nothing happens in it that nobody asks for. */
 export async function outboxWorld(options: WorldOptions = {}) {
-  const { timeout_ms = 2_000, store: real = memoryStore(), over } = options;
-  if (options.store === undefined) await real.open(ROWS);
+  const { store: real = memoryStore(), over } = options;
+  const account = accountOf("acc_1");
+  if (options.store === undefined) {
+    await real.open(collections);
+    await real.transact((tx) => tx.put(accounts, { ...account, all: "accounts" }));
+  }
   const store = over ? overridden(real, over(real)) : real;
   const clock = new AdjustableClock(START);
   const ids = new TimeOrderedIds(clock, seededRandom("outbox"));
@@ -67,7 +62,7 @@ export async function outboxWorld(options: WorldOptions = {}) {
   const outbox = outboxOf({
     clock,
     background,
-    sender: httpSender({ policy: "local", timeout_ms }),
+    sender: httpSender({ policy: "local", timeout_ms: 2_000 }),
     retryWaits_ms: RETRY_WAITS_MS,
     concurrency: decide("6.webhook-concurrency"),
     lease_ms: 60_000,
@@ -80,7 +75,6 @@ export async function outboxWorld(options: WorldOptions = {}) {
   store.hear(TOPIC.events, (id) => sweeps.add(id));
   const parts = { store, clock, ids, decide };
   const unit = new Unit(parts);
-  const account = accountOf("acc_1");
   const stop = () => {
     outbox.stop();
     return background.idle();
@@ -91,20 +85,11 @@ export async function outboxWorld(options: WorldOptions = {}) {
     idle: () => background.idle(),
     advance: (by_ms: number) => background.idle().then(() => clock.advance(by_ms)),
     webhook: async (url: string) =>
-      kept(await own.create(unit, account, { url, events: ["app.created"], secret: SECRET, active: true })),
+      kept(await own.create(unit, account, { url, events: ["app.created"], secret: "whsecret", active: true })),
     emit: async (object: object = { n: 1 }, from: AccountRecord = account, type: EventType = "app.created") =>
       kept(await unit.transact((w) => recordEvent(w, from, type, object))),
     read: async ({ id }: WebhookRecord) => kept(await store.get(webhooks, id)),
     log: ({ id }: WebhookRecord) => store.page(deliveries, "webhook", [id], { offset: 0, limit: 1_000 }),
     pending: () => dueDeliveries(store, clock.now()),
   };
-}
-
-/** One whose store keeps everything, and has its account. */
-export async function wholeWorld(): Promise<World> {
-  const store = memoryStore();
-  await store.open(collections);
-  const world = await outboxWorld({ store });
-  await store.transact((tx) => tx.put(accounts, { ...world.account, all: "accounts" }));
-  return world;
 }

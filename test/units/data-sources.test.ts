@@ -7,13 +7,13 @@ import { Refusal } from "../../src/domain/refusal.ts";
 import { Unit } from "../../src/domain/work.ts";
 import { parseJson, readFields } from "../../src/http/input.ts";
 import { withTurns } from "../support/costs.ts";
-import { kept, wholeWorld } from "../support/outbox-world.ts";
+import { kept, outboxWorld } from "../support/outbox-world.ts";
 
 const SPAN = { offset: 0, limit: 20 };
 type Sent = readonly [type: DataSourceDraft["type"], data: DataSourceDraft["data"]];
 
 async function setUp() {
-  const { store, clock, parts, unit, account } = await wholeWorld();
+  const { store, clock, parts, unit, account } = await outboxWorld();
   const due: string[] = [];
   store.hear(TOPIC.data, (id) => due.push(id));
   const process = (id: string) => processDataSource(unit, id);

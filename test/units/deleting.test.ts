@@ -8,7 +8,7 @@ import { forgetting as forgettingIn } from "../../src/domain/forgetting.ts";
 import { deployments, domains, goneApps, goneDeployments, TOPIC } from "../../src/domain/model.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { withTurns } from "../support/costs.ts";
-import { kept, wholeWorld } from "../support/outbox-world.ts";
+import { kept, outboxWorld } from "../support/outbox-world.ts";
 
 const MANY = 260;
 const links = { site: (id: string) => `http://localhost/sites/${id}/`, isOwn: () => false };
@@ -16,7 +16,7 @@ const DRAFT = { title: "App", description: "", theme: "light", public: true };
 
 /** An app with many live deployments, each under a domain of its own, and many data sources; it is deleted. */
 async function afterDeleting(t: { after(run: () => void): void }) {
-  const { store, clock, unit, account, background, errors } = await wholeWorld();
+  const { store, clock, unit, account, background, errors } = await outboxWorld();
   const anApp = async () => kept(await apps.create(unit, account, DRAFT));
   const put = async (app_id: string, n: number, custom_domain: string | null) =>
     kept(await deploy(unit, account, app_id, { name: "n", environment: `e${n}`, custom_domain }, links));

@@ -5,10 +5,10 @@ import { forgetting as forgettingIn } from "../../src/domain/forgetting.ts";
 import { idempotency, signIns } from "../../src/domain/model.ts";
 import { askForLinks, own as users } from "../../src/domain/users.ts";
 import { iso } from "../../src/kit/clock.ts";
-import { kept, START, wholeWorld } from "../support/outbox-world.ts";
+import { kept, outboxWorld, START } from "../support/outbox-world.ts";
 
 async function world(t: { after(run: () => void): void }, ...expiries_ms: readonly number[]) {
-  const { clock, store, background, errors } = await wholeWorld();
+  const { clock, store, background, errors } = await outboxWorld();
   const answer = { fingerprint: "", status: 201, headers: {}, body: "", all: "idempotency" } as const;
   const add = (id: string, after_ms: number) =>
     store.transact((tx) => tx.put(idempotency, { ...answer, id, expires_at: iso(START + after_ms) }));
@@ -80,7 +80,7 @@ test("after the stop no timer is left", async (t) => {
 });
 
 test("5.sign-in-link.waiting: five may wait; those that are over make room for others before they are forgotten", async () => {
-  const { clock, unit, account } = await wholeWorld();
+  const { clock, unit, account } = await outboxWorld();
   const draft = { email: "a@b.example", name: "", permissions: [] };
   const { email } = kept(await users.create(unit, account, draft)); // with a first link
   const made = async () => kept(await unit.transact((w) => askForLinks(w, email))).length;

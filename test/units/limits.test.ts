@@ -6,7 +6,7 @@ import { RATE_WINDOW_S, rateLimiter } from "../../src/http/limits.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { heapInUse } from "../support/costs.ts";
 import { overridden } from "../support/other-stores.ts";
-import { wholeWorld } from "../support/outbox-world.ts";
+import { outboxWorld } from "../support/outbox-world.ts";
 
 test("a window that is over is forgotten, whoever it was for", async () => {
   const clock = new AdjustableClock(0);
@@ -35,7 +35,7 @@ test("a window that lies ahead, since the clock was set back, is none, and holds
 
 /** So many processes on one store, each with a limiter of its own; `ask` goes round among them and answers who got in. */
 async function fleet(processes: number, limit: number) {
-  const { store } = await wholeWorld();
+  const { store } = await outboxWorld();
   const clock = new AdjustableClock(0);
   let writes = 0;
   const transact: typeof store.transact = (work) => {
@@ -53,7 +53,7 @@ async function fleet(processes: number, limit: number) {
 }
 
 test("30 are 30 for processes whose clocks differ by a minute, and nobody is told to wait for longer than that", async () => {
-  const { store } = await wholeWorld();
+  const { store } = await outboxWorld();
   const [ahead, behind] = [60_000, 0].map((at) => rateLimiter(new AdjustableClock(at), 30, store));
   let passed = 0;
   for (let n = 0; n < 90; n += 1) {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
+import { httpSender } from "../../src/delivery/sender.ts";
 import { newDelivery, putDelivery } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import { deliveries, type WebhookRecord } from "../../src/domain/model.ts";
@@ -15,7 +16,7 @@ import { eventually } from "../support/wait.ts";
 
 const S = 1_000;
 const H = 3_600 * S;
-const PATIENT = { timeout_ms: 60_000 };
+const PATIENT = { sender: httpSender({ policy: "local", timeout_ms: 60_000 }) };
 
 type Answer = Parameters<typeof httpReceiver>[0];
 

@@ -5,10 +5,10 @@ import { own, processDataSource } from "../../src/domain/data-sources.ts";
 import { shelfOf } from "../../src/web/sites/shelf.ts";
 import { withTurns } from "../support/costs.ts";
 import { overridden } from "../support/other-stores.ts";
-import { kept, wholeWorld } from "../support/outbox-world.ts";
+import { kept, outboxWorld } from "../support/outbox-world.ts";
 
 test("shelf: made once for each state of the data", async () => {
-  const { store, unit, account } = await wholeWorld();
+  const { store, unit, account } = await outboxWorld();
   const data = [{ town: "Bath", people: 3, area: 2 }];
   const draft = { name: "Towns", type: "json", app_id: null, data } as const;
   const { id } = kept(await own.create(unit, account, draft));
