@@ -84,7 +84,7 @@ choice("7.error-body.data-faults", "twenty faults of rows are listed, the rest a
 
 choice(
   "6.emitted-by.data-processed",
-  "a fault that processing sees makes it failed, without rows; both are told",
+  "what processing finds wrong: failed, without rows, and told",
   async ({ api }) => {
     const source = await made(api, "csv", "a,b\n1,2,3\n");
     assert.equal(source.error, "Line 2: the number of fields is 3, but the header has 2.");
@@ -94,7 +94,7 @@ choice(
     const told = [source, await made(api, "csv", "a\n1\n")];
     const events = (await api.get("/events?type=data.processed&limit=100")).items.slice(-2);
     const objects = events.map((event) => members(event.data).object);
-    assert.deepEqual(objects, told, "ready or failed");
+    assert.deepEqual(objects, told, "and so is what is ready");
   },
 );
 

@@ -34,10 +34,8 @@ choice("7.error-body", "lists 20 faults at most, in 16 KiB, and says how many th
       title: "T",
       ...Object.fromEntries(Array.from({ length: count }, (_, at) => [`m${at}${end}`, at])),
     });
-  const [twenty, more] = [
-    problem(await posted(20), "validation_failed"),
-    problem(await posted(21), "validation_failed"),
-  ];
+  const refused = async (count: number) => problem(await posted(count), "validation_failed");
+  const [twenty, more] = [await refused(20), await refused(21)];
   assert.deepEqual([errorsOf(twenty).length, errorsOf(more).length], [20, 20]);
   assert.match(String(twenty.detail), /^#\/m0 is not a known member \(and 19 more\)\.$/);
   assert.match(String(more.detail), /\(and 20 more, 1 of them not listed\)\.$/);

@@ -75,19 +75,16 @@ onDatabase("stores that open an empty database at once share it, and each hears 
   assert.deepEqual(await all[0]?.get(notes, long.id), long);
 });
 
-onDatabase(
-  "a commit is heard before it resolves, also while the session that hears the others is gone",
-  async ({ sql }, t) => {
-    const store = await one(t);
-    const heard = heardBy(store);
-    for (let n = 0; n < 20; n += 1) {
-      const telling = tell(store, `${n}`);
-      if (n === 10) sql(`SELECT pg_terminate_backend(pid) ${LINES}`);
-      await telling;
-      assert.equal(heard.at(-1), `${n}`);
-    }
-  },
-);
+onDatabase("a commit is heard before it resolves, also while who hears the others is gone", async ({ sql }, t) => {
+  const store = await one(t);
+  const heard = heardBy(store);
+  for (let n = 0; n < 20; n += 1) {
+    const telling = tell(store, `${n}`);
+    if (n === 10) sql(`SELECT pg_terminate_backend(pid) ${LINES}`);
+    await telling;
+    assert.equal(heard.at(-1), `${n}`);
+  }
+});
 
 onDatabase("sessions that are cut off are told as such, and all is as before at the next call", async ({ sql }, t) => {
   const [store, other] = await stores(t, database().address(), 2);
@@ -108,24 +105,21 @@ onDatabase("sessions that are cut off are told as such, and all is as before at 
   });
 });
 
-onDatabase(
-  "while the database is away every call is StorageUnavailable, and once it is back the store is, too",
-  async (db, t) => {
-    const store = await one(t);
-    await write(store, note("before"));
-    db.stop();
-    for (const call of [
-      () => idsIn(store),
-      () => write(store, note("lost")),
-      () => store.lease("l", 1),
-      () => store.snapshot(),
-    ])
-      await assert.rejects(call(), isUnavailable);
-    db.start();
-    await write(store, note("after"));
-    assert.equal(await idsIn(store), "before after");
-  },
-);
+onDatabase("while the database is away every call is StorageUnavailable; once it is back none is", async (db, t) => {
+  const store = await one(t);
+  await write(store, note("before"));
+  db.stop();
+  for (const call of [
+    () => idsIn(store),
+    () => write(store, note("lost")),
+    () => store.lease("l", 1),
+    () => store.snapshot(),
+  ])
+    await assert.rejects(call(), isUnavailable);
+  db.start();
+  await write(store, note("after"));
+  assert.equal(await idsIn(store), "before after");
+});
 
 /**
  * A way to the database that is cut at the next commit, or `word`: before it gets there, or before its answer comes back; or
@@ -442,7 +436,7 @@ onDatabase("indexes and unique keys that are declared later hold what was there 
 });
 
 onDatabase(
-  "a unique key that is declared later and held twice refuses the start, and nothing is changed",
+  "a unique key that is declared later and held twice refuses the start, and changes nothing",
   async (_, t) => {
     const address = database().address();
     const plain = collection<Note>()("notes");
