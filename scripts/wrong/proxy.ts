@@ -37,19 +37,18 @@ const KEPT_MS = 60_000;
 const OWN = new Set("connection keep-alive transfer-encoding content-length accept-encoding".split(" "));
 
 /** `port`: where the server is, or will be. */
-export async function startProxy(port: number, wrong: Wrong = {}) {
+export async function startProxy(port: number, { way = (asked, send) => send(asked) }: Wrong = {}) {
   const hooks: { readonly url: string; secret: string }[] = [];
   const proxy = { url: "", fired: 0, close: () => {} };
 
   async function through(asked: Message, send: Send): Promise<Answer> {
-    if (wrong.way === undefined) return send(asked);
     const gone: [Message, Answer][] = [];
     const noted: Send = async (message) => {
       const answer = await send(signedAgain(message, asked));
       gone.push([message, answer]);
       return answer;
     };
-    const answer = await wrong.way(asked, noted);
+    const answer = await way(asked, noted);
     if (!isDeepStrictEqual(gone, [[asked, answer]])) proxy.fired += 1;
     return answer;
   }

@@ -23,7 +23,10 @@ let [wronged, caught] = [0, 0];
 await pool(AT_ONCE, [...right, ...wrong], async (fault) => {
   const { id, clause, says } = fault;
   const isRight = right.includes(fault);
-  const { failed, unseen } = await judged(fault, isRight ? "" : `${clause[0]}.`);
+  const { failed, unseen } = await judged(fault, isRight ? "" : `${clause[0]}.`).catch((error: unknown) => {
+    const why = `the kit gave up (${error})`;
+    return { failed: isRight ? [why] : [], unseen: why };
+  });
   if (failed.length > 0 && isRight) wronged += 1;
   else if (failed.length > 0) caught += 1;
   const verdict = isRight ? `${failed.length} failed` : failed.length > 0 ? "caught" : unseen;

@@ -31,13 +31,9 @@ export async function started(fault?: Wrong) {
 export async function judged(fault: Fault, clauses: string) {
   await using server = await started(fault);
   const { target, proxy } = server;
-  try {
-    const { results } = await judge(target, clauses);
-    const failed = results.filter(({ verdict }) => verdict === "failed");
-    const said = failed.map(({ id, why }) => `${id}: ${why.replaceAll(/\s+/g, " ").slice(0, 160)}`);
-    const provoked = proxy.fired > 0 || fault.options !== undefined;
-    return { failed: said, unseen: provoked ? "survived" : "never provoked" };
-  } catch (error) {
-    return { failed: [], unseen: `the kit gave up (${error})` };
-  }
+  const { results } = await judge(target, clauses);
+  const failed = results.filter(({ verdict }) => verdict === "failed");
+  const said = failed.map(({ id, why }) => `${id}: ${why.replaceAll(/\s+/g, " ").slice(0, 160)}`);
+  const provoked = proxy.fired > 0 || fault.options !== undefined;
+  return { failed: said, unseen: provoked ? "survived" : "never provoked" };
 }

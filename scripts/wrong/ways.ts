@@ -63,8 +63,7 @@ export const header = <M extends { readonly headers: Message["headers"] }>(
   value?: string | string[],
 ): M => ({ ...message, headers: { ...message.headers, [name]: value } });
 
-export type Judged = (asked: Message) => boolean;
-const always: Judged = () => true;
+const always = (_asked: Message): boolean => true;
 
 /** `at`: "DELETE /apps/*", with `*` for any segment, below /v1; "EVENT app.deployed", a delivery of it; "", any request. */
 function isAt(at: string, { method, url, secret, body }: Message): boolean {
