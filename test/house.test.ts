@@ -138,7 +138,9 @@ test("house: what the specification shows and what was chosen are never mixed", 
 
 /** That each id of a choice is a row of the register, or a facet of one, is the compiler's to say. */
 test("house: every row of the register has a test that bears its id, or a facet of it", () => {
-  const texts = tests.map(({ text }) => text).join("\n");
+  // The other readings name each row, too, and hold the choice of none.
+  const holding = tests.filter(({ path }) => !path.endsWith("/readings.test.ts"));
+  const texts = holding.map(({ text }) => text).join("\n");
   for (const id of Object.keys(DECISIONS)) assert.match(texts, new RegExp(`"${id.replace(".", "\\.")}(?![\\w-])`));
 });
 

@@ -100,6 +100,13 @@ choice("4.app-endpoints.change", "sets updated_at, but not where nothing changes
   assert.equal(json.created_at, app.created_at);
 });
 
+choice("4.delete-response", "204 without a body, then nothing can be done with it", async ({ api }) => {
+  const path = `/apps/${(await newApp(api)).id}`;
+  const answer = await api.delete(path);
+  assert.deepEqual([answer.status, answer.bytes.length, answer.headers["content-type"]], [204, 0, undefined]);
+  problem(await api.post(`${path}/deploy`, { name: "R" }), "not_found");
+});
+
 const LEAST = { user_id: "u", interaction_type: "t" };
 
 choice("4.app-endpoints.interaction", "answers 202 with its event; absent is null, all is bounded", async ({ api }) => {
@@ -247,7 +254,6 @@ choice("3.custom-domain", "belongs to one app at a time, and is free when nothin
   await api.delete(`/apps/${other}`);
   for (const path of ["deployments", `deployments/${id}`])
     problem(await api.get(`/apps/${other}/${path}`), "not_found");
-  problem(await api.post(`/apps/${other}/deploy`, { name: "R" }), "not_found");
   assert.equal((await deploy(api, mine, { custom_domain })).status, "live", "it went with its app");
   const body = { name: "R", custom_domain: freshHost() };
   const apps = await Promise.all(Array.from({ length: 6 }, () => newId(api)));

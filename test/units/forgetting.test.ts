@@ -84,7 +84,7 @@ test("5.sign-in-link.waiting: five may wait; those that are over make room for o
   const draft = { email: "a@b.example", name: "", permissions: [] };
   const { email } = kept(await users.create(unit, account, draft)); // with a first link
   const made = async () => kept(await unit.transact((w) => askForLinks(w, email))).length;
-  assert.deepEqual([await made(), await made(), await made(), await made(), await made()], [1, 1, 1, 1, 0]);
+  for (const expected of [1, 1, 1, 1, 0]) assert.equal(await made(), expected);
   clock.set(START + 15 * 60_000);
-  assert.equal(await made(), 1);
+  for (const expected of [1, 1, 1, 1, 1, 0]) assert.equal(await made(), expected);
 });
