@@ -30,7 +30,8 @@ const OTHER_SCHEMES = [
 const UNKNOWN = ["ahs_nobody-has-this-key", "unknown", "a.b.c", "A".repeat(9000), "__proto__", "-._~+/=="];
 
 choice("7.error-codes.401", "each cause has its code, and its error in the challenge or none", async ({ api }) => {
-  challenged(await api.as(null).get("/apps"), "missing_credential");
+  for (const path of ["/apps", `/apps?access_token=${api.key}`])
+    challenged(await api.as(null).get(path), "missing_credential");
   for (const value of MALFORMED) challenged(await send(api, value), "malformed_credential", "invalid_request");
   for (const value of OTHER_SCHEMES) challenged(await send(api, value), "malformed_credential");
   for (const token of UNKNOWN) challenged(await api.as(token).get("/apps"), "invalid_credential", "invalid_token");

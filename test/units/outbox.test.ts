@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
 import { httpSender } from "../../src/delivery/sender.ts";
-import { newDelivery, putDelivery } from "../../src/domain/deliveries.ts";
+import { newDelivery, putDelivery, recordAttempt } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import { deliveries, type WebhookRecord } from "../../src/domain/model.ts";
 import { StorageUnavailable, type Store } from "../../src/domain/store.ts";
@@ -95,9 +95,12 @@ test("6.webhook-concurrency: first attempts go out in order, as many at once as 
     const held: (() => void)[] = [];
     const { world, receiver, webhook } = await hooked((_, response) => void held.push(() => response.end()), options);
     const sent: string[] = [];
-    for (let n = 0; n < 9; n += 1) sent.push((await world.emit({ n })).id);
-    for (let at = 0; at < sent.length; at += concurrency) {
-      await staysAt(() => held.length, concurrency);
+    for (let at = 0; at < 9; at += concurrency) {
+      // Some are there before the first attempt, and some come while it is under way.
+      for (const count of at === 0 ? [5, 9] : [9]) {
+        for (let n = sent.length; n < count; n += 1) sent.push((await world.emit({ n })).id);
+        await staysAt(() => held.length, concurrency);
+      }
       assert.deepEqual(eventsAt(receiver).slice(at).sort(), sent.slice(at, at + concurrency));
       for (const answer of held.splice(0)) answer();
     }
@@ -185,6 +188,23 @@ test("3.delivery-cancelled.gone: 410 fails its delivery, switches the webhook of
   assert.equal(receiver.got.length, 2);
   await change(world, webhook, { active: true });
   assert.deepEqual(await stateOf(world, webhook), [true, null]);
+});
+
+test("3.delivery-cancelled.gone: what waited then is cancelled, also where it is switched on before anybody looks", async () => {
+  const { world, receiver, webhook } = await hooked();
+  await world.stop();
+  for (const n of [1, 2]) await world.emit({ n });
+  const [first] = await world.log(webhook);
+  const { url } = webhook;
+  await world.unit.transact(({ tx, now, at }) => {
+    const answer = { duration_ms: 1, response_status: 410, response_body: "", error: "status" } as const;
+    const attempt = { number: 1, trigger: "schedule", at, ...answer } as const;
+    return recordAttempt(tx, { deliveryId: String(first?.id), type: "app.created", url, attempt, retryAt: null }, now);
+  });
+  await change(world, webhook, { active: true });
+  await (await besides(world)).idle();
+  assert.deepEqual(await inShort(world, webhook), ["failed 1", "cancelled 0"]);
+  assert.equal(receiver.got.length, 0);
 });
 
 test("3.delivery-cancelled.failing: a test delivery that failed does not begin the five days", async () => {
