@@ -3,7 +3,7 @@
 // commit is written is no matter here.
 import { StorageUnavailable } from "../domain/store.ts";
 import { Turns } from "../kit/background.ts";
-import { Batch, type Change, type Lists } from "./tables.ts";
+import { Batch, type Change, type Lists, type Tables } from "./tables.ts";
 
 /** Asked for one thing at a time. */
 export interface Keeper {
@@ -14,7 +14,7 @@ export interface Keeper {
   close(): Promise<void>;
 }
 
-export class Commits {
+class Commits {
   readonly #turns = new Turns();
   /** Takes what comes until those before it are written. */
   #gathering: Batch | undefined;
@@ -66,5 +66,10 @@ export class Commits {
     while (this.isBusy());
   }
 }
+
+/** How a store is loaded whose commits go to the keeper that `open` answers. */
+export const committing =
+  (open: (tables: Tables) => Promise<Keeper>) => async (tables: Tables, isBusy: () => boolean) =>
+    new Commits(await open(tables), isBusy);
 
 const unavailable = (cause: unknown) => new StorageUnavailable(`The data could not be written: ${cause}`, { cause });

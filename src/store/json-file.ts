@@ -5,7 +5,7 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type Store, StoreRefusal } from "../domain/store.ts";
 import { trusted } from "../kit/schema.ts";
-import { Commits } from "./commits.ts";
+import { committing } from "./commits.ts";
 import type { Fields } from "./indexes.ts";
 import { codeOf, followLinks, PRIVATE, sizeOf } from "./json-file/disk.ts";
 import { readDocument } from "./json-file/document.ts";
@@ -26,10 +26,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 };
 
 export const jsonFileStore = (path: string, options: Partial<Settings> = {}): Store =>
-  new MemoryStore(async (tables, isBusy) => {
-    const files = await open(path, tables, { ...DEFAULTS, ...options });
-    return new Commits(files, isBusy);
-  });
+  new MemoryStore(committing((tables) => open(path, tables, { ...DEFAULTS, ...options })));
 
 async function open(path: string, tables: Tables, settings: Settings): Promise<Files> {
   let unlock = () => {};

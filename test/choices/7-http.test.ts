@@ -64,6 +64,8 @@ choice("7.error-codes.not-http", "a length or a host in doubt is refused", async
     assert.equal((await ask("1.1", `host: ${host}`)).status, 200, host);
   for (const target of ["http://a@b/v1/account", "http:///v1/account", "ftp://a/v1/account"])
     problem(await rawAnswer(authUrl, head(`GET ${target}`, context)), "invalid_request");
+  const besideUrl = head("GET http://a/v1/account", context).replace("host: localhost", "host: a b");
+  problem(await rawAnswer(authUrl, besideUrl), "invalid_request");
   const coded = post(context, "transfer-encoding: gzip, chunked") + chunksOf(APP);
   problem(await rawAnswer(authUrl, coded), "not_implemented");
   assert.equal((await ask("1.1", "host: localhost")).status, 200);
@@ -98,6 +100,7 @@ choice("1.rfcs.expect", "100-continue is answered once the request is fit to go 
   connection.write(post(context, LENGTH, "Expect: 100-Continue"));
   assert.equal((await connection.answer()).status, 100);
   assert.equal((await connection.write(APP).answer()).status, 201);
+  assert.equal((await connection.write(account(context)).answer()).status, 200, "the connection goes on");
   connection.socket.destroy();
   const expect = "expect: 100-continue";
   const old = (post(context, LENGTH, expect) + APP).replace("HTTP/1.1", "HTTP/1.0");

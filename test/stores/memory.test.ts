@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { collection, isStoreError, type Reader, type Tx } from "../../src/domain/store.ts";
 import { seededRandom } from "../../src/kit/ids.ts";
-import { Commits, type Keeper } from "../../src/store/commits.ts";
+import { committing, type Keeper } from "../../src/store/commits.ts";
 import { storeContract } from "../../src/store/contract.ts";
 import { MemoryStore, memoryStore } from "../../src/store/memory.ts";
 import { heapInUse, withTurns } from "../support/costs.ts";
@@ -113,7 +113,7 @@ test("what comes while a commit is written that is lost then: what waits on top 
     throw new Error("lost");
   };
   const done = async () => undefined;
-  const store = new MemoryStore(async (_, isBusy) => new Commits({ append, replace: done, close: done }, isBusy));
+  const store = new MemoryStore(committing(async () => ({ append, replace: done, close: done })));
   await store.open([notes]);
   await assert.rejects(write(store, note("a")), isUnavailable);
   await Promise.all(ends);
@@ -139,7 +139,7 @@ test("what has to run again after a loss resolves before what is told after it",
     throw new Error("lost");
   };
   const done = async () => undefined;
-  const store = new MemoryStore(async (_, isBusy) => new Commits({ append, replace: done, close: done }, isBusy));
+  const store = new MemoryStore(committing(async () => ({ append, replace: done, close: done })));
   await store.open([notes]);
   const heard: string[] = [];
   store.hear("t", (subject) => heard.push(subject));
