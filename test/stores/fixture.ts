@@ -99,3 +99,12 @@ export function openFilesIn(folder: string): string[] {
   const still = names.filter((name) => lstatSync(name, { throwIfNoEntry: false }) !== undefined);
   return still.map((name) => readlinkSync(name)).filter((path) => path.startsWith(folder));
 }
+
+/** What it cannot restore it refuses, and it keeps what it has. */
+export async function refusesBadData(store: Store): Promise<void> {
+  await write(store, note("before"));
+  const refused = store.restore({ format: 1, collections: { notes: [note("a", "x"), note("b", "x")] } });
+  const says = /a second record with the same text in notes/;
+  await assert.rejects(refused, (error) => isStoreError(error, "StoreRefusal") && says.test(String(error)));
+  assert.deepEqual((await store.snapshot()).collections.notes, [note("before")]);
+}

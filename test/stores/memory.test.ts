@@ -9,7 +9,7 @@ import { committing, type Keeper } from "../../src/store/commits.ts";
 import { storeContract } from "../../src/store/contract.ts";
 import { MemoryStore, memoryStore } from "../../src/store/memory.ts";
 import { heapInUse, withTurns } from "../support/costs.ts";
-import { note, notes, numbered, tell, write } from "./fixture.ts";
+import { note, notes, numbered, refusesBadData, tell, write } from "./fixture.ts";
 
 storeContract(test, memoryStore);
 
@@ -177,14 +177,8 @@ test("a hearer that throws keeps nothing from the commit nor from the other hear
   assert.match(String((await surfaced)[0]), /the hearer's own/);
 });
 
-test("a restore of data that cannot be is refused, and what is there stays", async () => {
-  const store = await opened();
-  await write(store, note("before"));
-  const refused = store.restore({ format: 1, collections: { notes: [note("a", "x"), note("b", "x")] } });
-  const says = /a second record with the same text in notes/;
-  await assert.rejects(refused, (error) => isStoreError(error, "StoreRefusal") && says.test(String(error)));
-  assert.deepEqual((await store.snapshot()).collections.notes, [note("before")]);
-});
+test("a restore of data that cannot be is refused, and what is there stays", async () =>
+  refusesBadData(await opened()));
 
 test("while much is restored or copied out others have their turns, and read what was there, whole", async () => {
   const store = await opened();

@@ -15,7 +15,7 @@ import { Client } from "../support/client.ts";
 import { freshFolder } from "../support/closing.ts";
 import { database, onDatabase } from "../support/postgres.ts";
 import { eventually, promised } from "../support/wait.ts";
-import { idsIn, type Note, note, notes, numbered, tell, write } from "./fixture.ts";
+import { idsIn, type Note, note, notes, numbered, refusesBadData, tell, write } from "./fixture.ts";
 
 const DRIVER = "pg";
 /** Without its types, which are not installed. */
@@ -366,6 +366,10 @@ onDatabase("a unit of work that cannot begin is not run", async (_, t) => {
   await assert.rejects(store.transact(work), isUnavailable);
   assert.equal(work.mock.callCount(), 0);
 });
+
+onDatabase("a restore of data that cannot be is refused, and what is there stays", async (_, t) =>
+  refusesBadData(await one(t)),
+);
 
 onDatabase("a restore comes to its end while others write", async (_, t) => {
   const [store, other] = await stores(t, database().address(), 2);
