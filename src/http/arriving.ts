@@ -110,16 +110,13 @@ function unfitRequest(request: IncomingMessage, host: string, target: string): R
   if ((request.url?.length ?? 0) > LIMITS.url_bytes) return over("uri_too_long", LIMITS.url_bytes);
   if (request.httpVersionMajor !== 1) return notHttp("Only HTTP/1.1 and HTTP/1.0 are spoken here.");
   // Each name has ": " behind it, and each value the end of the line.
-  let [bytes, hosts] = [0, 0];
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? "";
-    bytes += name.length + (rawHeaders[at + 1]?.length ?? 0) + 4;
-    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
-  }
+  let bytes = 0;
+  for (const text of rawHeaders) bytes += text.length + 2;
   if (bytes > LIMITS.header_bytes) return over("headers_too_large", LIMITS.header_bytes);
-  if (hosts > 1 || (hosts === 0 && request.httpVersion === "1.1"))
+  const hosts = valuesOf(rawHeaders, "host");
+  if (hosts.length > 1 || (hosts.length === 0 && request.httpVersion === "1.1"))
     return notHttp("There must be exactly one Host header.");
-  if (!isHost(host) || !isHost(headers.host ?? "")) return notHttp("The Host is neither a name nor an address.");
+  if (!isHost(host) || !hosts.every(isHost)) return notHttp("The Host is neither a name nor an address.");
   if (!target.startsWith("/") && target !== "*")
     return notHttp("The request target is neither a path nor an http URL.");
   // A client may wait to be told that its body is wanted: RFC 9110 10.1.1 knows no other expectation.

@@ -44,10 +44,10 @@ export type Listener = ReturnType<typeof listenerOf>;
 export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
   /** The answers begun on each open connection, in order; those that are sent go when they are looked at. */
   const begun = new Map<Socket, ServerResponse[]>();
-  let begin: (parts: ListenerParts) => void = () => {};
+  let serve: (parts: ListenerParts) => void = () => {};
   /** What comes between `listen` and `serve` waits for this. */
-  let serving: ListenerParts | Promise<ListenerParts> = new Promise((resolve) => {
-    begin = resolve;
+  const serving = new Promise<ListenerParts>((resolve) => {
+    serve = resolve;
   });
   let stopping = false;
 
@@ -64,7 +64,7 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
     // In one packet come a thousand requests: for who reads nothing one answer is made, not a thousand.
     if (before) await sent(before);
     if (request.socket.destroyed) return;
-    const { ids, handle, links, onError, onAnswer } = serving instanceof Promise ? await serving : serving;
+    const { ids, handle, links, onError, onAnswer } = await serving;
     const started = performance.now();
     const call = arrived(ids.next(REQUEST_ID.prefix), request, response);
     const { id, method, path } = call;
@@ -160,10 +160,7 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
     },
 
     /** Starts answering. */
-    serve(parts: ListenerParts): void {
-      serving = parts;
-      begin(parts);
-    },
+    serve,
 
     /** Accepts nothing new, lets what is in flight finish (10 s at most), closes every socket. */
     async stop(): Promise<void> {
