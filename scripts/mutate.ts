@@ -1,7 +1,8 @@
 // Mutation testing: changes one line of src at a time and reports the changes that no test notices. Each of them is a test
 // that is missing or a line that is not needed.
 // Of the test files that run the line those 10 are asked that run most of its file and those 10 that run least beside it,
-// so a survivor may still be noticed by another. A line that no test runs survives; one that hangs is noticed. Test files that fail where nothing is changed are left out and named.
+// so a survivor may still be noticed by another. A line that no test runs survives; one that hangs is noticed. Test files
+// that fail where nothing is changed are left out and named.
 // What leaves the JavaScript as it was is no change: types and comments. The store's exported suite is not changed: it is tests.
 // A busy machine makes tests fail by themselves, and more seems to be noticed than is.
 import { hash } from "node:crypto";

@@ -68,11 +68,14 @@ export async function fleet(): Promise<void> {
   for (const count of PROCESSES) {
     const args = [built("bin"), "--data", database.address()];
     const servers = await pool(1, Array(count), () => startServer("own", args, ANYWHERE));
-    for (const [what, make] of Object.entries(LOADS)) {
-      const [own, base] = [beside(database, servers, make), beside(database, [memory], make)];
-      const on = `${what} one, ${count} ${count === 1 ? "process" : "processes"}`;
-      await compare(on, [own, base], { [CPU]: "" }, 1);
+    try {
+      for (const [what, make] of Object.entries(LOADS)) {
+        const [own, base] = [beside(database, servers, make), beside(database, [memory], make)];
+        const on = `${what} one, ${count} ${count === 1 ? "process" : "processes"}`;
+        await compare(on, [own, base], { [CPU]: "" }, 1);
+      }
+    } finally {
+      for (const server of servers) await server.stop();
     }
-    for (const server of servers) await server.stop();
   }
 }
