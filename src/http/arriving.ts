@@ -120,12 +120,14 @@ function unfitRequest(request: IncomingMessage, host: string, target: string): R
   if (!target.startsWith("/") && target !== "*")
     return notHttp("The request target is neither a path nor an http URL.");
   // A client may wait to be told that its body is wanted: RFC 9110 10.1.1 knows no other expectation.
-  const { expect = "100-continue", "transfer-encoding": coding = "chunked" } = headers;
-  if (coding.toLowerCase() !== "chunked")
+  const { expect, "transfer-encoding": coding } = headers;
+  if (coding !== undefined && coding.toLowerCase() !== "chunked")
     return /, *chunked$/i.test(coding)
       ? refuse({ code: "not_implemented" })
       : notHttp("The body is not chunked, so nobody can tell where it ends.");
-  return expect.toLowerCase() === "100-continue" ? undefined : notHttp("The expectation is not known.");
+  return expect === undefined || expect.toLowerCase() === "100-continue"
+    ? undefined
+    : notHttp("The expectation is not known.");
 }
 
 const notHttp = (detail: string): Refusal => refuse({ code: "invalid_request", detail });

@@ -30,8 +30,8 @@ export function seededRandom(seed: string): RandomSource {
 
 export class TimeOrderedIds {
   #time = 0;
-  /** The time as ids have it: a busy server makes many in a millisecond. */
-  #stamp = inBase62(0, TIME_LENGTH);
+  /** Time and count as ids have them, without the last character: a busy server makes many in a millisecond. */
+  #stamp = inBase62(0, TIME_LENGTH + COUNT_LENGTH - 1);
   #count = 0;
   /** Random characters that were not given yet. */
   #drawn = "";
@@ -55,7 +55,7 @@ export class TimeOrderedIds {
   /** A new id such as `app_0UZ…`; later ones compare greater. */
   next(prefix: string): string {
     this.#tick();
-    return prefix + this.#stamp + inBase62(this.#count, COUNT_LENGTH) + this.#characters(RANDOM_LENGTH);
+    return prefix + this.#stamp + ALPHABET[this.#count % 62] + this.#characters(RANDOM_LENGTH);
   }
 
   /** 256 random bits in letters and digits: for API keys, codes, refresh tokens, secrets. */
@@ -76,10 +76,12 @@ export class TimeOrderedIds {
   #tick(): void {
     const now = this.clock.now();
     this.#count += 1;
-    if (now <= this.#time && this.#count < COUNT_MAX) return;
-    this.#time = Math.max(now, this.#time + 1);
-    this.#stamp = inBase62(this.#time, TIME_LENGTH);
-    this.#count = 0;
+    if (now > this.#time || this.#count >= COUNT_MAX) {
+      this.#time = Math.max(now, this.#time + 1);
+      this.#count = 0;
+    }
+    if (this.#count % 62 > 0) return;
+    this.#stamp = inBase62(this.#time, TIME_LENGTH) + inBase62(this.#count / 62, COUNT_LENGTH - 1);
   }
 }
 
