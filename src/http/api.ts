@@ -80,7 +80,8 @@ export function apiWay(parts: ApiParts): Way<Operation, Caller> {
       const unfit = standing(who.account, call.method);
       const counted = limiter.count(who.account.id, unfit ? 0 : 1);
       const rate = counted instanceof Promise ? await counted : counted;
-      return unfit ?? (rate && within(rate, said)) ?? { who };
+      const over = rate && within(rate, said); // said with every answer that has an account
+      return unfit ?? over ?? { who };
     },
     perform: (row, request) => operate(parts, row, request),
     refused: (refusal, call) => problem(refusal, call.id, links, decide),
