@@ -157,14 +157,22 @@ async function stand(ground: Ground): Promise<Service> {
     ...{ port, oauth, ...ground },
   };
   const service = await openService(parts);
-  const handle = handlerOf(parts, service);
-  listener.serve({
-    handle: watched ? journals.around(handle) : handle,
-    ...(settings.log !== "off" && { onAnswer: log.request }),
-    ...{ ids, links, onError: log.error },
-  });
+  const answering = handlerOf(parts, service);
+  const handle = settings.log === "off" ? answering : logged(answering, log);
+  listener.serve({ handle: watched ? journals.around(handle) : handle, ids, links, onError: log.error });
   return service;
 }
+
+/** Says of each request how it is answered; the status is 0 where it is not. */
+const logged =
+  (handle: Handler, { request }: Log): Handler =>
+  async (call) => {
+    const started = performance.now();
+    const reply = await handle(call);
+    const { id, method, path } = call;
+    request({ id, method, path, status: reply.status, duration_ms: performance.now() - started });
+    return reply;
+  };
 
 /** All ways there are to an answer; the pages are loaded when somebody first comes to them. */
 function handlerOf(parts: Ground & ApiParts & { readonly oauth: Context }, service: Service): Handler {

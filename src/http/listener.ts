@@ -6,7 +6,7 @@ import { Server as NetServer, type Socket } from "node:net";
 import { refuse } from "../domain/refusal.ts";
 import type { Ids } from "../kit/ids.ts";
 import { arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, wouldHang } from "./arriving.ts";
-import type { Call, Handler, Reply } from "./call.ts";
+import type { Handler, Reply } from "./call.ts";
 import { cutOff, giveUpUnread, partFrom } from "./closing.ts";
 import type { ServiceLinks } from "./links.ts";
 import { problem } from "./problem.ts";
@@ -19,18 +19,11 @@ const STOP_MS = 10_000;
 /** On every answer and in the log; it is always ours, so that no client can make two requests look like one. */
 const REQUEST_ID = { header: "x-request-id", prefix: "req_" };
 
-/** An answer that went out; the status is 0 for none. */
-export interface Answered extends Pick<Call, "id" | "method" | "path">, Pick<Reply, "status"> {
-  readonly duration_ms: number;
-}
-
 export interface ListenerParts {
   readonly ids: Ids;
   readonly handle: Handler;
   readonly links: ServiceLinks;
   readonly onError: (error: unknown, requestId: string) => void;
-  /** Left out where nobody wants to know. */
-  readonly onAnswer?: (answered: Answered) => void;
 }
 
 export interface Tls {
@@ -64,22 +57,17 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
     // In one packet come a thousand requests: for who reads nothing one answer is made, not a thousand.
     if (before) await sent(before);
     if (request.socket.destroyed) return;
-    const { ids, handle, links, onError, onAnswer } = await serving;
-    const started = performance.now();
+    const { ids, handle, links, onError } = await serving;
     const call = arrived(ids.next(REQUEST_ID.prefix), request, response);
-    const { id, method, path } = call;
-    let reply: Reply;
+    const { id } = call;
     try {
-      reply = await handle(call);
-      write(response, id, reply, links);
+      write(response, id, await handle(call), links);
     } catch (error) {
       // Also a reply that Node refuses to write, such as one with a line break in a header.
       onError(error, id);
-      reply = problem(refuse({ code: "internal_error" }), id, links);
       if (response.headersSent) response.destroy();
-      else write(response, id, reply, links);
+      else write(response, id, problem(refuse({ code: "internal_error" }), id, links), links);
     }
-    onAnswer?.({ id, method, path, status: reply.status, duration_ms: performance.now() - started });
   }
 
   /** `isLast`: whatever the connection still brings is no request. */

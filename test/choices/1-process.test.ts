@@ -59,7 +59,7 @@ function refused(ended: Ended, code: number, what: RegExp): void {
   assert.equal(ended.stdout, "");
 }
 
-choice("1.test-controls.ready-line", "all in it works; then a line for each attempt; no more need be read", () =>
+choice("1.test-controls.ready-line", "all in it works; then a line for each request and attempt, unread too", () =>
   started(["--api-key", "pinned-key-1"], async ({ server, ready, api }) => {
     const { base_url, auth_url, sign_in_url, pid, ...rest } = ready;
     assert.deepEqual(rest, { event: "ready", api_key: "pinned-key-1" });
@@ -71,11 +71,18 @@ choice("1.test-controls.ready-line", "all in it works; then a line for each atte
     await api.create("/apps", { title: "Told" });
     await server.prints('"outcome":"500"');
     const id = (await api.get(`/webhooks/${webhook.id}/deliveries`)).items[0]?.id;
-    const [told = "{}"] = server.said.stdout.split("\n").filter((line) => line.includes('"event":"delivery"'));
-    const { at, duration_ms, ...line } = trusted<Members>(JSON.parse(told));
-    assert.match(str(at), /Z$/);
-    assert.equal(typeof duration_ms, "number");
-    assert.deepEqual(line, { event: "delivery", id, type: "app.created", url, outcome: "500", attempt: 1 });
+    const said = (event: string) => {
+      const [told = "{}"] = server.said.stdout.split("\n").filter((line) => line.includes(`"event":"${event}"`));
+      const { at, duration_ms, ...line } = trusted<Members>(JSON.parse(told));
+      assert.match(str(at), /Z$/);
+      assert.equal(typeof duration_ms, "number");
+      return line;
+    };
+    const attempted = { id, type: "app.created", url, outcome: "500", attempt: 1 };
+    assert.deepEqual(said("delivery"), { event: "delivery", ...attempted });
+    const { id: asked, ...request } = said("request");
+    assert.match(str(asked), /^req_/);
+    assert.deepEqual(request, { event: "request", method: "POST", path: "/v1/webhooks", status: 201 });
     server.child.stdout.destroy();
     for (let asked = 0; asked < 3; asked += 1) assert.equal((await api.get("/account")).status, 200);
   }),
