@@ -35,8 +35,8 @@ export type Listener = ReturnType<typeof listenerOf>;
 
 /** Other limits than the decided ones are for tests, which cannot wait for these. */
 export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
-  /** The answers begun on each open connection, in order; those that are sent go when they are looked at. */
-  const begun = new Map<Socket, ServerResponse[]>();
+  /** The open connections, each with the answer whose turn it is, or was last. */
+  const current = new Map<Socket, ServerResponse | undefined>();
   let serve: (parts: ListenerParts) => void = () => {};
   /** What comes between `listen` and `serve` waits for this. */
   const serving = new Promise<ListenerParts>((resolve) => {
@@ -44,19 +44,15 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
   });
   let stopping = false;
 
-  function openOn(socket: Socket): ServerResponse[] {
-    const open = begun.get(socket) ?? [];
-    while (open[0]?.closed) open.shift();
-    return open;
+  /** Node gives the connection to one answer after the other. */
+  function take(request: IncomingMessage, response: ServerResponse): void {
+    if (response.socket) void answer(request, response);
+    // In one packet come a thousand requests: for who reads nothing one answer is made, not a thousand.
+    else response.once("socket", () => answer(request, response));
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const open = openOn(request.socket);
-    const before = open.at(-1);
-    open.push(response);
-    // In one packet come a thousand requests: for who reads nothing one answer is made, not a thousand.
-    if (before) await sent(before);
-    if (request.socket.destroyed) return;
+    current.set(request.socket, response);
     const { ids, handle, links, onError } = await serving;
     const call = arrived(ids.next(REQUEST_ID.prefix), request, response);
     const { id } = call;
@@ -95,18 +91,18 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
    */
   async function refuseSocket(error: NodeJS.ErrnoException, socket: Socket): Promise<void> {
     const { ids, links } = await serving;
-    const open = openOn(socket);
+    const last = current.get(socket);
+    const open = last?.closed ? undefined : last;
     // What was answered early is thrown away, whatever it is.
-    if (open.some(({ headersSent, writableEnded }) => headersSent && !writableEnded)) return;
-    const before = open.findLast(({ req }) => req.complete);
+    if (open?.headersSent && !open.writableEnded) return;
     // Over TLS nothing can be said before the handshake.
-    if (!socket.writable || !begun.has(socket)) socket.destroy();
-    else if (before) before.once("close", () => refuseSocket(error, socket));
+    if (!socket.writable || !current.has(socket)) socket.destroy();
+    else if (open?.req.complete) open.once("close", () => refuseSocket(error, socket));
     else {
       const id = ids.next(REQUEST_ID.prefix);
-      const [response = new ServerResponse(new IncomingMessage(socket))] = open;
-      open[0] = response;
-      if (response.socket === null) response.assignSocket(socket);
+      const response = open ?? new ServerResponse(new IncomingMessage(socket));
+      if (!open) response.assignSocket(socket);
+      current.set(socket, response);
       write(response, id, problem(socketRefusal(error, socket.bytesRead), id, links), links, true);
     }
   }
@@ -125,7 +121,7 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
     : createServer(options);
   server.maxConnections = limits.connections;
   server.maxHeadersCount = 0;
-  for (const asked of ["request", "checkContinue", "checkExpectation"]) server.on(asked, answer);
+  for (const asked of ["request", "checkContinue", "checkExpectation"]) server.on(asked, take);
   // A proxy is asked for; without a listener Node would close without a word. Node leaves the socket to us with all that
   // can happen to it: a client that is gone is an error which nobody else hears.
   server.on("connect", ({ socket }) => {
@@ -136,8 +132,8 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
   // With TLS there are two sockets to a connection: the one that bytes come in by, and the one that requests do.
   for (const opened of ["connection", "secureConnection"])
     server.on(opened, (socket: Socket) => {
-      begun.set(socket, []);
-      socket.once("close", () => begun.delete(socket));
+      current.set(socket, undefined);
+      socket.once("close", () => current.delete(socket));
     });
 
   return {
@@ -158,10 +154,10 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
       // What has arrived and was not read yet gets its turn.
       for (let turn = 0; turn < 2; turn += 1) await new Promise(setImmediate);
       // To Node a connection on which nothing was said is not idle.
-      for (const socket of begun.keys()) if (socket.bytesRead === 0) socket.destroy();
+      for (const socket of current.keys()) if (socket.bytesRead === 0) socket.destroy();
       // To Node an answer that was handed over is sent: it would cut what a client still reads.
-      const unread = () => [...begun.keys()].flatMap(openOn).find((each) => each.writableEnded);
-      for (let answer = unread(); answer; answer = unread()) await sent(answer);
+      const unread = () => [...current.values()].find((each) => each?.writableEnded && !each.closed);
+      for (let answer = unread(); answer; answer = unread()) await once(answer, "close");
       server.close();
       await closed;
       clearTimeout(deadline);
@@ -177,6 +173,3 @@ function headersOf(id: string, { status, headers }: Reply, bytes: number, always
   if (status !== 204 && status !== 304) lines.push("content-length", String(bytes));
   return lines;
 }
-
-/** Or given up. */
-const sent = (response: ServerResponse): Promise<unknown> => new Promise((resolve) => response.once("close", resolve));
