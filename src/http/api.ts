@@ -18,7 +18,6 @@ import { problem } from "./problem.ts";
 import type { Asked, Operation, Services } from "./route.ts";
 import { accountRoutes } from "./routes-account.ts";
 import { appRoutes } from "./routes-apps.ts";
-import { webhookRoutes } from "./routes-webhooks.ts";
 import { filling, type Presenter } from "./view.ts";
 import { type Answer, type Request, RouteTree, type Way } from "./way.ts";
 
@@ -54,7 +53,7 @@ function read(rows: readonly Operation[], decide: Decide): readonly Operation[] 
 }
 
 /** THE route table (spec part 4; contract, part 4), as a service has it that was asked for no other reading. */
-export const API = new RouteTree(read([...appRoutes, ...webhookRoutes, ...accountRoutes], asChosen));
+export const API = new RouteTree(read([...appRoutes, ...accountRoutes], asChosen));
 
 export function apiWay(parts: ApiParts): Way<Operation, Caller> {
   const { decide, links } = parts.services;

@@ -1,11 +1,17 @@
-// The rows for what an account manages: users, API keys, OAuth clients, its events, itself.
+// The rows for what an account manages: users, API keys, OAuth clients, webhooks with their delivery log (spec parts 4 and
+// 6), its events, itself.
 import { decide } from "../decisions.ts";
 import * as credentials from "../domain/credentials.ts";
 import * as events from "../domain/events.ts";
 import * as users from "../domain/users.ts";
+import * as webhooks from "../domain/webhooks.ts";
 import { MANAGE, MANAGED, resource } from "./resource.ts";
 import { chosen, type Operation, route } from "./route.ts";
-import { accountView, eventView, page } from "./view.ts";
+import { accountView, deliveryView, eventView, page } from "./view.ts";
+
+/** It is queued; the delivery log tells what became of it. */
+const DELIVERY_STATUS = 202;
+const LOG = "/webhooks/{webhook_id}/deliveries";
 
 const user = resource({
   path: `${decide("4.user-area")}/{user_id}`,
@@ -48,6 +54,49 @@ const client = resource({
   },
 });
 
+const webhook = resource({
+  path: "/webhooks/{webhook_id}",
+  noun: "Webhook",
+  words: ["a webhook", "webhooks", "a webhook; what waits for it is cancelled"],
+  scopes: MANAGED,
+  owned: webhooks.own,
+  create: {
+    spec: "4.create-webhook",
+    body: ({ webhook }) => webhook.draft,
+    example: { url: "https://hooks.example.com/apps", events: ["app.created", "app.deployed"], active: true },
+    once: { [decide("4.webhook-endpoints")]: ({ secret }) => secret },
+  },
+  update: { body: ({ webhook }) => webhook.changes, example: { active: false } },
+});
+
+const ofWebhooks = chosen("4.webhook-endpoints", [
+  ...webhook.rows,
+  route("POST /webhooks/{webhook_id}/test", MANAGE, "testWebhook", "Send a sample event to a webhook", {
+    target: webhook.get,
+    body: webhooks.testRequest,
+    example: { type: "app.deployed" },
+    status: DELIVERY_STATUS,
+    view: deliveryView,
+    run: ({ unit, account, params, body }) => webhooks.sendTest(unit, account, params.webhook_id, body.type),
+  }),
+  route(`GET ${LOG}`, MANAGE, "listDeliveries", "List the deliveries of a webhook", {
+    target: webhook.get,
+    query: webhooks.deliveryQuery,
+    view: page(deliveryView),
+    run: ({ unit, params, query }) => webhooks.listDeliveries(unit.store, params.webhook_id, query),
+  }),
+  route(`GET ${LOG}/{delivery_id}`, MANAGE, "getDelivery", "Read a delivery with all its attempts", {
+    target: webhook.get,
+    view: deliveryView,
+    run: ({ unit, params }) => webhooks.getDelivery(unit.store, params.webhook_id, params.delivery_id),
+  }),
+  route(`POST ${LOG}/{delivery_id}/redeliver`, MANAGE, "redeliver", "Send a delivery once more", {
+    status: DELIVERY_STATUS,
+    view: deliveryView,
+    run: ({ unit, account, params }) => webhooks.redeliver(unit, account, params.webhook_id, params.delivery_id),
+  }),
+]);
+
 const others = [
   route("GET /events", MANAGE, "listEvents", "List events", {
     query: events.eventQuery,
@@ -65,6 +114,7 @@ const others = [
 ];
 
 export const accountRoutes: readonly Operation[] = [
+  ...ofWebhooks,
   ...chosen("4.user-area", user.rows),
   ...chosen("1.dashboard", [...key.rows, ...client.rows, ...others]),
 ];
