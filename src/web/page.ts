@@ -6,8 +6,7 @@ import { type Call, empty, isRead, type Reply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
 import { explain, headersOf } from "../http/problem.ts";
 import type { Answer } from "../http/way.ts";
-import { html, type Shown } from "./html.ts";
-import { link } from "./parts.ts";
+import { html, link, type Shown } from "./html.ts";
 import { SCRIPT } from "./script.ts";
 import { ICON, STYLE } from "./style.ts";
 
@@ -32,8 +31,7 @@ export interface Page {
 /** A file that pages load: asked for again each time, but sent only where it has changed. */
 const asset = (path: string, type: string, body: string) => {
   const headers = { "content-type": type, "cache-control": "public, no-cache", "x-content-type-options": "nosniff" };
-  const answer = async ({ call }: { readonly call: Call }) => unlessKnown(call, { status: 200, headers, body });
-  return { method: "GET" as const, path, answer };
+  return { method: "GET" as const, path, answer: async () => ({ status: 200, headers, body }) };
 };
 
 export const assets = [
@@ -60,7 +58,7 @@ ${!narrow && html`<script type="module" src="/assets/script.js"></script>`}
 <a class="skip" href="#main">Skip to the content</a>
 ${!theme && html`<header>${link(DASHBOARD, NAME)}${header}</header>`}
 <main id="main" class="${narrow && "narrow"}">
-${narrow && html`<h1>${title}</h1>`}
+<h1>${title}</h1>
 ${body}
 </main>
 </body>
@@ -93,7 +91,7 @@ export const refused = (refusal: Refusal): Reply => page({ ...told(refusal), nar
 
 /** What somebody looks at is asked for again and again: where it has not changed it is not sent again (RFC 9110 13.1.2). */
 export function unlessKnown(call: Call, reply: Answer): Answer {
-  if (reply instanceof Refusal) return reply;
+  if (reply instanceof Refusal || reply.status !== 200 || !isRead(call)) return reply;
   const etag = `"${sha256(reply.body).slice(0, 20)}"`;
   const headers = { ...reply.headers, etag };
   const given = call.values("if-none-match").join();

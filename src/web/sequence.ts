@@ -3,8 +3,7 @@
 // these alone. A picture is of one of the flows in the tour, or of what one request has led to: its events, and every
 // attempt to deliver them.
 import type { Attempt, DeliveryRecord, EventRecord } from "../domain/model.ts";
-import { type Html, html } from "./html.ts";
-import { cut, list } from "./parts.ts";
+import { cut, type Html, html, list } from "./html.ts";
 
 export interface Sequence {
   readonly title: string;

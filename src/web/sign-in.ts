@@ -10,9 +10,9 @@ import { askForLinks, signInWith, signOut } from "../domain/users.ts";
 import { isRead, type Reply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
 import { fieldsOf } from "../kit/form.ts";
-import { html, type Shown } from "./html.ts";
+import { SCOPES_IN_WORDS } from "./form.ts";
+import { hidden, html, list, mono, notice, type Shown, soft } from "./html.ts";
 import { DASHBOARD, messagePage, page, redirect } from "./page.ts";
-import { hidden, list, mono, notice, SCOPES_IN_WORDS, soft } from "./parts.ts";
 import type { PageRow, Sent, Visit } from "./visit.ts";
 
 const SIGN_IN_PATH = ADDRESSES.sign_in;

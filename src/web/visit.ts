@@ -12,9 +12,8 @@ import type { Call } from "../http/call.ts";
 import type { Operation } from "../http/route.ts";
 import { type Answer, RouteTree, type Row, type Way } from "../http/way.ts";
 import { type Fields, fieldsOf, gathered } from "../kit/form.ts";
-import { html, type Shown } from "./html.ts";
-import { messagePage, refused } from "./page.ts";
-import { hidden } from "./parts.ts";
+import { hidden, html, type Shown } from "./html.ts";
+import { messagePage, refused, unlessKnown } from "./page.ts";
 
 /** What pages are made with. */
 export interface WebParts extends ApiParts {
@@ -123,7 +122,7 @@ export const pageWay = <R extends Row>(
   under,
   tree: new RouteTree(rows.map((row) => ({ ...row, path: row.path.slice(under.length) }))),
   enter: async (call) => ({ who: await visitOf(parts, call) }),
-  perform,
+  perform: async (row, request) => unlessKnown(request.call, await perform(row, request)),
   refused,
 });
 

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { refuse } from "../../src/domain/refusal.ts";
 import { formDecoded } from "../../src/kit/form.ts";
 import { controls, refusedForm } from "../../src/web/form.ts";
-import { cut } from "../../src/web/parts.ts";
+import { cut } from "../../src/web/html.ts";
 
 test("form: a plus is a space", () => assert.equal(formDecoded("a+b%2B"), "a b+"));
 

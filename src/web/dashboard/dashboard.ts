@@ -8,9 +8,8 @@ import { Refusal } from "../../domain/refusal.ts";
 import { isRead, queryOf, type Reply } from "../../http/call.ts";
 import type { Answer, Way } from "../../http/way.ts";
 import { curl } from "../docs/reference.ts";
-import { html } from "../html.ts";
-import { DASHBOARD, redirect, refused, told, unlessKnown } from "../page.ts";
-import { badge, code, link } from "../parts.ts";
+import { badge, code, html, link } from "../html.ts";
+import { DASHBOARD, redirect, refused, told } from "../page.ts";
 import { signInFirst } from "../sign-in.ts";
 import { pageWay, type Visit, visitOf, type WebParts } from "../visit.ts";
 import { listing, pagesOf } from "./resource.ts";
@@ -61,11 +60,10 @@ export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
     const view = viewOf(who, params);
     const unfit = view.unfit({ method: call.method, scope: operation?.scope });
     if (unfit) return unfit;
-    if (isRead(call)) return unlessKnown(call, await run(view, who.query));
     return who.withSent((sent) => {
       const make = () => run(view, sent);
       const key = sha256(JSON.stringify([who.secret, call.path, ...sent]));
-      return sent.has("once") ? once(key, make) : make();
+      return sent.has("once") && !isRead(call) ? once(key, make) : make();
     }, operation?.bodyLimit);
   });
 

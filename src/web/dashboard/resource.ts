@@ -7,9 +7,8 @@ import { API } from "../../http/api.ts";
 import { isRead } from "../../http/call.ts";
 import type { Operation } from "../../http/route.ts";
 import { bodyOf, type Choices, controls, type Form, type Hints, refusedForm } from "../form.ts";
-import { html, type Shown } from "../html.ts";
+import { badge, code, hidden, html, link, list, notice, prose, type Shown, soft, tabs, terms, time } from "../html.ts";
 import { redirect } from "../page.ts";
-import { badge, code, hidden, link, list, notice, prose, soft, tabs, terms, time } from "../parts.ts";
 import { countIn, type Sent } from "../visit.ts";
 import { type DashboardRow, DEEDS, framed, operationAt, pageAt, type View, viewOf } from "./view.ts";
 
@@ -24,8 +23,6 @@ export interface Resource<R extends Named = Named> {
   readonly path: string;
   /** What stands above a list of them. */
   readonly lead: string;
-  /** What follows from deleting one. */
-  readonly lost?: string;
   /** For all its forms. */
   readonly hints?: Hints;
   readonly choices?: (view: View) => Promise<Choices>;
@@ -191,7 +188,7 @@ async function formPage(of: Resource, view: View, { row, name, makes, button }: 
     if (!(kept instanceof Refusal)) return done(of, view, row, kept, `?done=${name}`);
     shown = refusedForm(values, kept);
   }
-  const asked = html`${!changes && hidden("once", call.id)}${row.method === "DELETE" && html`<p>${of.lost}</p>`}
+  const asked = html`${!changes && hidden("once", call.id)}${row.method === "DELETE" && html`<p>${row.summary}. This cannot be undone.</p>`}
 ${controls(shown, schema, of.hints, await of.choices?.(view))}
 <div class="row"><button>${button}</button>${link(above(call.path), "Cancel", "button")}</div>`;
   const title = record ? `${button} ${await of.name(record, view)}` : button;

@@ -11,8 +11,7 @@ import * as model from "../../domain/model.ts";
 import { invalidField, Refusal } from "../../domain/refusal.ts";
 import { deliveryHeaders } from "../../domain/webhooks.ts";
 import { instant } from "../../kit/clock.ts";
-import { type Html, html, type Shown } from "../html.ts";
-import { badge, json, link, mono, notice, soft, table, time } from "../parts.ts";
+import { badge, type Html, html, json, link, mono, notice, type Shown, soft, table, time } from "../html.ts";
 import { chain, drawn } from "../sequence.ts";
 import { facts, listing, type Resource, rowsOf } from "./resource.ts";
 import { operationAt, pageAt, type View } from "./view.ts";
@@ -22,7 +21,6 @@ const SHOWN = { offset: 0, limit: LIMIT_MAX };
 
 const apps: Resource<model.AppRecord> = {
   path: "/apps/{app_id}",
-  lost: "Its deployments go with it, and their addresses say so. Its data sources stay. This cannot be undone.",
   hints: {
     theme: "light, dark, or any other name: then its pages follow the reader’s system.",
     public: "Anybody with the address sees it. Otherwise only users of this account do.",
@@ -60,7 +58,6 @@ async function dataOf({ id }: model.AppRecord, view: View): Promise<Shown> {
 
 const dataSources: Resource<model.DataSourceRecord> = {
   path: "/data-sources/{data_source_id}",
-  lost: "Its rows are gone, and the app that draws them draws them no more. This cannot be undone.",
   hints: { data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB." },
   async choices({ store, account }) {
     const { items } = await pageOf(store, model.apps, "account", [account.id], SHOWN);
@@ -98,7 +95,6 @@ async function preview({ status, error, columns, app_id }: model.DataSourceRecor
 
 const users: Resource<model.UserRecord> = {
   path: "/users/{user_id}",
-  lost: "They are signed out, and every application that acts for them is refused. This cannot be undone.",
   lead: "Whoever is added can sign in, with a link that works once; later they ask for one at the sign-in page.",
   name: ({ name, email }) => name || email,
   below: facts("email", "permissions", "created_at"),
@@ -106,7 +102,6 @@ const users: Resource<model.UserRecord> = {
 
 const apiKeys: Resource<model.ApiKeyRecord> = {
   path: "/api-keys/{key_id}",
-  lost: "Whatever uses this key is refused at once. This cannot be undone.",
   lead: "A key opens the whole account. Keep it out of code that others can read, in an environment variable, and replace it now and then.",
   name: ({ name }) => name,
   below: facts("last_four", "created_at", "last_used_at"),
@@ -114,7 +109,6 @@ const apiKeys: Resource<model.ApiKeyRecord> = {
 
 const oauthApps: Resource<model.OAuthClientRecord> = {
   path: "/oauth-clients/{client_id}",
-  lost: "It can ask nobody any more, and every token that it holds stops working at once.",
   hints: {
     redirect_uris: "One a line: where users come back to. https, or http to this machine.",
     public: "It runs where a secret cannot be kept (a browser, a phone) and has PKCE instead of one.",
@@ -166,7 +160,6 @@ function progress({ attempts, status, next_attempt_at }: model.DeliveryRecord): 
 
 const webhooks: Resource<model.WebhookRecord> = {
   path: "/webhooks/{webhook_id}",
-  lost: "Nothing is sent to it any more; what waits is cancelled, and its delivery log is gone. This cannot be undone.",
   hints: {
     secret: "Signs each delivery. Empty, a new webhook gets one made, and another keeps its own.",
     type: "A sample of it is sent once, also while the webhook is off.",

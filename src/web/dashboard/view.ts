@@ -10,9 +10,8 @@ import { ADDRESSES } from "../../http/links.ts";
 import type { Operation } from "../../http/route.ts";
 import type { Answer, Row } from "../../http/way.ts";
 import { trusted } from "../../kit/schema.ts";
-import { html, type Shown } from "../html.ts";
+import { html, notice, type Shown, tabs } from "../html.ts";
 import { DASHBOARD, type Page, page } from "../page.ts";
-import { notice, tabs } from "../parts.ts";
 import { whoIsIn } from "../sign-in.ts";
 import type { Sent, Visit } from "../visit.ts";
 
@@ -105,7 +104,7 @@ export function framed(view: View, { actions, body, ...shown }: Page & { readonl
     ...shown,
     header: [whoIsIn(view), sections, isSetting && tabs("Settings", SETTINGS, place)],
     body: html`${account.state === "limited" && notice("status", LIMITED)}${deed && notice("status", done)}
-<header><h1>${shown.title}</h1><div class="row">${actions}</div></header>
+<div class="row">${actions}</div>
 ${body}`,
   });
 }

@@ -8,9 +8,9 @@ import { type Code, invalidField } from "../../domain/refusal.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import { CODES, PROBLEMS, problem, statusOf } from "../../http/problem.ts";
 import { trusted } from "../../kit/schema.ts";
-import { type Html, html, type Shown } from "../html.ts";
+import { SCOPES_IN_WORDS } from "../form.ts";
+import { code, html, json, link, list, mono, paragraph, prose, type Shown, soft, tabs, terms } from "../html.ts";
 import { page } from "../page.ts";
-import { code, json, link, list, mono, paragraph, prose, SCOPES_IN_WORDS, soft, tabs, terms } from "../parts.ts";
 import { drawn } from "../sequence.ts";
 import type { PageRow, WebParts } from "../visit.ts";
 import { curl, endpoints, events } from "./reference.ts";
@@ -29,6 +29,12 @@ interface DocsPage {
   readonly sections: readonly Section[];
 }
 
+/** Its stops have tabs of their own. */
+const tour = (): DocsPage => ({
+  lead: "The specification in nine pages, one a part: what it says, a request to try it with, what it leaves open and who reads it how, and the tests that hold it.",
+  sections: [],
+});
+
 const MAKERS = { Start: start, Tour: tour, Endpoints: endpoints, Events: events, Errors: errors, Register: register };
 const PAGES = Object.entries<(parts: WebParts) => DocsPage>(MAKERS).map(([name, make]) => {
   return [name, ADDRESSES.docs + (make === start ? "" : `/${name.toLowerCase()}`), make] as const;
@@ -46,7 +52,7 @@ export const docsRows = (parts: WebParts): readonly PageRow[] => [
 function rowOf(name: string, path: string, { title = name, lead, sections }: DocsPage): PageRow {
   const stops = STOPS.map((stop) => [stop.title, stop.path] as const);
   const body = html`${name === "Tour" && tabs("Tour", stops, title)}<div class="docs"><nav class="side" aria-label="On this page">${list(sections.map(listed))}</nav>
-<div><h1>${title}</h1><p class="lead">${prose(lead)}</p>${sections.map(section)}</div></div>`;
+<div><p class="lead">${prose(lead)}</p>${sections.map(section)}</div></div>`;
   return { method: "GET", path, answer: async () => page({ title, header: tabs("Docs", PAGES, name), body }) };
 }
 
@@ -55,7 +61,7 @@ const listed = ([id, title, , entries]: Section): Shown => [
   entries && list(entries.map(([at, , name = at]) => link(`#${at}`, name))),
 ];
 
-const section = ([id, title, body, entries]: Section): Html =>
+const section = ([id, title, body, entries]: Section): Shown =>
   html`<h2 id="${id}">${title}</h2>${body}
 ${entries && terms(entries.map(([at, meaning, name = at, term = mono(name)]) => [term, meaning, at]))}`;
 
@@ -140,14 +146,6 @@ function register({ services: { decide } }: WebParts): DocsPage {
       ["added", "What users expect beyond it", null, Object.entries(ADDED).map(entry)],
       ["summed-up", "The rest, summed up", null, Object.entries(SUMMED_UP).map(entry)],
     ],
-  };
-}
-
-function tour(): DocsPage {
-  const stops = STOPS.map(({ title, path, says }) => [link(path, title), ". ", Object.values(says)[0]]);
-  return {
-    lead: "The specification in nine pages, one a part: what it says, a request to try it with, what it leaves open and who reads it how, and the tests that hold it.",
-    sections: [["parts", "The parts", list(stops)]],
   };
 }
 

@@ -11,8 +11,7 @@ import { AdjustableClock, iso, UNITS } from "../../kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { membersOf } from "../form.ts";
-import { html, type Shown } from "../html.ts";
-import { badge, code, json, link, list, mono, paragraph, prose } from "../parts.ts";
+import { badge, code, html, json, link, list, mono, paragraph, prose, type Shown } from "../html.ts";
 import type { WebParts } from "../visit.ts";
 
 export function endpoints({ services, operations }: WebParts) {

@@ -2,7 +2,7 @@
 // axes. Nothing is drawn here.
 import type { Cell, Column, Row } from "../../domain/model.ts";
 import { instant, isDateTime } from "../../kit/clock.ts";
-import { cut } from "../parts.ts";
+import { cut } from "../html.ts";
 
 /** A point as it stands in the data, and as user.interaction carries it. */
 export interface Point {

@@ -9,8 +9,7 @@ import type { AccountRecord, Column, DataSourceRecord } from "../../domain/model
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reader } from "../../domain/store.ts";
 import { Turns } from "../../kit/background.ts";
-import { type Html, html, type Shown } from "../html.ts";
-import { cut, hidden, soft, table, tabs } from "../parts.ts";
+import { cut, type Html, hidden, html, type Shown, soft, table, tabs } from "../html.ts";
 import type { Visit } from "../visit.ts";
 import { type Axis, type Chart, chartOf, inWords, type Point } from "./chart.ts";
 

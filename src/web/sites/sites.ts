@@ -11,9 +11,8 @@ import { Refusal, refuse } from "../../domain/refusal.ts";
 import { isRead, queryOf, type Reply } from "../../http/call.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import type { Answer, Row } from "../../http/way.ts";
-import { type Html, html } from "../html.ts";
-import { messagePage, page, redirect, unlessKnown } from "../page.ts";
-import { link, notice } from "../parts.ts";
+import { type Html, html, link, notice } from "../html.ts";
+import { messagePage, page, redirect } from "../page.ts";
 import { signInFirst, whoIsIn } from "../sign-in.ts";
 import { countIn, pageWay, type Sent, type Visit, type WebParts } from "../visit.ts";
 import { figure, shelfOf } from "./shelf.ts";
@@ -87,17 +86,15 @@ async function show(visit: Visit, { app, account }: Site): Promise<Answer> {
     figures.push(drawn);
   }
   const { title, description, theme } = app;
-  const whole = page({
+  return page({
     title,
     theme: /^(light|dark)$/.test(theme) ? theme : "light dark",
     headers: { ...visit.setCookie, "cache-control": "private, no-cache" },
-    body: html`<h1>${title}</h1>
-<p class="lead">${description}</p>
+    body: html`<p class="lead">${description}</p>
 ${figures.length + offset === 0 && next === total ? NOTHING : figures}
 ${offset > 0 && link("./", `Back to the first of ${total} data sources`)}
 ${next < total && link(`?from=${next}`, `Go on to the other ${total - next} of ${total} data sources`)}`,
   });
-  return unlessKnown(visit.call, whole);
 }
 
 const NO_DATA = "There is nothing to see yet. As soon as this app is given a data source, its chart stands here.";
