@@ -13,9 +13,8 @@ import { type Context, check } from "./domain/oauth/access-tokens.ts";
 import { signingKeysIn } from "./domain/oauth/signing-keys.ts";
 import { deciding } from "./domain/readings.ts";
 import type { Store } from "./domain/store.ts";
-import { chaosOf } from "./embedding/chaos.ts";
 import { controlWay } from "./embedding/control.ts";
-import { faultsOf } from "./embedding/faults.ts";
+import { chaosOf, faultsOf } from "./embedding/disturbances.ts";
 import { journalsOf } from "./embedding/journals.ts";
 import { openService, type Service } from "./embedding/service.ts";
 import { type ApiParts, apiWay } from "./http/api.ts";
@@ -92,7 +91,7 @@ async function groundOf(settings: Settings, watched: boolean) {
   const unit = { store, clock, ids, decide: deciding(settings.readings) };
   const journals = journalsOf(clock);
   const background = new Background(log.error);
-  const [faults, chaos] = [faultsOf(unit, journals, background), chaosOf(unit, journals, background)];
+  const [faults, chaos] = [faultsOf(unit, journals.note, background), chaosOf(unit, journals.marks, background)];
   const sender = httpSender({ policy: policyOf(settings), timeout_ms, ca: settings.webhookCa });
   const workers = workersOf({
     sender: chaos.around(sender),

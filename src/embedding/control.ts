@@ -15,7 +15,7 @@ import { accountView, plain, shape } from "../http/view.ts";
 import { RouteTree, type Way } from "../http/way.ts";
 import { duration, iso } from "../kit/clock.ts";
 import { type JsonSchema, OptionError, object, optional, taken, text, withDefault } from "../kit/schema.ts";
-import type { Rule, Rules } from "./rules.ts";
+import type { Rule, Rules } from "./disturbances.ts";
 import type { Service } from "./service.ts";
 
 const OFF = "The test controls are off; start the server with --control.";

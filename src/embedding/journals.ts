@@ -7,9 +7,9 @@ import type { Collection, Store, Stored } from "../domain/store.ts";
 import type { Call, Handler } from "../http/call.ts";
 import { CONTROL_PREFIX } from "../http/links.ts";
 import type { Background } from "../kit/background.ts";
-import { type Clock, type Instant, iso } from "../kit/clock.ts";
+import { type Clock, iso } from "../kit/clock.ts";
 import { pick } from "../kit/schema.ts";
-import type { Effect, FaultRule } from "./rules.ts";
+import type { FaultRule, Mark } from "./disturbances.ts";
 
 /** As many as events are kept: more than a test makes, and a bound on the memory of a long run. */
 const KEPT = 10_000;
@@ -20,14 +20,6 @@ export interface JournalRequest extends Pick<Call, "id" | "method" | "path" | "q
   readonly status: number | null;
   /** The rule that struck it. */
   readonly fault: FaultRule | null;
-}
-
-/** What befalls an attempt of a delivery, which does not go before `until`. */
-interface Mark {
-  /** Of the delivery. */
-  readonly id: string;
-  readonly effect: Effect;
-  readonly until: Instant;
 }
 
 export type Journals = ReturnType<typeof journalsOf>;

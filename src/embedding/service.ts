@@ -13,8 +13,8 @@ import { Unit } from "../domain/work.ts";
 import { type Background, Turns } from "../kit/background.ts";
 import { after, duration, type Instant, LONGEST_TIMER_MS, type Ran } from "../kit/clock.ts";
 import { fitting, OptionError } from "../kit/schema.ts";
+import type { ChaosRule, FaultRule, GivenChaos, GivenFault, Rules } from "./disturbances.ts";
 import type { JournalDelivery, Journals } from "./journals.ts";
-import type { ChaosRule, FaultRule, GivenChaos, GivenFault, Rules } from "./rules.ts";
 import { checkedSnapshot, type Entered, type StatesParts, statesOf } from "./states.ts";
 
 export interface ServiceParts extends StatesParts {
@@ -62,7 +62,6 @@ export async function openService(parts: ServiceParts) {
     turns.run(async () => {
       // What a delay holds back happens to the state that it was sent to.
       faults.clear();
-      await new Promise(setImmediate);
       await workers.stop();
       try {
         Object.assign(service, await bring());

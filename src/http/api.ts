@@ -25,15 +25,15 @@ export interface OperateParts {
   readonly unit: UnitParts;
   readonly services: Services;
   readonly presenter: Presenter;
-  /** Failures that a test asked for: one stands in the operation's place. */
-  readonly faults: {
-    strike(call: Call, row: Operation, goOn: () => Answer | Promise<Answer>): Answer | Promise<Answer>;
-  };
 }
 
 export interface ApiParts extends OperateParts {
   readonly authenticate: Authenticate;
   readonly limiter: RateLimiter;
+  /** Failures that a test asked for: one stands in the operation's place. */
+  readonly faults: {
+    strike(call: Call, row: Operation, goOn: () => Answer | Promise<Answer>): Answer | Promise<Answer>;
+  };
 }
 
 /** The rows as they are read: what a request may bring, and what a success says. */
@@ -82,19 +82,18 @@ export function apiWay(parts: ApiParts): Way<Operation, Caller> {
       const over = rate && within(rate, said); // said with every answer that has an account
       return unfit ?? over ?? { who };
     },
-    perform: (row, request) => operate(parts, row, request),
+    perform(row, request) {
+      const { call, who } = request;
+      if (row.scope !== null && !allows(who.scopes, row.scope))
+        return refuse({ code: "insufficient_scope", scope: row.scope, detail: lacking(row.scope, who) });
+      return parts.faults.strike(call, row, () => operate(parts, row, request));
+    },
     refused: (refusal, call) => problem(refusal, call.id, links, decide),
   };
 }
 
-export function operate(parts: OperateParts, row: Operation, request: Request<Caller>): Answer | Promise<Answer> {
-  const { call, who } = request;
-  if (row.scope !== null && !allows(who.scopes, row.scope))
-    return refuse({ code: "insufficient_scope", scope: row.scope, detail: lacking(row.scope, who) });
-  return parts.faults.strike(call, row, () => allowed(parts, row, request));
-}
-
-function allowed(
+/** What is allowed: it reads what the request brings and does it. */
+export function operate(
   { services, presenter, unit: parts }: OperateParts,
   row: Operation,
   { call, who: caller, params }: Request<Caller>,

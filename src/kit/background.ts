@@ -21,7 +21,10 @@ export class Background {
 
   /** Resolves when nothing runs any more, what was started meanwhile included. */
   async idle(): Promise<void> {
-    while (this.busy) await Promise.all(this.#running);
+    do {
+      await new Promise(setImmediate);
+      await Promise.all(this.#running);
+    } while (this.busy);
   }
 }
 

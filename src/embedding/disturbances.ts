@@ -1,0 +1,222 @@
+// Disturbances on command (contract, part 10): faults, for tests of clients, and chaos, for tests of receivers. Each is a
+// rule that a test hands over, checked as the body of its control route is, and falls on so many requests or attempts of
+// deliveries. Nothing here strikes unasked, and what no rule names is not touched.
+import { EventEmitter } from "node:events";
+import { decide } from "../decisions.ts";
+import type { Outcome, Post, Sender } from "../delivery/sender.ts";
+import { putOff } from "../domain/deliveries.ts";
+import { eventType } from "../domain/model.ts";
+import { type Reason, refuse } from "../domain/refusal.ts";
+import type { UnitParts } from "../domain/work.ts";
+import { API } from "../http/api.ts";
+import { type Call, empty, VERSION_PREFIX } from "../http/call.ts";
+import { CODE_MEMBER, CODES, errorReply, statusOf } from "../http/problem.ts";
+import type { Operation } from "../http/route.ts";
+import type { Answer } from "../http/way.ts";
+import type { Background } from "../kit/background.ts";
+import { type Instant, iso } from "../kit/clock.ts";
+import type { Infer, ObjectSchema } from "../kit/schema.ts";
+import { fitting, object, oneOf, optional, text, trusted, whole, withDefault } from "../kit/schema.ts";
+
+/** What rules of both kinds have; the delay is by the service's clock. */
+const COMMON = {
+  times: withDefault(whole({ min: 1, max: 1_000_000 }), 1),
+  delayMs: withDefault(whole({ min: 0, max: 86_400_000 }), 0),
+};
+
+export const faultRule = object(
+  {
+    method: oneOf(["GET", "POST", "PATCH", "DELETE"]),
+    path: text({ min: 1, max: 8_192 }),
+    status: optional(whole({ min: 400, max: 599 })),
+    connection: optional(oneOf(["reset", "empty"])),
+    ...COMMON,
+  },
+  function* ({ method, path, status, connection, delayMs }) {
+    const row = path.startsWith(`${VERSION_PREFIX}/`) && API.find(path.slice(VERSION_PREFIX.length))?.rows.get(method);
+    // A path is a row's template to the letter, or one without braces that the template fits: with them it never strikes.
+    if (!row || (/[{}]/.test(path) && path !== VERSION_PREFIX + row.path))
+      yield { path: ["path"], detail: `${method} ${path} is no operation of the REST API` };
+    if (status !== undefined && connection !== undefined)
+      yield { path: ["connection"], detail: "leaves no answer, so there can be no status beside it" };
+    if (status === undefined && connection === undefined && delayMs === 0)
+      yield { path: [], detail: "must have a status, a connection or a delayMs" };
+  },
+);
+export type FaultRule = Infer<typeof faultRule>;
+
+/** What is answered is a `status` (400 to 599), or the connection ends without an answer; `delayMs` by the service's clock. */
+export type GivenFault = Pick<FaultRule, "method" | "path"> & Partial<FaultRule>;
+
+export const chaosRule = object(
+  {
+    effect: oneOf(decide("1.chaos")),
+    type: optional(eventType),
+    webhookId: optional(text({ min: 1, max: 100 })),
+    ...COMMON,
+  },
+  function* ({ effect, delayMs }) {
+    const isDelay = effect === "delay";
+    const detail = isDelay ? "must say how long the delay is" : "goes with the effect delay only";
+    if (isDelay !== delayMs > 0) yield { path: ["delayMs"], detail };
+  },
+);
+export type ChaosRule = Infer<typeof chaosRule>;
+export type Effect = ChaosRule["effect"];
+
+/** Falls on so many attempts, 1 if absent, of events of this type, to this webhook; `delayMs` is for the effect delay. */
+export type GivenChaos = Pick<ChaosRule, "effect"> & Partial<ChaosRule>;
+
+/** Falls on so many requests or attempts. */
+export type Rule = { readonly times: number };
+
+/** What a test gets into its hands. */
+export type Rules<Given, R extends Rule> = Pick<ReturnType<typeof rulesOf<Given, R>>, "schema" | "add" | "clear">;
+
+/** The rules in force, in the order in which they came, and what they hold back. */
+function rulesOf<Given, R extends Rule>(name: string, schema: ObjectSchema<R>) {
+  let armed: { readonly rule: R; left: number }[] = [];
+  /** By what it is called; it goes on where that is emitted. */
+  const held = new EventEmitter();
+  return {
+    held,
+    hold: (key: string) => new Promise<void>((go) => held.once(key, go)),
+    /** What a rule may be. */
+    schema,
+    /** Puts the rule in force behind those that are; a wrong one is refused by name. */
+    add(given: Given): R {
+      const rule = fitting(schema, given, `${name}.add`);
+      armed.push({ rule, left: rule.times });
+      return rule;
+    },
+    /** Ends every rule; what is held back goes on at once. */
+    clear(): void {
+      armed = [];
+      for (const key of held.eventNames()) held.emit(key);
+    },
+    /** Uses up the first rule that fits. */
+    take(fits: (rule: R) => boolean): R | undefined {
+      const found = armed.find(({ rule }) => fits(rule));
+      if (found === undefined) return undefined;
+      found.left -= 1;
+      armed = armed.filter(({ left }) => left > 0);
+      return found.rule;
+    },
+  };
+}
+
+const DELAYED = "delayed request";
+
+type Note = (requestId: string, more: { readonly fault: FaultRule }) => void;
+
+/**
+ * A fault stands in the place of the operation: the request has been authenticated, counted and found allowed, so that a
+ * test of failures is not answered about something else; its headers, query and body have not been looked at. Nothing is
+ * changed or remembered, so a client that tries again, with the same Idempotency-Key too, succeeds.
+ */
+export function faultsOf({ clock, decide }: UnitParts, note: Note, background: Background) {
+  const rules = rulesOf<GivenFault, FaultRule>("faults", faultRule);
+
+  async function delayed(id: string, by_ms: number, goOn: () => Answer | Promise<Answer>): Promise<Answer> {
+    // A clock that is moved by hand waits for what goes on, and for all that follows from it.
+    const scheduled = clock.schedule(clock.now() + by_ms, DELAYED, () => {
+      rules.held.emit(id);
+      return background.idle();
+    });
+    await rules.hold(id);
+    scheduled.cancel();
+    const answer = goOn();
+    background.run(DELAYED, async () => void (await Promise.allSettled([answer])));
+    return answer;
+  }
+
+  function struck(call: Call, { status, connection }: FaultRule): Answer | undefined {
+    if (connection !== undefined) return { ...empty(0), cut: connection };
+    if (status === undefined) return undefined;
+    // The last of the problems that the server itself has with this status is one that any request may meet.
+    const code = CODES.findLast((each) => each !== "idempotency_key_reused" && statusOf(each, decide) === status);
+    const more = status === 400 || status === 422 ? ERRORS : {};
+    if (code !== undefined) return refuse(trusted<Reason>({ code, ...FOR_HEADERS, ...more }));
+    const [type, title, instance] = ["about:blank", "A failure on command", call.id];
+    const told = { type, title, status, detail: "A test asked for this answer.", instance };
+    return errorReply({ ...told, [CODE_MEMBER]: "failure_on_command" }, {}, decide);
+  }
+
+  return {
+    /** What the call is answered: by a rule, or by `goOn`, the operation itself. */
+    strike(call: Call, row: Operation, goOn: () => Answer | Promise<Answer>): Answer | Promise<Answer> {
+      const isThere = (path: string) => path === call.path || path === VERSION_PREFIX + row.path;
+      const rule = rules.take(({ method, path }) => method === row.method && isThere(path));
+      if (rule === undefined) return goOn();
+      note(call.id, { fault: rule });
+      const answer = () => struck(call, rule) ?? goOn();
+      return rule.delayMs > 0 ? delayed(call.id, rule.delayMs, answer) : answer();
+    },
+    ...rules,
+  };
+}
+
+/** Those of some problems are made of these. */
+const FOR_HEADERS = { retry_after_s: 1, allow: ["OPTIONS"] };
+const ERRORS = { errors: [{ pointer: "#", detail: "is what a test asked for" }] };
+
+/** What befalls an attempt of a delivery, which does not go before `until`. */
+export interface Mark {
+  /** Of the delivery. */
+  readonly id: string;
+  readonly effect: Effect;
+  readonly until: Instant;
+}
+
+/**
+ * Stands between the outbox and its sender. A delivery that is late is put off in its row; otherwise what a receiver makes
+ * of all this is recorded as ever. `marks`: by the delivery's id and the number of the attempt.
+ */
+export function chaosOf({ store, clock }: UnitParts, marks: Map<string, Mark>, background: Background) {
+  const rules = rulesOf<GivenChaos, ChaosRule>("chaos", chaosRule);
+  const late = (id: string, until: Instant) => store.transact((tx) => putOff(tx, id, iso(until)));
+
+  return {
+    ...rules,
+    /** Ends every rule; what is held back or put off may go. */
+    clear(): void {
+      rules.clear();
+      const until = clock.now();
+      for (const mark of marks.values())
+        if (mark.until > until) background.run("ending a delay", () => late(Object.assign(mark, { until }).id, until));
+    },
+    /** The sender that does to each post what was decided for it. */
+    around: (inner: Sender): Sender => ({
+      ...inner,
+      async send(post, delivery) {
+        const { id, event_type, webhook_id, attempts } = delivery;
+        const attempt = `${id} ${attempts.length + 1}`;
+        // One is held back at a time, for each webhook: until the next has gone, however long that takes.
+        const overtakes = rules.held.listenerCount(webhook_id) > 0;
+        const fits = ({ effect, type = event_type, webhookId = webhook_id }: ChaosRule) =>
+          type === event_type && webhookId === webhook_id && !(effect === "reorder" && overtakes);
+        // What was decided for an attempt stands, however often it is tried to send it.
+        const rule = marks.has(attempt) ? undefined : rules.take(fits);
+        if (rule) marks.set(attempt, { id, effect: rule.effect, until: clock.now() + rule.delayMs });
+        if (rule?.effect === "reorder") return { again: rules.hold(webhook_id) };
+        const { effect, until = 0 } = marks.get(attempt) ?? {};
+        if (until > clock.now()) return { again: Promise.resolve(await late(id, until)) };
+        const sent = effect === "bad_signature" ? { ...post, headers: spoilt(post.headers) } : post;
+        const outcome = effect === "drop" ? DROPPED : await inner.send(sent, delivery);
+        // The receiver sees the very same attempt again; what it says to the first is what counts.
+        if (effect === "duplicate") await inner.send(post, delivery);
+        if (overtakes) rules.held.emit(webhook_id);
+        return outcome;
+      },
+    }),
+  };
+}
+
+const DROPPED: Outcome = { response_status: null, response_body: null, error: "dropped", retryAfter: null };
+
+/** The form of the signatures stays right, so that only checking them can tell. */
+function spoilt(headers: Post["headers"]): Post["headers"] {
+  const other = (signature = "") => signature.replace(/(?<=^sha256=|v1,)./g, (digit) => (digit === "0" ? "1" : "0"));
+  const { "X-Service-Signature": ours, "webhook-signature": stock } = headers;
+  return { ...headers, "X-Service-Signature": other(ours), "webhook-signature": other(stock) };
+}
