@@ -9,7 +9,7 @@ import { processDataSource, unprocessed } from "../domain/data-sources.ts";
 import { type AccountRecord, accounts, clockRecords, events, users } from "../domain/model.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, seedSchema } from "../domain/seed.ts";
-import { ALL, FIRST, type Reader, type StoreData } from "../domain/store.ts";
+import { ALL, FIRST, type StoreData } from "../domain/store.ts";
 import { newSignIn } from "../domain/users.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
 import { explain } from "../http/problem.ts";
@@ -33,12 +33,12 @@ export interface StatesParts {
 
 /** Whom a state belongs to, and what opens it. */
 export interface Entered {
-  readonly account: AccountRecord;
+  account: AccountRecord;
   /** The start-up API key in clear; null where existing data holds only its hash. */
-  readonly apiKey: string | null;
-  readonly signInUrl: string;
+  apiKey: string | null;
+  signInUrl: string;
   /** The e-mail address of whom `signInUrl` is for. */
-  readonly signsIn: string;
+  signsIn: string;
 }
 
 /** Each has the store hold what it shall. */
@@ -46,7 +46,7 @@ export function statesOf(parts: StatesParts) {
   const { settings, log, unit } = parts;
   const { store, clock, ids } = unit;
   const { links } = parts.services;
-  let seed: ReturnType<typeof planted> | undefined;
+  let seed: Awaited<ReturnType<typeof planted>> | undefined;
 
   /** On the time of the store, where others go by it, too. */
   async function agree(): Promise<void> {
@@ -55,8 +55,8 @@ export function statesOf(parts: StatesParts) {
 
   /** Time goes on from the last event: also of a clock that was set back, or begins long ago, new ids come last. */
   async function goOn(fromNoted: boolean): Promise<void> {
-    const noted = fromNoted ? String((await store.get(clockRecords, "now"))?.at) : "";
-    if (isDateTime(noted)) clock.set(instant(noted));
+    const noted = fromNoted ? await store.get(clockRecords, "now") : undefined;
+    if (noted && isDateTime(noted.at)) clock.set(instant(noted.at));
     for (const { id } of await store.page(accounts, "all", ["accounts"], ALL)) {
       const count = await store.count(events, "account", [id]);
       const [last] = await store.page(events, "account", [id], { offset: Math.max(count - 1, 0), limit: 1 });
@@ -99,25 +99,19 @@ export function statesOf(parts: StatesParts) {
     /** What the store holds; the seed where it is fresh. Of processes that start together on one, one sows. */
     async open(): Promise<Entered> {
       await agree();
-      const isFresh = async (reader: Reader) => (await reader.count(accounts, "all", ["accounts"])) === 0;
-      if (await isFresh(store)) {
-        const own = planted(parts, settings.apiKey);
-        const { key, data } = await own;
-        const isFirst = await store.transact(async (tx) => {
-          if (!(await isFresh(tx))) return false;
-          for (const into of collections)
-            for (const record of data.collections[into.name] ?? []) await tx.put(into, trusted<never>(record));
-          return true;
-        });
-        if (isFirst) {
-          seed = own;
-          return enter(key, true);
-        }
+      // Where there are data already, too: what is wrong with a seed is told before a reset needs it.
+      const own = await planted(parts, settings.apiKey);
+      const isFirst = await store.transact(async (tx) => {
+        if ((await tx.count(accounts, "all", ["accounts"])) > 0) return false;
+        for (const into of collections)
+          for (const record of own.data.collections[into.name] ?? []) await tx.put(into, trusted<never>(record));
+        return true;
+      });
+      if (isFirst) {
+        seed = own;
+        return enter(own.key, true);
       }
-      if (settings.seed) {
-        await planted(parts, settings.apiKey); // a reset will need it
-        log.warn("The seed was not used: the store already holds an account.");
-      }
+      if (settings.seed) log.warn("The seed was not used: the store already holds an account.");
       if (settings.startAt === null) await goOn(settings.clock === "manual");
       return enter(settings.apiKey);
     },
@@ -125,10 +119,9 @@ export function statesOf(parts: StatesParts) {
     async reset(apiKey: string | null): Promise<Entered> {
       clock.rewind();
       await agree();
-      seed ??= planted(parts, apiKey);
-      const { key, data } = await seed;
-      await store.restore(data);
-      return enter(key, true);
+      seed ??= await planted(parts, apiKey);
+      await store.restore(seed.data);
+      return enter(seed.key, true);
     },
     /** A snapshot, of this service or another, and its time. Where the start-up key is not in it, it is added. */
     async restore(data: StoreData, apiKey: string | null): Promise<Entered> {

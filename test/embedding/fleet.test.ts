@@ -14,19 +14,18 @@ import { processed, promised } from "../support/wait.ts";
 test("of services that start together on an empty store one sows, and all have its account and the one key", async () => {
   const store = sharedStore();
   const { real } = store;
-  /** All of them see it empty before the first goes on. */
+  /** All of them have something to sow before the first does. */
   const waiting: (() => void)[] = [];
-  const count: typeof real.count = async (from, index, values) => {
-    const found = await real.count(from, index, values);
+  const transact = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
     if (waiting.length < 3)
       await new Promise<void>((go) => {
         if (waiting.push(go) === 3) for (const each of waiting) each();
       });
-    return found;
+    return real.transact(work);
   };
   const options = { apiKey: "one-key-for-all", clock: "system" } as const;
   const start = async () => {
-    const own = await embedded({ store: store({ count }), ...options });
+    const own = await embedded({ store: store({ transact }), ...options });
     closeLater(own[Symbol.asyncDispose]); // also where what follows fails
     return own;
   };
