@@ -27,7 +27,7 @@ export type Journals = ReturnType<typeof journalsOf>;
 export type JournalDelivery = ReturnType<Journals["shown"]>;
 
 /** What a request has led to. */
-export type Trace = NonNullable<ReturnType<Journals["trace"]>>;
+export type Trace = NonNullable<ReturnType<Journals["read"]["trace"]>>;
 
 export function journalsOf(clock: Clock) {
   const requests = new Newest<JournalRequest>();
@@ -50,7 +50,6 @@ export function journalsOf(clock: Clock) {
   /** Of the events those that fit, as they were sent. */
   const emitted = (fits: (event: EventRecord) => boolean) =>
     [...events.values()].filter(fits).map(({ body }): EventEnvelope => JSON.parse(body));
-  const sent = () => Array.from(deliveries.values(), shown);
 
   return {
     note,
@@ -79,16 +78,31 @@ export function journalsOf(clock: Clock) {
       listen(model.TOPIC.event, model.events, events);
       listen(model.TOPIC.delivery, model.deliveries, deliveries);
     },
-    requests: (): readonly JournalRequest[] => Array.from(requests.values(), (request) => ({ ...request })),
-    /** The sample events of test deliveries happened to nothing; only the trace of the request shows them. */
-    events: (): readonly EventEnvelope[] => emitted(({ sample_of }) => sample_of === null),
-    deliveries: sent,
-    trace(requestId: string) {
-      const request = requests.get(requestId);
-      const sentOf = ({ id }: EventEnvelope) => sent().filter(({ event_id }) => event_id === id);
-      const caused = emitted(({ request_id }) => request_id === requestId);
-      const led = caused.map((event) => ({ event, deliveries: sentOf(event) }));
-      return request && { request: { ...request }, events: led };
+    /** For the handle. What it hands out is a copy each time. */
+    read: {
+      /** What came in, here; with other processes on the store, each has requests of its own. */
+      get requests(): readonly JournalRequest[] {
+        return Array.from(requests.values(), (request) => ({ ...request }));
+      },
+      /**
+       * What was emitted since this start, by other processes on the store as well. The sample events of test deliveries
+       * happened to nothing; only the trace of the request shows them.
+       */
+      get events(): readonly EventEnvelope[] {
+        return emitted(({ sample_of }) => sample_of === null);
+      },
+      /** What was sent, and is to be, by whichever process. */
+      get deliveries(): readonly JournalDelivery[] {
+        return Array.from(deliveries.values(), shown);
+      },
+      /** What the request with this X-Request-Id has led to. */
+      trace(requestId: string) {
+        const request = requests.get(requestId);
+        const sentOf = ({ id }: EventEnvelope) => [...deliveries.values()].filter(({ event_id }) => event_id === id);
+        const caused = emitted(({ request_id }) => request_id === requestId);
+        const led = caused.map((event) => ({ event, deliveries: sentOf(event).map(shown) }));
+        return request && { request: { ...request }, events: led };
+      },
     },
     clear(): void {
       for (const journal of [requests, events, deliveries, marks]) journal.clear();

@@ -15,7 +15,7 @@ import { after, duration, type Instant, LONGEST_TIMER_MS, type Ran } from "../ki
 import { fitting, OptionError } from "../kit/schema.ts";
 import type { ChaosRule, FaultRule, GivenChaos, GivenFault, Rules } from "./disturbances.ts";
 import type { JournalDelivery, Journals } from "./journals.ts";
-import { checkedSnapshot, type Entered, type StatesParts, statesOf } from "./states.ts";
+import { checkedSnapshot, type StatesParts, statesOf } from "./states.ts";
 
 export interface ServiceParts extends StatesParts {
   readonly port: number;
@@ -58,13 +58,13 @@ export async function openService(parts: ServiceParts) {
   /** Resolves when all has ended; undefined until that is asked for. */
   let closed: Promise<void> | undefined;
 
-  const become = (bring: () => Promise<Entered>): Promise<void> =>
+  const become = (bring: (apiKey: string | null) => Promise<object>): Promise<void> =>
     turns.run(async () => {
       // What a delay holds back happens to the state that it was sent to.
       faults.clear();
       await workers.stop();
       try {
-        Object.assign(service, await bring());
+        Object.assign(service, await bring(service.apiKey));
         for (const onlyNoted of [limiter, answers, journals, faults, chaos]) onlyNoted.clear();
       } finally {
         if (closed === undefined) await workers.start();
@@ -109,20 +109,6 @@ export async function openService(parts: ServiceParts) {
     faults,
     /** Disturbs deliveries. */
     chaos,
-    /** What came in, here; with other processes on the store, each has requests of its own. */
-    get requests() {
-      return journals.requests();
-    },
-    /** What was emitted since this start, by other processes on the store as well. */
-    get events() {
-      return journals.events();
-    },
-    /** What was sent, and is to be, by whichever process. */
-    get deliveries() {
-      return journals.deliveries();
-    },
-    /** What the request with this X-Request-Id has led to. */
-    trace: journals.trace,
     /**
      * Waits until every delivery that is due now has been attempted, for 5 s where no other time is given: in real time,
      * because sockets are. It is no guess. What other processes on the store have due is waited for as well.
@@ -161,16 +147,14 @@ export async function openService(parts: ServiceParts) {
     /** To a snapshot, of this service or another, and its time. Where the start-up key is not in it, it is added. */
     async restore(snapshot: StoreData | Promise<StoreData>): Promise<void> {
       const data = checkedSnapshot(await snapshot);
-      await become(() => states.restore(data, service.apiKey));
+      await become((apiKey) => states.restore(data, apiKey));
     },
     /** Back to the seed, on the same port and with the same start-up key. */
-    async reset(): Promise<void> {
-      await become(() => states.reset(service.apiKey));
-    },
+    reset: (): Promise<void> => become(states.reset),
     close,
     [Symbol.asyncDispose]: close,
   };
-  const service = Object.assign(handle, await states.open());
+  const service = Object.assign(journals.read, handle, await states.open());
   await workers.start();
   return service;
 }

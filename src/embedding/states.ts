@@ -6,7 +6,7 @@ import { keyOf, sha256 } from "../domain/access.ts";
 import { collections } from "../domain/collections.ts";
 import { addApiKey } from "../domain/credentials.ts";
 import { processDataSource, unprocessed } from "../domain/data-sources.ts";
-import { type AccountRecord, accounts, clockRecords, events, users } from "../domain/model.ts";
+import { accounts, clockRecords, events, users } from "../domain/model.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, seedSchema } from "../domain/seed.ts";
 import { ALL, FIRST, type StoreData } from "../domain/store.ts";
@@ -31,16 +31,6 @@ export interface StatesParts {
   readonly watched: boolean;
 }
 
-/** Whom a state belongs to, and what opens it. */
-export interface Entered {
-  account: AccountRecord;
-  /** The start-up API key in clear; null where existing data holds only its hash. */
-  apiKey: string | null;
-  signInUrl: string;
-  /** The e-mail address of whom `signInUrl` is for. */
-  signsIn: string;
-}
-
 /** Each has the store hold what it shall. */
 export function statesOf(parts: StatesParts) {
   const { settings, log, unit } = parts;
@@ -48,8 +38,9 @@ export function statesOf(parts: StatesParts) {
   const { links } = parts.services;
   let seed: Awaited<ReturnType<typeof planted>> | undefined;
 
-  /** On the time of the store, where others go by it, too. */
-  async function agree(): Promise<void> {
+  /** The time at which a fresh store begins; that of the store, where others go by it, too. */
+  async function begin(): Promise<void> {
+    clock.rewind();
     if (settings.clock === "system" && store.now) clock.set(await store.now());
   }
 
@@ -74,31 +65,37 @@ export function statesOf(parts: StatesParts) {
   }
 
   /**
-   * The account that the key opens, or else the first one, which the key opens from now on; with a new sign-in link for
-   * its first admin, for its first user where a seed names no admin.
+   * Whom the state belongs to, and what opens it: the account that the key opens, or else the first one, which the key
+   * opens from now on; with a new sign-in link for its first admin, for its first user where a seed names no admin.
    */
-  async function enter(key: string | null, isSown = false): Promise<Entered> {
+  async function enter(key: string | null, isSown = false) {
     await repeat(isSown);
     return new Unit(unit).transact(async (w) => {
-      const known = key === null ? undefined : await keyOf(w.tx, key);
+      const known = await keyOf(w.tx, key ?? "");
       const [first] = await w.tx.page(accounts, "all", ["accounts"], FIRST);
       const account = known ? await w.tx.get(accounts, known.account_id) : first;
       if (account === undefined) throw new Error("The store holds no account");
       const { id, name, state } = account;
       const isAdded = known === undefined && (key !== null || parts.watched);
-      const apiKey = isAdded ? (await addApiKey(w, id, { name: FIRST_KEY, key: key ?? undefined })).key : key;
+      const added = isAdded && (await addApiKey(w, id, { name: FIRST_KEY, key: key ?? undefined }));
       const [admin] = await w.tx.page(users, "account_admin", [id, true], FIRST);
       const [anybody] = await w.tx.page(users, "account", [id], FIRST);
       const user = admin ?? anybody;
-      const signInUrl = user ? links.signIn(await newSignIn(w, user.id)) : "";
-      return { account: { id, name, state }, apiKey, signsIn: user?.email ?? "", signInUrl };
+      return {
+        account: { id, name, state },
+        /** The start-up API key in clear; null where existing data holds only its hash. */
+        apiKey: added ? added.key : key,
+        signInUrl: user ? links.signIn(await newSignIn(w, user.id)) : "",
+        /** The e-mail address of whom `signInUrl` is for. */
+        signsIn: user?.email ?? "",
+      };
     });
   }
 
   return {
     /** What the store holds; the seed where it is fresh. Of processes that start together on one, one sows. */
-    async open(): Promise<Entered> {
-      await agree();
+    async open() {
+      await begin();
       // Where there are data already, too: what is wrong with a seed is told before a reset needs it.
       const own = await planted(parts, settings.apiKey);
       const isFirst = await store.transact(async (tx) => {
@@ -116,15 +113,14 @@ export function statesOf(parts: StatesParts) {
       return enter(settings.apiKey);
     },
     /** The seed, with the same start-up key. */
-    async reset(apiKey: string | null): Promise<Entered> {
-      clock.rewind();
-      await agree();
+    async reset(apiKey: string | null) {
+      await begin();
       seed ??= await planted(parts, apiKey);
       await store.restore(seed.data);
       return enter(seed.key, true);
     },
     /** A snapshot, of this service or another, and its time. Where the start-up key is not in it, it is added. */
-    async restore(data: StoreData, apiKey: string | null): Promise<Entered> {
+    async restore(data: StoreData, apiKey: string | null) {
       await store.restore(data);
       await goOn(true);
       return enter(apiKey);
