@@ -119,31 +119,41 @@ function scale(values: readonly number[], room: number, isTime = false): Axis | 
 const ROOM = { across: 12, up: 6 };
 
 const DAY_MS = 86_400_000;
+/** Months and years are taken to be as long as each other: two days after their start, the calendar says so as well. */
+const YEAR_MS = 365.2425 * DAY_MS;
+const SURELY_MS = 2 * DAY_MS;
+const STEPS_MS = [
+  ...[1, 5, 15, 60, 180, 360, 720, 1_440, 2_880, 10_080].map((minutes) => minutes * 60_000),
+  ...[1 / 12, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 500, 2_000].map((years) => years * YEAR_MS),
+];
 const FACTORS = [1, 2, 2.5, 5, 10];
-const PARTS_OF_DAY = [1, 5, 15, 60, 180, 360, 720].map((minutes) => minutes / 1_440);
 
-/** The values between the two that are multiples of a round number; of times, of so many days or such a part of one. */
+/** The values between the two that are multiples of a round number, or of a length of time. */
 function round(low: number, high: number, room: number, isTime: boolean): Labels {
   if (low === high) return [[low, isTime ? dayOf(low) : brief(low)]];
-  const unit = isTime ? DAY_MS : 1;
-  const least = (high - low) / unit / room;
-  const power = 10 ** Math.floor(Math.log10(least));
-  const steps = [...(isTime ? PARTS_OF_DAY : []), ...FACTORS.map((factor) => factor * power)];
-  const step = unit * (steps.find((each) => each >= least) ?? 1);
-  const from = Math.ceil(low / step);
-  return Array.from({ length: Math.floor(high / step) - from + 1 }, (_, at) => {
-    const value = Number(((from + at) * step).toPrecision(12));
-    return [value, isTime ? date(value, step % DAY_MS === 0 ? DAY : HOUR) : brief(value)];
+  const power = 10 ** Math.floor(Math.log10((high - low) / room));
+  const steps = isTime ? STEPS_MS : FACTORS.map((factor) => factor * power);
+  const step = steps.find((each) => (high - low) / each <= room) ?? high - low;
+  const start = isTime && step > 7 * DAY_MS ? -1970 * YEAR_MS : 0;
+  const from = Math.ceil((low - start) / step);
+  return Array.from({ length: Math.floor((high - start) / step) - from + 1 }, (_, at) => {
+    const value = start + Number(((from + at) * step).toPrecision(12));
+    return [value, isTime ? timeOf(value, step) : brief(value)];
   });
 }
 
-const DAY = { dateStyle: "medium" } as const;
-const HOUR = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const;
+/** As the step between them asks. */
+function timeOf(at: number, step: number): string {
+  if (step >= YEAR_MS) return date(at + SURELY_MS, { year: "numeric" });
+  if (step > 7 * DAY_MS) return date(at + SURELY_MS, { month: "short", year: "numeric" });
+  return date(at, at % DAY_MS === 0 ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit" });
+}
 
 const date = (at: number, parts: Intl.DateTimeFormatOptions): string =>
   new Intl.DateTimeFormat("en-GB", { ...parts, timeZone: "UTC" }).format(at);
 
-const dayOf = (at: number): string => date(at, at % DAY_MS === 0 ? DAY : { ...DAY, timeStyle: "short" });
+const dayOf = (at: number): string =>
+  date(at, { dateStyle: "medium", ...(at % DAY_MS !== 0 && { timeStyle: "short" }) });
 
 /** Made once: that takes longer than to write all figures of a chart. */
 const FULL = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });

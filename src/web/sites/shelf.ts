@@ -100,7 +100,7 @@ function path({ kind, points, across, up }: Chart, category: string | null, at: 
   const own = points.filter((point) => point.category === category);
   const pixels = own.map(({ place, y }) => `${Math.round(across.at(place) * PIXELS)},${upTo(up.at(y))}`);
   const [between, end] = kind === "points" ? ["h0M", "h0"] : ["L", ""];
-  const drawn = pixels.filter((each, n) => each !== pixels[n - 1]);
+  const drawn = kind === "points" ? [...new Set(pixels)] : pixels.filter((each, n) => each !== pixels[n - 1]);
   return html`<path class="s${at}" d="M${drawn.join(between)}${end}" vector-effect="non-scaling-stroke"/>`;
 }
 
