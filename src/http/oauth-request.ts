@@ -48,10 +48,19 @@ function jsonFields(bytes: Buffer) {
   const value = parseJson(bytes);
   if (value instanceof Refusal || typeof value !== "object" || value === null || Array.isArray(value))
     return invalidRequest("The body must be a JSON object.");
-  // What is no text is none of the parameters, so it counts as not sent.
-  const isText = (pair: [string, unknown]): pair is [string, string] => typeof pair[1] === "string";
-  return gathered(Object.entries(value).filter(isText)).values;
+  const texts = new Map<string, string>();
+  for (const [name, member] of Object.entries(value)) {
+    if (typeof member === "string") texts.set(name, member);
+    else if (PARAMETERS.has(name) && member !== null) return invalidRequest(`The member ${name} must be a string.`);
+  }
+  return gathered(texts).values;
 }
+
+/** The members that must be texts: a number or a list is a mistake worth telling. Any other is ignored. */
+const PARAMETERS: ReadonlySet<string> = new Set([
+  ...["grant_type", "client_id", "client_secret", "code", "redirect_uri", "code_verifier"],
+  ...["refresh_token", "scope", "token", "token_type_hint"],
+]);
 
 /** RFC 6749 2.3.1: user name and password of RFC 7617, each form-encoded before they are joined. */
 function basicCredentials(headers: readonly string[]): ClientCredentials | OAuthError | undefined {

@@ -1,6 +1,7 @@
 // The one script, as text, because nothing is built. No page needs it: it adds copy buttons, times as the reader's own clock
-// and language have them, a delivery log that follows by itself, and charts in which the arrow keys move. It never makes
-// HTML of its own: what it puts into a page comes from the server, escaped there.
+// and language have them, a delivery log that follows by itself, and charts in which the arrow keys move and a click is sent
+// without loading the page again. It never makes HTML of its own: what it puts into a page comes from the server, escaped
+// there.
 
 export const SCRIPT = `
 document.addEventListener("click", async ({ target }) => {
@@ -43,6 +44,18 @@ for (const chart of document.querySelectorAll("form.chart")) {
     event.preventDefault();
     const at = points.indexOf(event.target) + MOVES[event.key];
     points[Math.min(Math.max(at, 0), points.length - 1)].focus();
+  });
+  chart.addEventListener("submit", async (event) => {
+    const point = event.submitter, said = chart.querySelector("output");
+    event.preventDefault();
+    for (const each of points) each.ariaCurrent = each === point ? "true" : null;
+    said.textContent = "Sent: " + point.ariaLabel;
+    try {
+      const answer = await fetch(chart.action, { method: "POST", body: new FormData(chart, point), redirect: "manual" });
+      if (answer.type !== "opaqueredirect") throw answer;
+    } catch {
+      said.textContent = "This could not be sent. Load the page again and try once more.";
+    }
   });
 }
 

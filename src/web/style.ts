@@ -60,7 +60,7 @@ line { stroke: var(--line); }
   path { fill: none; stroke: var(--accent); stroke-width: 1.5; }
   .back { stroke-dasharray: 5 3; }
 }
-.plot { container-type: inline-size; padding: .75rem 1.25rem 2rem 4rem; }
+.plot { container-type: inline-size; padding-left: 56px; }
 .plot svg, foreignObject { overflow: visible; }
 @container (width < 40rem) { .wider { display: none; } }
 @container (width < 54rem) { .wide { display: none; } }
@@ -74,7 +74,7 @@ ${Array.from({ length: 8 }, (_, at) => `.s${at} { --s: light-dark(oklch(.5 .13 $
 .bars .point { border-radius: 0; background: var(--s); }
 .bars .point::before { content: ""; position: absolute; inset: -8px 0; }
 .line .point { background: radial-gradient(circle, var(--s) 3px, transparent 4px); }
-.point:is(:hover, :focus-visible) { outline: 2px solid CanvasText; }
+.point:is(:hover, :focus-visible, [aria-current]) { outline: 2px solid CanvasText; }
 .point:is(:hover, :focus-visible)::after {
   content: attr(aria-label); position: absolute; z-index: 1; bottom: 100%; left: 50%; width: max-content; max-width: 8rem; padding: .125rem .5rem;
   font-size: .8125rem; text-align: left; white-space: normal; color: Canvas; background: CanvasText;

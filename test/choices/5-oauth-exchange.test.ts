@@ -102,6 +102,7 @@ choice("1.rfcs.token-body", "JSON or a form, unknown parameters ignored; no othe
       "{}",
       spoilt,
       whole.replace(/"code":("[^"]*")/, '"code":[$1]'),
+      whole.replace("{", '{"scope":["read:apps"],'),
     ],
     [json, JSON.stringify({ grant_type: "authorization_code", ...app })],
     [form, "grant_type=authorization_code&grant_type=authorization_code", "x=1&x=2", "", `x=${"y".repeat(1_048_576)}`],

@@ -157,9 +157,10 @@ const dayOf = (at: number): string =>
 
 /** Made once: that takes longer than to write all figures of a chart. */
 const FULL = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
+const PLAIN = new Intl.NumberFormat("en", { useGrouping: false, maximumSignificantDigits: 6 });
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 6 });
 /** Along an axis: a year reads as one; only what is longer is shortened. */
-const brief = (value: number): string => (Math.abs(value) < 10_000 ? String(value) : figure(value, COMPACT));
+const brief = (value: number): string => figure(value, Math.abs(value) < 10_000 ? PLAIN : COMPACT);
 const figure = (value: number, format = FULL): string =>
   value === 0 || (Math.abs(value) >= 1e-6 && Math.abs(value) < 1e15) ? format.format(value) : value.toExponential();
 
