@@ -25,18 +25,23 @@ const pg = trusted<{ readonly Client: { readonly prototype: { query(...given: un
 
 storeContract(onDatabase, () => postgresStore(database().address()));
 
-/** Open stores on the same tables. */
-async function stores(t: TestContext, address: string, count: number, collections: AnyCollection[] = [notes]) {
-  const all = Array.from({ length: count }, () => postgresStore(address));
-  t.after(() => Promise.all(all.map((store) => store.close())));
-  await Promise.all(all.map((store) => store.open(collections)));
-  return all;
+/** A test on tables of its own, with the way to open stores on them, all of which are closed in the end. */
+function onTables(name: string, use: (on: Tables) => Promise<void>): void {
+  onDatabase(name, (_, t) => use(tables(t)));
 }
 
-async function one(t: TestContext, address = database().address(), collections: AnyCollection[] = [notes]) {
-  const [store] = await stores(t, address, 1, collections);
-  assert.ok(store);
-  return store;
+type Tables = ReturnType<typeof tables>;
+
+function tables(t: TestContext) {
+  const address = database().address();
+  const schema = /\w+$/.exec(decodeURIComponent(address))?.[0];
+  const open = async (collections: AnyCollection[] = [notes], at = address) => {
+    const store = postgresStore(at);
+    t.after(() => store.close());
+    await store.open(collections);
+    return store;
+  };
+  return { ...database(), t, address, schema, leases: `${schema}.apphost_leases`, open };
 }
 
 /** The sessions that stand for their processes. */
@@ -49,8 +54,6 @@ const AWAY_MS = 3_500;
 /** So long a holder may be silent at any time, since it was frozen or had too much to do. */
 const SILENT = "interval '4.5 s'";
 
-const schemaOf = (address: string) => /\w+$/.exec(decodeURIComponent(address))?.[0];
-
 const heardBy = (store: Store): string[] => {
   const heard: string[] = [];
   store.hear("t", (subject) => heard.push(subject));
@@ -60,8 +63,8 @@ const heardBy = (store: Store): string[] => {
 const isUnavailable = (error: unknown) => isStoreError(error, "StorageUnavailable");
 const orUnavailable = (error: unknown) => assert.ok(isUnavailable(error), String(error));
 
-onDatabase("stores that open an empty database at once share it, and each hears what the others tell", async (_, t) => {
-  const all = await stores(t, database().address(), 4);
+onTables("stores that open an empty database at once share it, and each hears what the others tell", async (on) => {
+  const all = await Promise.all([on.open(), on.open(), on.open(), on.open()]);
   const heard = all.map(heardBy);
   // With what no text of PostgreSQL can hold, and as long as the port allows beside the topic.
   const subjects = ["a", "b\0\ud800'\\", "\0".repeat(999)];
@@ -75,8 +78,8 @@ onDatabase("stores that open an empty database at once share it, and each hears 
   assert.deepEqual(await all[0]?.get(notes, long.id), long);
 });
 
-onDatabase("a commit is heard before it resolves, also while who hears the others is gone", async ({ sql }, t) => {
-  const store = await one(t);
+onTables("a commit is heard before it resolves, also while who hears the others is gone", async ({ open, sql }) => {
+  const store = await open();
   const heard = heardBy(store);
   for (let n = 0; n < 20; n += 1) {
     const telling = tell(store, `${n}`);
@@ -86,9 +89,8 @@ onDatabase("a commit is heard before it resolves, also while who hears the other
   }
 });
 
-onDatabase("sessions that are cut off are told as such, and all is as before at the next call", async ({ sql }, t) => {
-  const [store, other] = await stores(t, database().address(), 2);
-  assert.ok(store && other);
+onTables("sessions that are cut off are told as such, and all is as before at the next call", async ({ open, sql }) => {
+  const [store, other] = [await open(), await open()];
   await write(store, note("before"));
   const heard = heardBy(other);
   const working = store.transact(async (tx) => {
@@ -105,8 +107,8 @@ onDatabase("sessions that are cut off are told as such, and all is as before at 
   });
 });
 
-onDatabase("while the database is away every call is StorageUnavailable; once it is back none is", async (db, t) => {
-  const store = await one(t);
+onTables("while the database is away every call is StorageUnavailable; once it is back none is", async (db) => {
+  const store = await db.open();
   await write(store, note("before"));
   db.stop();
   for (const call of [
@@ -125,7 +127,7 @@ onDatabase("while the database is away every call is StorageUnavailable; once it
  * A way to the database that is cut at the next commit, or `word`: before it gets there, or before its answer comes back; or
  * on which no answer comes any more.
  */
-async function cutting(t: TestContext, when: "before" | "after" | "never", word = "COMMIT", to = database().address()) {
+async function cutting({ t, address }: Tables, when: "before" | "after" | "never", word = "COMMIT") {
   const folder = freshFolder();
   const [name, sockets] = [".s.PGSQL.5432", new Set<Socket>()];
   const armed = { is: false };
@@ -149,16 +151,16 @@ async function cutting(t: TestContext, when: "before" | "after" | "never", word 
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  return { armed, address: to.replace(database().folder, folder) };
+  return { armed, cut: address.replace(database().folder, folder) };
 }
 
 for (const [when, kept] of [
   ["before", ""],
   ["after", "a"],
 ] as const)
-  onDatabase(`a commit that is cut off ${when} it is done is told as unknown, never as not kept`, async (_, t) => {
-    const { armed, address } = await cutting(t, when);
-    const store = await one(t, address);
+  onTables(`a commit that is cut off ${when} it is done is told as unknown, never as not kept`, async (on) => {
+    const { armed, cut } = await cutting(on, when);
+    const store = await on.open([notes], cut);
     const heard = heardBy(store);
     armed.is = true;
     await assert.rejects(tell(store, "a"), (error) => {
@@ -170,10 +172,8 @@ for (const [when, kept] of [
     await eventually(async () => (await idsIn(store)) === kept);
   });
 
-onDatabase("a commit that is ended by the database is told as unknown, too", async ({ sql }, t) => {
-  const address = database().address();
-  const store = await one(t, address);
-  const schema = schemaOf(address);
+onTables("a commit that is ended by the database is told as unknown, too", async ({ open, sql, schema }) => {
+  const store = await open();
   sql(
     `CREATE FUNCTION ${schema}.late() RETURNS trigger AS 'BEGIN PERFORM pg_sleep(20); RETURN NULL; END' LANGUAGE plpgsql`,
     `CREATE CONSTRAINT TRIGGER late AFTER INSERT ON ${schema}.apphost_notes DEFERRABLE INITIALLY DEFERRED
@@ -185,9 +185,8 @@ onDatabase("a commit that is ended by the database is told as unknown, too", asy
   await told;
 });
 
-onDatabase("who says nothing in a unit of work loses it, and whoever waits for that goes on", async (_, t) => {
-  const [silent, other] = await stores(t, database().address(), 2);
-  assert.ok(silent && other);
+onTables("who says nothing in a unit of work loses it, and whoever waits for that goes on", async ({ open }) => {
+  const [silent, other] = [await open(), await open()];
   const silence = silent.transact(async (tx) => {
     await tx.put(notes, note("a", "of the silent one"));
     await write(other, note("a"));
@@ -196,57 +195,49 @@ onDatabase("who says nothing in a unit of work loses it, and whoever waits for t
   assert.equal((await other.get(notes, "a"))?.text, "text of a");
 });
 
-onDatabase("what the database finds wrong with a question is not told as an outage", async (_, t) => {
-  const wrong = (await one(t)).get(collection<Note>()("undeclared"), "a");
+onTables("what the database finds wrong with a question is not told as an outage", async ({ open }) => {
+  const wrong = (await open()).get(collection<Note>()("undeclared"), "a");
   await assert.rejects(wrong, (error) => !isUnavailable(error) && /undeclared/.test(String(error)));
 });
 
-onDatabase("what somebody else says on the channel disturbs nobody", async ({ sql }, t) => {
-  const address = database().address();
-  const [store, other] = await stores(t, address, 2);
-  assert.ok(store && other);
+onTables("what somebody else says on the channel disturbs nobody", async ({ open, sql, schema }) => {
+  const [store, other] = [await open(), await open()];
   const heard = heardBy(other);
-  for (const said of ["hello", "", "0", '["x"]'])
-    sql(`SELECT pg_notify('apphost_' || md5('${schemaOf(address)}'), '${said}')`);
+  for (const said of ["hello", "", "0", '["x"]']) sql(`SELECT pg_notify('apphost_' || md5('${schema}'), '${said}')`);
   await tell(store, "a");
   assert.equal(await eventually(async () => heard[0]), "a");
 });
 
-onDatabase("leases end soon after their holder, and not before, and are free to all who ask", async ({ sql }, t) => {
-  const address = database().address();
-  const [store, ...others] = await stores(t, address, 3);
+onTables("leases end soon after their holder, and not before, and are free to all who ask", async (on) => {
+  const [store, ...others] = [await on.open(), await on.open(), await on.open()];
   const names = Array.from({ length: 40 }, (_, n) => `l${n}`);
-  for (const name of names) assert.ok(await store?.lease(name, 3_600_000));
-  const left = `SELECT max(until) > clock_timestamp() + ${SILENT} FROM ${schemaOf(address)}.apphost_leases`;
-  assert.equal(sql(left).trim(), "t");
+  for (const name of names) assert.ok(await store.lease(name, 3_600_000));
+  const left = `SELECT max(until) > clock_timestamp() + ${SILENT} FROM ${on.leases}`;
+  assert.equal(on.sql(left).trim(), "t");
   const began = performance.now();
   await eventually(async () => {
     assert.equal(await others[0]?.lease("l0", 1), undefined);
     return performance.now() - began > GONE_MS + 1_000;
   });
-  await store?.close();
+  await store.close();
   await Promise.all(names.map((name, n) => eventually(async () => others[n % 2]?.lease(name, 3_600_000))));
 });
 
-onDatabase("a lease that nobody has taken again for long is forgotten at a start", async ({ sql }, t) => {
-  const address = database().address();
-  const store = await one(t, address);
-  assert.ok(await store.lease("l", 1));
-  const leases = `${schemaOf(address)}.apphost_leases`;
+onTables("a lease that nobody has taken again for long is forgotten at a start", async ({ open, sql, leases }) => {
+  assert.ok(await (await open()).lease("l", 1));
   sql(`INSERT INTO ${leases} VALUES ('old', 1, clock_timestamp() - interval '61 minutes')`);
-  await one(t, address);
+  await open();
   assert.equal(sql(`SELECT name FROM ${leases}`).trim(), '["l"]');
 });
 
-onDatabase("what has run out while the database was away is still its holder's", async ({ stop, start, sql }, t) => {
-  const address = database().address();
-  const [store, other] = await stores(t, address, 2);
-  const leases = `${schemaOf(address)}.apphost_leases`;
-  assert.ok(await store?.lease("l", 3_600_000));
-  stop();
+onTables("what has run out while the database was away is still its holder's", async (on) => {
+  const { sql, leases } = on;
+  const [store, other] = [await on.open(), await on.open()];
+  assert.ok(await store.lease("l", 3_600_000));
+  on.stop();
   const away = performance.now();
   await eventually(async () => performance.now() - away > AWAY_MS);
-  start();
+  on.start();
   // As if that had taken longer, and the holder came late.
   sql(
     `UPDATE ${leases} SET until = clock_timestamp()`,
@@ -255,46 +246,45 @@ onDatabase("what has run out while the database was away is still its holder's",
     `CREATE TRIGGER late BEFORE UPDATE ON ${leases} FOR EACH ROW EXECUTE FUNCTION ${leases}_late()`,
   );
   await eventually(async () => {
-    assert.equal(await other?.lease("l", 1).catch(orUnavailable), undefined);
+    assert.equal(await other.lease("l", 1).catch(orUnavailable), undefined);
     return sql(`SELECT until > clock_timestamp() FROM ${leases}`).trim() === "t";
   });
   sql(`DROP TRIGGER late ON ${leases}`);
-  assert.equal(await other?.lease("l", 1), undefined);
+  assert.equal(await other.lease("l", 1), undefined);
 });
 
-onDatabase("who asked before the database was away takes nothing that ran out meanwhile", async ({ sql }, t) => {
-  const address = database().address();
-  const [store, other] = await stores(t, address, 2);
-  assert.ok(await store?.lease("l", 3_600_000));
-  await store?.close();
-  const schema = schemaOf(address);
+onTables("who asked before the database was away takes nothing that ran out meanwhile", async (on) => {
+  const { sql, schema, leases } = on;
+  const [store, other] = [await on.open(), await on.open()];
+  assert.ok(await store.lease("l", 3_600_000));
+  await store.close();
   sql(
-    `UPDATE ${schema}.apphost_leases SET until = clock_timestamp() + interval '1 s'`,
+    `UPDATE ${leases} SET until = clock_timestamp() + interval '1 s'`,
     `CREATE FUNCTION ${schema}.late() RETURNS trigger AS 'BEGIN PERFORM pg_sleep(${AWAY_MS / 1000}); RETURN NEW; END' LANGUAGE plpgsql`,
-    `CREATE TRIGGER late BEFORE INSERT ON ${schema}.apphost_leases FOR EACH ROW EXECUTE FUNCTION ${schema}.late()`,
+    `CREATE TRIGGER late BEFORE INSERT ON ${leases} FOR EACH ROW EXECUTE FUNCTION ${schema}.late()`,
   );
-  assert.equal(await other?.lease("l", 1), undefined);
-  sql(`DROP TRIGGER late ON ${schema}.apphost_leases`);
-  await eventually(async () => other?.lease("l", 1));
+  assert.equal(await other.lease("l", 1), undefined);
+  sql(`DROP TRIGGER late ON ${leases}`);
+  await eventually(async () => other.lease("l", 1));
 });
 
-onDatabase("a lease that was taken or given back without an answer is free soon", async ({ stop, start }, t) => {
-  const straight = database().address();
-  const { armed, address } = await cutting(t, "after", "INSERT INTO apphost_leases", straight);
-  const [store, lost, other] = [await one(t, straight), await one(t, address), await one(t, straight)];
+onTables("a lease that was taken or given back without an answer is free soon", async (on) => {
+  const { armed, cut } = await cutting(on, "after", "INSERT INTO apphost_leases");
+  const [store, lost, other] = [await on.open(), await on.open([notes], cut), await on.open()];
   const lease = await store.lease("l", 3_600_000);
   armed.is = true;
   await assert.rejects(lost.lease("m", 3_600_000), isUnavailable);
   armed.is = false;
-  stop();
+  on.stop();
   await lease?.release();
-  start();
+  on.start();
   for (const name of ["l", "m"]) await eventually(async () => other.lease(name, 1).catch(orUnavailable));
 });
 
-onDatabase("a lost session is back at once, whatever else is being done, and its leases stay", async ({ sql }, t) => {
-  const [store, other] = await stores(t, database().address(), 2);
-  assert.ok(store && (await store.lease("l", 3_600_000)));
+onTables("a lost session is back at once, whatever else is being done, and its leases stay", async (on) => {
+  const { sql, t } = on;
+  const [store, other] = [await on.open(), await on.open()];
+  assert.ok(await store.lease("l", 3_600_000));
   const { kept: held, keep: goOn } = promised();
   // As many as there are sessions, and some that wait for one.
   const works = Array.from({ length: 12 }, (_, n) =>
@@ -305,7 +295,7 @@ onDatabase("a lost session is back at once, whatever else is being done, and its
   for (let times = 0; times < 3; times += 1) {
     sql(`SELECT pg_terminate_backend(pid) ${LINES}`);
     await eventually(async () => {
-      assert.equal(await other?.lease("l", 1).catch(orUnavailable), undefined);
+      assert.equal(await other.lease("l", 1).catch(orUnavailable), undefined);
       return sql(`SELECT count(*) ${LINES}`).trim() === "2";
     });
   }
@@ -314,22 +304,22 @@ onDatabase("a lost session is back at once, whatever else is being done, and its
   await Promise.all(works);
 });
 
-onDatabase("a line on which no answer comes is given up soon, and another one is begun", async ({ sql }, t) => {
-  const { armed, address } = await cutting(t, "never", "WITH renewed AS");
+onTables("a line on which no answer comes is given up soon, and another one is begun", async (on) => {
+  const { armed, cut } = await cutting(on, "never", "WITH renewed AS");
   armed.is = true;
   const began = performance.now();
-  const opening = one(t, address);
-  await eventually(async () => sql(`SELECT count(*) ${LINES}`).trim() === "1");
+  const opening = on.open([notes], cut);
+  await eventually(async () => on.sql(`SELECT count(*) ${LINES}`).trim() === "1");
   armed.is = false;
-  const [store, other] = [await opening, await one(t, address)];
+  const [store, other] = [await opening, await on.open([notes], cut)];
   assert.ok(performance.now() - began < GONE_MS, "before a lease would have run out");
   const heard = heardBy(store);
   await tell(other, "a");
   assert.equal(await eventually(async () => heard[0]), "a");
 });
 
-onDatabase("a lease whose answer comes too late is none", async (_, t) => {
-  const store = await one(t);
+onTables("a lease whose answer comes too late is none", async ({ open, t }) => {
+  const store = await open();
   const { now } = performance;
   let late_ms = 0;
   t.mock.method(performance, "now", () => now.call(performance) + late_ms);
@@ -338,8 +328,8 @@ onDatabase("a lease whose answer comes too late is none", async (_, t) => {
   assert.equal(await asking, undefined);
 });
 
-onDatabase("units of work that wait for each other are run again", async (_, t) => {
-  const store = await one(t);
+onTables("units of work that wait for each other are run again", async ({ open }) => {
+  const store = await open();
   await write(store, note("a"), note("b"));
   let begun = 0;
   const { kept: bothHaveBegun, keep: goOn } = promised();
@@ -355,8 +345,8 @@ onDatabase("units of work that wait for each other are run again", async (_, t) 
   await Promise.all(["ab", "ba"].map(writing));
 });
 
-onDatabase("a unit of work that cannot begin is not run", async (_, t) => {
-  const store = await one(t);
+onTables("a unit of work that cannot begin is not run", async ({ open, t }) => {
+  const store = await open();
   const { query } = pg.Client.prototype;
   t.mock.method(pg.Client.prototype, "query", function (this: unknown, what: unknown, ...rest: unknown[]) {
     if (String(Object(what).text).startsWith("BEGIN")) return Promise.reject(new Error("lost"));
@@ -367,13 +357,12 @@ onDatabase("a unit of work that cannot begin is not run", async (_, t) => {
   assert.equal(work.mock.callCount(), 0);
 });
 
-onDatabase("a restore of data that cannot be is refused, and what is there stays", async (_, t) =>
-  refusesBadData(await one(t)),
+onTables("a restore of data that cannot be is refused, and what is there stays", async ({ open }) =>
+  refusesBadData(await open()),
 );
 
-onDatabase("a restore comes to its end while others write", async (_, t) => {
-  const [store, other] = await stores(t, database().address(), 2);
-  assert.ok(store && other);
+onTables("a restore comes to its end while others write", async ({ open }) => {
+  const [store, other] = [await open(), await open()];
   let isOver = false;
   const writing = async () => {
     for (let n = 0; !isOver; n += 1)
@@ -390,14 +379,14 @@ onDatabase("a restore comes to its end while others write", async (_, t) => {
   assert.ok(await store.get(notes, "999"));
 });
 
-onDatabase("what a unit of work has begun and left may ask the store when it is over", async (_, t) => {
-  const store = await one(t);
+onTables("what a unit of work has begun and left may ask the store when it is over", async ({ open }) => {
+  const store = await open();
   const left = await store.transact(async () => ({ look: new Promise(setImmediate).then(() => idsIn(store)) }));
   assert.equal(await left.look.catch(String), "");
 });
 
-onDatabase("a session that gave no answer in time is asked nothing more", async (_, t) => {
-  const store = await one(t);
+onTables("a session that gave no answer in time is asked nothing more", async ({ open, t }) => {
+  const store = await open();
   await write(store, note("a"));
   const { query } = pg.Client.prototype;
   const silent = new Set<unknown>();
@@ -416,43 +405,38 @@ onDatabase("a session that gave no answer in time is asked nothing more", async 
   assert.equal(await idsIn(store), "a");
 });
 
-onDatabase("indexes and unique keys that are declared later hold what was there before", async ({ sql }, t) => {
-  const address = database().address();
-  const plain = collection<Note>()("notes");
-  const store = await one(t, address, [plain]);
+const plain = collection<Note>()("notes");
+
+onTables("indexes and unique keys that are declared later hold what was there before", async (on) => {
+  const { open, address } = on;
+  const store = await open([plain]);
   await store.transact(async (tx) => {
     for (const id of ["b", "a"]) await tx.put(plain, note(id));
   });
   await store.close();
-  const running = await one(t, address, [plain]);
-  const later = await one(t, address);
+  const [running, later] = [await open([plain]), await open()];
   await running.transact((tx) => tx.put(plain, note("a")));
   assert.equal(await idsIn(later), "b a", "nor does a process that knows less take anything out");
   assert.equal((await later.find(notes, "text", ["text of a"]))?.id, "a");
   await later.close();
   await assert.rejects(postgresStore(address).open([plain]), /made by another version .*"notes"/);
   const old = postgresStore(address);
-  sql(`INSERT INTO ${schemaOf(address)}.apphost_declared VALUES ('format 9')`);
+  on.sql(`INSERT INTO ${on.schema}.apphost_declared VALUES ('format 9')`);
   await assert.rejects(old.open([plain]), (error) => {
     assert.match(String(error), /made by another version of this service \(it has format 9\); start that one/);
     return isStoreError(error, "StoreRefusal");
   });
 });
 
-onDatabase(
-  "a unique key that is declared later and held twice refuses the start, and changes nothing",
-  async (_, t) => {
-    const address = database().address();
-    const plain = collection<Note>()("notes");
-    const store = await one(t, address, [plain]);
-    await store.transact(async (tx) => {
-      for (const id of ["a", "b"]) await tx.put(plain, note(id, "same"));
-    });
-    await store.close();
-    await assert.rejects(postgresStore(address).open([notes]), (error) => isStoreError(error, "StoreRefusal"));
-    assert.ok(await one(t, address, [plain]));
-  },
-);
+onTables("a unique key that is declared later and held twice refuses the start, and changes nothing", async (on) => {
+  const store = await on.open([plain]);
+  await store.transact(async (tx) => {
+    for (const id of ["a", "b"]) await tx.put(plain, note(id, "same"));
+  });
+  await store.close();
+  await assert.rejects(on.open(), (error) => isStoreError(error, "StoreRefusal"));
+  assert.ok(await on.open([plain]));
+});
 
 onDatabase("a database that cannot be used is refused with one line that shows no secret", async () => {
   for (const address of ["postgres://u:secret@127.0.0.1:1/x", `${database().address()}&user=nobody&password=secret`])
@@ -475,9 +459,9 @@ function countedOf(t: TestContext): string[] {
   return asked;
 }
 
-onDatabase("a renewal that the database refuses is asked for again, but not at once", async ({ sql }, t) => {
-  const address = database().address();
-  await one(t, address);
+onTables("a renewal that the database refuses is asked for again, but not at once", async (on) => {
+  const { sql, t } = on;
+  await on.open();
   // Nor more often for sessions that were lost before.
   for (let times = 0; times < 3; times += 1) {
     sql(`SELECT pg_terminate_backend(pid) ${LINES}`);
@@ -485,7 +469,7 @@ onDatabase("a renewal that the database refuses is asked for again, but not at o
   }
   const asked = countedOf(t);
   const began = performance.now();
-  sql(`ALTER TABLE ${schemaOf(address)}.apphost_leases RENAME TO gone`);
+  sql(`ALTER TABLE ${on.leases} RENAME TO gone`);
   await eventually(async () => asked.filter((text) => text.startsWith("WITH renewed AS")).length >= 5);
   assert.ok(performance.now() - began > 1_500);
 });
