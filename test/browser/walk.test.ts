@@ -282,10 +282,8 @@ inBrowser("everything works without the script", { browser: { javaScriptEnabled:
   await page.locator("output", { hasText: "Sent: February 2026, 40 revenue, South" }).waitFor();
   await page.getByText("The same as a table").click();
   await page.getByRole("cell", { name: "South" }).first().waitFor();
-  assert.deepEqual(
-    (await interactions(stage.api)).map(({ data_point }) => data_point),
-    [{ x: "2026-02", y: 40, category: "South" }],
-  );
+  const [{ data_point } = {}, ...more] = await interactions(stage.api);
+  assert.deepEqual([data_point, more], [{ x: "2026-02", y: 40, category: "South" }, []]);
   await next("user.interaction");
   await go(`/dashboard/settings/webhooks/${webhook.id}`);
   await page.getByRole("link", { name: "user.interaction · Sales overview" }).click();

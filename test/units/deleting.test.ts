@@ -15,7 +15,7 @@ const links = { site: (id: string) => `http://localhost/sites/${id}/`, isOwn: ()
 const DRAFT = { title: "App", description: "", theme: "light", public: true };
 
 /** An app with many live deployments, each under a domain of its own, and many data sources; it is deleted. */
-async function afterDeleting(t: { after(run: () => void): void }) {
+async function afterDeleting() {
   const { store, clock, unit, account, background, errors } = await outboxWorld();
   const anApp = async () => kept(await apps.create(unit, account, DRAFT));
   const put = async (app_id: string, n: number, custom_domain: string | null) =>
@@ -35,7 +35,6 @@ async function afterDeleting(t: { after(run: () => void): void }) {
   end();
   assert.ok(told.includes(""), "that there is something left");
   const forgetting = forgettingIn({ store, clock }, background);
-  t.after(() => forgetting.stop());
   const swept = async () => {
     const { turns } = await withTurns(() => background.idle());
     assert.deepEqual(errors, []);
@@ -47,8 +46,8 @@ async function afterDeleting(t: { after(run: () => void): void }) {
   return { store, unit, account, app, anApp, put, first, last, sources, forgetting, swept, left };
 }
 
-test("its deployments, their sites and domains are gone at once, however many there are", async (t) => {
-  const { store, account, app, first, last, left } = await afterDeleting(t);
+test("its deployments, their sites and domains are gone at once, however many there are", async () => {
+  const { store, account, app, first, last, left } = await afterDeleting();
   assert.equal(await left(), MANY - 50, "a step of them goes with it, the others behind the answer");
   for (const { id, custom_domain } of [first, last]) {
     const read = await getDeployment(store, account, app.id, id);
@@ -59,8 +58,8 @@ test("its deployments, their sites and domains are gone at once, however many th
 });
 
 for (const when of ["when the account's next events are swept", "after a restart"])
-  test(`what it leaves goes in steps, with others' turns in between, ${when}`, async (t) => {
-    const { store, app, sources, last, account, forgetting, swept, left } = await afterDeleting(t);
+  test(`what it leaves goes in steps, with others' turns in between, ${when}`, async () => {
+    const { store, app, sources, last, account, forgetting, swept, left } = await afterDeleting();
     if (when === "after a restart") await forgetting.start();
     else forgetting.notify(account.id);
     const turns = await swept();
@@ -74,8 +73,8 @@ for (const when of ["when the account's next events are swept", "after a restart
     assert.equal(await store.count(goneApps, "all", ["gone_apps"]), 0);
   });
 
-test("what the next one leaves goes as well", async (t) => {
-  const { store, account, anApp, forgetting, swept } = await afterDeleting(t);
+test("what the next one leaves goes as well", async () => {
+  const { store, account, anApp, forgetting, swept } = await afterDeleting();
   forgetting.notify("");
   await swept();
   const { id, updated_at: deleted_at } = await anApp();
@@ -85,8 +84,8 @@ test("what the next one leaves goes as well", async (t) => {
   assert.equal(await store.count(goneApps, "all", ["gone_apps"]), 0);
 });
 
-test("a domain of it can be taken at once; that stands when the rest goes, and ends with the one who took it", async (t) => {
-  const { store, account, last, anApp, put, forgetting, swept } = await afterDeleting(t);
+test("a domain of it can be taken at once; that stands when the rest goes, and ends with the one who took it", async () => {
+  const { store, account, last, anApp, put, forgetting, swept } = await afterDeleting();
   const host = last.custom_domain ?? "";
   const other = await anApp();
   const taken = await put(other.id, 1, host);

@@ -7,34 +7,33 @@ import { askForLinks, own as users } from "../../src/domain/users.ts";
 import { iso } from "../../src/kit/clock.ts";
 import { kept, outboxWorld, START } from "../support/outbox-world.ts";
 
-async function world(t: { after(run: () => void): void }, ...expiries_ms: readonly number[]) {
+async function world(...expiries_ms: readonly number[]) {
   const { clock, store, background, errors } = await outboxWorld();
   const answer = { fingerprint: "", status: 201, headers: {}, body: "", all: "idempotency" } as const;
   const add = (id: string, after_ms: number) =>
     store.transact((tx) => tx.put(idempotency, { ...answer, id, expires_at: iso(START + after_ms) }));
   for (const [at, after_ms] of expiries_ms.entries()) await add(`id-${at}`, after_ms);
   const forgetting = forgettingIn({ store, clock }, background);
-  t.after(() => forgetting.stop());
   await forgetting.look();
   const left = () => store.count(idempotency, "expiry", ["idempotency"]);
   return { clock, store, forgetting, add, left, errors };
 }
 
-test("more than one sweep takes at once go in one moment", async (t) => {
-  const { clock, left } = await world(t, ...Array<number>(1_201).fill(1_000));
+test("more than one sweep takes at once go in one moment", async () => {
+  const { clock, left } = await world(...Array<number>(1_201).fill(1_000));
   await clock.advance(1_000);
   assert.equal(await left(), 0);
 });
 
-test("a list that was empty is looked at again, which is not told as something that ran", async (t) => {
-  const { clock, add, left } = await world(t);
+test("a list that was empty is looked at again, which is not told as something that ran", async () => {
+  const { clock, add, left } = await world();
   await add("late", 10);
   assert.deepEqual(await clock.advance(3_600_000), []);
   assert.equal(await left(), 0);
 });
 
-test("a store that fails is reported, and the sweep is tried again later", async (t) => {
-  const { clock, store, errors, left } = await world(t, 1_000);
+test("a store that fails is reported, and the sweep is tried again later", async () => {
+  const { clock, store, errors, left } = await world(1_000);
   const { transact } = store;
   store.transact = () => Promise.reject(new Error("full"));
   await clock.advance(1_000);
@@ -44,8 +43,8 @@ test("a store that fails is reported, and the sweep is tried again later", async
   assert.equal(await left(), 0);
 });
 
-test("what is over goes when its time has come, whichever list it is in", async (t) => {
-  const { clock, store, forgetting, left } = await world(t, 5_000);
+test("what is over goes when its time has come, whichever list it is in", async () => {
+  const { clock, store, forgetting, left } = await world(5_000);
   const link = { id: "link", user_id: "usr_1", expires_at: iso(START + 2_000), all: "sign_ins" } as const;
   await store.transact((tx) => tx.put(signIns, link));
   await forgetting.look();
@@ -58,8 +57,8 @@ test("what is over goes when its time has come, whichever list it is in", async 
   assert.equal(await left(), 0);
 });
 
-test("a record that is given more time while a sweep runs stays", async (t) => {
-  const { clock, store, add, left } = await world(t, 1_000, 1_000);
+test("a record that is given more time while a sweep runs stays", async () => {
+  const { clock, store, add, left } = await world(1_000, 1_000);
   const { transact } = store;
   // The renewal is committed between the sweep's look and its removal.
   store.transact = async (work) => {
@@ -73,8 +72,8 @@ test("a record that is given more time while a sweep runs stays", async (t) => {
   assert.equal(await left(), 0);
 });
 
-test("after the stop no timer is left", async (t) => {
-  const { clock, forgetting } = await world(t, 1_000);
+test("after the stop no timer is left", async () => {
+  const { clock, forgetting } = await world(1_000);
   forgetting.stop();
   assert.deepEqual(await clock.advance(10_000_000), []);
 });

@@ -95,17 +95,6 @@ test("jwt: exp is exact to the millisecond, without leeway", () => {
 
 const [header = "", claims = "", signature = ""] = TOKENS.ES256.split(".");
 
-test("jwt: a tampered part breaks the signature", () => {
-  const richer = Buffer.from(JSON.stringify({ ...CLAIMS, scope: "admin" })).toString("base64url");
-  const turned = Buffer.from(signature, "base64url");
-  turned[0] = (turned[0] ?? 0) ^ 1;
-  refused("untrusted", {
-    claims: `${header}.${richer}.${signature}`,
-    signature: `${header}.${claims}.${turned.toString("base64url")}`,
-    "a signature of zeros": `${header}.${claims}.${"A".repeat(86)}`,
-  });
-});
-
 test("jwt: one spelling only: no padding, no spaces, no bits left over, three parts, two objects", () => {
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   const twin = alphabet[alphabet.indexOf(signature.at(-1) ?? "") ^ 1] ?? "";

@@ -92,7 +92,7 @@ test("8.bounds.events: of deployments of deleted apps the newest 10,000 an accou
   for (const id of ["dep_000250", "dep_old", "dep_other"]) assert.ok(await world.store.get(goneDeployments, id), id);
 });
 
-test("8.bounds.events: an account that is told of is swept behind the answers, whatever becomes of another's sweep", async (t) => {
+test("8.bounds.events: an account that is told of is swept behind the answers, whatever becomes of another's sweep", async () => {
   const world = await outboxWorld();
   const { store, clock, background, errors } = world;
   await emitMany(world, KEPT + 1, ["app.updated"], (w, _, type, object) =>
@@ -105,7 +105,6 @@ test("8.bounds.events: an account that is told of is swept behind the answers, w
     return Promise.reject(new Error("full"));
   };
   const forgetting = forgettingIn({ store, clock }, background);
-  t.after(() => forgetting.stop());
   for (const id of ["acc_0", "acc_1"]) forgetting.notify(id);
   assert.equal(await total(world), KEPT + 1, "not at once");
   await background.idle();
@@ -121,7 +120,6 @@ test("8.bounds.events: an account that has room for more is not counted at each 
   const world = await outboxWorld();
   const { store, clock, background } = world;
   const forgetting = forgettingIn({ store, clock }, background);
-  t.after(() => forgetting.stop());
   const counts = t.mock.method(store, "transact");
   const swept = async (id: string) => {
     const before = counts.mock.callCount();
