@@ -2,31 +2,21 @@
 // sources it comes. What is changed is changed there, what a run starts ends with it, and all of it is gone at the end.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import {
-  chmodSync,
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-const scratch = mkdtempSync(join(tmpdir(), "mutate-"));
-chmodSync(scratch, 0o755); // a database that a test starts is another user's
+const scratch = fs.mkdtempSync(join(tmpdir(), "mutate-"));
+fs.chmodSync(scratch, 0o755); // a database that a test starts is another user's
 
 /** Copies that no run is in. */
 const free: string[] = [];
 const LEFT = /^(?:node_modules|\.git|dist|coverage)$/;
 
 function copied(): string {
-  const tree = mkdtempSync(join(scratch, "tree-"));
-  cpSync(".", tree, { recursive: true, filter: (path) => !LEFT.test(path) });
-  symlinkSync(resolve("node_modules"), join(tree, "node_modules"));
+  const tree = fs.mkdtempSync(join(scratch, "tree-"));
+  fs.cpSync(".", tree, { recursive: true, filter: (path) => !LEFT.test(path) });
+  fs.symlinkSync(resolve("node_modules"), join(tree, "node_modules"));
   return tree;
 }
 
@@ -35,7 +25,7 @@ const running = new Set<ChildProcess>();
 const end = ({ pid }: ChildProcess) => spawnSync("kill", ["-KILL", "--", `-${pid}`]);
 process.on("exit", () => {
   for (const child of running) end(child);
-  rmSync(scratch, { recursive: true, force: true });
+  fs.rmSync(scratch, { recursive: true, force: true });
 });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
 
@@ -48,7 +38,7 @@ export interface Change {
 /** Whether it passes; the run ends with the first test that fails. `before`: what node runs that runs the tests. */
 async function run(test: string, limit_ms: number, change?: Change, before: readonly string[] = []): Promise<boolean> {
   const tree = free.pop() ?? copied();
-  if (change) writeFileSync(join(tree, change.path), change.text);
+  if (change) fs.writeFileSync(join(tree, change.path), change.text);
   // A mutant may ask for memory without end.
   const env = { ...process.env, TMPDIR: scratch, NODE_OPTIONS: "--max-old-space-size=2048" };
   const args = [...before, "--import", "tsx", "--test", "--test-reporter=tap", test];
@@ -62,7 +52,7 @@ async function run(test: string, limit_ms: number, change?: Change, before: read
   const [code] = await once(child, "close");
   clearTimeout(limit);
   running.delete(child);
-  if (change) copyFileSync(change.path, join(tree, change.path));
+  if (change) fs.copyFileSync(change.path, join(tree, change.path));
   free.push(tree);
   return code === 0;
 }
@@ -85,19 +75,21 @@ export type Measured = Awaited<ReturnType<typeof measured>>;
 
 /** A run with nothing changed, and the lines of each of the sources that it comes to. */
 export async function measured(path: string) {
-  const folder = mkdtempSync(join(scratch, "coverage-"));
+  const folder = fs.mkdtempSync(join(scratch, "coverage-"));
   const began = performance.now();
   const c8 = [...C8, "--reports-dir", folder, "--temp-directory", join(folder, "raw"), process.execPath];
   const passed = await run(path, LIMIT_MS, undefined, c8);
   const took_ms = performance.now() - began;
   const report = join(folder, "coverage-final.json");
-  const found: Readonly<Record<string, Covered>> = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : {};
+  const found: Readonly<Record<string, Covered>> = fs.existsSync(report)
+    ? JSON.parse(fs.readFileSync(report, "utf8"))
+    : {};
   const lines = new Map<string, ReadonlySet<number>>();
   for (const [file, { statementMap, s }] of Object.entries(found)) {
     const run = Object.entries(statementMap).filter(([at]) => Number(s[at]) > 0);
     lines.set(file.slice(file.lastIndexOf("/src/") + 1), new Set(run.map(([, { start }]) => start.line)));
   }
-  rmSync(folder, { recursive: true });
+  fs.rmSync(folder, { recursive: true });
   const size = [...lines.values()].reduce((sum, of) => sum + of.size, 0);
   return { path, passed, took_ms, lines, size };
 }

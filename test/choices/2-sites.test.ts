@@ -32,13 +32,8 @@ choice("2.data-reading.chart-columns", "shows title, description and a chart of 
   assertSite(shown);
   const visitor = new Browser(api);
   const tag = (await visitor.request("GET", path)).header("etag");
-  for (const [known, status] of [
-    [tag, 304],
-    [`W/${tag}`, 304],
-    [`"a", ${tag}`, 304],
-    ["*", 304],
-    ['"a"', 200],
-  ] as const)
+  const tags = { [tag]: 304, [`W/${tag}`]: 304, [`"a", ${tag}`]: 304, "*": 304, '"a"': 200 };
+  for (const [known, status] of Object.entries(tags))
     assert.equal((await visitor.request("GET", path, { "if-none-match": known })).status, status, known);
   assert.equal([...shown.text.matchAll(/<button class="point"/g)].length, 4);
   for (const said of [

@@ -111,13 +111,13 @@ onTables("while the database is away every call is StorageUnavailable; once it i
   const store = await db.open();
   await write(store, note("before"));
   db.stop();
-  for (const call of [
+  const calls = [
     () => idsIn(store),
     () => write(store, note("lost")),
     () => store.lease("l", 1),
     () => store.snapshot(),
-  ])
-    await assert.rejects(call(), isUnavailable);
+  ];
+  for (const call of calls) await assert.rejects(call(), isUnavailable);
   db.start();
   await write(store, note("after"));
   assert.equal(await idsIn(store), "before after");

@@ -10,16 +10,17 @@ const secret = (base64: string) =>
 const EC: JwtKey = { kid: "ec", alg: "ES256", key: secret(EC_PRIVATE) };
 const RSA: JwtKey = { kid: "rsa", alg: "RS256", key: secret(RSA_PRIVATE) };
 const keys = [EC, RSA];
-const expected = { typ: "at+jwt", iss: "https://auth.example", aud: "https://auth.example/v1", now: 1_767_225_600_000 };
+const [iss, aud, iat] = ["https://auth.example", "https://auth.example/v1", 1_767_225_600];
+const expected = { typ: "at+jwt", iss, aud, now: iat * 1_000 };
 const CLAIMS = {
-  iss: "https://auth.example",
+  iss,
   sub: "usr_1",
-  aud: "https://auth.example/v1",
+  aud,
   client_id: "cli_1",
   scope: "read:apps",
   jti: "gra_1.1",
-  iat: 1_767_225_600,
-  exp: 1_767_229_200,
+  iat,
+  exp: iat + 3_600,
 };
 
 const HEADER = { typ: "at+jwt", alg: "ES256", kid: "ec" };
