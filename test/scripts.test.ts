@@ -160,15 +160,8 @@ test("conformance:self: a right server is told nothing; a fault that no clause s
   const [unseen] = faultsOf({ "unseen 9: nobody asks for it": refuses("GET /nowhere", 500) });
   const [seen] = faultsOf({ "seen 9: nobody looks at a title": apps("title", gone) });
   const verdicts = [right, unseen, seen].map((fault) => fault && judged(fault, "9"));
-  const told = (await Promise.all(verdicts)).map((verdict) => [verdict?.failed.length, verdict?.unseen]);
-  assert.equal(told[0]?.[0], 0);
-  assert.deepEqual(
-    [told[1], told[2]],
-    [
-      [0, "never provoked"],
-      [0, "survived"],
-    ],
-  );
+  const told = (await Promise.all(verdicts)).map((verdict) => `${verdict?.failed.length} ${verdict?.unseen}`);
+  assert.match(told.join(), /^0 [a-z ]+,0 never provoked,0 survived$/);
 });
 
 test("conformance:self: deliveries go through the proxy, which changes them where the fault says so", async () => {
@@ -244,11 +237,8 @@ test("receiver: prints each delivery with its verdict, and --help how it is used
   for (const [hex, status] of Object.entries({ 0: 401, [right]: 500 })) assert.equal((await post(hex)).status, status);
   assert.equal((await post(right)).status, 200);
   await prints("answered 200");
-  const printed = said.stdout.split("\n").slice(1, 6);
-  assert.match(
-    printed.join("|"),
-    /bad signature, answered 401\|.*\|.*new, answered 500\|.*\|.*seen before, answered 200$/,
-  );
-  assert.equal(printed[3]?.trim(), body);
+  const printed = said.stdout.split("\n").slice(1, 6).join("|");
+  assert.match(printed, /bad signature, answered 401\|.*\|.*new, answered 500\|.*\|.*seen before, answered 200$/);
+  assert.equal(printed.split("|")[3]?.trim(), body);
   await kill();
 });

@@ -123,13 +123,10 @@ choice("2.data-source-fields.rows", "are paged like every list", async ({ api })
     const named = await rowsOf(api, await made(api, type, data));
     assert.ok(named.text.includes('[{"__proto__":1,"constructor":"\u2028"}]'), named.text);
   }
+  const read = ({ status, columns, row_count, error }: Members) => [status, columns, row_count, error];
   const one = await made(api, "csv", "a\n1\n");
-  assert.deepEqual(
-    [one.status, one.columns, one.row_count, one.error],
-    ["ready", [{ name: "a", type: "number" }], 1, null],
-  );
-  const none = await made(api, "json", []);
-  assert.deepEqual([none.status, none.columns, none.row_count, none.error], ["ready", [], 0, null]);
+  assert.deepEqual(read(one), ["ready", [{ name: "a", type: "number" }], 1, null]);
+  assert.deepEqual(read(await made(api, "json", [])), ["ready", [], 0, null]);
 });
 
 choice("2.data-source-fields.delete", "it outlives its app; deleted, it is gone with its rows", async ({ api }) => {

@@ -50,11 +50,10 @@ choice("7.error-codes.not-http", "a length or a host in doubt is refused", async
   for (const lines of AMBIGUOUS) problem(await rawAnswer(authUrl, post(context, ...lines) + APP), "invalid_request");
   const chunked = post(context, "transfer-encoding: chunked");
   problem(await rawAnswer(authUrl, `${chunked}zz\r\n${APP}\r\n0\r\n\r\n`), "invalid_request");
-  const ask = (version: string, ...lines: string[]) =>
-    rawAnswer(
-      authUrl,
-      [`GET /v1/account HTTP/${version}`, `authorization: Bearer ${api.key}`, ...lines, "", ""].join("\r\n"),
-    );
+  const ask = (version: string, ...lines: string[]) => {
+    const all = [`GET /v1/account HTTP/${version}`, `authorization: Bearer ${api.key}`, ...lines, "", ""];
+    return rawAnswer(authUrl, all.join("\r\n"));
+  };
   const none = ["a b", "a/b", "a@b", "a?b", "a\\b", "[::1", "a:b", "a:65536", "a<b>", "\xe9"].map((host) => [
     `host: ${host}`,
   ]);

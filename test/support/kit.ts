@@ -60,6 +60,10 @@ export class Kit {
     return this.target[name] ?? notTried(`give --${name}`);
   }
 
+  get dataSource(): Members {
+    return this.profile.dataSource ?? notTried("no body of POST /data-sources that is taken is known");
+  }
+
   // Apps
 
   async createApp(fields: object = {}, api = this.api): Promise<Answer> {

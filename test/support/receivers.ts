@@ -36,9 +36,6 @@ export async function httpReceiver(
     if (status !== undefined) response.writeHead(status).end();
   });
   const port = await listen(server);
-  closeLater(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  closeLater(() => server.close().closeAllConnections());
   return { url: `http://127.0.0.1:${port}/hook`, got };
 }

@@ -65,13 +65,8 @@ test("log: data that are out of reach are told on one line, whichever copy of th
 
 test("log: off says nothing", () => assert.deepEqual(lines("off"), []));
 
-test("log: in a terminal the colour of a status tells its class", (t) => {
-  const { FORCE_COLOR } = process.env;
-  process.env.FORCE_COLOR = "1";
-  t.after(() => {
-    if (FORCE_COLOR === undefined) delete process.env.FORCE_COLOR;
-    else process.env.FORCE_COLOR = FORCE_COLOR;
-  });
+test("log: in a terminal the colour of a status tells its class", () => {
+  process.env.FORCE_COLOR = "1"; // of this file's process, to its end
   for (const [status, colour] of Object.entries({ 399: 32, 400: 33, 499: 33, 500: 31 })) {
     const out = (line: string) => assert.ok(line.includes(`\u001b[${colour}m${status}\u001b[39m`), line);
     const log = logTo("pretty", new AdjustableClock(0), { out, err: out });

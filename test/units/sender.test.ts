@@ -256,10 +256,7 @@ test("a connection that the receiver does not promise to keep is used once: it m
 /** A receiver over TLS. Answers its port. */
 function secure(answer: RequestListener): Promise<number> {
   const server = createHttpsServer({ cert: SERVER_CERT, key: SERVER_KEY }, answer);
-  closeLater(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  closeLater(() => server.close().closeAllConnections());
   return listen(server);
 }
 
