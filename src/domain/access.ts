@@ -17,10 +17,11 @@ export interface Caller {
   readonly credential: string;
 }
 
-export const sha256 = (text: string) => digest("sha256", text, "hex");
+export const sha256 = (text: string): string => digest("sha256", text, "hex");
 
 /** `admin` contains the other scopes (spec part 5: full account access). */
-export const allows = (scopes: readonly Scope[], scope: Scope) => scopes.includes(scope) || scopes.includes("admin");
+export const allows = (scopes: readonly Scope[], scope: Scope): boolean =>
+  scopes.includes(scope) || scopes.includes("admin");
 
 /** A use is noted to the minute, so that a read seldom causes a write. */
 const NOTED_TO_MS = 60_000;
@@ -60,7 +61,7 @@ export const keyOf = (reader: Reader, key: string): Promise<ApiKeyRecord | undef
 const WHILE_LIMITED: ReadonlySet<string> = new Set(decide("3.account-states"));
 
 /** What the account's state forbids (spec part 5: suspended or limited account). */
-export function standing(account: AccountRecord, method: string) {
+export function standing(account: AccountRecord, method: string): Refusal | undefined {
   if (account.state === "suspended") return refuse({ code: "account_suspended" });
   if (account.state === "limited" && !WHILE_LIMITED.has(method)) return refuse({ code: "account_limited" });
   return undefined;

@@ -51,7 +51,7 @@ const STEP = 50;
  * A step of what goes with the app: its deployments. Its data sources, which may be shared and costly to load, stay
  * without an app. Answers whether there is more; without its app, it is not to be found in the meantime.
  */
-export async function clearAway(tx: Tx, { id, account_id, deleted_at }: GoneApp) {
+export async function clearAway(tx: Tx, { id, account_id, deleted_at }: GoneApp): Promise<boolean> {
   const span = { offset: 0, limit: STEP };
   const deployed = await tx.page(deployments, "app", [id], span);
   for (const deployment of deployed) {

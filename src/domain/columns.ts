@@ -98,7 +98,7 @@ function* typed(names: readonly string[], rows: Cell[][], fits: Fits): Steps<Tab
 export type Table = { readonly columns: readonly Column[]; readonly rows: readonly (readonly Cell[])[] };
 
 /** Decimal digits as JSON writes them, without exponent; a whole number only as far as it is exact. */
-function isPlainNumber(cell: Cell) {
+function isPlainNumber(cell: Cell): boolean {
   if (typeof cell !== "string" || !/^-?(0|[1-9]\d*)(\.\d+)?$/.test(cell)) return false;
   const value = Number(cell);
   return cell.includes(".") ? Number.isFinite(value) : Number.isSafeInteger(value);

@@ -43,7 +43,7 @@ function* judge({ type, data }: Partial<DataSourceDraft>, path: Fault["path"], f
   }
 }
 
-function unfitCell(value: unknown) {
+function unfitCell(value: unknown): string | undefined {
   if (typeof value === "string") return unfitText(value);
   if (typeof value === "number") return Number.isFinite(value) ? undefined : "must be a finite number";
   return value === null || typeof value === "boolean" ? undefined : "must be a string, a number, true, false or null";

@@ -13,10 +13,10 @@ import type { Work } from "./work.ts";
  */
 const [BY_HAND, FIRST, RETRY] = ["0", "1", "2"];
 
-export const isRetry = ({ queue }: DeliveryRecord) => queue?.[0] === RETRY;
+export const isRetry = ({ queue }: DeliveryRecord): boolean => queue?.[0] === RETRY;
 
 /** When it is to be sent; never, where nothing is. */
-export const dueAt = ({ queue }: DeliveryRecord) =>
+export const dueAt = ({ queue }: DeliveryRecord): Instant =>
   queue === null ? Number.POSITIVE_INFINITY : instant(queue.slice(1));
 
 /**
@@ -73,7 +73,7 @@ const cancelled = (delivery: DeliveryRecord): DeliveryRecord => ({
 /** The receiver wants nothing more (RFC 9110 15.5.11): its webhook is switched off at once, and nothing is retried. */
 const GONE = 410;
 
-export const succeeded = (attempt: Attempt) =>
+export const succeeded = (attempt: Attempt): boolean =>
   attempt.response_status !== null && attempt.response_status >= 200 && attempt.response_status < 300;
 
 /**
@@ -96,7 +96,7 @@ function afterAttempt(delivery: DeliveryRecord, attempt: Attempt, retryAt: strin
 }
 
 /** Writes a delivery and tells that it has changed. An event that was kept only for it goes with its last one. */
-export async function putDelivery(tx: Tx, delivery: DeliveryRecord) {
+export async function putDelivery(tx: Tx, delivery: DeliveryRecord): Promise<DeliveryRecord> {
   await tx.put(deliveries, delivery);
   tx.tell(TOPIC.queue, delivery.queue_of ?? delivery.webhook_id);
   tx.tell(TOPIC.delivery, delivery.id);
@@ -106,7 +106,7 @@ export async function putDelivery(tx: Tx, delivery: DeliveryRecord) {
 }
 
 /** Removes the event and its deliveries unless one of them is still to be sent; true if removed. */
-export async function dropIfOver(tx: Tx, event: EventRecord) {
+export async function dropIfOver(tx: Tx, event: EventRecord): Promise<boolean> {
   const all = await tx.page(deliveries, "event", [event.id], ALL);
   if (all.some(({ queue }) => queue !== null)) return false;
   for (const { id } of all) await tx.remove(deliveries, id);
@@ -140,7 +140,7 @@ export interface Made {
  * Writes the attempt and all that follows from it; nothing where the delivery is no longer kept, or where it was written
  * before and the one who wrote it did not get to know.
  */
-export async function recordAttempt(tx: Tx, made: Made, now: Instant) {
+export async function recordAttempt(tx: Tx, made: Made, now: Instant): Promise<void> {
   const delivery = await tx.get(deliveries, made.deliveryId);
   const { number, at } = made.attempt;
   if (!delivery || delivery.attempts.some((each) => each.number === number && each.at === at)) return;
@@ -168,14 +168,14 @@ function judge(webhook: WebhookRecord, { test }: DeliveryRecord, attempt: Attemp
 /** So few that nobody waits long for the transaction to end. */
 const CANCELLED_AT_ONCE = 50;
 
-export async function cancelUnwanted(tx: Tx, queue: string) {
+export async function cancelUnwanted(tx: Tx, queue: string): Promise<void> {
   const rows = await tx.page(deliveries, "queue", [queue], { offset: 0, limit: CANCELLED_AT_ONCE });
   const webhook = rows[0] && (await tx.get(webhooks, rows[0].webhook_id));
   for (const row of rows) if (!isWanted(row, webhook)) await putDelivery(tx, cancelled(row));
 }
 
 /** Not before then, as a test wants it. */
-export async function putOff(tx: Tx, id: string, until: string) {
+export async function putOff(tx: Tx, id: string, until: string): Promise<void> {
   const row = await tx.get(deliveries, id);
   if (!row || row.queue === null) return;
   const next_attempt_at = row.manual ? row.next_attempt_at : until;

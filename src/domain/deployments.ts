@@ -47,7 +47,7 @@ export interface Links {
 }
 
 /** Its domain becomes free unless another live deployment of the app holds it. */
-async function retire(w: Work, deployment: DeploymentRecord) {
+async function retire(w: Work, deployment: DeploymentRecord): Promise<void> {
   const { app_id, live_domain: domain } = deployment;
   await w.tx.put(deployments, { ...deployment, status: ON_REDEPLOY.live, live_in: null, live_domain: null });
   if (domain !== null && (await w.tx.count(deployments, "live_domain", [app_id, domain])) === 0)
@@ -92,7 +92,7 @@ async function whole(reader: Reader, deployment: DeploymentRecord) {
 }
 
 /** Whoever may read the app through the API may look at it, too. Where nobody is signed in, signing in may help. */
-export function mayView({ app }: Site, signedIn: SignedIn | undefined) {
+export function mayView({ app }: Site, signedIn: SignedIn | undefined): "yes" | "sign in" | "not yours" | "no" {
   if (app.public) return "yes";
   if (signedIn === undefined) return "sign in";
   if (signedIn.account.id !== app.account_id) return "not yours";

@@ -60,7 +60,7 @@ export const hostName = text({
  * In lower case, international names in their ASCII form; undefined for what is none (RFC 1123). A single label is a machine
  * of somebody's own network, never a domain that can be pointed here.
  */
-export function canonicalHost(given: string) {
+export function canonicalHost(given: string): string | undefined {
   if (/[^\p{L}\p{M}\p{N}.\-\u3002\uff0e\uff61]/u.test(given)) return undefined;
   const name = domainToASCII(given).toLowerCase();
   const labels = name.split(".");

@@ -44,7 +44,7 @@ const EXPIRING = [
 ];
 
 /** Removes a step of each kind; answers what goes next. */
-async function forgetExpired(tx: Tx, now: Instant) {
+async function forgetExpired(tx: Tx, now: Instant): Promise<Going> {
   let next: Going = [now + LOOK_AGAIN_MS, null];
   for (const forget of EXPIRING) {
     const going = await forget(tx, now);
@@ -62,7 +62,7 @@ export function forgetting({ store, clock }: Pick<UnitParts, "store" | "clock">,
   let timer: Scheduled | undefined;
   let stopped = false;
 
-  function arm(at: Instant, what: string | null) {
+  function arm(at: Instant, what: string | null): void {
     timer?.cancel();
     if (!stopped) timer = clock.schedule(at, what, look);
   }
@@ -82,7 +82,7 @@ export function forgetting({ store, clock }: Pick<UnitParts, "store" | "clock">,
    * The account has a new event; "", which is none: a deleted app has left something. What is told within some turns of the
    * event loop is one sweep.
    */
-  function notify(accountId: string) {
+  function notify(accountId: string): void {
     const room = rooms.get(accountId) ?? 0;
     rooms.set(accountId, room - 1);
     if (room > 0 || told.has(accountId)) return;
@@ -99,11 +99,11 @@ export function forgetting({ store, clock }: Pick<UnitParts, "store" | "clock">,
     look,
     notify,
     /** Looks at once, by the clock, and from then on; for what deleted apps have left, whose they ever were, only now. */
-    async start() {
+    async start(): Promise<void> {
       arm(clock.now(), null);
       if ((await store.count(goneApps, "all", ["gone_apps"])) > 0) notify("");
     },
-    stop() {
+    stop(): void {
       stopped = true;
       timer?.cancel();
     },
@@ -111,7 +111,7 @@ export function forgetting({ store, clock }: Pick<UnitParts, "store" | "clock">,
 }
 
 /** Removes what deleted apps have left, and what the account has past the number kept. Answers how many more it may have. */
-export async function sweep(store: Store, accountId: string) {
+export async function sweep(store: Store, accountId: string): Promise<number> {
   let past: number;
   do past = await step(store, (tx) => drop(tx, accountId));
   while (past > STEP);
@@ -119,7 +119,7 @@ export async function sweep(store: Store, accountId: string) {
 }
 
 /** A unit of work among many, with a turn of the event loop for others before it. */
-async function step<T>(store: Store, work: (tx: Tx) => Promise<T>) {
+async function step<T>(store: Store, work: (tx: Tx) => Promise<T>): Promise<T> {
   await new Promise(setImmediate);
   return store.transact(work);
 }
@@ -132,7 +132,7 @@ const OTHERS = EVENT_TYPES.filter((type) => type !== CLICK);
  * event that still has something to send only leaves the list, and goes when that is settled. Answers how many were past
  * the number kept, of whatever had most; below 0 where there is room.
  */
-async function drop(tx: Tx, accountId: string) {
+async function drop(tx: Tx, accountId: string): Promise<number> {
   const [app] = await tx.page(goneApps, "all", ["gone_apps"], FIRST);
   if (app !== undefined) {
     if (!(await clearAway(tx, app))) await tx.remove(goneApps, app.id);

@@ -113,7 +113,7 @@ export function owned<R extends OfAccount, D, A>(
 
 export type Sent<R> = { readonly [N in keyof R]?: unknown };
 
-function differs<R>(record: R, sent: Sent<R>) {
+function differs<R>(record: R, sent: Sent<R>): boolean {
   for (const name in sent) if (!isDeepStrictEqual(record[name], sent[name])) return true;
   return false;
 }

@@ -33,12 +33,12 @@ export class Refusal {
   constructor(readonly reason: Reason) {}
 }
 
-export const refuse = (reason: Reason) => new Refusal(reason);
+export const refuse = (reason: Reason): Refusal => new Refusal(reason);
 
 /** What another account owns does not exist: the same words as for an id that never was. */
-export const notFound = (what: string) => refuse({ code: "not_found", detail: `There is no such ${what}.` });
+export const notFound = (what: string): Refusal => refuse({ code: "not_found", detail: `There is no such ${what}.` });
 
-export const invalidField = (pointer: string, detail: string) =>
+export const invalidField = (pointer: string, detail: string): Refusal =>
   refuse({ code: "validation_failed", errors: [{ pointer, detail }] });
 
 /** A caller's precondition: what it says to the record as it stands. */

@@ -38,7 +38,7 @@ export interface ApiParts extends OperateParts {
 
 /** The rows as they are read: what a request may bring, and what a success says. */
 function read(rows: readonly Operation[], decide: Decide): readonly Operation[] {
-  const taken = <S extends Schema<unknown>>(schema: S) => (decide("2.unknown-members") ? passing(schema) : schema);
+  const taken = <S extends Schema<unknown>>(schema: S): S => (decide("2.unknown-members") ? passing(schema) : schema);
   const isCut = decide("8.max-limit").over === "cut";
   const gone = decide("4.delete-response");
   return rows.map((row): Operation => {
@@ -65,7 +65,7 @@ export function apiWay(parts: ApiParts): Way<Operation, Caller> {
   const rateHeaders = Object.fromEntries(told);
   const counted = told.filter(([, text]) => text.includes("<")).map(([name, text]) => [name, filling(text)] as const);
   /** Says what is left, and refuses where nothing was. */
-  function within({ remaining, reset_s, exceeded }: Rate, said: Reply["headers"]) {
+  function within({ remaining, reset_s, exceeded }: Rate, said: Reply["headers"]): Refusal | undefined {
     Object.assign(said, rateHeaders);
     for (const [name, filled] of counted) said[name] = filled({ remaining, reset: reset_s });
     return exceeded ? refuse({ code: "rate_limit_exceeded", retry_after_s: reset_s }) : undefined;
@@ -129,11 +129,11 @@ export function operate(
   return isWanted ? call.body(row.bodyLimit, row.body && unfitMediaType(call)).then(goOn) : goOn();
 }
 
-const lacking = (scope: Scope, { scopes }: Caller) =>
+const lacking = (scope: Scope, { scopes }: Caller): string =>
   `This needs the scope ${scope}; the token has ${scopes.join(", ") || "none that its user still holds"}.`;
 
 /** The resource, the fields, and then the operation itself, which judges states. */
-export async function ask(row: Operation, asked: Asked & { body: unknown }, sent: unknown) {
+export async function ask(row: Operation, asked: Asked & { body: unknown }, sent: unknown): Promise<unknown> {
   const there = row.target && (await row.target.run(asked));
   if (there instanceof Refusal) return there;
   asked.body = row.body && (await readFields(row.body(asked.services), sent));
@@ -168,7 +168,7 @@ export function answered(
 }
 
 /** RFC 8288: where the next and the previous page are. */
-function neighbours({ total, span: { limit, offset } }: Page<unknown>, url: string, query: string) {
+function neighbours({ total, span: { limit, offset } }: Page<unknown>, url: string, query: string): string {
   const to = (at: number, rel: "next" | "prev") => {
     const given = new URLSearchParams(query);
     given.set("limit", String(limit));

@@ -45,7 +45,7 @@ export function arrived(id: string, request: IncomingMessage, response: ServerRe
   };
 }
 
-const over = (code: "payload_too_large" | "uri_too_long" | "headers_too_large", limit_bytes: number) =>
+const over = (code: "payload_too_large" | "uri_too_long" | "headers_too_large", limit_bytes: number): Refusal =>
   refuse({ code, detail: `At most ${limit_bytes} bytes are read.` });
 
 const NOTHING: Buffer = Buffer.alloc(0);
@@ -88,7 +88,7 @@ function targetOf({ url = "/", headers }: IncomingMessage) {
 }
 
 /** A name or an address, and perhaps a port; nothing where the client knows none (RFC 9110 7.2). */
-function isHost(host: string) {
+function isHost(host: string): boolean {
   if (host === "" || host === fitHost) return true;
   const isFit = /^[!-~]+$/.test(host) && !/[/?#@\\]/.test(host) && URL.canParse(`http://${host}`);
   if (isFit) fitHost = host;
@@ -98,14 +98,14 @@ function isHost(host: string) {
 /** The last that was one: nearly all requests come to the same, and parsing it took 3 of 60 us. */
 let fitHost = "";
 
-function valuesOf(raw: readonly string[], name: string) {
+function valuesOf(raw: readonly string[], name: string): string[] {
   const values: string[] = [];
   for (let at = 0; at < raw.length; at += 2)
     if (raw[at]?.length === name.length && raw[at]?.toLowerCase() === name) values.push(raw[at + 1] ?? "");
   return values;
 }
 
-function unfitRequest(request: IncomingMessage, host: string, target: string) {
+function unfitRequest(request: IncomingMessage, host: string, target: string): Refusal | undefined {
   const { rawHeaders, headers } = request;
   if ((request.url?.length ?? 0) > LIMITS.url_bytes) return over("uri_too_long", LIMITS.url_bytes);
   if (request.httpVersionMajor !== 1) return notHttp("Only HTTP/1.1 and HTTP/1.0 are spoken here.");
@@ -130,20 +130,20 @@ function unfitRequest(request: IncomingMessage, host: string, target: string) {
     : notHttp("The expectation is not known.");
 }
 
-const notHttp = (detail: string) => refuse({ code: "invalid_request", detail });
+const notHttp = (detail: string): Refusal => refuse({ code: "invalid_request", detail });
 
 /** What is left of a body this small is read and dropped by Node, and the connection goes on. */
 const DROPPED_BYTES = 65_536;
 
 /** The answer comes before the body, and the next request could not be told from it or would wait too long. */
-export function wouldHang({ complete, headers }: IncomingMessage) {
+export function wouldHang({ complete, headers }: IncomingMessage): boolean {
   if (complete) return false;
   const { expect, "content-length": length = 0, "transfer-encoding": coding } = headers;
   return expect !== undefined || coding !== undefined || Number(length) > DROPPED_BYTES;
 }
 
 /** What is no request at all, told from Node's error. */
-export function socketRefusal(error: NodeJS.ErrnoException, bytesRead: number) {
+export function socketRefusal(error: NodeJS.ErrnoException, bytesRead: number): Refusal {
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return refuse({ code: "request_timeout" });
   if (error.code !== "HPE_HEADER_OVERFLOW") return notHttp("What arrived is not an HTTP/1.1 request.");
   // Where the first packet has no end of the first line, it is the URL that was too long.

@@ -7,7 +7,7 @@ const CREDENTIAL = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: +(.*))?$/;
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
 /** The token; several headers are no credential. */
-export function bearerToken(headers: readonly string[]) {
+export function bearerToken(headers: readonly string[]): string | Refusal {
   const [header] = headers;
   if (header === undefined)
     return refuse({
@@ -43,7 +43,7 @@ export function authenticating(
   /** By header, how to ask for whom it names: to read and hash one at every use took a quarter of the time until the answer. */
   const known = new Map<string, () => Promise<Caller | Refusal>>();
 
-  async function first(headers: readonly string[]) {
+  async function first(headers: readonly string[]): Promise<Caller | Refusal> {
     const token = bearerToken(headers);
     if (token instanceof Refusal) return token;
     const [header = "", hash] = [headers[0], sha256(token)];
@@ -56,7 +56,7 @@ export function authenticating(
   }
 
   /** Who sends these Authorization headers. */
-  return (headers: readonly string[]) => {
+  return (headers: readonly string[]): Promise<Caller | Refusal> => {
     const ask = headers.length === 1 ? known.get(headers[0] ?? "") : undefined;
     return ask ? ask() : first(headers);
   };

@@ -48,10 +48,10 @@ export const jsonReply = (status: number, value: unknown, headers: Reply["header
 export const empty = (status: number, headers: Reply["headers"] = {}): Reply => ({ status, headers, body: "" });
 
 /** The query with its mark, "" without one: to be put behind another path. */
-export const queryOf = ({ query }: Pick<Call, "query">) => query && `?${query}`;
+export const queryOf = ({ query }: Pick<Call, "query">): string => query && `?${query}`;
 
 /** HEAD is answered as GET is. */
-export const isRead = ({ method }: Call) => method === "GET" || method === "HEAD";
+export const isRead = ({ method }: Call): boolean => method === "GET" || method === "HEAD";
 
 /** In lower case, without its port and the dot that a full name ends with. */
-export const hostOf = ({ host }: Call) => host.toLowerCase().replace(/\.?(:\d*)?$/, "");
+export const hostOf = ({ host }: Call): string => host.toLowerCase().replace(/\.?(:\d*)?$/, "");

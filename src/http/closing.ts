@@ -5,7 +5,7 @@ import { after, type Scheduled } from "../kit/clock.ts";
 import type { Cut } from "./call.ts";
 
 /** TLS connections cannot be reset on their own; there the end comes without a word. */
-export function cutOff(request: IncomingMessage, cut: Cut) {
+export function cutOff(request: IncomingMessage, cut: Cut): void {
   const { socket } = request;
   request.resume();
   if (cut === "empty") socket.destroySoon();
@@ -20,7 +20,7 @@ const LINGER_MS = 2_000;
  * resets a client that still sends, so that it might never see the answer. So only our side is closed, and what comes is
  * thrown away for a while (RFC 9112 9.6): a client that does not close its side keeps no socket of ours.
  */
-export function partFrom(response: ServerResponse, body: string) {
+export function partFrom(response: ServerResponse, body: string): void {
   const { req: request } = response;
   const { socket } = request;
   if (body.length === 0) response.flushHeaders();
@@ -40,7 +40,7 @@ const LOOKS = 30;
  * An answer of which nothing more is taken for so long is given up. Node's own limit for that takes what left at once for
  * progress and starts anew, so that it takes twice as long; how much is left only the socket's handle knows.
  */
-export function giveUpUnread(response: ServerResponse, limit_ms: number) {
+export function giveUpUnread(response: ServerResponse, limit_ms: number): void {
   const { socket } = response.req;
   let [left, looks] = [Number.POSITIVE_INFINITY, 0];
   let next: Scheduled | undefined;

@@ -25,7 +25,7 @@ const REUSED: readonly FieldError[] = [
 ];
 
 /** The key of a POST, or undefined; a malformed one is added to the faults. */
-export function idempotencyKey(call: Call, faults: FieldError[]) {
+export function idempotencyKey(call: Call, faults: FieldError[]): string | undefined {
   if (call.method !== "POST") return undefined;
   const values = call.values("idempotency-key");
   const [key] = values;
@@ -46,7 +46,7 @@ export async function once(
   { store, clock }: UnitParts,
   use: { readonly caller: Caller; readonly key: string; readonly call: Call; readonly body: Buffer | undefined },
   answer: (keep: Keep) => Promise<Answer>,
-) {
+): Promise<Answer> {
   const { caller, key, call } = use;
   const id = hash([caller.credential, key]);
   const fingerprint = hash([call.method, `${call.path}?${call.query}`, use.body ?? ""]);
@@ -75,7 +75,7 @@ export async function once(
   }
 }
 
-function hash(parts: readonly (string | Buffer)[]) {
+function hash(parts: readonly (string | Buffer)[]): string {
   const digest = createHash("sha256");
   for (const part of parts) digest.update(`${part.length}:`).update(part);
   return digest.digest("base64url");

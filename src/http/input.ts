@@ -43,14 +43,14 @@ function tags(call: Call, key: string, name: string, faults: FieldError[]): read
 export const FAILED = refuse({ code: "precondition_failed" });
 
 /** What they make of what has this ETag: nothing where it may go on, `known` where it is what the caller has. */
-export function judged<K>({ match, noneMatch }: Conditions, etag: string, known: K) {
+export function judged<K>({ match, noneMatch }: Conditions, etag: string, known: K): Refusal | K | undefined {
   const names = (tag: string) => tag === "*" || tag === etag;
   if (match && !match.some(names)) return FAILED;
   return noneMatch?.some((tag) => names(tag) || tag === `W/${etag}`) ? known : undefined;
 }
 
 /** What is wrong is added to `errors`: unknown, repeated and wrong parameters. */
-export function readQuery(schema: ObjectSchema<unknown>, raw: string, errors: FieldError[]) {
+export function readQuery(schema: ObjectSchema<unknown>, raw: string, errors: FieldError[]): unknown {
   const given: Record<string, string> = raw === "" ? {} : Object.create(null);
   // The usual query is empty, and to read it would cost more than all else here.
   for (const [name, value] of raw === "" ? [] : new URLSearchParams(raw)) {
@@ -68,13 +68,13 @@ export function readQuery(schema: ObjectSchema<unknown>, raw: string, errors: Fi
 }
 
 /** Wrong headers and parameters as one refusal. */
-export function badInput(errors: readonly FieldError[]) {
+export function badInput(errors: readonly FieldError[]): Refusal {
   const code = errors.some((error) => error.header !== undefined) ? "invalid_header" : "invalid_parameter";
   return refuse({ code, errors });
 }
 
 /** The value that the schema accepts, or all that is wrong with it. */
-export async function readFields(schema: Schema<unknown>, sent: unknown) {
+export async function readFields(schema: Schema<unknown>, sent: unknown): Promise<unknown> {
   const faults: Faults = [];
   if (schema.passes) faults.passes = true;
   const steps = schema.checkInSteps?.(sent, [], faults);
@@ -87,7 +87,7 @@ export async function readFields(schema: Schema<unknown>, sent: unknown) {
 }
 
 /** Several are none that is known. */
-function contentType(call: Call) {
+function contentType(call: Call): string {
   const [only = "", ...more] = call.values("content-type");
   return more.length === 0 ? only : "";
 }
@@ -99,7 +99,7 @@ export const mediaTypeOf = (call: Call): readonly string[] =>
     .map((part) => part.trim().toLowerCase());
 
 /** Media type application/json, with no charset but UTF-8 and no content coding. */
-export function unfitMediaType(call: Call) {
+export function unfitMediaType(call: Call): Refusal | undefined {
   const unsupported = (detail: string) => refuse({ code: "unsupported_media_type", detail });
   if (call.values("content-encoding").length > 0) return unsupported("A Content-Encoding is not supported.");
   if (contentType(call) === JSON_TYPE) return undefined;
@@ -110,10 +110,11 @@ export function unfitMediaType(call: Call) {
 }
 
 /** The fault lies in the body as a whole. */
-const notJson = (detail: string) => refuse({ code: "invalid_json", detail, errors: [{ pointer: "#", detail }] });
+const notJson = (detail: string): Refusal =>
+  refuse({ code: "invalid_json", detail, errors: [{ pointer: "#", detail }] });
 
 /** The body as text: UTF-8 without fault or byte order mark. */
-export function utf8(bytes: Buffer) {
+export function utf8(bytes: Buffer): string | Refusal {
   if (!isUtf8(bytes)) return notJson("The body is not valid UTF-8.");
   const text = bytes.toString();
   return text.startsWith("\ufeff") ? notJson("The body starts with a byte order mark.") : text;
@@ -141,7 +142,7 @@ const BRACE_BIT = 0x20;
 const MEMBERS_MAX = 250_000;
 
 /** Told from the bytes, before parsing: brackets or members without end would hold the server for seconds. */
-function unfitShape(bytes: Buffer) {
+function unfitShape(bytes: Buffer): Refusal | undefined {
   let depth = 0;
   let inString = false;
   /** At each depth; an array may have any number of items. */

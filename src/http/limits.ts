@@ -36,7 +36,7 @@ export function rateLimiter(clock: Clock, limit: number | null, shared?: Store) 
   /** One that another process began may end later than one of now does, as far as their clocks differ. */
   const isOpen = (ends: number, now: number) => now < ends && ends <= now + WINDOW_MS + (shared ? DIFFER_MS : 0);
 
-  function openWindow(id: string, now: Instant) {
+  function openWindow(id: string, now: Instant): Window | undefined {
     // They end in the order in which they began, unless the clock was set back: then one that lies ahead is none.
     for (const [known, { ends }] of windows)
       if (now >= ends) windows.delete(known);
@@ -46,7 +46,7 @@ export function rateLimiter(clock: Clock, limit: number | null, shared?: Store) 
   }
 
   /** Asked for when nothing of its own is left. */
-  async function take(store: Store, id: string, limit: number) {
+  async function take(store: Store, id: string, limit: number): Promise<void> {
     const portion = await store.transact(async (tx) => {
       const now = clock.now();
       const known = await tx.get(rates, id);

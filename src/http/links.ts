@@ -28,7 +28,7 @@ export function linksOf(publicUrl: string) {
   /** `authUrl`: `{auth_url}`, in the one spelling that browsers send as Origin. */
   const { origin: authUrl, protocol, hostname: host } = new URL(publicUrl);
   const isPublic = protocol === "https:" && !isLoopbackHost(host);
-  const site = (deploymentId: string) => `${authUrl}${ADDRESSES.sites}/${deploymentId}/`;
+  const site = (deploymentId: string): string => `${authUrl}${ADDRESSES.sites}/${deploymentId}/`;
   return {
     authUrl,
     site,
@@ -38,9 +38,9 @@ export function linksOf(publicUrl: string) {
     resourceMetadata: `${authUrl}${ADDRESSES.resource_metadata}`,
     /** Headers of every answer: browsers come over https only from then on, for a year (RFC 6797). */
     always: isPublic ? ["strict-transport-security", "max-age=31536000"] : [],
-    signIn: (token: string) => `${authUrl}${ADDRESSES.sign_in}?token=${token}`,
+    signIn: (token: string): string => `${authUrl}${ADDRESSES.sign_in}?token=${token}`,
     /** Where the error is explained. */
-    problemType: (code: Code) => `${authUrl}${ADDRESSES.docs}/errors#${code}`,
+    problemType: (code: Code): string => `${authUrl}${ADDRESSES.docs}/errors#${code}`,
     /** For a request that came to this host: it is a name of the server like its public one and the machine's. */
     askedAt: (askedHost: string): Links => ({
       site,

@@ -45,13 +45,13 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
   let stopping = false;
 
   /** Node gives the connection to one answer after the other. */
-  function take(request: IncomingMessage, response: ServerResponse) {
+  function take(request: IncomingMessage, response: ServerResponse): void {
     if (response.socket) void answer(request, response);
     // In one packet come a thousand requests: for who reads nothing one answer is made, not a thousand.
     else response.once("socket", () => answer(request, response));
   }
 
-  async function answer(request: IncomingMessage, response: ServerResponse) {
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     current.set(request.socket, response);
     const { ids, handle, links, onError } = await serving;
     const call = arrived(ids.next(REQUEST_ID.prefix), request, response);
@@ -67,7 +67,7 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
   }
 
   /** `isLast`: whatever the connection still brings is no request. */
-  function write(response: ServerResponse, id: string, reply: Reply, { always }: ServiceLinks, isLast = false) {
+  function write(response: ServerResponse, id: string, reply: Reply, { always }: ServiceLinks, isLast = false): void {
     const { req: request } = response;
     if (response.destroyed || response.headersSent) return;
     if (reply.cut !== undefined) {
@@ -89,7 +89,7 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
    * What is no request at all (RFC 9112), or never became a whole one: answered after the answers to the whole requests that
    * came before it, and in the place of its own where that has begun.
    */
-  async function refuseSocket(error: NodeJS.ErrnoException, socket: Socket) {
+  async function refuseSocket(error: NodeJS.ErrnoException, socket: Socket): Promise<void> {
     const { ids, links } = await serving;
     const last = current.get(socket);
     const open = last?.closed ? undefined : last;
@@ -147,7 +147,7 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
     serve,
 
     /** Accepts nothing new, lets what is in flight finish (10 s at most), closes every socket. */
-    async stop() {
+    async stop(): Promise<void> {
       stopping = true;
       const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
       const deadline = setTimeout(() => server.closeAllConnections(), STOP_MS);

@@ -44,7 +44,7 @@ async function readBody(call: Call): Promise<OAuthRequest["fields"] | OAuthError
   return repeated.size > 0 ? invalidRequest("A parameter was sent more than once.") : values;
 }
 
-function jsonFields(bytes: Buffer) {
+function jsonFields(bytes: Buffer): OAuthRequest["fields"] | OAuthError {
   const value = parseJson(bytes);
   if (value instanceof Refusal || typeof value !== "object" || value === null || Array.isArray(value))
     return invalidRequest("The body must be a JSON object.");

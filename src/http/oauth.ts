@@ -112,14 +112,14 @@ async function given<C>(
   name: string,
   known: Promise<C | OAuthError>,
   use: (client: C, value: string) => Promise<object | undefined>,
-) {
+): Promise<object> {
   const client = await known;
   if (client instanceof OAuthError) return client;
   const value = fields.get(name);
   return value === undefined ? invalidRequest(`The ${name} is missing.`) : ((await use(client, value)) ?? {});
 }
 
-async function token(context: Context, request: OAuthRequest) {
+async function token(context: Context, request: OAuthRequest): Promise<object> {
   const { fields, credentials } = request;
   switch (fields.get("grant_type")) {
     case "authorization_code":
@@ -138,7 +138,7 @@ async function token(context: Context, request: OAuthRequest) {
 }
 
 /** A request without any credentials may still name a token that belongs to no client. */
-function revoke(context: Context, request: OAuthRequest) {
+function revoke(context: Context, request: OAuthRequest): Promise<object> {
   const { id, secret } = request.credentials;
   const isAnonymous = id === undefined && secret === undefined;
   const client = isAnonymous ? Promise.resolve(null) : authenticated(context.store, request.credentials);
@@ -146,7 +146,7 @@ function revoke(context: Context, request: OAuthRequest) {
 }
 
 /** RFC 7662 2.1 wants the caller authorised, which only a client with a secret can be. */
-const introspect = (context: Context, request: OAuthRequest) =>
+const introspect = (context: Context, request: OAuthRequest): Promise<object> =>
   given(request, "token", authenticated(context.store, request.credentials), async (client, asked) =>
     client.public
       ? new OAuthError("invalid_client", "A public client cannot ask about tokens.")

@@ -81,12 +81,12 @@ function pathsOf(rows: readonly Operation[], services: Services, controls: reado
 
 type Responses = { readonly [status: string]: JsonSchema };
 
-const tagOf = (path: string) => /[a-z][^/]*/.exec(path)?.[0] ?? "";
+const tagOf = (path: string): string => /[a-z][^/]*/.exec(path)?.[0] ?? "";
 
-const readsOne = ({ method, view }: Operation) => method === "GET" && view?.kind === "one";
+const readsOne = ({ method, view }: Operation): boolean => method === "GET" && view?.kind === "one";
 
 /** If-Match and If-None-Match are judged. */
-const isConditional = (row: Operation) => ["PATCH", "DELETE"].includes(row.method) || readsOne(row);
+const isConditional = (row: Operation): boolean => ["PATCH", "DELETE"].includes(row.method) || readsOne(row);
 
 function operation(row: Operation, services: Services, failed: Responses): JsonSchema {
   const { operation, scope, summary, spec, gap, example, status } = row;
@@ -148,7 +148,7 @@ const HEADERS: { readonly [name: string]: string } = {
 };
 
 /** What an operation of this kind can fail with; 405 is nobody's, since it means that there is no operation. */
-function failures(row: Operation, decide: Decide) {
+function failures(row: Operation, decide: Decide): number[] {
   const { path, method, body, refusals = [] } = row;
   return [
     ...[400, 401, 403, 408, 414, 431, 500],

@@ -50,7 +50,7 @@ export const PROBLEMS: { readonly [C in Code]: readonly [status: number, title: 
 export const CODES = trusted<readonly Code[]>(Object.keys(PROBLEMS));
 
 /** Of a code, as it reads in one service. */
-export const statusOf = (code: Code, decide: Decide) =>
+export const statusOf = (code: Code, decide: Decide): number =>
   code === "validation_failed" ? decide("7.validation-status") : PROBLEMS[code][0];
 
 /** The refusal for people: what pages show instead of the problem's JSON. */
@@ -59,7 +59,7 @@ export function explain({ reason }: Refusal) {
   return { status, title, detail: detailOf(reason) };
 }
 
-function detailOf(reason: Reason) {
+function detailOf(reason: Reason): string {
   if ("detail" in reason) return cut(reason.detail, DETAIL_MAX);
   if ("errors" in reason) return summary(reason.errors);
   switch (reason.code) {
@@ -72,7 +72,7 @@ function detailOf(reason: Reason) {
   }
 }
 
-function summary(errors: readonly FieldError[]) {
+function summary(errors: readonly FieldError[]): string {
   const [first] = errors;
   const where = cut(first?.pointer ?? first?.parameter ?? first?.header ?? "");
   const others = errors.length - FAULTS_MAX;
@@ -85,7 +85,8 @@ function summary(errors: readonly FieldError[]) {
 /** What was sent stands in a refusal, and no refusal is larger than 16 KiB. */
 const DETAIL_MAX = 1_000;
 const NAME_MAX = 100;
-const cut = (text: string, max = NAME_MAX) => (text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text);
+const cut = (text: string, max = NAME_MAX): string =>
+  text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text;
 
 const short = ({ pointer, parameter, header, detail }: FieldError) => ({
   pointer: pointer && cut(pointer),

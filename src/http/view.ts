@@ -81,7 +81,7 @@ class Shown {
 
   constructor(readonly text: string) {}
 
-  get etag() {
+  get etag(): string {
     this.#etag ??= TAG.replace("<hash>", hash("sha256", this.text, "base64url").slice(0, ETAG_CHARACTERS));
     return this.#etag;
   }
@@ -106,7 +106,7 @@ export function presenting(links: ServiceLinks, decide: Decide) {
     listed: listing(decide),
     isTotalApart: isTotalApart(decide),
 
-    shown<R extends object>(view: View<R>, record: R) {
+    shown<R extends object>(view: View<R>, record: R): Shown {
       const known = kept.get(record);
       if (known) return known;
       const shown = presenter.fresh(view, record);
@@ -118,7 +118,7 @@ export function presenting(links: ServiceLinks, decide: Decide) {
      * For a record that was written just now and may never be read: nothing of it is remembered. Where it was, collecting the
      * garbage among so many texts took 2 of the 15 us between listener and answer.
      */
-    fresh: <R extends object>(view: View<R>, record: R) => new Shown(view.text(record, presenter)),
+    fresh: <R extends object>(view: View<R>, record: R): Shown => new Shown(view.text(record, presenter)),
   };
   return presenter;
 }

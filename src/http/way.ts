@@ -64,7 +64,7 @@ export class RouteTree<R extends Row> {
     }
   }
 
-  find(path: string) {
+  find(path: string): Found<R> | undefined {
     const plain = this.#plain.get(path);
     if (plain !== undefined) return plain;
     for (const { pattern, rows } of this.#named) {
@@ -140,7 +140,7 @@ export function routing({ rest, ways, later, siteOf, onError }: RouterParts): Ha
   }
 
   /** Of an address that is nearly one of ours, the one that was probably meant. */
-  function unknown(path: string) {
+  function unknown(path: string): string {
     if (/^\/v(?!1(\/|$))\d+(\/|$)/.test(path)) return OTHER_VERSION;
     const bare = path.endsWith("/") ? path.slice(0, -1) : path;
     const near = [bare, VERSION_PREFIX + bare].find((each) => each !== path && find(each).rows.size > 0);

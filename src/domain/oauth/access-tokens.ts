@@ -61,7 +61,7 @@ export async function check(context: Context, token: string) {
  * the grant's, so they are not read from the token again. Only such tokens are remembered, so strangers cannot fill the
  * memory.
  */
-async function factsOf(context: Context, token: string) {
+async function factsOf(context: Context, token: string): Promise<TokenFacts | Refusal> {
   const { keys, issuer, audience, verified } = context;
   const now = context.clock.now();
   const known = verified.get(token);
@@ -83,10 +83,10 @@ type TokenFacts = Omit<IssuedClaims, "scope"> & {
   readonly scopes: readonly Scope[];
 };
 
-const bad = (detail: string) => refuse({ code: "invalid_credential", detail });
+const bad = (detail: string): Refusal => refuse({ code: "invalid_credential", detail });
 
 /** What is neither form, signature nor age is the member that does not fit. */
-function unusable(fault: JwtFault) {
+function unusable(fault: JwtFault): Refusal {
   const detail = "The access token has expired; POST its refresh_token to /oauth/token.";
   if (fault === "expired") return refuse({ code: "expired_credential", detail });
   if (fault === "malformed") return bad("The access token is not a well-formed JWT.");
@@ -139,4 +139,4 @@ async function refreshable({ store, clock }: Context, token: string) {
   return { ...standing, scopes, token_type: undefined, jti: undefined, iat, exp };
 }
 
-const seconds = (at: string) => Math.floor(instant(at) / 1_000);
+const seconds = (at: string): number => Math.floor(instant(at) / 1_000);

@@ -99,4 +99,4 @@ function termsOf({ values, repeated }: Fields, client: OAuthClientRecord) {
 }
 
 /** RFC 6749 lets a description carry printable ASCII without quotes and backslash. */
-const printable = (text: string) => text.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, "?").slice(0, 64);
+const printable = (text: string): string => text.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, "?").slice(0, 64);

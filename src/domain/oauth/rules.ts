@@ -45,7 +45,7 @@ export function cut(asked: readonly Scope[], held: readonly Scope[]): readonly S
   return asked.includes("admin") ? held : asked.filter((scope) => held.includes(scope));
 }
 
-export const within = (asked: readonly Scope[], held: readonly Scope[]) =>
+export const within = (asked: readonly Scope[], held: readonly Scope[]): boolean =>
   held.includes("admin") || asked.every((scope) => held.includes(scope));
 
 export const CHALLENGE_METHOD = decide("5.pkce");
@@ -69,25 +69,25 @@ export function unfitVerifier(challenge: string | null, verifier: string | undef
 }
 
 /** Whether two hashes of one kind are the same, in a time that does not tell where they differ. */
-const sameHash = (a: string, b: string) => timingSafeEqual(Buffer.from(a), Buffer.from(b));
+const sameHash = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a), Buffer.from(b));
 
 /**
  * Redirect URIs are compared as text, except that the port of a loopback address may vary (RFC 8252 7.3): a native
  * application learns its port only when it starts to listen.
  */
-export function registered(uris: readonly string[], given: string) {
+export function registered(uris: readonly string[], given: string): boolean {
   const portless = URL.canParse(given) ? withoutPort(given) : undefined;
   return uris.some((uri) => uri === given || (portless !== undefined && withoutPort(uri) === portless));
 }
 
 /** The text of an http URL of this machine without its port; undefined for any other. */
-function withoutPort(uri: string) {
+function withoutPort(uri: string): string | undefined {
   const [, host, rest] = /^http:\/\/(\[[0-9a-f:]+\]|[0-9a-z.-]+)(?::\d{1,5})?((?:[/?].*)?)$/.exec(uri) ?? [];
   return host !== undefined && isLoopbackHost(host) ? `${host}${rest}` : undefined;
 }
 
 /** The redirect URI, as it was given, with further parameters in its query. */
-export function withParameters(uri: string, parameters: { readonly [name: string]: string | null }) {
+export function withParameters(uri: string, parameters: { readonly [name: string]: string | null }): string {
   const added = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) if (value !== null) added.append(name, value);
   return `${uri}${uri.includes("?") ? "&" : "?"}${added}`;

@@ -43,7 +43,7 @@ export function signingKeysIn(store: Store, clock: Clock, alg: Algorithm) {
     (await Promise.all(ALGORITHMS.map((each) => found(store, each)))).filter((key) => key !== undefined);
   const current = async () => (await found(store, alg)) ?? making.run(async () => (await found(store, alg)) ?? make());
 
-  async function make() {
+  async function make(): Promise<SigningKeyRecord> {
     const { privateKey, publicKey } =
       alg === "ES256"
         ? await makeKeyPair("ec", { namedCurve: "P-256" })

@@ -96,7 +96,7 @@ export type TokenAnswer = Readonly<Exclude<Awaited<ReturnType<typeof handOut>>, 
  * An error as the answer and yet a change to keep: the transaction commits, and with it the end of the grant. Its refresh
  * tokens stay behind as they are: without their grant they open nothing, and they remember that they did.
  */
-async function endedBySecondUse(tx: Tx, grantId: string, what: string) {
+async function endedBySecondUse(tx: Tx, grantId: string, what: string): Promise<string> {
   await tx.remove(grants, grantId);
   return `The ${what} has been used before, so the access that it stood for is now revoked.`;
 }
