@@ -3,7 +3,7 @@
 // deliveries. Nothing here strikes unasked, and what no rule names is not touched.
 import { EventEmitter } from "node:events";
 import { decide } from "../decisions.ts";
-import type { Outcome, Post, Sender } from "../delivery/sender.ts";
+import type { Outcome, Sender } from "../delivery/sender.ts";
 import { putOff } from "../domain/deliveries.ts";
 import { eventType } from "../domain/model.ts";
 import { type Reason, refuse } from "../domain/refusal.ts";
@@ -97,10 +97,9 @@ function rulesOf<Given, R extends Rule>(name: string, schema: ObjectSchema<R>) {
     /** Uses up the first rule that fits. */
     take(fits: (rule: R) => boolean): R | undefined {
       const found = armed.find(({ rule }) => fits(rule));
-      if (found === undefined) return undefined;
-      found.left -= 1;
+      if (found) found.left -= 1;
       armed = armed.filter(({ left }) => left > 0);
-      return found.rule;
+      return found?.rule;
     },
   };
 }
@@ -201,7 +200,7 @@ export function chaosOf({ store, clock }: UnitParts, marks: Map<string, Mark>, b
         if (rule?.effect === "reorder") return { again: rules.hold(webhook_id) };
         const { effect, until = 0 } = marks.get(attempt) ?? {};
         if (until > clock.now()) return { again: Promise.resolve(await late(id, until)) };
-        const sent = effect === "bad_signature" ? { ...post, headers: spoilt(post.headers) } : post;
+        const sent = effect === "bad_signature" ? { ...post, headers: { ...post.headers, ...UNFIT } } : post;
         const outcome = effect === "drop" ? DROPPED : await inner.send(sent, delivery);
         // The receiver sees the very same attempt again; what it says to the first is what counts.
         if (effect === "duplicate") await inner.send(post, delivery);
@@ -214,9 +213,5 @@ export function chaosOf({ store, clock }: UnitParts, marks: Map<string, Mark>, b
 
 const DROPPED: Outcome = { response_status: null, response_body: null, error: "dropped", retryAfter: null };
 
-/** The form of the signatures stays right, so that only checking them can tell. */
-function spoilt(headers: Post["headers"]): Post["headers"] {
-  const other = (signature = "") => signature.replace(/(?<=^sha256=|v1,)./g, (digit) => (digit === "0" ? "1" : "0"));
-  const { "X-Service-Signature": ours, "webhook-signature": stock } = headers;
-  return { ...headers, "X-Service-Signature": other(ours), "webhook-signature": other(stock) };
-}
+/** Their form is right, so that only checking them can tell. */
+const UNFIT = { "X-Service-Signature": `sha256=${"0".repeat(64)}`, "webhook-signature": `v1,${"A".repeat(43)}=` };
