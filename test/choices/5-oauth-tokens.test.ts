@@ -152,7 +152,10 @@ choice("5.token-response", "a refresh may ask for less, and hands out what the u
   problem(await api.as(less.access).post("/apps", { title: "T" }), "insufficient_scope");
   const permit = (...permissions: string[]) => api.patch(`/users/${who.id}`, { permissions });
   await permit("write:apps");
-  const cut = pair(await refresh(api, less.refresh));
+  oauthError(await refresh(api, less.refresh, { scope: "read:apps" }));
+  const asked = pair(await refresh(api, less.refresh, { scope: "read:apps write:apps" }));
+  assert.equal(asked.scope, "write:apps", "what was granted may be asked for, and is cut");
+  const cut = pair(await refresh(api, asked.refresh));
   assert.equal(cut.scope, "write:apps");
   await permit();
   oauthError(await refresh(api, cut.refresh));

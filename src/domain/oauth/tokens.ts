@@ -56,12 +56,14 @@ export const refresh = (context: Context, client: OAuthClientRecord | null, toke
     if (now >= instant(record.expires_at)) return "The refresh token has expired.";
     const granted = await grantedNow(tx, record.grant_id);
     if (typeof granted === "string") return granted;
-    // RFC 6749 6: a refresh may ask for less than was granted, never for more.
+    // RFC 6749 6: a refresh may ask for less than was granted, never for more. What its user has lost since is no more.
     const asked = scope === undefined ? granted.scopes : scopesIn(scope);
-    if (typeof asked === "string" || asked.length === 0 || !within(asked, granted.scopes))
+    if (typeof asked === "string" || asked.length === 0 || !within(asked, granted.grant.scopes))
       return invalidScope("The scope goes beyond what was granted.");
+    const scopes = cut(asked, granted.scopes);
+    if (scopes.length === 0) return "The user no longer holds any of the permissions that were asked for.";
     await tx.put(refreshTokens, { ...record, used: true });
-    return { ...granted, scopes: asked };
+    return { ...granted, scopes };
   });
 
 /** Tokens without a browser, for tests (contract, part 10). The grant belongs to no client. */
