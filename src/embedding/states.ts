@@ -9,7 +9,7 @@ import { processDataSource, unprocessed } from "../domain/data-sources.ts";
 import { accounts, clockRecords, events, users } from "../domain/model.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, seedSchema } from "../domain/seed.ts";
-import { ALL, FIRST, type StoreData } from "../domain/store.ts";
+import { ALL, type Collection, FIRST, type StoreData, type Stored } from "../domain/store.ts";
 import { newSignIn } from "../domain/users.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
 import { explain } from "../http/problem.ts";
@@ -31,6 +31,12 @@ export interface StatesParts {
   readonly watched: boolean;
 }
 
+/** Where in creation order stands what an account has, the samples of its test deliveries included. */
+const LISTS = collections.flatMap((each) => {
+  const from: Collection<Stored> = trusted(each);
+  return ["account", "sample"].filter((index) => index in from.indexes).map((index) => ({ from, index }));
+});
+
 /** Each has the store hold what it shall. */
 export function statesOf(parts: StatesParts) {
   const { settings, log, unit } = parts;
@@ -44,15 +50,26 @@ export function statesOf(parts: StatesParts) {
     if (settings.clock === "system" && store.now) clock.set(await store.now());
   }
 
-  /** Time goes on from the last event: also of a clock that was set back, or begins long ago, new ids come last. */
+  /** Time goes on from the last event, also of a clock that was set back, or begins long ago. */
   async function goOn(fromNoted: boolean): Promise<void> {
     const noted = fromNoted ? await store.get(clockRecords, "now") : undefined;
     if (noted && isDateTime(noted.at)) clock.set(instant(noted.at));
     for (const { id } of await store.page(accounts, "all", ["accounts"], ALL)) {
-      const count = await store.count(events, "account", [id]);
-      const [last] = await store.page(events, "account", [id], { offset: Math.max(count - 1, 0), limit: 1 });
+      const last = await lastOf(events, "account", id);
       if (last !== undefined) clock.set(Math.max(instant(last.created), clock.now()));
     }
+  }
+
+  /** New ids come last, also where what is kept was made later than it is now, or in this very millisecond. */
+  async function follow(): Promise<void> {
+    for (const { id } of await store.page(accounts, "all", ["accounts"], ALL))
+      for (const { from, index } of LISTS) ids.follow((await lastOf(from, index, id))?.id ?? "");
+  }
+
+  async function lastOf<R extends Stored, I extends string>(from: Collection<R, I>, index: I, accountId: string) {
+    const count = await store.count(from, index, [accountId]);
+    const [last] = await store.page(from, index, [accountId], { offset: Math.max(count - 1, 0), limit: 1 });
+    return last;
   }
 
   /** With a random seed the same follows from the same records, and from others nothing that was made before. */
@@ -70,6 +87,7 @@ export function statesOf(parts: StatesParts) {
    */
   async function enter(key: string | null, isSown = false) {
     await repeat(isSown);
+    await follow();
     return new Unit(unit).transact(async (w) => {
       const known = await keyOf(w.tx, key ?? "");
       const [first] = await w.tx.page(accounts, "all", ["accounts"], FIRST);

@@ -13,6 +13,8 @@ const COUNT_MAX = 62 ** COUNT_LENGTH;
 const SECRET_LENGTH = 43;
 /** For 180 ids, since each draw is a call of the system; in threes, of which base64 leaves no rest. */
 const DRAWN_BYTES = 3 * 512;
+/** Its time, of an id as they are made here before the year 8888; a seed's may look otherwise. */
+const MADE_HERE = /_(0[\dA-Za-z]{8})[\dA-Za-z]{14}$/;
 
 /** What makes them, as everything sees it that does not repeat them. */
 export type Ids = Pick<TimeOrderedIds, "next" | "secret">;
@@ -50,6 +52,15 @@ export class TimeOrderedIds {
     this.#count = COUNT_MAX;
     this.random = random;
     this.#drawn = "";
+  }
+
+  /** Goes on behind an id that was made before, by another process or when time was later. */
+  follow(id: string): void {
+    const [, digits = ""] = MADE_HERE.exec(id) ?? [];
+    const time = [...digits].reduce((value, digit) => value * 62 + ALPHABET.indexOf(digit), 0);
+    if (time < this.#time) return;
+    this.#time = time;
+    this.#count = COUNT_MAX;
   }
 
   /** A new id such as `app_0UZ…`; later ones compare greater. */

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { OptionError, type ServiceOptions, startService } from "../../src/index.ts";
 import { trusted } from "../../src/kit/schema.ts";
 import { Browser } from "../support/browser.ts";
-import { Client, str } from "../support/client.ts";
+import { Client, freshAddress, str } from "../support/client.ts";
 import { freshFolder } from "../support/closing.ts";
 import { type Embedded, embedded, struck, titles } from "../support/embedded.ts";
 import { printedOn } from "../support/process.ts";
@@ -261,6 +261,30 @@ test("over data a manual clock goes on too: from a snapshot's time, or from the 
   await at({ data }, 2, later);
   assert.deepEqual(ids, ids.toSorted());
   await at({ data, startAt: "2036-01-01T09:00:00.000Z" }, 9, async () => {});
+});
+
+test("new ids come last over whatever is kept: of no event, of this millisecond, of a later time, of another service", async () => {
+  const inOrder = async (of: Embedded, what: string) => {
+    const all = (await of.api.get("/users")).items.map(({ id }) => str(id));
+    assert.deepEqual(all, all.toSorted(), what);
+  };
+  const enrol = (of: Embedded) => of.api.create("/users", { email: freshAddress() });
+  await using first = await embedded({ randomSeed: "order" });
+  await first.service.clock.advance("1d");
+  for (let made = 0; made < 5; made += 1) await enrol(first);
+  await first.service.restore(await first.service.snapshot());
+  await enrol(first);
+  await inOrder(first, "restored");
+  await using other = await embedded({ startAt: "2025-01-01T00:00:00.000Z" });
+  await other.service.restore(await first.service.snapshot());
+  await enrol(other);
+  await inOrder(other, "another service's");
+  const data = await snapshotFile(other);
+  for (const options of [{ data }, { data }, { data, startAt: "2025-01-01T00:00:00.000Z" }]) {
+    await using again = await embedded(options);
+    await enrol(again);
+    await inOrder(again, "after a restart");
+  }
 });
 
 test("setAccountState: a state that does not exist is refused by name", async () => {

@@ -35,6 +35,16 @@ test("ids: later ones compare greater, also while the clock stands still or is s
   for (const [at, id] of all.entries()) if (at > 0) assert.ok((all[at - 1] ?? "") < id, `${all[at - 1]} before ${id}`);
 });
 
+test("ids: they go on behind one of a later time, or of this very millisecond, but not behind one that a seed chose", () => {
+  const [last = ""] = made().some(5).slice(-1);
+  const { clock, ids, some } = made(Buffer.alloc);
+  for (const chosen of ["app_zzzzzzzzzzzzzzzzzzzzzzz", "app_1", ""]) ids.follow(chosen);
+  assert.ok((some(1)[0] ?? "") < last);
+  ids.follow(last);
+  clock.set(START - 3_600_000);
+  assert.ok((some(1)[0] ?? "") > last);
+});
+
 test("ids: before 1970 they have their length and their order as well", () => {
   const { clock, some } = made();
   clock.set(-2_000);
