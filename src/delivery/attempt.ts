@@ -8,7 +8,7 @@ import { dueAt, isWanted, type Made } from "../domain/deliveries.ts";
 import { type Attempt, deliveries, events, webhooks } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
 import { deliveryHeaders } from "../domain/webhooks.ts";
-import { type Clock, duration, type Instant, iso } from "../kit/clock.ts";
+import { type Clock, duration, type Instant, instant, iso } from "../kit/clock.ts";
 import type { NotNow, Sender } from "./sender.ts";
 
 export interface AttemptParts {
@@ -46,9 +46,12 @@ export async function makeAttempt(parts: AttemptParts, deliveryId: string): Prom
   // Those by hand do not count. Where it succeeded nobody asks.
   const scheduled = delivery.attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
   const fraction = jitterOf(deliveryId, scheduled);
-  const failure = { attempt: scheduled, now, fraction, status: answer.response_status, retryAfter };
-  const next = nextAttempt(failure, retryWaits_ms);
-  return { deliveryId, url, type: event.type, attempt, retryAt: next === undefined ? null : iso(next) };
+  const asked = { now, status: answer.response_status, retryAfter };
+  const planned = delivery.next_attempt_at;
+  const next = delivery.manual
+    ? planned && Math.max(instant(planned), now + asked_ms(asked))
+    : nextAttempt({ attempt: scheduled, fraction, ...asked }, retryWaits_ms);
+  return { deliveryId, url, type: event.type, attempt, retryAt: next ? iso(next) : null };
 }
 
 /** The wait after each failed attempt; after the last there is no other. */
@@ -62,26 +65,33 @@ const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
 /** Spec part 8: the time that an endpoint has to answer a delivery. */
 export const ANSWER_MS = 30_000;
 
-interface Failure {
-  /** How many attempts of the schedule were made, this one included. */
-  readonly attempt: number;
+interface Asked {
   readonly now: Instant;
-  /** In [0, 1): where within the jitter the wait falls. */
-  readonly fraction: number;
   readonly status: number | null;
   /** The value of the answer's Retry-After. */
   readonly retryAfter: string | null;
 }
 
+interface Failure extends Asked {
+  /** How many attempts of the schedule were made, this one included. */
+  readonly attempt: number;
+  /** In [0, 1): where within the jitter the wait falls. */
+  readonly fraction: number;
+}
+
+/** How long the receiver asks to be left alone. */
+function asked_ms({ now, status, retryAfter }: Asked): number {
+  const isAsked = retryAfter !== null && (status === 429 || status === 503);
+  return Math.min((isAsked && retryAfter_ms(retryAfter, now)) || 0, RETRY_AFTER_MAX_MS);
+}
+
 /** When the attempt after a failed one is due; undefined after the last. */
 export function nextAttempt(failure: Failure, waits_ms: readonly number[]): Instant | undefined {
-  const { attempt, now, fraction, status, retryAfter } = failure;
+  const { attempt, now, fraction } = failure;
   const wait_ms = waits_ms[attempt - 1];
   if (wait_ms === undefined) return undefined;
   const jittered_ms = Math.round(wait_ms * (1 - JITTER + 2 * JITTER * fraction));
-  const isAsked = retryAfter !== null && (status === 429 || status === 503);
-  const asked_ms = (isAsked && retryAfter_ms(retryAfter, now)) || 0;
-  return now + Math.max(jittered_ms, Math.min(asked_ms, RETRY_AFTER_MAX_MS));
+  return now + Math.max(jittered_ms, asked_ms(failure));
 }
 
 /**

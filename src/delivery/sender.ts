@@ -155,11 +155,12 @@ const isKept = ({ headers }: IncomingMessage): boolean =>
   Number(/\btimeout=(\d+)/.exec(String(headers["keep-alive"]))?.[1]) * 1_000 > IDLE_MS;
 
 function answered({ statusCode = 0, headers }: IncomingMessage, chunks: readonly Buffer[], error: AttemptError | null) {
-  const kept = Buffer.concat(chunks).subarray(0, KEPT_BYTES_MAX);
+  const whole = Buffer.concat(chunks);
+  const kept = whole.subarray(0, KEPT_BYTES_MAX);
   return {
     response_status: statusCode,
     // Decoding as a stream drops a character that the cut has split.
-    response_body: new TextDecoder().decode(kept, { stream: true }),
+    response_body: new TextDecoder("utf-8", { ignoreBOM: true }).decode(kept, { stream: kept.length < whole.length }),
     error: statusCode >= 200 && statusCode < 300 ? error : "status",
     retryAfter: headers["retry-after"] ?? null,
   } as const;

@@ -87,7 +87,7 @@ function afterAttempt(delivery: DeliveryRecord, attempt: Attempt, retryAt: strin
     return { ...logged, next_attempt_at: succeeded(attempt) ? null : retryAt };
   if (succeeded(attempt)) return { ...logged, ...over, status: "succeeded" };
   if (delivery.queue === null) return logged;
-  const next = attempt.trigger === "manual" ? delivery.next_attempt_at : retryAt;
+  const next = attempt.trigger === "manual" && delivery.next_attempt_at === null ? null : retryAt;
   if (next !== null && !delivery.test && attempt.response_status !== GONE) {
     const turn = logged.attempts.some((each) => each.trigger === "schedule") ? RETRY : FIRST;
     return { ...logged, manual: false, next_attempt_at: next, queue: turn + next };

@@ -277,6 +277,24 @@ test("a failure by hand leaves the schedule where it was, neither lost nor doubl
   assert.deepEqual(await inShort(world, webhook), ["failed 12"]);
 });
 
+test("6.retry-schedule.retry-after: Retry-After to one by hand puts off the schedule, and never brings it forward", async () => {
+  for (const [asked, next] of [
+    ["3600", "2026-01-01T01:00:00.000Z"],
+    ["1", undefined],
+  ] as const) {
+    const { world, webhook } = await hooked((count, response) => {
+      if (count === 2) response.setHeader("Retry-After", asked);
+      return count === 2 ? 429 : 500;
+    });
+    await emitted(world);
+    const [first] = await world.log(webhook);
+    await again(world, webhook, first).then(world.idle);
+    assert.equal((await world.log(webhook))[0]?.next_attempt_at, next ?? first?.next_attempt_at);
+    await world.advance(2 * H);
+    assert.equal((await world.log(webhook))[0]?.attempts[2]?.at, next ?? first?.next_attempt_at);
+  }
+});
+
 test("one that is over goes once more and ends as it ends; a success before stays a success", async () => {
   const { world, webhook } = await hooked((count) => (count === 1 ? 200 : 500));
   await emitted(world);

@@ -57,7 +57,8 @@ async function attempt(answer: (socket: Socket) => void, over: Partial<SenderOpt
   return { outcome, receiver };
 }
 
-const says = (answer: string) => (socket: Socket) => void socket.write(answer);
+const latin1 = (text: string) => Buffer.from(text, "latin1");
+const says = (answer: string | Buffer) => (socket: Socket) => void socket.write(answer);
 const ends = (answer: string) => (socket: Socket) => void socket.end(answer);
 /** A status line, these headers and a body. */
 const http = (status: string | number, headers: readonly string[] = ["Content-Length: 0"], body = "") =>
@@ -97,6 +98,12 @@ for (const [what, answer, made, over] of [
   ["headers without end are broken off", (socket: Socket) => endlessly(socket, LINE, "HTTP/1.1 200 OK\r\n"), "aborted"],
   [`${KEPT} is kept`, says(sized("ü".repeat(512))), `200 "${"ü".repeat(512)}"`],
   [`${KEPT} is cut between characters`, says(sized(`${"x".repeat(1_023)}üy`)), `200 "${"x".repeat(1_023)}"`],
+  ["a mark at the start of a body is one of its characters", says(sized("\uFEFFfine")), '200 "\uFEFFfine"'],
+  [
+    "half a character at the end of a body is told",
+    says(latin1(http(200, ["Content-Length: 2"], "x\xC3"))),
+    '200 "x\uFFFD"',
+  ],
   ["a body is read as far as 16 KiB", says(begun(16_384)), `200 ${KIB}`],
   ["a body of less may go on", says(begun(16_383)), `200 timeout ${KIB}`, { timeout_ms: 150 }],
   ["a body too slow after a 2xx is noted, not a failure", says(half(200)), '200 timeout "half"', { timeout_ms: 150 }],
