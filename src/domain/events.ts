@@ -25,10 +25,13 @@ export async function recordEvent(w: Work, account: AccountRecord, type: EventTy
 export const recordSample = (w: Work, account: AccountRecord, type: EventType) =>
   putEvent(w, account, type, sampleObject(w, type), true);
 
-type From = Pick<Work, "ids" | "at" | "decide">;
-
 /** The event as it is sent, with what its type tells of an object. */
-export function envelope({ ids, at, decide }: From, owner: AccountRecord, type: EventType, object: object) {
+export function envelope(
+  { ids, at, decide }: Pick<Work, "ids" | "at" | "decide">,
+  owner: AccountRecord,
+  type: EventType,
+  object: object,
+) {
   const { id, name } = owner;
   const told = () => Object.fromEntries(decide("6.event-objects").map((field) => [field, Reflect.get(object, field)]));
   const data = { object: type === "app.deleted" ? told() : object };

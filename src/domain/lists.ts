@@ -4,7 +4,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { decide } from "../decisions.ts";
 import { fromText, type ObjectSchema, object, type Schema, whole, withDefault } from "../kit/schema.ts";
-import type { AccountRecord } from "./model.ts";
+import type { AccountRecord, OfAccount } from "./model.ts";
 import { type Expect, notFound, Refusal } from "./refusal.ts";
 import type { Collection, Reader, Scalar, Span, Stored } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
@@ -62,7 +62,6 @@ interface Bodies<D> {
 
 /** What is done with the records `R` that an account owns; `A` is a new one, with what is shown of it once. */
 export type Owned<R extends OfAccount, D, A> = ReturnType<typeof owned<R, D, A>>;
-export type OfAccount = Stored & { readonly account_id: string };
 
 /** `name` is what people call one of them. */
 export function owned<R extends OfAccount, D, A>(

@@ -62,7 +62,7 @@ function resource<D extends Members, S extends Members>(prefix: string, sent: D,
 }
 
 /** What an account owns. */
-interface OfAccount {
+export interface OfAccount extends Stored {
   readonly account_id: string;
 }
 const ofAccount = { account: { by: ["account_id"] } } as const;
@@ -132,7 +132,7 @@ export const deployments = collection<DeploymentRecord>()(
 export const goneDeployments = collection<Stored & Partial<OfAccount>>()("gone_deployments", ofAccount);
 
 /** A deleted app that has left more behind than goes at once. */
-export type GoneApp = Stored & OfAccount & { readonly deleted_at: string; readonly all: "gone_apps" };
+export type GoneApp = OfAccount & { readonly deleted_at: string; readonly all: "gone_apps" };
 export const goneApps = collection<GoneApp>()("gone_apps", { all: { by: ["all"] } });
 
 /** Which app holds a custom domain, as long as there is such an app; the id is the host name. */

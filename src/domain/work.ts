@@ -29,16 +29,14 @@ export interface UnitParts {
   readonly decide: Decide;
 }
 
-/** Called last in each transaction that is about to commit, with what the work answered. */
-type Finish = (w: Work, value: unknown) => Promise<void>;
-
 export class Unit {
   readonly store: Store;
 
   constructor(
     private readonly parts: UnitParts,
     private readonly cause: string | null = null,
-    private readonly finish?: Finish,
+    /** Called last in each transaction that is about to commit, with what the work answered. */
+    private readonly finish?: (w: Work, value: unknown) => Promise<void>,
   ) {
     this.store = parts.store;
   }

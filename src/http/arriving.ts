@@ -17,7 +17,7 @@ export const LIMITS = {
   unread_ms: 30_000,
   connections: 1_000,
 };
-export type Limits = { readonly [N in keyof typeof LIMITS]: number };
+export type Limits = Readonly<Record<keyof typeof LIMITS, number>>;
 /** Node must read past our own limits, so that we can say which of them was exceeded. */
 export const PARSER_BYTES = LIMITS.url_bytes + LIMITS.header_bytes + 8_192;
 

@@ -130,14 +130,22 @@ function success(row: Operation, decide: Decide): JsonSchema {
   const { view, location, summary: description } = row;
   const page = ["Link", ...(isTotalApart(decide) ? ["X-Total-Count"] : [])];
   const own = { one: ["ETag"], page, plain: [] }[view?.kind ?? "plain"];
-  // Beside them every answer of the REST API says in its headers what is left of the rate.
   const names = ["X-Request-Id", ...own, ...(location ? ["Location"] : [])];
-  const headers = Object.fromEntries(names.map((name) => [name, { schema: TEXT }]));
+  const headers = Object.fromEntries(names.map((name) => [name, { description: HEADERS[name], schema: TEXT }]));
   if (view === undefined) return { description, headers };
   const [[name] = []] = schemasOf(row, decide);
   const schema = name === undefined ? view.json : ref("schemas", name);
   return { description, headers, content: { [JSON_TYPE]: { schema } } };
 }
+
+/** Beside them every answer of the REST API says in its headers what is left of the rate. */
+const HEADERS: { readonly [name: string]: string } = {
+  "X-Request-Id": "The id of this request.",
+  "X-Total-Count": "How many there are in all.",
+  Location: "Where the new resource is.",
+  Link: "The next and the previous page (RFC 8288).",
+  ETag: "The version of the resource, for If-Match and If-None-Match.",
+};
 
 /** What an operation of this kind can fail with; 405 is nobody's, since it means that there is no operation. */
 function failures(row: Operation, decide: Decide): number[] {

@@ -1,7 +1,7 @@
 // The rows that nearly every resource has, in one form each: create, list, read, change, remove (contract, part 4).
 import { decide } from "../decisions.ts";
-import { listQuery, type OfAccount, type Owned, type Page, type Sent } from "../domain/lists.ts";
-import type { Scope } from "../domain/model.ts";
+import { listQuery, type Owned, type Page, type Sent } from "../domain/lists.ts";
+import type { OfAccount, Scope } from "../domain/model.ts";
 import type { Span } from "../domain/store.ts";
 import { type ObjectSchema, trusted } from "../kit/schema.ts";
 import { type Asked, type Operation, route, type Spec } from "./route.ts";

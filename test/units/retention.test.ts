@@ -134,3 +134,17 @@ test("8.bounds.events: an account that has room for more is not counted at each 
   assert.equal(await total(world), KEPT);
   assert.deepEqual([await swept(""), await swept("")], [1, 1]);
 });
+
+test("8.bounds.events: what a deleted app left is nobody's, however many events wait off the list", {
+  timeout: 20_000,
+}, async () => {
+  const world = await outboxWorld();
+  const { store } = world;
+  const event = await world.emit();
+  await store.transact(async (tx) => {
+    for (let n = 0; n <= KEPT + 100; n += 1)
+      await tx.put(events, { ...event, id: `evt_${n}`, listed_in: null, sample_of: "" });
+  });
+  await sweep(store, "");
+  assert.equal(await store.count(events, "sample", [""]), KEPT + 101);
+});
