@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DECISIONS } from "../src/decisions.ts";
-import { CLAUSES } from "../src/web/docs/specification.ts";
-import { type SourceFile, sourcesIn } from "./support/sources.ts";
+import { CLAUSES, type SourceFile, sourcesIn } from "./support/sources.ts";
 
 const src = sourcesIn("src");
 const tests = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));

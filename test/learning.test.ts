@@ -1,15 +1,16 @@
 // What people learn by: the walk through the specification, the exercise and the trace of a request.
+
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { DECISIONS } from "../src/decisions.ts";
 import { startService } from "../src/index.ts";
-import { CLAUSES } from "../src/web/docs/specification.ts";
 import { freshFolder } from "./support/closing.ts";
 import { embedded } from "./support/embedded.ts";
 import { ran, script } from "./support/process.ts";
 import { hooked } from "./support/receivers.ts";
+import { CLAUSES } from "./support/sources.ts";
 
 /** Of a terminal. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about

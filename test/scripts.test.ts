@@ -1,5 +1,6 @@
 // What people run beside the server: the walk through the specification, the conformance report and the receiver; and how
 // they and the others are used.
+
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";
@@ -11,7 +12,6 @@ import { FAULTS, judged, started } from "../scripts/wrong/server.ts";
 import { apps, faultsOf, gone, refuses } from "../scripts/wrong/ways.ts";
 import { startService } from "../src/index.ts";
 import { verifySignature } from "../src/kit/signature.ts";
-import { CLAUSES } from "../src/web/docs/specification.ts";
 import { Client, str } from "./support/client.ts";
 import { embedded } from "./support/embedded.ts";
 import { openHub } from "./support/hub.ts";
@@ -19,6 +19,7 @@ import { person, REDIRECT, register } from "./support/oauth.ts";
 import { closedPort, listen } from "./support/ports.ts";
 import { ran, script } from "./support/process.ts";
 import { httpReceiver } from "./support/receivers.ts";
+import { CLAUSES } from "./support/sources.ts";
 
 test("attack: drawn requests, spoiled ones and slow connections find nothing", async () => {
   for (const attack of [fuzz(300, "short"), spoiled(100, "short"), slow(20, 5, 0)])

@@ -14,9 +14,7 @@ export const STYLE = `
 body { max-width: 66rem; margin: auto; padding: 1rem; font: 16px/1.5 system-ui; color: CanvasText; background: Canvas; overflow-wrap: anywhere; }
 .narrow { margin: auto; }
 .narrow, form.card { max-width: 36rem; }
-h1 { font-size: 1.5rem; }
-h2 { font-size: 1.125rem; margin-top: 2rem; }
-h3 { font-size: 1rem; }
+h2 { font-size: 1.25rem; margin-top: 2rem; }
 a, button, summary, .button, .method { color: var(--accent); }
 .POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
 .PATCH, .pending, .processing, .limited { color: var(--slow); }

@@ -1,6 +1,7 @@
 // What describes the service. /docs: whatever an answer points to is explained there. The machine-readable description (the
 // specification has none): what it says is held against the answers by every other test, here against itself. And other
 // versions, and the end of something (contract, part 9).
+
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -9,7 +10,6 @@ import { EVENT_TYPES } from "../../src/domain/model.ts";
 import { API } from "../../src/http/api.ts";
 import { PROBLEMS } from "../../src/http/problem.ts";
 import { route } from "../../src/http/route.ts";
-import { CLAUSES } from "../../src/web/docs/specification.ts";
 import { decoded } from "../support/browser.ts";
 import { choice } from "../support/clauses.ts";
 import { Answer, type Client, isMembers, type Members, members, str } from "../support/client.ts";
@@ -19,6 +19,7 @@ import { breaches, resolve } from "../support/json-schema.ts";
 import { person } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
 import { shows, started } from "../support/process.ts";
+import { CLAUSES } from "../support/sources.ts";
 import { attempted, attemptsOf } from "../support/wait.ts";
 
 const PARTS_OF_TOUR = [1, 2, 3, 4, 5, 6, 7, 8, 9];
@@ -82,7 +83,7 @@ choice("1.dashboard.docs", "shows every endpoint with scope, rules, a curl line 
   }
   assert.match(
     endpointIn(text, "createApp"),
-    /title<\/code> <strong>required<\/strong> <code class="soft">{&quot;type&quot;:&quot;string&quot;,/,
+    /title<\/code> <strong>required<\/strong> <code class="soft">{&#34;type&#34;:&#34;string&#34;,/,
   );
   assert.match(endpointIn(text, "createDataSource"), /app_id/);
   assert.doesNotMatch(text, /<\/pre>(?!<button [^>]*data-copy hidden>)/, "a button behind each box copies it");

@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
+import { PARTS } from "../../src/web/docs/specification.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -63,3 +64,8 @@ const statementsOf = (text: string): string => text.replace(TOKEN, (found) => (/
 /** Comments, strings and regular expressions become spaces; template literals lose their texts, not their `${}`. */
 const codeOf = (text: string): string =>
   text.replace(TOKEN, (found) => (found.startsWith("`") ? codeOf(found.match(/\$\{[^}]*\}/g)?.join(" ") ?? "") : " "));
+
+/** One id for each statement that an implementation can hold or break. */
+export const CLAUSES: ReadonlySet<string> = new Set(
+  Object.values(PARTS).flatMap(({ says }) => Object.keys(says).flatMap((clauses) => clauses.split(" "))),
+);

@@ -184,7 +184,7 @@ async function formPage(of: Resource, view: View, { row, name, makes, button }: 
   if (!isRead(call)) {
     const values = bodyOf(sent, schema);
     const body = of.draft ? of.draft(values) : values;
-    const kept = body instanceof Refusal ? body : await view.ask(row, { body });
+    const kept = body instanceof Refusal ? body : await view.ask<Named>(row, { body });
     if (!(kept instanceof Refusal)) return done(of, view, row, kept, `?done=${name}`);
     shown = refusedForm(values, kept);
   }
@@ -195,14 +195,15 @@ ${controls(shown, schema, of.hints, await of.choices?.(view))}
   return framed(view, { title, status: shown.status, body: form(call.path, asked, "card") });
 }
 
-/** Leads to the page of what the operation answered, or else to the list. */
-async function done(of: Resource, view: View, row: Operation, kept: unknown, said: string) {
-  const shows = API.rows.find(({ method, view: shown }) => method === "GET" && shown === row.view);
-  if (shows === undefined) return redirect(pageAt(homeOf(of), view.params) + said);
-  const members = view.shown(row, kept);
-  const [, param = ""] = /\{(\w+)\}$/.exec(shows.path) ?? [];
-  const params = { ...view.params, [param]: members.id ?? "" };
-  for (const secret in row.once)
-    if (members[secret]) return onePage(of, viewOf(view, params), [secret, members[secret]]);
-  return redirect(pageAt(shows.path, params) + said);
+/** Leads to the page of what was made, or else to where it was asked for; of what is gone, to the list. */
+async function done(of: Resource, view: View, row: Operation, kept: Named, said: string) {
+  const { call, params } = view;
+  for (const secret in row.once) {
+    const value = view.shown(row, kept)[secret];
+    const [param = ""] = /\w+(?=}$)/.exec(of.path) ?? [];
+    if (value) return onePage(of, viewOf(view, { [param]: kept.id }), [secret, value]);
+  }
+  const made = row.location?.(kept);
+  if (made) return redirect(pageAt(made) + said);
+  return redirect((row.method === "DELETE" ? pageAt(homeOf(of), params) : above(call.path)) + said);
 }

@@ -14,7 +14,7 @@ import { page } from "../page.ts";
 import { drawn } from "../sequence.ts";
 import type { PageRow, WebParts } from "../visit.ts";
 import { curl, endpoints, events } from "./reference.ts";
-import { PARTS } from "./specification.ts";
+import { PARTS, type Part } from "./specification.ts";
 
 /** What the list at the side leads to by its name; the term is its name in code where it is nothing else. */
 type Entry = readonly [id: string, meaning: Shown, name?: string, term?: Shown];
@@ -23,8 +23,6 @@ type Entry = readonly [id: string, meaning: Shown, name?: string, term?: Shown];
 type Section = readonly [id: string, title: string, body: Shown, entries?: readonly Entry[]];
 
 interface DocsPage {
-  /** Where it is not the name of its tab. */
-  readonly title?: string;
   readonly lead: string;
   readonly sections: readonly Section[];
 }
@@ -39,19 +37,18 @@ const MAKERS = { Start: start, Tour: tour, Endpoints: endpoints, Events: events,
 const PAGES = Object.entries<(parts: WebParts) => DocsPage>(MAKERS).map(([name, make]) => {
   return [name, ADDRESSES.docs + (make === start ? "" : `/${name.toLowerCase()}`), make] as const;
 });
-const STOPS = Object.entries(PARTS).map(([title, part], at) => {
-  return { ...part, title: `${at + 1} ${title}`, path: `${ADDRESSES.docs}/tour/${at + 1}` };
+const STOPS = Object.entries(PARTS).map(([name, part], at) => {
+  return [`${at + 1} ${name}`, `${ADDRESSES.docs}/tour/${at + 1}`, part] as const;
 });
 
 /** They need no sign-in, and without the script nothing but the copy buttons is missing. */
 export const docsRows = (parts: WebParts): readonly PageRow[] => [
   ...PAGES.map(([name, path, make]) => rowOf(name, path, make(parts))),
-  ...STOPS.map((stop) => rowOf("Tour", stop.path, stopPage(stop, parts))),
+  ...STOPS.map(([title, path, part]) => rowOf("Tour", path, stop(title, part, parts), title)),
 ];
 
-function rowOf(name: string, path: string, { title = name, lead, sections }: DocsPage): PageRow {
-  const stops = STOPS.map((stop) => [stop.title, stop.path] as const);
-  const body = html`${name === "Tour" && tabs("Tour", stops, title)}<div class="docs"><nav class="side" aria-label="On this page">${list(sections.map(listed))}</nav>
+function rowOf(name: string, path: string, { lead, sections }: DocsPage, title = name): PageRow {
+  const body = html`${name === "Tour" && tabs("Tour", STOPS, title)}<div class="docs"><nav class="side" aria-label="On this page">${list(sections.map(listed))}</nav>
 <div><p class="lead">${prose(lead)}</p>${sections.map(section)}</div></div>`;
   return { method: "GET", path, answer: async () => page({ title, header: tabs("Docs", PAGES, name), body }) };
 }
@@ -149,30 +146,25 @@ function register({ services: { decide } }: WebParts): DocsPage {
   };
 }
 
-function stopPage({ title, says, picture, request, answer, tryThis }: Stop, { services }: WebParts): DocsPage {
-  const {
-    links: { authUrl },
-    decide,
-  } = services;
-  const { at, ...more } = request;
-  const asked = curl(at.replace(" ", ` ${authUrl}`), more).replace("curl", "curl -i");
+function stop(title: string, part: Part, { services: { links, decide } }: WebParts): DocsPage {
+  const { says, picture, answer, tryThis } = part;
+  const { at, ...more } = part.request;
+  const asked = curl(at.replace(" ", ` ${links.authUrl}`), more).replace("curl", "curl -i");
   const sentences = Object.entries(says).map(([ids, said]) => [ids.split(" ").map(mono), said] as const);
   const open = Object.entries<Decision>(DECISIONS).filter(([id]) => id[0] === title[0]);
   return {
-    title,
     lead: "What the specification says in this part stands first, with the tests that hold it; what this server chose stands below.",
     sections: [
       ["says", "What it says", [terms(sentences), paragraph(TESTS)]],
       ...(picture ? [["picture", picture.title, drawn(picture)] as const] : []),
       ["request", "A request", code(asked)],
-      ["answer", "The answer", [SHORTENED, code(answer.replaceAll("$URL", authUrl))]],
+      ["answer", "The answer", [SHORTENED, code(answer.replaceAll("$URL", links.authUrl))]],
       ["open", "What it leaves open", null, open.map(decided(decide))],
       ["try", "Try this", paragraph(tryThis)],
     ],
   };
 }
 
-type Stop = (typeof STOPS)[number];
 const TESTS = "Each id is that of a test: `npm run clause ID` runs it.";
 const SHORTENED = "The lines that matter of what this server answers without --reading; … differs from run to run.";
 

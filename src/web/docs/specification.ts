@@ -178,8 +178,3 @@ ratelimit: "default";r=…;t=…
     tryThis: "Log `deprecation` and `sunset` (RFC 9745, 8594): nothing says how an end is announced.",
   },
 };
-
-/** One id for each statement that an implementation can hold or break; test/house fails where one has no test. */
-export const CLAUSES: ReadonlySet<string> = new Set(
-  Object.values(PARTS).flatMap(({ says }) => Object.keys(says).flatMap((clauses) => clauses.split(" "))),
-);
