@@ -8,13 +8,7 @@ import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = join(root, "dist");
-const common = {
-  outdir: dist,
-  platform: "node",
-  target: "node20.19",
-  logLevel: "warning",
-  minifyWhitespace: true,
-} as const;
+const common = { outdir: dist, platform: "node", target: "node20.19", minifyWhitespace: true } as const;
 
 /** White space goes, names stay: the package is small and a stack still tells something. */
 async function code(): Promise<void> {

@@ -7,16 +7,10 @@ import { buildSync } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const outdir = join(root, "node_modules/.cache/app-hosting-service");
-const names = { entryNames: "[name]-[hash]", chunkNames: "[name]-[hash]" };
-const form = {
-  bundle: true,
-  splitting: true,
-  platform: "node",
-  format: "esm",
-  sourcemap: "inline",
-  sourcesContent: false,
-};
-const { outputFiles } = buildSync({ entryPoints: [join(root, "src/bin.ts")], outdir, write: false, ...names, ...form });
+const names = { outdir, entryNames: "[name]-[hash]", chunkNames: "[name]-[hash]" };
+const form = { bundle: true, splitting: true, platform: "node", format: "esm" };
+const told = { write: false, sourcemap: "inline", sourcesContent: false };
+const { outputFiles } = buildSync({ entryPoints: [join(root, "src/bin.ts")], ...names, ...form, ...told });
 mkdirSync(outdir, { recursive: true });
 for (const { path, contents } of outputFiles) {
   if (existsSync(path)) continue;

@@ -24,13 +24,9 @@ const WARM_LIVES = 20;
 const POSTS = scaled(20_000);
 const WARM_POSTS = scaled(2_000);
 
-const record = (n: number) => ({
-  id: `app_${String(n).padStart(23, "0")}`,
-  ...draft(n),
-  created_at: "2026-01-01T00:00:00.000Z",
-  updated_at: "2026-01-01T00:00:00.000Z",
-  account_id: `acc_${String(n % 10).padStart(23, "0")}`,
-});
+const times = { created_at: "2026-01-01T00:00:00.000Z", updated_at: "2026-01-01T00:00:00.000Z" };
+const idOf = (prefix: string, n: number) => `${prefix}_${String(n).padStart(23, "0")}`;
+const record = (n: number) => ({ id: idOf("app", n), ...draft(n), ...times, account_id: idOf("acc", n % 10) });
 const put = (store: Store, n: number) => store.transact((tx) => tx.put(apps, record(n)));
 
 async function opened(file: string): Promise<Store> {
@@ -77,10 +73,8 @@ async function write(kind: string, writers: string): Promise<Figures> {
 /** `make RECORDS FILE`. */
 async function make(records: string, file: string): Promise<Figures> {
   const store = await opened(file);
-  await store.restore({
-    format: 1,
-    collections: { apps: Array.from({ length: Number(records) }, (_, n) => record(n)) },
-  });
+  const all = Array.from({ length: Number(records) }, (_, n) => record(n));
+  await store.restore({ format: 1, collections: { apps: all } });
   await store.close();
   return {};
 }

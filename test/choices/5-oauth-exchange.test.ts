@@ -89,21 +89,12 @@ choice("1.rfcs.token-body", "JSON or a form, unknown parameters ignored; no othe
   const form = { "content-type": "application/x-www-form-urlencoded" };
   const whole = JSON.stringify(await fields());
   const spoilt = Buffer.concat([Buffer.from(whole.slice(0, -2)), Buffer.from([0xff]), Buffer.from('"}')]);
+  const broken = [whole.slice(0, -1), `[${whole}]`, "null", "", "{}", spoilt];
   for (const [headers, ...bodies] of [
     [{}, whole],
     [{ "content-type": "text/plain" }, whole, new URLSearchParams(JSON.parse(whole)).toString()],
     [{ ...json, "content-encoding": "gzip" }, whole],
-    [
-      json,
-      whole.slice(0, -1),
-      `[${whole}]`,
-      "null",
-      "",
-      "{}",
-      spoilt,
-      whole.replace(/"code":("[^"]*")/, '"code":[$1]'),
-      whole.replace("{", '{"scope":["read:apps"],'),
-    ],
+    [json, ...broken, whole.replace(/"code":("[^"]*")/, '"code":[$1]'), whole.replace("{", '{"scope":["read:apps"],')],
     [json, JSON.stringify({ grant_type: "authorization_code", ...app })],
     [form, "grant_type=authorization_code&grant_type=authorization_code", "x=1&x=2", "", `x=${"y".repeat(1_048_576)}`],
   ] as const)

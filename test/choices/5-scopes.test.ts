@@ -15,16 +15,8 @@ type Scope = (typeof ALL_SCOPES)[number];
 
 /** The contract's table. */
 const EXPECTED: { readonly [S in Scope | "any"]: readonly string[] } = {
-  "read:apps": [
-    "GET /apps",
-    ...["", "/deployments", "/deployments/{deployment_id}"].map((end) => `GET /apps/{app_id}${end}`),
-  ],
-  "write:apps": [
-    "POST /apps",
-    "PATCH /apps/{app_id}",
-    "POST /apps/{app_id}/deploy",
-    "POST /apps/{app_id}/interactions",
-  ],
+  "read:apps": ["GET /apps", ...onApp("GET", "", "/deployments", "/deployments/{deployment_id}")],
+  "write:apps": ["POST /apps", "PATCH /apps/{app_id}", ...onApp("POST", "/deploy", "/interactions")],
   "delete:apps": ["DELETE /apps/{app_id}"],
   "read:data": ["GET /data-sources", "GET /data-sources/{data_source_id}", "GET /data-sources/{data_source_id}/rows"],
   admin: [
@@ -37,6 +29,10 @@ const EXPECTED: { readonly [S in Scope | "any"]: readonly string[] } = {
   ],
   any: ["GET /account"],
 };
+
+function onApp(method: string, ...ends: readonly string[]): string[] {
+  return ends.map((end) => `${method} /apps/{app_id}${end}`);
+}
 
 function resource(list: string, id: string): string[] {
   return [`GET ${list}`, `POST ${list}`, `GET ${list}/{${id}}`, `DELETE ${list}/{${id}}`];

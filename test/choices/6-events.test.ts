@@ -96,15 +96,9 @@ choice("6.retry-schedule.headers", "tell type, delivery and attempt, with a stan
   assert.match(String(headers["user-agent"]), /^AppHostingService\/\d/);
   const time = String(Math.floor(Date.parse(str(attemptsOf(sent)[0]?.at)) / 1_000));
   const hmac = createHmac("sha256", Buffer.from(SECRET)).update(`${id}.${time}.${rawBody}`).digest("base64");
-  for (const [name, value] of [
-    ["x-service-event", "app.created"],
-    ["x-service-delivery", sent.id],
-    ["x-service-attempt", "1"],
-    ["webhook-id", id],
-    ["webhook-timestamp", time],
-    ["webhook-signature", `v1,${hmac}`],
-  ] as const)
-    assert.equal(headers[name], value, name);
+  const ours = { "x-service-event": "app.created", "x-service-delivery": sent.id, "x-service-attempt": "1" };
+  const standard = { "webhook-id": id, "webhook-timestamp": time, "webhook-signature": `v1,${hmac}` };
+  for (const [name, value] of Object.entries({ ...ours, ...standard })) assert.equal(headers[name], value, name);
 });
 
 choice("4.webhook-endpoints.delivery-log", "a delivery has nine fields, an attempt seven", async ({ api }) => {
