@@ -15,7 +15,7 @@ import { after, duration, type Instant, LONGEST_TIMER_MS, type Ran } from "../ki
 import { fitting, OptionError } from "../kit/schema.ts";
 import type { ChaosRule, FaultRule, GivenChaos, GivenFault, Rules } from "./disturbances.ts";
 import type { JournalDelivery, Journals } from "./journals.ts";
-import { checkedSnapshot, type StatesParts, statesOf } from "./states.ts";
+import { checkedSnapshot, type Entered, type StatesParts, statesOf } from "./states.ts";
 
 export interface ServiceParts extends StatesParts {
   readonly port: number;
@@ -58,7 +58,7 @@ export async function openService(parts: ServiceParts) {
   /** Resolves when all has ended; undefined until that is asked for. */
   let closed: Promise<void> | undefined;
 
-  const become = (bring: (apiKey: string | null) => Promise<object>): Promise<void> =>
+  const become = (bring: (apiKey: string | null) => Promise<Entered>): Promise<void> =>
     turns.run(async () => {
       // What a delay holds back happens to the state that it was sent to.
       faults.clear();

@@ -6,7 +6,7 @@ import { keyOf, sha256 } from "../domain/access.ts";
 import { collections } from "../domain/collections.ts";
 import { addApiKey } from "../domain/credentials.ts";
 import { processDataSource, unprocessed } from "../domain/data-sources.ts";
-import { accounts, clockRecords, events, users } from "../domain/model.ts";
+import { type AccountRecord, accounts, clockRecords, events, users } from "../domain/model.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, seedSchema } from "../domain/seed.ts";
 import { ALL, type Collection, FIRST, type StoreData, type Stored } from "../domain/store.ts";
@@ -36,6 +36,16 @@ const LISTS = collections.flatMap((each) => {
   const from: Collection<Stored> = trusted(each);
   return ["account", "sample"].filter((index) => index in from.indexes).map((index) => ({ from, index }));
 });
+
+/** Whom a state belongs to, and what opens it. */
+export interface Entered {
+  account: AccountRecord;
+  /** The start-up API key in clear; null where existing data holds only its hash. */
+  apiKey: string | null;
+  signInUrl: string;
+  /** The e-mail address of whom `signInUrl` is for. */
+  signsIn: string;
+}
 
 /** Each has the store hold what it shall. */
 export function statesOf(parts: StatesParts) {
@@ -82,10 +92,10 @@ export function statesOf(parts: StatesParts) {
   }
 
   /**
-   * Whom the state belongs to, and what opens it: the account that the key opens, or else the first one, which the key
-   * opens from now on; with a new sign-in link for its first admin, for its first user where a seed names no admin.
+   * The account that the key opens, or else the first one, which the key opens from now on; with a new sign-in link for
+   * its first admin, for its first user where a seed names no admin.
    */
-  async function enter(key: string | null, isSown = false) {
+  async function enter(key: string | null, isSown = false): Promise<Entered> {
     await repeat(isSown);
     await follow();
     return new Unit(unit).transact(async (w) => {
@@ -99,20 +109,14 @@ export function statesOf(parts: StatesParts) {
       const [admin] = await w.tx.page(users, "account_admin", [id, true], FIRST);
       const [anybody] = await w.tx.page(users, "account", [id], FIRST);
       const user = admin ?? anybody;
-      return {
-        account: { id, name, state },
-        /** The start-up API key in clear; null where existing data holds only its hash. */
-        apiKey: added ? added.key : key,
-        signInUrl: user ? links.signIn(await newSignIn(w, user.id)) : "",
-        /** The e-mail address of whom `signInUrl` is for. */
-        signsIn: user?.email ?? "",
-      };
+      const signInUrl = user ? links.signIn(await newSignIn(w, user.id)) : "";
+      return { account: { id, name, state }, apiKey: added ? added.key : key, signInUrl, signsIn: user?.email ?? "" };
     });
   }
 
   return {
     /** What the store holds; the seed where it is fresh. Of processes that start together on one, one sows. */
-    async open() {
+    async open(): Promise<Entered> {
       await begin();
       // Where there are data already, too: what is wrong with a seed is told before a reset needs it.
       const own = await planted(parts, settings.apiKey);
@@ -131,14 +135,14 @@ export function statesOf(parts: StatesParts) {
       return enter(settings.apiKey);
     },
     /** The seed, with the same start-up key. */
-    async reset(apiKey: string | null) {
+    async reset(apiKey: string | null): Promise<Entered> {
       await begin();
       seed ??= await planted(parts, apiKey);
       await store.restore(seed.data);
       return enter(seed.key, true);
     },
     /** A snapshot, of this service or another, and its time. Where the start-up key is not in it, it is added. */
-    async restore(data: StoreData, apiKey: string | null) {
+    async restore(data: StoreData, apiKey: string | null): Promise<Entered> {
       await store.restore(data);
       await goOn(true);
       return enter(apiKey);
