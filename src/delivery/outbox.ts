@@ -211,11 +211,9 @@ export function outboxOf(parts: OutboxParts) {
     lane.timer = at(time, () => notify(lane.queue));
   }
 
-  /** By the clock, which waits for all that comes of it before it is moved on. */
   const at = (time: Instant, work: () => void): Scheduled =>
     clock.schedule(time, WHAT, () => {
       if (!stopped) work();
-      return background.idle();
     });
 
   return { takeUp, notify, stop };

@@ -117,14 +117,11 @@ export function faultsOf({ clock, decide }: UnitParts, note: Note, background: B
   const rules = rulesOf<GivenFault, FaultRule>("faults", faultRule);
 
   async function delayed(id: string, by_ms: number, goOn: () => Answer | Promise<Answer>): Promise<Answer> {
-    // A clock that is moved by hand waits for what goes on, and for all that follows from it.
-    const scheduled = clock.schedule(clock.now() + by_ms, DELAYED, () => {
-      rules.held.emit(id);
-      return background.idle();
-    });
+    const scheduled = clock.schedule(clock.now() + by_ms, DELAYED, () => void rules.held.emit(id));
     await rules.hold(id);
     scheduled.cancel();
     const answer = goOn();
+    // A clock that is moved by hand waits for it.
     background.run(DELAYED, async () => void (await Promise.allSettled([answer])));
     return answer;
   }

@@ -99,7 +99,7 @@ export async function openService(parts: ServiceParts) {
         return turns.run(async () => {
           await background.idle();
           await workers.look();
-          return clock.advance(by_ms);
+          return clock.advance(by_ms, () => background.idle());
         });
       },
     },

@@ -119,10 +119,11 @@ export class AdjustableClock {
   }
 
   /**
-   * Moves time on by `by_ms` and runs everything that falls due, in time order, each awaited before the next; what
-   * those schedule within the span runs too. A running clock runs on from the new time.
+   * Moves time on by `by_ms` and runs everything that falls due, in time order, each awaited before the next, and so is
+   * `idle`, the end of all that follows from it; what those schedule within the span runs too. A running clock runs on
+   * from the new time.
    */
-  async advance(by_ms: number): Promise<Ran[]> {
+  async advance(by_ms: number, idle?: () => Promise<void>): Promise<Ran[]> {
     const wasRunning = this.#frozenAt === undefined;
     const until = this.now() + by_ms;
     const ran: Ran[] = [];
@@ -131,6 +132,7 @@ export class AdjustableClock {
       this.#frozenAt = Math.max(this.now(), entry.at);
       if (entry.what !== null) ran.push({ at: iso(this.now()), what: entry.what });
       await entry.run();
+      await idle?.();
     }
     this.#frozenAt = Math.max(this.now(), until);
     if (wasRunning) this.resume();

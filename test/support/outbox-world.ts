@@ -83,7 +83,7 @@ export async function outboxWorld(options: WorldOptions = {}) {
     ...{ clock, store, real, parts, unit, outbox, background, account, sweeps, errors, stop },
     /** Resolves when nothing that is due now is left unattempted and unrecorded. */
     idle: () => background.idle(),
-    advance: (by_ms: number) => background.idle().then(() => clock.advance(by_ms)),
+    advance: (by_ms: number) => background.idle().then(() => clock.advance(by_ms, () => background.idle())),
     webhook: async (url: string) =>
       kept(await own.create(unit, account, { url, events: ["app.created"], secret: "whsecret", active: true })),
     emit: async (object: object = { n: 1 }, from: AccountRecord = account, type: EventType = "app.created") =>
