@@ -48,6 +48,9 @@ choice("1.rfcs.loopback-redirect", "an unknown client or redirect_uri ends on a 
     assert.deepEqual([page.status, page.headers.location], [400, undefined], url);
     assert.match(page.header("content-type"), /^text\/html/);
   }
+  // HTML writes this character in five; it need not be encoded in a query.
+  const long = await who.browser.open(`${authorizeUrl(app, { redirect_uri: null })}&redirect_uri=${"'".repeat(7_000)}`);
+  assert.ok(long.status === 400 && long.text.length < 16_384, `${long.status}, ${long.text.length}`);
 });
 
 choice("1.rfcs.loopback-redirect", "the port of a loopback redirect may vary, no more", MANUAL, async ({ api }) => {

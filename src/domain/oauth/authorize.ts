@@ -68,11 +68,14 @@ async function returnableTo(reader: Reader, { values, repeated }: Fields) {
   if (client === undefined) return "The application that sent you here is not registered with this service.";
   const redirectUri = values.get("redirect_uri") ?? "";
   if (!registered(client.redirect_uris, redirectUri))
-    return `The address to which ${client.name} wants you sent back is not registered for it: ${redirectUri}`;
+    return `The address to which ${client.name} wants you sent back is not registered for it: ${redirectUri.slice(0, SHOWN_MAX)}`;
   // Of two states neither is known to be the client's own, so neither goes back.
   const state = repeated.has("state") ? null : (values.get("state") ?? null);
   return { client, redirectUri, state };
 }
+
+/** What was sent stands on the page, and no refusal is larger than 16 KiB. */
+const SHOWN_MAX = 1_000;
 
 /** The implicit flow and the password grant are gone from OAuth 2.1, and the specification shows neither. */
 export const RESPONSE_TYPE = "code";
