@@ -4,8 +4,7 @@
 // the data source tells, not an error of the server. Who has them processed, and when, is the service's business.
 import { decide } from "../decisions.ts";
 import { inSteps, type Steps } from "../kit/background.ts";
-import type { Fault, ObjectSchema } from "../kit/schema.ts";
-import { fail, object, oneOf, pick, unfitText } from "../kit/schema.ts";
+import { type Fault, fail, type ObjectSchema, object, oneOf, pick, unfitText } from "../kit/schema.ts";
 import { COLUMNS_MAX, tableOfCsv, tableOfObjects } from "./columns.ts";
 import { recordEvent } from "./events.ts";
 import { owned, pageOf } from "./lists.ts";

@@ -56,7 +56,6 @@ async function forgetExpired(tx: Tx, now: Instant): Promise<Going> {
 export type Forgetting = ReturnType<typeof forgetting>;
 
 export function forgetting({ store, clock }: Pick<UnitParts, "store" | "clock">, background: Background) {
-  const told = new Set<string>();
   /** How many more events an account may have until there is something to sweep: to count them costs more than to write one. */
   const rooms = new Map<string, number>();
   let timer: Scheduled | undefined;
@@ -84,14 +83,13 @@ export function forgetting({ store, clock }: Pick<UnitParts, "store" | "clock">,
    */
   function notify(accountId: string): void {
     const room = rooms.get(accountId) ?? 0;
-    rooms.set(accountId, room - 1);
-    if (room > 0 || told.has(accountId)) return;
-    told.add(accountId);
+    // Until it is looked, there is nothing more to tell.
+    rooms.set(accountId, room > 0 ? room - 1 : Number.POSITIVE_INFINITY);
+    if (room > 0) return;
     background.run("forgetting old events", async () => {
       for (let turn = 0; turn < GATHERED_TURNS; turn += 1) await new Promise(setImmediate);
-      told.delete(accountId);
-      const swept = await sweep(store, accountId);
-      if (accountId !== "") rooms.set(accountId, swept);
+      rooms.delete(accountId);
+      rooms.set(accountId, await sweep(store, accountId));
     });
   }
 

@@ -2,8 +2,8 @@
 // seed's members are those of the create bodies, checked by the same schemas, each with an optional id.
 import type { Fault, Infer, Members, ObjectSchema, Schema } from "../kit/schema.ts";
 import { list, object, optional, pointer, text, withDefault } from "../kit/schema.ts";
+import { addApiKey, addOAuthClient } from "./access.ts";
 import { addApp } from "./apps.ts";
-import { addApiKey, addOAuthClient } from "./credentials.ts";
 import { addDataSource, judged } from "./data-sources.ts";
 import { name, pinnedKey } from "./fields.ts";
 import { accountState, accounts, apiKey, app, dataSource, oauthClient, user, type WebhookBodies } from "./model.ts";

@@ -2,9 +2,8 @@
 // one holds, and any snapshot: everything the store keeps as plain JSON, in the form of the store's own file, with the
 // service's time as a record among the others. Everything kept is replaced in one step, and all that was only counted or
 // noted begins anew. What runs behind the answers is not known here, and requests under way are their sender's to wait for.
-import { keyOf, sha256 } from "../domain/access.ts";
+import { addApiKey, keyOf, sha256 } from "../domain/access.ts";
 import { collections } from "../domain/collections.ts";
-import { addApiKey } from "../domain/credentials.ts";
 import { processDataSource, unprocessed } from "../domain/data-sources.ts";
 import { type AccountRecord, accounts, clockRecords, events, users } from "../domain/model.ts";
 import { Refusal } from "../domain/refusal.ts";

@@ -33,9 +33,9 @@ export function linksOf(publicUrl: string) {
     authUrl,
     site,
     /** `{base_url}`, which ends in /v1. */
-    baseUrl: `${authUrl}${VERSION_PREFIX}`,
+    baseUrl: authUrl + VERSION_PREFIX,
     /** RFC 9728 metadata of the REST API. */
-    resourceMetadata: `${authUrl}${ADDRESSES.resource_metadata}`,
+    resourceMetadata: authUrl + ADDRESSES.resource_metadata,
     /** Headers of every answer: browsers come over https only from then on, for a year (RFC 6797). */
     always: isPublic ? ["strict-transport-security", "max-age=31536000"] : [],
     signIn: (token: string): string => `${authUrl}${ADDRESSES.sign_in}?token=${token}`,

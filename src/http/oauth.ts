@@ -81,9 +81,9 @@ const authorizationServerMetadata = ({ authUrl, baseUrl }: ServiceLinks) => ({
   issuer: authUrl,
   authorization_endpoint: `${authUrl}/oauth/authorize`,
   token_endpoint: `${authUrl}/oauth/token`,
-  revocation_endpoint: `${authUrl}${ENDPOINTS.revoke}`,
-  introspection_endpoint: `${authUrl}${ENDPOINTS.introspect}`,
-  jwks_uri: `${authUrl}${ENDPOINTS.keys}`,
+  revocation_endpoint: authUrl + ENDPOINTS.revoke,
+  introspection_endpoint: authUrl + ENDPOINTS.introspect,
+  jwks_uri: authUrl + ENDPOINTS.keys,
   scopes_supported: SCOPES,
   response_types_supported: [RESPONSE_TYPE],
   response_modes_supported: ["query"],
@@ -93,7 +93,7 @@ const authorizationServerMetadata = ({ authUrl, baseUrl }: ServiceLinks) => ({
   introspection_endpoint_auth_methods_supported: WITH_SECRET,
   code_challenge_methods_supported: [CHALLENGE_METHOD],
   authorization_response_iss_parameter_supported: true,
-  service_documentation: `${authUrl}${ADDRESSES.docs}`,
+  service_documentation: authUrl + ADDRESSES.docs,
   protected_resources: [baseUrl],
 });
 
@@ -103,7 +103,7 @@ const protectedResourceMetadata = ({ authUrl, baseUrl }: ServiceLinks) => ({
   scopes_supported: SCOPES,
   bearer_methods_supported: ["header"],
   resource_name: "Application Hosting Service",
-  resource_documentation: `${authUrl}${ADDRESSES.docs}`,
+  resource_documentation: authUrl + ADDRESSES.docs,
 });
 
 /** Credentials are judged before the code or token is looked at, so that a stranger learns nothing and uses up nothing. */

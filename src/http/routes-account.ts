@@ -1,7 +1,7 @@
 // The rows for what an account manages: users, API keys, OAuth clients, webhooks with their delivery log (spec parts 4 and
 // 6), its events, itself.
 import { decide } from "../decisions.ts";
-import * as credentials from "../domain/credentials.ts";
+import { clients, keys } from "../domain/access.ts";
 import * as events from "../domain/events.ts";
 import * as users from "../domain/users.ts";
 import * as webhooks from "../domain/webhooks.ts";
@@ -35,7 +35,7 @@ const key = resource({
   noun: "ApiKey",
   words: ["an API key", "API keys", "an API key; whatever uses it is refused"],
   scopes: MANAGED,
-  owned: credentials.keys,
+  owned: keys,
   create: { example: { name: "Build server" }, once: { key: ({ key }) => key } },
 });
 
@@ -44,7 +44,7 @@ const client = resource({
   noun: "OAuthClient",
   words: ["an OAuth client", "OAuth clients", "an OAuth client; its tokens stop working"],
   scopes: MANAGED,
-  owned: credentials.clients,
+  owned: clients,
   create: {
     example: {
       ...{ name: "Report mailer", redirect_uris: ["https://mailer.example.com/callback"] },

@@ -83,7 +83,7 @@ export function registered(uris: readonly string[], given: string): boolean {
 /** The text of an http URL of this machine without its port; undefined for any other. */
 function withoutPort(uri: string): string | undefined {
   const [, host, rest] = /^http:\/\/(\[[0-9a-f:]+\]|[0-9a-z.-]+)(?::\d{1,5})?((?:[/?].*)?)$/.exec(uri) ?? [];
-  return host !== undefined && isLoopbackHost(host) ? `${host}${rest}` : undefined;
+  return host !== undefined && isLoopbackHost(host) ? host + rest : undefined;
 }
 
 /** The redirect URI, as it was given, with further parameters in its query. */
