@@ -1,7 +1,7 @@
 // Readings on a switch (`--reading ID=NAME`): for the gaps that hurt clients most, a start may ask for the other reading of
 // the register, to test a client against what other servers do. What one service was asked for holds for it alone; what
 // the specification does say cannot be switched.
-import { DECISIONS, type Decision, type DecisionId } from "../decisions.ts";
+import { DECISIONS, type Decision, type DecisionId, decide } from "../decisions.ts";
 import { trusted } from "../kit/schema.ts";
 
 type Choice<I extends DecisionId> = (typeof DECISIONS)[I]["choice"];
@@ -19,9 +19,7 @@ export const READINGS: Names = trusted(Object.fromEntries(Object.entries<Decisio
 export type Decide = <I extends Switched>(id: I) => Choice<I>["is"] | Choice<I>["or"];
 
 /** Of every service that was asked for no other reading. */
-export const asChosen: Decide = (id) => DECISIONS[id].choice.is;
+export const asChosen: Decide = decide;
 
 export const deciding = (asked: Readings): Decide =>
-  Object.keys(asked).length === 0
-    ? asChosen
-    : (id) => (asked[id] === undefined ? DECISIONS[id].choice.is : DECISIONS[id].choice.or);
+  Object.keys(asked).length === 0 ? asChosen : (id) => (asked[id] === undefined ? decide(id) : DECISIONS[id].choice.or);

@@ -7,7 +7,6 @@ import { addApp } from "./apps.ts";
 import { addDataSource, judged } from "./data-sources.ts";
 import { name, pinnedKey } from "./fields.ts";
 import { accountState, accounts, apiKey, app, dataSource, oauthClient, user, type WebhookBodies } from "./model.ts";
-import { invalidField } from "./refusal.ts";
 import { addUser } from "./users.ts";
 import { addWebhook } from "./webhooks.ts";
 import type { Unit, Work } from "./work.ts";
@@ -46,13 +45,14 @@ type Seed = { readonly accounts: readonly AccountSeed[] };
 /** Something to sign in to and a key that works: the first request succeeds without preparation. */
 export const DEFAULT_SEED = { accounts: [{ name: "Example account" }] };
 
-export const seedSchema = (webhook: WebhookBodies): Schema<Seed> =>
-  object({ accounts: list(accountSeed(webhook), { min: 1, max: ITEMS_MAX }) }, clashes);
+/** `pinned`: the key that the first account gets whatever its seed says. */
+export const seedSchema = (webhook: WebhookBodies, pinned: string | null): Schema<Seed> =>
+  object({ accounts: list(accountSeed(webhook), { min: 1, max: ITEMS_MAX }) }, (seed) => clashes(seed, pinned));
 
 const LISTS = ["api_keys", "users", "oauth_clients", "apps", "data_sources", "webhooks"] as const;
 
 /** What no schema of one member sees: what stands twice (an id would replace the record before it), or ill together. */
-function* clashes(seed: Seed): Generator<Fault> {
+function* clashes(seed: Seed, pinned: string | null): Generator<Fault> {
   const firstAt = new Map<string, Fault["path"]>();
   function* once(what: "id" | "key" | "e-mail address", value: string | undefined, path: Fault["path"]) {
     const before = firstAt.get(`${what} ${value}`);
@@ -62,6 +62,8 @@ function* clashes(seed: Seed): Generator<Fault> {
   }
   for (const [at, account] of seed.accounts.entries()) {
     yield* once("id", account.id, ["accounts", at, "id"]);
+    if (at > 0 && account.api_keys.some(({ key }) => key === pinned))
+      yield { path: ["accounts", at, "api_keys"], detail: "holds the key that is pinned for the first account" };
     const apps = new Set([null, ...account.apps.map(({ id }) => id)]);
     for (const list of LISTS)
       for (const [n, item] of account[list].entries()) {
@@ -77,24 +79,21 @@ function* clashes(seed: Seed): Generator<Fault> {
   }
 }
 
-/** Writes the whole seed in one transaction. Answers the first key of the first account: `key`, or one made for it. */
-export const plant = (unit: Unit, seed: Seed, key: string | undefined) =>
+/** Writes the whole seed in one transaction. Answers the first key of the first account: `pinned`, or one made for it. */
+export const plant = (unit: Unit, seed: Seed, pinned: string | null) =>
   unit.transact(async (w) => {
     const firsts: string[] = [];
-    for (const [at, account] of seed.accounts.entries()) {
-      if (at > 0 && account.api_keys.some((each) => each.key === key))
-        return invalidField(`#/accounts/${at}/api_keys`, "holds the key that is pinned for the first account");
-      firsts.push(await plantAccount(w, account, at === 0 ? key : undefined));
-    }
+    for (const [at, account] of seed.accounts.entries())
+      firsts.push(await plantAccount(w, account, at === 0 ? pinned : null));
     return firsts[0] ?? "";
   });
 
 /** Answers its first key, in clear. What could be refused here the schema has told. */
-async function plantAccount(w: Work, planned: AccountSeed, pinned: string | undefined) {
+async function plantAccount(w: Work, planned: AccountSeed, pinned: string | null) {
   const { id = w.ids.next("acc_"), name, state, users } = planned;
   await w.tx.put(accounts, { id, name, state, all: "accounts" });
   const given = planned.api_keys.filter(({ key }) => key !== pinned);
-  const keys = pinned === undefined ? given : [{ name: FIRST_KEY, key: pinned }, ...given];
+  const keys = pinned === null ? given : [{ name: FIRST_KEY, key: pinned }, ...given];
   const [first = { name: FIRST_KEY }, ...more] = keys;
   const { key } = await addApiKey(w, id, first);
   for (const each of more) await addApiKey(w, id, each);

@@ -6,12 +6,10 @@ import { addApiKey, keyOf, sha256 } from "../domain/access.ts";
 import { collections } from "../domain/collections.ts";
 import { processDataSource, unprocessed } from "../domain/data-sources.ts";
 import { type AccountRecord, accounts, clockRecords, events, users } from "../domain/model.ts";
-import { Refusal } from "../domain/refusal.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, seedSchema } from "../domain/seed.ts";
 import { ALL, type Collection, FIRST, type StoreData, type Stored } from "../domain/store.ts";
 import { newSignIn } from "../domain/users.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
-import { explain } from "../http/problem.ts";
 import type { Services } from "../http/route.ts";
 import { type AdjustableClock, instant, isDateTime, iso } from "../kit/clock.ts";
 import { seededRandom, type TimeOrderedIds } from "../kit/ids.ts";
@@ -168,12 +166,11 @@ export function checkedSnapshot(value: unknown): StoreData {
 
 /** In a store of its own: no reader ever sees half of the seed, or its data before they are processed. */
 async function planted({ settings, services, unit }: StatesParts, apiKey: string | null) {
-  const seed = fitting(seedSchema(services.webhook), settings.seed ?? DEFAULT_SEED, "The seed is wrong");
+  const seed = fitting(seedSchema(services.webhook, apiKey), settings.seed ?? DEFAULT_SEED, "The seed is wrong");
   const store = memoryStore();
   await store.open(collections);
   const aside = new Unit({ ...unit, store });
-  const made = await plant(aside, seed, apiKey ?? undefined);
-  if (made instanceof Refusal) throw new OptionError(`The seed is wrong: ${explain(made).detail}`);
+  const key = await plant(aside, seed, apiKey);
   for (const id of await unprocessed(store)) await processDataSource(aside, id);
-  return { key: made, data: await store.snapshot() };
+  return { key, data: await store.snapshot() };
 }
