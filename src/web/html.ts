@@ -20,7 +20,15 @@ function shown(value: Shown): string {
   return typeof value === "object" ? value.map(shown).join("") : escaped(String(value));
 }
 
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+const ENTITIES: { readonly [character: string]: string } = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
 
 export const mono = (text: Shown): Html => html`<code>${text}</code>`;
 export const soft = (text: Shown): Html => html`<p class="soft">${text}</p>`;

@@ -58,7 +58,7 @@ ${!narrow && html`<script type="module" src="/assets/script.js"></script>`}
 <a class="skip" href="#main">Skip to the content</a>
 ${!theme && html`<header>${link(DASHBOARD, NAME)}${header}</header>`}
 <main id="main" class="${narrow && "narrow"}">
-<h1>${title}</h1>
+${narrow && html`<h1>${title}</h1>`}
 ${body}
 </main>
 </body>

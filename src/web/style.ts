@@ -14,7 +14,9 @@ export const STYLE = `
 body { max-width: 66rem; margin: auto; padding: 1rem; font: 16px/1.5 system-ui; color: CanvasText; background: Canvas; overflow-wrap: anywhere; }
 .narrow { margin: auto; }
 .narrow, form.card { max-width: 36rem; }
-h2 { font-size: 1.25rem; margin-top: 2rem; }
+h1 { font-size: 1.5rem; }
+h2 { font-size: 1.125rem; margin-top: 2rem; }
+h3 { font-size: 1rem; }
 a, button, summary, .button, .method { color: var(--accent); }
 .POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
 .PATCH, .pending, .processing, .limited { color: var(--slow); }
@@ -24,9 +26,11 @@ form.card button:first-of-type { color: Canvas; background: var(--accent); }
 .soft, .lead, dt, th, small { color: var(--soft); font-weight: normal; }
 .tabs [aria-current], label[for], legend, .actor, .side > ul > li > a { font-weight: bold; }
 header, .row, .tabs, .legend, .code, .pair, dl > div { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: baseline; }
+main > header { justify-content: space-between; }
 header > :first-child { margin-right: auto; }
 .tabs { flex-basis: 100%; }
 .tabs a, .side a, .button { text-decoration: none; }
+.tabs [aria-current] { border-bottom: 2px solid; }
 .card, pre, .badge, .method, button, .button { border: 1px solid var(--line); border-radius: 6px; padding: 1rem; }
 .badge, .method, button, .button { padding: 0 .5rem; white-space: nowrap; border-color: currentcolor; background: none; }
 .card, .code, .tabs, header, fieldset, form > div { margin: 1rem 0; }
@@ -37,14 +41,16 @@ input, select, textarea, button, .button { font: inherit; padding: .25rem .75rem
 label, input:not([type=checkbox]), select, textarea { display: block; width: 100%; }
 fieldset, legend, .list ul, .side ul, .legend { list-style: none; border: 0; padding: 0; }
 form.card { padding-top: 0; }
+[type=file] { padding-inline: 0; }
 .list li + li, dl > div + div { border-top: 1px solid var(--line); padding-top: 1rem; margin-top: 1rem; }
 dt { flex: 1 1 12rem; code { display: block; } }
-dd, .pair > *, .code > pre, .docs > div { flex: 9 1 20rem; min-width: 0; margin: 0; }
+dd, .pair > *, .code > pre { flex: 9 1 20rem; min-width: 0; margin: 0; }
 .scroll { overflow-x: auto; }
 table { width: max-content; min-width: 100%; border-collapse: collapse; overflow-wrap: break-word; }
 th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom: 1px solid var(--line); }
 td { max-width: min(20rem, 60vw); vertical-align: baseline; }
 .number { text-align: right; }
+.side ul ul { margin-bottom: .5rem; }
 figure, li p, .row > * { margin: 0; }
 :first-child { margin-top: 0; }
 :last-child { margin-bottom: 0; }
@@ -80,9 +86,11 @@ ${Array.from({ length: 8 }, (_, at) => `.s${at} { --s: light-dark(oklch(.5 .13 $
 .end .point::after { left: auto !important; right: 50%; }
 .legend > li::before { content: "■ "; color: var(--s); }
 .legend > li::before, .bars .point, .line .point { forced-color-adjust: none; print-color-adjust: exact; }
-.docs { display: flex; flex-wrap: wrap; gap: 1rem 2.5rem; }
-.side { flex: 1 1 10rem; }
-.side > ul { position: sticky; top: 1rem; max-height: calc(100vh - 2rem); overflow-y: auto; }
+.docs { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem 2.5rem; }
+@media (width >= 60rem) {
+  .docs { grid-template-columns: 12rem minmax(0, 1fr); }
+  .side > ul { position: sticky; top: 1rem; max-height: calc(100vh - 2rem); overflow-y: auto; }
+}
 @media (width < 60rem) { .side ul ul { display: none; } }
 `.trimStart();
 

@@ -125,7 +125,7 @@ choice("5.sign-in-link.consent", "is asked for each time, says who asks, and no 
   const { who, open } = await scene(api, { name: "<i>Sneaky</i> & Co" });
   for (let time = 0; time < 2; time += 1) {
     const page = await open();
-    for (const shown of ["&#60;i&#62;Sneaky&#60;/i&#62; &#38; Co", "Example account", who.email, "client.example.com"])
+    for (const shown of ["&lt;i&gt;Sneaky&lt;/i&gt; &amp; Co", "Example account", who.email, "client.example.com"])
       assert.ok(page.text.includes(shown), shown);
     returned(await who.browser.submit(page, "/oauth/consent", { decision: "allow" }));
   }

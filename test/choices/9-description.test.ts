@@ -83,7 +83,7 @@ choice("1.dashboard.docs", "shows every endpoint with scope, rules, a curl line 
   }
   assert.match(
     endpointIn(text, "createApp"),
-    /title<\/code> <strong>required<\/strong> <code class="soft">{&#34;type&#34;:&#34;string&#34;,/,
+    /title<\/code> <strong>required<\/strong> <code class="soft">{&quot;type&quot;:&quot;string&quot;,/,
   );
   assert.match(endpointIn(text, "createDataSource"), /app_id/);
   assert.doesNotMatch(text, /<\/pre>(?!<button [^>]*data-copy hidden>)/, "a button behind each box copies it");

@@ -90,7 +90,12 @@ export const formsOf = (page: Answer) =>
 
 /** Text out of HTML, its entities resolved. */
 export const decoded = (text: string): string =>
-  text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
+  text
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&");
 
 function attributeOf(attributes: string, name: string): string | undefined {
   const value = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1];

@@ -13,7 +13,7 @@ test("form: what was pasted in vain comes back, but not as much as holds up othe
   const schema = { type: "object", properties: { data: { type: "string" } }, required: ["data"] };
   const faults = new Map([["data", "is not JSON"]]);
   const back = (length: number) => controls({ values: { data: "<".repeat(length) }, faults }, schema).text;
-  assert.ok(back(65_536).includes("&#60;".repeat(65_536)));
+  assert.ok(back(65_536).includes("&lt;".repeat(65_536)));
   assert.ok(back(65_537).length < 1_000);
 });
 

@@ -23,6 +23,8 @@ export interface Resource<R extends Named = Named> {
   readonly path: string;
   /** What stands above a list of them. */
   readonly lead: string;
+  /** What follows from deleting one. */
+  readonly lost?: string;
   /** For all its forms. */
   readonly hints?: Hints;
   readonly choices?: (view: View) => Promise<Choices>;
@@ -184,26 +186,25 @@ async function formPage(of: Resource, view: View, { row, name, makes, button }: 
   if (!isRead(call)) {
     const values = bodyOf(sent, schema);
     const body = of.draft ? of.draft(values) : values;
-    const kept = body instanceof Refusal ? body : await view.ask<Named>(row, { body });
+    const kept = body instanceof Refusal ? body : await view.ask(row, { body });
     if (!(kept instanceof Refusal)) return done(of, view, row, kept, `?done=${name}`);
     shown = refusedForm(values, kept);
   }
-  const asked = html`${!changes && hidden("once", call.id)}${row.method === "DELETE" && html`<p>${row.summary}. This cannot be undone.</p>`}
+  const asked = html`${!changes && hidden("once", call.id)}${row.method === "DELETE" && html`<p>${of.lost}</p>`}
 ${controls(shown, schema, of.hints, await of.choices?.(view))}
 <div class="row"><button>${button}</button>${link(above(call.path), "Cancel", "button")}</div>`;
   const title = record ? `${button} ${await of.name(record, view)}` : button;
   return framed(view, { title, status: shown.status, body: form(call.path, asked, "card") });
 }
 
-/** Leads to the page of what was made, or else to where it was asked for; of what is gone, to the list. */
-async function done(of: Resource, view: View, row: Operation, kept: Named, said: string) {
-  const { call, params } = view;
-  for (const secret in row.once) {
-    const value = view.shown(row, kept)[secret];
-    const [param = ""] = /\w+(?=}$)/.exec(of.path) ?? [];
-    if (value) return onePage(of, viewOf(view, { [param]: kept.id }), [secret, value]);
-  }
-  const made = row.location?.(kept);
-  if (made) return redirect(pageAt(made) + said);
-  return redirect((row.method === "DELETE" ? pageAt(homeOf(of), params) : above(call.path)) + said);
+/** Leads to the page of what the operation answered, or else to the list. */
+async function done(of: Resource, view: View, row: Operation, kept: unknown, said: string) {
+  const shows = API.rows.find(({ method, view: shown }) => method === "GET" && shown === row.view);
+  if (shows === undefined) return redirect(pageAt(homeOf(of), view.params) + said);
+  const members = view.shown(row, kept);
+  const [, param = ""] = /\{(\w+)\}$/.exec(shows.path) ?? [];
+  const params = { ...view.params, [param]: members.id ?? "" };
+  for (const secret in row.once)
+    if (members[secret]) return onePage(of, viewOf(view, params), [secret, members[secret]]);
+  return redirect(pageAt(shows.path, params) + said);
 }

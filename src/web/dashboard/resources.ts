@@ -21,6 +21,7 @@ const SHOWN = { offset: 0, limit: LIMIT_MAX };
 
 const apps: Resource<model.AppRecord> = {
   path: "/apps/{app_id}",
+  lost: "Its deployments go with it, and their addresses say so. Its data sources stay. This cannot be undone.",
   hints: {
     theme: "light, dark, or any other name: then its pages follow the reader’s system.",
     public: "Anybody with the address sees it. Otherwise only users of this account do.",
@@ -58,6 +59,7 @@ async function dataOf({ id }: model.AppRecord, view: View): Promise<Shown> {
 
 const dataSources: Resource<model.DataSourceRecord> = {
   path: "/data-sources/{data_source_id}",
+  lost: "Its rows are gone, and the app that draws them draws them no more. This cannot be undone.",
   hints: { data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB." },
   async choices({ store, account }) {
     const { items } = await pageOf(store, model.apps, "account", [account.id], SHOWN);
@@ -95,6 +97,7 @@ async function preview({ status, error, columns, app_id }: model.DataSourceRecor
 
 const users: Resource<model.UserRecord> = {
   path: "/users/{user_id}",
+  lost: "They are signed out, and every application that acts for them is refused. This cannot be undone.",
   lead: "Whoever is added can sign in, with a link that works once; later they ask for one at the sign-in page.",
   name: ({ name, email }) => name || email,
   below: facts("email", "permissions", "created_at"),
@@ -102,6 +105,7 @@ const users: Resource<model.UserRecord> = {
 
 const apiKeys: Resource<model.ApiKeyRecord> = {
   path: "/api-keys/{key_id}",
+  lost: "Whatever uses this key is refused at once. This cannot be undone.",
   lead: "A key opens the whole account. Keep it out of code that others can read, in an environment variable, and replace it now and then.",
   name: ({ name }) => name,
   below: facts("last_four", "created_at", "last_used_at"),
@@ -109,6 +113,7 @@ const apiKeys: Resource<model.ApiKeyRecord> = {
 
 const oauthApps: Resource<model.OAuthClientRecord> = {
   path: "/oauth-clients/{client_id}",
+  lost: "It can ask nobody any more, and every token that it holds stops working at once.",
   hints: {
     redirect_uris: "One a line: where users come back to. https, or http to this machine.",
     public: "It runs where a secret cannot be kept (a browser, a phone) and has PKCE instead of one.",
@@ -160,6 +165,7 @@ function progress({ attempts, status, next_attempt_at }: model.DeliveryRecord): 
 
 const webhooks: Resource<model.WebhookRecord> = {
   path: "/webhooks/{webhook_id}",
+  lost: "Nothing is sent to it any more; what waits is cancelled, and its delivery log is gone. This cannot be undone.",
   hints: {
     secret: "Signs each delivery. Empty, a new webhook gets one made, and another keeps its own.",
     type: "A sample of it is sent once, also while the webhook is off.",

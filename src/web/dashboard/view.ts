@@ -104,7 +104,7 @@ export function framed(view: View, { actions, body, ...shown }: Page & { readonl
     ...shown,
     header: [whoIsIn(view), sections, isSetting && tabs("Settings", SETTINGS, place)],
     body: html`${account.state === "limited" && notice("status", LIMITED)}${deed && notice("status", done)}
-<div class="row">${actions}</div>
+<header><h1>${shown.title}</h1><div class="row">${actions}</div></header>
 ${body}`,
   });
 }

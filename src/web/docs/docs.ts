@@ -27,12 +27,6 @@ interface DocsPage {
   readonly sections: readonly Section[];
 }
 
-/** Its stops have tabs of their own. */
-const tour = (): DocsPage => ({
-  lead: "The specification in nine pages, one a part: what it says, a request to try it with, what it leaves open and who reads it how, and the tests that hold it.",
-  sections: [],
-});
-
 const MAKERS = { Start: start, Tour: tour, Endpoints: endpoints, Events: events, Errors: errors, Register: register };
 const PAGES = Object.entries<(parts: WebParts) => DocsPage>(MAKERS).map(([name, make]) => {
   return [name, ADDRESSES.docs + (make === start ? "" : `/${name.toLowerCase()}`), make] as const;
@@ -48,9 +42,10 @@ export const docsRows = (parts: WebParts): readonly PageRow[] => [
 ];
 
 function rowOf(name: string, path: string, { lead, sections }: DocsPage, title = name): PageRow {
-  const body = html`${name === "Tour" && tabs("Tour", STOPS, title)}<div class="docs"><nav class="side" aria-label="On this page">${list(sections.map(listed))}</nav>
-<div><p class="lead">${prose(lead)}</p>${sections.map(section)}</div></div>`;
-  return { method: "GET", path, answer: async () => page({ title, header: tabs("Docs", PAGES, name), body }) };
+  const header = [tabs("Docs", PAGES, name), name === "Tour" && tabs("Tour", STOPS, title)];
+  const body = html`<div class="docs"><nav class="side" aria-label="On this page">${list(sections.map(listed))}</nav>
+<div><h1>${title}</h1><p class="lead">${prose(lead)}</p>${sections.map(section)}</div></div>`;
+  return { method: "GET", path, answer: async () => page({ title, header, body }) };
 }
 
 const listed = ([id, title, , entries]: Section): Shown => [
@@ -143,6 +138,14 @@ function register({ services: { decide } }: WebParts): DocsPage {
       ["added", "What users expect beyond it", null, Object.entries(ADDED).map(entry)],
       ["summed-up", "The rest, summed up", null, Object.entries(SUMMED_UP).map(entry)],
     ],
+  };
+}
+
+function tour(): DocsPage {
+  const stops = STOPS.map(([title, path, { says }]) => [link(path, title), ". ", Object.values(says)[0]]);
+  return {
+    lead: "The specification in nine pages, one a part: what it says, a request to try it with, what it leaves open and who reads it how, and the tests that hold it.",
+    sections: [["parts", "The parts", list(stops)]],
   };
 }
 

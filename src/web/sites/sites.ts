@@ -90,7 +90,8 @@ async function show(visit: Visit, { app, account }: Site): Promise<Answer> {
     title,
     theme: /^(light|dark)$/.test(theme) ? theme : "light dark",
     headers: { ...visit.setCookie, "cache-control": "private, no-cache" },
-    body: html`<p class="lead">${description}</p>
+    body: html`<h1>${title}</h1>
+<p class="lead">${description}</p>
 ${figures.length + offset === 0 && next === total ? NOTHING : figures}
 ${offset > 0 && link("./", `Back to the first of ${total} data sources`)}
 ${next < total && link(`?from=${next}`, `Go on to the other ${total - next} of ${total} data sources`)}`,
