@@ -52,8 +52,8 @@ export function judged<K>({ match, noneMatch }: Conditions, etag: string, known:
 /** What is wrong is added to `errors`: unknown, repeated and wrong parameters. */
 export function readQuery(schema: ObjectSchema<unknown>, raw: string, errors: FieldError[]): unknown {
   const given: Record<string, string> = raw === "" ? {} : Object.create(null);
-  // The usual query is empty, and to read it would cost more than all else here.
-  for (const [name, value] of raw === "" ? [] : new URLSearchParams(raw)) {
+  // The usual query is empty, and to read it would cost more than all else here. The mark in front is the one that is dropped.
+  for (const [name, value] of raw === "" ? [] : new URLSearchParams(`?${raw}`)) {
     if (schema.passes && !Object.hasOwn(schema.members, name)) continue;
     if (name in given) errors.push({ parameter: name, detail: "is given more than once" });
     given[name] = value;

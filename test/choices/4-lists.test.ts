@@ -46,6 +46,7 @@ choice("7.error-codes.parameters", "in one spelling, known and once, or all are 
     ["GET /apps?page=2", "page"],
     ["GET /apps?Limit=2", "Limit"],
     ["GET /apps?limit[]=2", "limit[]"],
+    ["GET /apps??limit=2", "?limit"],
     ["GET /apps?__proto__=2", "__proto__"],
     ["GET /apps?constructor=2&toString=1", "constructor", "toString"],
     ["GET /account?verbose=true", "verbose"],
