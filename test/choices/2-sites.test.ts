@@ -67,8 +67,10 @@ choice("2.data-reading.chart-points", "draws every row, and what can be drawn", 
   await line.give("Line", `t,v\n${times.join("\n")}\n`);
   const [, d = ""] = /<path class="s0" d="([^"]*)"/.exec((await line.page()).text) ?? [];
   assert.match(d, /^(M\d+,\d+)L\d+,\d+L\d+,\d+L\d+,\d+$/, "a line that comes back to a pixel goes there");
-  const huge = [1.7e308, -1.7e308].map((value, n) => ({ n, value }));
-  await other.give("Huge", huge);
+  for (const values of [[5e-324], [1.7e308, -1.7e308], [1e16, 1e16 + 2]]) {
+    const few = values.map((value, n) => ({ n, value }));
+    await other.give(`N${values}`, few);
+  }
   const table = await other.page();
   assertSite(table);
   assert.doesNotMatch(table.text, /NaN|Infinity|<svg/);
