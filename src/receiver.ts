@@ -6,7 +6,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { EventEnvelope, EventType } from "./domain/model.ts";
 import { Refusal } from "./domain/refusal.ts";
 import { readBody } from "./http/arriving.ts";
-import { LONGEST_TIMER_MS } from "./kit/clock.ts";
+import { patience } from "./kit/clock.ts";
 import { OptionError } from "./kit/schema.ts";
 import { verifySignature } from "./kit/signature.ts";
 
@@ -111,7 +111,7 @@ function inboxOf({ secret, answers = [], onRequest }: ReceiverOptions) {
 
   /** The next event of the type that an earlier call has not answered; rejects when none comes in time (5 s). */
   async function next(type: EventType, { timeoutMs = 5_000 } = {}): Promise<ReceivedEvent> {
-    const signal = AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMER_MS));
+    const signal = patience(timeoutMs);
     for (;;) {
       const found = received.find((each) => each.type === type && !given.has(each));
       if (found) {

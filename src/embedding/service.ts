@@ -11,7 +11,7 @@ import { handOver, type TokenAnswer } from "../domain/oauth/tokens.ts";
 import { FIRST, type StoreData } from "../domain/store.ts";
 import { Unit } from "../domain/work.ts";
 import { type Background, Turns } from "../kit/background.ts";
-import { after, duration, type Instant, LONGEST_TIMER_MS, type Ran } from "../kit/clock.ts";
+import { after, duration, type Instant, patience, type Ran } from "../kit/clock.ts";
 import { fitting, OptionError } from "../kit/schema.ts";
 import type { ChaosRule, FaultRule, GivenChaos, GivenFault, Rules } from "./disturbances.ts";
 import type { JournalDelivery, Journals } from "./journals.ts";
@@ -112,13 +112,13 @@ export async function openService(parts: ServiceParts) {
      * because sockets are. It is no guess. What other processes on the store have due is waited for as well.
      */
     async settled({ timeoutMs = 5_000 }: { readonly timeoutMs?: number | undefined } = {}): Promise<Settled> {
-      const patience = AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMER_MS));
-      const passed = once(patience, "abort");
+      const signal = patience(timeoutMs);
+      const passed = once(signal, "abort");
       for (;;) {
         await Promise.race([background.idle(), passed]);
         const due = await dueDeliveries(store, clock.now());
         const settled = due.length === 0 && !background.busy;
-        if (settled || patience.aborted) return { settled, pending: due.map(journals.shown) };
+        if (settled || signal.aborted) return { settled, pending: due.map(journals.shown) };
         await new Promise<void>((go) => after(LOOK_AGAIN_MS, go));
       }
     },

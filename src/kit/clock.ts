@@ -53,7 +53,7 @@ export function duration(text: string): number | undefined {
 /** In whole milliseconds, so that a time that is set is the one that is read. */
 const REAL = { system: Date.now, monotonic: () => Math.floor(performance.now()) };
 
-export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface Entry {
   readonly at: Instant;
@@ -177,3 +177,7 @@ export function after(by_ms: number, run: () => void): Scheduled {
   const timer = setTimeout(run, by_ms);
   return { cancel: () => clearTimeout(timer) };
 }
+
+/** Aborted after so much real time: at once where none is left, and no later than a timer can be. */
+export const patience = (for_ms: number): AbortSignal =>
+  AbortSignal.timeout(Math.min(Math.max(Math.ceil(for_ms), 0), LONGEST_TIMER_MS));

@@ -136,6 +136,8 @@ test("settled: it waits for what is under way, and names it when the time is ove
   await using it = await disturbed(undefined, ["hang"]);
   const pending = await it.create("A", 50);
   assert.equal(pending.map(({ webhook_id }) => webhook_id).join(), it.webhook.id);
+  // What is left until a time may be a fraction, or nothing.
+  for (const timeoutMs of [0.5, -3]) assert.equal((await it.service.settled({ timeoutMs })).settled, false);
 });
 
 test("1.test-controls.durations: what is none is refused by name", async () => {
