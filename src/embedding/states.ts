@@ -5,7 +5,7 @@
 import { addApiKey, keyOf, sha256 } from "../domain/access.ts";
 import { collections } from "../domain/collections.ts";
 import { processDataSource, unprocessed } from "../domain/data-sources.ts";
-import { type AccountRecord, accounts, clockRecords, events, users } from "../domain/model.ts";
+import { type AccountRecord, accounts, clockRecords, deliveries, events, users } from "../domain/model.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, seedSchema } from "../domain/seed.ts";
 import { ALL, type Collection, FIRST, type StoreData, type Stored } from "../domain/store.ts";
 import { newSignIn } from "../domain/users.ts";
@@ -172,5 +172,7 @@ async function planted({ settings, services, unit }: StatesParts, apiKey: string
   const aside = new Unit({ ...unit, store });
   const key = await plant(aside, seed, apiKey);
   for (const id of await unprocessed(store)) await processDataSource(aside, id);
-  return { key, data: await store.snapshot() };
+  const { format, collections: kept } = await store.snapshot();
+  // A seed is what was there before anything happened: nobody is told of it.
+  return { key, data: { format, collections: { ...kept, [events.name]: [], [deliveries.name]: [] } } };
 }

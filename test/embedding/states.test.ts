@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { OptionError, type ServiceOptions, startService } from "../../src/index.ts";
+import { OptionError, type ServiceOptions, startReceiver, startService } from "../../src/index.ts";
 import { trusted } from "../../src/kit/schema.ts";
 import { Browser } from "../support/browser.ts";
 import { Client, freshAddress, str } from "../support/client.ts";
@@ -83,6 +83,25 @@ test("reset: journals are empty, nothing waits, faults and chaos are over, a man
   await create(it, "After");
   await service.clock.advance("2d");
   assert.deepEqual([titles(hook), titles(again)], [[], ["After"]]);
+});
+
+test("what a seed holds was there before anything happened: at a start and after a reset nobody is told of it", async () => {
+  await using receiver = await startReceiver({ secret: "told" });
+  const webhooks = [{ url: receiver.url, events: ["data.processed"], secret: "told" }];
+  await using it = await embedded({ seed: { accounts: [{ ...ACCOUNT, webhooks }] } });
+  const { service, api } = it;
+  for (let times = 0; times < 2; times += 1) {
+    assert.deepEqual(await service.settled(), { settled: true, pending: [] });
+    assert.equal((await api.get("/events")).json.total, 0);
+    assert.deepEqual([service.events, service.deliveries, receiver.received], [[], [], []]);
+    await service.reset();
+  }
+  await api.create("/data-sources", { name: "Later", type: "json", data: [{ n: 1 }] });
+  await service.settled();
+  assert.deepEqual(
+    receiver.received.map(({ event }) => event.data.object.name),
+    ["Later"],
+  );
 });
 
 test("reset: what a form was answered before is no answer to the same form after it, where all ids repeat", async () => {
