@@ -64,7 +64,7 @@ line { stroke: var(--line); }
   path { fill: none; stroke: var(--accent); stroke-width: 1.5; }
   .back { stroke-dasharray: 5 3; }
 }
-.plot { container-type: inline-size; padding-left: 56px; }
+.plot { container-type: inline-size; padding: .75rem 1.25rem 2rem 4.5rem; }
 .plot svg, foreignObject { overflow: visible; }
 @container (width < 40rem) { .wider { display: none; } }
 @container (width < 54rem) { .wide { display: none; } }
@@ -83,7 +83,7 @@ ${Array.from({ length: 8 }, (_, at) => `.s${at} { --s: light-dark(oklch(.5 .13 $
   content: attr(aria-label); position: absolute; z-index: 1; bottom: 100%; left: 50%; width: max-content; max-width: 8rem; padding: .125rem .5rem;
   font-size: .8125rem; text-align: left; white-space: normal; color: Canvas; background: CanvasText;
 }
-.end .point::after { left: auto !important; right: 50%; }
+.end .point::after { left: auto; right: 50%; }
 .legend > li::before { content: "■ "; color: var(--s); }
 .legend > li::before, .bars .point, .line .point { forced-color-adjust: none; print-color-adjust: exact; }
 .docs { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem 2.5rem; }

@@ -77,17 +77,12 @@ ${visit.form(`interactions?${new URLSearchParams(kept)}`, pressed, "chart")}
   return html`<section class="card" id="${id}" aria-label="${name}"><h2>${name}</h2>${plot()}</section>`;
 }
 
-const TOP = 12;
-const BOTTOM = 232;
-const HEIGHT = 264;
-/** What is left free at both sides. */
-const EDGE = 0.03;
+const HEIGHT = 220;
 /** A path is drawn on so many pixels across, and then stretched. */
 const PIXELS = 1_000;
 
-const along = (fraction: number): number => EDGE + fraction * (1 - 2 * EDGE);
 /** A whole pixel. */
-const upTo = (fraction: number): number => Math.round(BOTTOM - fraction * (BOTTOM - TOP));
+const upTo = (fraction: number): number => Math.round(HEIGHT - fraction * HEIGHT);
 const percent = (fraction: number): string => `${Number((fraction * 100).toFixed(2))}%`;
 
 function drawing(chart: Chart): Html {
@@ -105,12 +100,12 @@ ${up.labels.map(level)}${labels(across)}
 
 const PRESSABLE_MAX = 200;
 
-/** Two points on one pixel are one. */
+/** Two points on one pixel, one after the other, are one. */
 function path({ kind, points, across, up }: Chart, category: string | null, at: number): Html {
   const own = points.filter((point) => point.category === category);
-  const pixels = own.map(({ place, y }) => `${Math.round(along(across.at(place)) * PIXELS)},${upTo(up.at(y))}`);
+  const pixels = own.map(({ place, y }) => `${Math.round(across.at(place) * PIXELS)},${upTo(up.at(y))}`);
   const [between, end] = kind === "points" ? ["h0M", "h0"] : ["L", ""];
-  const drawn = kind === "points" ? [...new Set(pixels)] : pixels.filter((each, n) => each !== pixels[n - 1]);
+  const drawn = pixels.filter((each, n) => each !== pixels[n - 1]);
   return html`<path class="s${at}" d="M${drawn.join(between)}${end}" vector-effect="non-scaling-stroke"/>`;
 }
 
@@ -121,7 +116,7 @@ const BAND = { most: 0.12, filled: 0.76 };
 function button({ kind, series, across, up, y }: Chart, point: Point): Html {
   const colour = series.indexOf(point.category);
   const band = kind === "bars" ? Math.min(BAND.filled / across.labels.length / series.length, BAND.most) : 0;
-  const left = along(across.at(point.place)) + (colour - series.length / 2) * band;
+  const left = across.at(point.place) + (colour - series.length / 2) * band;
   const [top, base] = [upTo(up.at(point.y)), upTo(up.at(0))];
   const [from, height] = band > 0 ? [Math.min(top, base), Math.max(Math.abs(base - top), 1)] : [top];
   const size = height && html` width="${percent(band * 0.94)}" height="${height}"`;
@@ -142,7 +137,7 @@ function labels({ labels: all }: Axis): Shown {
     const anchor = at > 0.95 ? "end" : "middle";
     return (
       shown &&
-      html`<text class="${shown}" x="${percent(along(at))}" y="${BOTTOM + 22}" text-anchor="${anchor}">${texts[number]}</text>`
+      html`<text class="${shown}" x="${percent(at)}" y="${HEIGHT + 22}" text-anchor="${anchor}">${texts[number]}</text>`
     );
   });
 }
