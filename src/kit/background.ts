@@ -19,12 +19,10 @@ export class Background {
     return this.#running.size > 0;
   }
 
-  /** Resolves when nothing runs any more, what was started meanwhile included. */
+  /** Resolves when nothing runs any more, what begins in this turn or was started meanwhile included. */
   async idle(): Promise<void> {
-    do {
-      await new Promise(setImmediate);
-      await Promise.all(this.#running);
-    } while (this.busy);
+    do await Promise.all([...this.#running, new Promise(setImmediate)]);
+    while (this.busy);
   }
 }
 

@@ -119,9 +119,8 @@ export class AdjustableClock {
   }
 
   /**
-   * Moves time on by `by_ms` and runs everything that falls due, in time order, each awaited before the next, and so is
-   * `idle`, the end of all that follows from it; what those schedule within the span runs too. A running clock runs on
-   * from the new time.
+   * Moves time on by `by_ms` and runs everything that falls due, in time order, each awaited before the next with all that
+   * follows (`idle`); what those schedule within the span runs too. A running clock runs on from the new time.
    */
   async advance(by_ms: number, idle?: () => Promise<void>): Promise<Ran[]> {
     const wasRunning = this.#frozenAt === undefined;
