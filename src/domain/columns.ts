@@ -46,19 +46,17 @@ const EMPTY_COLUMN = "string";
 /** Rows of JSON as a table, the columns in the order in which they first occur; a text says why not. */
 export function* tableOfObjects(objects: readonly Row[]): Steps<Table | string> {
   const places = new Map<string, number>();
-  for (const [at, object] of objects.entries()) {
-    for (const name of Object.keys(object)) {
-      if (!places.has(name)) places.set(name, places.size);
-      if (places.size > COLUMNS_MAX)
-        return `Row ${at + 1} brings the column ${places.size}; ${COLUMNS_MAX} are allowed.`;
-    }
-    if (objects.length * Math.max(places.size, 1) > CELLS_MAX) return TOO_LARGE;
-    if (at % STEP === STEP - 1) yield;
-  }
   const rows: Cell[][] = [];
   for (const object of objects) {
     const row = new Array<Cell>(places.size).fill(null);
-    for (const [name, cell] of Object.entries(object)) row[places.get(name) ?? 0] = cell;
+    for (const [name, cell] of Object.entries(object)) {
+      const place = places.get(name) ?? places.size;
+      if (place === COLUMNS_MAX)
+        return `Row ${rows.length + 1} brings the column ${place + 1}; ${COLUMNS_MAX} are allowed.`;
+      places.set(name, place);
+      row[place] = cell;
+    }
+    if (objects.length * Math.max(places.size, 1) > CELLS_MAX) return TOO_LARGE;
     if (rows.push(row) % STEP === 0) yield;
   }
   return yield* typed([...places.keys()], rows, JSON_FITS);
@@ -78,7 +76,7 @@ export function* tableOfCsv(text: string): Steps<Table | string> {
   return yield* typed(names ?? [], rows, CSV_FITS);
 }
 
-/** The rows are the table's from here on, and filled with what their cells are read as. */
+/** The rows are the table's from here on: of one length, and filled with what their cells are read as. */
 function* typed(names: readonly string[], rows: Cell[][], fits: Fits): Steps<Table> {
   const left: (readonly Type[] | undefined)[] = names.map(() => undefined);
   for (const [n, row] of rows.entries()) {
@@ -88,7 +86,10 @@ function* typed(names: readonly string[], rows: Cell[][], fits: Fits): Steps<Tab
   }
   const columns = names.map((name, at) => ({ name, type: left[at]?.[0] ?? EMPTY_COLUMN }));
   for (const [n, row] of rows.entries()) {
-    for (const [at, cell] of row.entries()) if (cell !== null) row[at] = READ[columns[at]?.type ?? EMPTY_COLUMN](cell);
+    for (const [at, { type }] of columns.entries()) {
+      const cell = row[at] ?? null;
+      row[at] = cell === null ? null : READ[type](cell);
+    }
     if (n % STEP === STEP - 1) yield;
   }
   return { columns, rows };
