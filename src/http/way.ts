@@ -39,7 +39,6 @@ export interface Way<R extends Row = Row, W = unknown> {
   refused(refusal: Refusal, call: Call, who?: W): Reply;
 }
 
-/** Where nothing is: no rows. */
 export interface Found<R> {
   /** By method. */
   readonly rows: ReadonlyMap<string, R>;
@@ -107,8 +106,9 @@ export interface RouterParts {
 }
 
 /** Where nothing is, the way is the one that has all that lies below. */
-interface Place extends Found<Row> {
+interface Place {
   readonly way: Way;
+  readonly found?: Found<Row>;
 }
 
 export function routing({ rest, ways, later, siteOf, onError }: RouterParts): Handler {
@@ -120,35 +120,36 @@ export function routing({ rest, ways, later, siteOf, onError }: RouterParts): Ha
     let owner = rest;
     for (const way of known) {
       const found = path.startsWith(way.under) ? way.tree.find(path.slice(way.under.length)) : undefined;
-      if (found) return { way, rows: found.rows, params: found.params };
+      if (found) return { way, found };
       if (way.under !== "" && `${path}/`.startsWith(`${way.under}/`)) owner = way;
     }
-    return { way: owner, rows: new Map(), params: {} };
+    return { way: owner };
   }
 
   /** The addresses of the server answer on every host; whatever else a host has is its site's. */
-  const isNamed = ({ way, rows }: Place, { path }: Call) => path !== "/" && (way !== rest || rows.size > 0);
+  const isNamed = ({ way, found }: Place, { path }: Call) => path !== "/" && (way !== rest || found !== undefined);
 
   async function elsewhere(call: Call): Promise<Place> {
     whole ??= later().then((more) => {
       known = [...known, ...more];
     });
     await whole;
-    const found = find(call.path);
-    const site = isNamed(found, call) ? undefined : await siteOf(hostOf(call));
-    return site === undefined ? found : find(site + call.path);
+    const place = find(call.path);
+    const site = isNamed(place, call) ? undefined : await siteOf(hostOf(call));
+    return site === undefined ? place : find(site + call.path);
   }
 
   /** Of an address that is nearly one of ours, the one that was probably meant. */
   function unknown(path: string): string {
     if (/^\/v(?!1(\/|$))\d+(\/|$)/.test(path)) return OTHER_VERSION;
     const bare = path.endsWith("/") ? path.slice(0, -1) : path;
-    const near = [bare, VERSION_PREFIX + bare].find((each) => each !== path && find(each).rows.size > 0);
+    const near = [bare, VERSION_PREFIX + bare].find((each) => each !== path && find(each).found);
     return `There is no such path${near === undefined ? "." : `; did you mean ${near}?`}`;
   }
 
-  function answered({ way, rows, params }: Place, call: Call, who: unknown): Answer | Promise<Answer> {
-    if (rows.size === 0) return refuse({ code: "not_found", detail: unknown(call.path) });
+  function answered({ way, found }: Place, call: Call, who: unknown): Answer | Promise<Answer> {
+    if (found === undefined) return refuse({ code: "not_found", detail: unknown(call.path) });
+    const { rows, params } = found;
     const row = rows.get(call.method === "HEAD" ? "GET" : call.method);
     if (row) return way.perform(row, { call, who, params });
     const methods = [...rows.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
