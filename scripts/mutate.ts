@@ -61,13 +61,8 @@ function mutantsOf(room: string): readonly Mutant[] {
   const mutants: Mutant[] = [];
   for (const { path, text, line, was, changes } of shuffled(lines, ({ path, line }) => `${path} ${line}`)) {
     if (mutants.length >= Number(sample)) break;
-    const other = shuffled(changes, (is) => is).map((is) => ({
-      is,
-      text: text
-        .split("\n")
-        .with(line - 1, is)
-        .join("\n"),
-    }));
+    const all = text.split("\n");
+    const other = shuffled(changes, (is) => is).map((is) => ({ is, text: all.with(line - 1, is).join("\n") }));
     const unchanged = javaScript(text);
     const found = other.find(({ text }) => ![unchanged, undefined].includes(javaScript(text)));
     if (found !== undefined) mutants.push({ room, path, line, was, ...found });

@@ -33,11 +33,7 @@ export interface Inbox {
   readonly url: string;
   readonly got: Arrival[];
   /** The first arrivals that match, as soon as there are so many; rejects when that takes too long. */
-  readonly arrived: (
-    matches: (arrival: Arrival) => boolean,
-    count?: number,
-    patience_ms?: number,
-  ) => Promise<Arrival[]>;
+  readonly arrived: (matches: (each: Arrival) => boolean, count?: number, patience_ms?: number) => Promise<Arrival[]>;
 }
 
 /** How long an event may take to come: longer than any receiver of ours keeps a sender that makes one delivery at a time. */

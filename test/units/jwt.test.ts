@@ -12,16 +12,7 @@ const RSA: JwtKey = { kid: "rsa", alg: "RS256", key: secret(RSA_PRIVATE) };
 const keys = [EC, RSA];
 const [iss, aud, iat] = ["https://auth.example", "https://auth.example/v1", 1_767_225_600];
 const expected = { typ: "at+jwt", iss, aud, now: iat * 1_000 };
-const CLAIMS = {
-  iss,
-  sub: "usr_1",
-  aud,
-  client_id: "cli_1",
-  scope: "read:apps",
-  jti: "gra_1.1",
-  iat,
-  exp: iat + 3_600,
-};
+const CLAIMS = { iss, sub: "usr_1", aud, client_id: "cli_1", scope: "read:apps", jti: "gra_1.1", iat, exp: iat + 3600 };
 
 const HEADER = { typ: "at+jwt", alg: "ES256", kid: "ec" };
 const [head, body] = [JSON.stringify(HEADER), JSON.stringify(CLAIMS)];

@@ -428,25 +428,21 @@ test("the places of 256 whose rows another process holds go to the one that wait
 });
 
 test("a row that another process has sent meanwhile is looked at again: its retry is not made before Retry-After", async () => {
-  const {
-    world: one,
-    receiver,
-    webhook,
-  } = await hooked((count, response) => {
+  const { world, receiver, webhook } = await hooked((count, response) => {
     if (count === 1) response.setHeader("Retry-After", "3600");
     return count === 1 ? 429 : 200;
   });
   // Both see the row when it is due; this one gets to it when the other is done with it.
-  const { over } = leasing((store, name, for_ms) => one.idle().then(() => store.lease(name, for_ms)));
-  const two = await besides(one, over);
-  await one.emit();
+  const { over } = leasing((store, name, for_ms) => world.idle().then(() => store.lease(name, for_ms)));
+  const two = await besides(world, over);
+  await world.emit();
   await two.idle();
   assert.equal(receiver.got.length, 1);
-  assert.equal((await one.log(webhook))[0]?.next_attempt_at, "2026-01-01T01:00:00.000Z");
+  assert.equal((await world.log(webhook))[0]?.next_attempt_at, "2026-01-01T01:00:00.000Z");
   await two.advance(H - 1);
   assert.deepEqual([receiver.got.length, await two.pending()], [1, []]);
   await two.advance(1);
-  assert.deepEqual(await inShort(one, webhook), ["succeeded 2"]);
+  assert.deepEqual(await inShort(world, webhook), ["succeeded 2"]);
 });
 
 test("a lease that takes its time to end holds up nothing behind a row that another process has sent meanwhile", async () => {
