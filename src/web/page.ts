@@ -1,5 +1,5 @@
-// The frame of every page, the few files that it loads, and the headers that keep it to itself: nothing inline, nothing from
-// elsewhere, never framed, never cached (contract, part 5).
+// The frame of every page, and the headers that keep it to itself: nothing inline, nothing from elsewhere, never framed,
+// never cached (contract, part 5).
 import { sha256 } from "../domain/access.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { type Call, empty, isRead, type Reply } from "../http/call.ts";
@@ -7,8 +7,6 @@ import { ADDRESSES } from "../http/links.ts";
 import { explain, headersOf } from "../http/problem.ts";
 import type { Answer } from "../http/way.ts";
 import { html, link, type Shown } from "./html.ts";
-import { SCRIPT } from "./script.ts";
-import { ICON, STYLE } from "./style.ts";
 
 /** Where the dashboard is; every page below it starts its own address with this one. */
 export const DASHBOARD: string = ADDRESSES.dashboard;
@@ -27,18 +25,6 @@ export interface Page {
   /** Where forms may lead, redirects after them included; the own origin by default. */
   readonly formAction?: string;
 }
-
-/** A file that pages load: asked for again each time, but sent only where it has changed. */
-const asset = (path: string, type: string, body: string) => {
-  const headers = { "content-type": type, "cache-control": "public, no-cache", "x-content-type-options": "nosniff" };
-  return { method: "GET" as const, path, answer: async () => ({ status: 200, headers, body }) };
-};
-
-export const assets = [
-  asset("/assets/style.css", "text/css; charset=utf-8", STYLE),
-  asset("/assets/script.js", "text/javascript; charset=utf-8", SCRIPT),
-  asset("/favicon.ico", "image/svg+xml", ICON),
-];
 
 const NAME = "Application Hosting Service";
 
