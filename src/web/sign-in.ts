@@ -65,8 +65,11 @@ const USED = "This link has been used or is too old. Ask for a new one.";
 async function askForLink({ unit, links, announce }: Visit, email: string, next: string): Promise<Reply> {
   const made = await unit.transact((w) => askForLinks(w, email.trim()));
   for (const { user, account, token } of made instanceof Refusal ? [] : made) {
-    const on = next === DASHBOARD ? "" : `&${new URLSearchParams({ next })}`;
-    announce(`Sign-in link for ${user.email} (${account.name}): ${links.signIn(token)}${on}`);
+    const link = links.signIn(token);
+    const further = `${link}&${new URLSearchParams({ next })}`;
+    // Rather to the dashboard than by a link that is too long to be opened.
+    const goesOn = next !== DASHBOARD && further.length <= decide("8.bounds").url;
+    announce(`Sign-in link for ${user.email} (${account.name}): ${goesOn ? further : link}`);
   }
   return messagePage(200, "Look at the console", SENT);
 }

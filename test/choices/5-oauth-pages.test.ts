@@ -111,6 +111,13 @@ choice("5.sign-in-link", "all who ask get one answer; the link is printed", { lo
   assert.deepEqual([answers.size, lines.length], [1, 2]);
   const link = /http\S+/.exec(lines[0] ?? "")?.[0] ?? "";
   assert.equal((await new Browser(api).signIn(link)).headers.location, "/dashboard");
+  const far = new Browser(api);
+  const page = await far.open(`${SIGN_IN}?next=/${"x".repeat(8_100)}`);
+  const said = await printedOn(process.stdout, async () => {
+    await far.submit(page, SIGN_IN, { email: "owner@example.com" });
+  });
+  const led = await far.signIn(/Sign-in link.*(http\S+)/.exec(said.join(""))?.[1] ?? "");
+  assert.equal(led.headers.location, "/dashboard", "a link that is too long cannot be opened");
 });
 
 choice("5.sign-in-link", "leads on to where one wanted: through authorize to consent", MANUAL, async ({ api }) => {
