@@ -79,9 +79,8 @@ const SENT =
 
 /** Who is signed in, and the way out; somebody else who signs in then goes on to `next`. */
 export const whoIsIn = ({ signedIn, form }: Visit, next = DASHBOARD): Shown =>
-  signedIn && form(SIGN_OUT_PATH, [hidden("next", next), soft(signedIn.user.email), OUT], "row");
-
-const OUT = html`<button>Sign out</button>`;
+  signedIn &&
+  form(SIGN_OUT_PATH, [hidden("next", next), soft(signedIn.user.email), html`<button>Sign out</button>`], "row");
 
 const PRESS = html`<p>This link signs you in once, in this browser.</p><button autofocus>Sign in</button>`;
 const ASK = html`<p>No password is needed: a link that works once signs you in. This server sends no mail; the link appears on the console where it runs.</p>

@@ -45,7 +45,7 @@ export async function visitOf(parts: WebParts, call: Call) {
   const cookieOf = (secret = ""): Record<string, string> => ({
     "set-cookie": `${name}=${secret}; Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}${secret ? "" : "; Max-Age=0"}`,
   });
-  const sent = cookie(call, name);
+  const sent = new RegExp(`(?:^|;) *${name}=([\\w-]{43}) *(?:;|$)`).exec(call.values("cookie").join(";"))?.[1];
   // Made now where the browser has none: a form needs one before anybody is signed in.
   const secret = sent ?? unit.ids.secret();
   const csrf = sha256(`csrf ${secret}`);
@@ -104,9 +104,6 @@ const UTF_8_ONLY = "It takes what its own page sends; a file has to be UTF-8.";
 const NO_FORM = messagePage(415, "This form cannot be read", UTF_8_ONLY);
 const AGAIN = "Nothing was changed. Load the page here again and repeat it.";
 const STALE = messagePage(403, "This form is out of date, or from another site", AGAIN);
-
-const cookie = (call: Call, name: string): string | undefined =>
-  new RegExp(`(?:^|;) *${name}=([\\w-]{43}) *(?:;|$)`).exec(call.values("cookie").join(";"))?.[1];
 
 /** A number of rows, records or places. */
 export const countIn = (sent: Sent, name: string): number | undefined =>
