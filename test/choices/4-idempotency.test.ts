@@ -176,9 +176,14 @@ choice("7.error-codes.storage", "a write that cannot be kept is 503, and nothing
     const lists = async () => [(await api.get("/apps")).text, (await api.get("/events")).text];
     const before = await lists();
     gate.fault = new StorageUnavailable("disk full");
-    const lost = { title: "Lost" };
-    const refused = [await api.post("/apps", lost), await api.patch(app, lost), await api.delete(app)];
-    for (const answer of [...refused, await api.post(`${app}/deploy`, { name: "Lost" })]) {
+    for (const [method, path] of [
+      ["POST", "/apps"],
+      ["PATCH", app],
+      ["DELETE", app],
+      ["POST", `${app}/deploy`],
+    ] as const) {
+      const body = path === `${app}/deploy` ? { name: "Lost" } : { title: "Lost" };
+      const answer = await api.call(method, path, method === "DELETE" ? undefined : body);
       problem(answer, "storage_unavailable");
       assert.match(answer.header("RateLimit"), /^"default";r=\d+;t=\d+$/, "it was counted like any other");
     }

@@ -31,23 +31,33 @@ choice("1.rfcs.metadata", "are of the server, and of the API, which leads there"
   assert.deepEqual([answer.status, answer.headers["content-type"]], [200, "application/json"]);
   const secrets = ["client_secret_basic", "client_secret_post"];
   assert.deepEqual(answer.json, {
-    ...{ issuer: authUrl, protected_resources: [baseUrl], service_documentation: `${authUrl}/docs` },
-    ...{ authorization_endpoint: `${authUrl}/oauth/authorize`, token_endpoint: `${authUrl}/oauth/token` },
-    ...{ revocation_endpoint: `${authUrl}/oauth/revoke`, introspection_endpoint: `${authUrl}/oauth/introspect` },
-    ...{ jwks_uri: `${authUrl}/oauth/jwks`, scopes_supported: ALL_SCOPES, response_types_supported: ["code"] },
-    ...{ response_modes_supported: ["query"], grant_types_supported: ["authorization_code", "refresh_token"] },
+    issuer: authUrl,
+    authorization_endpoint: `${authUrl}/oauth/authorize`,
+    token_endpoint: `${authUrl}/oauth/token`,
+    revocation_endpoint: `${authUrl}/oauth/revoke`,
+    introspection_endpoint: `${authUrl}/oauth/introspect`,
+    jwks_uri: `${authUrl}/oauth/jwks`,
+    scopes_supported: ALL_SCOPES,
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: ["authorization_code", "refresh_token"],
     token_endpoint_auth_methods_supported: [...secrets, "none"],
     revocation_endpoint_auth_methods_supported: [...secrets, "none"],
     introspection_endpoint_auth_methods_supported: secrets,
     code_challenge_methods_supported: ["S256"],
     authorization_response_iss_parameter_supported: true,
+    service_documentation: `${authUrl}/docs`,
+    protected_resources: [baseUrl],
   });
   const challenge = (await api.as(null).get("/apps")).header("www-authenticate");
   assert.equal(/resource_metadata="([^"]+)"/.exec(challenge)?.[1], authUrl + RESOURCE);
   assert.deepEqual((await api.root.as(null).get(RESOURCE)).json, {
-    ...{ resource: baseUrl, authorization_servers: [authUrl], scopes_supported: ALL_SCOPES },
-    ...{ resource_name: "Application Hosting Service", resource_documentation: `${authUrl}/docs` },
+    resource: baseUrl,
+    authorization_servers: [authUrl],
+    scopes_supported: ALL_SCOPES,
     bearer_methods_supported: ["header"],
+    resource_name: "Application Hosting Service",
+    resource_documentation: `${authUrl}/docs`,
   });
 });
 

@@ -60,9 +60,14 @@ export async function outboxWorld(options: WorldOptions = {}) {
   const onError = (error: unknown) => errors.push(error);
   const background = new Background(onError);
   const outbox = outboxOf({
-    ...{ clock, background, onError, onAttempt: () => undefined, lease_ms: 60_000, retryWaits_ms: RETRY_WAITS_MS },
+    clock,
+    background,
     sender: httpSender({ policy: "local", timeout_ms: 2_000 }),
+    retryWaits_ms: RETRY_WAITS_MS,
     concurrency: decide("6.webhook-concurrency"),
+    lease_ms: 60_000,
+    onAttempt: () => undefined,
+    onError,
     ...options,
     store,
   });
