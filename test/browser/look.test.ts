@@ -70,12 +70,31 @@ inBrowser("light and dark follow the system, and both are readable", async (stag
 });
 
 const PARTS = [
-  ...["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'><svg onload=alert(1)>", "<!--", "]]>"],
-  ...["</title><script>alert(1)</script>", "</textarea><script>alert(1)</script>", "<style>*{display:none}</style>"],
-  ...["</pre></code><iframe src=javascript:alert(1)>", "javascript:alert(1)", "onfocus=alert(1) autofocus x="],
-  ...["<a href='//evil.example'>x</a>", "<base href=//evil.example>", "<form action=//evil.example>"],
-  ...["&lt;b&gt;", "&amp;#60;", "{{7*7}}$" + "{7*7}#{7*7}", "`$" + "{alert(1)}`", "\\u003cscript>", "%3Cscript%3E"],
-  ...["\u2028\u2029", "\u202eesrever", "\ufeffmark", "a\u0300\u0301", "\u{1f469}\u200d\u{1f680}"],
+  "<script>alert(1)</script>",
+  '"><img src=x onerror=alert(1)>',
+  "'><svg onload=alert(1)>",
+  "</title><script>alert(1)</script>",
+  "</textarea><script>alert(1)</script>",
+  "</pre></code><iframe src=javascript:alert(1)>",
+  "<!--",
+  "]]>",
+  "&lt;b&gt;",
+  "&amp;#60;",
+  "javascript:alert(1)",
+  "{{7*7}}$" + "{7*7}#{7*7}",
+  "\\u003cscript>",
+  "\u2028\u2029",
+  "\u202eesrever",
+  "\ufeffmark",
+  "a\u0300\u0301",
+  "\u{1f469}\u200d\u{1f680}",
+  "onfocus=alert(1) autofocus x=",
+  "`$" + "{alert(1)}`",
+  "<a href='//evil.example'>x</a>",
+  "<base href=//evil.example>",
+  "<form action=//evil.example>",
+  "<style>*{display:none}</style>",
+  "%3Cscript%3E",
 ];
 /** Each alone, doubled, and around and behind others: 500 in all. */
 const HOSTILE = PARTS.flatMap((part, at) =>

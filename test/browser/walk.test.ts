@@ -195,7 +195,10 @@ async function client({ api, page, hosts }: Stage, scope: string) {
 
 inBrowser("an OAuth app is allowed, and denied", async (stage) => {
   const { asks, brought } = await client(stage, "read:apps");
-  for (const [button, found] of Object.entries({ Deny: ["access_denied", "s", false], Allow: [null, "s", true] })) {
+  for (const [button, found] of [
+    ["Deny", ["access_denied", "s", false]],
+    ["Allow", [null, "s", true]],
+  ] as const) {
     await stage.go(asks);
     await stage.page.getByRole("button", { name: button }).click();
     assert.deepEqual(await brought(), found);

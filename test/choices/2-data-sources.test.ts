@@ -72,11 +72,13 @@ choice("2.data-source-request.data", "JSON is an array of flat objects, CSV is t
 
 choice("7.error-body.data-faults", "twenty faults of rows are listed, the rest are counted", async ({ api }) => {
   const first = Array.from({ length: 20 }, (_, at) => `#/data/${at} must be a flat object`);
-  const besides = { 20: "19 more", 21: "20 more, 1 of them not listed", 25: "24 more, 5 of them not listed" };
-  for (const [count, others] of Object.entries(besides)) {
-    const told = `#/data/0 must be a flat object (and ${others}).`;
-    const sent = JSON.stringify(Array(Number(count)).fill(1));
-    assert.deepEqual(await refusalOf(api, "json", sent), { told, faults: first });
+  for (const [count, others] of [
+    [20, "and 19 more"],
+    [21, "and 20 more, 1 of them not listed"],
+    [25, "and 24 more, 5 of them not listed"],
+  ] as const) {
+    const told = `#/data/0 must be a flat object (${others}).`;
+    assert.deepEqual(await refusalOf(api, "json", JSON.stringify(Array(count).fill(1))), { told, faults: first });
   }
 });
 

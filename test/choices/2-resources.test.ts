@@ -198,8 +198,14 @@ choice("1.dashboard.api-keys.last-used", "is the minute that has begun, at any t
 
 const NO_REDIRECTS = [
   ...["", "/cb", "http://c.example.com/cb", "https://c.example.com/#f", "https://c.example.com/#", "app:/cb", null, 5],
-  ...["https:c.example.com/cb", "https:///c.example.com/cb", "https://c.example.com/c b", " https://c.example.com/"],
-  ...["https://c.example.com/\r\nx: y", "https://c.example.com/\u65e5", "https://\u65e5.example.com/"],
+  ...[
+    "https:c.example.com/cb",
+    "https:///c.example.com/cb",
+    "https://c.example.com/c b",
+    "https://c.example.com/\r\nx: y",
+    " https://c.example.com/",
+  ],
+  ...["https://c.example.com/\u65e5", "https://\u65e5.example.com/"],
 ].map((uri) => [uri]);
 const LOOPBACK = ["http://127.0.0.1:8080/cb", "http://localhost/cb", "http://localhost./cb", "http://[::1]/"];
 const TWICE = ["https://c.example.com/", "https://c.example.com/"];

@@ -82,9 +82,13 @@ const FAULTS: readonly (readonly [error: string, extra: Extra, more?: string])[]
   ["invalid_request", { ...PKCE, code_challenge: `${CHALLENGE}=` }],
   ["invalid_request", { ...PKCE, code_challenge: CHALLENGE.slice(1) }],
   ["invalid_request", { code_challenge_method: "S256" }],
-  ..."scope=admin response_type=code unknown=1&unknown=2 code_challenge=a&code_challenge=b state=other"
-    .split(" ")
-    .map((repeated) => ["invalid_request", {}, `&${repeated}`] as const),
+  ...[
+    "scope=admin",
+    "response_type=code",
+    "unknown=1&unknown=2",
+    "code_challenge=a&code_challenge=b",
+    "state=other",
+  ].map((repeated) => ["invalid_request", {}, `&${repeated}`] as const),
 ];
 
 choice("1.rfcs.response-type", "every other fault goes back in the redirect with state, iss", MANUAL, async (own) => {

@@ -11,8 +11,11 @@ export const HOSTILE: readonly unknown[] = [
 
 /** JSON texts that JSON.stringify cannot make. */
 export const RAW = [
-  ...['{"__proto__":{"admin":true}}', '{"constructor":{"prototype":{"admin":true}}}'],
-  ...['{"a":1,"a":2}', '{"title":"\\ud800"}', '{"a":1e999}'],
+  '{"__proto__":{"admin":true}}',
+  '{"constructor":{"prototype":{"admin":true}}}',
+  '{"a":1,"a":2}',
+  '{"title":"\\ud800"}',
+  '{"a":1e999}',
   "[".repeat(64) + "]".repeat(64),
   `{${Array.from({ length: 500 }, (_, at) => `"m${at}":1`).join(",")}}`,
 ];
