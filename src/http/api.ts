@@ -4,7 +4,6 @@
 // comes to `ask` with what a person typed; so it is allowed no more than a request, and shows the same.
 import { allows, type Caller, standing } from "../domain/access.ts";
 import { cutLimit, type Page } from "../domain/lists.ts";
-import type { Scope } from "../domain/model.ts";
 import { asChosen, type Decide } from "../domain/readings.ts";
 import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
@@ -84,8 +83,15 @@ export function apiWay(parts: ApiParts): Way<Operation, Caller> {
     },
     perform(row, request) {
       const { call, who } = request;
-      if (row.scope !== null && !allows(who.scopes, row.scope))
-        return refuse({ code: "insufficient_scope", scope: row.scope, detail: lacking(row.scope, who) });
+      const { scope } = row;
+      if (scope !== null && !allows(who.scopes, scope)) {
+        const has = who.scopes.join(", ") || "none that its user still holds";
+        return refuse({
+          code: "insufficient_scope",
+          scope,
+          detail: `This needs the scope ${scope}; the token has ${has}.`,
+        });
+      }
       return parts.faults.strike(call, row, () => operate(parts, row, request));
     },
     refused: (refusal, call) => problem(refusal, call.id, links, decide),
@@ -128,9 +134,6 @@ export function operate(
   const isWanted = row.body !== undefined || key !== undefined;
   return isWanted ? call.body(row.bodyLimit, row.body && unfitMediaType(call)).then(goOn) : goOn();
 }
-
-const lacking = (scope: Scope, { scopes }: Caller): string =>
-  `This needs the scope ${scope}; the token has ${scopes.join(", ") || "none that its user still holds"}.`;
 
 /** The resource, the fields, and then the operation itself, which judges states. */
 export async function ask(row: Operation, asked: Asked & { body: unknown }, sent: unknown): Promise<unknown> {

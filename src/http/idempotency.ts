@@ -35,17 +35,14 @@ export function idempotencyKey(call: Call, faults: FieldError[]): string | undef
   return key;
 }
 
-/** Keeps the answer, in the transaction of the change. */
-type Keep = (tx: Tx, reply: Reply) => Promise<void>;
-
 /**
  * What was answered before, or what is answered now by whoever is the first with the key, and holds its lease meanwhile.
- * `use`: the holder of the key, the key and the request that it came with.
+ * `use`: the holder of the key, the key and the request that it came with; `keep` keeps it, in the transaction of the change.
  */
 export async function once(
   { store, clock }: UnitParts,
   use: { readonly caller: Caller; readonly key: string; readonly call: Call; readonly body: Buffer | undefined },
-  answer: (keep: Keep) => Promise<Answer>,
+  answer: (keep: (tx: Tx, reply: Reply) => Promise<void>) => Promise<Answer>,
 ): Promise<Answer> {
   const { caller, key, call } = use;
   const id = hash([caller.credential, key]);

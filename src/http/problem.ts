@@ -54,9 +54,9 @@ export const statusOf = (code: Code, decide: Decide): number =>
   code === "validation_failed" ? decide("7.validation-status") : PROBLEMS[code][0];
 
 /** The refusal for people: what pages show instead of the problem's JSON. */
-export function explain({ reason }: Refusal) {
-  const [status, title] = PROBLEMS[reason.code];
-  return { status, title, detail: detailOf(reason) };
+export function explain({ reason }: Refusal, decide = asChosen) {
+  const [, title] = PROBLEMS[reason.code];
+  return { title, status: statusOf(reason.code, decide), detail: detailOf(reason) };
 }
 
 function detailOf(reason: Reason): string {
@@ -121,10 +121,9 @@ export function headersOf(reason: Reason, metadataUrl: string): Record<string, s
 
 export function problem(refusal: Refusal, requestId: string, links: ServiceLinks, decide = asChosen): Reply {
   const { reason } = refusal;
-  const { title, detail } = explain(refusal);
-  const status = statusOf(reason.code, decide);
   const type = links.problemType(reason.code);
   const errors = "errors" in reason ? reason.errors.slice(0, FAULTS_MAX).map(short) : undefined;
+  const { title, status, detail } = explain(refusal, decide);
   const told = { type, title, status, detail, instance: requestId, [CODE_MEMBER]: reason.code, errors };
   return errorReply(told, headersOf(reason, links.resourceMetadata), decide);
 }

@@ -94,7 +94,7 @@ export const PLAIN_DOCUMENTS = [
   document(ADDRESSES.home, () => empty(302, { location: ADDRESSES.dashboard })),
 ];
 
-export interface RouterParts {
+interface RouterParts {
   /** Answers what lies at no other address. */
   readonly rest: Way;
   readonly ways: readonly Way[];
