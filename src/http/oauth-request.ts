@@ -2,7 +2,7 @@
 // credentials in the body or as HTTP Basic. Parameters that nobody knows are ignored (RFC 6749 3.2), repeated ones refused.
 import { type ClientCredentials, invalidClient, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
 import { Refusal } from "../domain/refusal.ts";
-import { fieldsOf, formDecoded, gathered } from "../kit/form.ts";
+import { fieldsOf, gathered } from "../kit/form.ts";
 import type { Call } from "./call.ts";
 import { BODY_BYTES, parseJson, unfitMediaType, utf8 } from "./input.ts";
 
@@ -72,4 +72,13 @@ function basicCredentials(headers: readonly string[]): ClientCredentials | OAuth
   return id && secret !== undefined && password !== undefined
     ? { id, secret: secret === "" ? undefined : secret }
     : invalidClient("The client credentials are not readable: client_id:client_secret is expected, form-encoded.");
+}
+
+/** Undoes the form encoding of one value; undefined where it is no such encoding. */
+export function formDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return undefined; // a stray % or bytes that are not UTF-8
+  }
 }

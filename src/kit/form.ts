@@ -18,12 +18,3 @@ export function gathered(pairs: Iterable<readonly [name: string, value: string]>
     else values.set(name, value);
   return { values: new Map([...values].filter(([, value]) => value !== "")), repeated };
 }
-
-/** Undoes the form encoding of one value; undefined where it is no such encoding. */
-export function formDecoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    return undefined; // a stray % or bytes that are not UTF-8
-  }
-}

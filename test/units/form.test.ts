@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { refuse } from "../../src/domain/refusal.ts";
-import { formDecoded } from "../../src/kit/form.ts";
+import { formDecoded } from "../../src/http/oauth-request.ts";
 import { controls, refusedForm } from "../../src/web/form.ts";
 import { cut } from "../../src/web/html.ts";
 
