@@ -7,6 +7,7 @@ export { collection, isStoreError, StorageUnavailable, StoreRefusal, UniqueViola
 export type { Effect, GivenChaos as ChaosRule, GivenFault as FaultRule, Rules } from "./embedding/disturbances.ts";
 export type { JournalDelivery, JournalRequest, Trace } from "./embedding/journals.ts";
 export type { Service, Settled, SignInOptions } from "./embedding/service.ts";
+export type { Entered } from "./embedding/states.ts";
 export type { Ran } from "./kit/clock.ts";
 export { OptionError } from "./kit/schema.ts";
 export { verifySignature } from "./kit/signature.ts";
