@@ -1,5 +1,4 @@
 // What people learn by: the walk through the specification, the exercise and the trace of a request.
-
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -1,6 +1,5 @@
 // What people run beside the server: the walk through the specification, the conformance report and the receiver; and how
 // they and the others are used.
-
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";

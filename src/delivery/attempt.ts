@@ -49,7 +49,7 @@ export async function makeAttempt(parts: AttemptParts, deliveryId: string): Prom
   const asked = { now, status: answer.response_status, retryAfter };
   const planned = delivery.next_attempt_at;
   const next = delivery.manual
-    ? planned && Math.max(instant(planned), now + asked_ms(asked))
+    ? planned && Math.max(instant(planned), asked_ms(asked) && now + asked_ms(asked))
     : nextAttempt({ attempt: scheduled, fraction, ...asked }, retryWaits_ms);
   return { deliveryId, url, type: event.type, attempt, retryAt: next ? iso(next) : null };
 }

@@ -86,14 +86,27 @@ export async function readFields(schema: Schema<unknown>, sent: unknown): Promis
   return refuse({ code: "validation_failed", errors });
 }
 
-/** With any parameter but another charset. Of several headers, which are joined by commas, none is known. */
-const JSON_UTF8 = /^application\/json *(;(?! *charset=(?!"?utf-8"?(?:[; ]|$)))[^;,]*)*$/i;
+/** Several are none that is known. */
+function contentType(call: Call): string {
+  const [only = "", ...more] = call.values("content-type");
+  return more.length === 0 ? only : "";
+}
 
+/** The Content-Type: the media type, and each parameter as `name=value`. */
+export const mediaTypeOf = (call: Call): readonly string[] =>
+  contentType(call)
+    .split(";")
+    .map((part) => part.trim().toLowerCase());
+
+/** Media type application/json, with no charset but UTF-8 and no content coding. */
 export function unfitMediaType(call: Call): Refusal | undefined {
-  const isCoded = call.values("content-encoding").length > 0;
-  if (!isCoded && JSON_UTF8.test(call.values("content-type").join())) return undefined;
-  const detail = `The Content-Type must be ${JSON_TYPE}, in UTF-8, without a Content-Encoding.`;
-  return refuse({ code: "unsupported_media_type", detail });
+  const unsupported = (detail: string) => refuse({ code: "unsupported_media_type", detail });
+  if (call.values("content-encoding").length > 0) return unsupported("A Content-Encoding is not supported.");
+  if (contentType(call) === JSON_TYPE) return undefined;
+  const [type, ...parameters] = mediaTypeOf(call);
+  if (type !== JSON_TYPE) return unsupported(`The Content-Type must be ${JSON_TYPE}.`);
+  const charset = parameters.find((parameter) => parameter.startsWith("charset="));
+  return charset === undefined || /^charset="?utf-8"?$/.test(charset) ? undefined : unsupported("JSON is UTF-8 only.");
 }
 
 /** The fault lies in the body as a whole. */

@@ -54,6 +54,8 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     current.set(request.socket, response);
     const { ids, handle, links, onError } = await serving;
+    // Its client gave up before its turn came.
+    if (request.socket.destroyed) return;
     const call = arrived(ids.next(REQUEST_ID.prefix), request, response);
     const { id } = call;
     try {

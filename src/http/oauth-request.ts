@@ -3,10 +3,10 @@
 import { type ClientCredentials, invalidClient, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { fieldsOf, gathered } from "../kit/form.ts";
-import type { Call } from "./call.ts";
-import { BODY_BYTES, parseJson, unfitMediaType, utf8 } from "./input.ts";
+import { type Call, JSON_TYPE } from "./call.ts";
+import { BODY_BYTES, mediaTypeOf, parseJson, unfitMediaType, utf8 } from "./input.ts";
 
-const FORM = /^application\/x-www-form-urlencoded *(;[^,]*)?$/i;
+const FORM_TYPE = "application/x-www-form-urlencoded";
 
 export interface OAuthRequest {
   readonly fields: ReadonlyMap<string, string>;
@@ -30,12 +30,14 @@ export async function readOAuthRequest(call: Call): Promise<OAuthRequest | OAuth
 
 /** The specification shows JSON; RFC 6749, and with it every client library, sends a form. */
 async function readBody(call: Call): Promise<OAuthRequest["fields"] | OAuthError> {
-  const isJson = unfitMediaType(call) === undefined;
-  if (!isJson && !FORM.test(call.values("content-type").join()))
-    return invalidRequest("The Content-Type must be that of JSON or of a form, in UTF-8, without a Content-Encoding.");
+  const [type] = mediaTypeOf(call);
+  if (type === JSON_TYPE ? unfitMediaType(call) : type !== FORM_TYPE)
+    return invalidRequest(
+      `The Content-Type must be ${JSON_TYPE} or ${FORM_TYPE}, in UTF-8, without a Content-Encoding.`,
+    );
   const bytes = await call.body(BODY_BYTES);
   if (bytes instanceof Refusal) return invalidRequest(`The body is larger than ${BODY_BYTES} bytes, or was cut short.`);
-  if (isJson) return jsonFields(bytes);
+  if (type === JSON_TYPE) return jsonFields(bytes);
   const text = utf8(bytes);
   if (text instanceof Refusal) return invalidRequest("The body is not valid UTF-8.");
   const { values, repeated } = fieldsOf(text);

@@ -1,7 +1,6 @@
 // What describes the service. /docs: whatever an answer points to is explained there. The machine-readable description (the
 // specification has none): what it says is held against the answers by every other test, here against itself. And other
 // versions, and the end of something (contract, part 9).
-
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -295,6 +295,45 @@ test("6.retry-schedule.retry-after: Retry-After to one by hand puts off the sche
   }
 });
 
+/** Two or more deliveries of which the first is under way until `go` lets it be answered with a status. */
+async function waiting(answer: (response: ServerResponse) => number, emits: number) {
+  const held: ServerResponse[] = [];
+  const { world, receiver, webhook } = await hooked((count, response) => {
+    if (count === 1) return void held.push(response);
+    return count === 2 ? answer(response) : 200;
+  }, PATIENT);
+  const ids: string[] = [];
+  for (let n = 0; n < emits; n += 1) {
+    ids.push((await world.emit({ n })).id);
+    await eventually(async () => held.length === 1);
+    world.clock.set(START + n + 1);
+  }
+  const go = (status: number) => {
+    held[0]?.writeHead(status).end();
+    return world.idle();
+  };
+  return { world, receiver, webhook, ids, go };
+}
+
+test("6.retry-schedule.retry-after: to one by hand before its turn holds up no retry of another", async () => {
+  const later = (response: ServerResponse) => response.setHeader("Retry-After", "3600") && 429;
+  const { world, webhook, go } = await waiting(later, 2);
+  await again(world, webhook, (await world.log(webhook))[1]);
+  await go(500);
+  await world.advance(H / 2);
+  assert.deepEqual(await inShort(world, webhook), ["succeeded 2", "pending 1"]);
+  await world.advance(H);
+  assert.deepEqual(await inShort(world, webhook), ["succeeded 2", "succeeded 2"]);
+});
+
+test("one that failed by hand before its turn keeps its turn", async () => {
+  const { world, receiver, webhook, ids, go } = await waiting(() => 500, 3);
+  await again(world, webhook, (await world.log(webhook))[1]);
+  await go(200);
+  const [first, second, third] = ids;
+  assert.deepEqual(eventsAt(receiver), [first, second, second, third]);
+});
+
 test("one that is over goes once more and ends as it ends; a success before stays a success", async () => {
   const { world, webhook } = await hooked((count) => (count === 1 ? 200 : 500));
   await emitted(world);

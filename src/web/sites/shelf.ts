@@ -100,12 +100,12 @@ ${up.labels.map(level)}${labels(across)}
 
 const PRESSABLE_MAX = 200;
 
-/** Two points on one pixel, one after the other, are one. */
+/** Two points on one pixel are one. */
 function path({ kind, points, across, up }: Chart, category: string | null, at: number): Html {
   const own = points.filter((point) => point.category === category);
   const pixels = own.map(({ place, y }) => `${Math.round(across.at(place) * PIXELS)},${upTo(up.at(y))}`);
   const [between, end] = kind === "points" ? ["h0M", "h0"] : ["L", ""];
-  const drawn = pixels.filter((each, n) => each !== pixels[n - 1]);
+  const drawn = kind === "points" ? [...new Set(pixels)] : pixels.filter((each, n) => each !== pixels[n - 1]);
   return html`<path class="s${at}" d="M${drawn.join(between)}${end}" vector-effect="non-scaling-stroke"/>`;
 }
 
