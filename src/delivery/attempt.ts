@@ -47,9 +47,9 @@ export async function makeAttempt(parts: AttemptParts, deliveryId: string): Prom
   const scheduled = delivery.attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
   const fraction = jitterOf(deliveryId, scheduled);
   const asked = { now, status: answer.response_status, retryAfter };
-  const planned = delivery.next_attempt_at;
+  const [planned, wait_ms] = [delivery.next_attempt_at, asked_ms(asked)];
   const next = delivery.manual
-    ? planned && Math.max(instant(planned), asked_ms(asked) && now + asked_ms(asked))
+    ? planned && Math.max(instant(planned), wait_ms && now + wait_ms)
     : nextAttempt({ attempt: scheduled, fraction, ...asked }, retryWaits_ms);
   return { deliveryId, url, type: event.type, attempt, retryAt: next ? iso(next) : null };
 }

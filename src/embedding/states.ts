@@ -7,7 +7,7 @@ import { collections } from "../domain/collections.ts";
 import { processDataSource, unprocessed } from "../domain/data-sources.ts";
 import { type AccountRecord, accounts, clockRecords, deliveries, events, users } from "../domain/model.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, seedSchema } from "../domain/seed.ts";
-import { ALL, type Collection, FIRST, type StoreData, type Stored } from "../domain/store.ts";
+import { ALL, type Collection, FIRST, type Reader, type StoreData, type Stored, type Tx } from "../domain/store.ts";
 import { newSignIn } from "../domain/users.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
 import type { Services } from "../http/route.ts";
@@ -115,14 +115,16 @@ export function statesOf(parts: StatesParts) {
     /** What the store holds; the seed where it is fresh. Of processes that start together on one, one sows. */
     async open(): Promise<Entered> {
       await begin();
-      // Where there are data already, too: what is wrong with a seed is told before a reset needs it.
-      const own = await planted(parts, settings.apiKey);
-      const isFirst = await store.transact(async (tx) => {
-        if ((await tx.count(accounts, "all", ["accounts"])) > 0) return false;
+      const isFresh = async (reader: Reader) => (await reader.count(accounts, "all", ["accounts"])) === 0;
+      // Over data, too, where one was given: what is wrong with it is told before a reset needs it.
+      const own = settings.seed || (await isFresh(store)) ? await planted(parts, settings.apiKey) : undefined;
+      const sow = async (tx: Tx, { collections: sown }: StoreData) => {
+        if (!(await isFresh(tx))) return false;
         for (const into of collections)
-          for (const record of own.data.collections[into.name] ?? []) await tx.put(into, trusted<never>(record));
+          for (const record of sown[into.name] ?? []) await tx.put(into, trusted<never>(record));
         return true;
-      });
+      };
+      const isFirst = own !== undefined && (await store.transact((tx) => sow(tx, own.data)));
       if (isFirst) {
         seed = own;
         return enter(own.key, true);
