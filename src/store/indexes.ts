@@ -59,7 +59,8 @@ export class Index {
 
   leave(row: Row): void {
     const key = this.#keyOf(row.record);
-    const chunks = this.#lists.get(key) ?? [];
+    const chunks = this.#lists.get(key);
+    if (chunks === undefined) return;
     const at = this.#chunkOf(row, chunks);
     const chunk = chunks[at] ?? [];
     const within = this.#placeOf(row, chunk);
