@@ -121,10 +121,8 @@ function unfitRequest(request: IncomingMessage, host: string, target: string): R
     return notHttp("The request target is neither a path nor an http URL.");
   // A client may wait to be told that its body is wanted: RFC 9110 10.1.1 knows no other expectation.
   const { expect, "transfer-encoding": coding } = headers;
-  if (coding !== undefined && coding.toLowerCase() !== "chunked")
-    return /, *chunked$/i.test(coding)
-      ? refuse({ code: "not_implemented" })
-      : notHttp("The body is not chunked, so nobody can tell where it ends.");
+  if (isEndless(request)) return notHttp("The body is not chunked, so nobody can tell where it ends.");
+  if (coding?.includes(",")) return refuse({ code: "not_implemented" });
   return expect === undefined || expect.toLowerCase() === "100-continue"
     ? undefined
     : notHttp("The expectation is not known.");
@@ -132,14 +130,19 @@ function unfitRequest(request: IncomingMessage, host: string, target: string): R
 
 const notHttp = (detail: string): Refusal => refuse({ code: "invalid_request", detail });
 
+/** RFC 9112 6.1, 6.3: it must be chunked at last, and HTTP/1.0 knows no transfer coding at all. */
+const isEndless = ({ headers: { "transfer-encoding": coding }, httpVersion }: IncomingMessage): boolean =>
+  coding !== undefined && !(httpVersion === "1.1" && /^(.*, *)?chunked$/i.test(coding));
+
 /** What is left of a body this small is read and dropped by Node, and the connection goes on. */
 const DROPPED_BYTES = 65_536;
 
-/** The answer comes before the body, and the next request could not be told from it or would wait too long. */
-export function wouldHang({ complete, headers }: IncomingMessage): boolean {
-  if (complete) return false;
-  const { expect, "content-length": length = 0, "transfer-encoding": coding } = headers;
-  return expect !== undefined || coding !== undefined || Number(length) > DROPPED_BYTES;
+/** The answer comes before the body, and the next request could not be told from it, would wait too long or is none. */
+export function wouldHang(request: IncomingMessage, goesOn: boolean): boolean {
+  if (isEndless(request)) return true;
+  if (request.complete) return false;
+  const { expect, "content-length": length = 0, "transfer-encoding": coding } = request.headers;
+  return !goesOn || expect !== undefined || coding !== undefined || Number(length) > DROPPED_BYTES;
 }
 
 /** What is no request at all, told from Node's error. */

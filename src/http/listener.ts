@@ -76,7 +76,7 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
       cutOff(request, reply.cut);
       return;
     }
-    const parts = isLast || wouldHang(request);
+    const parts = isLast || wouldHang(request, response.shouldKeepAlive);
     const bytes = Buffer.byteLength(reply.body);
     response.writeHead(reply.status, headersOf(id, reply, bytes, always, stopping || parts));
     const body = request.method === "HEAD" ? "" : reply.body;

@@ -45,11 +45,18 @@ const AMBIGUOUS = [
   ...["gzip, chunked, identity", "xchunked"].map((coding) => [`transfer-encoding: ${coding}`]),
 ];
 
+const KEPT = "\r\nconnection: keep-alive\r\n";
+
 choice("7.error-codes.not-http", "a length or a host in doubt is refused", async (context) => {
   const { authUrl, api } = context;
   for (const lines of AMBIGUOUS) problem(await rawAnswer(authUrl, post(context, ...lines) + APP), "invalid_request");
   const chunked = post(context, "transfer-encoding: chunked");
   problem(await rawAnswer(authUrl, `${chunked}zz\r\n${APP}\r\n0\r\n\r\n`), "invalid_request");
+  for (const endless of [post(context, "transfer-encoding:"), chunked.replace("HTTP/1.1", "HTTP/1.0")]) {
+    const connection = (await RawConnection.open(authUrl)).write(endless.replace("\r\n", KEPT) + chunksOf(APP));
+    problem(await connection.answer(), "invalid_request");
+    assert.equal(await connection.untilClosed(), "end", "what follows is no request");
+  }
   const ask = (version: string, ...lines: string[]) => {
     const all = [`GET /v1/account HTTP/${version}`, `authorization: Bearer ${api.key}`, ...lines, "", ""];
     return rawAnswer(authUrl, all.join("\r\n"));

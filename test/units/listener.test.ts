@@ -113,22 +113,29 @@ test("a refused client that never closes keeps no socket", async () => {
   stubborn.socket.destroy();
 });
 
+const LAST = "POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 60000\r\n\r\n";
+
 for (const [where, tls] of IN_CLEAR_AND_OVER_TLS)
-  test(`who sends on after a refusal, as clients do that read at last, is not reset, ${where}`, async () => {
-    await using it = await listening({}, {}, tls);
-    const { hostname: host, port } = new URL(it.address);
-    const options = { host, port: Number(port), rejectUnauthorized: false, allowHalfOpen: true };
-    const socket = tls ? connectTls(options) : connect(options);
-    await once(socket, tls ? "secureConnect" : "connect");
-    const faults: Error[] = [];
-    socket.on("error", (error) => faults.push(error));
-    for (let piece = 0; piece < 25; piece += 1) {
-      socket.write("GARBAGE\r\n\r\n");
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    assert.match(await text(socket.end()), /^HTTP\/1\.1 400 /);
-    assert.deepEqual(faults, []);
-  });
+  for (const [what, begins, status] of [
+    ["a refusal", "", 400],
+    ["the last answer", LAST, 204],
+  ] as const)
+    test(`who sends on after ${what}, as clients do that read at last, is not reset, ${where}`, async () => {
+      await using it = await listening({}, {}, tls);
+      const { hostname: host, port } = new URL(it.address);
+      const options = { host, port: Number(port), rejectUnauthorized: false, allowHalfOpen: true };
+      const socket = tls ? connectTls(options) : connect(options);
+      await once(socket, tls ? "secureConnect" : "connect");
+      const faults: Error[] = [];
+      socket.on("error", (error) => faults.push(error));
+      socket.write(begins);
+      for (let piece = 0; piece < 25; piece += 1) {
+        socket.write("GARBAGE\r\n\r\n");
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      assert.match(await text(socket.end()), new RegExp(`^HTTP/1.1 ${status} `));
+      assert.deepEqual(faults, []);
+    });
 
 test("an answer that nobody reads is given up in time; one that takes its time to be made is not", async () => {
   await using it = await listening({ unread_ms: 1_500, connections: 2 });
