@@ -9,7 +9,7 @@ import { type Answer, type Client, freshAddress, str } from "../support/client.t
 import { assertPage, csrfOf, idIn, multipart, owner, secretIn, textOf } from "../support/dashboard.ts";
 import { ALL_SCOPES, person } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
-import { attempted, eventually } from "../support/wait.ts";
+import { attempted, eventually, processed } from "../support/wait.ts";
 import { B_KEY, fill, makeWorld, TWO } from "../support/world.ts";
 
 const ALONE = {} as const;
@@ -123,6 +123,16 @@ choice("1.dashboard", "what a user may not do has no button", async ({ api }) =>
   assert.doesNotMatch((await browser.open("/dashboard/apps")).text, /apps\/new/);
   assert.match((await (await owner(api)).open("/dashboard/apps")).text, /apps\/new/);
   assert.match(textOf(page), /takes the permission read:data/);
+  const draft = { name: "Shown", type: "csv", app_id: app.id, data: "a\n1\n" };
+  const source = await processed(api, (await api.create("/data-sources", draft)).id);
+  const analyst = (await person(api, ["read:data"])).browser;
+  for (const [who, leads] of [
+    [analyst, false],
+    [await owner(api), true],
+  ] as const) {
+    const shown = await who.open(`/dashboard/data-sources/${source.id}`);
+    assert.deepEqual([shown.text.includes(`/apps/${app.id}"`), textOf(shown).includes(app.id)], [leads, true]);
+  }
   assert.match(textOf(await (await person(api, [])).browser.open("/dashboard")), /has no permissions/);
 });
 
@@ -345,6 +355,17 @@ asOwner("an event leads to the request that caused it and to what was sent", asy
   const list = await browser.open("/dashboard/events?type=app.created");
   assert.ok(list.text.includes(id));
   assert.doesNotMatch(list.text.replace(/<nav[\s\S]*?<\/nav>/g, ""), /app\.deployed/);
+});
+
+choice("1.dashboard", "any app can be given data, however many there are", ALONE, async ({ api }) => {
+  const browser = await owner(api);
+  for (let n = 0; n < 100; n += 1) await api.create("/apps", { title: `Number ${n}` });
+  const { id } = await api.create("/apps", { title: "The last" });
+  const path = "/dashboard/data-sources/new";
+  const page = await browser.open(`${path}?app_id=${id}`);
+  const refused = await browser.submit(page, path, { name: "", type: "csv", app_id: id, "data-text": "a" });
+  for (const { text } of [page, refused]) assert.ok(text.includes(`<option value="${id}" selected>The last<`));
+  assert.doesNotMatch((await browser.open(`${path}?app_id=app_0`)).text, /"app_0"/, "of those alone that are there");
 });
 
 choice("1.dashboard", "lists begin with the newest and turn pages", ALONE, async ({ api }) => {

@@ -27,7 +27,8 @@ export interface Resource<R extends Named = Named> {
   readonly lost?: string;
   /** For all its forms. */
   readonly hints?: Hints;
-  readonly choices?: (view: View) => Promise<Choices>;
+  /** From what people choose, where the form holds these values. */
+  readonly choices?: (view: View, held: Form["values"]) => Promise<Choices>;
   /** Makes the body of what the form holds, where that is not the same. */
   readonly draft?: (sent: Form["values"]) => Form["values"] | Refusal;
   name(record: R, view: View): Later<string>;
@@ -191,7 +192,7 @@ async function formPage(of: Resource, view: View, { row, name, makes, button }: 
     shown = refusedForm(values, kept);
   }
   const asked = html`${!changes && hidden("once", call.id)}${row.method === "DELETE" && html`<p>${of.lost}</p>`}
-${controls(shown, schema, of.hints, await of.choices?.(view))}
+${controls(shown, schema, of.hints, await of.choices?.(view, shown.values))}
 <div class="row"><button>${button}</button>${link(above(call.path), "Cancel", "button")}</div>`;
   const title = record ? `${button} ${await of.name(record, view)}` : button;
   return framed(view, { title, status: shown.status, body: form(call.path, asked, "card") });

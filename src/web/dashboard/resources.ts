@@ -4,6 +4,7 @@
 // ask users for access. Events (spec part 6), each with the chain that it stands in: the request that caused it, and what was
 // sent because of it. And webhooks: who is told of what, every delivery with its status and response codes, and on its own
 // page every attempt, request and response side by side, and what comes next.
+import { own as ownApps } from "../../domain/apps.ts";
 import { listDataSourcesOf } from "../../domain/data-sources.ts";
 import { deliveriesOf } from "../../domain/events.ts";
 import { LIMIT_MAX, type Page, pageOf } from "../../domain/lists.ts";
@@ -61,9 +62,12 @@ const dataSources: Resource<model.DataSourceRecord> = {
   path: "/data-sources/{data_source_id}",
   lost: "Its rows are gone, and the app that draws them draws them no more. This cannot be undone.",
   hints: { data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB." },
-  async choices({ store, account }) {
+  async choices({ store, account }, { app_id }) {
     const { items } = await pageOf(store, model.apps, "account", [account.id], SHOWN);
-    const apps = items.map(({ id, title }) => [id, title] as const);
+    // Of thousands the one that was named can be chosen, too.
+    const named = await ownApps.get(store, account, String(app_id));
+    const all = named instanceof Refusal || items.some(({ id }) => id === app_id) ? items : [named, ...items];
+    const apps = all.map(({ id, title }) => [id, title] as const);
     return { app_id: [["", "none"], ...apps], type: ["csv", "json"].map((type) => [type, type.toUpperCase()]) };
   },
   draft,
@@ -91,7 +95,8 @@ async function preview({ status, error, columns, app_id }: model.DataSourceRecor
     return notice("status", `They could not be processed. ${error} Correct the data and upload them again.`);
   const found = await view.ask<Page<model.Row>>(operationAt("GET /data-sources/{data_source_id}/rows"));
   if (found instanceof Refusal || columns === null) return null;
-  return html`${app_id !== null && link(pageAt(`/apps/${app_id}`), "To the app that draws it")}
+  const isSeen = app_id !== null && !view.unfit(operationAt("GET /apps/{app_id}"));
+  return html`${isSeen && link(pageAt(`/apps/${app_id}`), "To the app that draws it")}
 <h2>Rows</h2><div class="card">${table(columns, found.items, found.total, true)}</div>`;
 }
 
