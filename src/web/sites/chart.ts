@@ -123,6 +123,7 @@ const DAY_MS = 86_400_000;
 const YEAR_MS = 365.2425 * DAY_MS;
 const SURELY_MS = 2 * DAY_MS;
 const STEPS_MS = [
+  ...[0.001, 0.01, 0.1, 1, 5, 15].map((seconds) => seconds * 1_000),
   ...[1, 5, 15, 60, 180, 360, 720, 1_440, 2_880, 10_080].map((minutes) => minutes * 60_000),
   ...[1 / 12, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 500, 2_000].map((years) => years * YEAR_MS),
 ];
@@ -137,7 +138,7 @@ function round(low: number, high: number, room: number, isTime: boolean): Labels
   const start = isTime && step > 7 * DAY_MS ? -1970 * YEAR_MS : 0;
   const from = Math.ceil((low - start) / step);
   return Array.from({ length: Math.floor((high - start) / step) - from + 1 }, (_, at) => {
-    const value = start + Number(((from + at) * step).toPrecision(12));
+    const value = start + Number(((from + at) * step).toPrecision(15));
     return [value, isTime ? timeOf(value, step) : brief(value)];
   });
 }
@@ -146,14 +147,21 @@ function round(low: number, high: number, room: number, isTime: boolean): Labels
 function timeOf(at: number, step: number): string {
   if (step >= YEAR_MS) return date(at + SURELY_MS, { year: "numeric" });
   if (step > 7 * DAY_MS) return date(at + SURELY_MS, { month: "short", year: "numeric" });
-  return date(at, at % DAY_MS === 0 ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit" });
+  return date(at, at % DAY_MS === 0 ? { day: "numeric", month: "short" } : clockParts(step));
 }
+
+/** As exact as this length of time: seconds, and parts of them, only where it has any. */
+const clockParts = (length: number): Intl.DateTimeFormatOptions => ({
+  ...{ hour: "2-digit", minute: "2-digit" },
+  ...(length % 60_000 !== 0 && { second: "2-digit" }),
+  ...(length % 1_000 !== 0 && { fractionalSecondDigits: 3 }),
+});
 
 const date = (at: number, parts: Intl.DateTimeFormatOptions): string =>
   new Intl.DateTimeFormat("en-GB", { ...parts, timeZone: "UTC" }).format(at);
 
 const dayOf = (at: number): string =>
-  date(at, { dateStyle: "medium", ...(at % DAY_MS !== 0 && { timeStyle: "short" }) });
+  date(at, { day: "numeric", month: "short", year: "numeric", ...(at % DAY_MS !== 0 && clockParts(at)) });
 
 /** Made once: that takes longer than to write all figures of a chart. */
 const FULL = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
