@@ -86,6 +86,8 @@ async function played(randomSeed = "repeat"): Promise<readonly string[]> {
   const { service, api } = it;
   const runs: string[] = [];
   for (let run = 0; run < 2; run += 1) {
+    await service.signIn({ scopes: ["admin"] });
+    await service.restore(service.snapshot());
     const one = await hooked(api, ["app.created", "data.processed"], {}, [500, 200]);
     const two = await hooked(api, ["app.created"], {}, [200, 503]);
     const app = await api.create("/apps", { title: "A" });
