@@ -20,8 +20,8 @@ export interface Stored {
 /**
  * A kind of record. Records are plain JSON values, never changed in place.
  * `indexes`: lists of records with equal values in the fields `by`, in creation order, or in the text order of the
- * field `order` (then by creation). `unique`: fields whose values only one record may have at a time.
- * A record with null in one of an index's or unique key's fields is left out of it.
+ * field `order` (a short one such as a time; then by creation). `unique`: fields whose values only one record may have at a
+ * time. A record with null in one of an index's or unique key's fields is left out of it.
  */
 export interface Collection<R extends Stored, I extends string = string, U extends string = string> {
   readonly name: string;

@@ -328,6 +328,7 @@ onTables("units of work that wait for each other are run again", async ({ open }
   const writing = (ids: string) =>
     store.transact(async (tx) => {
       for (const id of ids) {
+        await tx.get(notes, id); // who creates waits at once
         await tx.put(notes, note(id, `${id} of ${ids}`));
         begun += 1;
         if (begun === 2) goOn();

@@ -42,6 +42,19 @@ export const isolation: Cases = {
     await many(50, () => store.transact(async (tx) => setCounter(tx, "c", (await counter(tx, "c")) + 1)));
     assert.equal(await counter(store, "c"), 50);
   },
+  async "what was seen of a list stays where it is, whatever others add at the same time"(store) {
+    const look = async () => (await store.page(items, "owner", ["ann"], ALL)).map(({ id }) => id).join(" ");
+    const looks = await many(8, async (n) => {
+      const seen: string[] = [];
+      for (let time = 0; time < 20; time += 1) {
+        await store.transact((tx) => write(tx, `${n}.${time}`).then(() => tx.get(items, "none")));
+        seen.push(await look());
+      }
+      return seen;
+    });
+    const end = await look();
+    for (const seen of looks.flat()) assert.ok(end.startsWith(seen), `${seen} is not how ${end} begins`);
+  },
   async "nobody sees half of a unit of work, in another one or in a snapshot"(store) {
     const set = (n: number) => async (tx: Tx) => {
       await setCounter(tx, "left", n);

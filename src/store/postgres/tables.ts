@@ -2,7 +2,7 @@
 // the keys by which the record stands in each index and unique key. Those are made here, since SQL cannot read every string
 // that a record may hold: NUL and lone surrogates are no text to it. Who asks the database, and how, is the store's business.
 import { hash } from "node:crypto";
-import type { AnyCollection, Reader, Store, Tx } from "../../domain/store.ts";
+import type { AnyCollection, Reader, Store, Stored, Tx } from "../../domain/store.ts";
 import { trusted } from "../../kit/schema.ts";
 import type { Fields } from "../indexes.ts";
 
@@ -57,16 +57,21 @@ function madeOf(collection: AnyCollection): (readonly [line: string, text: strin
 export const recordsOf = async (ask: Ask, from: AnyCollection, which = "ORDER BY seq", values: Values = []) =>
   (await ask(`SELECT record FROM ${tableOf(from)} ${which}`, values)).flat();
 
-/** Puts the port's questions into SQL. A collection's type vouches for that of its records. */
-export function readerOf(ask: Ask): Reader & Required<Pick<Store, "findWith">> {
+/** Puts the port's questions into SQL. A collection's type vouches for that of its records, which are noted in `seen`. */
+export function readerOf(ask: Ask, seen?: Set<string>): Reader & Required<Pick<Store, "findWith">> {
+  async function records(from: AnyCollection, which: string, values: Values) {
+    const found = await recordsOf(ask, from, which, values);
+    for (const record of found) seen?.add(placeOf(from, trusted(record)));
+    return found;
+  }
   return {
-    get: async (from, id) => trusted((await recordsOf(ask, from, "WHERE id = $1", [keyOf([id])]))[0]),
+    get: async (from, id) => trusted((await records(from, "WHERE id = $1", [keyOf([id])]))[0]),
     find: async (from, unique, values) =>
-      trusted((await recordsOf(ask, from, `WHERE ${keyIn(`unique_${unique}`)} = $1`, [keyOf(values)]))[0]),
+      trusted((await records(from, `WHERE ${keyIn(`unique_${unique}`)} = $1`, [keyOf(values)]))[0]),
     async page(from, index, values, { offset, limit }) {
       const list = `index_${index}`;
       const part = `WHERE ${keyIn(list)} = $1 ORDER BY ${inOrder(list)} OFFSET $2 LIMIT $3`;
-      return trusted(await recordsOf(ask, from, part, [keyOf(values), offset, limit]));
+      return trusted(await records(from, part, [keyOf(values), offset, limit]));
     },
     async count(from, index, values) {
       const text = `SELECT count(*) FROM ${tableOf(from)} WHERE ${keyIn(`index_${index}`)} = $1`;
@@ -82,7 +87,10 @@ export function readerOf(ask: Ask): Reader & Required<Pick<Store, "findWith">> {
   };
 }
 
-export const writerOf = (ask: Ask): Pick<Tx, "put" | "remove"> => ({
+const placeOf = ({ name }: AnyCollection, { id }: Stored): string => `${name} ${id}`;
+
+/** `seen`: what this unit of work has read, and does not create. */
+export const writerOf = (ask: Ask, seen = new Set<string>()): Pick<Tx, "put" | "remove"> => ({
   /** What lacks a value of a list's fields stands in no such list; and who knows less takes nothing out of others. */
   async put(into, given) {
     const [table, record] = [tableOf(into), trusted<Fields>(given)];
@@ -92,13 +100,18 @@ export const writerOf = (ask: Ask): Pick<Tx, "put" | "remove"> => ({
       keys[list] = valuesOf([...by, order ?? "id"]) && valuesOf(by);
       if (order !== undefined) keys[`${list} order`] = rankOf(record[order]);
     }
+    // Who creates waits for whoever did before: else that would come later, and stand before what was seen in a list.
+    const turn = seen.has(placeOf(into, record)) ? "" : `FROM pg_advisory_xact_lock('${table}'::regclass::oid::bigint)`;
     await ask(
-      `INSERT INTO ${table} (id, record, keys) VALUES ($1, $2, $3)
+      `INSERT INTO ${table} (id, record, keys) SELECT $1, $2, $3 ${turn}
        ON CONFLICT (id) DO UPDATE SET record = excluded.record, keys = ${table}.keys || excluded.keys`,
       [keyOf([record.id]), JSON.stringify(record), JSON.stringify(keys)],
     );
   },
-  remove: async (from, id) => void (await ask(`DELETE FROM ${tableOf(from)} WHERE id = $1`, [keyOf([id])])),
+  async remove(from, id) {
+    await ask(`DELETE FROM ${tableOf(from)} WHERE id = $1`, [keyOf([id])]);
+    seen.delete(placeOf(from, { id }));
+  },
 });
 
 /** All who share the tables, as a name and as the number of a lock. */
