@@ -90,6 +90,8 @@ async function played(randomSeed = "repeat"): Promise<readonly string[]> {
     await service.restore(service.snapshot());
     const one = await hooked(api, ["app.created", "data.processed"], {}, [500, 200]);
     const two = await hooked(api, ["app.created"], {}, [200, 503]);
+    await service.signIn({ scopes: ["admin"] });
+    await service.restore(service.snapshot());
     const app = await api.create("/apps", { title: "A" });
     await api.create("/data-sources", { name: "D", type: "csv", data: "a,b\n1,2\n" });
     await service.settled();
