@@ -16,7 +16,8 @@ export const DATA_BODY_BYTES = data_mib * MIB;
 /** No resource here is deeper than four; the bound keeps hostile input from costing a stack. */
 const NESTING_MAX = decide("8.bounds").nesting;
 
-const ENTITY_TAG = /^(W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
+/** RFC 9110 5.6.1, 8.8.3: empty members of a list mean nothing. */
+const ENTITY_TAGS = /^[\t ,]*((W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*(,[\t ,]*|$))+$/;
 
 /** The listed tags of each header, or "*" alone; undefined where the header is absent. */
 type Conditions = { readonly [header in "match" | "noneMatch"]: readonly string[] | undefined };
@@ -33,10 +34,9 @@ function tags(call: Call, key: string, name: string, faults: FieldError[]): read
   const values = call.values(key);
   if (values.length === 0) return undefined;
   const given = values.join();
-  const listed = given.match(/(W\/)?"[^"]*"|[^",\s]+/g) ?? [];
-  const isFit = given.trim() === "*" || (listed.length > 0 && listed.every((tag) => ENTITY_TAG.test(tag)));
-  if (!isFit) faults.push({ header: name, detail: "must be * or a list of entity tags in double quotes" });
-  return listed;
+  if (given !== "*" && !ENTITY_TAGS.test(given))
+    faults.push({ header: name, detail: "must be * or a list of entity tags in double quotes" });
+  return given.match(/(W\/)?"[^"]*"|\*/g) ?? [];
 }
 
 /** RFC 9110 13.1.1: a change that was made of an older version changes nothing. */

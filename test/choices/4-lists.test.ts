@@ -144,7 +144,7 @@ choice("4.etag.if-match", "passes with the present tag; a malformed one is refus
     problem(await api.patch(path, { title: "Lost" }, { "if-match": value }), "precondition_failed");
   problem(await api.get(path, { "if-match": OTHER }), "precondition_failed");
   for (const name of ["If-Match", "If-None-Match"])
-    for (const value of ["unquoted", '"open', 'w/"lower"', '"a" "b', ","]) {
+    for (const value of ["unquoted", '"open', 'w/"lower"', '"a" "b', ",", `${tag}"`, `${tag} ${tag}`]) {
       badHeader(await api.patch(path, { title: "T" }, { [name]: value }), name);
       badHeader(await api.get(path, { [name]: value }), name);
     }
