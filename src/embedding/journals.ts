@@ -6,7 +6,7 @@ import * as model from "../domain/model.ts";
 import type { Collection, Store, Stored } from "../domain/store.ts";
 import type { Call, Handler } from "../http/call.ts";
 import { CONTROL_PREFIX } from "../http/links.ts";
-import type { Background } from "../kit/background.ts";
+import { type Background, Turns } from "../kit/background.ts";
 import { type Clock, iso } from "../kit/clock.ts";
 import { pick } from "../kit/schema.ts";
 import type { FaultRule, Mark } from "./disturbances.ts";
@@ -66,14 +66,17 @@ export function journalsOf(clock: Clock) {
         note(id, { status: reply.status || null });
         return reply;
       },
-    /** Notes what commits tell of, from here on; the store answers in the order in which it is asked. */
+    /** Notes what commits tell of, from here on and in their order, whatever order the store would answer in. */
     hear(store: Store, background: Background): void {
+      const turns = new Turns();
       const listen = <R extends Stored>(topic: string, from: Collection<R>, journal: Newest<R>) =>
         store.hear(topic, (id) =>
-          background.run("noting what was committed", async () => {
-            const record = await store.get(from, id);
-            if (record) journal.set(id, record);
-          }),
+          background.run("noting what was committed", () =>
+            turns.run(async () => {
+              const record = await store.get(from, id);
+              if (record) journal.set(id, record);
+            }),
+          ),
         );
       listen(model.TOPIC.event, model.events, events);
       listen(model.TOPIC.delivery, model.deliveries, deliveries);

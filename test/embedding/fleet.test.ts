@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accounts } from "../../src/domain/model.ts";
-import { startService, type Tx } from "../../src/index.ts";
+import { type Store, startService, type Tx } from "../../src/index.ts";
 import { str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
 import { embedded } from "../support/embedded.ts";
@@ -86,8 +86,15 @@ test("the time is the store's from the start on and after a reset, however wrong
 
 test("settled waits for what other processes send, and the journals of events and deliveries tell of it", async () => {
   const store = sharedStore();
+  let asked = 0;
+  const get: Store["get"] = async (from, id) => {
+    asked += 1;
+    // The sooner it is asked the later it answers.
+    for (let turn = asked % 7; turn < 7; turn += 1) await new Promise(setImmediate);
+    return store.real.get(from, id);
+  };
   await using one = await embedded({ store: store() });
-  await using two = await embedded({ store: store() });
+  await using two = await embedded({ store: store({ get }) });
   const receiver = await hooked(one.api, ["app.created"]);
   for (let n = 0; n < 20; n += 1) await one.api.create("/apps", { title: "Told" });
   assert.deepEqual(await two.service.settled(), { settled: true, pending: [] });
@@ -95,6 +102,7 @@ test("settled waits for what other processes send, and the journals of events an
   assert.ok(two.service.deliveries.every(({ status }) => status === "succeeded"));
   assert.deepEqual([two.service.deliveries.length, receiver.received.length], [20, 20]);
   assert.ok(receiver.received.every(({ attempts }) => attempts.length === 1));
+  assert.deepEqual(two.service.events, one.service.events, "in the order of their commits");
   const order = receiver.received.map(({ id }) => id);
   assert.deepEqual(order, order.toSorted(), "first attempts are in the order of what was acknowledged");
 });
