@@ -48,7 +48,7 @@ async function forgetExpired(tx: Tx, now: Instant): Promise<Going> {
   let next: Going = [now + LOOK_AGAIN_MS, null];
   for (const forget of EXPIRING) {
     const going = await forget(tx, now);
-    if (going[0] < next[0]) next = going;
+    if (going[0] <= next[0]) next = going;
   }
   return next;
 }

@@ -57,6 +57,13 @@ test("what is over goes when its time has come, whichever list it is in", async 
   assert.equal(await left(), 0);
 });
 
+test("what goes at the very time of a look is told of, too", async () => {
+  const { clock } = await world(7_200_000);
+  assert.deepEqual(await clock.advance(7_200_000), [
+    { at: "2026-01-01T02:00:00.000Z", what: "expiry of kept answers" },
+  ]);
+});
+
 test("a record that is given more time while a sweep runs stays", async () => {
   const { clock, store, add, left } = await world(1_000, 1_000);
   const { transact } = store;
