@@ -79,8 +79,9 @@ function rulesOf<Given, R extends Rule>(name: string, schema: ObjectSchema<R>) {
   /** By what it is called; it goes on where that is emitted. */
   const held = new EventEmitter();
   return {
-    held,
     hold: (key: string) => new Promise<void>((go) => held.once(key, go)),
+    isHeld: (key: string) => held.listenerCount(key) > 0,
+    letGo: (key: string) => held.emit(key),
     /** What a rule may be. */
     schema,
     /** Puts the rule in force behind those that are; a wrong one is refused by name. */
@@ -117,7 +118,7 @@ export function faultsOf({ clock, decide }: UnitParts, note: Note, background: B
   const rules = rulesOf<GivenFault, FaultRule>("faults", faultRule);
 
   async function delayed(id: string, by_ms: number, goOn: () => Answer | Promise<Answer>): Promise<Answer> {
-    const scheduled = clock.schedule(clock.now() + by_ms, DELAYED, () => void rules.held.emit(id));
+    const scheduled = clock.schedule(clock.now() + by_ms, DELAYED, () => void rules.letGo(id));
     await rules.hold(id);
     scheduled.cancel();
     const answer = goOn();
@@ -188,7 +189,7 @@ export function chaosOf({ store, clock }: UnitParts, marks: Map<string, Mark>, b
         const { id, event_type, webhook_id, attempts } = delivery;
         const attempt = `${id} ${attempts.length + 1}`;
         // One is held back at a time, for each webhook: until the next has gone, however long that takes.
-        const overtakes = rules.held.listenerCount(webhook_id) > 0;
+        const overtakes = rules.isHeld(webhook_id);
         const fits = ({ effect, type = event_type, webhookId = webhook_id }: ChaosRule) =>
           type === event_type && webhookId === webhook_id && !(effect === "reorder" && overtakes);
         // What was decided for an attempt stands, however often it is tried to send it.
@@ -201,7 +202,7 @@ export function chaosOf({ store, clock }: UnitParts, marks: Map<string, Mark>, b
         const outcome = effect === "drop" ? DROPPED : await inner.send(sent, delivery);
         // The receiver sees the very same attempt again; what it says to the first is what counts.
         if (effect === "duplicate") await inner.send(post, delivery);
-        if (overtakes) rules.held.emit(webhook_id);
+        if (overtakes) rules.letGo(webhook_id);
         return outcome;
       },
     }),
