@@ -212,7 +212,10 @@ export type ObjectSchema<T, M extends Members = Members> = Schema<T> & { readonl
 
 /** The known name that was probably meant, in words; nothing where none is near. */
 export function meant(name: string, known: readonly string[]): string {
-  const near = known.find((each) => isNear(name, each, Math.min(2, each.length >> 1)));
+  const given = name.toLowerCase();
+  const within = (letters: number) =>
+    known.find((each) => isNear(given, each.toLowerCase(), Math.min(letters, each.length >> 1)));
+  const near = within(1) ?? within(2);
   return near === undefined ? "" : `; did you mean ${near}?`;
 }
 

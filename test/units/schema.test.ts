@@ -7,6 +7,7 @@ import {
   flag,
   fromText,
   list,
+  meant,
   nullable,
   object,
   oneOf,
@@ -89,6 +90,8 @@ test("schema: an unknown member is told the known one that was probably meant, a
     ...[undefined, undefined],
     ...Array(2).fill("did you mean id?"),
   ]);
+  assert.equal(meant("RS255", ["ES256", "RS256"]), "; did you mean RS256?", "the nearest, not the first that is near");
+  assert.equal(meant("PRETTY", ["pretty"]), "; did you mean pretty?");
   const many = parse(schema, Object.fromEntries(Array.from({ length: 22 }, (_, at) => [`title${at}`, true])));
   const hints = ("faults" in many ? many.faults : []).map(({ detail }) => detail.includes("did you mean"));
   assert.deepEqual(hints, [...Array(20).fill(true), false, false], "no further than faults are shown");
