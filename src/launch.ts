@@ -31,9 +31,10 @@ import { Background } from "./kit/background.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { OptionError } from "./kit/schema.ts";
-import { type Console, type Log, logTo } from "./log.ts";
+import { type Console, escaped, type Log, logTo } from "./log.ts";
 import {
   checkedStore,
+  inUrl,
   isDatabase,
   policyOf,
   readSettings,
@@ -85,7 +86,8 @@ async function groundOf(settings: Settings, watched: boolean) {
   const clock = new AdjustableClock(settings.clock === "manual" ? instant(startAt ?? MANUAL_START) : undefined);
   const asked = logTo(settings.log, clock, terminal);
   // Without a log a process still has a console, and a sign-in link that was asked for is shown nowhere else.
-  const log: Log = settings.log === "off" && !watched ? { ...asked, announce: terminal.out } : asked;
+  const log: Log =
+    settings.log === "off" && !watched ? { ...asked, announce: (message) => terminal.out(escaped(message)) } : asked;
   const store = await storeOf(settings, log);
   const ids = new TimeOrderedIds(clock, randomSeed === null ? systemRandom : seededRandom(randomSeed));
   const unit = { store, clock, ids, decide: deciding(settings.readings) };
@@ -202,8 +204,8 @@ function handlerOf(parts: Ground & ApiParts & { readonly oauth: Context }, servi
 }
 
 function localUrl({ tlsCert, host }: Settings, port: number): string {
-  const shown = ["127.0.0.1", "0.0.0.0", "::", "::1"].includes(host) ? "localhost" : host;
-  return `${tlsCert === null ? "http" : "https"}://${shown.includes(":") ? `[${shown}]` : shown}:${port}`;
+  const shown = ["127.0.0.1", "0.0.0.0", "::"].includes(host) ? "localhost" : host;
+  return `${tlsCert === null ? "http" : "https"}://${inUrl(shown)}:${port}`;
 }
 
 function secured({ tlsCert: cert, tlsKey: key }: Settings): Listener {

@@ -101,7 +101,7 @@ function ready(service: Service, settings: Settings): string {
   const port = publicUrl && { port: service.port };
   if (log === "json") return JSON.stringify({ event: "ready", ...members, ...port });
   const body = JSON.stringify(firstApp(deciding(readings)));
-  const row = (name: string, value: string) => `  ${styleText("dim", name.padEnd(10))}${value}`;
+  const row = (name: string, value: string) => `  ${styleText("dim", name.padEnd(10))}${escaped(value)}`;
   return [
     styleText("bold", "App Hosting Service is ready."),
     row("Base URL", baseUrl),
@@ -128,7 +128,7 @@ function told(error: unknown): [exit: number, line: string] {
 }
 
 /** There can be no file where --data says; one that is there and damaged is no fault of the flag. */
-const NO_PLACE = new Set(["ENOENT", "ENOTDIR", "EISDIR", "EACCES", "EROFS"]);
+const NO_PLACE = new Set(["ENOENT", "ENOTDIR", "EISDIR", "EACCES", "EROFS", "ELOOP", "ENAMETOOLONG"]);
 
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 

@@ -21,7 +21,7 @@ import { LOG_FORMS } from "./log.ts";
 interface Kind<T> {
   readonly must: string;
   /** All that there are, where they can be counted. */
-  readonly known?: readonly string[];
+  readonly known?: readonly string[] | undefined;
   read(text: string, given: unknown): T | undefined;
 }
 
@@ -41,8 +41,13 @@ function option<T, F extends T | null = null>(at: string, kind: Kind<T>, help: s
   return { ...kind, flag, takes, help, fallback: trusted(fallback ?? null) };
 }
 
-const kind = <T>(must: string, read: Kind<T>["read"]): Kind<T> => ({ must, read });
+const kind = <T>(must: string, read: Kind<T>["read"], known?: readonly string[]): Kind<T> => ({ must, read, known });
 
+/** An IPv6 address stands in brackets there. */
+export const inUrl = (host: string): string => (host.includes(":") ? `[${host}]` : host);
+const address = kind("be an address of this machine, such as 127.0.0.1 or 0.0.0.0", (text, given) =>
+  text === given && URL.canParse(`http://${inUrl(text)}`) ? text : undefined,
+);
 const anyText = kind("be a text that is not empty", (text, given) => (text === given && text) || undefined);
 /** Of a database, whose store is loaded only for it. */
 export const isDatabase = (data: string): boolean => /^postgres(ql)?:/.test(data);
@@ -56,12 +61,12 @@ const whole = (min: number, max: number) =>
   kind(`be a whole number from ${min} to ${max}`, (text) =>
     /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
   );
-const oneOf = <T extends string>(known: readonly T[]) => ({
-  ...kind(`be one of ${known.join(", ")}`, (text) => known.find((each) => each === text)),
-  known,
-});
-const countOrOff = kind<number | null>("be a whole number from 1 to 999999999, or off", (text) =>
-  text === "off" ? null : whole(1, 999_999_999).read(text, text),
+const oneOf = <T extends string>(known: readonly T[]) =>
+  kind(`be one of ${known.join(", ")}`, (text) => known.find((each) => each === text), known);
+const countOrOff = kind<number | null>(
+  "be a whole number from 1 to 999999999, or off",
+  (text) => (text === "off" ? null : whole(1, 999_999_999).read(text, text)),
+  ["off"],
 );
 const url = kind("be a URL such as https://apps.example.com, without a path", (text) =>
   /^https?:\/\/[\w.:[\]-]+\/?$/.test(text) && URL.canParse(text) ? text : undefined,
@@ -75,7 +80,7 @@ const answerTime = kind("be a duration up to 30s, such as 500ms or 10s", (text) 
   return value >= 1 && value <= ANSWER_MS ? value : undefined;
 });
 const YES_NO = new Map(Object.entries({ true: true, 1: true, false: false, 0: false }));
-const yesOrNo = kind("be true or false", (text) => YES_NO.get(text));
+const yesOrNo = kind("be true or false", (text) => YES_NO.get(text), ["true", "false"]);
 const pem = kind("be the name of a file (PEM) that is not empty", (name) => readFileSync(name, "utf8") || undefined);
 /** TLS would pass over a file without a certificate, and every delivery fail later. */
 const certificates = kind("be the name of a file with certificates (PEM)", (name) => {
@@ -113,7 +118,7 @@ const readings = kind(`be one or more of ${KNOWN.join(", ")}`, (text, given): Re
 /** It starts without any setting; each has one name as a flag, as a variable and as an option of startService. */
 export const OPTIONS = {
   port: option("port N", whole(0, 65_535), "port to listen on; 0 for any free one", 4600),
-  host: option("host ADDRESS", anyText, "address to listen on", "127.0.0.1"),
+  host: option("host ADDRESS", address, "address to listen on", "127.0.0.1"),
   publicUrl: option("public-url URL", url, "how clients reach this server"),
   data: {
     ...option("data FILE", place, "keep everything in this JSON file, or at postgres://… (memory otherwise)"),

@@ -20,8 +20,11 @@ const DEFAULTS: Settings = { warn: () => undefined, journal_bytes_max: 8 * 1024 
 const REMEDIES: Readonly<Record<string, string>> = {
   ENOENT: "Its folder does not exist; create it first.",
   EACCES: "This user may not read and write it and its folder; change their permissions.",
+  ENOTDIR: "A part of its path is no folder; name another.",
   EISDIR: "It is a folder; name a file.",
   EROFS: "It lies on a read-only file system; choose another place.",
+  ELOOP: "Its links lead in a circle; name another.",
+  ENAMETOOLONG: "Its name is too long; choose another.",
   ENOSPC: "The disk is full; make room.",
 };
 

@@ -5,6 +5,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { startService } from "../../src/index.ts";
 import { trusted } from "../../src/kit/schema.ts";
 import { Browser } from "../support/browser.ts";
 import { choice, withService } from "../support/clauses.ts";
@@ -203,6 +204,8 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--seed", "no-such-file.json"], /no-such-file\.json/],
   [["--seed", fileWith("titel.json", { accounts: [{ name: "A", apps: [{ titel: "T" }] }] })], /titel/],
   [["--data", "nowhere/data.json"], /^--data: .*nowhere\/data\.json .* Its folder does not exist/],
+  [["--data", "package.json/data.json"], /^--data: .* A part of its path is no folder/],
+  [["--data", "n".repeat(256)], /^--data: .* Its name is too long/],
   [["--data", "src"], /^--data: .* It is a folder; name a file/],
   [["--retry-schedule", ""], /--retry-schedule/],
   [["--log", "jsn"], /^--log must be one of .* it is "jsn"; did you mean json\?/],
@@ -229,6 +232,7 @@ choice("1.test-controls.flags.bounds", "each value has its bounds, and the optio
   const OUTSIDE = "apps.example.com";
   for (const [option, ...values] of [
     ["port", "http", "-1", 65_536, 1.5, ""],
+    ["host", "::1%lo", "[::1]", "a b", ""],
     ["rateLimit", 0, -1, "none", 1.5],
     ["publicUrl", OUTSIDE, "ftp://x.example", "https://x.example/path", "https://u@x.example"],
     ["publicUrl", "https://\u65e5.example"],
@@ -241,6 +245,15 @@ choice("1.test-controls.flags.bounds", "each value has its bounds, and the optio
   for (const open of [{ host: "0.0.0.0" }, { publicUrl: `https://${OUTSIDE}` }])
     await startRefused({ randomSeed: "x", ...open }, /randomSeed/);
   await startRefused({ tlsCert: "x.pem" }, /tlsKey/);
+  for (const [option, value, near] of [
+    ["rateLimit", "OFF", "off"],
+    ["control", "ture", "true"],
+  ] as const)
+    await startRefused({ [option]: value }, new RegExp(`; did you mean ${near}\\?$`));
+  // On many machines localhost is no IPv6 address; some have no IPv6 at all.
+  const six = await startService({ host: "::1" }).catch(() => null);
+  assert.match(six?.baseUrl ?? "http://[::1]:1/v1", /^http:\/\/\[::1\]:\d+\/v1$/);
+  await six?.close();
   // One of them looks like a signed token.
   for (const apiKey of ["8letters", "a".repeat(200), "-._~-._~", "eyJa.b.cd"])
     await withService({ apiKey }, async ({ api }) => {
@@ -297,6 +310,25 @@ choice("1.test-controls.seed", "makes its accounts; the first key is the ready l
     problem(await second.post("/apps", { title: "T" }), "account_limited");
   });
 });
+
+choice(
+  "1.test-controls.ready-line.people",
+  "an address that others chose comes escaped, without a log, too",
+  async () => {
+    const email = "\u202eowner@example.com";
+    const users = [{ email, permissions: ["admin"] }];
+    const seed = fileWith("address.json", { accounts: [{ name: "\u001b[2J", users }] });
+    const { stdout } = await serving(["--log", "off", "--seed", seed], "'\n", async ({ said, prints }) => {
+      const [, baseUrl = ""] = /Base URL +(\S+)/.exec(said.stdout) ?? [];
+      await new Browser(new Client({ baseUrl, key: null })).fillIn("/dashboard/sign-in", { email });
+      await prints("Sign-in link for");
+    });
+    assert.match(
+      stdout,
+      / {2}\(\\u202eowner@example\.com\)\n[\s\S]*\nSign-in link for \\u202eowner@\S+ \(\\u001b\[2J\): http/,
+    );
+  },
+);
 
 const NO_ADMIN = { accounts: [{ name: "A", users: [{ email: "x@example.com", permissions: ["read:apps"] }] }] };
 
