@@ -231,6 +231,11 @@ choice("5.scope-per-endpoint.viewers", "a private app asks for sign-in and for r
     const location = `/dashboard/sign-in?${new URLSearchParams({ next })}`;
     assert.deepEqual([asked.status, asked.header("location")], [303, location]);
   }
+  // A script takes any redirect for that of a point which was sent.
+  const signedOut = await new Browser(api).post(`${path}interactions`, {});
+  assertPage(signedOut, 403);
+  assert.match(textOf(signedOut), /You are signed out Nothing was sent\. Sign in/);
+  assert.ok(signedOut.text.includes(`href="${path}"`));
   for (const may of ["read:apps", "admin"]) assertSite(await (await person(api, [may])).browser.open(path));
   const refused = await (await person(api, ["read:data", "write:apps"])).browser.open(path);
   assertPage(refused, 403);
@@ -310,9 +315,13 @@ choice("3.custom-domain.private-app", "a click under a domain is taken from ther
   const [cookie = ""] = (shown.headers["set-cookie"] ?? []).map((line) => line.split(";")[0]);
   const body = new URLSearchParams({ csrf: csrfOf(shown), chart, point: "0" }).toString();
   const type = "application/x-www-form-urlencoded";
-  for (const [origin, status] of Object.entries({ "https://evil.example": 403, [`http://${custom_domain}`]: 303 })) {
+  const clicked = async (origin: string) => {
     const headers = { host: custom_domain, cookie, origin, "content-type": type };
-    assert.equal((await api.root.as(null).send("POST", "/interactions", { headers, body })).status, status);
-  }
+    return (await api.root.as(null).send("POST", "/interactions", { headers, body })).status;
+  };
+  const own = `http://${custom_domain}`;
+  assert.deepEqual([await clicked("https://evil.example"), await clicked(own)], [403, 303]);
   assert.equal((await interactions(api)).at(-1)?.app_id, app);
+  await api.patch(`/apps/${app}`, { public: false });
+  assert.equal(await clicked(own), 403, "and none that is not sent is led on");
 });

@@ -41,7 +41,7 @@ export const sites = (parts: WebParts) =>
     if (standing(site.account, call.method))
       return messagePage(403, "This app is not available", "Its account is suspended or limited at the moment.");
     // Under its custom domain nobody can sign in.
-    if (!call.path.startsWith(UNDER) && !site.app.public)
+    if (!call.path.startsWith(UNDER) && !site.app.public && isRead(call))
       return redirect(who.links.site(site.deployment.id) + queryOf(call));
     // A limit of the same size to itself: visitors cannot use up the account's requests (contract, part 8).
     const rate = await who.limiter.count(`deployment ${site.deployment.id}`);
@@ -62,7 +62,10 @@ function withheld(site: Site, visit: Visit): Reply | undefined {
     case "yes":
       return undefined;
     case "sign in":
-      return signInFirst(visit, next);
+      // To a script one redirect is like another: this one would pass for that of a point which was sent.
+      return isRead(visit.call)
+        ? signInFirst(visit, next)
+        : messagePage(403, "You are signed out", ["Nothing was sent. ", link(next, "Sign in")]);
     case "not yours":
       return messagePage(404, "There is no app here", ["It may belong to another account.", out]);
     case "no":
