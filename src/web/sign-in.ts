@@ -128,13 +128,15 @@ const DECISIONS = html`<div class="row"><button name="decision" value="allow">Al
 function consentPage(visit: Visit, terms: Consent, query: string): Reply {
   const { client, redirectUri, asked, user, account, granted } = terms;
   const { host, protocol } = new URL(redirectUri);
+  // Nobody's name turns round the words that follow it.
+  const name = client.name.replace(/\p{Bidi_Control}/gu, "");
   const withheld = asked.some((scope) => !granted.includes(scope));
   const decided = html`<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it will be able to:</p>
 ${list(granted.map((scope) => [SCOPES_IN_WORDS[scope], " ", mono(scope)]))}
 ${withheld && soft("It asked for more than you may do yourself; it gets only this.")}
 ${hidden("request", query)}${hidden("granted", granted.join(" "))}${DECISIONS}`;
   return page({
-    title: `Allow “${client.name}” to use your account?`,
+    title: `Allow “${name}” to use your account?`,
     narrow: true,
     // The form ends at the client, and browsers hold form-action against every redirect that follows.
     formAction: `'self' ${protocol}`,
