@@ -136,7 +136,7 @@ for (const chart of document.querySelectorAll("form.chart")) {
   reach(points[0]);
   chart.addEventListener("focusin", ({ target }) => reach(target));
   chart.addEventListener("keydown", (event) => {
-    if (!MOVES[event.key]) return;
+    if (!MOVES[event.key] || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     const at = points.indexOf(event.target) + MOVES[event.key];
     points[Math.min(Math.max(at, 0), points.length - 1)].focus();

@@ -158,6 +158,7 @@ inBrowser("by keyboard alone a point is found and sent", async (stage) => {
   assert.equal(await current(), "January 2026, 10 revenue, North", "a chart is one stop");
   for (const [key, title] of [
     ["ArrowRight", "January 2026, 20 revenue, South"],
+    ["Alt+ArrowRight", "January 2026, 20 revenue, South"],
     ["End", "February 2026, 40 revenue, South"],
     ["ArrowRight", "February 2026, 40 revenue, South"],
     ["ArrowLeft", "February 2026, 30 revenue, North"],
