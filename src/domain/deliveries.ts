@@ -89,8 +89,7 @@ function afterAttempt(delivery: DeliveryRecord, attempt: Attempt, retryAt: strin
   if (delivery.queue === null) return logged;
   const next = attempt.trigger === "manual" && delivery.next_attempt_at === null ? null : retryAt;
   if (next !== null && !delivery.test && attempt.response_status !== GONE) {
-    const isPutOff = next !== delivery.next_attempt_at;
-    const turn = isPutOff || logged.attempts.some((each) => each.trigger === "schedule") ? RETRY : FIRST;
+    const turn = next > attempt.at || logged.attempts.some((each) => each.trigger === "schedule") ? RETRY : FIRST;
     return { ...logged, manual: false, next_attempt_at: next, queue: turn + next };
   }
   return { ...logged, ...over, status: logged.attempts.some(succeeded) ? "succeeded" : "failed" };

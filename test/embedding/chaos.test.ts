@@ -106,6 +106,17 @@ test("1.chaos.delay: of each of so many attempts, asked for by hand or not, and 
   assert.equal(it.marks(), "delay status, delay null");
 });
 
+test("1.chaos.delay: what was put off, asked for by hand and let go at once, holds up no retry of another", async () => {
+  await using it = await disturbed({ effect: "delay", delayMs: 3_600_000 }, [500, 500, 200]);
+  await it.create("A");
+  const [delivery] = it.service.deliveries;
+  await it.api.post(`/webhooks/${it.webhook.id}/deliveries/${delivery?.id}/redeliver`);
+  it.chaos.clear();
+  await it.create("B");
+  await it.clock.advance("10s");
+  assert.equal(it.marks(), "delay status, null status, null null");
+});
+
 test("1.chaos: a rule falls on its type and its webhook only", async () => {
   await using it = await disturbed();
   const types = ["app.created", "app.deleted"];
