@@ -56,8 +56,9 @@ async function forgetExpired(tx: Tx, now: Instant): Promise<Going> {
 export type Forgetting = ReturnType<typeof forgetting>;
 
 export function forgetting({ store, clock }: Pick<UnitParts, "store" | "clock">, background: Background) {
-  /** How many more events an account may have until there is something to sweep: to count them costs more than to write one. */
+  /** How many more events an account may have, below 0 until it was looked: to count them costs more than to write one. */
   const rooms = new Map<string, number>();
+  const sweeping = new Set<string>();
   let timer: Scheduled | undefined;
   let stopped = false;
 
@@ -82,15 +83,23 @@ export function forgetting({ store, clock }: Pick<UnitParts, "store" | "clock">,
    * event loop is one sweep.
    */
   function notify(accountId: string): void {
-    const room = rooms.get(accountId) ?? 0;
-    // Until it is looked, there is nothing more to tell.
-    rooms.set(accountId, room > 0 ? room - 1 : Number.POSITIVE_INFINITY);
-    if (room > 0) return;
-    background.run("forgetting old events", async () => {
-      for (let turn = 0; turn < GATHERED_TURNS; turn += 1) await new Promise(setImmediate);
-      rooms.delete(accountId);
-      rooms.set(accountId, await sweep(store, accountId));
-    });
+    const room = (rooms.get(accountId) ?? 0) - 1;
+    rooms.set(accountId, room);
+    if (room < 0 && !sweeping.has(accountId)) background.run("forgetting old events", () => tidy(accountId));
+  }
+
+  /** One sweep after the other, until nothing was told during the last that there was no room for. */
+  async function tidy(accountId: string): Promise<void> {
+    sweeping.add(accountId);
+    try {
+      for (let room = -1; room < 0; rooms.set(accountId, room)) {
+        for (let turn = 0; turn < GATHERED_TURNS; turn += 1) await new Promise(setImmediate);
+        rooms.set(accountId, 0);
+        room = (await sweep(store, accountId)) + (rooms.get(accountId) ?? 0);
+      }
+    } finally {
+      sweeping.delete(accountId);
+    }
   }
 
   return {

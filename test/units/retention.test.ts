@@ -135,6 +135,30 @@ test("8.bounds.events: an account that has room for more is not counted at each 
   assert.deepEqual([await swept(""), await swept("")], [1, 1]);
 });
 
+test("8.bounds.events: an account at its bound is swept once in a while, however many events come meanwhile, and for the last", async (t) => {
+  const world = await outboxWorld();
+  const { store, clock, background } = world;
+  const forgetting = forgettingIn({ store, clock }, background);
+  await emitMany(world, KEPT);
+  const sweeps = t.mock.method(store, "transact");
+  for (let turn = 0; turn < 300; turn += 1) {
+    forgetting.notify("acc_1");
+    await new Promise(setImmediate);
+  }
+  await background.idle();
+  assert.ok(sweeps.mock.callCount() <= 8, `${sweeps.mock.callCount()} sweeps`);
+  // This one comes while it is swept for another.
+  sweeps.mock.mockImplementationOnce(async (work) => {
+    const left = await store.transact(work);
+    await emitMany(world, 1);
+    forgetting.notify("acc_1");
+    return left;
+  });
+  forgetting.notify("acc_1");
+  await background.idle();
+  assert.equal(await total(world), KEPT);
+});
+
 test("8.bounds.events: what a deleted app left is nobody's, however many events wait off the list", {
   timeout: 20_000,
 }, async () => {
