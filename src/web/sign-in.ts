@@ -84,7 +84,7 @@ export const whoIsIn = ({ signedIn, form }: Visit, next = DASHBOARD): Shown =>
 
 const PRESS = html`<p>This link signs you in once, in this browser.</p><button autofocus>Sign in</button>`;
 const ASK = html`<p>No password is needed: a link that works once signs you in. This server sends no mail; the link appears on the console where it runs.</p>
-<div><label for="email">E-mail address</label><input id="email" name="email" type="email" autocomplete="email" required autofocus></div><button>Ask for a link</button>`;
+<div><label for="email">E-mail address</label><input id="email" name="email" inputmode="email" autocomplete="email" required autofocus></div><button>Ask for a link</button>`;
 
 /** Asks for the press that uses up the link with this token, or else for the address that wants one. */
 function signInPage(visit: Visit, next: string, token = "", fault?: string): Reply {

@@ -216,6 +216,15 @@ inBrowser("a client that is refused is told of it also where one signs in on the
   assert.deepEqual(await brought(), ["access_denied", "s", false]);
 });
 
+inBrowser("whatever address a user has, a link is asked for with it", async ({ api, context, page, go }) => {
+  await api.create("/users", { email: "jürgen@exämple.com" });
+  await context.clearCookies();
+  await go("/dashboard/sign-in");
+  await page.getByLabel("E-mail address").fill("jürgen@exämple.com");
+  await page.getByRole("button", { name: "Ask for a link" }).click();
+  await sees(page, "Look at the console");
+});
+
 inBrowser("what follows by itself keeps the focus of a link, and its heading", async ({ api, page, go }) => {
   const { id } = await api.create("/apps", { title: "Before" });
   await api.post(`/apps/${id}/deploy`, { name: "Main" });
