@@ -78,12 +78,14 @@ export function table(columns: readonly Column[], rows: readonly Row[], total: n
   if (rows.length === 0) return soft("It has no rows.");
   const [shown, listed] = [columns.slice(0, COLUMNS_MAX), rows.slice(0, ROWS_MAX)];
   const right = ({ type }: Column) => type === "number" && html` class="number"`;
-  const first = (count: number, all: number, what: string) =>
-    count < all && soft(`The first ${count} of ${all} ${what}.`);
   return html`<div class="scroll"><table><thead><tr>${shown.map((each) => html`<th${right(each)}>${cut(each.name)}${typed && html` <small>${each.type}</small>`}</th>`)}</tr></thead>
 <tbody>${listed.map((cells) => html`<tr>${shown.map((each) => html`<td${right(each)}>${cut(cells[each.name] ?? "–")}</td>`)}</tr>\n`)}</tbody></table></div>
-${first(listed.length, total, "rows")}${first(shown.length, columns.length, "columns")}`;
+${firstOf(listed.length, total, "rows")}${firstOf(shown.length, columns.length, "columns")}`;
 }
+
+/** Where not all are shown. */
+export const firstOf = (count: number, all: number, what: string): Shown =>
+  count < all && soft(`The first ${count} of ${all} ${what}.`);
 
 export function cut(value: string | number | boolean, most = CELL_MAX): string {
   const text = String(value);

@@ -366,6 +366,12 @@ choice("1.dashboard", "any app can be given data, however many there are", ALONE
   const refused = await browser.submit(page, path, { name: "", type: "csv", app_id: id, "data-text": "a" });
   for (const { text } of [page, refused]) assert.ok(text.includes(`<option value="${id}" selected>The last<`));
   assert.doesNotMatch((await browser.open(`${path}?app_id=app_0`)).text, /"app_0"/, "of those alone that are there");
+  const draft = { name: "N", type: "csv", app_id: id, data: "a" };
+  const said = async () => /The first .* data sources/.exec(textOf(await browser.open(`/dashboard/apps/${id}`)))?.[0];
+  for (let n = 0; n < 100; n += 1) await api.create("/data-sources", draft);
+  assert.equal(await said(), undefined);
+  await api.create("/data-sources", draft);
+  assert.equal(await said(), "The first 100 of 101 data sources");
 });
 
 choice("1.dashboard", "lists begin with the newest and turn pages", ALONE, async ({ api }) => {

@@ -12,7 +12,7 @@ import * as model from "../../domain/model.ts";
 import { invalidField, Refusal } from "../../domain/refusal.ts";
 import { deliveryHeaders } from "../../domain/webhooks.ts";
 import { instant } from "../../kit/clock.ts";
-import { badge, type Html, html, json, link, mono, notice, type Shown, soft, table, time } from "../html.ts";
+import { badge, firstOf, type Html, html, json, link, mono, notice, type Shown, soft, table, time } from "../html.ts";
 import { chain, drawn } from "../sequence.ts";
 import { facts, listing, type Resource, rowsOf } from "./resource.ts";
 import { operationAt, pageAt, type View } from "./view.ts";
@@ -50,10 +50,11 @@ function opens({ id, status }: model.DeploymentRecord, { links }: View): Shown {
 
 async function dataOf({ id }: model.AppRecord, view: View): Promise<Shown> {
   if (view.unfit(operationAt("GET /data-sources"))) return soft("Seeing its data takes the permission read:data.");
-  const { items } = await listDataSourcesOf(view.store, id, SHOWN);
+  const { items, total } = await listDataSourcesOf(view.store, id, SHOWN);
   const add = link(pageAt(`/data-sources/new?app_id=${id}`), "Add data", "button");
   return [
     await rowsOf(dataSources, view, items),
+    firstOf(items.length, total, "data sources"),
     !view.unfit(operationAt("POST /data-sources")) && html`<p>${add}</p>`,
   ];
 }
