@@ -31,6 +31,8 @@ const DRIVER = "pg";
 const AWAY_MS = 10_000;
 /** Whoever has said nothing for so long is gone: its leases and its transaction end. */
 const GONE_MS = 6_000;
+/** Who waits for it begins anew before: else the sessions of one that is gone would have their turns, one by one. */
+const WAIT_MS = GONE_MS - 1_000;
 /** It renews the leases well before, and asks anew where that takes long. */
 const [RENEW_MS, LATE_MS] = [1_000, 1_500];
 /** A database that has answered no renewal for so long was away, and after so many more the other holders have renewed. */
@@ -73,7 +75,7 @@ function fail(cause: unknown): never {
 }
 
 /** Units of work were in each other's way: this one has to be done again. */
-const isAgain = (error: unknown): boolean => /^40(001|P01)$/.test(codeOf(Object(error).cause));
+const isAgain = (error: unknown): boolean => /^(40001|40P01|55P03)$/.test(codeOf(Object(error).cause));
 
 /** A session prepares each text once, by its hash. Rows are read as they come, so that a long answer holds nobody up. */
 async function ask(of: Pick<Client, "query">, text: string, values: sql.Values = []): Promise<sql.Rows> {
@@ -243,7 +245,7 @@ export function postgresStore(address: string): port.Store {
         client.on("notification", ({ payload }) => payload.startsWith(us) || hear(payload.split(" "))),
       );
       line.on("error", tend); // lost while nothing was asked of it; what is refused is asked again later
-      opened = { line, pool: await poolOf(address, { query_timeout: AWAY_MS }) };
+      opened = { line, pool: await poolOf(address, { query_timeout: AWAY_MS, lock_timeout: WAIT_MS }) };
       await tend();
     },
 

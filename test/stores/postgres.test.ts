@@ -187,6 +187,17 @@ onTables("who says nothing in a unit of work loses it, and whoever waits for tha
   assert.equal((await other.get(notes, "a"))?.text, "text of a");
 });
 
+onTables("however many units of work of a frozen process wait, others wait for it once", async (on) => {
+  const { armed, cut } = await cutting(on, "never", "INSERT INTO");
+  const [frozen, other] = [await on.open([notes], cut), await on.open()];
+  armed.is = true;
+  void Promise.allSettled(["a", "b", "c"].map((id) => write(frozen, note(id))));
+  await eventually(async () => on.sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").trim() === "3");
+  const began = performance.now();
+  await write(other, note("d"));
+  assert.ok(performance.now() - began < GONE_MS + 1_500);
+});
+
 onTables("what the database finds wrong with a question is not told as an outage", async ({ open }) => {
   const wrong = (await open()).get(collection<Note>()("undeclared"), "a");
   await assert.rejects(wrong, (error) => !isUnavailable(error) && /undeclared/.test(String(error)));
