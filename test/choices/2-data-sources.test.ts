@@ -107,6 +107,18 @@ choice("8.bounds.columns", "a data source has 100 columns at most, and a row of 
   assert.deepEqual([more.status, more.error], ["failed", "Row 2 brings the column 101; 100 are allowed."]);
 });
 
+choice("8.bounds.columns", "the name of a column has 1,000 characters at most: a page repeats it", async ({ api }) => {
+  const named = (length: number) => "n".repeat(length);
+  for (const [type, of] of [
+    ["csv", (name: string) => `a,${name}\n1,2\n`],
+    ["json", (name: string) => [{ a: 1 }, { [name]: 2 }]],
+  ] as const) {
+    assert.equal((await made(api, type, of(named(1_000)))).status, "ready");
+    const { status, error } = await made(api, type, of(named(1_001)));
+    assert.deepEqual([status, error], ["failed", "The name of column 2 has more than 1000 characters."]);
+  }
+});
+
 choice("2.data-source-fields.rows", "are paged like every list", async ({ api }) => {
   const rows = Array.from({ length: 45 }, (_, at) => ({ at }));
   const source = await made(api, "json", rows);
