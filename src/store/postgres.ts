@@ -150,7 +150,7 @@ export function postgresStore(address: string): port.Store {
   /** Its session does one thing after the other, and nothing more once one has failed: that is what it rejects with. */
   async function attempt<T>(pool: Pool, begin: string, work: (run: Run) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch(fail);
-    const [told, seen] = [new Set<string>(), new Set<string>()];
+    const told = new Set<string>();
     const assertRuns = () => {
       if (run.isOver) throw new Error("This unit of work is over: its transaction answers no more");
     };
@@ -161,8 +161,7 @@ export function postgresStore(address: string): port.Store {
       return asked;
     };
     const run: Run = {
-      ...sql.readerOf(askOwn, seen),
-      ...sql.writerOf(askOwn, seen),
+      ...sql.unitOf(askOwn),
       isOver: false,
       ask: askOwn,
       tell(topic, subject) {

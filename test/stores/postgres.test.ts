@@ -187,6 +187,20 @@ onTables("who says nothing in a unit of work loses it, and whoever waits for tha
   assert.equal((await other.get(notes, "a"))?.text, "text of a");
 });
 
+onTables("who creates a record takes a turn, and who replaces one that it has read does not", async ({ open, sql }) => {
+  const store = await open();
+  await write(store, note("a"));
+  const turns = () => sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").trim();
+  await store.transact(async (tx) => {
+    await tx.get(notes, "a");
+    await tx.put(notes, note("a", "replaced"));
+    assert.equal(turns(), "0");
+    await tx.remove(notes, "a");
+    await tx.put(notes, note("a", "a new one"));
+    assert.equal(turns(), "1");
+  });
+});
+
 onTables("however many units of work of a frozen process wait, others wait for it once", async (on) => {
   const { armed, cut } = await cutting(on, "never", "INSERT INTO");
   const [frozen, other] = [await on.open([notes], cut), await on.open()];

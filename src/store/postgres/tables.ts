@@ -90,7 +90,7 @@ export function readerOf(ask: Ask, seen?: Set<string>): Reader & Required<Pick<S
 const placeOf = ({ name }: AnyCollection, { id }: Stored): string => `${name} ${id}`;
 
 /** `seen`: what this unit of work has read, and does not create. */
-export const writerOf = (ask: Ask, seen = new Set<string>()): Pick<Tx, "put" | "remove"> => ({
+const writerOf = (ask: Ask, seen: Set<string>): Pick<Tx, "put" | "remove"> => ({
   /** What lacks a value of a list's fields stands in no such list; and who knows less takes nothing out of others. */
   async put(into, given) {
     const [table, record] = [tableOf(into), trusted<Fields>(given)];
@@ -113,6 +113,12 @@ export const writerOf = (ask: Ask, seen = new Set<string>()): Pick<Tx, "put" | "
     seen.delete(placeOf(from, { id }));
   },
 });
+
+/** Of one unit of work. */
+export function unitOf(ask: Ask) {
+  const seen = new Set<string>();
+  return { ...readerOf(ask, seen), ...writerOf(ask, seen) };
+}
 
 /** All who share the tables, as a name and as the number of a lock. */
 export const CHANNEL = "'apphost_' || md5(current_schema())";
@@ -139,7 +145,7 @@ export async function prepare(ask: Ask, collections: readonly AnyCollection[]): 
     for (const [, text] of lacking) await ask(text);
     // What stands in a table that was there has no key in a list that was not.
     if (lacking.length > 0)
-      for (const record of await recordsOf(ask, collection)) await writerOf(ask).put(collection, trusted(record));
+      for (const record of await recordsOf(ask, collection)) await unitOf(ask).put(collection, trusted(record));
   }
   await ask("INSERT INTO apphost_declared SELECT unnest($1::text[]) ON CONFLICT DO NOTHING", [[...lines]]);
 }
