@@ -101,6 +101,8 @@ function ready(service: Service, settings: Settings): string {
   const port = publicUrl && { port: service.port };
   if (log === "json") return JSON.stringify({ event: "ready", ...members, ...port });
   const body = JSON.stringify(firstApp(deciding(readings)));
+  // To some shells brackets, as of an IPv6 address, are a pattern.
+  const address = `${baseUrl}/apps`.replace(/[[\]]/g, "\\$&");
   const row = (name: string, value: string) => `  ${styleText("dim", name.padEnd(10))}${escaped(value)}`;
   return [
     styleText("bold", "App Hosting Service is ready."),
@@ -111,7 +113,7 @@ function ready(service: Service, settings: Settings): string {
     row("API key", apiKey ?? "unchanged (only its hash is kept; pin one with --api-key)"),
     row("Data", String((data && shownPlace(data)) ?? store ?? "in memory; --data FILE keeps them")),
     "",
-    `  curl ${tlsCert === null ? "" : "--insecure "}${baseUrl}/apps -H "Authorization: Bearer ${apiKey ?? "$API_KEY"}" -H "Content-Type: application/json" -d '${body}'`,
+    `  curl ${tlsCert === null ? "" : "--insecure "}${address} -H "Authorization: Bearer ${apiKey ?? "$API_KEY"}" -H "Content-Type: application/json" -d '${body}'`,
     "",
   ].join("\n");
 }

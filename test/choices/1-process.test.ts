@@ -98,6 +98,8 @@ choice("1.test-controls.ready-line.port", "and a store's module are named where 
     assert.equal((await here.get(`/apps/${id}`)).json.title, "Kept");
   });
   const { stdout } = await serving(args, "curl ");
+  const six = await serving(["--public-url", "http://[::1]:1"], "curl ");
+  assert.match(six.stdout, /Base URL +http:\/\/\[::1\]:1\/v1\n[\s\S]*curl http:\/\/\\\[::1\\\]:1\/v1\/apps -H/);
   assert.match(stdout, /Port +\d+\n[\s\S]*Data +\.\/test\/stores\/skeleton\.mjs\n/);
 });
 
