@@ -19,9 +19,7 @@ export interface Fault {
 }
 
 /** What was found; where it is set so, members that nobody knows are none. */
-export interface Faults extends Array<Fault> {
-  passes?: true;
-}
+export type Faults = Fault[] & { passes?: true };
 
 export interface Schema<T> {
   /** Answers the accepted value, defaults filled in; faults are added to `faults`, and then the answer is unusable. */
@@ -212,10 +210,9 @@ export type ObjectSchema<T, M extends Members = Members> = Schema<T> & { readonl
 
 /** The known name that was probably meant, in words; nothing where none is near. */
 export function meant(name: string, known: readonly string[]): string {
-  const given = name.toLowerCase();
-  const within = (letters: number) =>
-    known.find((each) => isNear(given, each.toLowerCase(), Math.min(letters, each.length >> 1)));
-  const near = within(1) ?? within(2);
+  const [near] = [1, 2].flatMap((letters) =>
+    known.filter((each) => isNear(name.toLowerCase(), each.toLowerCase(), Math.min(letters, each.length >> 1))),
+  );
   return near === undefined ? "" : `; did you mean ${near}?`;
 }
 
