@@ -17,7 +17,7 @@ test("options: each wrong one is refused by name", async () => {
     [{ data: {} }, /^data must be the name of a file, or an address/],
     [{ data: true }, /^data must be the name of a file/],
     [{ randomSeed: {} }, /^randomSeed must be a text that is not empty/],
-    [{ host: 5 }, /^host must be a text/],
+    [{ host: 5 }, /^host must be an address of this machine, .*; it is 5/],
     [{ clock: "stopped" }, /^clock must be one of system, manual; it is "stopped"/],
     [{ clock: "manual", startAt: "yesterday" }, /^startAt must be a time such as .*; it is "yesterday"/],
     [{ clock: "manual", startAt: "2026-01-01T00:00:00" }, /^startAt must be a time .* with its zone/],

@@ -113,7 +113,7 @@ for (const [text, says] of Object.entries(FILES))
 const PATHS: Readonly<Record<string, RegExp>> = {
   "nowhere/data.json": /^\/\S*nowhere\/data\.json cannot be used \(.*\)\. Its folder does not exist; /,
   folder: /It is a folder/,
-  "/dev/null/data.json": /Look into the disk/,
+  "/dev/null/data.json": /A part of its path is no folder/,
 };
 for (const [path, says] of Object.entries(PATHS))
   test(`promise 6: a data file at ${path} is refused with what to do`, async () => {
