@@ -16,6 +16,7 @@ const TOO_LARGE = `There are more than ${CELLS_MAX} cells (rows times columns).`
 
 /** A page of rows has each name a hundred times: names as long as the text would make it larger than any answer may be. */
 const NAME_MAX = 1_000;
+const NAME = new RegExp(`^.{0,${NAME_MAX}}$`, "su");
 
 /** Rows that are looked at in one step: some ten milliseconds, where they are wide. */
 const STEP = 500;
@@ -81,7 +82,7 @@ export function* tableOfCsv(text: string): Steps<Table | string> {
 
 /** The rows are the table's from here on: of one length, and filled with what their cells are read as. */
 function* typed(names: readonly string[], rows: Cell[][], fits: Fits): Steps<Table | string> {
-  const long = names.findIndex((name) => name.length > NAME_MAX);
+  const long = names.findIndex((name) => !NAME.test(name));
   if (long >= 0) return `The name of column ${long + 1} has more than ${NAME_MAX} characters.`;
   const left: (readonly Type[] | undefined)[] = names.map(() => undefined);
   for (const [n, row] of rows.entries()) {

@@ -92,11 +92,13 @@ export function forgetting({ store, clock }: Pick<UnitParts, "store" | "clock">,
   async function tidy(accountId: string): Promise<void> {
     sweeping.add(accountId);
     try {
-      for (let room = -1; room < 0; rooms.set(accountId, room)) {
+      let room: number;
+      do {
         for (let turn = 0; turn < GATHERED_TURNS; turn += 1) await new Promise(setImmediate);
-        rooms.set(accountId, 0);
+        rooms.set(accountId, 0); // what is told meanwhile takes from it
         room = (await sweep(store, accountId)) + (rooms.get(accountId) ?? 0);
-      }
+        rooms.set(accountId, room);
+      } while (room < 0);
     } finally {
       sweeping.delete(accountId);
     }

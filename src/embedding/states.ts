@@ -87,8 +87,9 @@ export function statesOf(parts: StatesParts) {
   async function repeat(isSown: boolean): Promise<void> {
     const { randomSeed } = settings;
     if (randomSeed === null) return;
-    const kept = Object.entries({ ...(await store.snapshot()).collections, [signingKeys.name]: [] });
-    const from = isSown ? "the seed" : sha256(JSON.stringify(kept.map(([, records]) => records.map(({ id }) => id))));
+    const kept = async () => Object.values({ ...(await store.snapshot()).collections, [signingKeys.name]: [] });
+    const idsOf = (lists: readonly (readonly Stored[])[]) => lists.map((records) => records.map(({ id }) => id));
+    const from = isSown ? "the seed" : sha256(JSON.stringify(idsOf(await kept())));
     ids.restart(seededRandom(`${randomSeed}, ${from}`));
   }
 

@@ -5,6 +5,7 @@ import type * as port from "../domain/store.ts";
 import { StoreRefusal, UniqueViolation } from "../domain/store.ts";
 import { inSteps, Turns } from "../kit/background.ts";
 import { trusted } from "../kit/schema.ts";
+import { Hearers } from "./hearers.ts";
 import type { Fields } from "./indexes.ts";
 import {
   type Batch,
@@ -12,6 +13,7 @@ import {
   copied,
   type Lists,
   load,
+  named,
   recordsIn,
   Table,
   type Tables,
@@ -35,12 +37,6 @@ type Load = (tables: Tables, isBusy: () => boolean) => Promise<Commits | undefin
 type Opened = { collections: readonly port.AnyCollection[]; tables: Tables; commits: Commits | undefined };
 type Named = { readonly name: string };
 
-export function named<T>(all: ReadonlyMap<string, T>, name: string): T {
-  const one = all.get(name);
-  if (one === undefined) throw new Error(`${name} was not declared when the store was opened`);
-  return one;
-}
-
 /** Puts the port's questions to a table. A collection's type vouches for that of its records. */
 abstract class Reading implements port.Reader {
   abstract ask<T>(from: Named, question: (table: Table) => T): Promise<T>;
@@ -59,27 +55,6 @@ abstract class Reading implements port.Reader {
 
   count(from: Named, index: string, values: port.Values): Promise<number> {
     return this.ask(from, (table) => named(table.indexes, index).count(values));
-  }
-}
-
-/** Who hears in this process what commits tell. */
-export class Hearers {
-  readonly #all = new Set<{ readonly topic: string; readonly heard: (subject: string) => void }>();
-
-  hear(topic: string, heard: (subject: string) => void): () => void {
-    const hearer = { topic, heard };
-    this.#all.add(hearer);
-    return () => void this.#all.delete(hearer);
-  }
-
-  /** A hearer that throws disturbs nobody; its error surfaces as a rejection that nobody handles. */
-  tell(topic: string, subject: string): void {
-    for (const hearer of this.#all)
-      try {
-        if (hearer.topic === topic) hearer.heard(subject);
-      } catch (error) {
-        void Promise.reject(error);
-      }
   }
 }
 

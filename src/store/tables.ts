@@ -111,6 +111,12 @@ export type Tables = Map<string, Table>;
 export const tablesOf = (collections: readonly AnyCollection[]): Tables =>
   new Map(collections.map((collection) => [collection.name, new Table(collection)]));
 
+export function named<T>(all: ReadonlyMap<string, T>, name: string): T {
+  const one = all.get(name);
+  if (one === undefined) throw new Error(`${name} was not declared when the store was opened`);
+  return one;
+}
+
 export const recordsIn = (tables: Tables): Lists => Array.from(tables, ([name, table]) => [name, table.records()]);
 
 type Refusal = (fault: string, name: string, n?: number) => Error;

@@ -108,7 +108,7 @@ choice("8.bounds.columns", "a data source has 100 columns at most, and a row of 
 });
 
 choice("8.bounds.columns", "the name of a column has 1,000 characters at most: a page repeats it", async ({ api }) => {
-  const named = (length: number) => "n".repeat(length);
+  const named = (length: number) => "\u{1f469}".repeat(length); // two units, one character
   for (const [type, of] of [
     ["csv", (name: string) => `a,${name}\n1,2\n`],
     ["json", (name: string) => [{ a: 1 }, { [name]: 2 }]],

@@ -152,7 +152,8 @@ function timeOf(at: number, step: number): string {
 
 /** As exact as this length of time: seconds, and parts of them, only where it has any. */
 const clockParts = (length: number): Intl.DateTimeFormatOptions => ({
-  ...{ hour: "2-digit", minute: "2-digit" },
+  hour: "2-digit",
+  minute: "2-digit",
   ...(length % 60_000 !== 0 && { second: "2-digit" }),
   ...(length % 1_000 !== 0 && { fractionalSecondDigits: 3 }),
 });
