@@ -121,7 +121,10 @@ function exchange(request: ClientRequest, body: string, timeout_ms: number, judg
     const deadline = setTimeout(giveUp, timeout_ms, "timeout");
     request.on("socket", (socket) => {
       const look = () => {
-        if (judge(socket.remoteAddress ?? "") !== undefined) socket.destroy(failure("blocked_address"));
+        const { remoteAddress } = socket;
+        // It has none where it was closed already.
+        if (remoteAddress === undefined) socket.destroy(failure("reset"));
+        else if (judge(remoteAddress) !== undefined) socket.destroy(failure("blocked_address"));
       };
       // One that is kept from an attempt before stands already.
       if (socket.connecting) socket.once("connect", look);
@@ -166,11 +169,17 @@ function answered({ statusCode = 0, headers }: IncomingMessage, chunks: readonly
   } as const;
 }
 
+/** What else than a refusal may end it before it stands; a receiver may reset it that early. */
+const CONNECTING = new Map<string, AttemptError>([
+  ["ETIMEDOUT", "timeout"],
+  ["ECONNRESET", "reset"],
+]);
+
 function errorName(error: NodeJS.ErrnoException, socket: Socket | null): AttemptError {
   const ours = ATTEMPT_ERRORS.find((name) => name === error.message);
   if (ours !== undefined) return ours;
   if (error.syscall === "connect" || error instanceof AggregateError)
-    return error.code === "ETIMEDOUT" ? "timeout" : "refused";
+    return CONNECTING.get(error.code ?? "") ?? "refused";
   if (socket !== null && "authorized" in socket && !socket.authorized) return "tls";
   // An answer that began and is not HTTP, or whose headers do not end, is broken off here.
   return error.code?.startsWith("HPE_") ? "aborted" : "reset";
