@@ -8,17 +8,15 @@ import { text } from "../kit/schema.ts";
 
 export const name = text({ min: 1, max: decide("8.field-lengths").name, notBlank: true });
 
-const EMAIL = /^[^\s@"(),:;<>[\\\]]{1,64}@[^\s@"(),:;<>[\\\]]+$/;
-/** C0, DEL and C1: an address stands in the log and on the console. */
-const CONTROL = /\p{Cc}/u;
+/** No control characters: an address stands in the log and on the console. */
+const EMAIL = /^[^\s\p{Cc}@"(),:;<>[\\\]]{1,64}@[^\s\p{Cc}@"(),:;<>[\\\]]+$/u;
 
 export const email = text({
   min: 3,
   max: 254, // as mail has it
   pattern: EMAIL,
   says: "an e-mail address like name@example.com",
-  format: "email",
-  rule: (given) => (CONTROL.test(given) ? "must not contain a control character" : undefined),
+  format: "idn-email",
 });
 
 /** A key chosen by a person (flag or seed): only characters that need no quoting in a header, a URL or a shell. */
@@ -52,7 +50,7 @@ const UNFIT = "must be a host name of 2 or more labels, without scheme, port or 
 export const hostName = text({
   min: 1,
   max: HOST_LENGTH_MAX,
-  format: "hostname",
+  format: "idn-hostname",
   rule: (given) => (canonicalHost(given) === undefined ? UNFIT : undefined),
 });
 

@@ -16,7 +16,7 @@ const limitOf = (schema: Schema<number>) => withDefault(fromText(schema), 20);
 /** The parameters of every list: limit 1-100 (20), offset 0 or more (0). */
 export const spanParameters = {
   limit: limitOf(whole({ min: 1, max: LIMIT_MAX })),
-  offset: withDefault(fromText(whole({ min: 0 })), 0),
+  offset: withDefault(fromText(whole({ min: 0, max: Number.MAX_SAFE_INTEGER })), 0),
 };
 const positive = whole({ min: 1 });
 /** A limit over the largest is taken as the largest. */

@@ -143,6 +143,7 @@ export type Column = Infer<typeof column>;
 export type Cell = string | number | boolean | null;
 export const dataRow = asItIs<{ readonly [column: string]: Cell }>({
   type: "object",
+  maxProperties: decide("8.bounds").columns,
   additionalProperties: { type: ["string", "number", "boolean", "null"] },
 });
 export type Row = Infer<typeof dataRow>;

@@ -151,12 +151,11 @@ const HEADERS: { readonly [name: string]: string } = {
 function failures(row: Operation, decide: Decide): number[] {
   const { path, method, body, refusals = [] } = row;
   return [
-    ...[400, 401, 403, 408, 414, 431, 500],
+    ...[400, 401, 403, 408, 414, 431, 500, 501, 503],
     ...(path.includes("{") ? [404] : []),
     ...(body ? [413, 415, decide("7.validation-status")] : []),
-    ...(method === "POST" ? [409, 422] : []),
+    ...(method === "POST" ? [409, 413, 422] : []),
     ...(isConditional(row) ? [412] : []),
-    ...(method === "GET" ? [] : [503]),
     ...refusals.map((code) => statusOf(code, decide)),
   ];
 }

@@ -71,6 +71,7 @@ choice("4.idempotency", "a body tells requests apart also where none is taken", 
   assert.deepEqual([first.status, replayed(first)], [202, false]);
   assert.equal(replayed(await once(api, key, path, { a: 1 })), true);
   reused(await once(api, key, path, { a: 2 }));
+  problem(await once(api, key, path, { a: "x".repeat(1_048_576) }), "payload_too_large");
 });
 
 choice("4.idempotency", "has 1 to 255 characters, comes once, on POST, and is its credential's", async ({ api }) => {

@@ -73,7 +73,9 @@ choice("7.error-codes.not-http", "a length or a host in doubt is refused", async
   const besideUrl = head("GET http://a/v1/account", context).replace("host: localhost", "host: a b");
   problem(await rawAnswer(authUrl, besideUrl), "invalid_request");
   const coded = post(context, "transfer-encoding: gzip, chunked") + chunksOf(APP);
-  problem(await rawAnswer(authUrl, coded), "not_implemented");
+  const uncoded = await rawAnswer(authUrl, coded);
+  problem(uncoded, "not_implemented");
+  context.document.check("POST", "/v1/apps", uncoded);
   assert.equal((await ask("1.1", "host: localhost")).status, 200);
   assert.equal((await ask("1.0")).status, 200, "HTTP/1.0 has none");
 });

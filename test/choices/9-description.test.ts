@@ -14,6 +14,7 @@ import { choice } from "../support/clauses.ts";
 import { Answer, type Client, isMembers, type Members, members, str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
 import { assertPage, textOf } from "../support/dashboard.ts";
+import { wide } from "../support/fields.ts";
 import { breaches, resolve } from "../support/json-schema.ts";
 import { person } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
@@ -219,6 +220,34 @@ choice("9.deprecation.openapi", "is OpenAPI 3.1 of this version, references and 
   assert.ok(examples >= 10, `${examples} examples`);
 });
 
+choice("9.deprecation.openapi", "draws the bounds of what is sent where they are", async ({ api, document }) => {
+  const app = await api.create("/apps", { title: "T" });
+  const row = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`c${at}`, at]));
+  const source = (count: number) => ({ name: "N", type: "json", data: [row(count)] });
+  const user = (local: string) => ({ email: `${local}@bounds.example.com` });
+  const deploy = (custom_domain: string) => ({ name: "R", custom_domain });
+  for (const [path, good, bad] of [
+    ["/data-sources", source(100), source(101)],
+    ["/users", user(wide(64)), user(wide(65))],
+    ["/users", user("a\u00adb"), user("a\u0085b")],
+    [`/apps/${app.id}/deploy`, deploy("bücher.example"), deploy("bücher/example")],
+  ] as const) {
+    const { content } = members(document.find("POST", `/v1${path}`)?.value.requestBody);
+    const { schema } = members(members(content)["application/json"]);
+    for (const [body, status] of [
+      [good, 201],
+      [bad, 422],
+    ] as const) {
+      assert.equal(breaches(body, members(schema), document.document).length > 0, status === 422, path);
+      assert.equal((await api.post(path, body)).status, status, path);
+    }
+  }
+  const [, offset] = [document.find("GET", "/v1/apps")?.value.parameters].flat();
+  const { maximum } = members(members(offset).schema);
+  assert.equal((await api.get(`/apps?offset=${maximum}`)).status, 200);
+  assert.equal((await api.get(`/apps?offset=${Number(maximum) + 1}`)).status, 400);
+});
+
 choice("9.deprecation.linters", "each operation says what it does, for whom, its origin", async ({ document }) => {
   const { info, tags } = document.document;
   assert.match(str(members(members(info).contact).url), /\/docs$/);
@@ -243,7 +272,7 @@ choice("9.deprecation.linters", "each operation says what it does, for whom, its
     assert.deepEqual(inPath.map(({ name }) => name).sort(), named.sort(), where);
     for (const { required } of inPath) assert.equal(required, true, where);
     const responses = members(value.responses);
-    for (const status of ["401", "403", "500"]) assert.ok(status in responses, `${where} ${status}`);
+    for (const status of ["401", "403", "500", "501", "503"]) assert.ok(status in responses, `${where} ${status}`);
     for (const [status, response] of Object.entries(responses).filter(([each]) => Number(each) >= 400)) {
       const { content } = document.deref(members(response));
       assert.deepEqual(Object.keys(members(content)), ["application/problem+json"], `${where} ${status}`);

@@ -44,8 +44,8 @@ function typesOf(value: unknown): readonly string[] {
 const FORMATS: { readonly [format: string]: RegExp } = {
   "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/,
   uri: /^[a-z][a-z0-9+.-]*:\S+$/i,
-  hostname: /^[a-z0-9-]+(\.[a-z0-9-]+)*$/i,
-  email: /^[^@\s]+@[^@\s]+$/,
+  "idn-hostname": /^[\p{L}\p{M}\p{N}-]+(\.[\p{L}\p{M}\p{N}-]+)*$/u,
+  "idn-email": /^[^@\s]+@[^@\s]+$/,
 };
 
 /** Keywords that concern texts, numbers or arrays let other values pass. */
@@ -79,6 +79,7 @@ const KEYWORDS: ReadonlyMap<string, Keyword> = new Map(
     maxLength: text((value, rule) => [...value].length <= Number(rule)),
     minimum: number((value, rule) => value >= rule),
     maximum: number((value, rule) => value <= rule),
+    maxProperties: (value, rule) => !isMembers(value) || Object.keys(value).length <= Number(rule),
     minItems: array((value, rule) => value.length >= rule),
     maxItems: array((value, rule) => value.length <= rule),
     uniqueItems: array((value) => new Set(value.map((item) => JSON.stringify(item))).size === value.length),
