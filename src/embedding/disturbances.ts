@@ -34,8 +34,8 @@ export const faultRule = object(
   },
   function* ({ method, path, status, connection, delayMs }) {
     const row = path.startsWith(`${VERSION_PREFIX}/`) && API.find(path.slice(VERSION_PREFIX.length))?.rows.get(method);
-    // A path is a row's template to the letter, or one without braces that the template fits: with them it never strikes.
-    if (!row || (/[{}]/.test(path) && path !== VERSION_PREFIX + row.path))
+    // A path is a row's template to the letter, or fits it without braces or a query: with them it never strikes.
+    if (!row || (/[{}?#]/.test(path) && path !== VERSION_PREFIX + row.path))
       yield { path: ["path"], detail: `${method} ${path} is no operation of the REST API` };
     if (status !== undefined && connection !== undefined)
       yield { path: ["connection"], detail: "leaves no answer, so there can be no status beside it" };
@@ -183,29 +183,36 @@ export function chaosOf({ store, clock }: UnitParts, marks: Map<string, Mark>, b
         if (mark.until > until) background.run("ending a delay", () => late(Object.assign(mark, { until }).id, until));
     },
     /** The sender that does to each post what was decided for it. */
-    around: (inner: Sender): Sender => ({
-      ...inner,
-      async send(post, delivery) {
-        const { id, event_type, webhook_id, attempts } = delivery;
-        const attempt = `${id} ${attempts.length + 1}`;
-        // One is held back at a time, for each webhook: until the next has gone, however long that takes.
-        const overtakes = rules.isHeld(webhook_id);
-        const fits = ({ effect, type = event_type, webhookId = webhook_id }: ChaosRule) =>
-          type === event_type && webhookId === webhook_id && !(effect === "reorder" && overtakes);
-        // What was decided for an attempt stands, however often it is tried to send it.
-        const rule = marks.has(attempt) ? undefined : rules.take(fits);
-        if (rule) marks.set(attempt, { id, effect: rule.effect, until: clock.now() + rule.delayMs });
-        if (rule?.effect === "reorder") return { again: rules.hold(webhook_id) };
-        const { effect, until = 0 } = marks.get(attempt) ?? {};
-        if (until > clock.now()) return { again: Promise.resolve(await late(id, until)) };
-        const sent = effect === "bad_signature" ? { ...post, headers: { ...post.headers, ...UNFIT } } : post;
-        const outcome = effect === "drop" ? DROPPED : await inner.send(sent, delivery);
-        // The receiver sees the very same attempt again; what it says to the first is what counts.
-        if (effect === "duplicate") await inner.send(post, delivery);
-        if (overtakes) rules.letGo(webhook_id);
-        return outcome;
-      },
-    }),
+    around(inner: Sender): Sender {
+      let closings = 0;
+      return {
+        close() {
+          closings += 1;
+          inner.close();
+        },
+        async send(post, delivery) {
+          const before = closings;
+          const { id, event_type, webhook_id, attempts } = delivery;
+          const attempt = `${id} ${attempts.length + 1}`;
+          // One is held back at a time, for each webhook: until the next has gone, however long that takes.
+          const overtakes = rules.isHeld(webhook_id);
+          const fits = ({ effect, type = event_type, webhookId = webhook_id }: ChaosRule) =>
+            type === event_type && webhookId === webhook_id && !(effect === "reorder" && overtakes);
+          // What was decided for an attempt stands, however often it is tried to send it.
+          const rule = marks.has(attempt) ? undefined : rules.take(fits);
+          if (rule) marks.set(attempt, { id, effect: rule.effect, until: clock.now() + rule.delayMs });
+          if (rule?.effect === "reorder") return { again: rules.hold(webhook_id) };
+          const { effect, until = 0 } = marks.get(attempt) ?? {};
+          if (until > clock.now()) return { again: Promise.resolve(await late(id, until)) };
+          const sent = effect === "bad_signature" ? { ...post, headers: { ...post.headers, ...UNFIT } } : post;
+          const outcome = effect === "drop" ? DROPPED : await inner.send(sent, delivery);
+          // The receiver sees the very same attempt again; what it says to the first is what counts.
+          if (effect === "duplicate" && closings === before) await inner.send(post, delivery);
+          if (overtakes) rules.letGo(webhook_id);
+          return outcome;
+        },
+      };
+    },
   };
 }
 

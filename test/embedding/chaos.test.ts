@@ -37,6 +37,17 @@ test("1.chaos.duplicate: the receiver gets the same attempt twice, the log has i
   assert.equal(it.marks(), "duplicate null, null null");
 });
 
+test("1.chaos.duplicate: nothing is sent again after a close, a reset or a restore", async () => {
+  for (const end of ["close", "reset", "restore"] as const) {
+    await using it = await disturbed({ effect: "duplicate" }, ["hang"]);
+    const snapshot = await it.service.snapshot();
+    await it.create("A", 30);
+    const { attempts } = await it.receiver.next("app.created");
+    await it.service[end](snapshot);
+    assert.equal(attempts.length, 1, end);
+  }
+});
+
 test("1.chaos.drop: nothing arrives, the attempt counts as failed and is tried again", async () => {
   await using it = await disturbed({ effect: "drop", times: 2 });
   assert.deepEqual(await it.create("A"), []);

@@ -53,6 +53,7 @@ const WRONG: readonly (readonly [object, RegExp])[] = [
   [{ ...LIST, method: "PATCH", status: 500 }, /PATCH \/v1\/apps is no operation/],
   [{ ...LIST, path: "/apps", status: 500 }, /GET \/apps is no operation/],
   [{ ...LIST, path: "/v1/apps/{id}", status: 500 }, /GET \/v1\/apps\/\{id\} is no operation/],
+  [{ ...LIST, path: "/v1/apps/app_1?x=1", status: 500 }, /GET \/v1\/apps\/app_1\?x=1 is no operation/],
   [{ ...LIST, method: "get", status: 500 }, /#\/method must be one of/],
   [{ ...LIST, status: 399 }, /#\/status must be a whole number from 400 to 599/],
   [{ ...LIST, status: 600 }, /#\/status must be/],
