@@ -1,26 +1,67 @@
 // How many deliveries go out a second, signed and recorded, against a bare node:http agent with keep-alive that posts the
 // same bytes. And how long another request waits at most while one that is much work goes on: a webhook with very many
-// pending deliveries is switched off or deleted, which cancels them behind the answer; a data source of many rows is
-// uploaded and processed.
-import { createServer } from "node:http";
+// pending deliveries is deleted, which cancels them behind the answer; a data source of many rows is uploaded and processed.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { Agent, createServer, request } from "node:http";
+import { httpSender, type Sender } from "../../src/delivery/sender.ts";
 import { startReceiver } from "../../src/receiver.ts";
+import { outboxWorld } from "../../test/support/outbox-world.ts";
 import { listen } from "../../test/support/ports.ts";
-import { compare, percentile, scaled, tell, whole } from "./figures.ts";
+import { promised } from "../../test/support/wait.ts";
+import { pool } from "../pool.ts";
+import { compare, type Figures, percentile, scaled, tell, timed, whole } from "./figures.ts";
 import { asking, create, creates, load, run } from "./load.ts";
 import { built, side, startServer } from "./machine.ts";
 
 /** How many webhooks, each with one attempt at a time, and how much of the bare agent's rate they must reach. */
 const RATES = { 16: ">= 0.5", 1: ">= 0.4" };
+const POSTS = scaled(20_000);
+const WARM_POSTS = scaled(2_000);
 
 export async function throughput(): Promise<void> {
   const options = { keepAliveTimeout: 60_000 };
   await using receiver = createServer(options, (request, response) => request.resume().on("end", () => response.end()));
   const url = `http://127.0.0.1:${await listen(receiver)}/`;
-  const bare = "a bare keep-alive agent";
   for (const [atOnce, goal] of Object.entries(RATES)) {
-    const [own, base] = [side("own", "send", url, atOnce), side(bare, "post", url, atOnce)];
-    await compare(`Deliveries to ${atOnce} webhooks`, [own, base], { "a second": goal }, 0);
+    const own = side("own", "delivery", "send", url, atOnce);
+    const bare = side("a bare keep-alive agent", "delivery", "post", url, atOnce);
+    await compare(`Deliveries to ${atOnce} webhooks`, [own, bare], { "a second": goal }, 0);
   }
+}
+
+/** The rate of the posts behind those that warm up. */
+async function rate(posted: (count: number) => Promise<number>): Promise<Figures> {
+  await posted(WARM_POSTS);
+  return { "a second": POSTS / ((await posted(POSTS)) / 1_000) };
+}
+
+/** A bare node:http agent with keep-alive that posts what a delivery holds. */
+export function post(url: string, atOnce: string): Promise<Figures> {
+  const agent = new Agent({ keepAlive: true, maxSockets: Number(atOnce) });
+  const body = JSON.stringify({ filler: "x".repeat(380) });
+  const headers = { "Content-Type": "application/json", "Content-Length": String(body.length) };
+  const work = async () => {
+    const [response] = await once(request(url, { agent, method: "POST", headers }).end(body), "response");
+    await once(response.resume(), "end");
+  };
+  return rate((count) => timed(() => pool(Number(atOnce), Array(count), work)));
+}
+
+/** The outbox alone, one attempt at a time for each webhook; all rows are there before the first is sent. */
+export async function send(url: string, webhooks: string): Promise<Figures> {
+  const real = httpSender({ policy: "local", timeout_ms: 30_000 });
+  let gate = Promise.resolve();
+  const sender: Sender = { send: (one) => gate.then(() => real.send(one)), close: () => real.close() };
+  const world = await outboxWorld({ sender });
+  for (let n = 0; n < Number(webhooks); n += 1) await world.webhook(url);
+  return rate(async (count) => {
+    const { kept, keep } = promised();
+    gate = kept;
+    for (let n = 0; n < count / Number(webhooks); n += 1) await world.emit({ filler: "x".repeat(220) });
+    keep();
+    return timed(() => world.idle());
+  });
 }
 
 const SECRET = "bench-secret";
@@ -31,25 +72,19 @@ const BESIDE = creates({ requests: scaled(40_000), connections: 1 });
 
 export async function holds(): Promise<void> {
   await upload();
-  for (const pending of PENDING) {
-    await cancelled(pending, "DELETE", "is deleted");
-    await cancelled(pending, "PATCH", "is switched off", { active: false });
-  }
+  for (const pending of PENDING) await deleted(pending);
 }
 
 /** The receiver is silent, so that all but one delivery are never attempted. */
-async function cancelled(pending: number, method: "DELETE" | "PATCH", how: string, body?: object): Promise<void> {
+async function deleted(pending: number): Promise<void> {
   await using silent = await startReceiver({ secret: SECRET, answers: ["hang"] });
   await using server = await startServer("this server", [built("bin")]);
   const { port, api } = server;
   const { id } = await api.create("/webhooks", { url: silent.url, events: ["app.created"], secret: SECRET });
   await create(server, pending);
-  const work = api.call(method, `/webhooks/${id}`, body);
-  await longest(`a webhook with ${whole(pending)} pending ${how}`, port, work, "<= 50");
-  // A deleted webhook's log is gone with it.
-  const log = await api.get(`/webhooks/${id}/deliveries?status=pending`);
-  const left = method === "DELETE" ? log.status - 404 : log.json.total;
-  if (left !== 0) throw new Error(`${left} are still pending`);
+  const work = api.delete(`/webhooks/${id}`);
+  await longest(`a webhook with ${whole(pending)} pending is deleted`, port, work, "<= 50");
+  assert.equal((await work).status, 204);
 }
 
 async function upload(): Promise<void> {
@@ -57,9 +92,7 @@ async function upload(): Promise<void> {
   const data = Array.from({ length: ROWS }, () => ({ a: 1 }));
   // Made before: whoever makes text of so much sends nothing else meanwhile.
   const text = asking("POST", "/v1/data-sources", { name: "Large", type: "json", data });
-  const began = performance.now();
-  JSON.parse(text.slice(text.indexOf("{")));
-  const parsing_ms = performance.now() - began;
+  const parsing_ms = await timed(() => JSON.parse(text.slice(text.indexOf("{"))));
   const once = load(() => text, 201, { requests: 1, connections: 1 });
   const what = `${whole(ROWS)} rows are uploaded, beside the parsing`;
   await longest(what, server.port, run(server.port, once), "<= 250", parsing_ms);

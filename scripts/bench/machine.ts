@@ -85,6 +85,7 @@ export async function startServer(name: string, args: readonly string[], cores =
 
 /** A module of this package as a user runs it. */
 export const built = (module: "bin" | "index"): string => here(`../../dist/${module}.js`);
+export const index = (): Promise<typeof import("../../src/index.ts")> => import(built("index"));
 
 /** The arguments of node that run the command from its sources. */
 export const SOURCES = ["--import", "tsx", here("../../src/bin.ts")];

@@ -1,11 +1,16 @@
 // From the start of the process to its first answer, against a bare server of one file: the packed command, and what
 // `npm start` does: it bundles the sources and runs that. And a whole life embedded in a test: start, first request, close.
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { compare, type Side } from "./figures.ts";
-import { BARE, built, side, startServer } from "./machine.ts";
+import { createServer } from "node:http";
+import { listen } from "../../test/support/ports.ts";
+import { compare, type Figures, median, type Side, scaled, timed } from "./figures.ts";
+import { answers, BARE, built, index, KEY, side, startServer } from "./machine.ts";
 
 const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
 const [, ...npmStart] = String(scripts.start).split(" ");
+const LIVES = scaled(200);
+const WARM_LIVES = 20;
 
 const starting = (name: string, args: readonly string[]): Side => ({
   name,
@@ -20,6 +25,21 @@ export async function start(): Promise<void> {
     compare(`First answer after ${what}`, [starting(what, args), starting(...BARE)], { ms: goal });
   await first("the start of the bin", [built("bin")], "<= 1.45");
   await first("npm start, without npm", npmStart, "<= 4.50");
-  const lives = [side("embedded", "life", "own"), side(BARE[0], "life", "bare")] as const;
+  const lives = [side("embedded", "start", "life", "own"), side(BARE[0], "start", "life", "bare")] as const;
   await compare("Embedded: start, first request, close", lives, { ms: "<= 2.50" }, 1);
+}
+
+export async function life(whose: "own" | "bare"): Promise<Figures> {
+  const { startService } = await index();
+  const own = async () => {
+    await using service = await startService({ apiKey: KEY });
+    assert.ok(await answers(Number(new URL(service.baseUrl).port)));
+  };
+  const bare = async () => {
+    await using server = createServer((_, response) => response.end("[]"));
+    assert.ok(await answers(await listen(server)));
+  };
+  const ms: number[] = [];
+  for (let n = -WARM_LIVES; n < LIVES; n += 1) ms.push(await timed(whose === "own" ? own : bare));
+  return { ms: median(ms.slice(WARM_LIVES)) };
 }
