@@ -95,13 +95,10 @@ async function disturbed({ what, processes, data, events, kills, outstanding_ms,
   return { what, tried, wrong };
 }
 
-/** Whether the n-th answer fails: scattered, and the same from run to run. */
-const fails = (n: number): boolean => Math.imul(n, 2_654_435_761) >>> 0 < 0.3 * 2 ** 32;
-
-/** A receiver that notes which retries come early. */
+/** A receiver that fails at random for as long as events come, and notes which retries come early. */
 function failing(events: number, early: string[]) {
   const last = new Map<unknown, { readonly at: number; readonly attempt: number }>();
-  const answers = [...Array.from({ length: 3 * events }, (_, n) => (fails(n) ? 500 : 200)), 200];
+  const answers = [...Array.from({ length: 3 * events }, () => (Math.random() < 0.3 ? 500 : 200)), 200];
   const onRequest: Parameters<typeof startReceiver>[0]["onRequest"] = ({ headers }) => {
     const [id, attempt, at] = [headers["x-service-delivery"], Number(headers["x-service-attempt"]), performance.now()];
     const before = last.get(id);
