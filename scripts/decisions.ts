@@ -1,10 +1,9 @@
 // Whether the code runs on the register: each choice in turn is given its other reading, one that is an object member by
 // member, and a test that bears the row's id must fail. A choice that nothing depends on is a wrong row. That the tests pass
 // on the choices themselves, `npm test` says. Ids on the command line check those rows only.
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import { DECISIONS, type Decision } from "../src/decisions.ts";
 import { isMembers } from "../test/support/client.ts";
+import { started } from "../test/support/process.ts";
 import { sourcesIn } from "../test/support/sources.ts";
 import { pool } from "./pool.ts";
 
@@ -28,10 +27,8 @@ function switched([id, { choice }]: [string, Decision]): readonly string[] {
 async function noticedBy(choice: string): Promise<string | undefined> {
   const id = borne(choice.split("/")[0] ?? "");
   for (const { path } of files.filter(({ text }) => new RegExp(`"${id}`).test(text))) {
-    const env = { ...process.env, OTHER_CHOICE: choice };
     const args = [...LOADED, "--test-name-pattern", `^${id}`, path];
-    const run = promisify(execFile)(process.execPath, args, { env, timeout: PATIENCE_MS, maxBuffer: 2 ** 26 });
-    const { stdout } = await run.catch((error: { readonly stdout: string }) => error);
+    const { stdout } = await started(args, { OTHER_CHOICE: choice }, PATIENCE_MS).ended;
     const [, name] = new RegExp(`^ *not ok \\d+ - (${id}.*)`, "m").exec(stdout) ?? [];
     if (name !== undefined) return name;
   }
