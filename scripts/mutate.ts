@@ -1,8 +1,7 @@
 // Mutation testing: changes one line of src at a time and reports the changes that no test notices. Each of them is a test
 // that is missing or a line that is not needed.
-// Of the test files that run the line those 10 are asked that run most of its file and those 10 that run least beside it,
-// so a survivor may still be noticed by another. A line that no test runs survives; one that hangs is noticed. Test files
-// that fail where nothing is changed are left out and named.
+// All test files that run the line are asked, the quickest first. A line that no test runs survives; one that hangs is
+// noticed. Test files that fail where nothing is changed are left out and named.
 // What leaves the JavaScript as it was is no change: types and comments. The store's exported suite is not changed: it is tests.
 // A busy machine makes tests fail by themselves, and more seems to be noticed than is.
 import { hash } from "node:crypto";
@@ -11,11 +10,10 @@ import { transformSync } from "esbuild";
 import { type SourceFile, sourcesIn } from "../test/support/sources.ts";
 import { COUNT, given, text } from "./arguments.ts";
 import { changesOf } from "./mutate/changes.ts";
-import { type Measured, measured, passes } from "./mutate/runs.ts";
+import { measured, passes } from "./mutate/runs.ts";
 import { pool } from "./pool.ts";
 
 const AT_ONCE = 2;
-const ASKED = 10;
 const SUITE = /^src\/store\/contract\b/;
 const [values, wrong] = given("mutate -- [options]", {
   rooms: text("LIST", "folders or files of src, with commas between them (store,delivery,domain,kit)"),
@@ -70,26 +68,17 @@ function mutantsOf(room: string): readonly Mutant[] {
   return mutants;
 }
 
-/** Those that notice it soonest first. */
-function able({ path, line }: Mutant): readonly Measured[] {
-  const those = tests.filter(({ passed, lines }) => passed && lines.get(path)?.has(line));
-  const size = ({ lines }: Measured) => lines.get(path)?.size ?? 0;
-  const share = (test: Measured) => size(test) / test.size;
-  const most = [size, share].flatMap((of) => those.toSorted((a, b) => of(b) - of(a)).slice(0, ASKED));
-  return [...new Set(most)].sort((a, b) => a.took_ms - b.took_ms);
-}
-
 /** How a mutant that no test notices is shown. */
 async function survivor(mutant: Mutant): Promise<string | undefined> {
-  const those = able(mutant);
-  for (const test of those) if (!(await passes(test, mutant))) return undefined;
   const { path, line, was, is } = mutant;
+  const those = tests.filter(({ passed, lines }) => passed && lines.get(path)?.has(line));
+  for (const test of those) if (!(await passes(test, mutant))) return undefined;
   return `  ${path}:${line}${those.length > 0 ? "" : " (no test runs it)"}\n    - ${was.trim()}\n    + ${is.trim()}`;
 }
 
 const mutants = rooms.flatMap(mutantsOf);
 const files = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));
-const tests = await pool(AT_ONCE, files, ({ path }) => measured(path));
+const tests = (await pool(AT_ONCE, files, ({ path }) => measured(path))).sort((a, b) => a.took_ms - b.took_ms);
 const survivors = await pool(AT_ONCE, mutants, survivor);
 
 for (const { path, passed } of tests) if (!passed) console.log(`left out, it fails unchanged: ${path}`);

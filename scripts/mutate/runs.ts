@@ -63,13 +63,7 @@ export const passes = ({ path, took_ms }: Measured, change: Change): Promise<boo
 
 /** What takes longer unchanged is left out. */
 const LIMIT_MS = 300_000;
-const C8 = ["node_modules/c8/bin/c8.js", "--check-coverage=false", "--reporter=json"];
-
-/** As c8 reports of a file: a statement is a line. */
-interface Covered {
-  readonly statementMap: Readonly<Record<string, { readonly start: { readonly line: number } }>>;
-  readonly s: Readonly<Record<string, number>>;
-}
+const C8 = ["node_modules/c8/bin/c8.js", "--check-coverage=false", "--reporter=lcovonly"];
 
 export type Measured = Awaited<ReturnType<typeof measured>>;
 
@@ -80,16 +74,13 @@ export async function measured(path: string) {
   const c8 = [...C8, "--reports-dir", folder, "--temp-directory", join(folder, "raw"), process.execPath];
   const passed = await run(path, LIMIT_MS, undefined, c8);
   const took_ms = performance.now() - began;
-  const report = join(folder, "coverage-final.json");
-  const found: Readonly<Record<string, Covered>> = fs.existsSync(report)
-    ? JSON.parse(fs.readFileSync(report, "utf8"))
-    : {};
+  const report = join(folder, "lcov.info");
+  const files = fs.existsSync(report) ? fs.readFileSync(report, "utf8").split("end_of_record") : [];
   const lines = new Map<string, ReadonlySet<number>>();
-  for (const [file, { statementMap, s }] of Object.entries(found)) {
-    const run = Object.entries(statementMap).filter(([at]) => Number(s[at]) > 0);
-    lines.set(file.slice(file.lastIndexOf("/src/") + 1), new Set(run.map(([, { start }]) => start.line)));
+  for (const file of files) {
+    const run = [...file.matchAll(/^DA:(\d+),[1-9]/gm)].map(([, line]) => Number(line));
+    lines.set(/^SF:(.*)/m.exec(file)?.[1] ?? "", new Set(run));
   }
   fs.rmSync(folder, { recursive: true });
-  const size = [...lines.values()].reduce((sum, of) => sum + of.size, 0);
-  return { path, passed, took_ms, lines, size };
+  return { path, passed, took_ms, lines };
 }
