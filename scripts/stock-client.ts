@@ -38,11 +38,9 @@ async function walk({ api, baseUrl }: Context, proof: (secret: string) => unknow
   const back = await who.browser.submit(await who.browser.open(url.href), "/oauth/consent", { decision: "allow" });
   returned(back);
   const parameters = oauth.validateAuthResponse(...party, new URL(back.header("location")), state);
-  const code = [...party, auth, parameters, REDIRECT, verifier, loopback];
-  const first = await oauth.processAuthorizationCodeResponse(
-    ...party,
-    await oauth.authorizationCodeGrantRequest(...code),
-  );
+  const code = [auth, parameters, REDIRECT, verifier, loopback];
+  const exchanged = await oauth.authorizationCodeGrantRequest(...party, ...code);
+  const first = await oauth.processAuthorizationCodeResponse(...party, exchanged);
 
   const resource = new URL(`${baseUrl}/apps`);
   const bearer = new Request(resource, { headers: { authorization: `Bearer ${first.access_token}` } });

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { type Database, missing, startDatabase } from "../../test/support/database.ts";
 import { pool } from "../pool.ts";
 import { compare, type Side } from "./figures.ts";
-import { asking, CPU, create, creates, load, loadOn } from "./load.ts";
+import { asking, CPU, create, creates, type Load, load, loadOn } from "./load.ts";
 import { ANYWHERE, built, pin, type Server, startServer } from "./machine.ts";
 
 const PROCESSES = [1, 2, 3, 4];
@@ -32,7 +32,7 @@ function databaseCpu_us({ folder }: Database): number {
   return ticks * TICK_US;
 }
 
-type Make = Parameters<typeof loadOn>[1];
+type Make = (servers: readonly Server[]) => Load | Promise<Load>;
 const LOADS: Readonly<Record<string, Make>> = {
   Create: () => creates({ connections: CONNECTIONS }),
   // One app for all that read it.
@@ -48,7 +48,7 @@ const beside = (database: Database, servers: readonly Server[], make: Make): Sid
   async measure() {
     const before_us = databaseCpu_us(database);
     const began = performance.now();
-    const figures = await loadOn(servers, make).measure();
+    const figures = await loadOn(servers, () => make(servers)).measure();
     const [us, used_us] = [(performance.now() - began) * 1_000, databaseCpu_us(database) - before_us];
     const { [CPU]: each = 0, "a second": rate = 0 } = figures;
     return {

@@ -10,8 +10,8 @@ import { BARE, built, KEY, newFolder, type Server, startServer } from "./machine
 
 /** How many are there before a measurement; those are read, listed and changed. */
 const STORED = 100;
-const BEFORE = process.env.BENCH_BEFORE;
-const before = ["before", [join(BEFORE ?? "", "dist/bin.js")]] as const;
+const { BENCH_BEFORE } = process.env;
+const BEFORE = BENCH_BEFORE ? (["before", [join(BENCH_BEFORE, "dist/bin.js")]] as const) : undefined;
 
 /** With the ids of the apps that are there. */
 const stocked = async (server: Server, count = STORED) => ({ server, ids: await create(server, count) });
@@ -50,16 +50,16 @@ async function contest(own: Stocked, base: Stocked, cases: Cases, held?: string)
 
 export async function http(): Promise<void> {
   await using own = await startServer("this server", [built("bin")]);
-  const [name, program] = BEFORE ? before : BARE;
+  const [name, program] = BEFORE ?? BARE;
   await using base = await startServer(name, program);
-  await contest(await stocked(own), await stocked(base), CASES, BEFORE ? "<= 1.10" : undefined);
-  await withToken(own);
+  const stock = await stocked(own);
+  await contest(stock, await stocked(base), CASES, BEFORE && "<= 1.10");
+  await withToken(stock);
 }
 
-async function withToken(server: Server): Promise<void> {
+async function withToken({ server, ids }: Stocked): Promise<void> {
   const api = server.api.at(`http://localhost:${server.port}/v1`);
   const { access } = await tokensFor(api, await person(api), await register(api));
-  const { ids } = await stocked(server);
   const reading = (key: string) => {
     const headers = { Authorization: `Bearer ${key}` };
     return loadOn([server], () => load((n) => asking("GET", nth(ids, n), undefined, headers)));
@@ -70,7 +70,7 @@ async function withToken(server: Server): Promise<void> {
 
 export async function file(): Promise<void> {
   using folder = newFolder();
-  const [name, program] = BEFORE ? before : (["the memory store", [built("bin")]] as const);
+  const [name, program] = BEFORE ?? (["the memory store", [built("bin")]] as const);
   const data = (at: string) => ["--data", join(folder.path, `${at}.json`)];
   await using own = await startServer("data", [built("bin"), ...data("own")]);
   await using base = await startServer(name, [...program, ...(BEFORE ? data("before") : [])]);

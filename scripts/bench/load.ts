@@ -93,13 +93,10 @@ export function create({ api }: Server, count: number): Promise<string[]> {
 export const CPU = "µs of CPU";
 
 /** The same load spread over all servers; `make` is called before each measurement. */
-export const loadOn = (
-  servers: readonly Server[],
-  make: (servers: readonly Server[]) => Load | Promise<Load>,
-): Side => ({
+export const loadOn = (servers: readonly Server[], make: () => Load | Promise<Load>): Side => ({
   name: servers[0]?.name ?? "",
   measure: async () => {
-    const given = await make(servers);
+    const given = await make();
     const share = (count: number) => Math.ceil(count / servers.length);
     const part = { ...given, requests: share(given.requests), connections: share(given.connections) };
     const used_us = async () => {
