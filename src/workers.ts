@@ -13,22 +13,35 @@ import { after, type Scheduled } from "./kit/clock.ts";
 const LOOK_AGAIN_MS = 3_000;
 /** Of the deliveries that wait, so many are looked at each time. */
 const LOOKED_AT = 1_000;
+const PROCESSING = "processing a data source";
 /** Longer than processing takes but for the largest; two that do the same harm nothing. */
 const PROCESSING_MS = 5_000;
+/** Where what was read cannot be kept: a full disk is not made room on in a second, and the largest take one to read. */
+const PROCESS_AGAIN_MS = 60_000;
 
 export function workersOf(parts: OutboxParts & UnitParts) {
-  const { store, background } = parts;
+  const { store, clock, background } = parts;
   /** Each ends something that the start began; none before. */
   let ends: (() => void)[] = [];
   let sweeping: Forgetting | undefined;
   let timer: Scheduled | undefined;
+  let again: Scheduled | undefined;
 
-  function processSource(id: string): void {
-    background.run("processing a data source", async () => {
+  const processSource = (id: string) =>
+    background.run(PROCESSING, async () => {
       const lease = await store.lease(`data ${id}`, PROCESSING_MS);
-      if (lease) await processDataSource(new Unit(parts), id).finally(() => lease.release());
+      try {
+        if (lease) await processDataSource(new Unit(parts), id);
+      } catch (error) {
+        again?.cancel();
+        again = clock.schedule(clock.now() + PROCESS_AGAIN_MS, PROCESSING, () =>
+          background.run(PROCESSING, processAll),
+        );
+        throw error;
+      } finally {
+        await lease?.release();
+      }
     });
-  }
 
   async function processAll(): Promise<void> {
     for (const id of await unprocessed(store)) processSource(id);

@@ -14,7 +14,8 @@ export interface Keeper {
   close(): Promise<void>;
 }
 
-class Commits {
+/** Where commits that stand in the tables already become durable. */
+export class Commits {
   readonly #turns = new Turns();
   /** Takes what comes until those before it are written. */
   #gathering: Batch | undefined;
@@ -32,7 +33,7 @@ class Commits {
     return this.#gathering;
   }
 
-  /** Later than what has gathered. */
+  /** In the place of everything, later than what has gathered. */
   replace(records: Lists): Promise<void> {
     return this.#turns.run(() => this.keeper.replace(records).catch((cause) => Promise.reject(unavailable(cause))));
   }
