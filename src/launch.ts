@@ -148,7 +148,7 @@ async function stand(ground: Ground): Promise<Service> {
   const links = linksOf(settings.publicUrl ?? localUrl(settings, port));
   if (watched) journals.hear(store, background);
 
-  const keys = signingKeysIn(store, clock, settings.tokenAlg);
+  const keys = signingKeysIn(store, settings.tokenAlg);
   const oauth = { keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map(), ...unit };
   const parts = {
     services: { links, decide, webhook: webhookUnder((url) => judgeUrl(url, policyOf(settings))) },

@@ -240,11 +240,7 @@ export const signIns = collection<Passing<"sign_ins"> & { readonly user_id: stri
 });
 
 /** A browser in which a user is signed in; the id is the SHA-256 of the cookie's secret, hexadecimal. */
-interface SessionRecord extends Passing<"sessions"> {
-  readonly user_id: string;
-  readonly created_at: string;
-}
-export const sessions = collection<SessionRecord>()("sessions", byExpiry);
+export const sessions = collection<Passing<"sessions"> & { readonly user_id: string }>()("sessions", byExpiry);
 
 /** `urlRule` says why it refuses a URL. */
 export const webhookUnder = (urlRule: (url: string) => string | undefined) =>

@@ -84,7 +84,7 @@ export async function sessionOf(reader: Reader, secret: string, now: number) {
  * undefined where the link does not work.
  */
 export const signInWith = (unit: Unit, token: string, before: string) =>
-  unit.transact(async ({ tx, now, at, ids }) => {
+  unit.transact(async ({ tx, now, ids }) => {
     const link = await tx.get(signIns, sha256(token));
     if (link === undefined) return undefined;
     await tx.remove(signIns, link.id);
@@ -92,8 +92,7 @@ export const signInWith = (unit: Unit, token: string, before: string) =>
     if (now >= instant(link.expires_at) || (await tx.get(users, user_id)) === undefined) return undefined;
     await tx.remove(sessions, sha256(before));
     const secret = ids.secret();
-    const times = { created_at: at, expires_at: iso(now + SESSION_MS) };
-    await tx.put(sessions, { id: sha256(secret), user_id, ...times, all: "sessions" });
+    await tx.put(sessions, { id: sha256(secret), user_id, expires_at: iso(now + SESSION_MS), all: "sessions" });
     return secret;
   });
 

@@ -47,7 +47,7 @@ export async function judge(context: Context, query: Fields) {
       const granted = cut(asked, user.permissions);
       if (granted.length === 0)
         return refused(accessDenied("The user holds none of the permissions that were asked for."));
-      const grant = { account_id: account.id, user_id: user.id, client_id: client.id, scopes: granted };
+      const grant = { user_id: user.id, client_id: client.id, scopes: granted };
       /** The user said yes: a grant in the user's own account, and its code on the way to the client. */
       const allow = async () => {
         const made = await new Unit(context).transact((w) => openGrant(w, grant, { redirect_uri, challenge }));

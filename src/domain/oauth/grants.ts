@@ -29,7 +29,6 @@ interface Bound {
  * The code stands inside, so that a second use is noticed for as long as there is something to revoke.
  */
 export interface GrantRecord extends Passing<"grants"> {
-  readonly account_id: string;
   readonly user_id: string;
   /** Null where the service itself signed the user in, without a client (contract, part 10: signIn). */
   readonly client_id: string | null;
@@ -37,7 +36,6 @@ export interface GrantRecord extends Passing<"grants"> {
   readonly code: (Bound & { readonly expires_at: string; readonly used: boolean }) | null;
   /** SHA-256 of the code, hexadecimal. */
   readonly code_hash: string | null;
-  readonly created_at: string;
 }
 /** A grant expires with the last of its tokens. */
 export const grants = collection<GrantRecord>()("grants", byExpiry, { code: ["code_hash"] });
@@ -60,14 +58,14 @@ export async function standingGrant(reader: Reader, id: string) {
   return holder ? { grant, ...holder } : "The user was deleted, so the access of this application has been revoked.";
 }
 
-type NewGrant = Pick<GrantRecord, "account_id" | "user_id" | "client_id" | "scopes">;
+type NewGrant = Pick<GrantRecord, "user_id" | "client_id" | "scopes">;
 
 /** A grant, which ends with the last of its tokens: it has none yet. Where it waits for a code, with the code in clear. */
 export async function openGrant(w: Work, terms: NewGrant, bound?: Bound) {
   const secret = bound ? w.ids.secret() : "";
   const code = bound ? { ...bound, expires_at: iso(w.now + CODE_MS), used: false } : null;
   const expires_at = bound ? iso(w.now + CODE_MS + CODE_REMEMBERED_MS) : w.at;
-  const kept = { code, code_hash: bound ? sha256(secret) : null, created_at: w.at, expires_at, all: "grants" } as const;
+  const kept = { code, code_hash: bound ? sha256(secret) : null, expires_at, all: "grants" } as const;
   const grant: GrantRecord = { id: w.ids.next("gra_"), ...terms, ...kept };
   await w.tx.put(grants, grant);
   return { grant, secret };

@@ -3,7 +3,6 @@
 import { createPrivateKey, generateKeyPair, hash, type KeyObject } from "node:crypto";
 import { promisify } from "node:util";
 import { Turns } from "../../kit/background.ts";
-import { type Clock, iso } from "../../kit/clock.ts";
 import { ALGORITHMS, type Algorithm, type JwtKey } from "../../kit/jwt.ts";
 import { collection, type Reader, type Store, type Stored } from "../store.ts";
 
@@ -20,13 +19,12 @@ interface SigningKeyRecord extends Stored {
   /** PKCS 8, PEM. */
   readonly private_key: string;
   readonly public_jwk: { readonly [member: string]: string };
-  readonly created_at: string;
 }
 export const signingKeys = collection<SigningKeyRecord>()("signing_keys", {}, { alg: ["alg"] });
 
 export type SigningKeys = ReturnType<typeof signingKeysIn>;
 
-export function signingKeysIn(store: Store, clock: Clock, alg: Algorithm) {
+export function signingKeysIn(store: Store, alg: Algorithm) {
   /** By kid: to read the PEM costs ten times as much as a signature. */
   const read = new Map<string, KeyObject>();
   /** An RSA key costs 100 ms of processor, and 50 first requests need one. */
@@ -53,7 +51,7 @@ export function signingKeysIn(store: Store, clock: Clock, alg: Algorithm) {
     const public_jwk = Object.fromEntries(members.map(([name, value]) => [name, String(value)]));
     const private_key = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
     const id = hash("sha256", JSON.stringify(public_jwk), "base64url");
-    const made = { id, alg, private_key, public_jwk, created_at: iso(clock.now()) };
+    const made = { id, alg, private_key, public_jwk };
     // Another process on the same store may have been faster: then its key is the one.
     return store.transact(async (tx) => {
       const known = await found(tx, alg);

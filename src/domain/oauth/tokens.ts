@@ -69,10 +69,10 @@ export const refresh = (context: Context, client: OAuthClientRecord | null, toke
 /** Tokens without a browser, for tests (contract, part 10). The grant belongs to no client. */
 export const handOver = (context: Context, user: UserRecord, asked: readonly Scope[]) =>
   handOut(context, async (w) => {
-    const { id: user_id, account_id, permissions } = user;
+    const { id: user_id, permissions } = user;
     const scopes = cut(asked, permissions);
     if (scopes.length === 0) return invalidScope("The user holds none of these scopes.");
-    return { ...(await openGrant(w, { account_id, user_id, client_id: null, scopes })), scopes };
+    return { ...(await openGrant(w, { user_id, client_id: null, scopes })), scopes };
   });
 
 /**
