@@ -265,16 +265,6 @@ asOwner("a form sent again makes one thing; changes it again; is judged anew", a
   assertPage(await add(), 201);
 });
 
-asOwner("no other cookie and no field that stands twice passes for ours", async (browser, { api }) => {
-  const csrf = csrfOf(await browser.open(`${KEYS}/new`));
-  const headers = { "content-type": "application/x-www-form-urlencoded" };
-  assertPage(await browser.request("POST", `${KEYS}/new`, headers, `csrf=${csrf}&name=a&name=b`), 403);
-  const [[name, secret] = []] = browser.cookies;
-  const stranger = new Browser(api);
-  stranger.cookies.set(`x${name}`, str(secret));
-  assert.equal((await stranger.request("GET", "/dashboard")).status, 303);
-});
-
 choice("1.dashboard", "the newest 100 answers to forms are remembered", ALONE, async ({ api }) => {
   const browser = await owner(api);
   const csrf = csrfOf(await browser.open(`${KEYS}/new`));

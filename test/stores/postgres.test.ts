@@ -363,13 +363,18 @@ onTables("units of work that wait for each other are run again", async ({ open }
   await Promise.all(["ab", "ba"].map(writing));
 });
 
-onTables("a unit of work that cannot begin is not run", async ({ open, t }) => {
-  const store = await open();
+/** What is asked of the database goes this way from now on; `pass` asks it of the session. */
+function onItsWay(t: TestContext, way: (text: string, pass: () => unknown, session: unknown) => unknown): void {
   const { query } = pg.Client.prototype;
   t.mock.method(pg.Client.prototype, "query", function (this: unknown, what: unknown, ...rest: unknown[]) {
-    if (String(Object(what).text).startsWith("BEGIN")) return Promise.reject(new Error("lost"));
-    return Reflect.apply(query, this, [what, ...rest]);
+    const text = typeof what === "string" ? what : String(Object(what).text);
+    return way(text, () => Reflect.apply(query, this, [what, ...rest]), this);
   });
+}
+
+onTables("a unit of work that cannot begin is not run", async ({ open, t }) => {
+  const store = await open();
+  onItsWay(t, (text, pass) => (text.startsWith("BEGIN") ? Promise.reject(new Error("lost")) : pass()));
   const work = t.mock.fn(async () => undefined);
   await assert.rejects(store.transact(work), isUnavailable);
   assert.equal(work.mock.callCount(), 0);
@@ -406,13 +411,12 @@ onTables("what a unit of work has begun and left may ask the store when it is ov
 onTables("a session that gave no answer in time is asked nothing more", async ({ open, t }) => {
   const store = await open();
   await write(store, note("a"));
-  const { query } = pg.Client.prototype;
   const silent = new Set<unknown>();
-  const after: unknown[] = [];
-  t.mock.method(pg.Client.prototype, "query", function (this: unknown, what: unknown, ...rest: unknown[]) {
-    if (silent.has(this)) after.push(what);
-    if (!String(Object(what).text).includes("WHERE id = $1")) return Reflect.apply(query, this, [what, ...rest]);
-    silent.add(this);
+  const after: string[] = [];
+  onItsWay(t, (text, pass, session) => {
+    if (silent.has(session)) after.push(text);
+    if (!text.includes("WHERE id = $1")) return pass();
+    silent.add(session);
     return Promise.reject(new Error("Query read timeout"));
   });
   const asking = store.transact((tx) => tx.get(notes, "a"));
@@ -468,11 +472,9 @@ onDatabase("a database that cannot be used is refused with one line that shows n
 /** The statements that go to the database from now on, but for looks whether it lives, and whether something waits. */
 function countedOf(t: TestContext): string[] {
   const asked: string[] = [];
-  const { query } = pg.Client.prototype;
-  t.mock.method(pg.Client.prototype, "query", function (this: unknown, what: unknown, ...rest: unknown[]) {
-    const text = typeof what === "string" ? what : String(Object(what).text);
+  onItsWay(t, (text, pass) => {
     if (!/^SELECT$|index_waiting/.test(text)) asked.push(...text.split("; "));
-    return Reflect.apply(query, this, [what, ...rest]);
+    return pass();
   });
   return asked;
 }

@@ -20,10 +20,11 @@ const PATIENT = { sender: httpSender({ policy: "local", timeout_ms: 60_000 }) };
 
 type Answer = Parameters<typeof httpReceiver>[0];
 
-/** A world with one webhook, and its receiver, which answers so. */
-async function hooked(answer?: Answer, options?: WorldOptions) {
+/** A world with a webhook, or several, and their receiver, which answers so. */
+async function hooked(answer?: Answer, options?: WorldOptions, webhooks = 1) {
   const world = await outboxWorld(options);
   const receiver = await httpReceiver(answer);
+  for (let more = 1; more < webhooks; more += 1) await world.webhook(receiver.url);
   return { world, receiver, webhook: await world.webhook(receiver.url) };
 }
 
@@ -121,8 +122,7 @@ test("6.webhook-concurrency.order: first attempts go before retries of the same 
 test("6.webhook-concurrency.order: nor are retries of other webhooks before it where places are few", async () => {
   const held: ServerResponse[] = [];
   const hangs = (count: number, response: ServerResponse) => (count <= 200 ? 500 : void held.push(response));
-  const { world, receiver } = await hooked(hangs, PATIENT);
-  for (let n = 1; n < 200; n += 1) await world.webhook(receiver.url);
+  const { world } = await hooked(hangs, PATIENT, 200);
   await emitted(world);
   world.clock.set(START + 3 * S);
   const other = await httpReceiver(() => 500);
@@ -143,16 +143,14 @@ test("6.webhook-concurrency.order: nor are retries of other webhooks before it w
 });
 
 test("8.bounds.deliveries-at-once: 256 are under way, the rest wait as rows", async () => {
-  const { world, receiver } = await hooked(() => undefined, PATIENT);
-  for (let n = 1; n < 300; n += 1) await world.webhook(receiver.url);
+  const { world, receiver } = await hooked(() => undefined, PATIENT, 300);
   await world.emit();
   await staysAt(() => receiver.got.length, 256);
   assert.equal((await world.pending()).length, 300);
 });
 
 test("8.bounds.doubtful-deliveries: what failed before never takes all places", async () => {
-  const { world, receiver: dead } = await hooked((count) => (count <= 300 ? 500 : undefined), PATIENT);
-  for (let n = 1; n < 300; n += 1) await world.webhook(dead.url);
+  const { world, receiver: dead } = await hooked((count) => (count <= 300 ? 500 : undefined), PATIENT, 300);
   await emitted(world);
   const well = await world.webhook((await httpReceiver()).url);
   await world.emit();
@@ -161,8 +159,7 @@ test("8.bounds.doubtful-deliveries: what failed before never takes all places", 
 });
 
 test("8.bounds.doubtful-deliveries: whose attempt has ended has given its place back", async () => {
-  const { world, receiver } = await hooked((count) => (count <= 200 ? 500 : 200));
-  for (let n = 1; n < 200; n += 1) await world.webhook(receiver.url);
+  const { world, receiver } = await hooked((count) => (count <= 200 ? 500 : 200), {}, 200);
   await emitted(world);
   await world.advance(6 * S);
   assert.equal(receiver.got.length, 400);
@@ -460,8 +457,7 @@ test("the places of 256 whose rows another process holds go to the one that wait
     asked = count;
     return count <= 256 ? undefined : store.lease(name, for_ms);
   });
-  const { world, receiver } = await hooked(undefined, { over });
-  for (let more = 0; more < 256; more += 1) await world.webhook(receiver.url);
+  const { world, receiver } = await hooked(undefined, { over }, 257);
   await emitted(world);
   assert.deepEqual([asked, receiver.got.length], [257, 1]);
 });
