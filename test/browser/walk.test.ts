@@ -161,10 +161,8 @@ inBrowser("by keyboard alone a point is found and sent", async (stage) => {
   const sent = page.waitForResponse((response) => response.request().method() === "POST");
   await page.keyboard.press("Enter");
   await sent;
-  assert.deepEqual(
-    (await interactions(stage.api)).map(({ data_point }) => data_point),
-    [{ x: "2026-01", y: 20, category: "South" }],
-  );
+  const [{ data_point } = {}, ...more] = await interactions(stage.api);
+  assert.deepEqual([data_point, more], [{ x: "2026-01", y: 20, category: "South" }, []]);
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate("document.activeElement.localName"), "summary", "and one stop only");
 });

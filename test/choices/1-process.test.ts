@@ -313,24 +313,20 @@ choice("1.test-controls.seed", "makes its accounts; the first key is the ready l
   });
 });
 
-choice(
-  "1.test-controls.ready-line.people",
-  "an address that others chose comes escaped, without a log, too",
-  async () => {
-    const email = "\u202eowner@example.com";
-    const users = [{ email, permissions: ["admin"] }];
-    const seed = fileWith("address.json", { accounts: [{ name: "\u001b[2J", users }] });
-    const { stdout } = await serving(["--log", "off", "--seed", seed], "'\n", async ({ said, prints }) => {
-      const [, baseUrl = ""] = /Base URL +(\S+)/.exec(said.stdout) ?? [];
-      await new Browser(new Client({ baseUrl, key: null })).fillIn("/dashboard/sign-in", { email });
-      await prints("Sign-in link for");
-    });
-    assert.match(
-      stdout,
-      / {2}\(\\u202eowner@example\.com\)\n[\s\S]*\nSign-in link for \\u202eowner@\S+ \(\\u001b\[2J\): http/,
-    );
-  },
-);
+choice("1.test-controls.ready-line.people", "what others chose comes escaped, without a log, too", async () => {
+  const email = "\u202eowner@example.com";
+  const users = [{ email, permissions: ["admin"] }];
+  const seed = fileWith("address.json", { accounts: [{ name: "\u001b[2J", users }] });
+  const { stdout } = await serving(["--log", "off", "--seed", seed], "'\n", async ({ said, prints }) => {
+    const [, baseUrl = ""] = /Base URL +(\S+)/.exec(said.stdout) ?? [];
+    await new Browser(new Client({ baseUrl, key: null })).fillIn("/dashboard/sign-in", { email });
+    await prints("Sign-in link for");
+  });
+  assert.match(
+    stdout,
+    / {2}\(\\u202eowner@example\.com\)\n[\s\S]*\nSign-in link for \\u202eowner@\S+ \(\\u001b\[2J\): http/,
+  );
+});
 
 const NO_ADMIN = { accounts: [{ name: "A", users: [{ email: "x@example.com", permissions: ["read:apps"] }] }] };
 

@@ -48,8 +48,7 @@ choice("7.error-body", "lists 20 faults at most, in 16 KiB, and says how many th
   assert.ok(long.text.length < 16_384 && query.text.length < 2_048, `${long.text.length}`);
   const control = Array.from({ length: 20 }, (_, at) => `${"%01".repeat(133)}${at}`).join("&");
   assert.ok((await api.get(`/apps?${control}`)).text.length < 16_384, "a character may take six in JSON");
-  const nameless = badParameter(await api.get("/apps?=1"), "");
-  assert.match(String(nameless.detail), /^"" is not a parameter/);
+  assert.match(String(badParameter(await api.get("/apps?=1"), "").detail), /^"" is not a parameter/);
 });
 
 choice("7.error-body.request-id", "is on every answer and never twice; no stack or product is", async ({ api }) => {

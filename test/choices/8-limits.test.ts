@@ -136,18 +136,14 @@ choice("8.rate-headers", "count down on every answer that has an account, of any
   assert.deepEqual([over.header("retry-after"), ...left(over)], ["60", 0, 60]);
 });
 
-choice(
-  "8.rate-headers",
-  "stand as well where the account's state forbids, which counts nothing",
-  FIVE,
-  async ({ api, service }) => {
-    await service.setAccountState("limited");
-    const limited = [await api.post("/apps", {}), await api.get("/account")];
-    await service.setAccountState("suspended");
-    const told = [...limited, await api.get("/account")].map((answer) => [answer.status, ...left(answer)].join(" "));
-    assert.deepEqual(told, ["403 5 60", "200 4 60", "403 4 60"]);
-  },
-);
+choice("8.rate-headers", "stand where the account's state forbids, which counts nothing", FIVE, async (own) => {
+  const { api, service } = own;
+  await service.setAccountState("limited");
+  const limited = [await api.post("/apps", {}), await api.get("/account")];
+  await service.setAccountState("suspended");
+  const told = [...limited, await api.get("/account")].map((answer) => [answer.status, ...left(answer)].join(" "));
+  assert.deepEqual(told, ["403 5 60", "200 4 60", "403 4 60"]);
+});
 
 choice("8.rate-limit.window", "is fixed: it ends 60 s after it began, not before", FIVE, async ({ api, service }) => {
   await api.get("/account");

@@ -147,8 +147,7 @@ test("all readings at once: create, replay, list, page, read, change, delete, an
   const page = await api.get("/apps?limit=1");
   assert.deepEqual([page.value, page.header("x-total-count")], [[first.json], "2"]);
   const [, next = ""] = /^<([^>]+)>; rel="next"$/.exec(page.header("link")) ?? [];
-  const rest = await api.get(next.slice(api.baseUrl.length));
-  assert.deepEqual(rest.value, [second.json]);
+  assert.deepEqual((await api.get(next.slice(api.baseUrl.length))).value, [second.json]);
   const head = await api.head("/apps?limit=1000");
   assert.deepEqual([head.status, head.text, head.header("x-total-count")], [200, "", "2"]);
 
@@ -201,10 +200,8 @@ test("all readings at once: every page of the dashboard is whole, and its forms 
   const made = await browser.fillIn("/dashboard/apps/new", FORM);
   const app = `/dashboard/apps/${idIn(made, "app")}`;
   assert.equal((await all.api.get(app.replace("/dashboard", ""))).json.public, true);
-  const edited = await browser.fillIn(`${app}/edit`, { ...FORM, title: "Renamed" });
-  assert.match(textOf(edited), /Renamed/);
-  const lost = await browser.fillIn(`${app}/edit`, { ...FORM, title: "" });
-  assertPage(lost, 422);
+  assert.match(textOf(await browser.fillIn(`${app}/edit`, { ...FORM, title: "Renamed" })), /Renamed/);
+  assertPage(await browser.fillIn(`${app}/edit`, { ...FORM, title: "" }), 422);
   await browser.fillIn(`${app}/delete`);
   assert.equal((await browser.open(app)).status, 404);
 });

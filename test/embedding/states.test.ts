@@ -98,10 +98,8 @@ test("what a seed holds was there before anything happened: at a start and after
   }
   await api.create("/data-sources", { name: "Later", type: "json", data: [{ n: 1 }] });
   await service.settled();
-  assert.deepEqual(
-    receiver.received.map(({ event }) => event.data.object.name),
-    ["Later"],
-  );
+  const told = receiver.received.map(({ event }) => event.data.object.name);
+  assert.deepEqual(told, ["Later"]);
 });
 
 test("reset: what a form was answered before is no answer to the same form after it, where all ids repeat", async () => {
