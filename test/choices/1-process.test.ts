@@ -247,11 +247,8 @@ choice("1.test-controls.flags.bounds", "each value has its bounds, and the optio
   for (const open of [{ host: "0.0.0.0" }, { publicUrl: `https://${OUTSIDE}` }])
     await startRefused({ randomSeed: "x", ...open }, /randomSeed/);
   await startRefused({ tlsCert: "x.pem" }, /tlsKey/);
-  for (const [option, value, near] of [
-    ["rateLimit", "OFF", "off"],
-    ["control", "ture", "true"],
-  ] as const)
-    await startRefused({ [option]: value }, new RegExp(`; did you mean ${near}\\?$`));
+  await startRefused({ rateLimit: "OFF" }, /; did you mean off\?$/);
+  await startRefused({ control: "ture" }, /; did you mean true\?$/);
   // On many machines localhost is no IPv6 address; some have no IPv6 at all.
   const six = await startService({ host: "::1" }).catch(() => null);
   assert.match(six?.baseUrl ?? "http://[::1]:1/v1", /^http:\/\/\[::1\]:\d+\/v1$/);

@@ -32,14 +32,9 @@ choice("2.data-reading.chart-columns", "shows title, description and a chart of 
   assertSite(shown);
   const visitor = new Browser(api);
   const tag = (await visitor.request("GET", path)).header("etag");
-  for (const [known, status] of [
-    [tag, 304],
-    [`W/${tag}`, 304],
-    [`"a", ${tag}`, 304],
-    ["*", 304],
-    ['"a"', 200],
-  ] as const)
-    assert.equal((await visitor.request("GET", path, { "if-none-match": known })).status, status, known);
+  const knowing = async (known: string) => (await visitor.request("GET", path, { "if-none-match": known })).status;
+  for (const known of [tag, `W/${tag}`, `"a", ${tag}`, "*"]) assert.equal(await knowing(known), 304, known);
+  assert.equal(await knowing('"a"'), 200);
   assert.equal([...shown.text.matchAll(/<button class="point"/g)].length, 4);
   for (const said of [
     /revenue by month, by region\. Drawn: 3 of 4 rows North South/,
@@ -223,10 +218,7 @@ choice("8.rate-limit.visitors", "a deployment's pages and clicks share a limit",
 
 choice("5.scope-per-endpoint.viewers", "a private app asks for sign-in and for read:apps", async ({ api }) => {
   const { path } = await deployed(api, { public: false });
-  for (const [method, next] of [
-    ["GET", path],
-    ["HEAD", `${path}?from=1`],
-  ] as const) {
+  for (const [method, next] of Object.entries({ GET: path, HEAD: `${path}?from=1` })) {
     const asked = await api.root.as(null).send(method, next);
     const location = `/dashboard/sign-in?${new URLSearchParams({ next })}`;
     assert.deepEqual([asked.status, asked.header("location")], [303, location]);

@@ -167,14 +167,12 @@ choice("7.error-codes.storage", "a write that cannot be kept is 503, and nothing
     const lists = async () => [(await api.get("/apps")).text, (await api.get("/events")).text];
     const before = await lists();
     gate.fault = new StorageUnavailable("disk full");
-    for (const [method, path] of [
-      ["POST", "/apps"],
-      ["PATCH", app],
-      ["DELETE", app],
-      ["POST", `${app}/deploy`],
-    ] as const) {
-      const body = path === `${app}/deploy` ? { name: "Lost" } : { title: "Lost" };
-      const answer = await api.call(method, path, method === "DELETE" ? undefined : body);
+    for (const answer of [
+      await api.post("/apps", { title: "Lost" }),
+      await api.patch(app, { title: "Lost" }),
+      await api.delete(app),
+      await api.post(`${app}/deploy`, { name: "Lost" }),
+    ]) {
       problem(answer, "storage_unavailable");
       assert.match(answer.header("RateLimit"), /^"default";r=\d+;t=\d+$/, "it was counted like any other");
     }

@@ -118,10 +118,9 @@ choice("5.token-response.errors", "in Basic or the body; wrong ones use up no co
   const one = await code();
   for (const twice of [{ client_secret }, { client_id: "cli_other" }])
     oauthError(await sendForm(api, TOKEN, { ...GRANT, ...twice, code: one }, header), "invalid_request");
+  const secrets = ["wrong", `${client_secret}x`, null, (await register(api)).client_secret];
   const wrongs: readonly Partial<App>[] = [
-    ...["wrong", `${client_secret}x`, null, (await register(api)).client_secret].map((other) => ({
-      client_secret: other,
-    })),
+    ...secrets.map((other) => ({ client_secret: other })),
     ...["cli_00000000000000000000000", ""].map((other) => ({ client_id: other })),
   ];
   for (const wrong of wrongs) {

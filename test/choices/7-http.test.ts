@@ -61,10 +61,8 @@ choice("7.error-codes.not-http", "a length or a host in doubt is refused", async
     const all = [`GET /v1/account HTTP/${version}`, `authorization: Bearer ${api.key}`, ...lines, "", ""];
     return rawAnswer(authUrl, all.join("\r\n"));
   };
-  const none = ["a b", "a/b", "a@b", "a?b", "a\\b", "[::1", "a:b", "a:65536", "a<b>", "\xe9"].map((host) => [
-    `host: ${host}`,
-  ]);
-  for (const hosts of [[], ["host: a", "host: a"], ["host: a", "Host: b"], ...none])
+  const none = ["a b", "a/b", "a@b", "a?b", "a\\b", "[::1", "a:b", "a:65536", "a<b>", "\xe9"];
+  for (const hosts of [[], ["host: a", "host: a"], ["host: a", "Host: b"], ...none.map((host) => [`host: ${host}`])])
     problem(await ask("1.1", ...hosts), "invalid_request");
   for (const host of ["", "a_b", "a.example.", "a:65535", "127.0.0.1", "[::1]:80"])
     assert.equal((await ask("1.1", `host: ${host}`)).status, 200, host);

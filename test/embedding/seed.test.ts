@@ -56,12 +56,9 @@ choice("1.test-controls.seed", "one that is wrong is refused by its place, and s
   await startRefused({ data, seed: { accounts: [] } }, /accounts/);
   const broken = join(freshFolder(), "broken.json");
   writeFileSync(broken, "{ not json");
-  for (const [seed, says] of [
-    [{ acounts: [] }, /acounts/],
-    [[], /seed/i],
-    [broken, /broken\.json/],
-  ] as const)
-    await startRefused({ seed }, says);
+  await startRefused({ seed: { acounts: [] } }, /acounts/);
+  await startRefused({ seed: [] }, /seed/i);
+  await startRefused({ seed: broken }, /broken\.json/);
 });
 
 choice("1.test-controls.seed", "the pinned key may stand in the first account, an address in each", async () => {

@@ -33,10 +33,7 @@ for (const [id, field, values] of [
     }
   });
 
-for (const [id, field] of [
-  ["2.app.created_at", "created_at"],
-  ["2.app.updated_at", "updated_at"],
-] as const)
+for (const [id, field] of Object.entries({ "2.app.created_at": "created_at", "2.app.updated_at": "updated_at" }))
   clause(id, "an ISO 8601 time in UTC", async (kit) => {
     const app = await kit.newApp();
     isNow(app[field]);

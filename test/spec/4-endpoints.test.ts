@@ -15,10 +15,8 @@ clause("4.paths", "the six operations that are shown", async (kit) => {
 });
 
 clause("4.create-app", "title, description, theme and public; answers the seven fields", async (kit) => {
-  for (const sent of [
-    { ...kit.profile.app, ...APP },
-    { ...kit.profile.app, ...APP, public: false },
-  ]) {
+  for (const shared of [true, false]) {
+    const sent = { ...kit.profile.app, ...APP, public: shared };
     const { id, created_at, updated_at, ...app } = await kit.newApp(sent);
     for (const [name, value] of Object.entries(sent)) assert.deepEqual(app[name], value, name);
     assert.notEqual(id, "");
@@ -56,11 +54,8 @@ clause("4.list-apps.offset", "how many to skip", async (kit) => {
 
 clause("4.list-apps.public", "public or private ones only; all where it is absent", async (kit) => {
   const made = [await kit.newApp({ public: true }), await kit.newApp({ public: false })];
-  for (const [filter, expected] of [
-    ["", [true, true]],
-    ["&public=true", [true, false]],
-    ["&public=false", [false, true]],
-  ] as const) {
+  const LISTED = { "": [true, true], "&public=true": [true, false], "&public=false": [false, true] };
+  for (const [filter, expected] of Object.entries(LISTED)) {
     const all = await kit.allApps(filter);
     const listed = made.map(({ id }) => ids(all).includes(id));
     assert.deepEqual(listed, expected, `public and private with "${filter}"`);

@@ -95,9 +95,8 @@ test("8.bounds.events: of deployments of deleted apps the newest 10,000 an accou
 test("8.bounds.events: an account that is told of is swept behind the answers, whatever becomes of another's sweep", async () => {
   const world = await outboxWorld();
   const { store, clock, background, errors } = world;
-  await emitMany(world, KEPT + 1, ["app.updated"], (w, _, type, object) =>
-    recordEvent(w, accountOf("acc_0"), type, object),
-  );
+  const ofAnother: typeof recordEvent = (w, _, ...event) => recordEvent(w, accountOf("acc_0"), ...event);
+  await emitMany(world, KEPT + 1, ["app.updated"], ofAnother);
   await emitMany(world, KEPT + 1);
   const { transact } = store;
   store.transact = () => {
@@ -159,9 +158,7 @@ test("8.bounds.events: an account at its bound is swept once in a while, however
   assert.equal(await total(world), KEPT);
 });
 
-test("8.bounds.events: what a deleted app left is nobody's, however many events wait off the list", {
-  timeout: 20_000,
-}, async () => {
+test("8.bounds.events: what a deleted app left is nobody's, however much", { timeout: 20_000 }, async () => {
   const world = await outboxWorld();
   const { store } = world;
   const event = await world.emit();
