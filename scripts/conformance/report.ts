@@ -18,7 +18,7 @@ export const FORMS: Readonly<Record<string, (report: Report) => string>> = {
 const COLOURS = { shown: "green", chosen: "green", failed: "red", "not tried": "dim" } as const;
 const LINES_MAX = 6;
 
-function text({ baseUrl, profile, results, sums }: Report): string {
+export function text({ baseUrl, profile, results, sums }: Report): string {
   const readings = Object.values(profile).map((says) => `  ${legible(says)}`);
   const told = readings.length === 0 ? [] : [`Where the specification leaves it open, ${baseUrl}`, ...readings, ""];
   const counted = Object.entries(sums).map(([verdict, sum]) => `${sum} ${verdict}`);

@@ -1,8 +1,9 @@
 // Stands before a server and lets a fault change what goes by: requests with their answers, and deliveries, because a
 // webhook that leads to this machine is registered with an address here instead. Without a fault nobody sees that it is
-// there. What goes past it: webhooks that lead to https, or are changed later.
+// there. It counts how often the fault changed anything. What goes past it: webhooks that lead to https, or are changed later.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
+import { isDeepStrictEqual } from "node:util";
 import { serviceSignature } from "../../src/kit/signature.ts";
 import { listen } from "../../test/support/ports.ts";
 import { objectIn } from "../../test/support/shown.ts";
@@ -38,7 +39,19 @@ const OWN = new Set("connection keep-alive transfer-encoding content-length acce
 /** `port`: where the server is, or will be. */
 export async function startProxy(port: number, { way = (asked, send) => send(asked) }: Wrong = {}) {
   const hooks: { readonly url: string; secret: string }[] = [];
-  const proxy = { url: "", close: () => {} };
+  const proxy = { url: "", fired: 0, close: () => {} };
+
+  async function through(asked: Message, send: Send): Promise<Answer> {
+    const gone: [Message, Answer][] = [];
+    const noted: Send = async (message) => {
+      const answer = await send(signedAgain(message, asked));
+      gone.push([message, answer]);
+      return answer;
+    };
+    const answer = await way(asked, noted);
+    if (!isDeepStrictEqual(gone, [[asked, answer]])) proxy.fired += 1;
+    return answer;
+  }
 
   async function toServer(asked: Message, signal: AbortSignal): Promise<Answer> {
     const webhook = asked.method === "POST" && asked.url === "/v1/webhooks" ? objectIn(asked.body) : {};
@@ -60,7 +73,7 @@ export async function startProxy(port: number, { way = (asked, send) => send(ask
     const onward = hook ? exchange : toServer;
     try {
       const asked = { method, url, headers, body: await text(incoming), ...hook };
-      const answer = await way(asked, (message) => onward(signedAgain(message, asked), given.signal));
+      const answer = await through(asked, (message) => onward(message, given.signal));
       response.writeHead(answer.status, passed(answer.headers)).end(answer.body);
     } catch {
       response.destroy();

@@ -1,31 +1,33 @@
 // `npm run riddle -- N`: a server that breaks one sentence of the specification, to be found out with the kit, a client or
 // a receiver of one's own. The number does not tell which; it is the same in every run.
 import { hash } from "node:crypto";
-import { flag, given, text } from "../arguments.ts";
+import { wrongUse } from "../arguments.ts";
 import { judge } from "../conformance/judge.ts";
-import { FORMS, reportOf } from "../conformance/report.ts";
+import { reportOf, text } from "../conformance/report.ts";
 import { FAULTS, started } from "./server.ts";
 
-const [{ number = "", kit, answer }, wrong] = given(`riddle -- N [options], with N from 1 to ${FAULTS.length}`, {
-  number: text(),
-  kit: flag("has the conformance kit look at it, and ends"),
-  answer: flag("tells what is wrong, and ends"),
-});
+const USE = `Usage: npm run riddle -- N [--kit] [--answer]
+  N          which riddle, from 1 to ${FAULTS.length}
+  --kit      has the conformance kit look at it, and ends
+  --answer   tells what is wrong, and ends`;
 
 const lot = ({ id }: { readonly id: string }) => hash("sha256", `riddle ${id}`);
 const drawn = [...FAULTS].sort((a, b) => (lot(a) < lot(b) ? -1 : 1));
-const fault = drawn[Number(number) - 1] ?? wrong("There is no such riddle.");
-if (answer) {
+const [number = "", how = ""] = process.argv.slice(2);
+const fault = drawn[Number(number) - 1];
+if (fault === undefined || !["", "--kit", "--answer"].includes(how)) wrongUse("There is no such riddle.", USE);
+
+if (how === "--answer") {
   console.log(`${fault.clause}: ${fault.says}`);
   process.exit();
 }
 const { target, signInLink } = await started(fault);
 const { "base-url": baseUrl, "api-key": apiKey } = target;
-if (kit) {
-  console.log(FORMS.text?.(reportOf(baseUrl, await judge(target, ""))));
+if (how === "--kit") {
+  console.log(text(reportOf(baseUrl, await judge(target, ""))));
   process.exit();
-}
-console.log(`Riddle ${number}: one sentence of the specification does not hold here. Which?
+} else
+  console.log(`Riddle ${number}: one sentence of the specification does not hold here. Which?
   base URL        ${baseUrl}
   API key         ${apiKey}
   signs in        ${await signInLink()}

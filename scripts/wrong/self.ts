@@ -10,11 +10,12 @@ import { type Fault, faultsOf } from "./ways.ts";
 const AT_ONCE = 6;
 const CAUGHT_LEAST = 0.95;
 
-const [{ only = "" }, misused] = given("conformance:self -- [options]", {
-  only: text("ID", "the fault or reading of that name, or those of clauses whose id begins so"),
+const [{ only, part }, misused] = given("conformance:self -- [options]", {
+  only: text("NAME", "this fault or reading alone"),
+  part: text("N", "only the faults of that part of the specification"),
 });
-const asked = (all: readonly Fault[]) => all.filter(({ id, clause }) => id === only || clause.startsWith(only));
-const [right, wrong] = [asked(faultsOf(RIGHT)), asked(FAULTS)];
+const isAsked = ({ id, clause }: Fault) => (only ?? id) === id && (part === undefined || clause.startsWith(`${part}.`));
+const [right, wrong] = [faultsOf(RIGHT).filter((each) => !part && isAsked(each)), FAULTS.filter(isAsked)];
 if (right.length + wrong.length === 0) misused("There is no such fault.");
 
 const began = performance.now();
@@ -22,14 +23,13 @@ let [wronged, caught] = [0, 0];
 await pool(AT_ONCE, [...right, ...wrong], async (fault) => {
   const { id, clause, says } = fault;
   const isRight = right.includes(fault);
-  let otherwise = "survived";
-  const failed = await judged(fault, isRight ? "" : `${clause[0]}.`).catch((error: unknown) => {
-    otherwise = `the kit gave up (${error})`;
-    return isRight ? [otherwise] : [];
+  const { failed, unseen } = await judged(fault, isRight ? "" : `${clause[0]}.`).catch((error: unknown) => {
+    const why = `the kit gave up (${error})`;
+    return { failed: isRight ? [why] : [], unseen: why };
   });
   if (failed.length > 0 && isRight) wronged += 1;
   else if (failed.length > 0) caught += 1;
-  const verdict = isRight ? `${failed.length} failed` : failed.length > 0 ? "caught" : otherwise;
+  const verdict = isRight ? `${failed.length} failed` : failed.length > 0 ? "caught" : unseen;
   // Below it what should not be.
   console.log([`${verdict.padEnd(14)} ${clause.padEnd(34)} ${id}: ${says}`, ...(isRight ? failed : [])].join("\n    "));
 });

@@ -24,13 +24,16 @@ export async function started(fault?: Wrong) {
     proxy.close();
     await own[Symbol.asyncDispose]();
   };
-  return { ...own, target, [Symbol.asyncDispose]: close };
+  return { ...own, target, proxy, [Symbol.asyncDispose]: close };
 }
 
-/** Those of the clauses whose ids begin so that failed, each with its reason. */
-export async function judged(fault: Fault, clauses: string): Promise<readonly string[]> {
+/** By the clauses whose ids begin so: those that failed, each with its reason; `unseen`: where none did, how the fault went by. */
+export async function judged(fault: Fault, clauses: string) {
   await using server = await started(fault);
-  const { results } = await judge(server.target, clauses);
+  const { target, proxy } = server;
+  const { results } = await judge(target, clauses);
   const failed = results.filter(({ verdict }) => verdict === "failed");
-  return failed.map(({ id, why }) => `${id}: ${why.replaceAll(/\s+/g, " ").slice(0, 160)}`);
+  const said = failed.map(({ id, why }) => `${id}: ${why.replaceAll(/\s+/g, " ").slice(0, 160)}`);
+  const provoked = proxy.fired > 0 || fault.options !== undefined;
+  return { failed: said, unseen: provoked ? "survived" : "never provoked" };
 }
