@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { apps } from "../../src/domain/model.ts";
+import type { Store } from "../../src/domain/store.ts";
 import { installed } from "../installed.ts";
 import { pool } from "../pool.ts";
 import { compare, type Figures, scaled, timed, whole } from "./figures.ts";
@@ -38,7 +39,7 @@ const times = { created_at: "2026-01-01T00:00:00.000Z", updated_at: "2026-01-01T
 const idOf = (prefix: string, n: number) => `${prefix}_${String(n).padStart(23, "0")}`;
 const record = (n: number) => ({ id: idOf("app", n), ...draft(n), ...times, account_id: idOf("acc", n % 10) });
 
-const storeOn = async (file: string) => (await index()).jsonFileStore(file);
+const storeOn = async (file: string): Promise<Store> => (await index()).jsonFileStore(file);
 
 async function sqlite(module: string, folder: string): Promise<(n: number) => void> {
   // The package is not among this repository's own, which therefore has no types of it.

@@ -9,7 +9,18 @@ import { objectIn, succeeded } from "../../test/support/shown.ts";
 /** What is said of a gap, such as `create`: "answers a create with 201". */
 type Says = Readonly<Record<string, string>>;
 
-export type Profile = Awaited<ReturnType<typeof profiled>>;
+export interface Profile {
+  /** A body of POST /apps that is taken: all four fields. */
+  readonly app: Members;
+  readonly deployment: Members;
+  /** A body of POST /data-sources that is taken, where one was found. */
+  readonly dataSource: Members | undefined;
+  /** Why no webhook can lead to the kit. */
+  readonly hookless: string | undefined;
+  /** How many apps a request for a list may ask for. */
+  readonly pageSize: number;
+  readonly says: Says;
+}
 
 const APP = { title: "Sales", description: "By region", public: true } as const;
 const THEMES = ["light", "dark", "default", "blue"] as const;
@@ -28,11 +39,7 @@ const DATA_SOURCES: readonly Members[] = [
 const BEYOND = 1_000_000;
 const DELETED_MS = 1_000;
 
-/**
- * `app`: a body of POST /apps that is taken, with all four fields; `dataSource`: one of POST /data-sources, where one was
- * found; `hookless`: why no webhook can lead to the kit; `pageSize`: how many apps a request for a list may ask for.
- */
-export async function profiled(api: Client, hub: Hub) {
+export async function profiled(api: Client, hub: Hub): Promise<Profile> {
   const themes = THEMES.map((theme) => ({ ...APP, theme }));
   const releases = ENVIRONMENTS.map((environment) => ({ name: "R1", custom_domain: freshHost(), environment }));
   const app = await firstTaken(api, "/apps", themes);
@@ -44,7 +51,7 @@ export async function profiled(api: Client, hub: Hub) {
   const [isKnown, members] = [succeeded(source.answer), Object.keys(source.body).join(", ")];
   const answered = { ...(await creates(api, app)), ...(await lists(api)), ...(await errors(api)) };
   const deleted = await api.delete(`/apps/${id}`);
-  const says: Says = {
+  const says = {
     ...answered,
     deploy: `answers a deployment with ${deployment.answer.status}, to ${deployment.body.environment}`,
     data_source: isKnown ? `takes a data source of ${members}` : "takes no body of a data source that is known here",

@@ -6,17 +6,27 @@ import { jsonFileStore } from "../../src/store/json-file.ts";
 const TOTAL = "total";
 const KEPT = 40;
 
-const idOf = (n: number) => `record ${n}`;
-const make = (n: number) => ({ id: idOf(n), list: "all", n, text: "é\u2028".repeat(n % 30) });
-type Record = Readonly<ReturnType<typeof make>>;
+interface Counter {
+  readonly id: string;
+  readonly n: number;
+}
 
-const counters = collection<Readonly<{ id: string; n: number }>>()("counters");
+interface Record extends Counter {
+  readonly list: "all";
+  readonly text: string;
+}
+
+const counters = collection<Counter>()("counters");
 const records = collection<Record>()("records", { all: { by: ["list"] } }, { n: ["n"] });
 const partners = collection<Record>()("partners", { all: { by: ["list"] } });
+export const collections = [counters, records, partners];
+
+const idOf = (n: number) => `record ${n}`;
+const make = (n: number): Record => ({ id: idOf(n), list: "all", n, text: "é\u2028".repeat(n % 30) });
 
 export async function opened(file: string, options: Parameters<typeof jsonFileStore>[1] = {}): Promise<Store> {
   const store = jsonFileStore(file, options);
-  await store.open([counters, records, partners]);
+  await store.open(collections);
   return store;
 }
 
@@ -35,16 +45,22 @@ export const advance = (store: Store): Promise<number> =>
 /** The number that the data have reached. */
 export const total = async (store: Store): Promise<number> => (await store.get(counters, TOTAL))?.n ?? 0;
 
-/**
- * Opens the file as a start after the crash would: it must hold what was acknowledged, and of commits no half one.
- * `torn`: the warnings of torn lines that were set aside; `refused`: why it does not open.
- */
-export async function examine(file: string, least: number, most = Number.POSITIVE_INFINITY) {
+export interface Found {
+  readonly total: number;
+  /** The warnings of torn lines that were set aside. */
+  readonly torn: readonly string[];
+  readonly wrong: readonly string[];
+  /** Why it does not open. */
+  readonly refused?: string;
+}
+
+/** Opens the file as a start after the crash would: it must hold what was acknowledged, and of commits no half one. */
+export async function examine(file: string, least: number, most = Number.POSITIVE_INFINITY): Promise<Found> {
   const torn: string[] = [];
   const store = await opened(file, { warn: (line) => torn.push(line) }).catch((error: Error) => error);
   if (store instanceof Error) {
     const wrong = [`${file} does not open: ${store}`];
-    return { total: 0, torn, wrong, refused: store instanceof StoreRefusal ? store.message : undefined };
+    return { total: 0, torn, wrong, ...(store instanceof StoreRefusal && { refused: store.message }) };
   }
   const wrong: string[] = [];
   const reached = await total(store);
