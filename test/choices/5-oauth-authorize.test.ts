@@ -54,7 +54,7 @@ choice("1.rfcs.loopback-redirect", "an unknown client or redirect_uri ends on a 
 });
 
 choice("1.rfcs.loopback-redirect", "the port of a loopback redirect may vary, no more", MANUAL, async ({ api }) => {
-  for (const host of ["127.0.0.1", "localhost", "localhost.", "app.localhost.", "[::1]"]) {
+  for (const host of ["127.0.0.1", "127.1", "localhost", "LocalHost", "localhost.", "app.localhost.", "[::1]"]) {
     const redirect_uris = [`http://${host}:8000/cb?a=1`, "http://127.0.0.1"];
     const { app, who, open } = await scene(api, { redirect_uris });
     for (const port of ["", ":8000", ":51234"]) {

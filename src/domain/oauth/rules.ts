@@ -75,15 +75,14 @@ const sameHash = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(
  * Redirect URIs are compared as text, except that the port of a loopback address may vary (RFC 8252 7.3): a native
  * application learns its port only when it starts to listen.
  */
-export function registered(uris: readonly string[], given: string): boolean {
-  const portless = URL.canParse(given) ? withoutPort(given) : undefined;
-  return uris.some((uri) => uri === given || (portless !== undefined && withoutPort(uri) === portless));
-}
+export const registered = (uris: readonly string[], given: string): boolean =>
+  uris.some((uri) => withoutPort(uri) === withoutPort(given));
 
-/** The text of an http URL of this machine without its port; undefined for any other. */
-function withoutPort(uri: string): string | undefined {
-  const [, host, rest] = /^http:\/\/(\[[0-9a-f:]+\]|[0-9a-z.-]+)(?::\d{1,5})?((?:[/?].*)?)$/.exec(uri) ?? [];
-  return host !== undefined && isLoopbackHost(host) ? host + rest : undefined;
+/** An http URL of this machine without its port, as it is written; any other text whole. */
+function withoutPort(uri: string): string {
+  const { protocol, hostname = "" } = URL.canParse(uri) ? new URL(uri) : {};
+  const varies = protocol === "http:" && isLoopbackHost(hostname);
+  return varies ? uri.replace(/^(http:\/\/[^/?]*?):\d+(?=[/?]|$)/i, "$1") : uri;
 }
 
 /** The redirect URI, as it was given, with further parameters in its query. */
