@@ -169,7 +169,10 @@ test("README: the recipe for node:test passes", async () => {
   assert.match(stdout, /^(#|ℹ) pass 2$/m); // newer Nodes print it their way
 });
 
-for (const [tool, file] of Object.entries({ vitest: "apps.vitest.test.mjs", jest: "apps.jest.test.js" }))
+for (const [tool, file] of [
+  ["vitest", "apps.vitest.test.mjs"],
+  ["jest", "apps.jest.test.js"],
+] as const)
   test(`README: the recipe for ${tool} is whole`, async () => {
     await asUser(process.execPath, "--check", await recipe(file));
   });

@@ -212,7 +212,11 @@ const TWICE = ["https://c.example.com/", "https://c.example.com/"];
 
 choice("1.dashboard.oauth-clients.rules", "redirects to https or loopback, scopes of the five", async ({ api }) => {
   for (const rule of [
-    { field: "redirect_uris", good: [["https://c.example.com/?x=1"], LOOPBACK], bad: [[], TWICE, null, TWICE[0], {}] },
+    {
+      field: "redirect_uris",
+      good: [["https://c.example.com/cb?x=1"], LOOPBACK],
+      bad: [[], TWICE, null, TWICE[0], {}],
+    },
     { field: "redirect_uris", good: [], at: "#/redirect_uris/0", bad: NO_REDIRECTS },
     { field: "scopes", good: [["admin"], ["read:apps", "write:apps"]], bad: [null, "admin", ["admin", "admin"]] },
     { field: "scopes", good: [], at: "#/scopes/0", bad: [["root"], [""], [null]] },

@@ -218,7 +218,10 @@ choice("8.rate-limit.visitors", "a deployment's pages and clicks share a limit",
 
 choice("5.scope-per-endpoint.viewers", "a private app asks for sign-in and for read:apps", async ({ api }) => {
   const { path } = await deployed(api, { public: false });
-  for (const [method, next] of Object.entries({ GET: path, HEAD: `${path}?from=1` })) {
+  for (const [method, next] of [
+    ["GET", path],
+    ["HEAD", `${path}?from=1`],
+  ] as const) {
     const asked = await api.root.as(null).send(method, next);
     const location = `/dashboard/sign-in?${new URLSearchParams({ next })}`;
     assert.deepEqual([asked.status, asked.header("location")], [303, location]);

@@ -109,7 +109,10 @@ const REFUSED: readonly (readonly [rule: string, urls: readonly string[]])[] = [
 
 /** These URLs are taken; what is refused by both policies, and these, are told by the rule that they break. */
 async function judges(api: Client, good: readonly string[], ...own: typeof REFUSED) {
-  for (const [method, path] of Object.entries({ POST: "/webhooks", PATCH: `/webhooks/${(await create(api)).id}` })) {
+  for (const [method, path] of [
+    ["POST", "/webhooks"],
+    ["PATCH", `/webhooks/${(await create(api)).id}`],
+  ] as const) {
     await fieldRules(api, `${method} ${path}`, WHOLE, { field: "url", good, bad: [] });
     for (const [rule, urls] of [...REFUSED, ...own])
       for (const url of urls) {

@@ -33,7 +33,10 @@ for (const [id, field, values] of [
     }
   });
 
-for (const [id, field] of Object.entries({ "2.app.created_at": "created_at", "2.app.updated_at": "updated_at" }))
+for (const [id, field] of [
+  ["2.app.created_at", "created_at"],
+  ["2.app.updated_at", "updated_at"],
+] as const)
   clause(id, "an ISO 8601 time in UTC", async (kit) => {
     const app = await kit.newApp();
     isNow(app[field]);

@@ -54,8 +54,11 @@ clause("4.list-apps.offset", "how many to skip", async (kit) => {
 
 clause("4.list-apps.public", "public or private ones only; all where it is absent", async (kit) => {
   const made = [await kit.newApp({ public: true }), await kit.newApp({ public: false })];
-  const LISTED = { "": [true, true], "&public=true": [true, false], "&public=false": [false, true] };
-  for (const [filter, expected] of Object.entries(LISTED)) {
+  for (const [filter, expected] of [
+    ["", [true, true]],
+    ["&public=true", [true, false]],
+    ["&public=false", [false, true]],
+  ] as const) {
     const all = await kit.allApps(filter);
     const listed = made.map(({ id }) => ids(all).includes(id));
     assert.deepEqual(listed, expected, `public and private with "${filter}"`);

@@ -7,8 +7,12 @@ import type { Arrival } from "../support/hub.ts";
 import { type Kit, notTried } from "../support/kit.ts";
 import { done, isNow, succeeded } from "../support/shown.ts";
 
-const POINT = { x: "Jan", y: 5, category: "A" };
-const CLICK = { user_id: "u1", interaction_type: "chart_click", chart_id: "c1", data_point: POINT };
+const CLICK = {
+  user_id: "u1",
+  interaction_type: "chart_click",
+  chart_id: "c1",
+  data_point: { x: "Jan", y: 5, category: "A" },
+};
 
 type Cause = (kit: Kit, app: string) => Promise<Answer>;
 

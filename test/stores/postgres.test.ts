@@ -26,7 +26,9 @@ const pg = trusted<{ readonly Client: { readonly prototype: { query(...given: un
 storeContract(onDatabase, () => postgresStore(database().address()));
 
 /** A test on tables of its own, with the way to open stores on them, all of which are closed in the end. */
-const onTables = (name: string, use: (on: Tables) => Promise<void>) => onDatabase(name, (_, t) => use(tables(t)));
+function onTables(name: string, use: (on: Tables) => Promise<void>): void {
+  onDatabase(name, (_, t) => use(tables(t)));
+}
 
 type Tables = ReturnType<typeof tables>;
 
@@ -302,7 +304,9 @@ onTables("a lost session is back at once, whatever else is being done, and its l
   assert.ok(await store.lease("l", 3_600_000));
   const { kept: held, keep: goOn } = promised();
   // As many as there are sessions, and some that wait for one.
-  const many = Array.from({ length: 12 }, (_, n) => store.transact((tx) => Promise.all([tx.get(notes, `${n}`), held])));
+  const works = Array.from({ length: 12 }, (_, n) =>
+    store.transact((tx) => Promise.all([tx.get(notes, `${n}`), held])),
+  );
   // One renewal, a second later, is under way already; more there are none.
   t.mock.timers.enable({ apis: ["setTimeout"] });
   for (let times = 0; times < 3; times += 1) {
@@ -314,7 +318,7 @@ onTables("a lost session is back at once, whatever else is being done, and its l
   }
   t.mock.timers.reset();
   goOn();
-  await Promise.all(many);
+  await Promise.all(works);
 });
 
 onTables("a line on which no answer comes is given up soon, and another one is begun", async (on) => {
@@ -376,7 +380,9 @@ onTables("a unit of work that cannot begin is not run", async ({ open, t }) => {
   assert.equal(work.mock.callCount(), 0);
 });
 
-onTables("bad data are not restored, and what is there stays", async ({ open }) => refusesBadData(await open()));
+onTables("a restore of data that cannot be is refused, and what is there stays", async ({ open }) =>
+  refusesBadData(await open()),
+);
 
 onTables("a restore comes to its end while others write", async ({ open }) => {
   const [store, other] = [await open(), await open()];

@@ -275,7 +275,10 @@ test("a failure by hand leaves the schedule where it was, neither lost nor doubl
 });
 
 test("6.retry-schedule.retry-after: Retry-After to one by hand puts off the schedule, and never brings it forward", async () => {
-  for (const [asked, next] of Object.entries({ 3600: "2026-01-01T01:00:00.000Z", 1: undefined })) {
+  for (const [asked, next] of [
+    ["3600", "2026-01-01T01:00:00.000Z"],
+    ["1", undefined],
+  ] as const) {
     const { world, webhook } = await hooked((count, response) => {
       if (count === 2) response.setHeader("Retry-After", asked);
       return count === 2 ? 429 : 500;

@@ -158,7 +158,9 @@ test("8.bounds.events: an account at its bound is swept once in a while, however
   assert.equal(await total(world), KEPT);
 });
 
-test("8.bounds.events: what a deleted app left is nobody's, however much", { timeout: 20_000 }, async () => {
+test("8.bounds.events: what a deleted app left is nobody's, however many events wait off the list", {
+  timeout: 20_000,
+}, async () => {
   const world = await outboxWorld();
   const { store } = world;
   const event = await world.emit();
