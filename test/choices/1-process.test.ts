@@ -205,7 +205,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--api-key", "short"], /^--api-key (?!.*"short")/],
   [["--seed", "no-such-file.json"], /no-such-file\.json/],
   [["--seed", fileWith("titel.json", { accounts: [{ name: "A", apps: [{ titel: "T" }] }] })], /titel/],
-  [["--data", "nowhere/data.json"], /^--data: .*nowhere\/data\.json .* Its folder does not exist/],
+  [["--data", "nowhere/data.json"], /^--data: nowhere\/data\.json cannot be used \(.*\)\. Its folder does not exist; /],
   [["--data", "package.json/data.json"], /^--data: .* A part of its path is no folder/],
   [["--data", "n".repeat(256)], /^--data: .* Its name is too long/],
   [["--data", "src"], /^--data: .* It is a folder; name a file/],

@@ -1,7 +1,7 @@
 // The JSON-file store's promises 2 and 6: what it makes of files that are cut short, damaged, written by hand or by others.
 import assert from "node:assert/strict";
 import * as fs from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname } from "node:path";
 import { test } from "node:test";
 import { replaceFile } from "../../src/store/json-file/disk.ts";
 import { lineOf } from "../../src/store/json-file/layout.ts";
@@ -108,18 +108,6 @@ for (const [text, says] of Object.entries(FILES))
     const file = newFile();
     fs.writeFileSync(file, text);
     await refused(file, /data\.json/, says);
-  });
-
-const PATHS: Readonly<Record<string, RegExp>> = {
-  "nowhere/data.json": /^\/\S*nowhere\/data\.json cannot be used \(.*\)\. Its folder does not exist; /,
-  folder: /It is a folder/,
-  "/dev/null/data.json": /A part of its path is no folder/,
-};
-for (const [path, says] of Object.entries(PATHS))
-  test(`promise 6: a data file at ${path} is refused with what to do`, async () => {
-    const folder = dirname(newFile());
-    fs.mkdirSync(`${folder}/folder`);
-    await refused(resolve(folder, path), says);
   });
 
 test("promise 6: a journal is refused beside a FILE written by hand, which it does not know, and beside none", async (t) => {

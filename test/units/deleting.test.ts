@@ -73,17 +73,6 @@ for (const when of ["when the account's next events are swept", "after a restart
     assert.equal(await store.count(goneApps, "all", ["gone_apps"]), 0);
   });
 
-test("what the next one leaves goes as well", async () => {
-  const { store, account, anApp, forgetting, swept } = await afterDeleting();
-  forgetting.notify("");
-  await swept();
-  const { id, updated_at: deleted_at } = await anApp();
-  await store.transact((tx) => tx.put(goneApps, { id, account_id: account.id, deleted_at, all: "gone_apps" }));
-  forgetting.notify("");
-  await swept();
-  assert.equal(await store.count(goneApps, "all", ["gone_apps"]), 0);
-});
-
 test("a domain of it can be taken at once; that stands when the rest goes, and ends with the one who took it", async () => {
   const { store, account, last, anApp, put, forgetting, swept } = await afterDeleting();
   const host = last.custom_domain ?? "";
