@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Client, Members } from "./client.ts";
 import { invalid } from "./problem.ts";
 
-export interface FieldRule {
+interface FieldRule {
   readonly field: string;
   /** Accepted, and given back as sent. */
   readonly good: readonly unknown[];

@@ -22,7 +22,7 @@ export async function register(api: Client, draft: object = {}): Promise<App> {
   return { client_id: made.id, client_secret: made.client_secret === null ? null : str(made.client_secret) };
 }
 
-export type Person = Awaited<ReturnType<typeof person>>;
+type Person = Awaited<ReturnType<typeof person>>;
 
 /** A new user who has followed the sign-in link. */
 export async function person(api: Client, permissions: readonly string[] = ["admin"]) {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { forgetting as forgettingIn } from "../../src/domain/forgetting.ts";
 import { idempotency, signIns } from "../../src/domain/model.ts";
+import type { Store } from "../../src/domain/store.ts";
 import { askForLinks, own as users } from "../../src/domain/users.ts";
 import { iso } from "../../src/kit/clock.ts";
 import { kept, outboxWorld, START } from "../support/outbox-world.ts";
@@ -32,13 +33,11 @@ test("a list that was empty is looked at again, which is not told as something t
   assert.equal(await left(), 0);
 });
 
-test("a store that fails is reported, and the sweep is tried again later", async () => {
+test("a store that fails is reported, and the sweep is tried again later", async (t) => {
   const { clock, store, errors, left } = await world(1_000);
-  const { transact } = store;
-  store.transact = () => Promise.reject(new Error("full"));
+  t.mock.method(store, "transact", () => Promise.reject(new Error("full")), { times: 1 });
   await clock.advance(1_000);
   assert.equal(errors.length, 1);
-  store.transact = transact;
   await clock.advance(3_600_000);
   assert.equal(await left(), 0);
 });
@@ -64,15 +63,11 @@ test("what goes at the very time of a look is told of, too", async () => {
   ]);
 });
 
-test("a record that is given more time while a sweep runs stays", async () => {
+test("a record that is given more time while a sweep runs stays", async (t) => {
   const { clock, store, add, left } = await world(1_000, 1_000);
-  const { transact } = store;
   // The renewal is committed between the sweep's look and its removal.
-  store.transact = async (work) => {
-    store.transact = transact;
-    await add("id-0", 60_000);
-    return store.transact(work);
-  };
+  const renewing: Store["transact"] = (work) => add("id-0", 60_000).then(() => store.transact(work));
+  t.mock.method(store, "transact", renewing, { times: 1 });
   await clock.advance(1_000);
   assert.equal(await left(), 1);
   await clock.advance(59_000);

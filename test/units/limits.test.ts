@@ -1,11 +1,10 @@
 // The rate limiter over a long time (contract, part 8): an account or a deployment that nobody asks for any more costs no
 // memory. How it counts is held at the wire.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { RATE_WINDOW_S, rateLimiter } from "../../src/http/limits.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { heapInUse } from "../support/costs.ts";
-import { overridden } from "../support/other-stores.ts";
 import { outboxWorld } from "../support/outbox-world.ts";
 
 test("a window that is over is forgotten, whoever it was for", async () => {
@@ -34,22 +33,17 @@ test("a window that lies ahead, since the clock was set back, is none, and holds
 });
 
 /** So many processes on one store, each with a limiter of its own; `ask` goes round among them and answers who got in. */
-async function fleet(processes: number, limit: number) {
+async function fleet(t: TestContext, processes: number, limit: number) {
   const { store } = await outboxWorld();
   const clock = new AdjustableClock(0);
-  let writes = 0;
-  const transact: typeof store.transact = (work) => {
-    writes += 1;
-    return store.transact(work);
-  };
-  const shared = overridden(store, { transact });
-  const limiters = Array.from({ length: processes }, () => rateLimiter(clock, limit, shared));
+  const writes = t.mock.method(store, "transact").mock;
+  const limiters = Array.from({ length: processes }, () => rateLimiter(clock, limit, store));
   const ask = async (times: number) => {
     const asked = Array.from({ length: times }, async (_, n) => limiters[n % processes]?.count("acc_1"));
     const rates = await Promise.all(asked);
     return rates.filter((rate) => rate?.exceeded === false).length;
   };
-  return { ask, clock, written: () => writes };
+  return { ask, clock, written: () => writes.callCount() };
 }
 
 test("30 are 30 for processes whose clocks differ by a minute, and nobody is told to wait for longer than that", async () => {
@@ -64,16 +58,16 @@ test("30 are 30 for processes whose clocks differ by a minute, and nobody is tol
   assert.equal(passed, 30);
 });
 
-test("of a large limit they never have more than all of it, and few requests write", async () => {
-  const { ask, clock, written } = await fleet(4, 6_000);
+test("of a large limit they never have more than all of it, and few requests write", async (t) => {
+  const { ask, clock, written } = await fleet(t, 4, 6_000);
   assert.equal(await ask(8_000), 6_000);
   assert.ok(written() < 200, `${written()}`);
   await clock.advance(RATE_WINDOW_S * 1_000);
   assert.equal(await ask(8_000), 6_000, "again in the next window");
 });
 
-test("a process that finds the window used up does not ask the store again", async () => {
-  const { ask, written } = await fleet(2, 10);
+test("a process that finds the window used up does not ask the store again", async (t) => {
+  const { ask, written } = await fleet(t, 2, 10);
   await ask(20);
   const before = written();
   await ask(100);

@@ -92,17 +92,13 @@ test("8.bounds.events: of deployments of deleted apps the newest 10,000 an accou
   for (const id of ["dep_000250", "dep_old", "dep_other"]) assert.ok(await world.store.get(goneDeployments, id), id);
 });
 
-test("8.bounds.events: an account that is told of is swept behind the answers, whatever becomes of another's sweep", async () => {
+test("8.bounds.events: an account that is told of is swept behind the answers, whatever becomes of another's sweep", async (t) => {
   const world = await outboxWorld();
   const { store, clock, background, errors } = world;
   const ofAnother: typeof recordEvent = (w, _, ...event) => recordEvent(w, accountOf("acc_0"), ...event);
   await emitMany(world, KEPT + 1, ["app.updated"], ofAnother);
   await emitMany(world, KEPT + 1);
-  const { transact } = store;
-  store.transact = () => {
-    store.transact = transact;
-    return Promise.reject(new Error("full"));
-  };
+  t.mock.method(store, "transact", () => Promise.reject(new Error("full")), { times: 1 });
   const forgetting = forgettingIn({ store, clock }, background);
   for (const id of ["acc_0", "acc_1"]) forgetting.notify(id);
   assert.equal(await total(world), KEPT + 1, "not at once");
