@@ -6,7 +6,7 @@ import { choice } from "../support/clauses.ts";
 import { type Embedded, embedded, ruleRefused, struck } from "../support/embedded.ts";
 import { overridden } from "../support/other-stores.ts";
 import { hooked } from "../support/receivers.ts";
-import { eventually } from "../support/wait.ts";
+import { eventually, turns } from "../support/wait.ts";
 
 const LIST = { method: "GET", path: "/v1/apps" } as const;
 const CREATE = { method: "POST", path: "/v1/apps" } as const;
@@ -106,7 +106,7 @@ test("a delay runs on the service's clock, and may stand alone", async () => {
 test("time stands still while what a delay lets go is done, its deliveries too", async () => {
   const real = memoryStore();
   const transact: Store["transact"] = async (work) => {
-    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+    await turns(5);
     return real.transact(work);
   };
   await using it = await embedded({ store: overridden(real, { transact }) });

@@ -9,7 +9,7 @@ import { closeLater } from "../support/closing.ts";
 import { embedded } from "../support/embedded.ts";
 import { sharedStore } from "../support/other-stores.ts";
 import { hooked } from "../support/receivers.ts";
-import { processed, promised } from "../support/wait.ts";
+import { processed, promised, turns } from "../support/wait.ts";
 
 test("of services that start together on an empty store one sows, and all have its account and the one key", async () => {
   const store = sharedStore();
@@ -90,7 +90,7 @@ test("settled waits for what other processes send, and the journals of events an
   const get: Store["get"] = async (from, id) => {
     asked += 1;
     // The sooner it is asked the later it answers.
-    for (let turn = asked % 7; turn < 7; turn += 1) await new Promise(setImmediate);
+    await turns(7 - (asked % 7));
     return store.real.get(from, id);
   };
   await using one = await embedded({ store: store() });

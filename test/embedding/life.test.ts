@@ -9,6 +9,7 @@ import { embedded, startRefused, struck } from "../support/embedded.ts";
 import { overridden, sharedStore } from "../support/other-stores.ts";
 import { printedOn } from "../support/process.ts";
 import { hooked } from "../support/receivers.ts";
+import { turns } from "../support/wait.ts";
 
 test("options: each wrong one is refused by name", async () => {
   for (const [options, says] of [
@@ -62,7 +63,7 @@ test("with test controls a service answers when all that waited was taken up, an
       early = fetch(`${ended.authUrl}/_control/settled`, init).finally(() => {
         answered = true;
       });
-      for (let turn = 0; turn < 200; turn += 1) await new Promise(setImmediate);
+      await turns(200);
       assert.equal(answered, false);
     }
     return real.page(from, index, values, span);
@@ -86,7 +87,7 @@ test("close ends a connection on which nothing was said", async () => {
 async function leavesNothing(use: () => Promise<void>): Promise<void> {
   const before = process.getActiveResourcesInfo().length;
   await use();
-  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  await turns(5);
   assert.deepEqual(process.getActiveResourcesInfo().slice(before), []);
 }
 

@@ -9,6 +9,7 @@ import { committing, type Keeper } from "../../src/store/commits.ts";
 import { storeContract } from "../../src/store/contract.ts";
 import { MemoryStore, memoryStore } from "../../src/store/memory.ts";
 import { heapInUse, withTurns } from "../support/costs.ts";
+import { turns } from "../support/wait.ts";
 import { note, notes, numbered, refusesBadData, tell, write } from "./fixture.ts";
 
 storeContract(test, memoryStore);
@@ -87,7 +88,7 @@ for (const [what, wait] of Object.entries({
     await next;
     assert.equal(await read, undefined);
     // What the orphan does afterwards has no effect, and is nobody's unhandled rejection.
-    for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    await turns(3);
     assert.equal(await store.count(notes, "list", ["all"]), 1);
   });
 }

@@ -3,6 +3,11 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { type Client, type Members, members, PATIENCE_MS } from "./client.ts";
 
+/** So many turns of the event loop pass. */
+export async function turns(count: number): Promise<void> {
+  for (let passed = 0; passed < count; passed += 1) await turn();
+}
+
 /** What `look` answers as soon as there is something, or it is true. */
 export async function eventually<T>(look: () => Promise<T | undefined | false | "">): Promise<T> {
   for (const began = performance.now(); performance.now() - began < PATIENCE_MS; ) {

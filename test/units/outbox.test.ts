@@ -12,7 +12,7 @@ import { iso } from "../../src/kit/clock.ts";
 import { verifySignature } from "../../src/kit/signature.ts";
 import { kept, outboxWorld, START, type World, type WorldOptions } from "../support/outbox-world.ts";
 import { type HttpReceiver, httpReceiver } from "../support/receivers.ts";
-import { eventually } from "../support/wait.ts";
+import { eventually, turns } from "../support/wait.ts";
 
 const S = 1_000;
 const H = 3_600 * S;
@@ -57,9 +57,6 @@ const eventsAt = ({ got }: HttpReceiver) => got.map(({ headers }) => headers["we
 const stateOf = (world: World, webhook: WebhookRecord) =>
   world.read(webhook).then(({ active, disabled_reason }) => [active, disabled_reason]);
 
-const turns = async (count: number) => {
-  for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
-};
 /** So many, and no more after a while. */
 async function staysAt(number: () => number, expected: number) {
   await eventually(async () => number() >= expected);
@@ -425,21 +422,19 @@ test("what could not be written down before a stop is not written down after it"
   assert.deepEqual(await inShort(world, webhook), ["pending 0"]);
 });
 
-test("what cannot be read or leased, or another process holds, is asked for again after a second; a failure is told", async () => {
+test("what cannot be read or leased, or another process holds, is asked for again after a second; a failure is told", async (t) => {
   const broken = () => Promise.reject(new Error("broken"));
   for (const [way, first, told] of [
     ["page", broken, "Error: broken"],
     ["lease", broken, "Error: broken"],
     ["lease", async () => undefined, ""],
   ] as const) {
-    let asked = 0;
-    const over = (store: Store) => ({
-      [way]: (...given: readonly unknown[]) => (++asked === 1 ? first() : Reflect.apply(store[way], store, given)),
-    });
-    const { world, receiver } = await hooked(undefined, { over });
+    const { world, receiver } = await hooked();
+    const asked = t.mock.method(world.store, way).mock;
+    asked.mockImplementationOnce(first);
     await emitted(world);
     await world.advance(1 * S - 1);
-    assert.deepEqual([asked, receiver.got.length, world.errors.join()], [1, 0, told]);
+    assert.deepEqual([asked.callCount(), receiver.got.length, world.errors.join()], [1, 0, told]);
     await world.advance(1);
     assert.equal(receiver.got.length, 1);
   }
