@@ -25,18 +25,14 @@ export function workersOf(parts: OutboxParts & UnitParts) {
   let ends: (() => void)[] = [];
   let sweeping: Forgetting | undefined;
   let timer: Scheduled | undefined;
-  let again: Scheduled | undefined;
 
-  const processSource = (id: string) =>
+  const processSource = (id: string): Promise<void> =>
     background.run(PROCESSING, async () => {
       const lease = await store.lease(`data ${id}`, PROCESSING_MS);
       try {
         if (lease) await processDataSource(new Unit(parts), id);
       } catch (error) {
-        again?.cancel();
-        again = clock.schedule(clock.now() + PROCESS_AGAIN_MS, PROCESSING, () =>
-          background.run(PROCESSING, processAll),
-        );
+        if (!store.now) clock.schedule(clock.now() + PROCESS_AGAIN_MS, PROCESSING, () => processSource(id));
         throw error;
       } finally {
         await lease?.release();
