@@ -61,7 +61,7 @@ export async function startReceiver(options: ReceiverOptions) {
     const taken = readBody(request, 1024 * 1024).then((body) => take(request.headers, body));
     taken.catch(() => 400).then(end);
   });
-  server.listen(options.port ?? 0, "127.0.0.1");
+  server.listen({ port: options.port ?? 0, host: "127.0.0.1" });
   await once(server, "listening");
   const closed = once(server, "close");
   const close = async () => {

@@ -169,17 +169,12 @@ function answered({ statusCode = 0, headers }: IncomingMessage, chunks: readonly
   } as const;
 }
 
-/** What else than a refusal may end it before it stands; a receiver may reset it that early. */
-const CONNECTING = new Map<string, AttemptError>([
-  ["ETIMEDOUT", "timeout"],
-  ["ECONNRESET", "reset"],
-]);
-
 function errorName(error: NodeJS.ErrnoException, socket: Socket | null): AttemptError {
   const ours = ATTEMPT_ERRORS.find((name) => name === error.message);
   if (ours !== undefined) return ours;
-  if (error.syscall === "connect" || error instanceof AggregateError)
-    return CONNECTING.get(error.code ?? "") ?? "refused";
+  // A receiver may reset it even before it stands.
+  if (error.code !== "ECONNRESET" && (error.syscall === "connect" || error instanceof AggregateError))
+    return error.code === "ETIMEDOUT" ? "timeout" : "refused";
   if (socket !== null && "authorized" in socket && !socket.authorized) return "tls";
   // An answer that began and is not HTTP, or whose headers do not end, is broken off here.
   return error.code?.startsWith("HPE_") ? "aborted" : "reset";

@@ -24,7 +24,7 @@ const COMMON = {
   delayMs: withDefault(whole({ min: 0, max: 86_400_000 }), 0),
 };
 
-export const faultRule = object(
+const faultRule = object(
   {
     method: oneOf(["GET", "POST", "PATCH", "DELETE"]),
     path: text({ min: 1, max: 8_192 }),
@@ -48,7 +48,7 @@ export type FaultRule = Infer<typeof faultRule>;
 /** What is answered is a `status` (400 to 599), or the connection ends without an answer; `delayMs` by the service's clock. */
 export type GivenFault = Pick<FaultRule, "method" | "path"> & Partial<FaultRule>;
 
-export const chaosRule = object(
+const chaosRule = object(
   {
     effect: oneOf(decide("1.chaos")),
     type: optional(eventType),

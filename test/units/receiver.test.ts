@@ -31,13 +31,15 @@ test("answers in its order, the last again and again; what hangs ends with close
   for (const answer of answers) await assert.rejects(answer);
 });
 
-test("an answer that is none is refused at the start, and so is no secret", async () => {
+test("an answer that is none is refused at the start, and so is no secret, and a port that is none", async () => {
   const given = (options: object): Promise<unknown> => Reflect.apply(startReceiver, undefined, [options]);
   for (const secret of ["", 1, null, undefined, ["s"]])
     await assert.rejects(given({ secret }), /^OptionError: secret must be that of the webhook$/);
   for (const answer of [99, 199, 600, 200.5, "200", [200], null, undefined, Symbol("hang")])
     await assert.rejects(given({ secret: "s", answers: [200, answer] }), /^OptionError: answers\[1\] .*200 to 599/);
   await assert.rejects(given({ secret: "s", answers: 200 }), /^OptionError: answers must be an array$/);
+  for (const port of ["x", -1, 65_536])
+    await assert.rejects(given({ secret: "s", port }), /^RangeError.*port should be >= 0 and < 65536/);
   for (const answer of [200, 599, "hang"] as const) await (await started([answer])).close();
 });
 
