@@ -59,7 +59,7 @@ export const hostName = text({
  * of somebody's own network, never a domain that can be pointed here.
  */
 export function canonicalHost(given: string): string | undefined {
-  if (/[^\p{L}\p{M}\p{N}.\-\u3002\uff0e\uff61]/u.test(given)) return undefined;
+  if (/[^\w.\u0080-\u{10ffff}-]/u.test(given)) return undefined;
   const name = domainToASCII(given).toLowerCase();
   const labels = name.split(".");
   if (name.length > HOST_LENGTH_MAX || labels.length < 2 || !labels.every((label) => LABEL.test(label)))

@@ -186,6 +186,9 @@ choice("3.custom-domain.names", "are of two labels or more, kept in lower case a
     ["Shop.EXAMPLE.org", "shop.example.org"],
     ["bücher.example.org", "xn--bcher-kva.example.org"],
     ["STRASSE.example.org", "strasse.example.org"],
+    // A dot in the middle and a joiner are letters of these two (RFC 5892 A).
+    ["paral\u00b7lel.example.org", "xn--parallel-koa.example.org"],
+    ["\u0646\u0627\u0645\u0647\u200c\u0627\u06cc.example.org", "xn--mgba3gch31f060k.example.org"],
   ])
     assert.equal((await api.create(path, { name: "R", custom_domain: sent })).custom_domain, kept);
 });

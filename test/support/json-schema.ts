@@ -44,7 +44,7 @@ function typesOf(value: unknown): readonly string[] {
 const FORMATS: { readonly [format: string]: RegExp } = {
   "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/,
   uri: /^[a-z][a-z0-9+.-]*:\S+$/i,
-  "idn-hostname": /^[\p{L}\p{M}\p{N}-]+(\.[\p{L}\p{M}\p{N}-]+)*$/u,
+  "idn-hostname": /^[a-zA-Z\d\u0080-\u{10ffff}-]+(\.[a-zA-Z\d\u0080-\u{10ffff}-]+)*$/u,
   "idn-email": /^[^@\s]+@[^@\s]+$/,
 };
 
