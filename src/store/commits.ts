@@ -19,6 +19,7 @@ export class Commits {
   readonly #turns = new Turns();
   /** Takes what comes until those before it are written. */
   #gathering: Batch | undefined;
+  #begun = 0;
 
   constructor(
     private readonly keeper: Keeper,
@@ -27,7 +28,7 @@ export class Commits {
 
   /** Takes a commit that stands in the tables already. */
   add(changes: readonly Change[]): Batch {
-    this.#gathering ??= new Batch((batch) => this.#turns.run(() => this.#write(batch)));
+    this.#gathering ??= new Batch(++this.#begun, (batch) => this.#turns.run(() => this.#write(batch)));
     this.#gathering.commits.push(changes);
     for (const { table } of changes) table.batch = this.#gathering;
     return this.#gathering;

@@ -97,9 +97,7 @@ export class MemoryStore extends Reading implements port.Store {
         });
         return run.do(work);
       });
-      // All at once: whoever waits for the same ones comes in the order of the commits.
-      const ends = run.needs.length > 0 ? await Promise.all(run.needs.map(({ ended }) => ended)) : [];
-      const lost = ends.find((end) => end !== undefined);
+      const lost = run.needed && (await run.needed.ended);
       if (lost === undefined) {
         for (const [topic, subjects] of run.told) for (const subject of subjects) this.#hearers.tell(topic, subject);
         if ("error" in outcome) throw outcome.error;
@@ -156,8 +154,8 @@ export class MemoryStore extends Reading implements port.Store {
 /** One run of a unit of work. */
 class Run extends Reading implements port.Tx {
   changes: Change[] = [];
-  /** What must be durable before anybody hears what this run has seen and done. */
-  readonly needs: Batch[] = [];
+  /** The last that must be durable before anybody hears what this run has seen and done. */
+  needed: Batch | undefined;
   readonly told = new Map<string, Set<string>>();
   /** Ends it with this error; undefined where it is over. */
   giveUp: ((error: Error) => void) | undefined;
@@ -224,7 +222,7 @@ class Run extends Reading implements port.Tx {
   }
 
   #need(batch: Batch): void {
-    if (!this.needs.includes(batch)) this.needs.push(batch);
+    if (batch.number > (this.needed?.number ?? 0)) this.needed = batch;
   }
 
   #assertRuns(): void {

@@ -13,7 +13,7 @@ export interface Change {
   readonly after: Fields | undefined;
 }
 
-/** Commits that are written together. */
+/** Commits that are written together. One with a higher number ends later, and is lost where one before it is. */
 export class Batch {
   readonly commits: (readonly Change[])[] = [];
   /** Why they are not kept. */
@@ -21,7 +21,10 @@ export class Batch {
   /** Resolves when that is known. */
   readonly ended: Promise<unknown>;
 
-  constructor(write: (batch: Batch) => Promise<void>) {
+  constructor(
+    readonly number: number,
+    write: (batch: Batch) => Promise<void>,
+  ) {
     this.ended = write(this).then(() => this.lost);
   }
 
