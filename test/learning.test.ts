@@ -1,11 +1,11 @@
 // What people learn by: the walk through the specification, the exercise and the trace of a request.
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { DECISIONS } from "../src/decisions.ts";
 import { startService } from "../src/index.ts";
-import { freshFolder } from "./support/closing.ts";
+import { freshFile } from "./support/closing.ts";
 import { embedded } from "./support/embedded.ts";
 import { ran, script } from "./support/process.ts";
 import { hooked } from "./support/receivers.ts";
@@ -64,8 +64,7 @@ async function judged(mends: typeof MENDS) {
     assert.ok(text.includes(from), from);
     text = text.replace(from, to);
   }
-  const file = `${freshFolder()}/receiver.mjs`;
-  writeFileSync(file, text);
+  const file = freshFile("receiver.mjs", text);
   const { code, stdout, stderr } = await ran("exercise.ts", "--receiver", file);
   assert.equal(stderr, "");
   return { code, lines: stdout.replace(STYLE, "").trim().split("\n").sort() };

@@ -6,7 +6,7 @@ import { inBrowser, type Stage } from "../support/chromium.ts";
 import { str } from "../support/client.ts";
 import { hooked } from "../support/receivers.ts";
 import { deployed } from "../support/sites.ts";
-import { processed } from "../support/wait.ts";
+import { uploaded } from "../support/wait.ts";
 import { fill, makeWorld } from "../support/world.ts";
 
 const LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerk".repeat(3);
@@ -181,8 +181,7 @@ inBrowser("badges stand apart, headings step down, and prose in a table keeps th
   assert.ok((await size("h1")) > (await size("h2")) && (await size("h2")) > (await size("h3")));
   const note = "A note that is rather long, and wraps where there is little room. ".repeat(3);
   const row = { name: "A", note, city: "Kiel", country: "Germany", comment: "none", zip: "24103" };
-  const { id } = await api.create("/data-sources", { name: "Notes", type: "json", data: [row] });
-  await processed(api, id);
+  const { id } = await uploaded(api, { name: "Notes", type: "json", data: [row] });
   await go(`/dashboard/data-sources/${id}`);
   assert.ok((await box("td", 1)).width > 200, "a word a line");
   assert.ok((await box("td", 0)).y < (await box("td", 1)).y + 1);

@@ -9,7 +9,7 @@ import { type Answer, type Client, freshAddress, str } from "../support/client.t
 import { assertPage, csrfOf, idIn, multipart, owner, secretIn, textOf } from "../support/dashboard.ts";
 import { ALL_SCOPES, person } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
-import { attempted, eventually, processed } from "../support/wait.ts";
+import { attempted, eventually, uploaded } from "../support/wait.ts";
 import { B_KEY, fill, makeWorld, TWO } from "../support/world.ts";
 
 const ALONE = {} as const;
@@ -124,7 +124,7 @@ choice("1.dashboard", "what a user may not do has no button", async ({ api }) =>
   assert.match((await (await owner(api)).open("/dashboard/apps")).text, /apps\/new/);
   assert.match(textOf(page), /takes the permission read:data/);
   const draft = { name: "Shown", type: "csv", app_id: app.id, data: "a\n1\n" };
-  const source = await processed(api, (await api.create("/data-sources", draft)).id);
+  const source = await uploaded(api, draft);
   const analyst = (await person(api, ["read:data"])).browser;
   for (const [who, leads] of [
     [analyst, false],

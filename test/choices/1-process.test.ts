@@ -2,15 +2,13 @@
 // is a real one, so the file takes as long as a few starts; values are held without one.
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
-import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
 import { startService } from "../../src/index.ts";
 import { trusted } from "../../src/kit/schema.ts";
 import { Browser } from "../support/browser.ts";
 import { choice, withService } from "../support/clauses.ts";
 import { Client, type Members, str } from "../support/client.ts";
-import { freshFolder } from "../support/closing.ts";
+import { freshFile } from "../support/closing.ts";
 import { assertPage } from "../support/dashboard.ts";
 import { startRefused } from "../support/embedded.ts";
 import { listen } from "../support/ports.ts";
@@ -18,15 +16,7 @@ import { problem } from "../support/problem.ts";
 import { type Ended, type ServerProcess, serve, serving } from "../support/process.ts";
 import { head, RawConnection } from "../support/raw.ts";
 import { httpReceiver } from "../support/receivers.ts";
-import { SERVER_CERT, SERVER_KEY } from "../support/tls.ts";
-
-const folder = freshFolder();
-
-function fileWith(name: string, content: unknown): string {
-  const file = join(folder, name);
-  writeFileSync(file, typeof content === "string" || content instanceof Buffer ? content : JSON.stringify(content));
-  return file;
-}
+import { TLS } from "../support/tls.ts";
 
 /** A server with the JSON ready line, which has to end though the client's connection is still kept alive. */
 const started = (args: readonly string[], use: (own: Started) => Promise<void> = async () => {}) =>
@@ -156,7 +146,7 @@ choice("1.test-controls.stop", "a second signal ends all at once", async () => {
 });
 
 choice("1.test-controls.stop", "a signal between the first answer and the start's end is heard", async () => {
-  const data = join(folder, "knocked.json");
+  const data = freshFile("knocked.json");
   let authUrl = "";
   await withService({ data }, async ({ api, service }) => {
     ({ authUrl } = service);
@@ -177,7 +167,7 @@ choice("1.test-controls.exit-codes", "a port in use, or a database that is away,
   refused(await away.ended, 1, /^The database cannot be used: .*ENOENT/);
   const other = createServer();
   const port = String(await listen(other));
-  const data = join(folder, "in-use.json");
+  const data = freshFile("in-use.json");
   for (const more of [[], ["--data", data]])
     refused(await serve(["--port", port, ...more]).ended, 1, new RegExp(`Port ${port} .*--port`));
   other.close();
@@ -188,11 +178,11 @@ choice("1.test-controls.exit-codes", "a port in use, or a database that is away,
 
 const PKCS8 = { type: "pkcs8", format: "pem" } as const;
 const PEM = {
-  cert: fileWith("cert.pem", SERVER_CERT),
-  key: fileWith("key.pem", SERVER_KEY),
-  empty: fileWith("empty.pem", ""),
+  cert: freshFile("cert.pem", TLS.cert),
+  key: freshFile("key.pem", TLS.key),
+  empty: freshFile("empty.pem", ""),
   // To TLS a key of another kind is no contradiction.
-  other: fileWith("other.pem", generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export(PKCS8)),
+  other: freshFile("other.pem", generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export(PKCS8)),
 };
 
 /** As processes only what the command line itself has to find; the values are held below, without a process each. */
@@ -204,7 +194,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["stray"], /stray/],
   [["--api-key", "short"], /^--api-key (?!.*"short")/],
   [["--seed", "no-such-file.json"], /no-such-file\.json/],
-  [["--seed", fileWith("titel.json", { accounts: [{ name: "A", apps: [{ titel: "T" }] }] })], /titel/],
+  [["--seed", freshFile("titel.json", JSON.stringify({ accounts: [{ name: "A", apps: [{ titel: "T" }] }] }))], /titel/],
   [["--data", "nowhere/data.json"], /^--data: nowhere\/data\.json cannot be used \(.*\)\. Its folder does not exist; /],
   [["--data", "package.json/data.json"], /^--data: .* A part of its path is no folder/],
   [["--data", "n".repeat(256)], /^--data: .* Its name is too long/],
@@ -221,7 +211,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--store", "./none.mjs"], /The store \.\/none\.mjs must be .*none\.mjs/],
   [["--store", "no-such-package"], /The store no-such-package must be /],
   [["--store", "src/kit/loopback.ts"], /it exports neither/],
-  [["--store", fileWith("store.mjs", "export const store = { open() {} };")], /The store .*it has no get, find, /],
+  [["--store", freshFile("store.mjs", "export const store = { open() {} };")], /The store .*it has no get, find, /],
   [["--store", "x", "--data", "y"], /^--store and --data cannot be given together/],
   [["--reading", "4.create-status=200", "--reading", "4.list-shap=bare"], /^--reading .*mean 4\.list-shape=bare\?/],
 ];
@@ -243,7 +233,7 @@ choice("1.test-controls.flags.bounds", "each value has its bounds, and the optio
     for (const value of values) await startRefused({ [option]: value }, new RegExp(option));
   const seeds = ["null", "false", "0", '""', "[", Buffer.from('{"accounts":[{"name":"caf\u00e9"}]}', "latin1")];
   for (const [at, text] of seeds.entries())
-    await startRefused({ seed: trusted(fileWith(`wrong-${at}.json`, text)) }, /seed must be .* JSON object/);
+    await startRefused({ seed: trusted(freshFile(`wrong-${at}.json`, text)) }, /seed must be .* JSON object/);
   for (const open of [{ host: "0.0.0.0" }, { publicUrl: `https://${OUTSIDE}` }])
     await startRefused({ randomSeed: "x", ...open }, /randomSeed/);
   await startRefused({ tlsCert: "x.pem" }, /tlsKey/);
@@ -297,7 +287,7 @@ choice("1.test-controls.seed", "makes its accounts; the first key is the ready l
     { id: "acc_first", name: "First", api_keys: one, apps: [app], data_sources },
     { name: "Second", state: "limited", api_keys: two, users },
   ];
-  await started(["--seed", fileWith("good.json", { accounts })], async ({ ready, api }) => {
+  await started(["--seed", freshFile("good.json", JSON.stringify({ accounts }))], async ({ ready, api }) => {
     assert.equal(ready.api_key, "first-seed-key");
     assert.equal((await api.get("/account")).json.id, "acc_first");
     assert.equal((await api.get(`/apps/${app.id}`)).json.title, "Seeded");
@@ -313,7 +303,7 @@ choice("1.test-controls.seed", "makes its accounts; the first key is the ready l
 choice("1.test-controls.ready-line.people", "what others chose comes escaped, without a log, too", async () => {
   const email = "\u202eowner@example.com";
   const users = [{ email, permissions: ["admin"] }];
-  const seed = fileWith("address.json", { accounts: [{ name: "\u001b[2J", users }] });
+  const seed = freshFile("address.json", JSON.stringify({ accounts: [{ name: "\u001b[2J", users }] }));
   const { stdout } = await serving(["--log", "off", "--seed", seed], "'\n", async ({ said, prints }) => {
     const [, baseUrl = ""] = /Base URL +(\S+)/.exec(said.stdout) ?? [];
     await new Browser(new Client({ baseUrl, key: null })).fillIn("/dashboard/sign-in", { email });

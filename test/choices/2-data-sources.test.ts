@@ -6,15 +6,11 @@ import { type Client, type Members, members } from "../support/client.ts";
 import { fieldRules, NOT_TEXT, wide } from "../support/fields.ts";
 import { Gate } from "../support/other-stores.ts";
 import { badParameter, errorsOf, invalid, problem } from "../support/problem.ts";
-import { processed } from "../support/wait.ts";
+import { uploaded } from "../support/wait.ts";
 
 const ROWS = [{ a: 1 }];
 
-/** Creates a data source and waits for its end. */
-async function made(api: Client, type: "json" | "csv", data: unknown): Promise<Members & { readonly id: string }> {
-  const { id } = await api.create("/data-sources", { name: "Made", type, data });
-  return { ...(await processed(api, id)), id };
-}
+const made = (api: Client, type: "json" | "csv", data: unknown) => uploaded(api, { name: "Made", type, data });
 
 const rowsOf = (api: Client, { id }: { readonly id: string }, query = "?limit=100") =>
   api.get(`/data-sources/${id}/rows${query}`);

@@ -2,11 +2,10 @@
 // storage refuses a write, or something fails that nobody foresaw (contract, part 7: 503 and 500).
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import { StorageUnavailable } from "../../src/index.ts";
 import { choice, MANUAL, withService } from "../support/clauses.ts";
 import { type Answer, type Client, freshAddress } from "../support/client.ts";
-import { freshFolder } from "../support/closing.ts";
+import { freshFile } from "../support/closing.ts";
 import { Gate } from "../support/other-stores.ts";
 import { badHeader, errorsOf, invalid, problem } from "../support/problem.ts";
 import { head, RawConnection } from "../support/raw.ts";
@@ -147,7 +146,7 @@ choice("4.idempotency", "a request that broke off half-way leaves the key free",
 });
 
 choice("4.idempotency.window", "a restart does not end it", async () => {
-  const options = { data: join(freshFolder(), "data.json"), apiKey: "idempotent-key" };
+  const options = { data: freshFile("data.json"), apiKey: "idempotent-key" };
   const key = randomUUID();
   let first = "";
   await withService(options, async ({ api }) => {

@@ -2,18 +2,16 @@
 // page to itself, and no way to be sent elsewhere.
 // RFC 9700 2.1, 4.2.4, 4.7, 4.16.
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
 import { Agent } from "node:https";
-import { join } from "node:path";
 import { startService } from "../../src/index.ts";
 import { Browser, formsOf } from "../support/browser.ts";
 import { choice, MANUAL } from "../support/clauses.ts";
 import { Client, freshAddress, str } from "../support/client.ts";
-import { freshFolder } from "../support/closing.ts";
+import { freshFile } from "../support/closing.ts";
 import { assertPage, csrfOf, multipart } from "../support/dashboard.ts";
 import { authorizeUrl, person, register, returned, scene } from "../support/oauth.ts";
 import { printedOn } from "../support/process.ts";
-import { CA_CERT, SERVER_CERT, SERVER_KEY } from "../support/tls.ts";
+import { CA_CERT, TLS } from "../support/tls.ts";
 
 const SIGN_IN = "/dashboard/sign-in";
 const COOKIE = "apphost_session";
@@ -69,10 +67,7 @@ choice("5.sign-in-link.cookie", "is HttpOnly, SameSite=Lax, new each time", MANU
 });
 
 choice("5.sign-in-link.cookie", "over TLS it is Secure and __Host-", async () => {
-  const folder = freshFolder();
-  const [tlsCert, tlsKey] = [join(folder, "cert.pem"), join(folder, "key.pem")];
-  await writeFile(tlsCert, SERVER_CERT);
-  await writeFile(tlsKey, SERVER_KEY);
+  const [tlsCert, tlsKey] = [freshFile("cert.pem", TLS.cert), freshFile("key.pem", TLS.key)];
   await using service = await startService({ tlsCert, tlsKey });
   assert.match(service.signInUrl, /^https:/);
   const api = new Client({ baseUrl: service.baseUrl, key: null, agent: new Agent({ ca: CA_CERT }) });

@@ -2,10 +2,9 @@
 // 7517), refreshing and how it fails (RFC 9700 2.2.2, 4.14.2; OAuth 2.1 4.3.1), revoking (RFC 7009), asking about them
 // (RFC 7662), and what a restart keeps.
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { choice, MANUAL, withService } from "../support/clauses.ts";
 import type { Client } from "../support/client.ts";
-import { freshFolder } from "../support/closing.ts";
+import { freshFile } from "../support/closing.ts";
 import {
   ALL_SCOPES,
   basic,
@@ -279,7 +278,7 @@ choice("1.rfcs.introspection", "by clients with a secret; inactive opens nothing
 });
 
 choice("1.rfcs.revocation", "tokens outlast a restart, and so does their end", async () => {
-  const options = { data: join(freshFolder(), "data.json"), apiKey: "restart-test-key", port: 0 };
+  const options = { data: freshFile("data.json"), apiKey: "restart-test-key", port: 0 };
   const kept: { access_token: string; refresh_token: string }[] = [];
   await withService(options, async ({ service }) => {
     options.port = Number(new URL(service.authUrl).port); // tokens name their issuer, and the port is part of it

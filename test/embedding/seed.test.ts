@@ -1,10 +1,8 @@
 // A seed is checked before anything is planted: what is misspelt, unfit or stands twice is refused by its place.
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { type ServiceOptions, startService } from "../../src/index.ts";
 import { choice } from "../support/clauses.ts";
-import { freshFolder } from "../support/closing.ts";
+import { freshFile } from "../support/closing.ts";
 import { startRefused } from "../support/embedded.ts";
 
 const app = (id: string) => ({ id, title: "Sales" });
@@ -51,14 +49,12 @@ choice("1.test-controls.seed", "one that is wrong is refused by its place, and s
     assert.doesNotMatch(await startRefused({ seed: { accounts }, ...options }, says), /secret-/);
   }
   // Also where what is kept comes before it: a reset will need it.
-  const data = join(freshFolder(), "kept.json");
+  const data = freshFile("kept.json");
   await (await startService({ data })).close();
   await startRefused({ data, seed: { accounts: [] } }, /accounts/);
-  const broken = join(freshFolder(), "broken.json");
-  writeFileSync(broken, "{ not json");
   await startRefused({ seed: { acounts: [] } }, /acounts/);
   await startRefused({ seed: [] }, /seed/i);
-  await startRefused({ seed: broken }, /broken\.json/);
+  await startRefused({ seed: freshFile("broken.json", "{ not json") }, /broken\.json/);
 });
 
 choice("1.test-controls.seed", "the pinned key may stand in the first account, an address in each", async () => {

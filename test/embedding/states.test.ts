@@ -1,13 +1,12 @@
 // Back to the seed, and to snapshots (contract, part 10).
 import assert from "node:assert/strict";
-import { copyFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { copyFileSync } from "node:fs";
 import { test } from "node:test";
 import { OptionError, type ServiceOptions, startReceiver, startService } from "../../src/index.ts";
 import { trusted } from "../../src/kit/schema.ts";
 import { Browser } from "../support/browser.ts";
 import { Client, freshAddress, str } from "../support/client.ts";
-import { freshFolder } from "../support/closing.ts";
+import { freshFile } from "../support/closing.ts";
 import { type Embedded, embedded, struck, titles } from "../support/embedded.ts";
 import { printedOn } from "../support/process.ts";
 import { hooked } from "../support/receivers.ts";
@@ -22,11 +21,7 @@ const titlesOf = async ({ api }: Embedded) => (await api.get("/apps")).items.map
 const create = ({ api }: Embedded, title: string) => api.create("/apps", { title });
 
 /** The service's snapshot, in a file. */
-async function snapshotFile({ service }: Embedded): Promise<string> {
-  const file = join(freshFolder(), "data.json");
-  writeFileSync(file, JSON.stringify(await service.snapshot()));
-  return file;
-}
+const snapshotFile = async ({ service }: Embedded) => freshFile("data.json", JSON.stringify(await service.snapshot()));
 
 /** The data of another service, in a file. */
 async function otherData(options: ServiceOptions = {}): Promise<string> {
@@ -132,8 +127,7 @@ test("a seed over other data is said not to be used; in a fresh store it is, and
 });
 
 test("a random seed makes nothing twice over data that it has made, and from the same data the same", async () => {
-  const folder = freshFolder();
-  const data = join(folder, "data.json");
+  const [data, copy] = [freshFile("data.json"), freshFile("copy.json")];
   const secret = async (file: string) => {
     await using it = await embedded({ data: file, apiKey: "pinned-key-1", randomSeed: "repeat" });
     const { account, apiKey } = it.service;
@@ -141,7 +135,6 @@ test("a random seed makes nothing twice over data that it has made, and from the
     return (await it.api.create("/webhooks", { url: "http://localhost:9/", events: ["app.created"] })).secret;
   };
   const before = [await secret(data), await secret(data)];
-  const copy = join(folder, "copy.json");
   copyFileSync(data, copy);
   const next = await secret(data);
   assert.equal(new Set([...before, next]).size, 3);

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { type AnyCollection, collection, isStoreError, type Store } from "../../src/domain/store.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
-import { freshFolder } from "../support/closing.ts";
+import { freshFile } from "../support/closing.ts";
 
 export interface Note {
   readonly id: string;
@@ -21,7 +21,7 @@ export const note = (id: string, text = `text of ${id}`): Note => ({ id, list: "
 export const numbered = (count: number): Note[] => Array.from({ length: count }, (_, at) => note(`${at}`));
 
 /** A data file in a folder of its own. */
-export const newFile = (): string => join(freshFolder(), "data.json");
+export const newFile = (): string => freshFile("data.json");
 
 /** An open store; closed after the test if it is still open. */
 export async function openStore(

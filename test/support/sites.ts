@@ -1,6 +1,6 @@
 // Deployed apps: what stands at their addresses, the data that they draw, and what came of clicks on it.
 import { type Client, members, str } from "./client.ts";
-import { processed } from "./wait.ts";
+import { uploaded } from "./wait.ts";
 
 /** As anybody sees it. */
 export const page = (api: Client, path: string) => api.root.as(null).get(path);
@@ -13,9 +13,7 @@ export async function deployed(api: Client, app: object = {}, request: object = 
   /** Gives the app data, and waits until they are ready. */
   const give = async (name: string, data: string | object): Promise<string> => {
     const type = typeof data === "string" ? "csv" : "json";
-    const source = await api.create("/data-sources", { name, type, app_id: id, data });
-    await processed(api, source.id);
-    return source.id;
+    return (await uploaded(api, { name, type, app_id: id, data })).id;
   };
   return { app: id, path, give, page: () => page(api, path) };
 }

@@ -25,6 +25,12 @@ export const processed = (api: Client, id: string): Promise<Members> =>
     return json.status !== "processing" && json;
   });
 
+/** A new data source, once it is processed. */
+export async function uploaded(api: Client, draft: object): Promise<Members & { readonly id: string }> {
+  const { id } = await api.create("/data-sources", draft);
+  return { ...(await processed(api, id)), id };
+}
+
 /** The delivery log of a webhook. */
 export const logOf = async (api: Client, webhook: Members, query = ""): Promise<readonly Members[]> =>
   (await api.get(`/webhooks/${webhook.id}/deliveries${query}`)).items;

@@ -10,6 +10,7 @@ import { StorageUnavailable, type Store } from "../../src/domain/store.ts";
 import { own, redeliver, sendTest } from "../../src/domain/webhooks.ts";
 import { iso } from "../../src/kit/clock.ts";
 import { verifySignature } from "../../src/kit/signature.ts";
+import { took } from "../support/costs.ts";
 import { kept, outboxWorld, START, type World, type WorldOptions } from "../support/outbox-world.ts";
 import { type HttpReceiver, httpReceiver } from "../support/receivers.ts";
 import { eventually, turns } from "../support/wait.ts";
@@ -69,9 +70,7 @@ const settled = (world: World, webhook: WebhookRecord) =>
 test("6.retry-schedule: all ten attempts in 75 h by the clock, byte-identical, then failed, in under a second", async () => {
   const { world, receiver, webhook } = await hooked(() => 500);
   await world.emit();
-  const began = performance.now();
-  await world.advance(100 * H);
-  assert.ok(performance.now() - began < 1_000);
+  assert.ok((await took(() => world.advance(100 * H))) < 1_000);
   const [delivery] = await world.log(webhook);
   assert.deepEqual([delivery?.status, delivery?.next_attempt_at], ["failed", null]);
   const numbers = Array.from({ length: 10 }, (_, at) => at + 1);
