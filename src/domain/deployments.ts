@@ -9,7 +9,7 @@ import { canonicalHost } from "./fields.ts";
 import type { AccountRecord, DeploymentRecord } from "./model.ts";
 import { accounts, apps, type deployment, deployments, domains, goneDeployments } from "./model.ts";
 import { invalidField, notFound, refuse } from "./refusal.ts";
-import type { Reader } from "./store.ts";
+import { ALL, type Reader } from "./store.ts";
 import type { SignedIn } from "./users.ts";
 import type { Unit, Work } from "./work.ts";
 
@@ -79,9 +79,7 @@ export async function siteOf(reader: Reader, id: string) {
 /** The site under a custom domain: the newest where the app has several live deployments under it. */
 export async function siteAt(reader: Reader, host: string) {
   const held = [(await reader.get(domains, host))?.app_id ?? "", host];
-  const count = await reader.count(deployments, "live_domain", held);
-  const newest = { offset: Math.max(count - 1, 0), limit: 1 };
-  const [deployment] = await reader.page(deployments, "live_domain", held, newest);
+  const deployment = (await reader.page(deployments, "live_domain", held, ALL)).at(-1);
   return deployment && whole(reader, deployment);
 }
 
