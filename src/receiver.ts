@@ -84,7 +84,7 @@ function inboxOf({ secret, answers = [], onRequest }: ReceiverOptions) {
     if (body instanceof Refusal) return 413;
     const rawBody = body.toString();
     // Over the bytes as they came: parsing and writing again would give others.
-    const isSigned = verifySignature(body, String(headers["x-service-signature"]), secret);
+    const isSigned = verifySignature(body, headers["x-service-signature"], secret);
     const answer = isSigned ? (answers[answered] ?? answers.at(-1) ?? 200) : 401;
     const attempt = { headers, rawBody, answer };
     const verdict = isSigned ? noted(attempt) : "bad signature";

@@ -7,11 +7,14 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 export const serviceSignature = (rawBody: string | Uint8Array, secret: string): string =>
   `sha256=${createHmac("sha256", secret).update(rawBody).digest("hex")}`;
 
+/** A header's value as Node's `headers` or those of a fetch give it; one that was sent once is text. */
+type HeaderValue = string | readonly string[] | null | undefined;
+
 /**
  * Whether `header`, the value of X-Service-Signature, was made from exactly these bytes with this secret: give it the
  * body as it came, before any parsing. How long it takes tells nothing about how much of a wrong signature is right.
  */
-export function verifySignature(rawBody: string | Uint8Array, header: string | undefined, secret: string): boolean {
+export function verifySignature(rawBody: string | Uint8Array, header: HeaderValue, secret: string): boolean {
   if (typeof header !== "string") return false;
   const expected = Buffer.from(serviceSignature(rawBody, secret));
   const given = Buffer.from(header);
