@@ -1,7 +1,7 @@
 // What a user does, in a real browser against a real server: with the script, without it, and by keyboard alone.
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { inBrowser, type Stage, sees } from "../support/chromium.ts";
+import { follow, inBrowser, press, type Stage, sees } from "../support/chromium.ts";
 import { type Client, members, str } from "../support/client.ts";
 import { hooked, httpReceiver } from "../support/receivers.ts";
 import { deployed, interactions } from "../support/sites.ts";
@@ -20,21 +20,18 @@ async function sales(api: Client): Promise<string> {
 inBrowser("from the printed link to a delivery that is sent again", MANUAL, async (stage) => {
   const { api, context, page, go } = stage;
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  await page.getByRole("link", { name: "Settings" }).click();
-  await page.getByRole("link", { name: "Generate new key" }).click();
+  await follow(page, "Settings", "Generate new key");
   await page.getByLabel("Name").fill("Build server");
-  await page.getByRole("button", { name: "Generate new key" }).click();
-  await page.getByRole("button", { name: "Copy" }).click();
+  await press(page, "Generate new key", "Copy");
   await sees(page, "Copied");
   const key = String(await page.evaluate("navigator.clipboard.readText()"));
   assert.equal((await api.as(key).get("/apps")).status, 200, "the copied key works");
 
   const receiver = await httpReceiver((count) => (count === 1 ? 500 : 204));
-  await page.getByRole("link", { name: "Webhooks" }).click();
-  await page.getByRole("link", { name: "Register webhook" }).click();
+  await follow(page, "Webhooks", "Register webhook");
   await page.getByLabel("URL").fill(receiver.url);
   await page.getByLabel("user.interaction").check();
-  await page.getByRole("button", { name: "Register webhook" }).click();
+  await press(page, "Register webhook");
   await sees(page, "Its secret");
   await sees(page, "No deliveries yet");
   await sees(page, "Live");
@@ -43,18 +40,18 @@ inBrowser("from the printed link to a delivery that is sent again", MANUAL, asyn
   await go("/dashboard/apps/new", site);
   await site.getByLabel("Title").fill("Sales overview");
   await site.getByLabel("Public").check();
-  await site.getByRole("button", { name: "Create app" }).click();
-  await site.getByRole("link", { name: "Add data" }).click();
+  await press(site, "Create app");
+  await follow(site, "Add data");
   await site.getByLabel("Name").fill("Revenue");
   await site.getByLabel("Data").setInputFiles({ name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from(SALES) });
-  await site.getByRole("button", { name: "Upload" }).click();
+  await press(site, "Upload");
   await sees(site, "ready");
-  await site.getByRole("link", { name: "To the app that draws it" }).click();
+  await follow(site, "To the app that draws it");
   await site.getByText("Deploy", { exact: true }).first().click();
   await site.getByLabel("Name").fill("Release 1");
-  await site.getByRole("button", { name: "Deploy" }).click();
-  await site.getByRole("link", { name: "Open" }).click();
-  await site.getByRole("button", { name: "February 2026, 30 revenue, North" }).click();
+  await press(site, "Deploy");
+  await follow(site, "Open");
+  await press(site, "February 2026, 30 revenue, North");
   await site.locator("output", { hasText: "Sent: February 2026, 30 revenue, North" }).waitFor();
 
   await sees(page, "1 attempt");
@@ -62,9 +59,9 @@ inBrowser("from the printed link to a delivery that is sent again", MANUAL, asyn
   const { data_point, interaction_type } = members(members(data).object);
   assert.deepEqual([interaction_type, data_point], ["chart_click", { x: "2026-02", y: 30, category: "North" }]);
   assert.equal(new URL(site.url()).search, "", "the page was not loaded again");
-  await page.getByRole("link", { name: "user.interaction · Sales overview" }).click();
+  await follow(page, "user.interaction · Sales overview");
   await sees(page, "X-Service-Signature");
-  await page.getByRole("button", { name: "Send again" }).click();
+  await press(page, "Send again");
   await sees(page, "succeeded");
   await sees(page, "by hand");
   assert.equal(receiver.got.length, 2);
@@ -188,7 +185,7 @@ inBrowser("an OAuth app is allowed, and denied", async (stage) => {
     ["Allow", [null, "s", true]],
   ] as const) {
     await stage.go(asks);
-    await stage.page.getByRole("button", { name: button }).click();
+    await press(stage.page, button);
     assert.deepEqual(await brought(), found);
   }
 });
@@ -199,7 +196,7 @@ inBrowser("a client that is refused is told of it also where one signs in on the
   const user = await api.create("/users", { email: "reader@example.com", permissions: ["read:apps"] });
   await page.context().clearCookies();
   await page.goto(`${user.sign_in_url}&${new URLSearchParams({ next: asks })}`);
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await press(page, "Sign in");
   assert.deepEqual(await brought(), ["access_denied", "s", false]);
 });
 
@@ -208,7 +205,7 @@ inBrowser("whatever address a user has, a link is asked for with it", async ({ a
   await context.clearCookies();
   await go("/dashboard/sign-in");
   await page.getByLabel("E-mail address").fill("jürgen@exämple.com");
-  await page.getByRole("button", { name: "Ask for a link" }).click();
+  await press(page, "Ask for a link");
   await sees(page, "Look at the console");
 });
 
@@ -230,7 +227,7 @@ inBrowser("what stands in a box is copied, also where the page follows", async (
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await go("/docs/endpoints");
   const box = page.locator("#createApp .code").first();
-  await box.getByRole("button", { name: "Copy" }).click();
+  await press(box, "Copy");
   await sees(page, "Copied");
   const copied = String(await page.evaluate("navigator.clipboard.readText()"));
   assert.equal(copied, await box.locator("pre").textContent());
@@ -238,7 +235,7 @@ inBrowser("what stands in a box is copied, also where the page follows", async (
   await api.create("/apps", { title: "Told of" });
   await go(`/dashboard/events/${str((await api.get("/events")).items[0]?.id)}`);
   await sees(page, "Live");
-  await page.getByRole("button", { name: "Copy" }).click();
+  await press(page, "Copy");
   assert.match(String(await page.evaluate("navigator.clipboard.readText()")), /"title": "Told of"/);
 });
 
@@ -273,11 +270,11 @@ inBrowser("everything works without the script", { browser: { javaScriptEnabled:
   const { next, received, webhook } = await hooked(api, ["user.interaction"]);
   await go("/dashboard/settings/api-keys/new");
   await page.getByLabel("Name").fill("Plain");
-  await page.getByRole("button", { name: "Generate new key" }).click();
+  await press(page, "Generate new key");
   assert.equal(await page.getByRole("button", { name: "Copy" }).count(), 0);
   assert.match(String(await page.locator("#secret").textContent()), /^ahs_/);
   await go(await sales(stage.api));
-  await page.getByRole("button", { name: "February 2026, 40 revenue, South" }).click();
+  await press(page, "February 2026, 40 revenue, South");
   await page.locator("output", { hasText: "Sent: February 2026, 40 revenue, South" }).waitFor();
   await page.getByText("The same as a table").click();
   await page.getByRole("cell", { name: "South" }).first().waitFor();
@@ -285,8 +282,8 @@ inBrowser("everything works without the script", { browser: { javaScriptEnabled:
   assert.deepEqual([data_point, more], [{ x: "2026-02", y: 40, category: "South" }, []]);
   await next("user.interaction");
   await go(`/dashboard/settings/webhooks/${webhook.id}`);
-  await page.getByRole("link", { name: "user.interaction · Sales overview" }).click();
-  await page.getByRole("button", { name: "Send again" }).click();
+  await follow(page, "user.interaction · Sales overview");
+  await press(page, "Send again");
   await sees(page, "Asked for.");
   await eventually(async () => received[0]?.attempts[1]);
 });

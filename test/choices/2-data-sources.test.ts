@@ -1,10 +1,9 @@
 // Data sources: the specification names them and shows no field; all of this is ours (contract, parts 2 to 4).
 import assert from "node:assert/strict";
 import { StorageUnavailable } from "../../src/index.ts";
-import { choice, withService } from "../support/clauses.ts";
+import { choice, gated } from "../support/clauses.ts";
 import { type Client, type Members, members } from "../support/client.ts";
 import { fieldRules, NOT_TEXT, wide } from "../support/fields.ts";
-import { Gate } from "../support/other-stores.ts";
 import { badParameter, errorsOf, invalid, problem } from "../support/problem.ts";
 import { uploaded } from "../support/wait.ts";
 
@@ -149,10 +148,8 @@ choice("2.data-source-fields.delete", "it outlives its app; deleted, it is gone 
   problem(await api.get(`${path}/rows`), "not_found");
 });
 
-choice("3.data-processing", "what could not be kept for want of room is processed once there is some", async () => {
-  const gate = new Gate();
-  await withService({ store: gate.store, clock: "manual" }, async ({ api, service }) => {
-    await api.get("/account");
+choice("3.data-processing", "what could not be kept for want of room is processed once there is some", () =>
+  gated(async ({ api, service }, gate) => {
     Object.assign(gate, { fault: new StorageUnavailable("full"), spared: 1 });
     const { id } = await api.create("/data-sources", { name: "N", type: "json", data: ROWS });
     for (const [minutes, status] of ["processing", "processing", "ready"].entries()) {
@@ -160,5 +157,5 @@ choice("3.data-processing", "what could not be kept for want of room is processe
       await service.clock.advance("60s");
       assert.equal((await api.get(`/data-sources/${id}`)).json.status, status);
     }
-  });
-});
+  }),
+);

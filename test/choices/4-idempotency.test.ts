@@ -3,10 +3,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { StorageUnavailable } from "../../src/index.ts";
-import { choice, MANUAL, withService } from "../support/clauses.ts";
+import { choice, gated, MANUAL, withService } from "../support/clauses.ts";
 import { type Answer, type Client, freshAddress } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
-import { Gate } from "../support/other-stores.ts";
 import { badHeader, errorsOf, invalid, problem } from "../support/problem.ts";
 import { head, RawConnection } from "../support/raw.ts";
 
@@ -160,18 +159,8 @@ choice("4.idempotency.window", "a restart does not end it", async () => {
   });
 });
 
-const gated = async (use: (api: Client, gate: Gate) => Promise<void>): Promise<void> => {
-  const gate = new Gate();
-  await withService({ store: gate.store, clock: "manual" }, async ({ api }) => {
-    // Notes the first use of the key, so that no write is left that nobody asked for.
-    await api.get("/account");
-    await use(api, gate);
-    gate.fault = undefined;
-  });
-};
-
 choice("7.error-codes.storage", "a write that cannot be kept is 503, and nothing of it is seen", () =>
-  gated(async (api, gate) => {
+  gated(async ({ api }, gate) => {
     const app = `/apps/${(await api.create("/apps", { title: "Before" })).id}`;
     const lists = async () => [(await api.get("/apps")).text, (await api.get("/events")).text];
     const before = await lists();
@@ -192,7 +181,7 @@ choice("7.error-codes.storage", "a write that cannot be kept is 503, and nothing
 );
 
 choice("7.error-codes.internal", "what nobody foresaw is a bare 500; no 5xx is kept for its key", () =>
-  gated(async (api, gate) => {
+  gated(async ({ api }, gate) => {
     for (const [fault, code] of [
       [new TypeError("secret cause in /some/path.ts"), "internal_error"],
       [new StorageUnavailable("disk full"), "storage_unavailable"],
@@ -210,7 +199,7 @@ choice("7.error-codes.internal", "what nobody foresaw is a bare 500; no 5xx is k
 );
 
 choice("4.idempotency.in-progress", "a second request is 409 while the first one runs, then replays", () =>
-  gated(async (api, gate) => {
+  gated(async ({ api }, gate) => {
     const send = (title: string) => api.post("/apps", { title }, { "idempotency-key": "in-progress" });
     const held = gate.hold();
     const first = send("Once");
@@ -225,7 +214,7 @@ choice("4.idempotency.in-progress", "a second request is 409 while the first one
 );
 
 choice("4.idempotency.in-progress", "of two that both hold the lease, which may be lost meanwhile, one is done", () =>
-  gated(async (api, gate) => {
+  gated(async ({ api }, gate) => {
     gate.store.lease = async () => ({ release: async () => {} });
     const send = async () => {
       const { begun, release } = gate.hold();
@@ -242,9 +231,8 @@ choice("4.idempotency.in-progress", "of two that both hold the lease, which may 
   }),
 );
 
-choice("1.dashboard.api-keys.last-used", "noting it neither delays nor fails a read", async () => {
-  const gate = new Gate();
-  await withService({ store: gate.store, clock: "manual" }, async ({ api, service }) => {
+choice("1.dashboard.api-keys.last-used", "noting it neither delays nor fails a read", () =>
+  gated(async ({ api, service }, gate) => {
     const reads = async () => assert.equal((await api.get("/account")).status, 200);
     await service.clock.advance("60000ms");
     const held = gate.hold();
@@ -255,5 +243,5 @@ choice("1.dashboard.api-keys.last-used", "noting it neither delays nor fails a r
     gate.fault = undefined;
     await service.clock.advance("60000ms");
     await reads();
-  });
-});
+  }),
+);

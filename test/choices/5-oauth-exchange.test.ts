@@ -2,7 +2,7 @@
 // RFC 9700 2.1.1, 2.4, 2.5, 4.2.4, 4.5.3, 4.8.2; OAuth 2.1 2.4.1, 3.1, 3.2.3, 3.2.4, 4.1.2.
 import assert from "node:assert/strict";
 import { StorageUnavailable } from "../../src/index.ts";
-import { choice, MANUAL, withService } from "../support/clauses.ts";
+import { choice, gated, MANUAL } from "../support/clauses.ts";
 import {
   type App,
   basic,
@@ -22,7 +22,6 @@ import {
   sendForm,
   sendJson,
 } from "../support/oauth.ts";
-import { Gate } from "../support/other-stores.ts";
 import { problem } from "../support/problem.ts";
 
 const TOKEN = "/oauth/token";
@@ -204,9 +203,8 @@ choice("5.token-lifetimes.gone", "a user, client or account gone opens nothing",
 
 choice("5.token-response.errors", "a storage that keeps nothing answers 503, and uses up no code", async () => {
   // The first write of a server's first exchange keeps the signing key, the second uses up the code.
-  for (const spared of [0, 1]) {
-    const gate = new Gate();
-    await withService({ store: gate.store }, async ({ api }) => {
+  for (const spared of [0, 1])
+    await gated(async ({ api }, gate) => {
       const { app, code } = await scene(api);
       const one = await code();
       Object.assign(gate, { fault: new StorageUnavailable("full"), spared });
@@ -214,5 +212,4 @@ choice("5.token-response.errors", "a storage that keeps nothing answers 503, and
       gate.fault = undefined;
       pair(await exchange(api, app, one));
     });
-  }
 });

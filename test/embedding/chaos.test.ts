@@ -23,8 +23,10 @@ async function disturbed(rule?: ChaosRule, answers?: readonly ReceiverAnswer[], 
   /** Of each attempt: what was done to it on purpose, and what came of it. */
   const marks = () =>
     service.deliveries.flatMap(({ attempts }) => attempts.map(({ chaos, error }) => `${chaos} ${error}`)).join(", ");
+  /** Has the first one sent by hand. */
+  const again = () => api.post(`/webhooks/${webhook.id}/deliveries/${service.deliveries[0]?.id}/redeliver`);
   const { clock, chaos } = service;
-  return { ...own, clock, chaos, webhook, receiver, create, arrived, marks };
+  return { ...own, clock, chaos, webhook, receiver, create, arrived, marks, again };
 }
 
 test("1.chaos.duplicate: the receiver gets the same attempt twice, the log has it once", async () => {
@@ -107,8 +109,7 @@ test("1.chaos.delay: it is due later by the service's clock, as the log says, an
 test("1.chaos.delay: of each of so many attempts, asked for by hand or not, and marked in the journal", async () => {
   await using it = await disturbed({ effect: "delay", delayMs: 60_000, times: 2 }, [500, 200]);
   await it.create("A");
-  const [delivery] = it.service.deliveries;
-  await it.api.post(`/webhooks/${it.webhook.id}/deliveries/${delivery?.id}/redeliver`);
+  await it.again();
   await it.service.settled();
   assert.equal(it.arrived(), "");
   for (const by of ["60s", "59s"]) await it.clock.advance(by);
@@ -120,8 +121,7 @@ test("1.chaos.delay: of each of so many attempts, asked for by hand or not, and 
 test("1.chaos.delay: what was put off, asked for by hand and let go at once, holds up no retry of another", async () => {
   await using it = await disturbed({ effect: "delay", delayMs: 3_600_000 }, [500, 500, 200]);
   await it.create("A");
-  const [delivery] = it.service.deliveries;
-  await it.api.post(`/webhooks/${it.webhook.id}/deliveries/${delivery?.id}/redeliver`);
+  await it.again();
   it.chaos.clear();
   await it.create("B");
   await it.clock.advance("10s");

@@ -71,11 +71,20 @@ async function staged(own: Embedded, context: BrowserContext, run: Run): Promise
   const page = await context.newPage();
   const go = async (path: string, on = page) => void (await on.goto(authUrl + path));
   await page.goto(own.service.signInUrl);
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await press(page, "Sign in");
   await page.waitForURL(`${authUrl}/dashboard`);
   await run({ ...own, context, page, go, hosts });
   assert.deepEqual(faults, []);
 }
+
+type On = Pick<Page, "getByRole">;
+
+/** Clicks what has these names, one after the other. */
+async function clicks(on: On, role: "link" | "button", names: readonly string[]): Promise<void> {
+  for (const name of names) await on.getByRole(role, { name }).click();
+}
+export const follow = (on: On, ...links: readonly string[]) => clicks(on, "link", links);
+export const press = (on: On, ...buttons: readonly string[]) => clicks(on, "button", buttons);
 
 /** Resolves as soon as the page holds the text, without loading it again. */
 export const sees = (page: Page, text: string | RegExp): Promise<void> =>

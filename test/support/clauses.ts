@@ -5,6 +5,7 @@ import type { DecisionId } from "../../src/decisions.ts";
 import type { ServiceOptions } from "../../src/index.ts";
 import { closeLater } from "./closing.ts";
 import { type Described, described } from "./embedded.ts";
+import { Gate } from "./other-stores.ts";
 
 export type { Described as Context } from "./embedded.ts";
 
@@ -39,4 +40,15 @@ closeLater(async () => (await shared)?.[Symbol.asyncDispose]());
 export async function withService(options: ServiceOptions, use: Run): Promise<void> {
   await using own = await described({ clock: "system", ...options });
   await use(own);
+}
+
+/** A server of its own, whose clock stands still and whose storage refuses writes, or holds them back, as the gate says. */
+export async function gated(use: (own: Described, gate: Gate) => Promise<unknown>): Promise<void> {
+  const gate = new Gate();
+  await withService({ store: gate.store, clock: "manual" }, async (own) => {
+    // Notes the first use of the key, so that no write is left that nobody asked for.
+    await own.api.get("/account");
+    await use(own, gate);
+    gate.fault = undefined;
+  });
 }

@@ -6,6 +6,7 @@ import { httpSender } from "../../src/delivery/sender.ts";
 import { collections } from "../../src/domain/collections.ts";
 import { dueDeliveries } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
+import { forgetting as forgettingIn } from "../../src/domain/forgetting.ts";
 import {
   type AccountRecord,
   accounts,
@@ -75,12 +76,13 @@ export async function outboxWorld(options: WorldOptions = {}) {
   store.hear(TOPIC.events, (id) => sweeps.add(id));
   const parts = { store, clock, ids, decide };
   const unit = new Unit(parts);
+  const forgetting = forgettingIn(parts, background);
   const stop = () => {
     outbox.stop();
     return background.idle();
   };
   return {
-    ...{ clock, store, real, parts, unit, outbox, background, account, sweeps, errors, stop },
+    ...{ clock, store, real, parts, unit, outbox, forgetting, background, account, sweeps, errors, stop },
     /** Resolves when nothing that is due now is left unattempted and unrecorded. */
     idle: () => background.idle(),
     advance: (by_ms: number) => background.idle().then(() => clock.advance(by_ms, () => background.idle())),

@@ -4,7 +4,6 @@ import { test } from "node:test";
 import { own as apps } from "../../src/domain/apps.ts";
 import { own as dataSources, listDataSourcesOf } from "../../src/domain/data-sources.ts";
 import { deploy, getDeployment, siteAt, siteOf } from "../../src/domain/deployments.ts";
-import { forgetting as forgettingIn } from "../../src/domain/forgetting.ts";
 import { deployments, domains, goneApps, goneDeployments, TOPIC } from "../../src/domain/model.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { withTurns } from "../support/costs.ts";
@@ -16,7 +15,7 @@ const DRAFT = { title: "App", description: "", theme: "light", public: true };
 
 /** An app with many live deployments, each under a domain of its own, and many data sources; it is deleted. */
 async function afterDeleting() {
-  const { store, clock, unit, account, background, errors } = await outboxWorld();
+  const { store, clock, unit, account, forgetting, background, errors } = await outboxWorld();
   const anApp = async () => kept(await apps.create(unit, account, DRAFT));
   const put = async (app_id: string, n: number, custom_domain: string | null) =>
     kept(await deploy(unit, account, app_id, { name: "n", environment: `e${n}`, custom_domain }, links));
@@ -34,7 +33,6 @@ async function afterDeleting() {
   assert.equal(await apps.remove(unit, account, app.id, () => undefined), app);
   end();
   assert.ok(told.includes(""), "that there is something left");
-  const forgetting = forgettingIn({ store, clock }, background);
   const swept = async () => {
     const { turns } = await withTurns(() => background.idle());
     assert.deepEqual(errors, []);

@@ -1,7 +1,6 @@
 // What is over its time goes by the clock, and not before; a sweep that fails is tried again.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { forgetting as forgettingIn } from "../../src/domain/forgetting.ts";
 import { idempotency, signIns } from "../../src/domain/model.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { askForLinks, own as users } from "../../src/domain/users.ts";
@@ -9,12 +8,11 @@ import { iso } from "../../src/kit/clock.ts";
 import { kept, outboxWorld, START } from "../support/outbox-world.ts";
 
 async function world(...expiries_ms: readonly number[]) {
-  const { clock, store, background, errors } = await outboxWorld();
+  const { clock, store, forgetting, errors } = await outboxWorld();
   const answer = { fingerprint: "", status: 201, headers: {}, body: "", all: "idempotency" } as const;
   const add = (id: string, after_ms: number) =>
     store.transact((tx) => tx.put(idempotency, { ...answer, id, expires_at: iso(START + after_ms) }));
   for (const [at, after_ms] of expiries_ms.entries()) await add(`id-${at}`, after_ms);
-  const forgetting = forgettingIn({ store, clock }, background);
   await forgetting.look();
   const left = () => store.count(idempotency, "expiry", ["idempotency"]);
   return { clock, store, forgetting, add, left, errors };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newDelivery, putDelivery } from "../../src/domain/deliveries.ts";
 import { getEvent, listEvents, recordEvent, recordSample } from "../../src/domain/events.ts";
-import { forgetting as forgettingIn, sweep } from "../../src/domain/forgetting.ts";
+import { sweep } from "../../src/domain/forgetting.ts";
 import { deliveries, type EventType, events, goneDeployments } from "../../src/domain/model.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { accountOf, kept, outboxWorld, type World } from "../support/outbox-world.ts";
@@ -94,12 +94,11 @@ test("8.bounds.events: of deployments of deleted apps the newest 10,000 an accou
 
 test("8.bounds.events: an account that is told of is swept behind the answers, whatever becomes of another's sweep", async (t) => {
   const world = await outboxWorld();
-  const { store, clock, background, errors } = world;
+  const { store, forgetting, background, errors } = world;
   const ofAnother: typeof recordEvent = (w, _, ...event) => recordEvent(w, accountOf("acc_0"), ...event);
   await emitMany(world, KEPT + 1, ["app.updated"], ofAnother);
   await emitMany(world, KEPT + 1);
   t.mock.method(store, "transact", () => Promise.reject(new Error("full")), { times: 1 });
-  const forgetting = forgettingIn({ store, clock }, background);
   for (const id of ["acc_0", "acc_1"]) forgetting.notify(id);
   assert.equal(await total(world), KEPT + 1, "not at once");
   await background.idle();
@@ -113,8 +112,7 @@ test("8.bounds.events: an account that is told of is swept behind the answers, w
 
 test("8.bounds.events: an account that has room for more is not counted at each event; what a deleted app left is looked at", async (t) => {
   const world = await outboxWorld();
-  const { store, clock, background } = world;
-  const forgetting = forgettingIn({ store, clock }, background);
+  const { store, forgetting, background } = world;
   const counts = t.mock.method(store, "transact");
   const swept = async (id: string) => {
     const before = counts.mock.callCount();
@@ -132,8 +130,7 @@ test("8.bounds.events: an account that has room for more is not counted at each 
 
 test("8.bounds.events: an account at its bound is swept once in a while, however many events come meanwhile, and for the last", async (t) => {
   const world = await outboxWorld();
-  const { store, clock, background } = world;
-  const forgetting = forgettingIn({ store, clock }, background);
+  const { store, forgetting, background } = world;
   await emitMany(world, KEPT);
   const sweeps = t.mock.method(store, "transact");
   for (let turn = 0; turn < 300; turn += 1) {
