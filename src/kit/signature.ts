@@ -1,13 +1,11 @@
 // Signing webhook deliveries: the value of X-Service-Signature (spec part 6) and the header that libraries for Standard
-// Webhooks verify (standardwebhooks.com). Both are HMAC-SHA256 keyed with the secret's own UTF-8 bytes. Nothing here
-// decides what is signed or sent.
+// Webhooks verify (standardwebhooks.com). Both are HMAC-SHA256 keyed with the secret's own UTF-8 bytes.
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 /** `sha256=` and the lower-case hexadecimal HMAC-SHA256 of the raw body. */
 export const serviceSignature = (rawBody: string | Uint8Array, secret: string): string =>
   `sha256=${createHmac("sha256", secret).update(rawBody).digest("hex")}`;
 
-/** A header's value as Node's `headers` or those of a fetch give it; one that was sent once is text. */
 type HeaderValue = string | readonly string[] | null | undefined;
 
 /**
