@@ -103,7 +103,7 @@ function lookupBy(resolve: Resolve, judge: Judge): LookupFunction {
 const failure = (name: AttemptError): Error => new Error(name);
 
 const SILENT = { response_status: null, response_body: null, retryAfter: null };
-const unanswered = (error: AttemptError): Outcome => ({ ...SILENT, error });
+export const unanswered = (error: AttemptError): Outcome => ({ ...SILENT, error });
 
 /** Sends the body and follows the exchange to its end; `judge` is asked again about the address that is connected to. */
 function exchange(request: ClientRequest, body: string, timeout_ms: number, judge: Judge): Promise<Outcome> {

@@ -3,7 +3,7 @@
 // deliveries. Nothing here strikes unasked, and what no rule names is not touched.
 import { EventEmitter } from "node:events";
 import { decide } from "../decisions.ts";
-import type { Outcome, Sender } from "../delivery/sender.ts";
+import { type Sender, unanswered } from "../delivery/sender.ts";
 import { putOff } from "../domain/deliveries.ts";
 import { eventType } from "../domain/model.ts";
 import { type Reason, refuse } from "../domain/refusal.ts";
@@ -205,7 +205,7 @@ export function chaosOf({ store, clock }: UnitParts, marks: Map<string, Mark>, b
           const { effect, until = 0 } = marks.get(attempt) ?? {};
           if (until > clock.now()) return { again: Promise.resolve(await late(id, until)) };
           const sent = effect === "bad_signature" ? { ...post, headers: { ...post.headers, ...UNFIT } } : post;
-          const outcome = effect === "drop" ? DROPPED : await inner.send(sent, delivery);
+          const outcome = effect === "drop" ? unanswered("dropped") : await inner.send(sent, delivery);
           // The receiver sees the very same attempt again; what it says to the first is what counts.
           if (effect === "duplicate" && closings === before) await inner.send(post, delivery);
           if (overtakes) rules.letGo(webhook_id);
@@ -215,8 +215,6 @@ export function chaosOf({ store, clock }: UnitParts, marks: Map<string, Mark>, b
     },
   };
 }
-
-const DROPPED: Outcome = { response_status: null, response_body: null, error: "dropped", retryAfter: null };
 
 /** Their form is right, so that only checking them can tell. */
 const UNFIT = { "X-Service-Signature": `sha256=${"0".repeat(64)}`, "webhook-signature": `v1,${"A".repeat(43)}=` };
