@@ -9,7 +9,7 @@ import { canonicalHost } from "./fields.ts";
 import type { AccountRecord, DeploymentRecord } from "./model.ts";
 import { accounts, apps, type deployment, deployments, domains, goneDeployments } from "./model.ts";
 import { invalidField, notFound, refuse } from "./refusal.ts";
-import { ALL, type Reader } from "./store.ts";
+import type { Reader } from "./store.ts";
 import type { SignedIn } from "./users.ts";
 import type { Unit, Work } from "./work.ts";
 
@@ -77,10 +77,12 @@ export async function siteOf(reader: Reader, id: string) {
 }
 
 /** The site under a custom domain: the newest where the app has several live deployments under it. */
-export async function siteAt(reader: Reader, host: string) {
+export async function siteAt(reader: Reader, host: string): Promise<Site | undefined> {
   const held = [(await reader.get(domains, host))?.app_id ?? "", host];
-  const deployment = (await reader.page(deployments, "live_domain", held, ALL)).at(-1);
-  return deployment && whole(reader, deployment);
+  const count = await reader.count(deployments, "live_domain", held);
+  const [newest] = await reader.page(deployments, "live_domain", held, { offset: Math.max(count - 1, 0), limit: 1 });
+  if (newest) return whole(reader, newest);
+  return count > 0 ? siteAt(reader, host) : undefined; // one of them was retired meanwhile
 }
 
 async function whole(reader: Reader, deployment: DeploymentRecord) {

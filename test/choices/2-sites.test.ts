@@ -1,11 +1,13 @@
 // Deployed apps (spec part 2: url and custom_domain of a deployment; part 6: user.interaction): what their address shows, to
 // whom, and what a click on a point does.
 import assert from "node:assert/strict";
+import { memoryStore, type Store } from "../../src/index.ts";
 import { Browser, formsOf } from "../support/browser.ts";
-import { type Context, choice } from "../support/clauses.ts";
+import { type Context, choice, withService } from "../support/clauses.ts";
 import { type Answer, freshHost, str } from "../support/client.ts";
 import { assertPage, csrfOf, owner, textOf } from "../support/dashboard.ts";
 import { person } from "../support/oauth.ts";
+import { overridden } from "../support/other-stores.ts";
 import { rawAnswer } from "../support/raw.ts";
 import { deployed, interactions, page } from "../support/sites.ts";
 import { B_KEY, TWO } from "../support/world.ts";
@@ -299,6 +301,22 @@ choice("3.custom-domain.private-app", "what is no address of the server is the d
   assert.match(second.header("location"), /next=.*%3Ffrom%3D1$/, "and comes back to the page that one was at");
   await api.delete(`/apps/${app}`);
   assert.equal((await at(context, custom_domain, "/")).header("location"), "/dashboard", "the name is free again");
+});
+
+choice("3.custom-domain.private-app", "a domain has a site while the newest under it is retired", async () => {
+  const real = memoryStore();
+  let retired = 0;
+  const count: Store["count"] = async (...asked) => {
+    const counted = (await real.count(...asked)) + retired;
+    retired = 0;
+    return counted;
+  };
+  await withService({ store: overridden(real, { count }) }, async (own) => {
+    const custom_domain = freshHost();
+    await deployed(own.api, {}, { custom_domain });
+    retired = 1;
+    assertSite(await at(own, custom_domain, "/"));
+  });
 });
 
 choice("3.custom-domain.private-app", "a click under a domain is taken from there only", async (context) => {
