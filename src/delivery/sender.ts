@@ -122,8 +122,8 @@ function exchange(request: ClientRequest, body: string, timeout_ms: number, judg
     request.on("socket", (socket) => {
       const look = () => {
         const { remoteAddress } = socket;
-        // It has none where it was closed already.
-        if (remoteAddress === undefined) socket.destroy(failure("reset"));
+        // One that was closed already has none.
+        if (remoteAddress === undefined) socket.destroy();
         else if (judge(remoteAddress) !== undefined) socket.destroy(failure("blocked_address"));
       };
       // One that is kept from an attempt before stands already.
