@@ -78,11 +78,11 @@ export const setAccountState = (unit: Unit, accountId: string, state: AccountSta
     await w.tx.put(accounts, { ...account, state });
   });
 
-type KeyDraft = Infer<typeof apiKey.draft> & { readonly key?: string | undefined };
+type KeyDraft = Seeded<Infer<typeof apiKey.draft>> & { readonly key?: string | undefined };
 
 /** Makes a key, or takes the one given. Its beginning lets people and secret scanners recognise it. */
-export async function addApiKey(w: Work, account_id: string, { name, key = `ahs_${w.ids.secret()}` }: KeyDraft) {
-  const id = w.ids.next("key_");
+export async function addApiKey(w: Work, account_id: string, given: KeyDraft) {
+  const { id = w.ids.next("key_"), name, key = `ahs_${w.ids.secret()}` } = given;
   const last_four = key.slice(-4);
   const record = { id, name, last_four, created_at: w.at, last_used_at: null, account_id, hash: sha256(key) };
   await w.tx.put(apiKeys, record);

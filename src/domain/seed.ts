@@ -30,7 +30,7 @@ const MEMBERS = {
   id: idWith("acc"),
   name,
   state: withDefault(accountState, "active"),
-  api_keys: many(object({ ...apiKey.draft.members, key: pinnedKey })),
+  api_keys: many(object({ ...withId(apiKey), key: pinnedKey })),
   users: many(object(withId(user))),
   oauth_clients: many(object({ ...withId(oauthClient), client_secret: optional(pinnedKey) })),
   apps: many(object(withId(app))),

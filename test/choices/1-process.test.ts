@@ -282,7 +282,7 @@ choice("1.test-controls.seed", "makes its accounts; the first key is the ready l
   const app = { id: "app_seeded0000000000000000", title: "Seeded", public: true };
   const data_sources = [{ name: "S", type: "csv", data: "a\n1\n" }];
   const users = [{ email: "x@example.com", permissions: ["admin"] }];
-  const [one, two] = ["first", "second"].map((name) => [{ name, key: `${name}-seed-key` }]);
+  const [one, two] = ["first", "second"].map((name) => [{ id: `key_${name}`, name, key: `${name}-seed-key` }]);
   const accounts = [
     { id: "acc_first", name: "First", api_keys: one, apps: [app], data_sources },
     { name: "Second", state: "limited", api_keys: two, users },
@@ -292,6 +292,7 @@ choice("1.test-controls.seed", "makes its accounts; the first key is the ready l
     assert.equal((await api.get("/account")).json.id, "acc_first");
     assert.equal((await api.get(`/apps/${app.id}`)).json.title, "Seeded");
     assert.equal((await api.get("/data-sources")).json.total, 1);
+    assert.equal((await api.get("/api-keys/key_first")).json.name, "first");
     const second = api.as("second-seed-key");
     assert.equal((await second.get("/apps")).json.total, 0);
     const owners = [api, second].map(async (each) => (await each.get("/users")).items[0]?.email);
