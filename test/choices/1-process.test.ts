@@ -14,7 +14,7 @@ import { startRefused } from "../support/embedded.ts";
 import { listen } from "../support/ports.ts";
 import { problem } from "../support/problem.ts";
 import { type Ended, type ServerProcess, serve, serving } from "../support/process.ts";
-import { head, RawConnection } from "../support/raw.ts";
+import { begun, RawConnection } from "../support/raw.ts";
 import { httpReceiver } from "../support/receivers.ts";
 import { TLS } from "../support/tls.ts";
 
@@ -112,14 +112,7 @@ choice("1.test-controls.ready-line.people", "shows addresses, key, link and a cu
 
 const IN_FLIGHT = '{"title":"In flight"}';
 
-/** A request whose handling has begun and waits for its body. */
-async function inFlight(own: Started): Promise<RawConnection> {
-  const raw = await RawConnection.open(str(own.ready.auth_url));
-  const headers = ["content-type: application/json", `content-length: ${IN_FLIGHT.length}`, "expect: 100-continue"];
-  raw.write(head("POST /v1/apps", own, ...headers));
-  assert.equal((await raw.answer()).status, 100, "the request has begun");
-  return raw;
-}
+const inFlight = (own: Started) => begun(str(own.ready.auth_url), own, IN_FLIGHT.length);
 
 choice("1.test-controls.stop", "lets the request in flight finish, then exits 0", () =>
   started([], async (own) => {

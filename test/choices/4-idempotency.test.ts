@@ -7,7 +7,7 @@ import { choice, gated, MANUAL, withService } from "../support/clauses.ts";
 import { type Answer, type Client, freshAddress } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
 import { badHeader, errorsOf, invalid, problem } from "../support/problem.ts";
-import { head, RawConnection } from "../support/raw.ts";
+import { begun } from "../support/raw.ts";
 
 const once = (api: Client, key: string, path = "/apps", body: object = { title: "Once" }) =>
   api.post(path, body, { "idempotency-key": key });
@@ -136,10 +136,7 @@ choice("4.idempotency.window", "the answer is kept for 24 hours, no longer", MAN
 
 choice("4.idempotency", "a request that broke off half-way leaves the key free", async (own) => {
   const key = randomUUID();
-  const raw = await RawConnection.open(own.authUrl);
-  const body = ["content-type: application/json", "content-length: 40", "expect: 100-continue"];
-  raw.write(head("POST /v1/apps", own, `idempotency-key: ${key}`, ...body));
-  assert.equal((await raw.answer()).status, 100, "it has begun");
+  const raw = await begun(own.authUrl, own, 40, `idempotency-key: ${key}`);
   raw.write('{"title":').socket.resetAndDestroy();
   assert.equal((await once(own.api, key)).status, 201);
 });

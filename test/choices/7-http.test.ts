@@ -1,15 +1,10 @@
 // What arrives on the socket and is no proper HTTP/1.1 request (RFC 9112), and what a client may do there that libraries
 // seldom do. Answered as every other error is, never with a 500, never by silence (contract, parts 7 and 8).
 import assert from "node:assert/strict";
-import { type Context, choice } from "../support/clauses.ts";
+import { choice } from "../support/clauses.ts";
 import { took } from "../support/costs.ts";
 import { problem } from "../support/problem.ts";
-import { head, RawConnection, rawAnswer } from "../support/raw.ts";
-
-/** The head of a POST /v1/apps. */
-const post = (context: Context, ...lines: string[]) =>
-  head("POST /v1/apps", context, "content-type: application/json", ...lines);
-const account = (context: Context, ...lines: string[]) => head("GET /v1/account", context, ...lines);
+import { account, head, post, RawConnection, rawAnswer } from "../support/raw.ts";
 
 const APP = '{"title":"Raw"}';
 const LENGTH = `content-length: ${APP.length}`;

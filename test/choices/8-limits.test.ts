@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import { type Answer, type Client, str } from "../support/client.ts";
 import { invalid, problem } from "../support/problem.ts";
-import { head, RawConnection, rawAnswer } from "../support/raw.ts";
+import { account, head, post, RawConnection, rawAnswer } from "../support/raw.ts";
 import { B_KEY, TWO } from "../support/world.ts";
 
 const MIB = 1_048_576;
@@ -26,12 +26,11 @@ choice("8.body-size", "is 1 MiB, 10 for a data source, and one byte more is refu
 });
 
 choice("8.body-size", "is refused by its announced length, or counted as it streams in", async (context) => {
-  const post = (...lines: string[]) => head("POST /v1/apps", context, "content-type: application/json", ...lines);
   const chunk = `10000\r\n${" ".repeat(65_536)}\r\n`;
   for (const pieces of [
-    [post(`content-length: ${MIB + 1}`)],
-    [post(`content-length: ${32 * MIB}`), " ".repeat(20 * MIB)],
-    [post("transfer-encoding: chunked"), ...Array<string>(MIB / 65_536 + 1).fill(chunk), " ".repeat(20 * MIB)],
+    [post(context, `content-length: ${MIB + 1}`)],
+    [post(context, `content-length: ${32 * MIB}`), " ".repeat(20 * MIB)],
+    [post(context, "transfer-encoding: chunked"), ...Array<string>(MIB / 65_536 + 1).fill(chunk), " ".repeat(20 * MIB)],
   ]) {
     const connection = await RawConnection.open(context.authUrl);
     // As clients do that read when they have sent everything.
@@ -49,7 +48,7 @@ choice("8.body-size", "is refused by its announced length, or counted as it stre
 
 choice("8.body-size", "a small body that nobody wanted is passed over, and the connection goes on", async (context) => {
   const { api, authUrl } = context;
-  const next = head("GET /v1/account", context);
+  const next = account(context);
   const sending = (at: string, key = api.key) =>
     head(at, { api: api.as(key) }, "content-type: application/json", "content-length: 15");
   const body = '{"title":"Raw"}';
@@ -85,9 +84,8 @@ choice("8.bounds.requests", "a URL has 8 KiB at most, headers 16, however many t
   const at = (length: number) => rawAnswer(context.authUrl, head(`GET ${"/v1/apps?x=".padEnd(length, "y")}`, context));
   problem(await at(8_192), "invalid_parameter");
   for (const length of [8_193, 20_000, 40_000, 200_000]) problem(await at(length), "uri_too_long");
-  const account = (...lines: string[]) => head("GET /v1/account", context, ...lines);
-  const ask = (...lines: string[]) => rawAnswer(context.authUrl, account(...lines));
-  const rest = account().length - account().indexOf("\r\n") - 4;
+  const ask = (...lines: string[]) => rawAnswer(context.authUrl, account(context, ...lines));
+  const rest = account(context).length - account(context).indexOf("\r\n") - 4;
   const large = (bytes: number) => `x: ${"y".repeat(bytes - rest - 5)}`;
   const many = (count: number) => Array.from({ length: count }, (_, at) => `x${at}: y`);
   assert.equal((await ask(large(16_384))).status, 200);

@@ -67,9 +67,24 @@ export class RawConnection {
   }
 }
 
+/** Who sends, with what credential. */
+type Sender = { readonly api: Client };
+
 /** The head of a request with a credential; `lines` are further headers. */
-export const head = (line: string, { api }: { readonly api: Client }, ...lines: readonly string[]): string =>
+export const head = (line: string, { api }: Sender, ...lines: readonly string[]): string =>
   [`${line} HTTP/1.1`, "host: localhost", `authorization: Bearer ${api.key}`, ...lines, "", ""].join("\r\n");
+
+export const post = (own: Sender, ...lines: readonly string[]) =>
+  head("POST /v1/apps", own, "content-type: application/json", ...lines);
+export const account = (own: Sender, ...lines: readonly string[]) => head("GET /v1/account", own, ...lines);
+
+/** A request whose handling has begun and waits for so much of a body. */
+export async function begun(address: string, own: Sender, length: number, ...lines: readonly string[]) {
+  const raw = await RawConnection.open(address);
+  raw.write(post(own, `content-length: ${length}`, "expect: 100-continue", ...lines));
+  assert.equal((await raw.answer()).status, 100, "it has begun");
+  return raw;
+}
 
 /** Sends `data` on a connection of its own; answers the one answer to it and closes. */
 export async function rawAnswer(address: string, data: string | Buffer): Promise<Answer> {
