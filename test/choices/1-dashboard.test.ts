@@ -85,16 +85,12 @@ choice("1.dashboard", "an empty account is told what to do; the last admin stays
 });
 
 /** The permission that the API takes for the operation behind a page. */
-async function scopesOf(root: Client): Promise<ReadonlyMap<string, string>> {
-  const { paths } = (await root.get("/openapi.json")).json;
-  const operations = Object.values(Object(paths)).flatMap((item) => Object.values(Object(item)).map(Object));
-  const scopes = operations.map(({ operationId, security }) => [str(operationId), Object(Object(security)[1]).oauth]);
-  return new Map(scopes.map(([id, needed]) => [id, Array.isArray(needed) ? String(needed[0]) : ""]));
-}
+const scopesOf = ({ document }: Context) =>
+  new Map(document.api.map(({ value }) => [value.operationId, String(Object(value.security)[1]?.oauth[0] ?? "")]));
 
-choice("1.dashboard", "each page takes the permission of the operation that it stands for", async ({ api }) => {
-  const ids = await world(api);
-  const scopes = await scopesOf(api.root.as(null));
+choice("1.dashboard", "each page takes the permission of the operation that it stands for", async (own) => {
+  const { api } = own;
+  const [ids, scopes] = [await world(api), scopesOf(own)];
   for (const held of [...ALL_SCOPES, null]) {
     const { browser } = await person(api, held === null ? [] : [held]);
     for (const { method, path, operation } of dashboardRows) {

@@ -206,9 +206,7 @@ test("of a snapshot that nobody has any more nothing is kept", async () => {
   const store = await opened();
   const taken = async () => (await store.snapshot()).collections.notes?.length;
   assert.equal(await taken(), 0);
-  await store.transact(async (tx) => {
-    for (let n = 0; n < 10_000; n += 1) await tx.put(notes, note(`n${n}`, `${n} ${"x".repeat(500)}`));
-  });
+  await write(store, ...numbered(10_000).map(({ id }) => note(`n${id}`, `${id} ${"x".repeat(500)}`)));
   await new Promise(setImmediate);
   const before = heapInUse();
   assert.equal(await taken(), 10_000);

@@ -41,7 +41,7 @@ async function afterDeleting() {
   const left = () => store.count(deployments, "app", [app.id]);
   const first = kept(deployed[0]);
   const last = kept(deployed.at(-1));
-  return { store, unit, account, app, anApp, put, first, last, sources, forgetting, swept, left };
+  return { store, account, app, anApp, put, first, last, sources, forgetting, swept, left };
 }
 
 test("its deployments, their sites and domains are gone at once, however many there are", async () => {
