@@ -4,10 +4,9 @@ import { test } from "node:test";
 import { own, processDataSource } from "../../src/domain/data-sources.ts";
 import { shelfOf } from "../../src/web/sites/shelf.ts";
 import { withTurns } from "../support/costs.ts";
-import { overridden } from "../support/other-stores.ts";
 import { kept, outboxWorld } from "../support/outbox-world.ts";
 
-test("shelf: made once for each state of the data", async () => {
+test("shelf: made once for each state of the data", async (t) => {
   const { store, unit, account } = await outboxWorld();
   const data = [{ town: "Bath", people: 3, area: 2 }];
   const draft = { name: "Towns", type: "json", app_id: null, data } as const;
@@ -18,9 +17,8 @@ test("shelf: made once for each state of the data", async () => {
   assert.equal((await shelfNow()).chart, undefined, "its rows are not known yet");
   await processDataSource(unit, id);
   const source = await sourceNow();
-  const away = overridden(store, { get: () => Promise.reject(new Error("away")) });
-  const failing = shelfOf({ ...choosing(), store: away }, account, source);
-  await assert.rejects(failing, /away/, "and is read again after that");
+  t.mock.method(store, "get", () => Promise.reject(new Error("away")), { times: 1 });
+  await assert.rejects(shelfOf(choosing(), account, source), /away/, "and is read again after that");
   const three = () => Promise.all(["", "area", ""].map((wanted) => shelfOf(choosing(wanted), account, source)));
   const { value, turns } = await withTurns(three);
   const [after, chosen, again] = value;
