@@ -393,21 +393,15 @@ test("an outcome that the store refuses is written down later, each outage told 
   assert.equal(world.errors.length, 2);
 });
 
-test("an attempt is noted once, also where the store could not say whether it was written", async () => {
-  let lost = false;
-  const over = (store: Store): Partial<Store> => ({
-    async transact(work) {
-      const value = await store.transact(work);
-      if (!lost) return value;
-      lost = false;
-      throw new Error("the connection is lost");
-    },
-  });
-  const answer = () => {
-    lost = true;
-    return 500;
+test("an attempt is noted once, also where the store could not say whether it was written", async (t) => {
+  const losing: Store["transact"] = async (work) => {
+    await world.store.transact(work);
+    throw new Error("the connection is lost");
   };
-  const { world, webhook } = await hooked(answer, { over });
+  const { world, webhook } = await hooked((count) => {
+    if (count === 1) t.mock.method(world.store, "transact", losing, { times: 1 });
+    return 500;
+  });
   await emitted(world);
   await world.advance(1 * S);
   assert.deepEqual([await inShort(world, webhook), world.errors.length], [["pending 1"], 1]);
@@ -445,15 +439,12 @@ const leasing = (lease: (store: Store, name: string, for_ms: number, count: numb
   return { over: (store: Store) => ({ lease: (name: string, for_ms: number) => lease(store, name, for_ms, ++count) }) };
 };
 
-test("the places of 256 whose rows another process holds go to the one that waits, and not a second later", async () => {
-  let asked = 0;
-  const { over } = leasing(async (store, name, for_ms, count) => {
-    asked = count;
-    return count <= 256 ? undefined : store.lease(name, for_ms);
-  });
-  const { world, receiver } = await hooked(undefined, { over }, 257);
+test("the places of 256 whose rows another process holds go to the one that waits, and not a second later", async (t) => {
+  const { world, receiver } = await hooked(undefined, {}, 257);
+  const asked = t.mock.method(world.store, "lease").mock;
+  for (let at = 0; at < 256; at += 1) asked.mockImplementationOnce(async () => undefined, at);
   await emitted(world);
-  assert.deepEqual([asked, receiver.got.length], [257, 1]);
+  assert.deepEqual([asked.callCount(), receiver.got.length], [257, 1]);
 });
 
 test("a row that another process has sent meanwhile is looked at again: its retry is not made before Retry-After", async () => {
