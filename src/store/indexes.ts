@@ -19,9 +19,12 @@ const CHUNK_MAX = 1024;
 /** Rows by (text of a field, creation): to insert, delete and read anywhere costs the same among ten and 100,000. */
 type Chunks = Row[][];
 
+/** By the value of the first field, then of the next: to make one text of them costs ten times as much. */
+type Lists = Map<unknown, Lists | Chunks>;
+
 export class Index {
   readonly #fields: readonly string[];
-  readonly #lists = new Map<unknown, Chunks>();
+  readonly #lists: Lists = new Map();
 
   constructor(
     private readonly by: readonly string[],
@@ -30,23 +33,23 @@ export class Index {
     this.#fields = order === undefined ? by : [...by, order];
   }
 
-  /** Undefined where the record is left out. */
-  #keyOf(record: Fields): unknown {
-    let key: unknown;
+  /** None where the record is left out. */
+  #valuesOf(record: Fields): unknown[] {
+    const values: unknown[] = [];
     // A loop: a start asks this for every record and index, and `map` takes three times as long.
-    for (let at = 0; at < this.#fields.length; at += 1) {
-      const value = record[this.#fields[at] ?? ""] ?? null;
-      if (value === null) return undefined;
-      if (at < this.by.length) key = at === 0 ? value : joined(key, value);
+    for (const field of this.#fields) {
+      const value = record[field] ?? null;
+      if (value === null) return [];
+      if (values.length < this.by.length) values.push(value);
     }
-    return key;
+    return values;
   }
 
   enter(row: Row): void {
-    const key = this.#keyOf(row.record);
-    if (key === undefined) return;
-    const chunks = this.#lists.get(key);
-    if (chunks === undefined) return void this.#lists.set(key, [[row]]);
+    const values = this.#valuesOf(row.record);
+    if (values.length === 0) return;
+    const chunks = listOf(this.#lists, values);
+    if (chunks === undefined) return void setList(this.#lists, values, [[row]]);
     const at = this.#chunkOf(row, chunks);
     const chunk = chunks[at] ?? [];
     const within = this.#placeOf(row, chunk);
@@ -58,8 +61,8 @@ export class Index {
   }
 
   leave(row: Row): void {
-    const key = this.#keyOf(row.record);
-    const chunks = this.#lists.get(key);
+    const values = this.#valuesOf(row.record);
+    const chunks = listOf(this.#lists, values);
     if (chunks === undefined) return;
     const at = this.#chunkOf(row, chunks);
     const chunk = chunks[at] ?? [];
@@ -68,7 +71,7 @@ export class Index {
     if (within === 0) chunk.shift();
     else chunk.splice(within, 1);
     if (chunk.length === 0) chunks.splice(at, 1);
-    if (chunks.length === 0) this.#lists.delete(key);
+    if (chunks.length === 0) setList(this.#lists, values, undefined);
   }
 
   /** Whether a row whose record is replaced has to leave its list and enter again. */
@@ -78,18 +81,18 @@ export class Index {
 
   /** The one row of a unique key that the record has or would have. */
   holderBeside(record: Fields): Row | undefined {
-    return this.#lists.get(this.#keyOf(record))?.[0]?.[0];
+    return listOf(this.#lists, this.#valuesOf(record))?.[0]?.[0];
   }
 
   /** The one record of a unique key that has these values. */
   holder(values: Values): Fields | undefined {
-    return this.#lists.get(keyOf(values))?.[0]?.[0]?.record;
+    return listOf(this.#lists, values)?.[0]?.[0]?.record;
   }
 
   page(values: Values, { offset, limit }: Span): readonly Fields[] {
     const found: Fields[] = [];
     let skip = offset;
-    for (const chunk of this.#lists.get(keyOf(values)) ?? []) {
+    for (const chunk of listOf(this.#lists, values) ?? []) {
       for (const { record } of chunk.slice(skip, skip + limit - found.length)) found.push(record);
       if (found.length >= limit) break;
       skip = Math.max(0, skip - chunk.length);
@@ -98,7 +101,7 @@ export class Index {
   }
 
   count(values: Values): number {
-    return (this.#lists.get(keyOf(values)) ?? []).reduce((sum, chunk) => sum + chunk.length, 0);
+    return (listOf(this.#lists, values) ?? []).reduce((sum, chunk) => sum + chunk.length, 0);
   }
 
   /** The last that does not begin behind it, or the first. */
@@ -129,7 +132,21 @@ export class Index {
   }
 }
 
-/** A value alone stands for itself; of several it is told where each ends. JSON takes twice as long. */
-const keyOf = (values: readonly unknown[]): unknown => values.reduce(joined);
-const joined = (key: unknown, value: unknown): string => `${ended(key)}${ended(value)}`;
-const ended = (value: unknown): string => (typeof value === "string" ? `${value.length}:${value}` : `${value};`);
+function listOf(lists: Lists, values: readonly unknown[]): Chunks | undefined {
+  let found: Lists | Chunks | undefined = lists;
+  for (const value of values) found = found instanceof Map ? found.get(value) : undefined;
+  return Array.isArray(found) ? found : undefined;
+}
+
+/** Puts the list there, or takes away the one that is there, and with it what holds nothing any more. */
+function setList(lists: Lists, [value, ...rest]: readonly unknown[], list: Chunks | undefined): void {
+  let there: Lists | Chunks | undefined = list;
+  if (rest.length > 0) {
+    const known = lists.get(value);
+    there = known instanceof Map ? known : new Map();
+    setList(there, rest, list);
+    if (there.size === 0) there = undefined;
+  }
+  if (there) lists.set(value, there);
+  else lists.delete(value);
+}

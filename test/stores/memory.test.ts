@@ -213,3 +213,22 @@ test("of a snapshot that nobody has any more nothing is kept", async () => {
   await new Promise(setImmediate);
   assert.ok(heapInUse() - before < 1e6);
 });
+
+test("of lists that are empty again nothing is kept", async () => {
+  const store = memoryStore();
+  const pairs = collection<Row>()("pairs", { pair: { by: ["list", "rank"] } });
+  await store.open([pairs]);
+  const comingAndGoing = (lists: string) =>
+    store.transact(async (tx) => {
+      for (const { id } of numbered(20_000)) {
+        await tx.put(pairs, { id, list: lists + id, rank: Number(id) });
+        await tx.remove(pairs, id);
+      }
+    });
+  await comingAndGoing("a");
+  await new Promise(setImmediate);
+  const before = heapInUse();
+  await comingAndGoing("b");
+  await new Promise(setImmediate);
+  assert.ok(heapInUse() - before < 1e6);
+});
