@@ -16,11 +16,11 @@ import { pool } from "./pool.ts";
 const AT_ONCE = 2;
 const SUITE = /^src\/store\/contract\b/;
 const [values, wrong] = given("mutate -- [options]", {
-  rooms: text("LIST", "folders or files of src, with commas between them (store,delivery,domain,kit)"),
+  rooms: text("LIST", "folders or files of src, with commas between them (store,postgres,delivery,domain,kit)"),
   sample: text("N", "so many lines of each (60)", COUNT),
   seed: text("TEXT", "another text chooses other lines and changes (1)"),
 });
-const { rooms: list = "store,delivery,domain,kit", sample = "60", seed = "1" } = values;
+const { rooms: list = "store,postgres,delivery,domain,kit", sample = "60", seed = "1" } = values;
 const rooms = list.split(",");
 const missing = rooms.find((room) => !existsSync(`src/${room}`) && !existsSync(`src/${room}.ts`));
 if (missing !== undefined) wrong(`There is no src/${missing}.`);

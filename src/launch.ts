@@ -119,7 +119,7 @@ async function groundOf(settings: Settings, watched: boolean) {
 
 async function storeOf({ store, data }: Settings, { warn }: Log): Promise<Store> {
   if (typeof store === "string") return storeIn(store);
-  if (data !== null && isDatabase(data)) return (await import("./store/postgres.ts")).postgresStore(data);
+  if (data !== null && isDatabase(data)) return (await import("./postgres/store.ts")).postgresStore(data);
   return store ?? (data === null ? memoryStore() : jsonFileStore(data, { warn }));
 }
 

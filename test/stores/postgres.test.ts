@@ -9,8 +9,8 @@ import { type AnyCollection, collection, isStoreError, type Store } from "../../
 import { trusted } from "../../src/kit/schema.ts";
 import { run } from "../../src/launch.ts";
 import { readSettings } from "../../src/options.ts";
+import { postgresStore } from "../../src/postgres/store.ts";
 import { storeContract } from "../../src/store/contract.ts";
-import { postgresStore } from "../../src/store/postgres.ts";
 import { Client } from "../support/client.ts";
 import { freshFolder } from "../support/closing.ts";
 import { took } from "../support/costs.ts";

@@ -2,9 +2,9 @@
 // the keys by which the record stands in each index and unique key. Those are made here, since SQL cannot read every string
 // that a record may hold: NUL and lone surrogates are no text to it. Who asks the database, and how, is the store's business.
 import { hash } from "node:crypto";
-import type { AnyCollection, Reader, Store, Stored, Tx } from "../../domain/store.ts";
-import { trusted } from "../../kit/schema.ts";
-import type { Fields } from "../indexes.ts";
+import type { AnyCollection, Reader, Store, Stored, Tx } from "../domain/store.ts";
+import { trusted } from "../kit/schema.ts";
+import type { Fields } from "../store/indexes.ts";
 
 /** What comes in each is read as JSON. */
 export type Rows = readonly (readonly unknown[])[];

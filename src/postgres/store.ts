@@ -9,9 +9,9 @@ import { inSteps, Turns } from "../kit/background.ts";
 import { after, type Scheduled } from "../kit/clock.ts";
 import { systemRandom } from "../kit/ids.ts";
 import { OptionError, trusted } from "../kit/schema.ts";
-import { Hearers } from "./hearers.ts";
-import * as sql from "./postgres/tables.ts";
-import { load, named, tablesOf } from "./tables.ts";
+import { Hearers } from "../store/hearers.ts";
+import { load, named, tablesOf } from "../store/tables.ts";
+import * as sql from "./tables.ts";
 
 /** Of the driver, which is the user's to install, what is used here. */
 interface Client {
