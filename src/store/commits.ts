@@ -14,8 +14,7 @@ export interface Keeper {
   close(): Promise<void>;
 }
 
-/** Where commits that stand in the tables already become durable. */
-export class Commits {
+class Commits {
   readonly #turns = new Turns();
   /** Takes what comes until those before it are written. */
   #gathering: Batch | undefined;
@@ -34,7 +33,7 @@ export class Commits {
     return this.#gathering;
   }
 
-  /** In the place of everything, later than what has gathered. */
+  /** Later than what has gathered. */
   replace(records: Lists): Promise<void> {
     return this.#turns.run(() => this.keeper.replace(records).catch((cause) => Promise.reject(unavailable(cause))));
   }

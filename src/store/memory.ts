@@ -5,7 +5,6 @@ import type * as port from "../domain/store.ts";
 import { StoreRefusal, UniqueViolation } from "../domain/store.ts";
 import { inSteps, Turns } from "../kit/background.ts";
 import { trusted } from "../kit/schema.ts";
-import type { Commits } from "./commits.ts";
 import { Hearers } from "./hearers.ts";
 import type { Fields } from "./indexes.ts";
 import {
@@ -23,6 +22,14 @@ import {
 
 const GIVEN_UP =
   "A unit of work may only await its own transaction; this one waited for something else and was given up";
+
+/** Where commits that stand in the tables already become durable. */
+interface Commits {
+  add(changes: readonly Change[]): Batch;
+  /** In the place of everything. */
+  replace(records: Lists): Promise<void>;
+  close(): Promise<void>;
+}
 
 /** Fills the tables. `isBusy`: a unit of work is in the midst, and what it has written may yet be undone. */
 type Load = (tables: Tables, isBusy: () => boolean) => Promise<Commits | undefined>;
