@@ -165,8 +165,13 @@ test("8.bounds.doubtful-deliveries: nor does one webhook, however many at once i
   const { world, receiver: silent } = await hooked(() => undefined, { ...PATIENT, concurrency: 256 });
   for (let n = 0; n < 300; n += 1) await world.emit({ n });
   await staysAt(() => silent.got.length, 192);
-  const well = await world.webhook((await httpReceiver()).url);
+  const down = await httpReceiver((count) => (count === 1 ? 500 : 200));
+  const well = await world.webhook(down.url);
   await world.emit();
+  await eventually(async () => (await inShort(world, well))[0] === "pending 1");
+  // A first attempt that nobody answers is no doubtful one: the retry has its place.
+  world.clock.set(START + 6.5 * S);
+  await world.outbox.takeUp();
   await settled(world, well);
 });
 

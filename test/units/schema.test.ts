@@ -31,6 +31,7 @@ const FAULTS: readonly (readonly [schema: Schema<unknown>, detail: string, ...va
   [whole({ min: 0 }), "must be a whole number 0 or more", -1],
   [oneOf(["a", "b"]), 'must be one of "a", "b"', "c", 1],
   [oneOf(["light", "dark"]), 'must be one of "light", "dark"; did you mean dark?', "drak"],
+  [oneOf(["on", "off"]), 'must be one of "on", "off"; did you mean off?', "ooff"],
   [short, "must be a string", 12],
   [short, "must have 2 to 4 characters", "a", "👋", "👋👋👋👋👋", "a".repeat(1_000)],
   [text({ max: 1 }), "must have at most 1 characters", "ab"],
