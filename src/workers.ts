@@ -70,7 +70,7 @@ export function workersOf(parts: OutboxParts & UnitParts) {
         () => timer?.cancel(),
       ];
       if (store.now) lookAgain(outbox);
-      await sweeping.start();
+      void sweeping.look();
       await outbox.takeUp();
       await processAll();
     },

@@ -67,17 +67,13 @@ export function forgetting({ store, clock }: Pick<UnitParts, "store" | "clock">,
     if (!stopped) timer = clock.schedule(at, what, look);
   }
 
-  /** What deleted apps have left, whose they ever were. */
-  async function lookBehind(): Promise<void> {
-    if ((await store.count(goneApps, "all", ["gone_apps"])) > 0) notify("");
-  }
-
-  /** Forgets what has expired and finds out what goes next. Called also before the clock is moved by hand. */
+  /** Forgets what has expired and finds out what goes next: at a start, by the clock, and before that is moved by hand. */
   const look = () =>
     background.run("forgetting what has expired", async () => {
       const now = clock.now();
       arm(now + LOOK_AGAIN_MS, null); // where the store is out of reach
-      await lookBehind(); // where it was, as they were deleted
+      // Whose they ever were: where the store was out of reach, or the process ended, as deleted apps were to be swept.
+      if ((await store.count(goneApps, "all", ["gone_apps"])) > 0) notify("");
       let next: Going;
       do next = await step(store, (tx) => forgetExpired(tx, now));
       while (next[0] <= now);
@@ -113,11 +109,6 @@ export function forgetting({ store, clock }: Pick<UnitParts, "store" | "clock">,
   return {
     look,
     notify,
-    /** Looks at once, by the clock, and from then on. */
-    async start(): Promise<void> {
-      arm(clock.now(), null);
-      await lookBehind();
-    },
     stop(): void {
       stopped = true;
       timer?.cancel();

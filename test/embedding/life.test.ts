@@ -4,13 +4,15 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
+import { collections } from "../../src/domain/collections.ts";
+import { goneApps } from "../../src/domain/model.ts";
 import { memoryStore, type Service, type Store, startService } from "../../src/index.ts";
 import { took } from "../support/costs.ts";
 import { embedded, startRefused, struck } from "../support/embedded.ts";
 import { overridden, sharedStore } from "../support/other-stores.ts";
 import { printedOn } from "../support/process.ts";
 import { hooked } from "../support/receivers.ts";
-import { turns } from "../support/wait.ts";
+import { eventually, turns } from "../support/wait.ts";
 
 test("options: each wrong one is refused by name", async () => {
   for (const [options, says] of [
@@ -72,6 +74,15 @@ test("with test controls a service answers when all that waited was taken up, an
   const store = overridden(real, { page });
   await using _ = await startService({ port: ended.port, store, control: true, apiKey: "my-own-key" });
   assert.equal((await early)?.status, 200);
+});
+
+test("what a deleted app had left when the process before ended goes after the start", async () => {
+  const real = memoryStore();
+  await real.open(collections);
+  const left = { id: "app_1", account_id: "acc_1", deleted_at: "2026-01-01T00:00:00.000Z", all: "gone_apps" } as const;
+  await real.transact((tx) => tx.put(goneApps, left));
+  await using _ = await startService({ store: overridden(real, { open: async () => {} }) });
+  await eventually(async () => (await real.count(goneApps, "all", ["gone_apps"])) === 0);
 });
 
 test("close ends a connection on which nothing was said", async () => {
