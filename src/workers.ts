@@ -16,7 +16,7 @@ const LOOKED_AT = 1_000;
 const PROCESSING = "processing a data source";
 /** Longer than processing takes but for the largest; two that do the same harm nothing. */
 const PROCESSING_MS = 5_000;
-/** Where what was read cannot be kept: a full disk is not made room on in a second, and the largest take one to read. */
+/** Where it could not be kept and nobody else looks: no disk has room again in a second, and the largest take one to read. */
 const PROCESS_AGAIN_MS = 60_000;
 
 export function workersOf(parts: OutboxParts & UnitParts) {

@@ -76,7 +76,7 @@ const sameHash = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(
  * application learns its port only when it starts to listen.
  */
 export const registered = (uris: readonly string[], given: string): boolean =>
-  uris.some((uri) => withoutPort(uri) === withoutPort(given));
+  uris.map(withoutPort).includes(withoutPort(given));
 
 /** An http URL of this machine without its port, as it is written; any other text whole. */
 function withoutPort(uri: string): string {
