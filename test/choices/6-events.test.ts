@@ -194,7 +194,11 @@ choice("4.webhook-endpoints.redelivery", "is one attempt by hand whose success s
   assert.deepEqual([done.status, done.next_attempt_at], ["succeeded", null]);
   const triggers = attemptsOf(done).map(({ number, trigger }) => `${number} ${trigger}`);
   assert.deepEqual(triggers, ["1 schedule", "2 manual", "3 manual"]);
-  await service.clock.advance("5d");
+  const ran = await service.clock.advance("5d");
+  assert.deepEqual(
+    ran.filter(({ what }) => what.includes("deliveries")),
+    [],
+  );
   assert.equal(received[0]?.attempts.length, 3);
 });
 

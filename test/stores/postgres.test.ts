@@ -274,6 +274,8 @@ onTables("who asked before the database was away takes nothing that ran out mean
   const [store, other] = [await on.open(), await on.open()];
   assert.ok(await store.lease("l", 3_600_000));
   await store.close();
+  sql(`INSERT INTO ${leases} VALUES ('["over"]', 1, clock_timestamp())`);
+  await eventually(async () => other.lease("over", 1)); // so it knows that others have renewed
   sql(
     `UPDATE ${leases} SET until = clock_timestamp() + interval '1 s'`,
     `CREATE FUNCTION ${schema}.late() RETURNS trigger AS 'BEGIN PERFORM pg_sleep(${AWAY_MS / 1000}); RETURN NEW; END' LANGUAGE plpgsql`,
