@@ -64,6 +64,8 @@ interface Entry {
 /** A clock that runs from the system's time on, or stands still at `startAt` until it is advanced or resumed. */
 export class AdjustableClock {
   #frozenAt: Instant | undefined;
+  /** Where an advance has come to; what is asked of the clock meanwhile holds from its end on. */
+  #movedTo: Instant | undefined;
   /** How far the running clock is ahead of the monotonic one. */
   #ahead_ms = 0;
   /** In the order of their time, and those of one time in the order in which they came. */
@@ -78,7 +80,7 @@ export class AdjustableClock {
   }
 
   now(): Instant {
-    return this.#frozenAt ?? this.real.monotonic() + this.#ahead_ms;
+    return this.#movedTo ?? this.#frozenAt ?? this.real.monotonic() + this.#ahead_ms;
   }
 
   /**
@@ -91,7 +93,12 @@ export class AdjustableClock {
     const place = this.#entries.findLastIndex((other) => other.at <= at) + 1;
     this.#entries.splice(place, 0, entry);
     if (place === 0) this.#arm();
-    return { cancel: () => this.#drop(entry) };
+    const cancel = () => {
+      const at = this.#entries.indexOf(entry);
+      // One that has run, or is cancelled already, is no more in the list. A timer for it will find nothing to do.
+      if (at >= 0) this.#entries.splice(at, 1);
+    };
+    return { cancel };
   }
 
   freeze(): void {
@@ -123,18 +130,18 @@ export class AdjustableClock {
    * follows (`idle`); what those schedule within the span runs too. A running clock runs on from the new time.
    */
   async advance(by_ms: number, idle?: () => Promise<void>): Promise<Ran[]> {
-    const wasRunning = this.#frozenAt === undefined;
     const until = this.now() + by_ms;
     const ran: Ran[] = [];
-    this.freeze();
+    this.#movedTo = this.now();
+    this.#arm();
     for (let entry = this.#next(until); entry !== undefined; entry = this.#next(until)) {
-      this.#frozenAt = Math.max(this.now(), entry.at);
+      this.#movedTo = Math.max(this.now(), entry.at);
       if (entry.what !== null) ran.push({ at: iso(this.now()), what: entry.what });
       await entry.run();
       await idle?.();
     }
-    this.#frozenAt = Math.max(this.now(), until);
-    if (wasRunning) this.resume();
+    this.#movedTo = undefined;
+    this.set(until);
     return ran;
   }
 
@@ -149,16 +156,10 @@ export class AdjustableClock {
     return first !== undefined && first.at <= until ? this.#entries.shift() : undefined;
   }
 
-  /** One that has run, or is cancelled already, is no more in the list. A timer for it will find nothing to do. */
-  #drop(entry: Entry): void {
-    const place = this.#entries.indexOf(entry);
-    if (place >= 0) this.#entries.splice(place, 1);
-  }
-
   #arm(): void {
     clearTimeout(this.#timer);
     const [first] = this.#entries;
-    if (first === undefined || this.#frozenAt !== undefined) return;
+    if (first === undefined || (this.#movedTo ?? this.#frozenAt) !== undefined) return;
     const wait_ms = Math.min(Math.max(first.at - this.now(), 0), LONGEST_TIMER_MS);
     this.#timer = setTimeout(() => this.#fire(), wait_ms);
   }

@@ -118,6 +118,16 @@ test("clock: while a running one is advanced, each entry is awaited before the n
   assert.deepEqual(ran, ["first", "second"]);
 });
 
+test("clock: frozen or let run while it is advanced, it stands or runs from the end of that", async (t) => {
+  const { clock, pass } = running(t);
+  for (const [ask, then_ms] of Object.entries({ freeze: 100, resume: 207 })) {
+    clock.schedule(clock.now() + 50, "asked", () => (ask === "freeze" ? clock.freeze() : clock.resume()));
+    await clock.advance(100);
+    pass(7);
+    assert.equal(clock.now(), START + then_ms, ask);
+  }
+});
+
 test("clock: what is due in two months waits, though a timer of Node's cannot be so long", (t) => {
   const clock = new AdjustableClock();
   t.after(() => clock.close());
