@@ -157,6 +157,27 @@ inBrowser("a chart has words at its points, labels where there is room, and no b
   assert.ok(rows.every((row, at) => row - (rows[at - 1] ?? -1) <= 10) && rows.at(-1) === 1_999, "spread over all");
 });
 
+inBrowser("no label of a chart is over another or sticks out, the last included", async ({ api, page, go }) => {
+  const { path, give } = await deployed(api);
+  for (const size of "5x17 7x25 8x25 9x19 11x17 12x17 14x9 14x25".split(" ")) {
+    const [length = 0, count = 0] = size.split("x").map(Number);
+    await give(
+      size,
+      Array.from({ length: count }, (_, at) => ({ x: `K${String(at).padStart(length - 1, "0")}`, y: at })),
+    );
+  }
+  const gaps = `[...document.querySelectorAll("section")].flatMap((section) => {
+    const texts = [...section.querySelectorAll(".canvas > text[y='242']")].map((text) => text.getBoundingClientRect());
+    const seen = [...texts.filter(({ width }) => width > 0), { left: section.getBoundingClientRect().right }];
+    return seen.slice(1).map(({ left }, at) => left - seen[at].right);
+  })`;
+  for (const width of [380, 1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    await go(path);
+    assert.ok(Math.min(...(await page.evaluate<number[]>(gaps))) >= 0, `at ${width}`);
+  }
+});
+
 inBrowser("badges stand apart, headings step down, and prose in a table keeps the width of a line", async (stage) => {
   const { api, page, go } = stage;
   await page.setViewportSize({ width: 380, height: 900 });

@@ -132,12 +132,12 @@ function labels({ labels: all }: Axis): Shown {
   const texts = all.map(([, text]) => cut(text, LABEL_MAX));
   const needed = all.length * (Math.max(...texts.map(({ length }) => length)) + 2);
   return all.map(([at], number) => {
-    const [shown] =
-      ROOMS.find(([, room]) => number % 2 ** Math.max(Math.ceil(Math.log2(needed / room)), 0) === 0) ?? [];
-    const anchor = at > 0.95 ? "end" : "middle";
+    const [shown] = ROOMS.find(([, room]) => number % 2 ** Math.ceil(Math.log2(needed / room)) === 0) ?? [];
+    // At the right a short one stands out; a longer one ends as far out as it may, off the one before.
+    const [x, out, anchor] = at > 0.94 && needed > 11 * all.length ? [1, 28, "end"] : [at, 0, "middle"];
     return (
       shown &&
-      html`<text class="${shown}" x="${percent(at)}" y="${HEIGHT + 22}" text-anchor="${anchor}">${texts[number]}</text>`
+      html`<text class="${shown}" x="${percent(x)}" dx="${out}" y="${HEIGHT + 22}" text-anchor="${anchor}">${texts[number]}</text>`
     );
   });
 }
