@@ -251,6 +251,7 @@ choice("3.redeploy.site", "a retired or deleted deployment says that it is over"
   assert.ok(retired.text.includes(`href="${str(next.url)}"`), "and leads to what took its place");
   await api.patch(`/apps/${app}`, { public: false });
   assert.ok(!(await page(api, path)).text.includes(next.id), "but not where that is private");
+  assert.ok((await (await owner(api)).open(path)).text.includes(next.id), "unless one may see it");
   await api.delete(`/apps/${app}`);
   for (const over of [new URL(str(next.url)).pathname, path]) assertPage(await page(api, over), 410);
   assert.equal((await page(api, path.slice(0, -1))).status, 410);

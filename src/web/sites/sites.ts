@@ -50,27 +50,23 @@ export const sites = (parts: WebParts) =>
   });
 
 /** A retired or deleted deployment; whoever may see what took its place is told where that is. */
-function former(successor: Site | undefined, { links }: Visit): Reply {
-  const next = successor?.app.public && link(links.site(successor.deployment.id), "To the one that took its place");
+function former(successor: Site | undefined, { links, signedIn }: Visit): Reply {
+  const isSeen = successor && mayView(successor, signedIn) === "yes";
+  const next = isSeen && link(links.site(successor.deployment.id), "To the one that took its place");
   return messagePage(410, "This deployment is over", ["A newer one replaced it, or its app was deleted. ", next]);
 }
 
 function withheld(site: Site, visit: Visit): Reply | undefined {
   const next = pathOf(site) + (isRead(visit.call) ? queryOf(visit.call) : "");
   const out = whoIsIn(visit, next);
-  switch (mayView(site, visit.signedIn)) {
-    case "yes":
-      return undefined;
-    case "sign in":
-      // To a script one redirect is like another: this one would pass for that of a point which was sent.
-      return isRead(visit.call)
-        ? signInFirst(visit, next)
-        : messagePage(403, "You are signed out", ["Nothing was sent. ", link(next, "Sign in")]);
-    case "not yours":
-      return messagePage(404, "There is no app here", ["It may belong to another account.", out]);
-    case "no":
-      return messagePage(403, "This app is private", ["Seeing it takes the permission read:apps.", out]);
-  }
+  const may = mayView(site, visit.signedIn);
+  if (may === "yes") return undefined;
+  if (may === "not yours") return messagePage(404, "There is no app here", ["It may belong to another account.", out]);
+  if (may === "no") return messagePage(403, "This app is private", ["Seeing it takes the permission read:apps.", out]);
+  // To a script one redirect is like another: this one would pass for that of a point which was sent.
+  return isRead(visit.call)
+    ? signInFirst(visit, next)
+    : messagePage(403, "You are signed out", ["Nothing was sent. ", link(next, "Sign in")]);
 }
 
 async function show(visit: Visit, { app, account }: Site): Promise<Answer> {
