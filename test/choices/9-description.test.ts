@@ -89,6 +89,8 @@ choice("1.dashboard.docs", "shows every endpoint with scope, rules, a curl line 
   assert.doesNotMatch(text, /<\/pre>(?!<button [^>]*data-copy hidden>)/, "a button behind each box copies it");
   const { events, secret } = JSON.parse(codeIn(endpointIn(text, "createWebhook"))[1] ?? "");
   assert.deepEqual([events, secret], [["app.created", "app.deployed"], "…"], "what was sent, and what is shown once");
+  const { type, account } = JSON.parse(codeIn(endpointIn(text, "reportInteraction"))[1] ?? "");
+  assert.deepEqual([type, account], ["user.interaction", undefined], "the event that it makes");
 });
 
 choice("1.dashboard.docs", "shows a sample of every event, and every decision, gaps first", async ({ api }) => {

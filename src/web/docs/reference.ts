@@ -3,6 +3,7 @@
 // Samples of events are made by what makes the test deliveries, those of answers from their schemas.
 import { envelope, sampleObject } from "../../domain/events.ts";
 import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
+import type { Decide } from "../../domain/readings.ts";
 import { API } from "../../http/api.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import type { Operation as Row, Services } from "../../http/route.ts";
@@ -44,7 +45,8 @@ function sampleAnswer({ view, once = {}, example }: Row, { decide }: Services): 
   const { kind, name, json } = view;
   const alike = API.rows.find((row) => row.view?.kind === "one" && row.view.name === name && row.example);
   const secrets = Object.fromEntries(Object.keys(once).map((each) => [each, "…"]));
-  const one = { ...Object(sampleOf(json, { ...alike?.example, ...example })), ...secrets };
+  const known = { ...alike?.example, ...example, ...(name === "Event" && sampleEvent(decide, "user.interaction")) };
+  const one = { ...Object(sampleOf(json, known)), ...secrets };
   const page = { items: JSON.stringify([one]), total: 1, limit: 20, offset: 0 };
   return kind === "page" ? JSON.parse(listing(decide)(page)) : one;
 }
@@ -73,9 +75,7 @@ export function curl(at: string, { body, token = "API_KEY" }: { body?: unknown; 
 const LINE = " \\\n  ";
 
 export function events({ retryWaits_ms, services: { decide } }: WebParts) {
-  const from = { ids, at, decide };
-  const owner = { id: ids.next("acc_"), name: "Example account", state: "active" } as const;
-  const sample = (type: EventType) => [type, json(envelope(from, owner, type, sampleObject(from, type)))] as const;
+  const sample = (type: EventType) => [type, json(sampleEvent(decide, type))] as const;
   return {
     lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type. A change that changes nothing is no event; data that could not be processed are one, too: status says which.",
     sections: [
@@ -89,6 +89,10 @@ const SAMPLE_TIME = Date.UTC(2026, 2, 14, 9, 26, 53, 589);
 const at = iso(SAMPLE_TIME);
 /** Of its own: those of the running server are not used up for a page. */
 const ids = new TimeOrderedIds(new AdjustableClock(SAMPLE_TIME), seededRandom("samples"));
+const OWNER = { id: ids.next("acc_"), name: "Example account", state: "active" } as const;
+
+const sampleEvent = (decide: Decide, type: EventType) =>
+  envelope({ ids, at, decide }, OWNER, type, sampleObject({ ids, at }, type));
 
 /** A value that fits the schema of an answer, with these members where it has them; what may be null is. */
 function sampleOf(schema: JsonSchema, known: { readonly [name: string]: unknown } = {}): unknown {
@@ -99,7 +103,7 @@ function sampleOf(schema: JsonSchema, known: { readonly [name: string]: unknown 
   if (anyOf || Array.isArray(type)) return null;
   if (prefix !== undefined) return ids.next(prefix);
   if (members.length > 0)
-    return Object.fromEntries(members.map(([name, each]) => [name, known[name] ?? sampleOf(each)]));
+    return Object.fromEntries(members.map(([name, each]) => [name, name in known ? known[name] : sampleOf(each)]));
   if (type === "object") return { "…": null };
   if (type === "array") return [sampleOf(items ?? {})];
   if (type === "integer") return minimum;
