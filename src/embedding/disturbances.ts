@@ -202,7 +202,7 @@ export function chaosOf({ store, clock }: UnitParts, marks: Map<string, Mark>, b
           const rule = marks.has(attempt) ? undefined : rules.take(fits);
           if (rule) marks.set(attempt, { id, effect: rule.effect, until: clock.now() + rule.delayMs });
           if (rule?.effect === "reorder") return { again: rules.hold(webhook_id) };
-          const { effect, until = 0 } = marks.get(attempt) ?? {};
+          const { effect, until = clock.now() } = marks.get(attempt) ?? {};
           if (until > clock.now()) return { again: Promise.resolve(await late(id, until)) };
           const sent = effect === "bad_signature" ? { ...post, headers: { ...post.headers, ...UNFIT } } : post;
           const outcome = effect === "drop" ? unanswered("dropped") : await inner.send(sent, delivery);

@@ -154,6 +154,12 @@ test("1.chaos: a wrong rule is refused by name", async () => {
     ruleRefused("chaos.add", it.chaos.add, rule, says);
 });
 
+test("1.chaos: what no rule falls on goes at once, also long before 1970", async () => {
+  await using it = await disturbed(undefined, [], { startAt: "1960-01-01T00:00:00.000Z" });
+  await it.create("A");
+  assert.equal(it.arrived(), "A");
+});
+
 test("settled: it waits for what is under way, and names it when the time is over", async () => {
   await using it = await disturbed(undefined, ["hang"]);
   const pending = await it.create("A", 50);
