@@ -144,12 +144,12 @@ async function onePage(of: Resource, view: View, once?: readonly [name: string, 
   const get = getOf(of);
   const record = await view.ask<Named>(get);
   if (record instanceof Refusal) return record;
-  const { params } = view;
+  const { params, place } = view;
   return framed(view, {
     title: await of.name(record, view),
     status: once ? 201 : 200,
     actions: waysTo(of, view, false),
-    body: html`${soft(html`${link(pageAt(homeOf(of), params), view.place)} <span data-live="${pageAt(of.path, params)}"></span>`)}
+    body: html`${soft(html`${link(pageAt(homeOf(of), params), isWithin(of) ? place.slice(0, -1) : place)} <span data-live="${pageAt(of.path, params)}"></span>`)}
 ${once && notice("status", html`<strong>Its ${named(once[0])}</strong>${code(once[1], "secret")}${soft(ONCE)}`)}
 <div data-follow>${await of.more?.(record, view)}<h2>Details</h2>${allOf(view.shown(get, record))}</div>`,
   });
