@@ -144,11 +144,11 @@ for (const chart of document.querySelectorAll("form.chart")) {
   chart.addEventListener("submit", async (event) => {
     const point = event.submitter, said = chart.querySelector("output");
     event.preventDefault();
-    for (const each of points) each.ariaCurrent = each === point ? "true" : null;
-    said.textContent = "Sent: " + point.ariaLabel;
     try {
       const answer = await fetch(chart.action, { method: "POST", body: new FormData(chart, point), redirect: "manual" });
       if (answer.type !== "opaqueredirect") throw answer;
+      for (const each of points) each.ariaCurrent = each === point ? "true" : null;
+      said.textContent = "Sent: " + point.ariaLabel;
     } catch {
       said.textContent = "This could not be sent. Load the page again and try once more.";
     }
@@ -171,10 +171,10 @@ async function follow() {
 }
 
 function show(page) {
-  const held = document.querySelector("[data-follow] a:focus")?.href;
+  const held = document.querySelector("[data-follow] :is(a, button):focus");
   for (const part of ["h1", "[data-follow]"]) document.querySelector(part).replaceWith(page.querySelector(part));
   tell();
-  [...document.querySelectorAll("[data-follow] a")].find(({ href }) => href === held)?.focus();
+  if (held) [...document.querySelectorAll("[data-follow] " + held.localName)].find(({ href }) => href === held.href)?.focus();
 }
 
 if (live) {

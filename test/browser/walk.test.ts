@@ -134,6 +134,20 @@ inBrowser("times are the reader's own, relative where recent, exact in UTC on ho
   assert.match(String(await shown(old.id).textContent()), /^[12] min\.? ago$/);
 });
 
+inBrowser("a point is said to be sent once it is, and not where it could not be", async (stage) => {
+  const { page, go } = stage;
+  await go(await sales(stage.api));
+  const meanwhile: unknown[] = [];
+  const look = async () => [await page.locator("output").innerText(), await page.locator("[aria-current]").count()];
+  await page.route("**/interactions*", async (route) => {
+    meanwhile.push(...(await look()));
+    await route.fulfill({ status: 200 });
+  });
+  await press(page, "February 2026, 30 revenue, North");
+  await sees(page, "This could not be sent");
+  assert.deepEqual([...meanwhile, (await look())[1]], ["Choose a point to send it.", 0, 0]);
+});
+
 inBrowser("by keyboard alone a point is found and sent", async (stage) => {
   const { page, go } = stage;
   await go(await sales(stage.api));
@@ -232,11 +246,16 @@ inBrowser("what stands in a box is copied, also where the page follows", async (
   const copied = String(await page.evaluate("navigator.clipboard.readText()"));
   assert.equal(copied, await box.locator("pre").textContent());
   assert.match(copied, /^curl -X POST /);
+  const { webhook } = await hooked(api, ["app.created"]);
   await api.create("/apps", { title: "Told of" });
   await go(`/dashboard/events/${str((await api.get("/events")).items[0]?.id)}`);
   await sees(page, "Live");
   await press(page, "Copy");
   assert.match(String(await page.evaluate("navigator.clipboard.readText()")), /"title": "Told of"/);
+  const log = `/webhooks/${webhook.id}/deliveries`;
+  await api.post(`${log}/${str((await api.get(log)).items[0]?.id)}/redeliver`);
+  await sees(page, "by hand");
+  assert.equal(await page.evaluate("document.activeElement.textContent"), "Copy", "and keeps the focus");
 });
 
 inBrowser("by keyboard alone an app is made and deleted", async ({ api, page, go }) => {
@@ -286,4 +305,6 @@ inBrowser("everything works without the script", { browser: { javaScriptEnabled:
   await press(page, "Send again");
   await sees(page, "Asked for.");
   await eventually(async () => received[0]?.attempts[1]);
+  await page.getByRole("link", { name: "Webhook", exact: true }).click();
+  await sees(page, "Delivery log");
 });
