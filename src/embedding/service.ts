@@ -117,8 +117,9 @@ export async function openService(parts: ServiceParts) {
       for (;;) {
         await Promise.race([background.idle(), passed]);
         const due = await dueDeliveries(store, clock.now());
-        const settled = due.length === 0 && !background.busy;
-        if (settled || signal.aborted) return { settled, pending: due.map(journals.shown) };
+        // What is under way for nobody, as to a webhook that is deleted meanwhile, is waited for and not due.
+        if (signal.aborted || (due.length === 0 && !background.busy))
+          return { settled: due.length === 0, pending: due.map(journals.shown) };
         await new Promise<void>((go) => after(LOOK_AGAIN_MS, go));
       }
     },

@@ -160,12 +160,14 @@ test("1.chaos: what no rule falls on goes at once, also long before 1970", async
   assert.equal(it.arrived(), "A");
 });
 
-test("settled: it waits for what is under way, and names it when the time is over", async () => {
+test("settled: it waits for what is under way, and names it when the time is over, unless nobody wants it any more", async () => {
   await using it = await disturbed(undefined, ["hang"]);
   const pending = await it.create("A", 50);
   assert.equal(pending.map(({ webhook_id }) => webhook_id).join(), it.webhook.id);
   // What is left until a time may be a fraction, or nothing.
   for (const timeoutMs of [0.5, -3]) assert.equal((await it.service.settled({ timeoutMs })).settled, false);
+  await it.api.delete(`/webhooks/${it.webhook.id}`);
+  assert.deepEqual(await it.service.settled({ timeoutMs: 300 }), { settled: true, pending: [] });
 });
 
 test("1.test-controls.durations: what is none is refused by name", async () => {
