@@ -9,5 +9,3 @@ if (major > 20 || (major === 20 && minor >= 19)) {
   process.stderr.write(`app-hosting-service needs Node.js 20.19 or newer; this is ${process.versions.node}.\n`);
   process.exitCode = 1;
 }
-
-export {};

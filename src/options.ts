@@ -199,14 +199,16 @@ export function readSettings(given: Readonly<Record<string, unknown>>, called: C
 
 function readOption(option: Option<unknown>, value: unknown, called: string): unknown {
   if (value === undefined || value === null) return option.fallback;
-  let why = option.secret ? "" : `; it is ${JSON.stringify(value)}`;
+  // A store may hold itself, and a module's namespace has no text.
+  const text = typeof value === "object" && !Array.isArray(value) ? "an object" : String(value);
+  let why = option.secret ? "" : `; it is ${typeof value === "string" ? JSON.stringify(value) : text}`;
   try {
-    const read = option.read(String(value), value);
+    const read = option.read(text, value);
     if (read !== undefined) return read;
   } catch (error) {
     why += ` (${error instanceof Error ? error.message : String(error)})`;
   }
-  throw new OptionError(`${called} must ${option.must}${why}${meant(String(value), option.known ?? [])}`);
+  throw new OptionError(`${called} must ${option.must}${why}${meant(text, option.known ?? [])}`);
 }
 
 /** Whether only this machine reaches the server. */

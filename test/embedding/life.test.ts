@@ -22,6 +22,8 @@ test("options: each wrong one is refused by name", async () => {
     [{ data: true }, /^data must be the name of a file/],
     [{ randomSeed: {} }, /^randomSeed must be a text that is not empty/],
     [{ host: 5 }, /^host must be an address of this machine, .*; it is 5/],
+    [{ port: 65_536n }, /^port must be a whole number .*; it is 65536$/],
+    [{ rateLimit: { __proto__: null } }, /^rateLimit must be .*; it is an object$/],
     [{ clock: "stopped" }, /^clock must be one of system, manual; it is "stopped"/],
     [{ clock: "manual", startAt: "yesterday" }, /^startAt must be a time such as .*; it is "yesterday"/],
     [{ clock: "manual", startAt: "2026-01-01T00:00:00" }, /^startAt must be a time .* with its zone/],
@@ -31,6 +33,12 @@ test("options: each wrong one is refused by name", async () => {
     [{ store: memoryStore(), data: "x.json" }, /^store and data cannot be given together/],
   ] as const)
     await startRefused(options, says);
+});
+
+test("a store may hold itself, and a seed be a module's namespace, which has no text", async () => {
+  const [store, seed] = [memoryStore(), { __proto__: null, accounts: [{ name: "Sown" }] }];
+  await using service = await startService({ store: Object.assign(store, { store }), seed });
+  assert.equal(service.account.name, "Sown");
 });
 
 test("an option that is given as undefined is as if it were not given", async () => {
