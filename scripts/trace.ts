@@ -5,6 +5,8 @@ import type { Trace } from "../src/embedding/journals.ts";
 import { trusted } from "../src/kit/schema.ts";
 import { escaped } from "../src/log.ts";
 import { chain } from "../src/web/sequence.ts";
+import { Client } from "../test/support/client.ts";
+import { objectIn } from "../test/support/shown.ts";
 import { given, HTTP_URL, text } from "./arguments.ts";
 
 const options = { id: text(), "base-url": text("", "", HTTP_URL), "api-key": text() };
@@ -12,13 +14,14 @@ const [values, wrong] = given("trace REQUEST_ID -- --base-url URL --api-key KEY"
 const { id = "", "base-url": url = "http://localhost:4600/v1", "api-key": key } = values;
 if (!/^[\w-]+$/.test(id)) wrong("The id of a request is missing: every answer has it in X-Request-Id.");
 
-const headers = { authorization: `Bearer ${key ?? process.env.APPHOST_API_KEY}` };
-const signal = AbortSignal.timeout(3_000);
-const answer = await fetch(new URL(`/_control/trace/${id}`, url), { headers, signal }).catch(() =>
-  wrong(`Nothing answers at ${url}.`),
-);
-const said = Object(await answer.json().catch(() => wrong(`${url} is no such server: it answered no JSON.`)));
-if (answer.status !== 200 || !said.request) wrong(escaped(String(said.detail ?? `${url} answered ${answer.status}.`)));
+// Of a connection that is closed at once, fetch may never say anything.
+const client = new Client({ baseUrl: url, key: key ?? process.env.APPHOST_API_KEY ?? null, patience_ms: 3_000 });
+const { status: code, text: body } = await client.root
+  .get(`/_control/trace/${id}`)
+  .catch(() => wrong(`Nothing answers at ${url}.`));
+const said = objectIn(body);
+if (code !== 200 || !said.request)
+  wrong(escaped(String(said.detail ?? `${url} is no such server: it answered ${code}.`)));
 
 const { request, events } = trusted<Trace>(said);
 const { method, path, query, at, status } = request;

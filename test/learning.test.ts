@@ -2,11 +2,13 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { test } from "node:test";
 import { DECISIONS } from "../src/decisions.ts";
 import { startService } from "../src/index.ts";
-import { freshFile } from "./support/closing.ts";
+import { closeLater, freshFile } from "./support/closing.ts";
 import { embedded } from "./support/embedded.ts";
+import { listen } from "./support/ports.ts";
 import { ran, script } from "./support/process.ts";
 import { hooked } from "./support/receivers.ts";
 import { CLAUSES } from "./support/sources.ts";
@@ -104,12 +106,16 @@ test("trace: tells what a request of a running server has led to", async () => {
 test("trace: a server without controls, an unknown id and a silent address are told on one line, with exit code 2", async () => {
   await using service = await startService({ apiKey: "a-key-for-tests", control: true });
   await using closed = await startService({ apiKey: "a-key-for-tests" });
+  const cutting = createServer((socket) => void socket.destroy());
+  const cut = `http://127.0.0.1:${await listen(cutting)}/v1`;
+  closeLater(() => cutting.close());
   const asked = (id: string, baseUrl: string) =>
     ran("trace.ts", "--id", id, "--base-url", baseUrl, "--api-key", "a-key-for-tests");
   for (const [answer, says] of [
     [asked("req_1", service.baseUrl), /no such request in the journal/],
     [asked("req_1", closed.baseUrl), /start the server with --control/],
     [asked("req_1", "http://127.0.0.1:9/v1"), /Nothing answers/],
+    [asked("req_1", cut), /Nothing answers/],
     [asked("req_1", "localhost:4600/v1"), /--base-url must be a URL, which begins with http/],
     [asked("", service.baseUrl), /id of a request is missing/],
   ] as const) {

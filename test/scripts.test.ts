@@ -51,6 +51,12 @@ test("conformance: whose rate limit is used up by the kit is not told that it is
   assert.notEqual(code, 1);
 });
 
+test("conformance: a list that shows the first of many only is not wrong", async () => {
+  const data_sources = Array.from("twenty, and more of them", (name) => ({ name: `S${name}`, type: "json", data: [] }));
+  await using service = await startService({ apiKey: KEY, seed: { accounts: [{ name: "A", data_sources }] } });
+  assert.equal((await ran("conformance.ts", ...AT(service.baseUrl), "--only", "4.create-data-source")).code, 0);
+});
+
 test("conformance: what a client cannot make can be given", async () => {
   await using own = await embedded({ clock: "system", apiKey: KEY });
   const { service, api, baseUrl } = own;

@@ -94,7 +94,9 @@ clause("4.deploy", "name, custom_domain and environment", async (kit) => {
 clause("4.create-data-source", "creates a data source", async ({ api, dataSource }) => {
   const { id } = objectIn(done(await api.post("/data-sources", dataSource)).text);
   const list = await api.get("/data-sources");
-  if (typeof id === "string" && succeeded(list)) assert.ok(list.text.includes(id), "it is not among GET /data-sources");
+  if (typeof id !== "string" || !succeeded(list) || list.text.includes(id)) return;
+  // A list may show the first of many only.
+  assert.ok(succeeded(await api.get(`/data-sources/${id}`)), "it is not among GET /data-sources");
 });
 
 clause("4.create-webhook", "url, events, secret and active", async ({ api }) => {
