@@ -176,6 +176,14 @@ inBrowser("no label of a chart is over another or sticks out, the last included"
     await go(path);
     assert.ok(Math.min(...(await page.evaluate<number[]>(gaps))) >= 0, `at ${width}`);
   }
+  // Whatever font is here, these are as wide as they are high.
+  const id = await give(
+    "Wide",
+    [..."北南西"].map((x) => ({ x: x.repeat(8), y: 1 })),
+  );
+  await page.setViewportSize({ width: 380, height: 900 });
+  await go(path);
+  assert.equal(await page.locator(`#${id} .canvas > .narrow`).count(), 2, "three have no room");
 });
 
 inBrowser("badges stand apart, headings step down, and prose in a table keeps the width of a line", async (stage) => {

@@ -126,18 +126,18 @@ function button({ kind, series, across, up, y }: Chart, point: Point): Html {
 const LABEL_MAX = 14;
 /** As many characters as fit below a chart that is narrow, wider and wide; the stylesheet shows each where there is room. */
 const ROOMS = Object.entries({ narrow: 32, wider: 80, wide: 120 });
+/** Characters of East Asia, and pictures, take the room of two. */
+const WIDE = /[\u2e80-\u{fffff}]/gu;
 
 /** Every one, or every second, fourth, eighth: so those of a narrow chart are among those of a wide one. */
 function labels({ labels: all }: Axis): Shown {
   const texts = all.map(([, text]) => cut(text, LABEL_MAX));
-  const needed = all.length * (Math.max(...texts.map(({ length }) => length)) + 2);
+  const needed = all.length * (Math.max(...texts.map((text) => text.replace(WIDE, "  ").length)) + 2);
   return all.map(([at], number) => {
     const [shown] = ROOMS.find(([, room]) => number % 2 ** Math.ceil(Math.log2(needed / room)) === 0) ?? [];
     // At the right a short one stands out; a longer one ends as far out as it may, off the one before.
     const [x, out, anchor] = at > 0.94 && needed > 11 * all.length ? [1, 28, "end"] : [at, 0, "middle"];
-    return (
-      shown &&
-      html`<text class="${shown}" x="${percent(x)}" dx="${out}" y="${HEIGHT + 22}" text-anchor="${anchor}">${texts[number]}</text>`
-    );
+    if (shown === undefined) return null;
+    return html`<text class="${shown}" x="${percent(x)}" dx="${out}" y="${HEIGHT + 22}" text-anchor="${anchor}">${texts[number]}</text>`;
   });
 }
