@@ -343,6 +343,15 @@ asOwner("an event leads to the request that caused it and to what was sent", asy
   assert.doesNotMatch(list.text.replace(/<nav[\s\S]*?<\/nav>/g, ""), /app\.deployed/);
 });
 
+choice("1.dashboard", "an event that went to more than its page lists says so", ALONE, async ({ api }) => {
+  const browser = await owner(api);
+  for (let n = 0; n <= 100; n += 1)
+    await api.create("/webhooks", { url: `http://127.0.0.1:9/${n}`, events: ["app.created"] });
+  await api.create("/apps", { title: "Told to many" });
+  const page = await browser.open(`/dashboard/events/${str((await api.get("/events")).items[0]?.id)}`);
+  assert.match(textOf(page), /The first 100 of 101 deliveries/);
+});
+
 choice("1.dashboard", "any app can be given data, however many there are", ALONE, async ({ api }) => {
   const browser = await owner(api);
   for (let n = 0; n < 100; n += 1) await api.create("/apps", { title: `Number ${n}` });

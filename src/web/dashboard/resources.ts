@@ -148,18 +148,19 @@ async function nameOf({ type, body }: model.EventRecord, view: View): Promise<st
   return `${type} · ${title ?? name ?? (await view.store.get(model.apps, app_id))?.title ?? id ?? app_id}`;
 }
 
-/** Drawn are so many deliveries, the first; all are listed. */
+/** Drawn are so many deliveries, the first; more are listed. */
 const DRAWN = 5;
 
 async function ofOne(event: model.EventRecord, view: View): Promise<Html> {
-  const { items } = await deliveriesOf(view.store, event, SHOWN);
+  const { items, total } = await deliveriesOf(view.store, event, SHOWN);
   // The deliveries of one event differ in where they went.
   const urls = new Map<string, string>();
   for (const { webhook_id: id } of items) urls.set(id, (await view.store.get(model.webhooks, id))?.url ?? id);
   const name = ({ webhook_id }: model.DeliveryRecord) => urls.get(webhook_id) ?? webhook_id;
   const picture = chain(event.request_id ?? "the seed", [{ event, deliveries: items.slice(0, DRAWN) }], urls);
   return html`${json(JSON.parse(event.body))}
-<h2>From its request on</h2>${drawn(picture)}<h2>Deliveries</h2>${await rowsOf({ ...deliveries, name }, view, items)}`;
+<h2>From its request on</h2>${drawn(picture)}<h2>Deliveries</h2>${await rowsOf({ ...deliveries, name }, view, items)}
+${firstOf(items.length, total, "deliveries")}`;
 }
 
 /** What was answered so far, and what comes next. */

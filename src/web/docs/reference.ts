@@ -75,11 +75,10 @@ export function curl(at: string, { body, token = "API_KEY" }: { body?: unknown; 
 const LINE = " \\\n  ";
 
 export function events({ retryWaits_ms, services: { decide } }: WebParts) {
-  const sample = (type: EventType) => [type, json(sampleEvent(decide, type))] as const;
   return {
     lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type. A change that changes nothing is no event; data that could not be processed are one, too: status says which.",
     sections: [
-      ["types", "Types of events", null, EVENT_TYPES.map(sample)],
+      ["types", "Types of events", null, EVENT_TYPES.map((type) => [type, json(sampleEvent(decide, type))] as const)],
       ["receiver", "Receiving deliveries", receiving(retryWaits_ms)],
     ] as const,
   };
