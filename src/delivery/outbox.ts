@@ -27,9 +27,11 @@ const DOUBTFUL_MAX = 192;
 /** How long a lane waits after the store failed it, or while another process holds its next row. */
 const PAUSE_MS = 1_000;
 
-/** A queue with something in it. */
+/** A webhook to which something is to be sent. */
 interface Lane {
-  readonly queue: string;
+  readonly webhookId: string;
+  /** The one that it is looked for in; what is under way may be of one that the webhook has left since. */
+  queue: string;
   /** Deliveries that are under way, that the sender does not want to send now, or whose attempt is not written down yet. */
   readonly taken: Set<string>;
   sending: number;
@@ -61,7 +63,8 @@ export function outboxOf(parts: OutboxParts) {
   async function takeUp(span: Span = ALL): Promise<number> {
     const rows = await store.page(deliveries, "waiting", ["pending"], span);
     for (const row of rows)
-      if (row.queue_of !== null && (!lanes.has(row.queue_of) || dueAt(row) <= clock.now())) notify(row.queue_of);
+      if (row.queue_of !== null && (lanes.get(row.webhook_id)?.queue !== row.queue_of || dueAt(row) <= clock.now()))
+        notify(row.queue_of);
     return rows.length;
   }
 
@@ -98,23 +101,29 @@ export function outboxOf(parts: OutboxParts) {
   }
 
   async function look(queue: string): Promise<void> {
-    const lane: Lane = lanes.get(queue) ?? { queue, taken: new Set(), sending: 0, failing: false };
-    lanes.set(queue, lane);
+    const [webhookId = ""] = queue.split(".");
+    const lane: Lane = lanes.get(webhookId) ?? { webhookId, queue, taken: new Set(), sending: 0, failing: false };
+    lanes.set(webhookId, lane);
     try {
       const rows = await store.page(deliveries, "queue", [queue], { offset: 0, limit: lane.taken.size + 1 });
       const webhook = rows[0] && (await store.get(webhooks, rows[0].webhook_id));
-      if (rows.every((row) => isWanted(row, webhook))) return place(lane, rows);
+      if (rows.every((row) => isWanted(row, webhook))) return place(lane, queue, rows);
       await store.transact((tx) => cancelUnwanted(tx, queue));
       notify(queue);
     } catch (error) {
-      pause(lane, "", error);
+      report(error);
+      at(clock.now() + PAUSE_MS, () => notify(queue));
     }
   }
 
   /** Puts the lane where its next row belongs: among the ready ones, or to its time. */
-  function place(lane: Lane, rows: readonly DeliveryRecord[]): void {
+  function place(lane: Lane, queue: string, rows: readonly DeliveryRecord[]): void {
+    if (rows.length === 0 && queue !== lane.queue) return;
+    lane.queue = queue;
     lane.timer?.cancel();
-    if (rows.length === 0 && lane.taken.size === 0) lanes.delete(lane.queue);
+    // A look at a queue before it may just have found nothing more to do.
+    if (rows.length > 0) lanes.set(lane.webhookId, lane);
+    else if (lane.taken.size === 0) lanes.delete(lane.webhookId);
     const next = lane.sending < concurrency ? rows.find(({ id }) => !lane.taken.has(id)) : undefined;
     const later = next !== undefined && dueAt(next) > clock.now();
     if (later) wakeAt(lane, dueAt(next));

@@ -106,6 +106,21 @@ test("6.webhook-concurrency: first attempts go out in order, as many at once as 
   }
 });
 
+test("6.webhook-concurrency: nor more where it was switched off and on again while one is under way", async () => {
+  const held: (() => void)[] = [];
+  const { world, webhook } = await hooked((_, response) => void held.push(() => response.end()));
+  await world.emit();
+  await staysAt(() => held.length, 1);
+  for (const active of [false, true]) await change(world, webhook, { active });
+  await world.emit();
+  await staysAt(() => held.length, 1);
+  held[0]?.();
+  await staysAt(() => held.length, 2);
+  held[1]?.();
+  await world.idle();
+  assert.deepEqual(await inShort(world, webhook), ["succeeded 1", "succeeded 1"]);
+});
+
 test("6.webhook-concurrency.order: first attempts go before retries of the same webhook", async () => {
   const { world, receiver, webhook } = await hooked((count) => (count === 1 ? 500 : 200));
   const first = await emitted(world, 1);
