@@ -188,9 +188,9 @@ export async function dueDeliveries(reader: Reader, now: Instant): Promise<reado
   const limit = 100;
   for (;;) {
     const rows = await reader.page(deliveries, "waiting", ["pending"], { offset: found.length, limit });
-    const due = rows.filter((row) => dueAt(row) <= now);
+    // Only retries may not be due yet, by whosever clock, and they come last, in the order of their times.
+    const due = rows.filter((row) => !isRetry(row) || dueAt(row) <= now);
     found.push(...due);
-    // Only retries may not be due yet, and they come last, in the order of their times.
     if (due.length < limit) return found;
   }
 }

@@ -106,3 +106,13 @@ test("settled waits for what other processes send, and the journals of events an
   const order = receiver.received.map(({ id }) => id);
   assert.deepEqual(order, order.toSorted(), "first attempts are in the order of what was acknowledged");
 });
+
+test("settled waits for what another has due, though by this one's clock it is not yet", async () => {
+  const store = sharedStore();
+  await using one = await embedded({ store: store() });
+  await using behind = await embedded({ store: store(), startAt: "2025-12-31T23:59:00Z" });
+  await hooked(one.api, ["app.created"], {}, ["hang"]);
+  await one.api.create("/apps", { title: "Under way" });
+  const { settled, pending } = await behind.service.settled({ timeoutMs: 10 });
+  assert.deepEqual([settled, pending.length], [false, 1]);
+});
