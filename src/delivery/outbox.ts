@@ -150,32 +150,32 @@ export function outboxOf(parts: OutboxParts) {
     lane.sending += 1;
     sending += 1;
     doubtful += doubt;
-    const lease = await store.lease(`delivery ${id}`, lease_ms).catch(report);
-    const made = lease && (await attempt(lane, id).catch((error) => pause(lane, id, error)));
+    // Where it is one at a time, it is one over all processes.
+    const lease = await store.lease(`delivery ${concurrency === 1 ? lane.queue : id}`, lease_ms).catch(report);
+    const made = lease ? await attempt(lane, id).catch((error) => pause(lane, id, error)) : undefined;
     if (!lease) pause(lane, id);
-    else if (made) await record(lane, made, lease);
+    else if (typeof made === "object") await record(lane, made, lease);
     // Not awaited: who looks at the lane meanwhile finds it full, and nobody would look again when it no more is.
-    else background.run(WHAT, () => lease.release());
+    else background.run(WHAT, () => lease.release().finally(made));
     lane.sending -= 1;
     sending -= 1;
     doubtful -= doubt;
     turn();
   }
 
-  /** Answers what is to be written down. */
-  async function attempt(lane: Lane, id: string): Promise<Made | undefined> {
+  /** Answers what is to be written down, or what is to be done once the lease has ended. */
+  async function attempt(lane: Lane, id: string): Promise<Made | (() => void) | undefined> {
     const sent = await makeAttempt(parts, id);
-    if (sent === undefined) free(lane, id);
-    else if ("again" in sent) {
+    if (sent === undefined) return () => free(lane, id);
+    if ("again" in sent) {
       void sent.again.then(() => free(lane, id));
-      notify(lane.queue);
-      // What was broken off by the stop has no outcome; what arrived just before it has.
-    } else if (!stopped || succeeded(sent.attempt)) {
-      lane.failing = !succeeded(sent.attempt);
-      onAttempt(sent);
-      return sent;
+      return () => notify(lane.queue);
     }
-    return undefined;
+    // What was broken off by the stop has no outcome; what arrived just before it has.
+    if (stopped && !succeeded(sent.attempt)) return undefined;
+    lane.failing = !succeeded(sent.attempt);
+    onAttempt(sent);
+    return sent;
   }
 
   /**
@@ -202,7 +202,7 @@ export function outboxOf(parts: OutboxParts) {
   }
 
   /** Leaves the lane for a moment; its rows stay. */
-  function pause(lane: Lane, id: string, error?: unknown): void {
+  function pause(lane: Lane, id: string, error?: unknown): undefined {
     lane.taken.delete(id);
     if (error !== undefined) report(error);
     wakeAt(lane, clock.now() + PAUSE_MS);

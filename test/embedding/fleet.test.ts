@@ -8,8 +8,8 @@ import { str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
 import { embedded } from "../support/embedded.ts";
 import { sharedStore } from "../support/other-stores.ts";
-import { hooked } from "../support/receivers.ts";
-import { processed, promised, turns } from "../support/wait.ts";
+import { hooked, httpReceiver } from "../support/receivers.ts";
+import { eventually, processed, promised, turns } from "../support/wait.ts";
 
 test("of services that start together on an empty store one sows, and all have its account and the one key", async () => {
   const store = sharedStore();
@@ -115,4 +115,20 @@ test("settled waits for what another has due, though by this one's clock it is n
   await one.api.create("/apps", { title: "Under way" });
   const { settled, pending } = await behind.service.settled({ timeoutMs: 10 });
   assert.deepEqual([settled, pending.length], [false, 1]);
+});
+
+test("one at a time is one over all services, though what comes later goes first", async () => {
+  const store = sharedStore();
+  await using one = await embedded({ store: store() });
+  await using two = await embedded({ store: store() });
+  const { keep: answer, kept: answered } = promised();
+  const { url, got } = await httpReceiver((_, response) => void answered.then(() => response.end()));
+  const { id } = await one.api.create("/webhooks", { url, events: ["app.created"] });
+  await one.api.create("/apps", { title: "Under way" });
+  await eventually(async () => got[0]);
+  for (const { api } of [one, two]) await api.post(`/webhooks/${id}/test`, { type: "app.created" });
+  assert.equal((await two.service.settled({ timeoutMs: 50 })).pending.length, 3);
+  assert.equal(got.length, 1);
+  answer();
+  await eventually(async () => got[2]);
 });
