@@ -185,7 +185,7 @@ export function list<T>(item: Schema<T>, { min = 0, max, distinct = false }: Lis
         return fail(faults, path, `must have at least ${min === 1 ? "one item" : `${min} items`}`);
       if (value.length > max) return fail(faults, path, `must have at most ${max} items`);
       const before = faults.length;
-      const items = value.map((entry: unknown, at) => item.check(entry, [...path, at], faults));
+      const items = Array.from(value, (entry: unknown, at) => item.check(entry, [...path, at], faults));
       if (distinct && faults.length === before && new Set(items).size < items.length)
         return fail(faults, path, "must not name the same item twice");
       return items;

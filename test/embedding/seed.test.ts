@@ -34,6 +34,7 @@ const WRONG: readonly (readonly [accounts: readonly object[], says: RegExp, opti
   ],
   [[{ oauth_clients: [{ ...client, public: true, client_secret: "secret-1" }] }], /oauth_clients\/0\/client_secret/],
   [[{ aps: [] }], /#\/accounts\/0\/aps is not a known member/],
+  [[{ apps: new Array(1) }], /#\/accounts\/0\/apps\/0 must be an object/],
   [[{ apps: [{ title: "" }] }], /apps\/0\/title/],
   [[{ state: "asleep" }], /state must be one of/],
   [[{ api_keys: [{ name: "k", key: "short" }] }], /api_keys\/0\/key/],
