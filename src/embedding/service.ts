@@ -126,7 +126,7 @@ export async function openService(parts: ServiceParts) {
     /** Tokens of a user without a browser: the account's first admin unless one is named. */
     async signIn({ scopes, userId }: SignInOptions): Promise<TokenAnswer> {
       const { id } = service.account;
-      const asked = scopesIn([scopes].flat().join(" "));
+      const asked = scopesIn([scopes].flat().join(" ") || "(none)");
       if (typeof asked === "string")
         throw new OptionError(`signIn: there is no scope ${asked}; the scopes are ${SCOPES.join(", ")}`);
       const [admin] = await store.page(users, "account_admin", [id, true], FIRST);

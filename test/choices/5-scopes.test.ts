@@ -201,4 +201,5 @@ choice("1.rfcs.access-token", "signIn gives tokens to be refreshed and revoked",
   await assert.rejects(service.signIn({ scopes: ["admin"], userId: "usr_nobody" }), /no user usr_nobody/);
   const scopes = trusted<Scope[]>(["read:apps", "read:nothing"]);
   await assert.rejects(service.signIn({ scopes }), /there is no scope read:nothing; the scopes are read:apps,/);
+  await assert.rejects(service.signIn({ scopes: [] }), /there is no scope \(none\); the scopes are read:apps,/);
 });
