@@ -126,7 +126,7 @@ export function outboxOf(parts: OutboxParts) {
     else if (lane.taken.size === 0) lanes.delete(lane.webhookId);
     const next = lane.sending < concurrency ? rows.find(({ id }) => !lane.taken.has(id)) : undefined;
     const later = next !== undefined && dueAt(next) > clock.now();
-    if (later) wakeAt(lane, dueAt(next));
+    if (later) lane.timer = at(dueAt(next), () => notify(lane.queue));
     const rank = next === undefined || later ? undefined : isRetry(next) ? 2 : lane.failing ? 1 : 0;
     for (const [at, those] of ready.entries())
       if (next !== undefined && at === rank) those.set(lane, next.id);
@@ -205,7 +205,8 @@ export function outboxOf(parts: OutboxParts) {
   function pause(lane: Lane, id: string, error?: unknown): undefined {
     lane.taken.delete(id);
     if (error !== undefined) report(error);
-    wakeAt(lane, clock.now() + PAUSE_MS);
+    lane.timer?.cancel();
+    lane.timer = at(clock.now() + PAUSE_MS, () => notify(lane.queue));
   }
 
   /** One outage of the store is reported once. */
@@ -213,11 +214,6 @@ export function outboxOf(parts: OutboxParts) {
     const outage = isStoreError(error, "StorageUnavailable");
     if (!outage || !unavailable) onError(error, WHAT);
     unavailable ||= outage;
-  }
-
-  function wakeAt(lane: Lane, time: Instant): void {
-    lane.timer?.cancel();
-    lane.timer = at(time, () => notify(lane.queue));
   }
 
   const at = (time: Instant, work: () => void): Scheduled =>
