@@ -2,6 +2,9 @@
 // on stderr with what is right, on one line where that is one, and ends with 2.
 import { parseArgs } from "node:util";
 
+// Whoever read the output may leave, as `| head` does.
+process.stdout.on("error", () => process.exit());
+
 export function wrongUse(why: string, use: string): never {
   process.stderr.write(`${why}${use.includes("\n") ? "\n" : " "}${use}\n`);
   return process.exit(2);

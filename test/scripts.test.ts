@@ -227,6 +227,14 @@ test("scripts: wrong use is exit code 2, and says how it is used", async () => {
     }
 });
 
+test("scripts: whoever read the output may leave", async () => {
+  const { child, prints, ended } = script("demo.ts");
+  await prints("\n");
+  child.stdout.destroy();
+  const { code, stderr } = await ended;
+  assert.deepEqual([code, stderr], [0, ""]);
+});
+
 test("receiver: prints each delivery with its verdict, and --help how it is used", async () => {
   const help = await ran("receiver.ts", "--help");
   assert.deepEqual([help.code, help.stderr], [0, ""]);
