@@ -57,12 +57,12 @@ export const isolation: Cases = {
   },
   async "nobody sees half of a unit of work, in another one or in a snapshot"(store) {
     const set = (n: number) => async (tx: Tx) => {
-      await setCounter(tx, "left", n);
-      await setCounter(tx, "right", n);
+      await setCounter(tx, "n", n);
+      await write(tx, `n:text=${n}`);
       return [];
     };
-    const look = async (tx: Tx) => [await counter(tx, "left"), await counter(tx, "right")];
-    const snapshot = async () => JSON.stringify(await store.snapshot()).match(/"n":\d+/g) ?? [];
+    const look = async (tx: Tx) => [`${await counter(tx, "n")}`, (await tx.get(items, "n"))?.text ?? "0"];
+    const snapshot = async () => JSON.stringify(await store.snapshot()).match(/(?<="(n":|text":"))\d+/g) ?? [];
     const seen = await many<readonly unknown[]>(60, (n) =>
       n % 3 === 2 ? snapshot() : store.transact(n % 3 === 1 ? look : set(n)),
     );

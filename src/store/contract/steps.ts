@@ -53,12 +53,11 @@ export async function written(store: Store, ...units: readonly (string | readonl
     });
 }
 
-const UNDONE = new Error("undone");
-
 /** Runs a unit of work that rejects in the end, and sees its error come through. */
 export async function undone(store: Store, work: (tx: Tx) => Promise<unknown>): Promise<void> {
-  const failing = store.transact((tx) => work(tx).then(() => Promise.reject(UNDONE)));
-  await assert.rejects(failing, (error) => error === UNDONE);
+  const end = new Error("undone");
+  const failing = store.transact((tx) => work(tx).then(() => Promise.reject(end)));
+  await assert.rejects(failing, (error) => error === end);
 }
 
 /** "ann: a b(its text); s: a": the lists of two owners, of ann's ranked and red ones, and who holds the slots s and t. */

@@ -71,7 +71,8 @@ export const writes: Cases = {
     await written(store, records);
     for (const [n, key] of keys.entries()) assert.deepEqual(await store.find(items, "slot", key), records[n]);
     const counts = [true, "true", false, null].map((bright) => store.count(items, "bright", [bright]));
-    assert.deepEqual(await Promise.all(counts), [1, 0, 6, 0]);
+    counts.push(store.count(items, "owner_colour", ["true", null]));
+    assert.deepEqual(await Promise.all(counts), [1, 0, 6, 0, 0]);
   },
   async "a collection that was not declared is refused"(store) {
     const other = collection<{ readonly id: string }>()("other");
