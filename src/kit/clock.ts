@@ -86,7 +86,7 @@ export class AdjustableClock {
   /**
    * Calls `run` once `at` is reached, never inside the call itself. `what` names it in the answer of `advance`, which
    * passes over what is called null: a look whether there is anything to do. The promise that `run` answers is awaited
-   * by `advance` before time moves on.
+   * by `advance` before time moves on. What has run is in the list no more, and a timer for what is cancelled finds nothing.
    */
   schedule(at: Instant, what: string | null, run: () => void | Promise<void>) {
     const entry = { at, what, run };
@@ -95,7 +95,6 @@ export class AdjustableClock {
     if (place === 0) this.#arm();
     const cancel = () => {
       const at = this.#entries.indexOf(entry);
-      // One that has run, or is cancelled already, is no more in the list. A timer for it will find nothing to do.
       if (at >= 0) this.#entries.splice(at, 1);
     };
     return { cancel };
