@@ -151,7 +151,7 @@ export function outboxOf(parts: OutboxParts) {
     sending += 1;
     doubtful += doubt;
     // Where it is one at a time, it is one over all processes.
-    const lease = await store.lease(`delivery ${concurrency === 1 ? lane.queue : id}`, lease_ms).catch(report);
+    const lease = await store.lease(`delivery ${concurrency === 1 ? lane.webhookId : id}`, lease_ms).catch(report);
     const made = lease ? await attempt(lane, id).catch((error) => pause(lane, id, error)) : undefined;
     if (!lease) pause(lane, id);
     else if (typeof made === "object") await record(lane, made, lease);

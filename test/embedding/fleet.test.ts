@@ -117,7 +117,7 @@ test("settled waits for what another has due, though by this one's clock it is n
   assert.deepEqual([settled, pending.length], [false, 1]);
 });
 
-test("one at a time is one over all services, though what comes later goes first", async () => {
+const oneAtATime = (switched: readonly boolean[], due: number) => async () => {
   const store = sharedStore();
   await using one = await embedded({ store: store() });
   await using two = await embedded({ store: store() });
@@ -126,9 +126,13 @@ test("one at a time is one over all services, though what comes later goes first
   const { id } = await one.api.create("/webhooks", { url, events: ["app.created"] });
   await one.api.create("/apps", { title: "Under way" });
   await eventually(async () => got[0]);
+  for (const active of switched) await one.api.patch(`/webhooks/${id}`, { active });
   for (const { api } of [one, two]) await api.post(`/webhooks/${id}/test`, { type: "app.created" });
-  assert.equal((await two.service.settled({ timeoutMs: 50 })).pending.length, 3);
+  assert.equal((await two.service.settled({ timeoutMs: 50 })).pending.length, due);
   assert.equal(got.length, 1);
   answer();
   await eventually(async () => got[2]);
-});
+};
+
+test("one at a time is one over all services, though what comes later goes first", oneAtATime([], 3));
+test("nor are there two of a webhook that was off and on meanwhile", oneAtATime([false, true], 2));
