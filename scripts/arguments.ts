@@ -3,7 +3,10 @@
 import { parseArgs } from "node:util";
 
 // Whoever read the output may leave, as `| head` does.
-process.stdout.on("error", () => process.exit());
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
+});
 
 export function wrongUse(why: string, use: string): never {
   process.stderr.write(`${why}${use.includes("\n") ? "\n" : " "}${use}\n`);

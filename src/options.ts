@@ -199,8 +199,8 @@ export function readSettings(given: Readonly<Record<string, unknown>>, called: C
 
 function readOption(option: Option<unknown>, value: unknown, called: string): unknown {
   if (value === undefined || value === null) return option.fallback;
-  // A store may hold itself, and a module's namespace has no text.
-  const text = typeof value === "object" && !Array.isArray(value) ? "an object" : String(value);
+  // A module's namespace has no text.
+  const text = typeof Object(value).toString === "function" ? String(value) : "an object";
   let why = option.secret ? "" : `; it is ${typeof value === "string" ? JSON.stringify(value) : text}`;
   try {
     const read = option.read(text, value);

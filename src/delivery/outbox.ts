@@ -24,7 +24,7 @@ const WHAT = "webhook deliveries";
 const AT_ONCE_MAX = 256;
 /** Of these for retries and where the last attempt failed: each may last 30 s, and a quarter stays for who answers. */
 const DOUBTFUL_MAX = 192;
-/** How long a lane waits after the store failed it, or while another process holds its next row. */
+/** How long is waited after the store has failed, or while another process holds the next row or its webhook. */
 const PAUSE_MS = 1_000;
 
 /** A webhook to which something is to be sent. */
@@ -52,6 +52,9 @@ export function outboxOf(parts: OutboxParts) {
   let doubtful = 0;
   /** Queues that have changed and were not looked at since. */
   const told = new Set<string>();
+  /** Those that could not be looked at, until they are again. */
+  const missed = new Set<string>();
+  let missing: Scheduled | undefined;
   let turning = false;
   let stopped = false;
   let unavailable = false;
@@ -77,7 +80,7 @@ export function outboxOf(parts: OutboxParts) {
   /** Breaks off what is under way; its rows stay and are sent after the next start. */
   function stop(): void {
     stopped = true;
-    for (const { timer } of lanes.values()) timer?.cancel();
+    for (const { timer } of [...lanes.values(), { timer: missing }]) timer?.cancel();
     sender.close();
   }
 
@@ -112,8 +115,14 @@ export function outboxOf(parts: OutboxParts) {
       notify(queue);
     } catch (error) {
       report(error);
-      at(clock.now() + PAUSE_MS, () => notify(queue));
+      if (missed.size === 0) missing = at(clock.now() + PAUSE_MS, lookAgain);
+      missed.add(queue);
     }
+  }
+
+  function lookAgain(): void {
+    for (const queue of missed) notify(queue);
+    missed.clear();
   }
 
   /** Puts the lane where its next row belongs: among the ready ones, or to its time. */

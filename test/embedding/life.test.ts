@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { collections } from "../../src/domain/collections.ts";
 import { goneApps } from "../../src/domain/model.ts";
 import { memoryStore, type Service, type Store, startService } from "../../src/index.ts";
+import { trusted } from "../../src/kit/schema.ts";
 import { took } from "../support/costs.ts";
 import { embedded, startRefused, struck } from "../support/embedded.ts";
 import { overridden, sharedStore } from "../support/other-stores.ts";
@@ -35,10 +36,11 @@ test("options: each wrong one is refused by name", async () => {
     await startRefused(options, says);
 });
 
-test("a store may hold itself, and a seed be a module's namespace, which has no text", async () => {
+test("a store may hold itself, and a seed be a module's namespace, and an address a URL", async () => {
+  const publicUrl: string = trusted(new URL("http://localhost:4999"));
   const [store, seed] = [memoryStore(), { __proto__: null, accounts: [{ name: "Sown" }] }];
-  await using service = await startService({ store: Object.assign(store, { store }), seed });
-  assert.equal(service.account.name, "Sown");
+  await using service = await startService({ store: Object.assign(store, { store }), seed, publicUrl });
+  assert.deepEqual([service.account.name, service.authUrl], ["Sown", "http://localhost:4999"]);
 });
 
 test("an option that is given as undefined is as if it were not given", async () => {

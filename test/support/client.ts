@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import http, { type Agent, type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeader } from "node:http";
 import https from "node:https";
 import { buffer } from "node:stream/consumers";
+import { after } from "../../src/kit/clock.ts";
 import { trusted } from "../../src/kit/schema.ts";
 
 export type Members = Readonly<Record<string, unknown>>;
@@ -148,9 +149,17 @@ export class Client {
       ...headers,
     };
     const { observe, patience_ms = PATIENCE_MS } = this.parts;
-    const to = { agent: this.#agent, method, hostname, port, path: target, headers: sent };
+    const to = {
+      agent: this.#agent,
+      method,
+      hostname: hostname.replace(/[[\]]/g, ""),
+      port,
+      path: target,
+      headers: sent,
+    };
     const request = speaks(this.baseUrl).request(to);
-    request.setTimeout(patience_ms, () => request.destroy(new Error(`${method} ${target}: no answer`)));
+    const late = after(patience_ms, () => request.destroy(new Error(`${method} ${target}: no answer`)));
+    request.on("close", late.cancel);
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       request.on("response", resolve).on("error", reject).end(body);
     });

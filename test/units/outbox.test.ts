@@ -459,6 +459,20 @@ const leasing = (lease: (store: Store, name: string, for_ms: number, count: numb
   return { over: (store: Store) => ({ lease: (name: string, for_ms: number) => lease(store, name, for_ms, ++count) }) };
 };
 
+test("a queue that cannot be read is asked for once a second, however often it is told of, and after a stop no more", async (t) => {
+  const { world } = await hooked();
+  const asked = t.mock.method(world.store, "page", () => Promise.reject(new Error("broken"))).mock;
+  for (let n = 0; n < 9; n += 1) {
+    await emitted(world, n);
+    await world.advance(100);
+  }
+  const before = asked.callCount();
+  await world.advance(10 * S);
+  assert.equal(asked.callCount() - before, 10);
+  await world.stop();
+  assert.deepEqual(await world.clock.advance(2 * S), []);
+});
+
 test("the places of 256 whose rows another process holds go to the one that waits, and not a second later", async (t) => {
   const { world, receiver } = await hooked(undefined, {}, 257);
   const asked = t.mock.method(world.store, "lease").mock;
@@ -590,4 +604,16 @@ test("3.delivery-cancelled: what a crash has left of them is cancelled after the
   assert.equal(await cancelledOf(first, webhook), 0);
   await (await besides(first)).idle();
   assert.equal(await cancelledOf(first, webhook), 300);
+});
+
+test("3.delivery-cancelled: so is what a stop has left behind, though the next queue is under way", async () => {
+  const { world, webhook } = await hooked(() => 500);
+  await emitted(world);
+  await world.stop();
+  for (const active of [false, true]) await change(world, webhook, { active });
+  const other = await outboxWorld({ store: world.real });
+  await emitted(other);
+  await other.outbox.takeUp();
+  await other.idle();
+  assert.deepEqual(await inShort(other, webhook), ["cancelled 1", "pending 1"]);
 });
