@@ -71,6 +71,8 @@ test("what one leaves behind another takes up within 10 s, though nothing is tol
   await receiver.next("app.created", { timeoutMs: 10_000 });
   assert.equal((await processed(first.api, str(source.id))).status, "ready");
   await receiver.next("data.processed", { timeoutMs: 10_000 });
+  await first.api.create("/apps", { title: "Left behind later" });
+  await receiver.next("app.created", { timeoutMs: 10_000 });
   assert.ok(receiver.received.every(({ attempts }) => attempts.length === 1));
 });
 

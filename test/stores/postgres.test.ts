@@ -200,6 +200,11 @@ onTables("who creates a record takes a turn, and who replaces one that it has re
     await tx.put(notes, note("a", "a new one"));
     assert.equal(turns(), "1");
   });
+  await store.transact(async (tx) => {
+    await tx.get(notes, "a");
+    await tx.put(notes, note("b"));
+    assert.equal(turns(), "1");
+  });
 });
 
 onTables("however many units of work of a frozen process wait, others wait for it once", async (on) => {
