@@ -1,7 +1,16 @@
 // The outbox (spec part 6; contract, part 6): takes due deliveries from their rows, has each attempted and writes down
 // what came of it. The rows are the truth; what is held here is only which queue is looked at when, and is rebuilt at a
 // start, so a crash loses nothing and what was under way is sent again. It has one life: start, stop.
-import { cancelUnwanted, dueAt, isRetry, isWanted, type Made, recordAttempt, succeeded } from "../domain/deliveries.ts";
+import {
+  cancelUnwanted,
+  dueAt,
+  isRetry,
+  isWanted,
+  type Made,
+  recordAttempt,
+  succeeded,
+  webhookOf,
+} from "../domain/deliveries.ts";
 import { type DeliveryRecord, deliveries, webhooks } from "../domain/model.ts";
 import { ALL, isStoreError, type Lease, type Span } from "../domain/store.ts";
 import type { Background } from "../kit/background.ts";
@@ -80,7 +89,8 @@ export function outboxOf(parts: OutboxParts) {
   /** Breaks off what is under way; its rows stay and are sent after the next start. */
   function stop(): void {
     stopped = true;
-    for (const { timer } of [...lanes.values(), { timer: missing }]) timer?.cancel();
+    for (const { timer } of lanes.values()) timer?.cancel();
+    missing?.cancel();
     sender.close();
   }
 
@@ -104,12 +114,12 @@ export function outboxOf(parts: OutboxParts) {
   }
 
   async function look(queue: string): Promise<void> {
-    const [webhookId = ""] = queue.split(".");
+    const webhookId = webhookOf(queue);
     const lane: Lane = lanes.get(webhookId) ?? { webhookId, queue, taken: new Set(), sending: 0, failing: false };
     lanes.set(webhookId, lane);
     try {
       const rows = await store.page(deliveries, "queue", [queue], { offset: 0, limit: lane.taken.size + 1 });
-      const webhook = rows[0] && (await store.get(webhooks, rows[0].webhook_id));
+      const webhook = rows[0] && (await store.get(webhooks, webhookId));
       if (rows.every((row) => isWanted(row, webhook))) return place(lane, queue, rows);
       await store.transact((tx) => cancelUnwanted(tx, queue));
       notify(queue);

@@ -24,6 +24,8 @@ export const dueAt = ({ queue }: DeliveryRecord): Instant =>
  * in it: so switching off costs the same whatever waits, and switching on again brings nothing of it back.
  */
 export const queueOf = ({ id, times_off = 0 }: WebhookRecord): string => (times_off === 0 ? id : `${id}.${times_off}`);
+/** Whose queue it is. */
+export const webhookOf = (queue: string): string => queue.replace(/\..*/, "");
 
 /** The delivery of an event, to be attempted at once. */
 export function newDelivery(w: Work, webhook: WebhookRecord, event: EventRecord): DeliveryRecord {
