@@ -23,7 +23,10 @@ export function pageWays(parts: WebParts, controls: readonly Operation[]): reado
   const description = jsonReply(200, openApi(parts.operations, parts.services, controls));
   return [
     openWay([document(ADDRESSES.openapi, () => description)], (refusal, { id }) => problem(refusal, id, links)),
-    pageWay(parts, "", single, ({ answer }, { who }) => who.withSent((sent) => answer(who, sent))),
+    // Who is signed out can only sign in: what else their form asks for leads to that first, and then back.
+    pageWay(parts, "", single, ({ answer, path }, { who }) =>
+      who.withSent((sent) => answer(who, sent), 0, !who.signedIn && path !== ADDRESSES.sign_in),
+    ),
     dashboard(parts),
     sites(parts),
   ];

@@ -15,15 +15,14 @@ import { hidden, html, list, mono, notice, type Shown, soft } from "./html.ts";
 import { DASHBOARD, messagePage, page, redirect } from "./page.ts";
 import type { PageRow, Sent, Visit } from "./visit.ts";
 
-const SIGN_IN_PATH = ADDRESSES.sign_in;
 const SIGN_OUT_PATH = `${DASHBOARD}/sign-out`;
 const AUTHORIZE_PATH = "/oauth/authorize";
 const CONSENT_PATH = "/oauth/consent";
 
 /** Nothing is granted by opening what asks for consent, so a link or an image that leads there does no harm. */
 export const signInRows: readonly PageRow[] = [
-  { method: "GET", path: SIGN_IN_PATH, answer: signIn },
-  { method: "POST", path: SIGN_IN_PATH, answer: signIn },
+  { method: "GET", path: ADDRESSES.sign_in, answer: signIn },
+  { method: "POST", path: ADDRESSES.sign_in, answer: signIn },
   { method: "POST", path: SIGN_OUT_PATH, answer: leave },
   { method: "GET", path: AUTHORIZE_PATH, answer: (visit) => consent(visit, visit.call.query) },
   { method: "POST", path: CONSENT_PATH, answer: (visit, sent) => consent(visit, sent.get("request") ?? "", sent) },
@@ -36,7 +35,7 @@ async function leave(visit: Visit, sent: Sent): Promise<Reply> {
 
 /** Where to sign in first, and where to go on afterwards: here, if the address of that would be too long for a URL. */
 export function signInFirst(visit: Visit, next: string, headers: Reply["headers"] = {}): Reply {
-  const location = `${SIGN_IN_PATH}?${new URLSearchParams({ next })}`;
+  const location = `${ADDRESSES.sign_in}?${new URLSearchParams({ next })}`;
   return location.length > decide("8.bounds").url ? signInPage(visit, next) : redirect(location, headers);
 }
 
@@ -96,7 +95,7 @@ function signInPage(visit: Visit, next: string, token = "", fault?: string): Rep
     narrow: true,
     // A client that is refused at once is told by the redirect that follows this form.
     formAction: next.startsWith(AUTHORIZE_PATH) ? "'self' http: https:" : "'self'",
-    body: html`${fault && notice("alert", fault)}${visit.form(SIGN_IN_PATH, asked, "card")}`,
+    body: html`${fault && notice("alert", fault)}${visit.form(ADDRESSES.sign_in, asked, "card")}`,
   });
 }
 
@@ -122,9 +121,6 @@ const addressOf = (query: string): string => `${AUTHORIZE_PATH}?${query}`;
 const ended = (end: Ended): Reply =>
   "redirect" in end ? redirect(end.redirect) : messagePage(400, "This request cannot go on", end.page);
 
-const DECISIONS = html`<div class="row"><button name="decision" value="allow">Allow</button>
-<button name="decision" value="deny">Deny</button></div>`;
-
 function consentPage(visit: Visit, terms: Consent, query: string): Reply {
   const { client, redirectUri, asked, user, account, granted } = terms;
   const { host, protocol } = new URL(redirectUri);
@@ -134,7 +130,8 @@ function consentPage(visit: Visit, terms: Consent, query: string): Reply {
   const decided = html`<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it will be able to:</p>
 ${list(granted.map((scope) => [SCOPES_IN_WORDS[scope], " ", mono(scope)]))}
 ${withheld && soft("It asked for more than you may do yourself; it gets only this.")}
-${hidden("request", query)}${hidden("granted", granted.join(" "))}${DECISIONS}`;
+${hidden("request", query)}${hidden("granted", granted.join(" "))}
+<div class="row"><button name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></div>`;
   return page({
     title: `Allow “${name}” to use your account?`,
     narrow: true,

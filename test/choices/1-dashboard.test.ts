@@ -34,8 +34,8 @@ choice("1.dashboard", "asks for a sign-in first and then goes on where one wante
   const led = [asked.status, asked.headers.location];
   assert.deepEqual(led, [303, "/dashboard/sign-in?next=%2Fdashboard%2Fapps%3Fskip%3D20"]);
   assert.equal((await browser.request("HEAD", "/dashboard/apps?skip=20")).headers.location, asked.headers.location);
-  const posted = await browser.post("/dashboard/apps", { title: "x" });
-  assert.equal(posted.headers.location, "/dashboard/sign-in?next=%2Fdashboard");
+  const posted = await browser.post("/dashboard/apps/new", { title: "x" });
+  assert.equal(posted.headers.location, "/dashboard/sign-in?next=%2Fdashboard%2Fapps%2Fnew", "to its form");
 });
 
 choice("1.dashboard", "every page is whole and keeps to itself, the first in 30 kB", async ({ api }) => {

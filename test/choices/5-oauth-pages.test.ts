@@ -172,10 +172,12 @@ choice("5.sign-in-link.form-without-origin", "a form counts with its token, from
     [browser, "/dashboard/sign-out", untold, origin],
     [browser, "/dashboard/sign-out", fields, "https://evil.example"],
     [new Browser(api), SIGN_IN, OWNER, origin],
-    [new Browser(api), CONSENT, fields, origin],
+    [new Browser(api), CONSENT, fields, "https://evil.example"],
   ] as const)
     assert.equal((await from.post(path, sent, at)).status, 403, `${path} ${at}`);
   assert.equal(await signedIn(browser), true);
+  const out = await new Browser(api).post(CONSENT, fields);
+  assert.equal(out.headers.location, `${SIGN_IN}?${new URLSearchParams({ next: authorizeUrl(app) })}`, "signed out");
   const type = { "content-type": "application/x-www-form-urlencoded" };
   const body = new URLSearchParams(fields).toString();
   assert.equal((await browser.request("POST", CONSENT, type, `${body}&decision=deny`)).status, 403);

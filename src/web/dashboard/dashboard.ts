@@ -71,7 +71,7 @@ export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
     ...way,
     async enter(call) {
       const who = await visitOf(parts, call);
-      return who.signedIn ? { who } : signInFirst(who, isRead(call) ? call.path + queryOf(call) : DASHBOARD);
+      return who.signedIn ? { who } : signInFirst(who, call.path + queryOf(call));
     },
     refused: (refusal, _call, visit) => (visit?.signedIn ? framed(viewOf(visit, {}), told(refusal)) : refused(refusal)),
   };
