@@ -21,8 +21,8 @@ export const deploy = (unit: Unit, account: AccountRecord, app_id: string, reque
     const { environment } = request;
     const domain = (request.custom_domain && canonicalHost(request.custom_domain)) ?? null;
     if (domain !== null) {
-      if (links.isOwn(domain)) return invalidField("#/custom_domain", "must not be this server's own host");
       const holder = await w.tx.get(domains, domain);
+      if (links.isOwn(domain, !holder)) return invalidField("#/custom_domain", "must not be this server's own host");
       const held = holder && holder.app_id !== app_id && (await w.tx.get(apps, holder.app_id));
       if (held)
         return refuse({ code: "domain_taken", detail: `${domain} is held by a live deployment of another app.` });
@@ -40,10 +40,10 @@ export const deploy = (unit: Unit, account: AccountRecord, app_id: string, reque
     return deployment;
   });
 
-/** Where deployed apps are reached, and which host names, in lower case, are the server's own. */
+/** Where deployed apps are reached, and which host names, in lower case and free of apps or not, are the server's own. */
 export interface Links {
   site(deploymentId: string): string;
-  isOwn(host: string): boolean;
+  isOwn(host: string, isFree: boolean): boolean;
 }
 
 /** Its domain becomes free unless another live deployment of the app holds it. */

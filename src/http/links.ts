@@ -41,10 +41,10 @@ export function linksOf(publicUrl: string) {
     signIn: (token: string): string => `${authUrl}${ADDRESSES.sign_in}?token=${token}`,
     /** Where the error is explained. */
     problemType: (code: Code): string => `${authUrl}${ADDRESSES.docs}/errors#${code}`,
-    /** For a request that came to this host: it is a name of the server like its public one and the machine's. */
+    /** For a request that came to this host: a name of the server like its public one and the machine's, or else an app's. */
     askedAt: (askedHost: string): Links => ({
       site,
-      isOwn: (name) => [host.toLowerCase(), hostname().toLowerCase(), askedHost].includes(name),
+      isOwn: (name, isFree) => [host.toLowerCase(), hostname().toLowerCase(), isFree ? askedHost : ""].includes(name),
     }),
   };
 }

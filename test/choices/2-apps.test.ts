@@ -209,7 +209,9 @@ choice("3.custom-domain.names", "is never the server's own host", async () => {
     const request = { name: "R", custom_domain: "lab.example.net" };
     for (const host of ["lab.example.net:4600", "LAB.example.net."])
       invalid(await api.post(path, request, { host }), "#/custom_domain");
-    assert.equal((await api.post(path, request, { host: "other.example.net" })).status, 201);
+    // A host that an app holds is the app's, though the API answers there, too.
+    for (const host of ["other.example.net", "lab.example.net"])
+      assert.equal((await api.post(path, request, { host })).status, 201);
     for (const custom_domain of ["www.apps.example.net", "example.net"])
       await api.create(path, { name: "R", custom_domain });
   } finally {
