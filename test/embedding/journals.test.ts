@@ -50,6 +50,17 @@ test("events and deliveries: what was emitted and sent, as the API has it, with 
   assert.deepEqual({ ...delivery, attempts: [] }, { ...listed, attempts: [] });
 });
 
+test("deliveries: in the order of creation, whichever is heard of first after a restore", async () => {
+  await using it = await embedded();
+  const { webhook } = await hooked(it.api, ["app.created"], {}, [500]);
+  for (const title of ["A", "B"]) await it.api.create("/apps", { title });
+  const idsOf = async () => (await it.service.settled()) && it.service.deliveries.map(({ id }) => id);
+  const made = await idsOf();
+  await it.service.restore(it.service.snapshot());
+  for (const id of made.toReversed()) await it.api.post(`/webhooks/${webhook.id}/deliveries/${id}/redeliver`);
+  assert.deepEqual(await idsOf(), made);
+});
+
 test("trace: from the request to its events, their deliveries and attempts", async () => {
   await using it = await embedded();
   const hook = await hooked(it.api, ["app.created", "data.processed"]);
