@@ -215,7 +215,7 @@ function secured({ tlsCert: cert, tlsKey: key }: Settings): Listener {
     if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) throw new Error("they are not a pair");
     return listenerOf({ cert, key });
   } catch (error) {
-    const names = "tlsCert and tlsKey (--tls-cert and --tls-key)";
+    const names = "tlsCert and tlsKey (--tls-cert and --tls-key, APPHOST_TLS_CERT and APPHOST_TLS_KEY)";
     throw new OptionError(`${names} must be a certificate and its private key (PEM): ${error}`);
   }
 }

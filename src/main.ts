@@ -34,8 +34,9 @@ export async function main(args: readonly string[]): Promise<void> {
     process.exit(EXIT.stopped);
   } catch (error) {
     // One line for what a person can mend. The arguments are not repeated: a key may be among them.
-    const [exit, line] = told(error);
+    const [exit, said] = told(error);
     process.exitCode = exit;
+    const line = said.replace(/^--(host|data)/, (flag, name) => (args.join().includes(flag) ? flag : variableOf(name)));
     terminal.err(escaped(line.replaceAll("\n", " ")));
   }
 }
