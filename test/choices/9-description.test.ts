@@ -91,6 +91,8 @@ choice("1.dashboard.docs", "shows every endpoint with scope, rules, a curl line 
   assert.deepEqual([events, secret], [["app.created", "app.deployed"], "…"], "what was sent, and what is shown once");
   const { type, account } = JSON.parse(codeIn(endpointIn(text, "reportInteraction"))[1] ?? "");
   assert.deepEqual([type, account], ["user.interaction", undefined], "the event that it makes");
+  const { url } = JSON.parse(codeIn(endpointIn(text, "deployApp"))[1] ?? "");
+  assert.match(url, /\/sites\/dep_/, "whatever its custom domain is");
 });
 
 choice("1.dashboard.docs", "shows a sample of every event, and every decision, gaps first", async ({ api }) => {

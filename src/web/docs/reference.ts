@@ -107,7 +107,7 @@ function sampleOf(schema: JsonSchema, known: { readonly [name: string]: unknown 
   if (type === "array") return [sampleOf(items ?? {})];
   if (type === "integer") return minimum;
   if (type === "boolean") return true;
-  return format === "date-time" ? at : format === "uri" ? "https://sales.example.com/" : "…";
+  return format === "date-time" ? at : format === "uri" ? "https://apps.example.com/sites/dep_…/" : "…";
 }
 
 const RULES = [
