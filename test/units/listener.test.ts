@@ -28,6 +28,8 @@ const IN_CLEAR_AND_OVER_TLS = Object.entries({ "in clear": undefined, "over TLS"
 
 /** More than the buffers between two processes hold. */
 const LARGE = "x".repeat(10_000_000);
+/** More than is read before somebody asks for it. */
+const SOME = LARGE.slice(0, 1_000_000);
 
 /** Reads each body and answers /large with much, /slow when it is told to and 204 otherwise; no fault is expected. */
 async function listening(limits: Partial<Limits> = {}, parts: Partial<ListenerParts> = {}, tls?: Tls) {
@@ -75,6 +77,21 @@ for (const [what, limits, ...parts] of [
       assert.equal(await connection.untilClosed(), "end");
     }
   });
+
+test("a body that is asked for behind the 408, when what came of it is thrown away, is none", async () => {
+  const [late, read] = [promised(), promised<unknown>()];
+  const handle = async (call: Call) => {
+    await late.kept;
+    read.keep(await call.body(SOME.length));
+    return empty(204);
+  };
+  await using it = await listening(SHORT, { handle });
+  const connection = await it.send(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${SOME.length}\r\n\r\n${SOME}`);
+  problem(await connection.answer(), "request_timeout");
+  await connection.untilClosed();
+  late.keep();
+  assert.ok((await read.kept) instanceof Refusal);
+});
 
 test("a TLS handshake has the time that headers have", async () => {
   await using it = await listening(SHORT, {}, TLS);
