@@ -48,8 +48,11 @@ const MEANINGS: Hints = SCOPES_IN_WORDS;
 const option = (value: string): Option => [value, value in MEANINGS ? `${MEANINGS[value]} (${value})` : value];
 
 /** What people call a member. */
-const labelOf = (name: string): string =>
-  name.replaceAll("_", " ").replace(/\b(id|ur[il])(?=s?\b)|^./g, (part) => part.toUpperCase());
+export const named = (member: string): string =>
+  member
+    .replace(/_at$/, "")
+    .replaceAll("_", " ")
+    .replace(/\b(id|ur[il])(?=s?\b)/g, (part) => part.toUpperCase());
 
 /** Every field with what the schema says of its member. */
 function fieldsOf(schema: JsonSchema, choices: Choices = {}) {
@@ -102,7 +105,7 @@ const MARKED = "Nothing was changed yet: please look at what is marked below.";
 
 /** Label, control, fault and hint, tied together for those who do not see them side by side. */
 function drawn({ name, kind, options, required }: Field, held: readonly string[], hint: Shown, fault: Shown): Html {
-  const label = labelOf(name);
+  const label = named(name).replace(/^./, (first) => first.toUpperCase());
   const id = `${name}-${fault ? "fault" : "hint"}`;
   const tied = html`aria-describedby="${id}"`;
   const told = html`<div id="${id}">${fault && html`<p class="fault">${fault}</p>`}${hint && soft(hint)}</div>`;

@@ -213,7 +213,9 @@ asOwner("a new API key is shown once and works until it is revoked", async (brow
 
 asOwner("users are added with a link that signs in, changed and removed", async (browser, { api }) => {
   const email = freshAddress();
-  const { secret, id } = await makes(browser, "/dashboard/users", "usr", { email, "permissions.read:apps": "on" });
+  const sent = { email, "permissions.read:apps": "on" };
+  const { page, secret, id } = await makes(browser, "/dashboard/users", "usr", sent);
+  assert.match(textOf(page), /Its sign in URL .* ID usr_.* created 20/, "called as in the form");
   assert.equal((await new Browser(api).signIn(secret)).headers.location, "/dashboard");
   const again = await browser.fillIn("/dashboard/users/new", { email });
   assertPage(again, 409);

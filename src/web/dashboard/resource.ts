@@ -6,7 +6,7 @@ import { Refusal } from "../../domain/refusal.ts";
 import { API } from "../../http/api.ts";
 import { isRead } from "../../http/call.ts";
 import type { Operation } from "../../http/route.ts";
-import { bodyOf, type Choices, controls, type Form, type Hints, refusedForm } from "../form.ts";
+import { bodyOf, type Choices, controls, type Form, type Hints, named, refusedForm } from "../form.ts";
 import { badge, code, hidden, html, link, list, notice, prose, type Shown, soft, tabs, terms, time } from "../html.ts";
 import { redirect } from "../page.ts";
 import { countIn, type Sent } from "../visit.ts";
@@ -154,8 +154,6 @@ ${once && notice("status", html`<strong>Its ${named(once[0])}</strong>${code(onc
 <div data-follow>${await of.more?.(record, view)}<h2>Details</h2>${allOf(view.shown(get, record))}</div>`,
   });
 }
-
-const named = (member: string): string => member.replaceAll("_", " ");
 
 function factOf(member: string, value: unknown): Shown {
   if (member === "status") return badge(String(value));
