@@ -6,7 +6,7 @@ import { type Call, empty, isRead, type Reply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
 import { explain, headersOf } from "../http/problem.ts";
 import type { Answer } from "../http/way.ts";
-import { html, link, type Shown } from "./html.ts";
+import { html, link, type Shown, soft } from "./html.ts";
 
 /** Where the dashboard is; every page below it starts its own address with this one. */
 export const DASHBOARD: string = ADDRESSES.dashboard;
@@ -62,18 +62,19 @@ ${body}
 }
 
 /** One message, for what cannot go on. */
-export const messagePage = (status: number, title: string, text: Shown): Reply =>
-  page({ title, status, narrow: true, body: html`<div>${text}</div>` });
+export const messagePage = (status: number, title: string, body: Shown): Reply =>
+  page({ title, status, narrow: true, body });
 
 /** A refusal for people. */
-export function told(refusal: Refusal): Page {
+export function told(refusal: Refusal, { id }: Call): Page {
   const { status, title, detail } = explain(refusal);
   // Cookies let people in here, so there is no credential to challenge them for.
   const { "www-authenticate": _, ...headers } = headersOf(refusal.reason, "");
-  return { status, title, headers, body: html`<p>${detail}</p>` };
+  const said = html`<p>${detail.replace(`${title}. `, "")}</p>${status === 500 && soft(`Request id: ${id}`)}`;
+  return { status, title, headers, body: said };
 }
 
-export const refused = (refusal: Refusal): Reply => page({ ...told(refusal), narrow: true });
+export const refused = (refusal: Refusal, call: Call): Reply => page({ ...told(refusal, call), narrow: true });
 
 /** What somebody looks at is asked for again and again: where it has not changed it is not sent again (RFC 9110 13.1.2). */
 export function unlessKnown(call: Call, reply: Answer): Answer {

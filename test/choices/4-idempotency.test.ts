@@ -3,9 +3,11 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { StorageUnavailable } from "../../src/index.ts";
+import { Browser } from "../support/browser.ts";
 import { choice, gated, MANUAL, withService } from "../support/clauses.ts";
 import { type Answer, type Client, freshAddress } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
+import { textOf } from "../support/dashboard.ts";
 import { badHeader, errorsOf, invalid, problem } from "../support/problem.ts";
 import { begun } from "../support/raw.ts";
 
@@ -188,6 +190,8 @@ choice("7.error-codes.internal", "what nobody foresaw is a bare 500; no 5xx is k
       const answer = await api.post("/apps", { title: "T" }, key);
       problem(answer, code);
       assert.doesNotMatch(answer.text, /secret|path\.ts|TypeError/);
+      const page = await new Browser(api).fillIn("/dashboard/sign-in", { email: "owner@example.com" });
+      assert.equal(textOf(page).includes(page.header("x-request-id")), code === "internal_error", "told to people");
       gate.fault = undefined;
       const again = await api.post("/apps", { title: "T" }, key);
       assert.deepEqual([again.status, again.headers["idempotency-replayed"]], [201, undefined]);

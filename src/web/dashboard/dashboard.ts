@@ -73,6 +73,6 @@ export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
       const who = await visitOf(parts, call);
       return who.signedIn ? { who } : signInFirst(who, call.path + queryOf(call));
     },
-    refused: (refusal, _call, visit) => (visit?.signedIn ? framed(viewOf(visit, {}), told(refusal)) : refused(refusal)),
+    refused: (why, call, visit) => (visit?.signedIn ? framed(viewOf(visit, {}), told(why, call)) : refused(why, call)),
   };
 }

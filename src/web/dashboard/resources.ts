@@ -93,7 +93,7 @@ async function preview({ status, error, columns, app_id }: model.DataSourceRecor
   if (status === "processing")
     return notice("status", "Still being processed. Without the script, load the page again.");
   if (error !== null)
-    return notice("status", `They could not be processed. ${error} Correct the data and upload them again.`);
+    return notice("status", `The data could not be processed. ${error} Correct them and upload them again.`);
   const found = await view.ask<Page<model.Row>>(operationAt("GET /data-sources/{data_source_id}/rows"));
   if (found instanceof Refusal || columns === null) return null;
   const isSeen = app_id !== null && !view.unfit(operationAt("GET /apps/{app_id}"));
