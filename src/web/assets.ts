@@ -13,14 +13,15 @@ const STYLE = `
   --soft: light-dark(#566173, #a3adbb); --line: light-dark(#d9dee6, #3a4452); --accent: light-dark(#1f5fbf, #7db0ff);
   --good: light-dark(#1a7442, #7fd6a4); --slow: light-dark(#8a5a00, #f0c36d); --bad: light-dark(#b3261e, #ff9a90);
 }
+@media print { :root { color-scheme: light; } }
 * { box-sizing: border-box; }
-body { max-width: 66rem; margin: auto; padding: 1rem; font: 16px/1.5 system-ui; color: CanvasText; background: Canvas; overflow-wrap: anywhere; }
+body { max-width: 66rem; margin: auto; padding: 1rem; font: 16px/1.5 system-ui; background: Canvas; overflow-wrap: anywhere; }
 .narrow { margin: auto; }
 .narrow, form.card { max-width: 36rem; }
 h1 { font-size: 1.5rem; }
 h2 { font-size: 1.125rem; margin-top: 2rem; }
 h3 { font-size: 1rem; }
-a, button, summary, .button, .method { color: var(--accent); }
+a, button, summary, .method { color: var(--accent); }
 .POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
 .PATCH, .pending, .processing, .limited { color: var(--slow); }
 .DELETE, .failed, .fault, [role=alert] { color: var(--bad); }
@@ -29,14 +30,13 @@ form.card button:first-of-type { color: Canvas; background: var(--accent); }
 .soft, .lead, dt, th, small { color: var(--soft); font-weight: normal; }
 .tabs [aria-current], label[for], legend, .actor, .side > ul > li > a { font-weight: bold; }
 header, .row, .tabs, .legend, .code, .pair, dl > div { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: baseline; }
-main > header { justify-content: space-between; }
 header > :first-child { margin-right: auto; }
 .tabs { flex-basis: 100%; }
 .tabs a, .side a, .button { text-decoration: none; }
 .tabs [aria-current] { border-bottom: 2px solid; }
 .card, pre, .badge, .method, button, .button { border: 1px solid var(--line); border-radius: 6px; padding: 1rem; }
 .badge, .method, button, .button { padding: 0 .5rem; white-space: nowrap; border-color: currentcolor; background: none; }
-.card, .code, .tabs, header, fieldset, form > div { margin: 1rem 0; }
+.card, .code, li > .code, .tabs, header, fieldset, form > div { margin: 1rem 0; }
 [role=status], [role=alert] { border-left: 4px solid; }
 [aria-invalid] { outline: 1px solid var(--bad); }
 pre, .lead { white-space: pre-wrap; }
@@ -49,9 +49,8 @@ form.card { padding-top: 0; }
 dt { flex: 1 1 12rem; code { display: block; } }
 dd, .pair > *, .code > pre { flex: 9 1 20rem; min-width: 0; margin: 0; }
 .scroll { overflow-x: auto; }
-table { width: max-content; min-width: 100%; border-collapse: collapse; overflow-wrap: break-word; }
-th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom: 1px solid var(--line); }
-td { max-width: min(20rem, 60vw); vertical-align: baseline; }
+table { width: max-content; min-width: 100%; border-collapse: collapse; }
+th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom: 1px solid var(--line); max-width: min(20rem, 60vw); vertical-align: baseline; }
 .number { text-align: right; }
 .side ul ul { margin-bottom: .5rem; }
 figure, li p, .row > * { margin: 0; }
@@ -77,16 +76,15 @@ ${Array.from({ length: 8 }, (_, at) => `.s${at} { --s: light-dark(oklch(.5 .13 $
   > foreignObject { width: 24px; height: 24px; transform: translate(-12px, -12px); }
 }
 .points path { stroke-width: 7; stroke-linecap: round; }
-.point { display: block; position: relative; width: 100%; height: 100%; padding: 0; border: 0; background: none; }
+.point { display: block; position: relative; width: 100%; height: 100%; padding: 0; border: 0; }
 .bars .point { border-radius: 0; background: var(--s); }
 .bars .point::before { content: ""; position: absolute; inset: -8px 0; }
 .line .point { background: radial-gradient(circle, var(--s) 3px, transparent 4px); }
 .point:is(:hover, :focus-visible, [aria-current]) { outline: 2px solid CanvasText; }
 .point:is(:hover, :focus-visible)::after {
-  content: attr(aria-label); position: absolute; z-index: 1; bottom: 100%; left: 50%; width: max-content; max-width: 8rem; padding: .125rem .5rem;
+  content: attr(aria-label); position: absolute; bottom: 100%; right: 50%; width: max-content; max-width: 5.5rem; padding: .125rem .5rem;
   font-size: .8125rem; text-align: left; white-space: normal; color: Canvas; background: CanvasText;
 }
-.end .point::after { left: auto; right: 50%; }
 .legend > li::before { content: "■ "; color: var(--s); }
 .legend > li::before, .bars .point, .line .point { forced-color-adjust: none; print-color-adjust: exact; }
 .docs { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem 2.5rem; }
@@ -164,7 +162,7 @@ async function follow() {
     const answer = await fetch(live.dataset.live + location.search, { headers: { "if-none-match": etag }, redirect: "error" });
     if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), "text/html"));
     etag = answer.headers.get("etag");
-    live.textContent = etag ? "Live" : "Not connected";
+    live.textContent = etag ? "Updates live" : "Not connected";
   } catch {
     live.textContent = "Not connected";
   }

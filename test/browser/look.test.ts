@@ -131,7 +131,7 @@ inBrowser("500 hostile strings are shown as text", async ({ api, page, go }) => 
 
 inBrowser("a chart has words at its points, labels where there is room, and no bar like a wall", async (stage) => {
   const { api, page, go } = stage;
-  const { path, give } = await deployed(api, { title: "Charts" });
+  const { path, give } = await deployed(api, { title: "Charts", theme: "dark" });
   await give("One", [{ region: "North", visitors: 1_020 }]);
   const long = Array.from({ length: 2_000 }, (_, n) => ({ n, load: (n * 7_919) % 997 }));
   await give("Long", long);
@@ -151,10 +151,35 @@ inBrowser("a chart has words at its points, labels where there is room, and no b
   assert.equal(await said(), `"North, 1,020 visitors"`);
   const kept = `["forcedColorAdjust", "printColorAdjust"].map((each) => getComputedStyle(document.querySelector(".point"))[each])`;
   assert.deepEqual(await page.evaluate(kept), ["none", "exact"], "bars are printed, too");
+  await page.emulateMedia({ media: "print" });
+  const ink = await page.evaluate(`getComputedStyle(document.querySelector("text")).fill`);
+  assert.equal(ink, "rgb(0, 0, 0)", "paper is light");
   const values = `[...document.querySelectorAll("section:last-of-type .point")].map((point) => Number(point.value))`;
   const rows = await page.evaluate<number[]>(values);
   assert.equal(rows.length, 200);
   assert.ok(rows.every((row, at) => row - (rows[at - 1] ?? -1) <= 10) && rows.at(-1) === 1_999, "spread over all");
+});
+
+inBrowser("what a point says lies on top, and within the page", async ({ api, page, go }) => {
+  const { path, give } = await deployed(api);
+  const rising = (rest: string) =>
+    [..."123456"].map((at) => ({ x: `2026-0${at}${rest}`, "visitors of all gates": Number(at) }));
+  await give("Bars", rising(" in words"));
+  await give("Line", rising("-01"));
+  await page.setViewportSize({ width: 380, height: 900 });
+  await go(path);
+  const seen = `(() => {
+    const point = document.querySelector(".point:hover"), { x, y, width } = point.getBoundingClientRect();
+    const end = x + width / 2, start = end - 16 - parseFloat(getComputedStyle(point, "::after").width);
+    // Found in the drawing alone, though it is shown beside it as well.
+    const from = Math.max(start, document.querySelector(".canvas").getBoundingClientRect().x) + 1;
+    const onTop = (at) => !point.closest(".bars") || document.elementFromPoint(at, y - 6) === point;
+    return start >= 0 && onTop(from) && onTop(end - 1);
+  })()`;
+  for (const point of await page.locator(".point").all()) {
+    await point.hover();
+    assert.ok(await page.evaluate(seen), String(await point.getAttribute("aria-label")));
+  }
 });
 
 inBrowser("no label of a chart is over another or sticks out, the last included", async ({ api, page, go }) => {
@@ -192,7 +217,7 @@ inBrowser("badges stand apart, headings step down, and prose in a table keeps th
   // In one step of the page: where it follows, what was found is exchanged meanwhile.
   const box = async (what: string, at = 0) => {
     const measured = `document.querySelectorAll("${what}")[${at}]?.getBoundingClientRect().toJSON()`;
-    const found = await page.evaluate<{ x: number; y: number; width: number } | undefined>(measured);
+    const found = await page.evaluate<{ x: number; y: number; width: number; bottom: number } | undefined>(measured);
     assert.ok(found, what);
     return found;
   };
@@ -216,6 +241,8 @@ inBrowser("badges stand apart, headings step down, and prose in a table keeps th
   await go(`/dashboard/data-sources/${id}`);
   assert.ok((await box("td", 1)).width > 200, "a word a line");
   assert.ok((await box("td", 0)).y < (await box("td", 1)).y + 1);
+  await go("/docs");
+  assert.ok((await box("ol > li", 1)).y - (await box("ol .code")).bottom >= 16, "a step stands off the one before");
   await go("/dashboard/apps/new");
   assert.equal(Math.round((await box("form.card label")).y - (await box("form.card")).y), 17, "as far as at the sides");
 });

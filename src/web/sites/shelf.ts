@@ -120,7 +120,7 @@ function button({ kind, series, across, up, y }: Chart, point: Point): Html {
   const [top, base] = [upTo(up.at(point.y)), upTo(up.at(0))];
   const [from, height] = band > 0 ? [Math.min(top, base), Math.max(Math.abs(base - top), 1)] : [top];
   const size = height && html` width="${percent(band * 0.94)}" height="${height}"`;
-  return html`<foreignObject class="s${colour}${left > 0.5 && " end"}" x="${percent(left)}" y="${from}"${size}><button class="point" name="point" value="${point.row}" aria-label="${inWords(y, point)}"></button></foreignObject>\n`;
+  return html`<foreignObject class="s${colour}" x="${percent(left)}" y="${from}"${size}><button class="point" name="point" value="${point.row}" aria-label="${inWords(y, point)}"></button></foreignObject>\n`;
 }
 
 const LABEL_MAX = 14;
