@@ -9,6 +9,7 @@ import { type Attempt, deliveries, events, webhooks } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
 import { deliveryHeaders } from "../domain/webhooks.ts";
 import { type Clock, duration, type Instant, instant, iso } from "../kit/clock.ts";
+import { RANDOM_LENGTH } from "../kit/ids.ts";
 import type { NotNow, Sender } from "./sender.ts";
 
 export interface AttemptParts {
@@ -45,7 +46,7 @@ export async function makeAttempt(parts: AttemptParts, deliveryId: string): Prom
   };
   // Those by hand do not count. Where it succeeded nobody asks.
   const scheduled = delivery.attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
-  const fraction = jitterOf(deliveryId, scheduled);
+  const fraction = jitterOf(deliveryId.slice(-RANDOM_LENGTH), scheduled);
   const asked = { now, status: answer.response_status, retryAfter };
   const [planned, wait_ms] = [delivery.next_attempt_at, asked_ms(asked)];
   const next = delivery.manual
@@ -95,11 +96,11 @@ export function nextAttempt(failure: Failure, waits_ms: readonly number[]): Inst
 }
 
 /**
- * Where in the jitter an attempt falls: taken from the delivery's id, which is random, so that it repeats whenever the
- * ids do, in whatever order the receivers answer.
+ * Where in the jitter an attempt falls: taken from what is random in the delivery's id, so that it repeats whenever that
+ * does, at whatever time and in whatever order the receivers answer.
  */
-const jitterOf = (deliveryId: string, attempt: number): number =>
-  createHash("sha256").update(`${deliveryId} ${attempt}`).digest().readUInt32BE() / 2 ** 32;
+const jitterOf = (random: string, attempt: number): number =>
+  createHash("sha256").update(`${random} ${attempt}`).digest().readUInt32BE() / 2 ** 32;
 
 /** How long a Retry-After asks to wait: whole seconds or an HTTP date (RFC 9110 10.2.3, 5.6.7). */
 export function retryAfter_ms(header: string, now: Instant): number | undefined {

@@ -7,7 +7,7 @@ import type { Clock } from "./clock.ts";
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const TIME_LENGTH = 9;
 const COUNT_LENGTH = 3;
-const RANDOM_LENGTH = 11;
+export const RANDOM_LENGTH = 11;
 const COUNT_MAX = 62 ** COUNT_LENGTH;
 /** 256 bits and a little more. */
 const SECRET_LENGTH = 43;

@@ -125,3 +125,15 @@ test("with a random seed and a manual clock two runs of the same calls give the 
   assert.deepEqual([second, afterReset], [first, first]);
   assert.notEqual((await played("another"))[0], first);
 });
+
+test("with a random seed the jitter repeats at any time", async () => {
+  const waits: number[] = [];
+  for (const startAt of ["2026-01-01T00:00:00.000Z", "2027-01-01T00:00:00.000Z"]) {
+    await using it = await embedded({ randomSeed: "repeat", startAt });
+    await hooked(it.api, ["app.created"], {}, [500]);
+    await it.api.create("/apps", { title: "A" });
+    await it.service.settled();
+    waits.push(Date.parse(it.service.deliveries[0]?.next_attempt_at ?? "") - Date.parse(startAt));
+  }
+  assert.equal(waits[0], waits[1]);
+});
