@@ -6,10 +6,7 @@ import { type Call, empty, isRead, type Reply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
 import { explain, headersOf } from "../http/problem.ts";
 import type { Answer } from "../http/way.ts";
-import { html, link, type Shown, soft } from "./html.ts";
-
-/** Where the dashboard is; every page below it starts its own address with this one. */
-export const DASHBOARD: string = ADDRESSES.dashboard;
+import { html, link, prose, type Shown, soft } from "./html.ts";
 
 export interface Page {
   readonly title: string;
@@ -42,7 +39,7 @@ ${!narrow && html`<script type="module" src="/assets/script.js"></script>`}
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-${!theme && html`<header>${link(DASHBOARD, NAME)}${header}</header>`}
+${!theme && html`<header>${link(ADDRESSES.dashboard, NAME)}${header}</header>`}
 <main id="main" class="${narrow && "narrow"}">
 ${narrow && html`<h1>${title}</h1>`}
 ${body}
@@ -61,9 +58,9 @@ ${body}
   return { status, headers: { ...own, ...headers }, body: whole.text };
 }
 
-/** One message, for what cannot go on. */
-export const messagePage = (status: number, title: string, body: Shown): Reply =>
-  page({ title, status, narrow: true, body });
+/** One message, for what cannot go on. In an element of its own, or the title was the last and had no room below. */
+export const messagePage = (status: number, title: string, text: Shown): Reply =>
+  page({ title, status, narrow: true, body: html`<div>${text}</div>` });
 
 /** A refusal for people. */
 export function told(refusal: Refusal, { id }: Call): Page {
@@ -89,7 +86,8 @@ export function unlessKnown(call: Call, reply: Answer): Answer {
 export function nowherePage(call: Call): Reply | undefined {
   const person = isRead(call) && call.values("accept").some((types) => types.includes("text/html"));
   if (!person || /^\/v\d/.test(call.path)) return undefined;
-  return messagePage(404, "There is no such page", [link(DASHBOARD, "Dashboard"), " ", link(ADDRESSES.docs, "Docs")]);
+  const ways = `[Dashboard](${ADDRESSES.dashboard}) [Docs](${ADDRESSES.docs})`;
+  return messagePage(404, "There is no such page", prose(ways));
 }
 
 /** 303: whatever the method was, the browser goes on with GET (RFC 9700 4.12). */

@@ -12,10 +12,10 @@ import { ADDRESSES } from "../http/links.ts";
 import { fieldsOf } from "../kit/form.ts";
 import { SCOPES_IN_WORDS } from "./form.ts";
 import { hidden, html, list, mono, notice, type Shown, soft } from "./html.ts";
-import { DASHBOARD, messagePage, page, redirect } from "./page.ts";
+import { messagePage, page, redirect } from "./page.ts";
 import type { PageRow, Sent, Visit } from "./visit.ts";
 
-const SIGN_OUT_PATH = `${DASHBOARD}/sign-out`;
+const SIGN_OUT_PATH = `${ADDRESSES.dashboard}/sign-out`;
 const AUTHORIZE_PATH = "/oauth/authorize";
 const CONSENT_PATH = "/oauth/consent";
 
@@ -42,9 +42,9 @@ export function signInFirst(visit: Visit, next: string, headers: Reply["headers"
 /** The path on this server, as a browser would read it; for anything that leads elsewhere, the dashboard. */
 function nextOf(sent: Sent): string {
   const [next = "", base] = [sent.get("next"), "http://own.invalid"];
-  if (!next.startsWith("/") || !URL.canParse(next, base)) return DASHBOARD;
+  if (!next.startsWith("/") || !URL.canParse(next, base)) return ADDRESSES.dashboard;
   const { origin, pathname, search } = new URL(next, base);
-  return origin === base && !pathname.startsWith("//") ? pathname + search : DASHBOARD;
+  return origin === base && !pathname.startsWith("//") ? pathname + search : ADDRESSES.dashboard;
 }
 
 /** Opening a link uses nothing up: programs that preview links do it, too. Its form does, and another asks for one. */
@@ -67,7 +67,7 @@ async function askForLink({ unit, links, announce }: Visit, email: string, next:
     const link = links.signIn(token);
     const further = `${link}&${new URLSearchParams({ next })}`;
     // Rather to the dashboard than by a link that is too long to be opened.
-    const goesOn = next !== DASHBOARD && further.length <= decide("8.bounds").url;
+    const goesOn = next !== ADDRESSES.dashboard && further.length <= decide("8.bounds").url;
     announce(`Sign-in link for ${user.email} (${account.name}): ${goesOn ? further : link}`);
   }
   return messagePage(200, "Look at the console", SENT);
@@ -77,7 +77,7 @@ const SENT =
   "If a user has this address, a sign-in link is on the console of the server now. It works once, for 15 minutes. Open it in this browser, and you will be where you wanted to go.";
 
 /** Who is signed in, and the way out; somebody else who signs in then goes on to `next`. */
-export const whoIsIn = ({ signedIn, form }: Visit, next = DASHBOARD): Shown =>
+export const whoIsIn = ({ signedIn, form }: Visit, next: string = ADDRESSES.dashboard): Shown =>
   signedIn &&
   form(SIGN_OUT_PATH, [hidden("next", next), soft(signedIn.user.email), html`<button>Sign out</button>`], "row");
 

@@ -236,10 +236,11 @@ inBrowser("badges stand apart, headings step down, and prose in a table keeps th
     page.evaluate<number>(`parseFloat(getComputedStyle(document.querySelector("${heading}")).fontSize)`);
   assert.ok((await size("h1")) > (await size("h2")) && (await size("h2")) > (await size("h3")));
   const note = "A note that is rather long, and wraps where there is little room. ".repeat(3);
-  const row = { name: "A", note, city: "Kiel", country: "Germany", comment: "none", zip: "24103" };
+  const row = { name: "A", note, city: "Kiel", country: "Germany", [LONG]: "none", zip: "24103" };
   const { id } = await uploaded(api, { name: "Notes", type: "json", data: [row] });
   await go(`/dashboard/data-sources/${id}`);
   assert.ok((await box("td", 1)).width > 200, "a word a line");
+  assert.ok((await box("th", 4)).width < 340, "a name is no wider than what it names");
   assert.ok((await box("td", 0)).y < (await box("td", 1)).y + 1);
   await go("/docs");
   assert.ok((await box("ol > li", 1)).y - (await box("ol .code")).bottom >= 16, "a step stands off the one before");

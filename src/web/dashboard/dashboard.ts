@@ -9,7 +9,7 @@ import { isRead, queryOf, type Reply } from "../../http/call.ts";
 import type { Answer, Way } from "../../http/way.ts";
 import { curl } from "../docs/reference.ts";
 import { badge, code, html, link } from "../html.ts";
-import { DASHBOARD, redirect, refused, told } from "../page.ts";
+import { redirect, refused, told } from "../page.ts";
 import { signInFirst } from "../sign-in.ts";
 import { pageWay, type Visit, visitOf, type WebParts } from "../visit.ts";
 import { listing, pagesOf } from "./resource.ts";
@@ -34,8 +34,8 @@ ${!view.unfit(operationAt("GET /events")) && html`<h2>Latest events</h2>${await 
 
 /** THE table of the dashboard's pages. */
 export const dashboardRows: readonly DashboardRow[] = [
-  { method: "GET", path: DASHBOARD, run: homePage },
-  { method: "GET", path: `${DASHBOARD}/`, run: async () => redirect(DASHBOARD) },
+  { method: "GET", path: pageAt(""), run: homePage },
+  { method: "GET", path: pageAt("/"), run: async () => redirect(pageAt("")) },
   { method: "GET", path: pageAt("/settings"), run: async () => redirect(pageAt("/api-keys")) },
   ...resources.flatMap(pagesOf),
 ];
@@ -56,7 +56,7 @@ export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
     return answer;
   }
 
-  const way = pageWay(parts, DASHBOARD, dashboardRows, async ({ operation, run }, { call, who, params }) => {
+  const way = pageWay(parts, pageAt(""), dashboardRows, async ({ operation, run }, { call, who, params }) => {
     const view = viewOf(who, params);
     const unfit = view.unfit({ method: call.method, scope: operation?.scope });
     if (unfit) return unfit;

@@ -11,7 +11,7 @@ import type { Operation } from "../../http/route.ts";
 import type { Answer, Row } from "../../http/way.ts";
 import { trusted } from "../../kit/schema.ts";
 import { html, notice, type Shown, tabs } from "../html.ts";
-import { DASHBOARD, type Page, page } from "../page.ts";
+import { type Page, page } from "../page.ts";
 import { whoIsIn } from "../sign-in.ts";
 import type { Sent, Visit } from "../visit.ts";
 
@@ -65,7 +65,7 @@ export function viewOf(visit: Visit, params: Values) {
 
 /** Where the dashboard has what the API has at the path, of these `values`: at the same one, or below the settings. */
 export const pageAt = (path: string, values: object = {}): string =>
-  DASHBOARD +
+  ADDRESSES.dashboard +
   path
     .replace("oauth-clients", "oauth-apps")
     .replace(/^\/(api-keys|webhooks|oauth-apps)/, "/settings$&")
