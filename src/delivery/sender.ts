@@ -175,7 +175,9 @@ function errorName(error: NodeJS.ErrnoException, socket: Socket | null): Attempt
   // A receiver may reset it even before it stands.
   if (error.code !== "ECONNRESET" && (error.syscall === "connect" || error instanceof AggregateError))
     return error.code === "ETIMEDOUT" ? "timeout" : "refused";
-  if (socket !== null && "authorized" in socket && !socket.authorized) return "tls";
+  const isUnverified = socket !== null && "authorized" in socket && !socket.authorized;
+  // By TLS 1.3 a receiver that wants a certificate of ours says so behind the handshake.
+  if (isUnverified || /^EPROTO$|^ERR_SSL_/.test(error.code ?? "")) return "tls";
   // An answer that began and is not HTTP, or whose headers do not end, is broken off here.
   return error.code?.startsWith("HPE_") ? "aborted" : "reset";
 }

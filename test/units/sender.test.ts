@@ -6,6 +6,7 @@ import { createServer, type RequestListener } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer as createTcpServer, type Socket } from "node:net";
 import { test } from "node:test";
+import type { TlsOptions } from "node:tls";
 import { judgeAddress, systemResolver } from "../../src/delivery/address-policy.ts";
 import { httpSender, type Outcome, type SenderOptions } from "../../src/delivery/sender.ts";
 import { closeLater } from "../support/closing.ts";
@@ -272,19 +273,23 @@ test("a connection that the receiver does not promise to keep is used once: it m
 });
 
 /** A receiver over TLS. Answers its port. */
-function secure(answer: RequestListener): Promise<number> {
-  const server = createHttpsServer(TLS, answer);
+function secure(answer: RequestListener, more: TlsOptions = {}): Promise<number> {
+  const server = createHttpsServer({ ...TLS, ...more }, answer);
   closeLater(() => server.close().closeAllConnections());
   return listen(server);
 }
 
-test("TLS: refused without the authority, accepted with --webhook-ca, refused for another name", async () => {
+test("TLS: refused without the authority, accepted with --webhook-ca, refused for another name or without a certificate of ours", async () => {
   const port = await secure((_, response) => response.end("over TLS"));
   assert.equal(shown(await sender().send(post(`https://localhost:${port}/`))), "tls");
   const trusting = sender({ ca: CA_CERT, resolve: async () => [HERE] });
   assert.equal(shown(await trusting.send(post(`https://127.0.0.1:${port}/`))), '200 "over TLS"');
   assert.equal(shown(await trusting.send(post(`https://receiver.test:${port}/`))), '200 "over TLS"');
   assert.equal(shown(await trusting.send(post(`https://other.test:${port}/`))), "tls");
+  for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
+    const wary = await secure(() => {}, { requestCert: true, maxVersion });
+    assert.equal(shown(await trusting.send(post(`https://127.0.0.1:${wary}/`))), "tls", maxVersion);
+  }
   const plain = await raw(() => {});
   const silent = sender({ ca: CA_CERT, timeout_ms: 150 });
   assert.equal(shown(await silent.send(post(`https://127.0.0.1:${plain.port}/`))), "timeout");
