@@ -67,15 +67,13 @@ export function readBody(request: IncomingMessage, limit_bytes: number): Promise
     };
     const finish = () => resolve(length === bytes.length ? bytes : bytes.subarray(0, length));
     const abort = () => resolve(notHttp("The connection ended before the body did."));
+    // Whoever has heard the end is told nothing more: a promise that is resolved twice is reported to Node, for 1 us.
+    const close = () => request.readableEnded || abort();
     // A delay may have let that happen unheard, or the body be thrown away behind a refusal.
     if (request.destroyed || request.readableFlowing) return abort();
     // The listeners stay: to take them off is work that nobody sees the result of. What goes wrong ends in "close", too;
-    // Node tells of an error only those who ask for it. Whoever has heard the end is told nothing more: a promise that is
-    // resolved twice is reported to Node, for 1 us.
-    request
-      .on("data", collect)
-      .on("end", finish)
-      .on("close", () => request.readableEnded || abort());
+    // Node tells of an error only those who ask for it.
+    request.on("data", collect).on("end", finish).on("close", close);
   });
 }
 
