@@ -25,7 +25,8 @@ export function drawn({ title, lines }: Sequence): Html {
   // From left to right as they come in.
   const actors = [...new Set(messages.flatMap(([ends]) => ends))];
   const across = (actor: string): number => MARGIN + actors.indexOf(actor) * COLUMN;
-  const [width, height] = [MARGIN + actors.length * COLUMN - COLUMN + MARGIN, HEAD + lines.length * ROW + ROW / 2];
+  // What happens at the last of them stands behind it.
+  const [width, height] = [MARGIN + actors.length * COLUMN, HEAD + lines.length * ROW + ROW / 2];
   const standing = (actor: string) =>
     html`<line x1="${across(actor)}" y1="32" x2="${across(actor)}" y2="${height}"/><text class="actor" x="${across(actor)}" y="20">${actor}</text>`;
   return html`<figure><div class="scroll"><svg class="sequence" role="img" aria-label="${title}" width="${width}" height="${height}">

@@ -24,6 +24,10 @@ async function everyPath({ api }: Stage): Promise<string[]> {
   return [...shown.map(({ path }) => fill(path, ids)), new URL(str(site?.url)).pathname, ...DOCS, "/dashboard/sign-in"];
 }
 
+/** The words of pictures that end where the picture does. */
+const CUT = `[...document.querySelectorAll(".sequence text")].filter((text) =>
+  text.getBoundingClientRect().right > text.ownerSVGElement.getBoundingClientRect().right).length`;
+
 inBrowser("nothing sticks out at 380 and 1440 pixels", async (stage) => {
   const { page, go } = stage;
   const paths = await everyPath(stage);
@@ -32,6 +36,7 @@ inBrowser("nothing sticks out at 380 and 1440 pixels", async (stage) => {
     for (const path of paths) {
       await go(path);
       assert.equal(await page.evaluate("document.documentElement.scrollWidth"), width, `${path} at ${width}`);
+      assert.equal(await page.evaluate(CUT), 0, path);
     }
   }
 });
