@@ -63,7 +63,7 @@ asOwner("nothing there says that it is missing, and what does", async (browser) 
   assert.equal((await browser.open("/dashboard/")).status, 200);
 });
 
-const EMPTY = /No (apps|data sources|events|webhooks|oauth apps) yet/;
+const EMPTY = /No (apps|data sources|events|webhooks|OAuth apps) yet/;
 
 choice("1.dashboard", "an empty account is told what to do; the last admin stays", ALONE, async (own) => {
   const { api, service, baseUrl } = own;
