@@ -129,7 +129,7 @@ ${skip > 0 && to("prev", Math.max(skip - PAGE_LENGTH, 0), "Newer")}${end < total
 /** What each is called and a line below, what stands at its right. */
 export async function rowsOf(of: Resource, view: View, items: readonly Named[], chosen = ""): Promise<Shown> {
   const all = pageAt(above(of.path));
-  const many = all.replace(/.*\/(api|oa)?/, (_, start?: string) => start?.toUpperCase() ?? "").replace("-", " ");
+  const many = all.replace(/.*\//, "").replace("-", " ").replace("api", "API").replace("oauth", "OAuth");
   if (items.length === 0) return html`<p class="card">No ${chosen} ${many} yet.</p>`;
   const rowOf = async (record: Named) =>
     html`<strong><a id="${record.id}" href="${pageAt(above(of.path), record)}/${record.id}">${await of.name(record, view)}</a></strong>
