@@ -161,6 +161,7 @@ test("promise 6: a FILE too large to be read is refused by its size and with wha
   fs.closeSync(await replaceFile(file, parts, 10));
   await assert.rejects(replaceFile(file, parts, 9), /more than 9 bytes/);
   assert.ok(!openFilesIn(dirname(file)).join().includes(".new"), "what could not be written is closed");
+  assert.ok(!fs.existsSync(`${file}.new`), "and gone");
   assert.equal(textOf(file), "1234567890");
 });
 
