@@ -34,9 +34,8 @@ export async function main(args: readonly string[]): Promise<void> {
     process.exit(EXIT.stopped);
   } catch (error) {
     // One line for what a person can mend. The arguments are not repeated: a key may be among them.
-    const [exit, said] = told(error);
+    const [exit, line] = told(error, (flag) => (args.join().includes(`--${flag}`) ? `--${flag}` : variableOf(flag)));
     process.exitCode = exit;
-    const line = said.replace(/^--(host|data)/, (flag, name) => (args.join().includes(flag) ? flag : variableOf(name)));
     terminal.err(escaped(line.replaceAll("\n", " ")));
   }
 }
@@ -119,15 +118,16 @@ function ready(service: Service, settings: Settings): string {
   ].join("\n");
 }
 
-function told(error: unknown): [exit: number, line: string] {
+function told(error: unknown, as: (flag: string) => string): [exit: number, line: string] {
+  const { failed, wrong_use } = EXIT;
   const { code, port, syscall, cause, message = String(error) } = Object(error);
-  if (error instanceof OptionError) return [EXIT.wrong_use, `${message.replace(/(?<![.?])$/, ".")} See --help.`];
+  if (error instanceof OptionError) return [wrong_use, `${message.replace(/(?<![.?])$/, ".")} See --help.`];
   if (port && ["EADDRINUSE", "EACCES"].includes(code))
-    return [EXIT.failed, `Port ${port} is in use or not allowed (${code}); choose another with --port, or 0 for any.`];
+    return [failed, `Port ${port} is in use or not allowed (${code}); choose another with --port, or 0 for any.`];
   if (syscall === "listen" || syscall === "getaddrinfo")
-    return [EXIT.wrong_use, `--host must be an address of this machine (${code}), such as 127.0.0.1 or 0.0.0.0.`];
+    return [wrong_use, `${as("host")} must be an address of this machine (${code}), such as 127.0.0.1 or 0.0.0.0.`];
   const isPlace = isStoreError(error, "StoreRefusal") && Object(cause).syscall !== "connect";
-  return isPlace && NO_PLACE.has(Object(cause).code) ? [EXIT.wrong_use, `--data: ${message}`] : [EXIT.failed, message];
+  return isPlace && NO_PLACE.has(Object(cause).code) ? [wrong_use, `${as("data")}: ${message}`] : [failed, message];
 }
 
 /** There can be no file where --data says; one that is there and damaged is no fault of the flag. */

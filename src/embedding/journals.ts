@@ -51,9 +51,6 @@ export function journalsOf(clock: Clock) {
   const emitted = (fits: (event: EventRecord) => boolean) =>
     [...events.values()].filter(fits).map(({ body }): EventEnvelope => JSON.parse(body));
 
-  /** In the order of creation: after a restore, that of the first news would be how fast receivers are. */
-  const sent = () => [...deliveries.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
-
   return {
     note,
     shown,
@@ -99,12 +96,13 @@ export function journalsOf(clock: Clock) {
       },
       /** What was sent, and is to be, by whichever process. */
       get deliveries(): readonly JournalDelivery[] {
-        return sent().map(shown);
+        // In the order of creation: after a restore, that of the first news would be how fast receivers are.
+        return [...deliveries.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).map(shown);
       },
       /** What the request with this X-Request-Id has led to. */
       trace(requestId: string) {
         const request = requests.get(requestId);
-        const sentOf = ({ id }: EventEnvelope) => sent().filter(({ event_id }) => event_id === id);
+        const sentOf = ({ id }: EventEnvelope) => [...deliveries.values()].filter(({ event_id }) => event_id === id);
         const caused = emitted(({ request_id }) => request_id === requestId);
         const led = caused.map((event) => ({ event, deliveries: sentOf(event).map(shown) }));
         return request && { request: { ...request }, events: led };

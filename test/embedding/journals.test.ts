@@ -136,4 +136,5 @@ test("with a random seed the jitter repeats at any time", async () => {
     waits.push(Date.parse(it.service.deliveries[0]?.next_attempt_at ?? "") - Date.parse(startAt));
   }
   assert.equal(waits[0], waits[1]);
+  assert.ok(Number(waits[0]) >= 4_000 && Number(waits[0]) <= 6_000);
 });
