@@ -248,7 +248,7 @@ choice("1.test-controls.environment", "each flag is also a variable, PORT too, a
   for (const [variables, names] of [
     [{ PORT: "0", APPHOST_RATE_LIMIT: "never" }, /^APPHOST_RATE_LIMIT /],
     [{ PORT: "http" }, /^PORT /],
-    [{ PORT: "0", APPHOST_HOST: "300.1.1.1" }, /^APPHOST_HOST /],
+    [{ PORT: "0", APPHOST_HOST: "192.0.2.1" }, /^APPHOST_HOST /],
     [{ PORT: "0", APPHOST_DATA: "src" }, /^APPHOST_DATA: /],
     [{ APPHOST_PROT: "1" }, /APPHOST_PROT; did you mean APPHOST_PORT\?/],
   ] as const)
