@@ -3,7 +3,7 @@
 // cost follows the amount of data would show it a hundredfold. BENCH_BEFORE names a folder in which another version was
 // built by `npm run build`: then `http` and `file` compare with that, and tell what a change has cost or gained.
 import { join } from "node:path";
-import { person, register, tokensFor } from "../../test/support/oauth.ts";
+import { held } from "../../test/support/oauth.ts";
 import { compare, scaled, tell, whole } from "./figures.ts";
 import { asking, CPU, create, creates, draft, type Load, load, loadOn, run } from "./load.ts";
 import { BARE, built, KEY, newFolder, type Server, startServer } from "./machine.ts";
@@ -59,7 +59,7 @@ export async function http(): Promise<void> {
 
 async function withToken({ server, ids }: Stocked): Promise<void> {
   const api = server.api.at(`http://localhost:${server.port}/v1`);
-  const { access } = await tokensFor(api, await person(api), await register(api));
+  const { access } = (await held(api)).tokens;
   const reading = (key: string) => {
     const headers = { Authorization: `Bearer ${key}` };
     return loadOn([server], () => load((n) => asking("GET", nth(ids, n), undefined, headers)));

@@ -59,9 +59,6 @@ export async function consent(who: Person, app: App, extra: Extra = {}, decision
   return returned(await who.browser.submit(page, "/oauth/consent", { decision }), extra.redirect_uri ?? REDIRECT);
 }
 
-export const codeOf = async (who: Person, app: App, extra: Extra = {}): Promise<string> =>
-  str((await consent(who, app, extra)).code);
-
 /** POST of JSON, as the spec shows it. */
 export const sendJson = (api: Client, path: string, fields: Extra): Promise<Answer> =>
   api.root.as(null).post(path, withoutNull(fields));
@@ -94,8 +91,8 @@ export const basic = (user: string, password: string | null): Readonly<Record<st
 export async function scene(api: Client, draft: object = {}, permissions?: readonly string[]) {
   const [app, who] = [await register(api, draft), await person(api, permissions)];
   const open = (extra?: Extra) => who.browser.open(authorizeUrl(app, extra));
-  const code = (extra?: Extra) => codeOf(who, app, extra);
-  const tokens = (scope?: string) => tokensFor(api, who, app, scope);
+  const code = async (extra?: Extra) => str((await consent(who, app, extra)).code);
+  const tokens = async (scope = "read:apps") => pair(await exchange(api, app, await code({ scope })));
   return { app, who, open, code, tokens };
 }
 
@@ -104,10 +101,6 @@ export async function held(api: Client, scope?: string) {
   const made = await scene(api);
   return { ...made, tokens: await made.tokens(scope) };
 }
-
-/** The whole flow. */
-export const tokensFor = async (api: Client, who: Person, app: App, scope = "read:apps") =>
-  pair(await exchange(api, app, await codeOf(who, app, { scope })));
 
 /** An error of RFC 6749 5.2, never a problem document; answers its description. */
 export function oauthError(answer: Answer, error = "invalid_grant"): string {
@@ -120,12 +113,12 @@ export function oauthError(answer: Answer, error = "invalid_grant"): string {
   return description;
 }
 
-/** The claims of a JWT, unchecked. */
-export const claimsOf = (token: string): Members =>
-  members(JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()));
+const partOf = (token: string, at: number): Members =>
+  members(JSON.parse(Buffer.from(token.split(".")[at] ?? "", "base64url").toString()));
 
-export const headerOf = (token: string): Members =>
-  members(JSON.parse(Buffer.from(token.split(".")[0] ?? "", "base64url").toString()));
+/** What a JWT says, unchecked. */
+export const headerOf = (token: string): Members => partOf(token, 0);
+export const claimsOf = (token: string): Members => partOf(token, 1);
 
 /** The keys that the server publishes. */
 export async function publishedKeys(api: Client): Promise<readonly Members[]> {
