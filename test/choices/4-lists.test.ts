@@ -8,11 +8,10 @@ import { badHeader, badParameter, problem } from "../support/problem.ts";
 const idsOf = async (api: Client, query: string) => (await api.get(`/apps${query}`)).items.map(({ id }) => id);
 
 choice("4.list-shape", "is data, total, limit and offset, with each app as it is by itself", async ({ api }) => {
-  const titles = ["plain", "Zürich", "東京", "🗼 and more"];
   const apps = [];
-  for (const title of titles) apps.push(await api.create("/apps", { title }));
+  for (const title of ["plain", "Zürich", "東京", "🗼 and more"]) apps.push(await api.create("/apps", { title }));
   const { total } = (await api.get("/apps?limit=1")).json;
-  const offset = Number(total) - titles.length;
+  const offset = Number(total) - apps.length;
   const { json } = await api.get(`/apps?limit=50&offset=${offset}`);
   assert.deepEqual(json, { data: apps, total, limit: 50, offset });
   assert.deepEqual(Object.keys(json), ["data", "total", "limit", "offset"]);
@@ -100,10 +99,8 @@ choice("4.list-shape.stable", "a page never shifts when something is added or ch
   assert.deepEqual(await idsOf(api, "?limit=10&offset=5"), before);
   const made: unknown[] = [];
   for (const name of ["b", "a", "c"]) made.push((await api.create("/api-keys", { name })).id);
-  const { total } = (await api.get("/api-keys?limit=1")).json;
-  const { items } = await api.get(`/api-keys?offset=${Number(total) - 3}`);
-  const ids = items.map(({ id }) => id);
-  assert.deepEqual(ids, made, "every list is in the order of creation");
+  const keys = (await api.get("/api-keys")).items.map(({ id }) => id);
+  assert.deepEqual(keys.slice(-3), made, "every list is in the order of creation");
 });
 
 const OTHER = '"another-tag"';
