@@ -117,7 +117,7 @@ type Note = (requestId: string, more: { readonly fault: FaultRule }) => void;
 export function faultsOf({ clock, decide }: UnitParts, note: Note, background: Background) {
   const rules = rulesOf<GivenFault, FaultRule>("faults", faultRule);
 
-  async function delayed(id: string, by_ms: number, goOn: () => Answer | Promise<Answer>): Promise<Answer> {
+  async function delayed(id: string, by_ms: number, goOn: () => Promise<Answer>): Promise<Answer> {
     const scheduled = clock.schedule(clock.now() + by_ms, DELAYED, () => void rules.letGo(id));
     await rules.hold(id);
     scheduled.cancel();
@@ -141,12 +141,12 @@ export function faultsOf({ clock, decide }: UnitParts, note: Note, background: B
 
   return {
     /** What the call is answered: by a rule, or by `goOn`, the operation itself. */
-    strike(call: Call, row: Operation, goOn: () => Answer | Promise<Answer>): Answer | Promise<Answer> {
+    async strike(call: Call, row: Operation, goOn: () => Promise<Answer>): Promise<Answer> {
       const isThere = (path: string) => path === call.path || path === VERSION_PREFIX + row.path;
       const rule = rules.take(({ method, path }) => method === row.method && isThere(path));
       if (rule === undefined) return goOn();
       note(call.id, { fault: rule });
-      const answer = () => struck(call, rule) ?? goOn();
+      const answer = async () => struck(call, rule) ?? goOn();
       return rule.delayMs > 0 ? delayed(call.id, rule.delayMs, answer) : answer();
     },
     ...rules,

@@ -31,7 +31,7 @@ export interface ApiParts extends OperateParts {
   readonly limiter: RateLimiter;
   /** Failures that a test asked for: one stands in the operation's place. */
   readonly faults: {
-    strike(call: Call, row: Operation, goOn: () => Answer | Promise<Answer>): Answer | Promise<Answer>;
+    strike(call: Call, row: Operation, goOn: () => Promise<Answer>): Promise<Answer>;
   };
 }
 
@@ -76,12 +76,11 @@ export function apiWay(parts: ApiParts): Way<Operation, Caller> {
       const who = await parts.authenticate(call.values("authorization"));
       if (who instanceof Refusal) return who;
       const unfit = standing(who.account, call.method);
-      const counted = limiter.count(who.account.id, unfit ? 0 : 1);
-      const rate = counted instanceof Promise ? await counted : counted;
+      const rate = await limiter.count(who.account.id, unfit ? 0 : 1);
       const over = rate && within(rate, said); // said with every answer that has an account
       return unfit ?? over ?? { who };
     },
-    perform(row, request) {
+    async perform(row, request) {
       const { call, who } = request;
       const { scope } = row;
       if (scope !== null && !allows(who.scopes, scope)) {
@@ -99,11 +98,11 @@ export function apiWay(parts: ApiParts): Way<Operation, Caller> {
 }
 
 /** What is allowed: it reads what the request brings and does it. */
-export function operate(
+export async function operate(
   { services, presenter, unit: parts }: OperateParts,
   row: Operation,
   { call, who: caller, params }: Request<Caller>,
-): Answer | Promise<Answer> {
+): Promise<Answer> {
   const wrong: FieldError[] = [];
   const conditions = conditionsOf(call, wrong);
   const key = idempotencyKey(call, wrong);
@@ -121,18 +120,16 @@ export function operate(
     const isRead = etag !== undefined && row.method === "GET";
     return (isRead && conditions && judged(conditions, etag, empty(304, { etag }))) || reply;
   };
-  const goOn = (body?: Buffer | Refusal): Answer | Promise<Answer> => {
-    if (body instanceof Refusal) return body;
-    const sent = row.body && body && parseJson(body);
-    if (sent instanceof Refusal) return sent;
-    if (key === undefined) return perform(sent, new Unit(parts, call.id));
-    return once(parts, { caller, key, call, body }, (keep) =>
-      perform(sent, new Unit(parts, call.id, ({ tx }, value) => keep(tx, answered(row, value, presenter, call, true)))),
-    );
-  };
   // Where none is taken it still tells one request from another with the same key.
   const isWanted = row.body !== undefined || key !== undefined;
-  return isWanted ? call.body(row.bodyLimit, row.body && unfitMediaType(call)).then(goOn) : goOn();
+  const body = isWanted ? await call.body(row.bodyLimit, row.body && unfitMediaType(call)) : undefined;
+  if (body instanceof Refusal) return body;
+  const sent = row.body && body && parseJson(body);
+  if (sent instanceof Refusal) return sent;
+  if (key === undefined) return perform(sent, new Unit(parts, call.id));
+  return once(parts, { caller, key, call, body }, (keep) =>
+    perform(sent, new Unit(parts, call.id, ({ tx }, value) => keep(tx, answered(row, value, presenter, call, true)))),
+  );
 }
 
 /** The resource, the fields, and then the operation itself, which judges states. */

@@ -71,14 +71,15 @@ export function rateLimiter(clock: Clock, limit: number | null, shared?: Store) 
     limit,
 
     /** Counts a request, or only looks where it costs nothing. Undefined where there is no limit. */
-    count(id: string, cost: 0 | 1 = 1): Rate | undefined | Promise<Rate | undefined> {
+    async count(id: string, cost: 0 | 1 = 1): Promise<Rate | undefined> {
       if (limit === null) return undefined;
       const now = clock.now();
       const window = openWindow(id, now) ?? begin(id, now, limit);
       if (shared && window.own < cost && window.left > 0) {
         const portion = taking.get(id) ?? take(shared, id, limit).finally(() => taking.delete(id));
         taking.set(id, portion);
-        return portion.then(() => this.count(id, cost));
+        await portion;
+        return this.count(id, cost);
       }
       window.own -= cost;
       const reset_s = Math.min(Math.ceil((window.ends - now) / 1_000), RATE_WINDOW_S);

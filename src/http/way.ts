@@ -35,7 +35,7 @@ export interface Way<R extends Row = Row, W = unknown> {
    * `said` goes out with every answer.
    */
   enter(call: Call, said: Reply["headers"]): Promise<{ readonly who: W } | Answer>;
-  perform(row: R, request: Request<W>): Answer | Promise<Answer>;
+  perform(row: R, request: Request<W>): Promise<Answer>;
   refused(refusal: Refusal, call: Call, who?: W): Reply;
 }
 
@@ -83,7 +83,7 @@ export const openWay = (rows: readonly OpenRow[], refused: Way["refused"]): Way<
   under: "",
   tree: new RouteTree(rows),
   enter: async () => ({ who: null }),
-  perform: (row, { call }) => row.answer(call),
+  perform: async (row, { call }) => row.answer(call),
   refused,
 });
 
@@ -147,7 +147,7 @@ export function routing({ rest, ways, later, siteOf, onError }: RouterParts): Ha
     return `There is no such path${near === undefined ? "." : `; did you mean ${near}?`}`;
   }
 
-  function answered({ way, found }: Place, call: Call, who: unknown): Answer | Promise<Answer> {
+  async function answered({ way, found }: Place, call: Call, who: unknown): Promise<Answer> {
     if (found === undefined) return refuse({ code: "not_found", detail: unknown(call.path) });
     const { rows, params } = found;
     const row = rows.get(call.method === "HEAD" ? "GET" : call.method);
