@@ -2,7 +2,7 @@
 // deliveries are sent is part 6.
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
-import type { Client, Members } from "../support/client.ts";
+import type { Client } from "../support/client.ts";
 import { fieldRules, NOT_FLAG, NOT_TEXT, wide } from "../support/fields.ts";
 import { errorsOf, invalid } from "../support/problem.ts";
 
@@ -11,37 +11,42 @@ const URL_ = "https://hooks.example.com/in";
 /** Inactive, so that nothing is sent anywhere. */
 const WHOLE = { url: URL_, events: ["app.created"], active: false };
 
-const create = (api: Client, body: Members = {}) => api.create("/webhooks", { ...WHOLE, ...body });
+/** What makes one, and what changes one. */
+const requests = async (api: Client) => [
+  "POST /webhooks",
+  `PATCH /webhooks/${(await api.create("/webhooks", WHOLE)).id}`,
+];
 
 choice("4.webhook-endpoints.events", "are some of the six types, none twice", async ({ api }) => {
-  const { id } = await create(api);
-  const good = [["data.processed"], TYPES];
-  const bad = [[], ["app.created", "app.created"], [...TYPES, "app.created"], null, "app.created", {}, 5];
-  const unknown = [["app.renamed"], ["*"], [""], [null], [5], [[]]];
-  const rules = [
-    { field: "events", good, bad },
-    { field: "events", good: [], at: "#/events/0", bad: unknown },
+  const twice = [
+    ["app.created", "app.created"],
+    [...TYPES, "app.created"],
   ];
-  await fieldRules(api, "POST /webhooks", WHOLE, ...rules);
-  await fieldRules(api, `PATCH /webhooks/${id}`, {}, ...rules);
-  await fieldRules(api, "POST /webhooks", WHOLE, { field: "active", good: [false], bad: NOT_FLAG });
+  const unknown = [["app.renamed"], ["*"], [""], [null], [5], [[]]];
+  for (const request of await requests(api))
+    await fieldRules(
+      api,
+      request,
+      WHOLE,
+      { field: "events", good: [["data.processed"], TYPES], bad: [[], ...twice, null, "app.created", {}, 5] },
+      { field: "events", at: "#/events/0", bad: unknown },
+      { field: "active", good: [false], bad: NOT_FLAG },
+    );
 });
 
 choice("4.webhook-endpoints.secret", "has 1 to 255 characters and is made where absent", async ({ api }) => {
   const good = ["s", "s".repeat(255), wide(255), " "];
   const bad = ["", "s".repeat(256), wide(256), ...NOT_TEXT];
   await fieldRules(api, "POST /webhooks", WHOLE, { field: "secret", good, bad });
-  const [one, two] = [await create(api), await create(api)];
+  const [one, two] = [await api.create("/webhooks", WHOLE), await api.create("/webhooks", WHOLE)];
   assert.notEqual(one.secret, two.secret);
   assert.equal("secret" in (await api.patch(`/webhooks/${one.id}`, { secret: "twice" })).json, false);
 });
 
 choice("8.field-lengths.url", "takes absolute URLs of 2,048 characters", async ({ api }) => {
-  const { id } = await create(api);
-  const good = [URL_, "https://hooks.example.com:8443/a?b=c", URL_.padEnd(2_048, "x")];
   const bad = ["", "/in", URL_.padEnd(2_049, "x"), ...NOT_TEXT];
-  await fieldRules(api, "POST /webhooks", WHOLE, { field: "url", good, bad });
-  await fieldRules(api, `PATCH /webhooks/${id}`, {}, { field: "url", good, bad });
+  for (const request of await requests(api))
+    await fieldRules(api, request, WHOLE, { field: "url", good: [URL_.padEnd(2_048, "x")], bad });
 });
 
 const words = (text: string): readonly string[] => text.split(" ");
@@ -74,47 +79,45 @@ const LOOPBACK = words(
     "http://１２７.0.0.1/ http://[::1]:8080/ https://[::1]/ http://[0:0:0:0:0:0:0:1]/",
 );
 const PUBLIC = [
-  ...words(
-    "https://example.com/hook?a=b https://xn--bcher-kva.example/ https://8.8.8.8:8443/ https://[2606:4700::1111]/ HTTPS://Example.COM",
+  ...https(
+    "example.com/hook?a=b xn--bcher-kva.example 8.8.8.8:8443 [2606:4700::1111] example.com/@user example.com/?to=a@b",
   ),
-  ...words("https://example.com/@user https://example.com/?to=a@b"),
   ...https(OUTSIDE),
+  "HTTPS://Example.COM",
 ];
 const PLAIN = words("http://example.com/ http://8.8.8.8/ http://localhost.example.com/ http://notlocalhost/");
 
-const REFUSED: readonly (readonly [rule: string, urls: readonly string[]])[] = [
-  ...Object.entries(INSIDE).map(
-    ([name, hosts]) =>
-      [`must lead elsewhere: ${name} addresses are refused, by both webhook policies`, https(hosts)] as const,
+type Refused = Readonly<Record<string, readonly string[]>>;
+
+const REFUSED: Refused = {
+  ...Object.fromEntries(
+    Object.entries(INSIDE).map(([name, hosts]) => [
+      `must lead elsewhere: ${name} addresses are refused, by both webhook policies`,
+      https(hosts),
+    ]),
   ),
-  ["must lead elsewhere: IPv4-mapped addresses", ["http://[::ffff:127.0.0.1]/"]],
-  [
-    "must be a URL that starts with https:// or http:// and a host",
-    words("ftp://example.com/ example.com https:// javascript:alert(1) mailto:a@b.example"),
+  "must lead elsewhere: IPv4-mapped addresses": ["http://[::ffff:127.0.0.1]/"],
+  "must be a URL that starts with https:// or http:// and a host": words(
+    "ftp://example.com/ example.com https:// javascript:alert(1) mailto:a@b.example " +
+      "https:example.com https://999.1.1.1/ https:///x https:////example.com/ https://?x",
+  ),
+  "must not contain a user name or password": https(
+    "user:pass@example.com user@example.com :pass@example.com @example.com",
+  ),
+  "must not contain spaces, control characters": [
+    "https:\\\\example.com",
+    "https://exa\nmple.com/",
+    " https://x.example/",
   ],
-  [
-    "must be a URL that starts",
-    words("https:example.com https://999.1.1.1/ https:///x https:////example.com/ https://?x"),
-  ],
-  [
-    "must not contain a user name or password",
-    https("user:pass@example.com user@example.com :pass@example.com @example.com"),
-  ],
-  [
-    "must not contain spaces, control characters",
-    ["https:\\\\example.com", "https://exa\nmple.com/", " https://x.example/"],
-  ],
-  ["must not name port 0", https("example.com:0")],
-];
+  "must not name port 0": https("example.com:0"),
+};
 
 /** These URLs are taken; what is refused by both policies, and these, are told by the rule that they break. */
-async function judges(api: Client, good: readonly string[], ...own: typeof REFUSED) {
-  for (const [method, path] of [
-    ["POST", "/webhooks"],
-    ["PATCH", `/webhooks/${(await create(api)).id}`],
-  ] as const) {
-    await fieldRules(api, `${method} ${path}`, WHOLE, { field: "url", good, bad: [] });
-    for (const [rule, urls] of [...REFUSED, ...own])
+async function judges(api: Client, good: readonly string[], own: Refused) {
+  for (const request of await requests(api)) {
+    await fieldRules(api, request, WHOLE, { field: "url", good });
+    const [method = "", path = ""] = request.split(" ");
+    for (const [rule, urls] of Object.entries({ ...REFUSED, ...own }))
       for (const url of urls) {
         const [fault] = errorsOf(invalid(await api.call(method, path, { ...WHOLE, url }), "#/url"));
         assert.ok(String(fault?.detail).startsWith(rule), `${method} ${url}: ${fault?.detail}`);
@@ -122,17 +125,15 @@ async function judges(api: Client, good: readonly string[], ...own: typeof REFUS
   }
 }
 
-const HTTPS_BY_LOCAL = "must use https; http is for loopback addresses only, by the local policy";
+choice("6.webhook-policy", "local takes loopback by http or https, else https to public addresses", ({ api }) =>
+  judges(api, [...LOOPBACK, ...PUBLIC], {
+    "must use https; http is for loopback addresses only, by the local policy": PLAIN,
+  }),
+);
 
-choice("6.webhook-policy", "local takes loopback by http or https, else https to public addresses", async ({ api }) => {
-  await judges(api, [...LOOPBACK, ...PUBLIC], [HTTPS_BY_LOCAL, PLAIN]);
-});
-
-choice("6.webhook-policy", "strict takes https to public addresses", { webhookPolicy: "strict" }, async ({ api }) =>
-  judges(
-    api,
-    PUBLIC,
-    ["must use https; the strict policy refuses http", PLAIN],
-    ["must lead elsewhere: loopback addresses are refused by the strict policy", LOOPBACK],
-  ),
+choice("6.webhook-policy", "strict takes https to public addresses", { webhookPolicy: "strict" }, ({ api }) =>
+  judges(api, PUBLIC, {
+    "must use https; the strict policy refuses http": PLAIN,
+    "must lead elsewhere: loopback addresses are refused by the strict policy": LOOPBACK,
+  }),
 );

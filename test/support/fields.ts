@@ -6,9 +6,9 @@ import { invalid } from "./problem.ts";
 interface FieldRule {
   readonly field: string;
   /** Accepted, and given back as sent. */
-  readonly good: readonly unknown[];
+  readonly good?: readonly unknown[];
   /** Refused with 422 that points at the field. */
-  readonly bad: readonly unknown[];
+  readonly bad?: readonly unknown[];
   /** Where the fault lies inside the field, for bad values that are containers: "#/events/0". */
   readonly at?: string;
 }
@@ -16,7 +16,7 @@ interface FieldRule {
 /** Tries every value of the rules in a request whose other members are `rest`: "POST /apps", or "PATCH" and one of them. */
 export async function fieldRules(api: Client, request: string, rest: Members, ...rules: FieldRule[]): Promise<void> {
   const [method = "", path = ""] = request.split(" ");
-  for (const { field, good, bad, at = `#/${field}` } of rules) {
+  for (const { field, good = [], bad = [], at = `#/${field}` } of rules) {
     for (const value of good) {
       const answer = await api.call(method, path, { ...rest, [field]: value });
       assert.ok([200, 201].includes(answer.status), `${field} = ${show(value)}: ${answer.text}`);
