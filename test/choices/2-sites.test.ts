@@ -16,41 +16,34 @@ const SALES = "month,region,revenue\n2026-01,North,10\n2026-01,South,20.5\n2026-
 const BROKEN = "a,b\n1\n";
 
 /** What a browser may keep for itself, and asks for again. */
-const assertSite = (site: Answer) => assertPage(site, 200, "'self'", "private, no-cache");
+const assertSite = (site: Answer): string => assertPage(site, 200, "'self'", "private, no-cache");
 
 const many = <T>(count: number, each: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => each(at));
 
 choice("2.data-reading.chart-columns", "shows title, description and a chart of each source", async ({ api }) => {
   const { path, give, page: site } = await deployed(api, { description: "Net of <returns>" });
-  const empty = await site();
-  assertSite(empty);
-  assert.match(textOf(empty), /Sales Net of <returns> There is nothing to see yet/);
-  assert.equal((await page(api, `${path.slice(0, -1)}?from=1`)).header("location"), `${path}?from=1`);
+  assert.match(assertSite(await site()), /Sales Net of <returns> There is nothing to see yet/);
   await give("Revenue", SALES);
   await give("Names", [{ name: "Ada" }, { name: "<b>Bob</b>" }]);
   await give("<i>Marks</i>", [{ 'n"><i>': `'"><i>`, "<i>": 7 }]);
   await give("Broken", BROKEN);
-  const shown = await site();
-  assertSite(shown);
   const visitor = new Browser(api);
   const tag = (await visitor.request("GET", path)).header("etag");
   const knowing = async (known: string) => (await visitor.request("GET", path, { "if-none-match": known })).status;
   for (const known of [tag, `W/${tag}`, `"a", ${tag}`, "*"]) assert.equal(await knowing(known), 304, known);
   assert.equal(await knowing('"a"'), 200);
+  const shown = await site();
   assert.equal([...shown.text.matchAll(/<button class="point"/g)].length, 4);
-  for (const said of [
-    /revenue by month, by region\. Drawn: 3 of 4 rows North South/,
-    /Names name Ada <b>Bob<\/b>/, // a table where no chart fits
-    /The same as a table month region revenue 2026-01 North 10 2026-01 South 20\.5 /,
-  ])
-    assert.match(textOf(shown), said);
-  assert.match(shown.text, /aria-label="January 2026, 20\.5 revenue, South"/);
+  const said = assertSite(shown);
+  assert.match(said, /revenue by month, by region\. Drawn: 3 of 4 rows North South/);
+  assert.match(said, /The same as a table month region revenue 2026-01 North 10 2026-01 South 20\.5 /);
+  assert.match(said, /Names name Ada <b>Bob<\/b>/, "a table where no chart fits");
   assert.match(shown.text, /aria-label="&#39;&quot;&gt;&lt;i&gt;, 7 &lt;i&gt;"/);
   assert.doesNotMatch(shown.text, /<i>|Broken/, "what is typed in is text, in charts and tables too");
 });
 
 choice("2.data-reading.chart-points", "draws every row, and what can be drawn", async ({ api }) => {
-  const [sheet, line, other] = [await deployed(api), await deployed(api), await deployed(api)];
+  const [sheet, other] = [await deployed(api), await deployed(api)];
   const rows = (count: number) => many(count, (at) => ({ at, value: at % 7 }));
   const empty = await sheet.give("Empty", []);
   for (const shown of [await (await owner(api)).open(`/dashboard/data-sources/${empty}`), await sheet.page()]) {
@@ -66,17 +59,9 @@ choice("2.data-reading.chart-points", "draws every row, and what can be drawn", 
   const points = series.map(([, d = ""]) => d.split("M").length - 1);
   assert.deepEqual(points, [200, 201], "every row is drawn, 200 are to be pressed");
   const times = ["2020-01-01T00:00:00Z,0", "2020-01-01T00:00:01Z,9", "2020-01-01T00:00:02Z,0", "2030-01-01,0"];
-  await line.give("Line", `t,v\n${times.join("\n")}\n`);
-  const [, d = ""] = /<path class="s0" d="([^"]*)"/.exec((await line.page()).text) ?? [];
+  await other.give("Line", `t,v\n${times.join("\n")}\n`);
+  const [, d = ""] = /<path class="s0" d="([^"]*)"/.exec((await other.page()).text) ?? [];
   assert.match(d, /^(M\d+,\d+)L\d+,\d+L\d+,\d+L\d+,\d+$/, "a line that comes back to a pixel goes there");
-  for (const values of [[5e-324], [1.7e308, -1.7e308], [1e16, 1e16 + 2]]) {
-    const few = values.map((value, n) => ({ n, value }));
-    await other.give(`N${values}`, few);
-  }
-  const table = await other.page();
-  assertSite(table);
-  assert.doesNotMatch(table.text, /NaN|Infinity|<svg/);
-  assert.match(textOf(table), /1\.7e\+308/);
   await other.give("Long", `at,value\n${many(20_001, (at) => `${at},${at % 7}\n`).join("")}`);
   await other.give("Wide", `${many(100, (at) => `c${at}`)}\n${`${many(100, String)}\n`.repeat(401)}`);
   const whole = textOf(await other.page());
@@ -106,8 +91,10 @@ choice("2.data-reading.chart-columns", "the reader chooses among the columns of 
 choice("8.bounds.page", "a page shows 30 columns of a table and 200 characters of a cell", async ({ api }) => {
   const { path, give } = await deployed(api);
   const id = await give("Wide", [Object.fromEntries(many(31, (at) => [`c${at}.`, "x".repeat(201)]))]);
-  const long = many(3, (n) => ({ at: `2026-01-0${n + 1}`, ["y".repeat(5_000)]: n * n, z: n }));
-  await give("Long", long);
+  await give(
+    "Long",
+    many(3, (n) => ({ at: `2026-01-0${n + 1}`, ["y".repeat(5_000)]: n * n, z: n })),
+  );
   const { browser } = await person(api);
   for (const wide of [await browser.open(path), await browser.open(`/dashboard/data-sources/${id}`)]) {
     assert.match(textOf(wide), /c29\..*The first 30 of 31 columns/);
@@ -208,8 +195,7 @@ choice("8.rate-limit.visitors", "a deployment's pages and clicks share a limit",
   assert.equal((await clicked()).status, 303, "the twelfth");
   assertPage(await clicked(), 403);
   const refused = await browser.open(path);
-  assertPage(refused, 403);
-  assert.match(textOf(refused), /Too many requests; the next window starts in 60 s/);
+  assert.match(assertPage(refused, 403), /Too many requests; the next window starts in 60 s/);
   assert.equal(refused.header("retry-after"), "60");
   assert.equal((await api.get("/apps")).status, 200, "the account's own requests are not used up");
   assertSite(await browser.open((await deployed(api)).path));
@@ -230,19 +216,19 @@ choice("5.scope-per-endpoint.viewers", "a private app asks for sign-in and for r
   }
   // A script takes any redirect for that of a point which was sent.
   const signedOut = await new Browser(api).post(`${path}interactions`, {});
-  assertPage(signedOut, 403);
-  assert.match(textOf(signedOut), /You are signed out Nothing was sent\. Sign in/);
+  assert.match(assertPage(signedOut, 403), /You are signed out Nothing was sent\. Sign in/);
   assert.ok(signedOut.text.includes(`href="${path}"`));
   for (const may of ["read:apps", "admin"]) assertSite(await (await person(api, [may])).browser.open(path));
-  const refused = await (await person(api, ["read:data", "write:apps"])).browser.open(path);
-  assertPage(refused, 403);
-  assert.match(textOf(refused), /takes the permission read:apps/);
+  const { browser } = await person(api, ["read:data", "write:apps"]);
+  assert.match(assertPage(await browser.open(path), 403), /takes the permission read:apps/);
 });
 
 choice("3.redeploy.site", "a retired or deleted deployment says that it is over", async ({ api }) => {
   const { app, path } = await deployed(api);
-  const bare = await page(api, path.slice(0, -1));
-  assert.deepEqual([bare.status, bare.header("location")], [303, path], "to the one with its last slash");
+  for (const query of ["", "?from=1"]) {
+    const bare = await page(api, path.slice(0, -1) + query);
+    assert.deepEqual([bare.status, bare.header("location")], [303, path + query], "to the one with its last slash");
+  }
   assertPage(await page(api, `${path}more`), 404);
   assert.equal((await api.root.as(null).head(path)).text, "");
   const next = await api.create(`/apps/${app}/deploy`, { name: "R2" });
@@ -280,8 +266,7 @@ choice("3.custom-domain.private-app", "what is no address of the server is the d
   const { app, path } = await deployed(api, { title: "Under a name" }, { custom_domain });
   for (const host of [custom_domain, `${custom_domain.toUpperCase()}:8443`, `${custom_domain}.`]) {
     const shown = await at(context, host, "/");
-    assertSite(shown);
-    assert.match(textOf(shown), /Under a name/, host);
+    assert.match(assertSite(shown), /Under a name/, host);
     const style = /href="(\/assets\/style[^"]*)"/.exec(shown.text)?.[1] ?? "";
     assert.equal((await at(context, host, style)).status, 200);
   }
@@ -325,13 +310,12 @@ choice("3.custom-domain.private-app", "a click under a domain is taken from ther
   const custom_domain = freshHost();
   const { app, give } = await deployed(api, {}, { custom_domain });
   const chart = await give("Revenue", SALES);
-  const shown = await at(context, custom_domain, "/");
-  const [cookie = ""] = (shown.headers["set-cookie"] ?? []).map((line) => line.split(";")[0]);
-  const body = new URLSearchParams({ csrf: csrfOf(shown), chart, point: "0" }).toString();
-  const type = "application/x-www-form-urlencoded";
+  const visitor = new Browser(api);
+  const csrf = csrfOf(await visitor.request("GET", "/", { host: custom_domain }));
+  const body = new URLSearchParams({ csrf, chart, point: "0" }).toString();
   const clicked = async (origin: string) => {
-    const headers = { host: custom_domain, cookie, origin, "content-type": type };
-    return (await api.root.as(null).send("POST", "/interactions", { headers, body })).status;
+    const headers = { host: custom_domain, origin, "content-type": "application/x-www-form-urlencoded" };
+    return (await visitor.request("POST", "/interactions", headers, body)).status;
   };
   const own = `http://${custom_domain}`;
   assert.deepEqual([await clicked("https://evil.example"), await clicked(own)], [403, 303]);

@@ -6,8 +6,8 @@ import { person } from "./oauth.ts";
 
 export const owner = async (api: Client): Promise<Browser> => (await person(api)).browser;
 
-/** A whole HTML page that keeps to itself: nothing inline, nothing from elsewhere, not framed, not cached. */
-export function assertPage(page: Answer, status = 200, formAction = "'self'", kept = "no-store"): void {
+/** A whole HTML page that keeps to itself: nothing inline, nothing from elsewhere, not framed, not cached; answers its text. */
+export function assertPage(page: Answer, status = 200, formAction = "'self'", kept = "no-store"): string {
   assert.equal(page.status, status, page.text.slice(0, 2_000));
   assert.equal(page.header("content-type"), "text/html; charset=utf-8");
   const csp = page.header("content-security-policy");
@@ -29,6 +29,7 @@ export function assertPage(page: Answer, status = 200, formAction = "'self'", ke
   assert.deepEqual([csp.includes("script-src"), markup.includes("<script")], [scripted, scripted]);
   const ids = [...markup.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
   assert.equal(new Set(ids).size, ids.length, `each id once: ${ids}`);
+  return textOf(page);
 }
 
 /** The text of a page as a reader sees it, without markup. */
