@@ -81,13 +81,9 @@ const FAULTS: readonly (readonly [error: string, extra: Extra, more?: string])[]
   ["invalid_request", { ...PKCE, code_challenge: `${CHALLENGE}=` }],
   ["invalid_request", { ...PKCE, code_challenge: CHALLENGE.slice(1) }],
   ["invalid_request", { code_challenge_method: "S256" }],
-  ...[
-    "scope=admin",
-    "response_type=code",
-    "unknown=1&unknown=2",
-    "code_challenge=a&code_challenge=b",
-    "state=other",
-  ].map((repeated) => ["invalid_request", {}, `&${repeated}`] as const),
+  ..."scope=admin response_type=code unknown=1&unknown=2 code_challenge=a&code_challenge=b state=other"
+    .split(" ")
+    .map((repeated) => ["invalid_request", {}, `&${repeated}`] as const),
 ];
 
 choice("1.rfcs.response-type", "every other fault goes back in the redirect with state, iss", MANUAL, async (own) => {
@@ -97,8 +93,7 @@ choice("1.rfcs.response-type", "every other fault goes back in the redirect with
     const state = more === "&state=other" ? {} : { state: "xyz" };
     assert.deepEqual(rest, { error, ...state, iss: own.authUrl }, JSON.stringify(extra) + more);
     assert.match(str(error_description), /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
-    const [asked = ""] = /(?<=^read:apps ).*[^\x20-\x7e]/.exec(String(extra.scope)) ?? [];
-    assert.ok(asked === "" || str(error_description).startsWith("??? is not a scope"), str(error_description));
+    if (extra.scope?.includes("\u00e9")) assert.match(str(error_description), /^\?\?\? is not a scope/);
   }
 });
 
@@ -109,42 +104,39 @@ choice("5.sign-in-link.consent", "grants what was asked for as far as the user h
     [["admin"], "write:apps read:apps", "write:apps read:apps"],
     [["admin"], "admin", "admin"],
     [["read:data", "write:apps"], "admin read:apps", "read:data write:apps"],
-    [[], "read:apps", null],
-    [["read:data"], "read:apps", null],
   ] as const) {
     const { open, tokens } = await scene(api, {}, permissions);
     const page = await open({ scope: asked });
-    if (granted === null) {
-      assert.equal(returned(page).error, "access_denied");
-      continue;
-    }
     for (const scope of ALL_SCOPES)
       assert.equal(page.text.includes(`>${scope}<`), granted.split(" ").includes(scope), `${asked}: ${scope}`);
     assert.equal((await tokens(asked)).scope, granted);
   }
+  for (const permissions of [[], ["read:data"]])
+    assert.equal(returned(await (await scene(api, {}, permissions)).open()).error, "access_denied");
 });
 
 choice("5.sign-in-link.consent", "is asked for each time, says who asks, and no is no", MANUAL, async ({ api }) => {
-  const { who, open } = await scene(api, { name: "<i>Sneaky</i> & Co" });
-  for (let time = 0; time < 2; time += 1) {
+  const { who, open } = await scene(api, { name: "<i>Sneaky\u202e\u2067</i> & Co" });
+  // No name turns the words around it.
+  const title = "<h1>Allow “&lt;i&gt;Sneaky&lt;/i&gt; &amp; Co” to use your account?</h1>";
+  for (const sent of ["decision=allow", "decision=ALLOW", "decision=yes", "other="]) {
     const page = await open();
-    for (const shown of ["&lt;i&gt;Sneaky&lt;/i&gt; &amp; Co", "Example account", who.email, "client.example.com"])
+    for (const shown of [title, "Example account", who.email, "client.example.com"])
       assert.ok(page.text.includes(shown), shown);
-    returned(await who.browser.submit(page, "/oauth/consent", { decision: "allow" }));
+    const filled = Object.fromEntries(new URLSearchParams(sent));
+    const { error } = returned(await who.browser.submit(page, "/oauth/consent", filled));
+    assert.equal(error, sent === "decision=allow" ? undefined : "access_denied", sent);
   }
-  const page = await open();
-  for (const filled of [{ other: "" }, { decision: "ALLOW" }, { decision: "yes" }] as const)
-    assert.equal(returned(await who.browser.submit(page, "/oauth/consent", filled)).error, "access_denied");
 });
 
 choice("5.sign-in-link.consent", "the request is judged again at the answer", MANUAL, async ({ api, service }) => {
   const { app, who, open } = await scene(api, {}, ["read:apps"]);
-  const more = await open({ scope: "admin" });
+  let page = await open({ scope: "admin" });
+  const allow = () => who.browser.submit(page, "/oauth/consent", { decision: "allow" });
   await api.patch(`/users/${who.id}`, { permissions: ["admin"] });
-  const again = await who.browser.submit(more, "/oauth/consent", { decision: "allow" });
-  assertPage(again, 200, "'self' https:");
-  assert.match(again.text, /<code>admin/, "what was not shown is not granted: it is asked anew");
-  const allow = (page = again) => who.browser.submit(page, "/oauth/consent", { decision: "allow" });
+  page = await allow();
+  assertPage(page, 200, "'self' https:");
+  assert.match(page.text, /<code>admin/, "what was not shown is not granted: it is asked anew");
   assert.ok(returned(await allow()).code);
   await api.patch(`/users/${who.id}`, { permissions: [] });
   assert.equal(returned(await allow()).error, "access_denied");

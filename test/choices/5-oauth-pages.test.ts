@@ -225,11 +225,6 @@ choice("5.sign-in-link.consent", "pages may not be framed, cached, or load from 
   }
 });
 
-choice("5.sign-in-link.consent", "the name of a client does not turn the words around it", async ({ api }) => {
-  const { open } = await scene(api, { name: "Mail\u202e\u2067<b>" });
-  assert.match((await open()).text, /<h1>Allow “Mail&lt;b&gt;” to use your account\?<\/h1>/);
-});
-
 choice("5.sign-in-link.consent", "what pages load is sent again only where it has changed", async ({ api }) => {
   const anyone = api.root.as(null);
   const { text } = await anyone.get(SIGN_IN);
