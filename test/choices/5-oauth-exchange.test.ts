@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { StorageUnavailable } from "../../src/index.ts";
 import { choice, gated, MANUAL } from "../support/clauses.ts";
 import {
-  type App,
   basic,
   claimsOf,
   exchange,
@@ -40,13 +39,11 @@ choice("5.token-response", "is that of RFC 6749 5.1, its at+jwt that of RFC 9068
   assert.deepEqual(rest, { token_type: "Bearer", expires_in: 3600, scope });
   assert.match(String(refresh_token), /^ahr_[A-Za-z0-9_-]{43}$/, "256 random bits");
   const access = String(access_token);
-  assert.match(access, /^[\w-]+\.[\w-]+\.[\w-]+$/);
   const { kid, ...header } = headerOf(access);
   assert.deepEqual(header, { typ: "at+jwt", alg: "ES256" });
   assert.equal((await publishedKeys(api))[0]?.kid, kid);
   const { jti, ...claims } = claimsOf(access);
   assert.ok(typeof jti === "string" && jti !== "");
-  assert.match(`${who.id} ${app.client_id}`, /^usr_\w+ cli_\w+$/);
   const common = { iss: authUrl, sub: who.id, aud: baseUrl, client_id: app.client_id, scope };
   // The manual clock's start, and an hour later.
   assert.deepEqual(claims, { ...common, iat: 1_767_225_600, exp: 1_767_229_200 });
@@ -118,12 +115,10 @@ choice("5.token-response.errors", "in Basic or the body; wrong ones use up no co
   for (const twice of [{ client_secret }, { client_id: "cli_other" }])
     oauthError(await sendForm(api, TOKEN, { ...GRANT, ...twice, code: one }, header), "invalid_request");
   const secrets = ["wrong", `${client_secret}x`, null, (await register(api)).client_secret];
-  const wrongs: readonly Partial<App>[] = [
-    ...secrets.map((other) => ({ client_secret: other })),
-    ...["cli_00000000000000000000000", ""].map((other) => ({ client_id: other })),
-  ];
-  for (const wrong of wrongs) {
-    const answer = await exchange(api, { ...app, ...wrong }, one);
+  for (const answer of await Promise.all([
+    ...secrets.map((other) => exchange(api, app, one, { client_secret: other })),
+    ...["cli_00000000000000000000000", ""].map((other) => exchange(api, app, one, { client_id: other })),
+  ])) {
     oauthError(answer, "invalid_client");
     assert.match(answer.header("www-authenticate"), /^Basic /);
   }
@@ -169,7 +164,6 @@ choice("5.pkce", "the verifier of RFC 7636 fits its challenge, and no other", MA
     const sent = { code_verifier: VERIFIER, client_secret: "x" };
     if (draft.public) oauthError(await exchange(api, app, one, sent), "invalid_client");
     pair(await exchange(api, app, one, { code_verifier: VERIFIER }));
-    assert.equal(app.client_secret === null, draft.public);
     for (const [code_challenge, length] of Object.entries({ [TOO_SHORT]: 42, [TOO_LONG]: 129 })) {
       const bound = await code({ ...PKCE, code_challenge });
       oauthError(await exchange(api, app, bound, { code_verifier: "a".repeat(length) }));
@@ -193,12 +187,11 @@ choice("5.token-lifetimes.gone", "a user, client or account gone opens nothing",
     assert.match(oauthError(await refresh(api, tokens.refresh)), says);
     assert.match(String(problem(await api.as(tokens.access).get("/apps"), "invalid_credential").detail), says);
   }
+  const both = async () => [await exchange(api, third.app, codes[2]), await refresh(api, third.tokens.refresh)];
   await service.setAccountState("suspended");
-  for (const answer of [await exchange(api, third.app, codes[2]), await refresh(api, third.tokens.refresh)])
-    assert.match(oauthError(answer), /suspended/);
+  for (const answer of await both()) assert.match(oauthError(answer), /suspended/);
   await service.setAccountState("limited");
-  for (const answer of [await exchange(api, third.app, codes[2]), await refresh(api, third.tokens.refresh)])
-    pair(answer);
+  for (const answer of await both()) pair(answer);
 });
 
 choice("5.token-response.errors", "a storage that keeps nothing answers 503, and uses up no code", async () => {
