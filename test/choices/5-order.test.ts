@@ -53,10 +53,7 @@ const TOO_LARGE = "x".repeat(1_048_577);
 /** A body of a type that is not taken; in JSON it would have a fault, too. */
 const TEXT = { headers: { "content-type": "text/plain" }, body: "{" };
 
-const held = (state: string, rateLimit?: number) => ({
-  seed: { accounts: [{ name: "Held", state }] },
-  ...(rateLimit && { rateLimit }),
-});
+const SUSPENDED = { seed: { accounts: [{ name: "Held", state: "suspended" }] } };
 
 /** What is wrong in its path, method, query and body. */
 async function wrongs(api: Client): Promise<readonly Answer[]> {
@@ -64,14 +61,14 @@ async function wrongs(api: Client): Promise<readonly Answer[]> {
   return [await api.get("/nowhere"), await api.send("PUT", "/apps"), query, await api.send("POST", "/apps", TEXT)];
 }
 
-choice(ID, "credential before everything else, then the state", held("suspended"), async ({ api }) => {
+choice(ID, "credential before everything else, then the state", SUSPENDED, async ({ api }) => {
   for (const answer of await wrongs(api.as(null))) problem(answer, "missing_credential");
   const twice = { authorization: Array(2).fill(`Bearer ${api.key}`) };
   problem(await api.as(null).get("/apps", twice), "malformed_credential");
   for (const answer of await wrongs(api)) problem(answer, "account_suspended");
 });
 
-choice(ID, "rate before path, method and query, the state before rate", held("active", 2), async (own) => {
+choice(ID, "rate before path, method and query, the state before rate", { rateLimit: 2 }, async (own) => {
   const { api, service } = own;
   for (let used = 0; used < 2; used += 1) await api.get("/account");
   for (const answer of await wrongs(api)) problem(answer, "rate_limit_exceeded");
@@ -120,7 +117,7 @@ choice(ID, "query and body before the resource, the resource before fields and t
   problem(await api.delete(NO_APP, { "if-match": "*" }), "not_found");
 });
 
-choice(ID, "the fields before the state, the state before the tag", held("active"), async ({ api }) => {
+choice(ID, "the fields before the state, the state before the tag", {}, async ({ api }) => {
   const custom_domain = freshHost();
   const [mine, other] = [await api.create("/apps", { title: "A" }), await api.create("/apps", { title: "B" })];
   await api.create(`/apps/${mine.id}/deploy`, { name: "R", custom_domain });
