@@ -5,10 +5,11 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer as createTcpServer, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import type { TlsOptions } from "node:tls";
 import { judgeAddress, systemResolver } from "../../src/delivery/address-policy.ts";
-import { httpSender, type Outcome, type SenderOptions } from "../../src/delivery/sender.ts";
+import { httpSender, type SenderOptions } from "../../src/delivery/sender.ts";
 import { closeLater } from "../support/closing.ts";
 import { took } from "../support/costs.ts";
 import { closedPort, listen } from "../support/ports.ts";
@@ -20,43 +21,36 @@ function sender(over: Partial<SenderOptions> = {}) {
   return made;
 }
 
+const HERE = { address: "127.0.0.1", family: 4 };
 const BODY = '{"a":"ü"}';
 const HEADERS = { "Content-Type": "application/json", "Content-Length": String(Buffer.byteLength(BODY)) };
-const post = (url: string) => ({ url, body: BODY, headers: HEADERS });
-const HERE = { address: "127.0.0.1", family: 4 };
 
-/** Calls `answer` once a whole request has arrived on a connection; further ones on the same connection too. */
+/** What there is of the outcome: 503 status 120 "body". */
+async function sent(url: string, by = sender()): Promise<string> {
+  const { response_status, error, retryAfter, response_body } = await by.send({ url, body: BODY, headers: HEADERS });
+  const body = response_body === null ? null : JSON.stringify(response_body);
+  return [response_status, error, retryAfter, body].filter((part) => part !== null).join(" ");
+}
+
+/** Calls `answer` with the connection of each request, once all of it has arrived. */
 async function raw(answer: (socket: Socket, count: number) => void) {
   const requests: string[] = [];
-  const sockets: Socket[] = [];
-  const server = createTcpServer((socket) => {
-    sockets.push(socket);
-    let text = "";
-    // A peer that goes away in the middle is what half of these tests are about.
-    socket.on("error", () => socket.destroy());
-    socket.on("data", (chunk) => {
-      text += chunk.toString("latin1");
-      const length = /\r\ncontent-length: (\d+)/i.exec(text);
-      const whole = text.indexOf("\r\n\r\n") + 4 + Number(length?.[1] ?? 0);
-      if (!text.includes("\r\n\r\n") || text.length < whole) return;
-      requests.push(text.slice(0, whole));
-      text = text.slice(whole);
-      answer(socket, requests.length);
-    });
+  let connections = 0;
+  const server = createServer(async (request) => {
+    requests.push(`${request.method} ${request.url} ${request.httpVersion} ${await text(request)}`);
+    answer(request.socket, requests.length);
+  }).on("connection", () => {
+    connections += 1;
   });
   const port = await listen(server);
-  closeLater(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${port}/hook`, port, requests, connections: () => sockets.length };
+  closeLater(() => server.close().closeAllConnections());
+  return { url: `http://127.0.0.1:${port}/hook`, port, requests, connections: () => connections };
 }
 
 /** One attempt at a receiver that answers as told. */
 async function attempt(answer: (socket: Socket) => void, over: Partial<SenderOptions> = {}) {
   const receiver = await raw(answer);
-  const outcome = await sender(over).send(post(receiver.url));
-  return { outcome, receiver };
+  return { outcome: await sent(receiver.url, sender(over)), receiver };
 }
 
 const latin1 = (text: string) => Buffer.from(text, "latin1");
@@ -75,12 +69,6 @@ const begun = (bytes: number) => http(200, ["Content-Length: 1000000"], "x".repe
 const KIB = JSON.stringify("x".repeat(1_024));
 const KEPT = "8.bounds.answer-kept: of the body the first KiB";
 const LINE = `X-A: ${"a".repeat(1_000)}\r\n`;
-
-/** What there is of it: 503 status 120 "body". */
-const shown = ({ response_status, error, retryAfter, response_body: body }: Outcome) =>
-  [response_status, error, retryAfter, body === null ? null : JSON.stringify(body)]
-    .filter((part) => part !== null)
-    .join(" ");
 
 for (const [what, answer, made, over] of [
   ["a 2xx answer is a success, its body kept as text", says(sized("fine\n")), '200 "fine\\n"'],
@@ -112,12 +100,10 @@ for (const [what, answer, made, over] of [
 ] as const)
   test(`${what}; it is sent once, and known at once`, async () => {
     const began = performance.now();
-    const { outcome: got, receiver } = await attempt(answer, { timeout_ms: 20_000, ...over });
+    const { outcome, receiver } = await attempt(answer, { timeout_ms: 20_000, ...over });
     assert.ok(performance.now() - began < 10_000);
-    assert.equal(shown(got), made);
-    assert.equal(receiver.requests.length, 1);
-    assert.match(receiver.requests[0] ?? "", /^POST \/hook HTTP\/1\.1\r\n/);
-    assert.ok(receiver.requests[0]?.endsWith(Buffer.from(BODY).toString("latin1")));
+    assert.equal(outcome, made);
+    assert.deepEqual(receiver.requests, [`POST /hook 1.1 ${BODY}`]);
   });
 
 /** Sends this without end, as fast as it is taken. */
@@ -132,11 +118,11 @@ function endlessly(socket: Socket, piece: string, start: string): void {
 
 test("8.bounds.answer-read: of an endless body 16 KiB are read, then the socket is closed; it is a success", async () => {
   let closed: Promise<number> | undefined;
-  const { outcome: made } = await attempt((socket) => {
+  const { outcome } = await attempt((socket) => {
     closed = new Promise((done) => socket.once("close", () => done(socket.bytesWritten)));
     endlessly(socket, "x".repeat(65_536), http(200, [`Content-Length: ${2 ** 30}`]));
   });
-  assert.equal(shown(made), `200 "${"x".repeat(1_024)}"`);
+  assert.equal(outcome, `200 "${"x".repeat(1_024)}"`);
   assert.ok(Number(await closed) < 2 ** 24, `${await closed} bytes were taken`);
 });
 
@@ -148,7 +134,7 @@ test("silence, dripping headers and endless interim answers end at the deadline,
   };
   const answers = [() => {}, drip("HTTP/1.1 200 OK\r\nX-Slow: ", "a"), drip("", http(103, []))];
   const slow = answers.map((answer) =>
-    took(async () => assert.equal(shown((await attempt(answer, { timeout_ms: 300 })).outcome), "timeout")),
+    took(async () => assert.equal((await attempt(answer, { timeout_ms: 300 })).outcome, "timeout")),
   );
   for (const took_ms of await Promise.all(slow)) assert.ok(took_ms >= 299 && took_ms < 600, `took ${took_ms} ms`);
 });
@@ -163,7 +149,7 @@ test("a refused connection and a name that does not exist say so", async () => {
     ["https://nowhere.test/", "dns", { resolve: () => Promise.resolve([]) }],
     ["https://nowhere.invalid/", "dns", {}],
   ] as const)
-    assert.equal(shown(await sender(over).send(post(url))), error, url);
+    assert.equal(await sent(url, sender(over)), error, url);
 });
 
 test("a connection that the receiver closes at once is a reset, or no TLS, neither refused nor blocked", async () => {
@@ -174,14 +160,13 @@ test("a connection that the receiver closes at once is a reset, or no TLS, neith
     const server = createTcpServer(close);
     closeLater(() => server.close());
     const url = `${protocol}://127.0.0.1:${await listen(server)}/`;
-    for (let count = 0; count < 10; count += 1) assert.equal(shown(await sender().send(post(url))), error);
+    for (let count = 0; count < 10; count += 1) assert.equal(await sent(url), error);
   }
 });
 
 test("names under localhost are loopback without DNS", async () => {
   const receiver = await raw(says(OK));
-  const made = await sender().send(post(`http://some.app.localhost:${receiver.port}/`));
-  assert.equal(shown(made), '200 ""');
+  assert.equal(await sent(`http://some.app.localhost:${receiver.port}/`), '200 ""');
 });
 
 test("two names at once are looked up, each once at a time, and the next when one has ended, whichever way", async (t) => {
@@ -212,8 +197,7 @@ test("localhost is loopback over IPv6 too", async (t) => {
   const port = 20_000 + (process.pid % 12_000);
   const listening = await once(server.listen(port, "::1"), "listening").catch(() => undefined);
   if (listening === undefined) return t.skip("this machine has no IPv6");
-  const made = await sender().send(post(`http://localhost:${port}/`));
-  assert.equal(shown(made), '200 ""');
+  assert.equal(await sent(`http://localhost:${port}/`), '200 ""');
 });
 
 test("a name of a forbidden address, even beside an allowed one, and such a URL are blocked without a connection", async () => {
@@ -222,16 +206,15 @@ test("a name of a forbidden address, even beside an allowed one, and such a URL 
   const forbidden = "10.0.0.1 169.254.169.254 ::ffff:127.0.0.1 64:ff9b::7f00:1 fe80::1 fe80::1%eth0 unreadable";
   for (const address of forbidden.split(" ")) {
     const resolve = async () => [HERE, { address, family: address.includes(":") ? 6 : 4 }];
-    assert.equal(shown(await sender({ resolve }).send(post(url))), "blocked_address", address);
+    assert.equal(await sent(url, sender({ resolve })), "blocked_address", address);
   }
   const at = (address: string) => async () => [{ address, family: 4 }];
-  const plain = post(`http://localhost:${receiver.port}/`);
-  const outside = await sender({ resolve: at("93.184.215.14") }).send(plain);
-  assert.equal(shown(outside), "blocked_address", "there only by https");
+  const outside = sender({ resolve: at("93.184.215.14") });
+  assert.equal(await sent(`http://localhost:${receiver.port}/`, outside), "blocked_address", "there only by https");
   const strict = sender({ resolve: at("127.0.0.1"), policy: "strict" });
-  assert.equal(shown(await strict.send(post(url))), "blocked_address");
+  assert.equal(await sent(url, strict), "blocked_address");
   for (const url of [receiver.url, `https://localhost:${receiver.port}/`, `https://[::ffff:7f00:1]:${receiver.port}/`])
-    assert.equal(shown(await sender({ policy: "strict" }).send(post(url))), "blocked_address", url);
+    assert.equal(await sent(url, sender({ policy: "strict" })), "blocked_address", url);
   assert.equal(receiver.connections(), 0);
 });
 
@@ -245,12 +228,12 @@ test("the connected socket is judged again, before anything is sent, and when it
     return asked > allowed ? "refused for this test" : judgeAddress(address, policy, secure);
   };
   const changed = sender({ judge });
-  assert.equal(shown(await changed.send(post(url))), "blocked_address");
+  assert.equal(await sent(url, changed), "blocked_address");
   assert.equal(receiver.requests.length, 0);
   asked = 0;
   allowed = 3;
-  assert.equal(shown(await changed.send(post(url))), '200 ""');
-  assert.equal(shown(await changed.send(post(url))), "blocked_address");
+  assert.equal(await sent(url, changed), '200 ""');
+  assert.equal(await sent(url, changed), "blocked_address");
   assert.equal(receiver.requests.length, 1);
 });
 
@@ -258,7 +241,7 @@ test("a connection is kept and used again, and given up where an answer was cut 
   const kept = OK.replace("\r\n\r\n", "\r\nKeep-Alive: timeout=3\r\n\r\n");
   const receiver = await raw((socket, count) => socket.write(count === 2 ? sized("x".repeat(40_000)) : kept));
   const one = sender();
-  for (let count = 0; count < 4; count += 1) assert.equal((await one.send(post(receiver.url))).response_status, 200);
+  for (let count = 0; count < 4; count += 1) assert.match(await sent(receiver.url, one), /^200 "/);
   assert.equal(receiver.connections(), 2);
 });
 
@@ -267,7 +250,7 @@ test("a connection that the receiver does not promise to keep is used once: it m
     const answer = OK.replace("\r\n\r\n", `${header}\r\n\r\n`);
     const receiver = await raw((socket) => socket.write(answer, () => setImmediate(() => socket.end())));
     const one = sender();
-    for (let count = 0; count < 20; count += 1) assert.equal((await one.send(post(receiver.url))).response_status, 200);
+    for (let count = 0; count < 20; count += 1) assert.equal(await sent(receiver.url, one), '200 ""');
     assert.equal(receiver.connections(), 20, header);
   }
 });
@@ -281,24 +264,24 @@ function secure(answer: RequestListener, more: TlsOptions = {}): Promise<number>
 
 test("TLS: refused without the authority, accepted with --webhook-ca, refused for another name or without a certificate of ours", async () => {
   const port = await secure((_, response) => response.end("over TLS"));
-  assert.equal(shown(await sender().send(post(`https://localhost:${port}/`))), "tls");
+  assert.equal(await sent(`https://localhost:${port}/`), "tls");
   const trusting = sender({ ca: CA_CERT, resolve: async () => [HERE] });
-  assert.equal(shown(await trusting.send(post(`https://127.0.0.1:${port}/`))), '200 "over TLS"');
-  assert.equal(shown(await trusting.send(post(`https://receiver.test:${port}/`))), '200 "over TLS"');
-  assert.equal(shown(await trusting.send(post(`https://other.test:${port}/`))), "tls");
+  assert.equal(await sent(`https://127.0.0.1:${port}/`, trusting), '200 "over TLS"');
+  assert.equal(await sent(`https://receiver.test:${port}/`, trusting), '200 "over TLS"');
+  assert.equal(await sent(`https://other.test:${port}/`, trusting), "tls");
   for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
     const wary = await secure(() => {}, { requestCert: true, maxVersion });
-    assert.equal(shown(await trusting.send(post(`https://127.0.0.1:${wary}/`))), "tls", maxVersion);
+    assert.equal(await sent(`https://127.0.0.1:${wary}/`, trusting), "tls", maxVersion);
   }
-  const plain = await raw(() => {});
-  const silent = sender({ ca: CA_CERT, timeout_ms: 150 });
-  assert.equal(shown(await silent.send(post(`https://127.0.0.1:${plain.port}/`))), "timeout");
+  const silent = createTcpServer((socket) => void socket.resume());
+  closeLater(() => silent.close());
+  const waiting = sender({ ca: CA_CERT, timeout_ms: 150 });
+  assert.equal(await sent(`https://127.0.0.1:${await listen(silent)}/`, waiting), "timeout");
 });
 
 test("close breaks off what is under way, over TLS too", async () => {
   const closing = sender({ ca: CA_CERT });
   const receiver = await raw(() => closing.close());
   const port = await secure(() => closing.close());
-  for (const url of [receiver.url, `https://127.0.0.1:${port}/`])
-    assert.equal(shown(await closing.send(post(url))), "reset", url);
+  for (const url of [receiver.url, `https://127.0.0.1:${port}/`]) assert.equal(await sent(url, closing), "reset", url);
 });
