@@ -33,7 +33,9 @@ async function afterDeleting() {
   assert.equal(await apps.remove(unit, account, app.id, () => undefined), app);
   end();
   assert.ok(told.includes(""), "that there is something left");
+  /** How many turns others have while the account is swept. */
   const swept = async () => {
+    forgetting.notify(account.id);
     const { turns } = await withTurns(() => background.idle());
     assert.deepEqual(errors, []);
     return turns;
@@ -41,7 +43,7 @@ async function afterDeleting() {
   const left = () => store.count(deployments, "app", [app.id]);
   const first = kept(deployed[0]);
   const last = kept(deployed.at(-1));
-  return { store, account, app, anApp, put, first, last, sources, forgetting, swept, left };
+  return { store, account, app, anApp, put, first, last, sources, swept, left };
 }
 
 test("its deployments, their sites and domains are gone at once, however many there are", async () => {
@@ -55,24 +57,21 @@ test("its deployments, their sites and domains are gone at once, however many th
   }
 });
 
-for (const when of ["when the account's next events are swept", "at a start and each later look"])
-  test(`what it leaves goes in steps, with others' turns in between, ${when}`, async () => {
-    const { store, app, sources, last, account, forgetting, swept, left } = await afterDeleting();
-    if (when === "at a start and each later look") void forgetting.look();
-    else forgetting.notify(account.id);
-    const turns = await swept();
-    assert.ok(turns >= 50 + (MANY - 50) / 50, `fifty to gather, and one for fifty of each: ${turns}`);
-    assert.equal(await left(), 0);
-    assert.equal(await store.count(goneDeployments, "account", [account.id]), MANY);
-    assert.equal(await store.get(domains, last.custom_domain ?? ""), undefined);
-    assert.deepEqual((await listDataSourcesOf(store, app.id, { offset: 0, limit: 1 })).total, 0);
-    const source = kept(await dataSources.get(store, account, sources.at(-1) ?? ""));
-    assert.deepEqual([source.app_id, source.updated_at], [null, "2026-01-01T00:00:01.000Z"]);
-    assert.equal(await store.count(goneApps, "all", ["gone_apps"]), 0);
-  });
+test("what it leaves goes in steps, with others' turns in between, when the account is swept", async () => {
+  const { store, app, sources, last, account, swept, left } = await afterDeleting();
+  const turns = await swept();
+  assert.ok(turns >= 50 + (MANY - 50) / 50, `fifty to gather, and one for fifty of each: ${turns}`);
+  assert.equal(await left(), 0);
+  assert.equal(await store.count(goneDeployments, "account", [account.id]), MANY);
+  assert.equal(await store.get(domains, last.custom_domain ?? ""), undefined);
+  assert.deepEqual((await listDataSourcesOf(store, app.id, { offset: 0, limit: 1 })).total, 0);
+  const source = kept(await dataSources.get(store, account, sources.at(-1) ?? ""));
+  assert.deepEqual([source.app_id, source.updated_at], [null, "2026-01-01T00:00:01.000Z"]);
+  assert.equal(await store.count(goneApps, "all", ["gone_apps"]), 0);
+});
 
 test("a domain of it can be taken at once; that stands when the rest goes, and ends with the one who took it", async () => {
-  const { store, account, last, anApp, put, forgetting, swept } = await afterDeleting();
+  const { store, last, anApp, put, swept } = await afterDeleting();
   const host = last.custom_domain ?? "";
   const other = await anApp();
   const taken = await put(other.id, 1, host);
@@ -83,7 +82,6 @@ test("a domain of it can be taken at once; that stands when the rest goes, and e
   const holder = await store.get(domains, host);
   assert.equal(holder, undefined, "free, although a deployment of the deleted app still has it");
   const again = await put(next.id, 1, host);
-  forgetting.notify(account.id);
   await swept();
   assert.equal(await at(), again.id);
 });

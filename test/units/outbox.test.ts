@@ -179,13 +179,6 @@ test("8.bounds.doubtful-deliveries: what failed before never takes all places", 
   await staysAt(() => dead.got.length, 492);
 });
 
-test("8.bounds.doubtful-deliveries: whose attempt has ended has given its place back", async () => {
-  const { world, receiver } = await hooked((count) => (count <= 200 ? 500 : 200), {}, 200);
-  await emitted(world);
-  await world.advance(6 * S);
-  assert.equal(receiver.got.length, 400);
-});
-
 test("8.bounds.doubtful-deliveries: nor does one webhook, however many at once it may have", async () => {
   const { world, receiver: silent } = await hooked(() => undefined, { ...PATIENT, concurrency: 256 });
   for (let n = 0; n < 300; n += 1) await world.emit({ n });

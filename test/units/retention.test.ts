@@ -19,6 +19,12 @@ const emitMany = (world: World, count: number, types: readonly EventType[] = ["a
     return null;
   });
 
+/** The account is told of, and whatever comes of that is done. */
+const told = async ({ forgetting, background }: World, id = "acc_1") => {
+  forgetting.notify(id);
+  await background.idle();
+};
+
 const total = async (world: World, type?: EventType) =>
   (await listEvents(world.store, world.account, { type, offset: 0, limit: 1 })).total;
 
@@ -95,8 +101,7 @@ test("8.bounds.events: of deployments of deleted apps the newest 10,000 an accou
 test("8.bounds.events: an account that is told of is swept behind the answers, whatever becomes of another's sweep", async (t) => {
   const world = await outboxWorld();
   const { store, forgetting, background, errors } = world;
-  const ofAnother: typeof recordEvent = (w, _, ...event) => recordEvent(w, accountOf("acc_0"), ...event);
-  await emitMany(world, KEPT + 1, ["app.updated"], ofAnother);
+  await emitMany({ ...world, account: accountOf("acc_0") }, KEPT + 1);
   await emitMany(world, KEPT + 1);
   t.mock.method(store, "transact", () => Promise.reject(new Error("full")), { times: 1 });
   for (const id of ["acc_0", "acc_1"]) forgetting.notify(id);
@@ -105,19 +110,16 @@ test("8.bounds.events: an account that is told of is swept behind the answers, w
   assert.equal(await total(world), KEPT);
   assert.equal(errors.length, 1);
   await emitMany(world, 1);
-  forgetting.notify("acc_1");
-  await background.idle();
+  await told(world);
   assert.equal(await total(world), KEPT, "again, when told again");
 });
 
 test("8.bounds.events: an account that has room for more is not counted at each event; what a deleted app left is looked at", async (t) => {
   const world = await outboxWorld();
-  const { store, forgetting, background } = world;
-  const counts = t.mock.method(store, "transact");
+  const counts = t.mock.method(world.store, "transact");
   const swept = async (id: string) => {
     const before = counts.mock.callCount();
-    forgetting.notify(id);
-    await background.idle();
+    await told(world, id);
     return counts.mock.callCount() - before;
   };
   await emitMany(world, KEPT - 2);
@@ -146,8 +148,7 @@ test("8.bounds.events: an account at its bound is swept once in a while, however
     forgetting.notify("acc_1");
     return left;
   });
-  forgetting.notify("acc_1");
-  await background.idle();
+  await told(world);
   assert.equal(await total(world), KEPT);
 });
 
