@@ -3,6 +3,7 @@
 // path, which they call.
 import type { Page } from "../../domain/lists.ts";
 import { Refusal } from "../../domain/refusal.ts";
+import type { Stored } from "../../domain/store.ts";
 import { API } from "../../http/api.ts";
 import { isRead } from "../../http/call.ts";
 import type { Operation } from "../../http/route.ts";
@@ -14,11 +15,7 @@ import { type DashboardRow, DEEDS, framed, operationAt, pageAt, type View, viewO
 
 type Later<T> = T | Promise<T>;
 
-interface Named {
-  readonly id: string;
-}
-
-export interface Resource<R extends Named = Named> {
+export interface Resource<R extends Stored = Stored> {
   /** Of one of them in the API: `/apps/{app_id}`. */
   readonly path: string;
   /** What stands above a list of them. */
@@ -103,7 +100,7 @@ export async function listing(of: Resource, view: View): Promise<Shown> {
   const values = words?.json.enum ?? [];
   const chosen = values.find((each) => each === view.query.get(filter));
   const read = async (offset: number, limit: number) => {
-    const found = await view.ask<Page<Named>>(row, { query: { offset, limit, [filter]: chosen } });
+    const found = await view.ask<Page<Stored>>(row, { query: { offset, limit, [filter]: chosen } });
     return found instanceof Refusal ? { items: [], total: 0 } : found;
   };
   const { total } = await read(0, 0);
@@ -127,11 +124,11 @@ ${skip > 0 && to("prev", Math.max(skip - PAGE_LENGTH, 0), "Newer")}${end < total
 }
 
 /** What each is called and a line below, what stands at its right. */
-export async function rowsOf(of: Resource, view: View, items: readonly Named[], chosen = ""): Promise<Shown> {
+export async function rowsOf(of: Resource, view: View, items: readonly Stored[], chosen = ""): Promise<Shown> {
   const all = pageAt(above(of.path));
   const many = all.replace(/.*\//, "").replace("-", " ").replace("api", "API").replace("oauth", "OAuth");
   if (items.length === 0) return html`<p class="card">No ${chosen} ${many} yet.</p>`;
-  const rowOf = async (record: Named) =>
+  const rowOf = async (record: Stored) =>
     html`<strong><a id="${record.id}" href="${pageAt(above(of.path), record)}/${record.id}">${await of.name(record, view)}</a></strong>
 ${soft(await of.below(record, view))}`;
   return html`<div class="card list">${list(await Promise.all(items.map(rowOf)))}</div>`;
@@ -142,7 +139,7 @@ const ONCE = "Copy it now: it is never shown again.";
 /** `once` is what is shown this once, and what it is called. */
 async function onePage(of: Resource, view: View, once?: readonly [name: string, value: Shown]) {
   const get = getOf(of);
-  const record = await view.ask<Named>(get);
+  const record = await view.ask<Stored>(get);
   if (record instanceof Refusal) return record;
   const { params, place } = view;
   return framed(view, {
@@ -175,7 +172,7 @@ function allOf(shown: object): Shown {
 
 /** Asks for what the operation takes, and does it once that was sent: a change is asked for as a whole. */
 async function formPage(of: Resource, view: View, { row, name, makes, button }: Deed, sent: Sent) {
-  const record = makes ? undefined : await view.ask<Named>(getOf(of));
+  const record = makes ? undefined : await view.ask<Stored>(getOf(of));
   if (record instanceof Refusal) return record;
   const { call, services, form } = view;
   const changes = row.method === "PATCH";

@@ -13,14 +13,8 @@ import { cut, type Html, hidden, html, type Shown, soft, table, tabs } from "../
 import type { Visit } from "../visit.ts";
 import { type Axis, type Chart, chartOf, inWords, type Point } from "./chart.ts";
 
-interface Shelf {
-  readonly chart: Chart | undefined;
-  readonly drawn: Shown;
-  readonly table: Html;
-}
-
 /** By the data source, or by the column of it that was chosen: other data come with others. */
-const made = new WeakMap<DataSourceRecord | Column, Promise<Shelf>>();
+const made = new WeakMap<DataSourceRecord | Column, ReturnType<typeof shelfMade>>();
 
 /** One at a time, with others' requests in between: a page may show a hundred. */
 const making = new Turns();
@@ -28,7 +22,7 @@ const making = new Turns();
 type Looking = Pick<Visit, "store" | "query">;
 
 /** The query says which column of numbers the reader chose. */
-export function shelfOf({ store, query }: Looking, account: AccountRecord, source: DataSourceRecord): Promise<Shelf> {
+export function shelfOf({ store, query }: Looking, account: AccountRecord, source: DataSourceRecord) {
   const chosen = source.columns?.find(({ name, type }) => type === "number" && name === query.get(source.id));
   const key = chosen ?? source;
   const shelf = made.get(key) ?? making.run(() => shelfMade(store, account, source, chosen));

@@ -11,7 +11,7 @@ import { Refusal, refuse } from "../../domain/refusal.ts";
 import { isRead, queryOf, type Reply } from "../../http/call.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import type { Answer, Row } from "../../http/way.ts";
-import { type Html, html, link, notice } from "../html.ts";
+import { html, link, notice } from "../html.ts";
 import { messagePage, page, redirect } from "../page.ts";
 import { signInFirst, whoIsIn } from "../sign-in.ts";
 import { countIn, pageWay, type Sent, type Visit, type WebParts } from "../visit.ts";
@@ -73,16 +73,12 @@ async function show(visit: Visit, { app, account }: Site): Promise<Answer> {
   const { query, store } = visit;
   const offset = countIn(query, "from") ?? 0;
   const { items, total } = await listDataSourcesOf(store, app.id, { offset, limit: LIMIT_MAX });
-  const figures: Html[] = [];
+  let figures = html``;
   let next = offset;
-  let left = PAGE_CHARS;
   for (const source of items) {
-    if (left < 0) break;
+    if (figures.text.length > PAGE_CHARS) break;
     next += 1;
-    if (source.status !== "ready") continue;
-    const drawn = await figure(visit, account, source);
-    left -= drawn.text.length;
-    figures.push(drawn);
+    if (source.status === "ready") figures = html`${figures}${await figure(visit, account, source)}`;
   }
   const { title, description, theme } = app;
   return page({
@@ -91,7 +87,7 @@ async function show(visit: Visit, { app, account }: Site): Promise<Answer> {
     headers: { ...visit.setCookie, "cache-control": "private, no-cache" },
     body: html`<h1>${title}</h1>
 <p class="lead">${description}</p>
-${figures.length + offset === 0 && next === total ? NOTHING : figures}
+${figures.text === "" && offset === 0 && next === total ? NOTHING : figures}
 ${offset > 0 && link("./", `Back to the first of ${total} data sources`)}
 ${next < total && link(`?from=${next}`, `Go on to the other ${total - next} of ${total} data sources`)}`,
   });
