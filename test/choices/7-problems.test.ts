@@ -101,12 +101,7 @@ const NOT_TAKEN = [
   ...["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/merge-patch+json"],
   ...["application/json; charset=latin1", "application/json;charset=utf-16", "application/json, text/plain"],
 ];
-const TAKEN = [
-  "application/json",
-  "Application/JSON",
-  'application/json;charset="UTF-8"',
-  "application/json; charset=utf-8",
-];
+const TAKEN = ["Application/JSON", 'application/json;charset="UTF-8"', "application/json; charset=utf-8"];
 
 choice("7.error-codes", "JSON in UTF-8, not compressed, is the one media type", async ({ api }) => {
   const two = [
