@@ -92,14 +92,12 @@ choice("8.bounds.requests", "a URL has 8 KiB at most, headers 16, however many t
   for (const bytes of [16_385, 20_000, 40_000, 200_000]) problem(await ask(large(bytes)), "headers_too_large");
   problem(await ask(...many(2_500)), "headers_too_large");
   const pieces = await RawConnection.open(context.authUrl);
-  pieces.write("GET / HTTP/1.1\r\nhost: x\r\n");
+  pieces.write("GET / HTTP/1.1\r\nhost: x");
   for (let sent = 0; sent < 12; sent += 1) {
-    pieces.write(`a${sent}: ${"y".repeat(4_000)}`);
+    pieces.write(`\r\na${sent}: ${"y".repeat(4_000)}`);
     await new Promise(setImmediate);
-    if (sent < 11) pieces.write("\r\n");
   }
   problem(await pieces.answer(), "headers_too_large");
-  assert.equal((await ask(...many(1_500))).status, 200);
   const credential = `authorization: Bearer ${context.api.key}`;
   const behind = ["GET /v1/account HTTP/1.1", "host: x", ...many(1_500), credential, "", ""].join("\r\n");
   assert.equal((await rawAnswer(context.authUrl, behind)).status, 200, "the credential counts behind them all");
