@@ -12,18 +12,14 @@ const BYTES_MAX = 200_000;
 const run = promisify(execFile);
 const folder = freshFolder();
 
-/** Installed once for all tests; the name of the tarball. */
-const installed = (async () => {
-  await run("npm", ["run", "build", "--silent"], { timeout: 60_000 });
-  const packed = await run("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder]);
-  const tarball = join(folder, packed.stdout.trim());
-  await writeFile(join(folder, "package.json"), '{"name":"user","private":true}');
-  await run("npm", ["install", "--offline", "--no-audit", "--no-fund", "--silent", tarball], { cwd: folder });
-  return tarball;
-})();
+// Installed once for all tests.
+await run("npm", ["run", "build", "--silent"], { timeout: 60_000 });
+const packed = await run("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder]);
+const tarball = join(folder, packed.stdout.trim());
+await writeFile(join(folder, "package.json"), '{"name":"user","private":true}');
+await run("npm", ["install", "--offline", "--no-audit", "--no-fund", "--silent", tarball], { cwd: folder });
 
 const inFolder = async (file: string, script: string, ...flags: readonly string[]) => {
-  await installed;
   await writeFile(join(folder, file), script);
   return run(process.execPath, [...flags, file], { cwd: folder, timeout: 20_000 });
 };
@@ -36,7 +32,6 @@ const USE = `
 `;
 
 test("package: the tarball is small, brings nothing along and holds no source", async () => {
-  const tarball = await installed;
   const { size } = await stat(tarball);
   assert.ok(size < BYTES_MAX, `${size} bytes`);
   const listed = await run("npm", ["ls", "--all", "--parseable"], { cwd: folder });
@@ -53,9 +48,8 @@ for (const [way, file, script] of [
     assert.equal((await inFolder(file, script)).stdout, "200 0\n"));
 
 test("package: require says what to do where it cannot work", async () => {
-  const script = 'require("app-hosting-service");';
   await assert.rejects(
-    inFolder("old.cjs", script, "--no-experimental-require-module"),
+    inFolder("old.cjs", 'require("app-hosting-service");', "--no-experimental-require-module"),
     /is an ES module, and require\(\) cannot load it here .* await import\("app-hosting-service"\)/,
   );
 });
@@ -69,7 +63,6 @@ test("package: it exports what the contract names, and the errors that a store o
 });
 
 test("package: its types say what there is, and what there is not", async () => {
-  await installed;
   const script = `
     import { memoryStore, startService, startReceiver, type Service, type Store, type Trace } from "app-hosting-service";
     const service: Service = await startService({ clock: "manual", seed: { accounts: [] } });
@@ -125,7 +118,6 @@ async function lives(command: string, args: readonly string[], cwd: string): Pro
 }
 
 test("package: the command starts, answers, and ends with the npm that started it", { timeout: 60_000 }, async () => {
-  await installed;
   const npx = ["--no-install", "app-hosting-service"];
   const version = JSON.parse(await readFile("package.json", "utf8")).version;
   assert.equal((await run("npx", [...npx, "--version"], { cwd: folder })).stdout, `${version}\n`);
@@ -137,7 +129,6 @@ test("package: npm start does the same with the sources", { timeout: 60_000 }, (
 );
 
 test("package: PostgreSQL needs its driver, and one line says so", async () => {
-  await installed;
   const bin = join(folder, "node_modules/app-hosting-service/dist/bin.js");
   const started = run(process.execPath, [bin, "--data", "postgres://localhost/apps"]);
   await assert.rejects(started, (error: Error & { code?: unknown; stderr?: unknown }) => {
@@ -150,7 +141,6 @@ const RECIPES = "test/embedding/recipes";
 
 /** A recipe, written into the folder of a user: the README has the one for node:test, and links to the others. */
 async function recipe(file: string): Promise<string> {
-  await installed;
   const readme = await readFile("README.md", "utf8");
   const [, inReadme] = new RegExp(`^\`\`\`\\w+ ${file}\\n(.*?)^\`\`\`$`, "ms").exec(readme) ?? [];
   assert.ok(inReadme !== undefined || readme.includes(`(${RECIPES}/${file})`), `the README does not lead to ${file}`);
