@@ -21,6 +21,13 @@ export const script = (name: string, ...args: readonly string[]) =>
 /** Runs a script to its end; answers its exit code and what it printed. */
 export const ran = (...use: Parameters<typeof script>) => script(...use).ended;
 
+/** What a script prints that has to succeed and to complain of nothing. */
+export async function printedBy(...use: Parameters<typeof script>): Promise<string> {
+  const { code, stdout, stderr } = await ran(...use);
+  assert.deepEqual([code, stderr], [0, ""], stdout);
+  return stdout;
+}
+
 /** The server on a free port for as long as `use` takes, from when it has printed `text`; it has to end with code 0. */
 export async function serving(
   args: readonly string[],
