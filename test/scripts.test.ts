@@ -6,17 +6,17 @@ import { createServer as createTcpServer } from "node:net";
 import { test } from "node:test";
 import { fuzz } from "../scripts/attack/fuzz.ts";
 import { slow, spoiled } from "../scripts/attack/wire.ts";
+import { ownTarget } from "../scripts/conformance/own.ts";
 import { FORMS } from "../scripts/conformance/report.ts";
 import { FAULTS, judged, started } from "../scripts/wrong/server.ts";
 import { apps, faultsOf, gone, refuses } from "../scripts/wrong/ways.ts";
 import { startService } from "../src/index.ts";
 import { verifySignature } from "../src/kit/signature.ts";
-import { Client, str } from "./support/client.ts";
+import { str } from "./support/client.ts";
 import { embedded } from "./support/embedded.ts";
 import { openHub } from "./support/hub.ts";
-import { person, REDIRECT, register } from "./support/oauth.ts";
 import { closedPort, listen } from "./support/ports.ts";
-import { ran, script } from "./support/process.ts";
+import { printedBy, ran, script } from "./support/process.ts";
 import { httpReceiver } from "./support/receivers.ts";
 import { CLAUSES } from "./support/sources.ts";
 
@@ -31,8 +31,7 @@ const AT = (baseUrl: string) => ["--base-url", baseUrl, "--api-key", KEY];
 test("conformance: who follows the specification gets a line for each clause, and for what was not given what to give", async () => {
   await using own = await embedded({ clock: "system", apiKey: KEY, retrySchedule: "500ms" });
   const { api, baseUrl } = own;
-  const { code, stdout, stderr } = await ran("conformance.ts", ...AT(`${baseUrl}/`), "--only", "8");
-  assert.deepEqual([code, stderr], [0, ""]);
+  const stdout = await printedBy("conformance.ts", ...AT(`${baseUrl}/`), "--only", "8");
   assert.match(stdout, /^ {2}answers a create with 201$/m);
   assert.match(stdout, /^shown +8\.default-limit /m);
   assert.match(stdout, /^not tried 8\.rate-limit-403 .*\(give --rate-limited-key\)$/m);
@@ -58,24 +57,21 @@ test("conformance: a list that shows the first of many only is not wrong", async
 });
 
 test("conformance: what a client cannot make can be given", async () => {
-  await using own = await embedded({ clock: "system", apiKey: KEY });
-  const { service, api, baseUrl } = own;
+  await using own = await ownTarget();
+  const { service, baseUrl, target } = own;
   const { access_token } = await service.signIn({ scopes: ["read:apps"] });
-  const at = [...AT(baseUrl), "--token", `read:apps=${access_token}`];
-  assert.equal((await ran("conformance.ts", ...at, "--only", "5.403.scope")).code, 0);
-  const { client_id, client_secret } = await register(api);
-  const { browser } = await person(api);
-  const consenting = createServer(async ({ url = "" }, response) => {
-    const page = await browser.open(decodeURIComponent(url.slice(1)));
-    response.end((await browser.submit(page, "/oauth/consent", { decision: "allow" })).header("location"));
-  });
+  const at = ["--base-url", baseUrl, "--api-key", target["api-key"], "--token", `read:apps=${access_token}`];
+  await printedBy("conformance.ts", ...at, "--only", "5.403.scope");
+  const consenting = createServer(async ({ url = "" }, response) =>
+    response.end(await target["sign-in"]?.(decodeURIComponent(url.slice(1)))),
+  );
   const there = `http://127.0.0.1:${await listen(consenting)}/`;
   const command = `fetch("${there}" + encodeURIComponent(process.argv[1])).then((it) => it.text()).then(console.log)`;
-  const client = ["--client-id", client_id, "--client-secret", str(client_secret), "--redirect-uri", REDIRECT];
+  const names = ["client-id", "client-secret", "redirect-uri"] as const;
+  const client = names.flatMap((name) => [`--${name}`, str(target[name])]);
   const signIn = ["--sign-in", `node -e '${command}' {authorize_url}`, "--only", "5.oauth.authorize"];
-  const { code, stdout } = await ran("conformance.ts", ...at, ...client, ...signIn);
+  await printedBy("conformance.ts", ...at, ...client, ...signIn);
   consenting.close();
-  assert.equal(code, 0, stdout);
 });
 
 /** The base URL of a server that answers everything so. */
@@ -136,11 +132,10 @@ test("conformance: the report is JSON, and JUnit that is well formed whatever a 
 });
 
 test("clause: this server is held to the one clause, or the choice, that is named", async () => {
-  const clause = await ran("conformance.ts", "--own", "--only", "9.path-segment");
-  assert.equal(clause.code, 0, clause.stdout);
-  assert.match(clause.stdout, /^shown +9\.path-segment .*\n\n1 shown, 0 chosen, 0 failed, 0 not tried\n$/m);
-  const choice = await ran("conformance.ts", "--own", "--only", "9.deprecation");
-  assert.match(choice.stdout, /^chosen +9\.deprecation(.*\n)+\n0 shown, \d chosen, 0 failed, 0 not tried\n$/);
+  const printed = (id: string) => printedBy("conformance.ts", "--own", "--only", id);
+  const [clause, choice] = [await printed("9.path-segment"), await printed("9.deprecation")];
+  assert.match(clause, /^shown +9\.path-segment .*\n\n1 shown, 0 chosen, 0 failed, 0 not tried\n$/m);
+  assert.match(choice, /^chosen +9\.deprecation(.*\n)+\n0 shown, \d chosen, 0 failed, 0 not tried\n$/);
 });
 
 test("conformance:self: at least 80 faults, each of a clause that exists, spread over all nine parts", () => {
@@ -154,11 +149,8 @@ test("conformance:self: a few faults are caught, each by a clause of its part", 
   for (const [part, says] of [
     ["3", /^caught +3\.app-no-state +app-status: an app carries a status$/m],
     ["9", /\n0 of 0 right servers called wrong; 2 of 2 faults caught; \d+ s\n$/],
-  ] as const) {
-    const { code, stdout, stderr } = await ran("wrong/self.ts", "--part", part);
-    assert.deepEqual([code, stderr], [0, ""], stdout);
-    assert.match(stdout, says);
-  }
+  ] as const)
+    assert.match(await printedBy("wrong/self.ts", "--part", part), says);
 });
 
 test("conformance:self: a right server is told nothing; a fault that no clause sees has survived, or was never provoked", async () => {
@@ -176,7 +168,7 @@ test("conformance:self: deliveries go through the proxy, which changes them wher
     const { target, proxy, service } = server;
     const hub = await openHub();
     const { url, arrived } = hub.open();
-    const api = new Client({ baseUrl: target["base-url"], key: target["api-key"] });
+    const api = server.api.at(target["base-url"]);
     const webhook = await api.create("/webhooks", { url, events: ["app.created"], secret: "s" });
     assert.equal(webhook.url, url, "nobody sees that it leads elsewhere");
     await api.create("/apps", { title: "T" });
@@ -189,11 +181,11 @@ test("conformance:self: deliveries go through the proxy, which changes them wher
 });
 
 test("riddle: the same number is the same wrong server, which says neither what nor where until it is asked", async () => {
-  const { code, stdout } = await ran("wrong/riddle.ts", "7", "--answer");
-  assert.equal(code, 0);
-  assert.equal(stdout, (await ran("wrong/riddle.ts", "7", "--answer")).stdout);
-  const [, clause = ""] = /^([\w.-]+): .+\n$/.exec(stdout) ?? [];
-  assert.ok(CLAUSES.has(clause), stdout);
+  const answer = () => printedBy("wrong/riddle.ts", "7", "--answer");
+  const told = await answer();
+  assert.equal(await answer(), told);
+  const [, clause = ""] = /^([\w.-]+): .+\n$/.exec(told) ?? [];
+  assert.ok(CLAUSES.has(clause), told);
   const { said, prints, kill } = script("wrong/riddle.ts", "7");
   await prints("API key");
   assert.match(said.stdout, /^Riddle 7: .*\n +base URL +http:\/\/127\.0\.0\.1:\d+\/v1\n +API key +\S+\n/);
@@ -236,11 +228,8 @@ test("scripts: whoever read the output may leave", async () => {
 });
 
 test("receiver: prints each delivery with its verdict, and --help how it is used", async () => {
-  const help = await ran("receiver.ts", "--help");
-  assert.deepEqual([help.code, help.stderr], [0, ""]);
-  assert.match(help.stdout, /^Usage: npm run receiver -- --port 4700 --secret SECRET/);
-  const use = "--port 0 --secret whsecret --answers 500,200".split(" ");
-  const { said, prints, kill } = script("receiver.ts", ...use);
+  assert.match(await printedBy("receiver.ts", "--help"), /^Usage: npm run receiver -- --port 4700 --secret SECRET/);
+  const { said, prints, kill } = script("receiver.ts", ..."--port 0 --secret whsecret --answers 500,200".split(" "));
   await prints("\n");
   const url = said.stdout.replace("Listening on ", "").trim();
   const body = '{"id":"evt_1","type":"app.created"}';
