@@ -95,24 +95,6 @@ onFullDisk("a FILE that cannot be written anew is told, and the journal stays", 
   assert.equal(await idsIn((await openStore(t, crashed(file))).store), "a");
 });
 
-onFullDisk("who has read what could not be kept is asked again; what was built on it is refused", "a", async (full) => {
-  const { store, free } = full;
-  const lost = write(store, note("b"));
-  const read = store.get(notes, "b");
-  const looked = store.transact(async (tx) => (await tx.get(notes, "b"))?.id ?? "nothing");
-  const refusing = store.transact(async (tx) => {
-    if ((await tx.get(notes, "b")) !== undefined) throw new Error("there is one");
-  });
-  const built = store.transact(async (tx) => tx.put(notes, note("c", (await tx.get(notes, "b"))?.text)));
-  const snapshot = store.snapshot();
-  for (const work of [lost, built]) await unavailable(work);
-  assert.deepEqual([await read, await looked, await refusing], [undefined, "nothing", undefined]);
-  assert.deepEqual((await snapshot).collections.notes, [note("a")]);
-  free();
-  await write(store, note("c"));
-  assert.equal(await idsIn(store), "a c");
-});
-
 onFullDisk("replaced, removed and moved records are as before when that cannot be kept", "a b c", async (full) => {
   const { store } = full;
   const before = await store.snapshot();
@@ -125,20 +107,4 @@ onFullDisk("replaced, removed and moved records are as before when that cannot b
   assert.deepEqual(await store.snapshot(), before);
   assert.deepEqual(await store.find(notes, "text", ["text of a"]), note("a"));
   assert.equal(await idsIn(store), "a b c");
-});
-
-onFullDisk("a unit of work that saw what was lost is not run again on a store that is closed", "a", async (full, t) => {
-  const { file, store, free } = full;
-  const big = "x".repeat(100);
-  const lost = write(store, note("lost", big));
-  const second = store.transact(async (tx) => {
-    if (await tx.find(notes, "text", [big])) throw new Error("is there already");
-    await tx.put(notes, note("second", big));
-  });
-  const closed = store.close();
-  await unavailable(lost);
-  free();
-  await assert.rejects(second, /closed/);
-  await closed;
-  assert.equal(await idsIn((await openStore(t, file)).store), "a");
 });
