@@ -29,7 +29,7 @@ export default function makeStore() {
 
   /** The questions, put to whatever `at` answers: the tables, or those of a unit of work. */
   const reader = (at) => {
-    const table = ({ name }) => at().get(name) ?? at().missing(name);
+    const table = ({ name }) => at().get(name) ?? missing(name);
     /** A record with null in one of the fields is left out. */
     const list = (from, by, values) =>
       [...table(from).values()].filter((record) => by.every((field, n) => (record[field] ?? NaN) === values[n]));
@@ -61,7 +61,7 @@ export default function makeStore() {
     opened();
     return inTurn(async (before) => {
       const life = { isOver: false };
-      const own = Object.assign(new Map([...before].map(([name, table]) => [name, new Map(table)])), { missing });
+      const own = new Map([...before].map(([name, table]) => [name, new Map(table)]));
       const told = new Map();
       let held;
       const at = () => (life.isOver ? missing("Its unit of work is over, and this") : own);
@@ -98,7 +98,7 @@ export default function makeStore() {
   };
   const load = (data) => {
     const table = ({ name }) => [name, new Map(copy(data[name] ?? []).map((record) => [record.id, record]))];
-    tables = Object.assign(new Map(collections.map(table)), { missing });
+    tables = new Map(collections.map(table));
   };
 
   return {
