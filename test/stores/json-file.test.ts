@@ -118,12 +118,12 @@ test("promise 3: a journal that grows is folded into FILE while writes go on; it
 test("what was written together with a table that is seldom written is not kept in memory for it", async (t) => {
   const seldom = collection<{ readonly id: string }>()("seldom");
   const { store } = await openStore(t, newFile(), {}, [notes, seldom]);
-  const before = heapInUse();
+  const before = await heapInUse();
   const many = Array.from({ length: 100 }, (_, n) => write(store, note(`${n}`, `${n} `.repeat(50_000))));
   await Promise.all([store.transact((tx) => tx.put(seldom, { id: "s" })), ...many]);
   for (const id of many.keys()) await store.transact((tx) => tx.remove(notes, `${id}`));
   // What is folded into FILE meanwhile is in memory until that is over.
-  await eventually(async () => heapInUse() - before < 5e6);
+  await eventually(async () => (await heapInUse()) - before < 5e6);
 });
 
 test("promise 3: after a restore too, FILE is not written again before the journal has grown as large", async (t) => {

@@ -23,7 +23,8 @@ export async function withTurns<T>(work: () => Promise<T>): Promise<{ value: T; 
 }
 
 /** Bytes, after all garbage is gone. */
-export function heapInUse(): number {
+export async function heapInUse(): Promise<number> {
+  await new Promise(setImmediate); // what this turn still holds is none yet
   setFlagsFromString("--expose-gc");
   runInNewContext("gc")();
   return process.memoryUsage().heapUsed;

@@ -247,9 +247,9 @@ test("of many requests at once one is answered after the other, as far as the cl
 
 test("a body in many chunks takes the room of its bytes", async () => {
   const handle = async (call: Call) => {
-    const before = heapInUse();
+    const before = await heapInUse();
     assert.ok((await call.body(200_000)) instanceof Refusal);
-    return { ...empty(200), body: String(heapInUse() - before) };
+    return { ...empty(200), body: String((await heapInUse()) - before) };
   };
   await using it = await listening({}, { handle });
   const chunks = "1\r\nx\r\n".repeat(200_001);
