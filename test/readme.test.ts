@@ -6,16 +6,13 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { startReceiver } from "../src/receiver.ts";
-import { type Client, str } from "./support/client.ts";
 import { closeLater } from "./support/closing.ts";
 import { embedded } from "./support/embedded.ts";
 import { person, returned } from "./support/oauth.ts";
 import { shows } from "./support/process.ts";
 import { eventually } from "./support/wait.ts";
 
-const README = readFileSync("README.md", "utf8");
-const blocksIn = (text: string) => [...text.matchAll(/^```(sh|text)( receiver)?\n(.*?)^```$/gms)];
-const partOf = (title: string) => README.split(/^## /m).find((part) => part.startsWith(title)) ?? "";
+const [, FIVE_MINUTES = ""] = /^## Five minutes$(.*?)^## /ms.exec(readFileSync("README.md", "utf8")) ?? [];
 
 /** A shell; what it prints of the commands that are typed into it. */
 function shell() {
@@ -48,20 +45,17 @@ test("README: the five minutes go as they are shown", async () => {
     text.replaceAll("http://localhost:4600", own.authUrl).replaceAll("http://localhost:4700/", receiver.url);
   const type = shell();
   let output = "";
-  for (const [, language, ofReceiver, text = ""] of blocksIn(partOf("Five minutes"))) {
+  for (const [, language, ofReceiver, text = ""] of FIVE_MINUTES.matchAll(/^```(sh|text)( receiver)?\n(.*?)^```$/gms)) {
     if (language === "text" && ofReceiver === undefined) shows(output, here(text));
     if (ofReceiver !== undefined) shows(await eventually(async () => printed[0]), text);
     if (language !== "sh") continue;
-    if (text.includes("$CODE")) await type(`CODE=${await allowed(own.api, output)}`);
+    if (text.includes("$CODE")) {
+      const { browser } = await person(own.api);
+      const page = await browser.open(/http\S+authorize\S+/.exec(output)?.[0] ?? "");
+      const answer = await browser.submit(page, "/oauth/consent", { decision: "allow" });
+      await type(`CODE=${returned(answer, "http://localhost:8080/").code}`);
+    }
     output = await type(here(text));
   }
   assert.match(output, /access_token/, "the last of it is the token");
 });
-
-/** Somebody signs in and allows what the address asks for; answers the code. */
-async function allowed(api: Client, output: string): Promise<string> {
-  const { browser } = await person(api);
-  const [address = ""] = /http\S+authorize\S+/.exec(output) ?? [];
-  const answer = await browser.submit(await browser.open(address), "/oauth/consent", { decision: "allow" });
-  return str(returned(answer, "http://localhost:8080/").code);
-}
