@@ -1,20 +1,20 @@
 // The test controls over HTTP (contract, part 10): off unless asked for, open to the start-up key alone, and able to do
 // what the embedding handle can. Every answer is held against the OpenAPI document.
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { members, str } from "../support/client.ts";
-import { described, titles } from "../support/embedded.ts";
+import { type Context, choice, MANUAL } from "../support/clauses.ts";
+import { type Client, members, str } from "../support/client.ts";
+import { titles } from "../support/embedded.ts";
 import { hooked } from "../support/receivers.ts";
 import { eventually } from "../support/wait.ts";
 
-async function controlled() {
-  const own = await described({ control: true });
-  return { ...own, control: own.api.at(`${own.authUrl}/_control`) };
-}
+/** A test of the controls, with a client that has them as its root. */
+const controls = (says: string, use: (own: Context & { readonly control: Client }) => Promise<void>) =>
+  choice("1.test-controls", says, { ...MANUAL, control: true }, (own) =>
+    use({ ...own, control: own.api.at(`${own.authUrl}/_control`) }),
+  );
 
-test("1.test-controls: each of the contract's routes is in the OpenAPI document, under a tag of its own", async () => {
-  await using it = await controlled();
-  const found = it.document.operations.filter(({ path }) => path.startsWith("/_control"));
+controls("each of the contract's routes is in the OpenAPI document, under a tag of its own", async ({ document }) => {
+  const found = document.operations.filter(({ path }) => path.startsWith("/_control"));
   const routes = found.map(({ method, path }) => `${method} ${path.slice("/_control".length)}`);
   assert.equal(
     routes.toSorted().join(", "),
@@ -24,27 +24,25 @@ test("1.test-controls: each of the contract's routes is in the OpenAPI document,
   );
   for (const { value } of found) assert.deepEqual([value.tags, value.security], [["control"], [{ apiKey: [] }]]);
   assert.ok(!JSON.stringify(found).includes("Idempotency-Key"), "they remember nothing");
-  assert.equal(it.document.api.length > 30, true);
+  assert.equal(document.api.length > 30, true);
 });
 
-test("1.test-controls: it opens to the start-up key and to nothing else", async () => {
-  await using it = await controlled();
-  const { access_token } = await it.service.signIn({ scopes: ["admin"] });
-  const other = str((await it.api.create("/api-keys", { name: "Another" })).key);
-  assert.equal((await it.control.as(null).get("/requests")).status, 401);
+controls("it opens to the start-up key and to nothing else", async ({ service, api, control }) => {
+  const { access_token } = await service.signIn({ scopes: ["admin"] });
+  const other = str((await api.create("/api-keys", { name: "Another" })).key);
+  assert.equal((await control.as(null).get("/requests")).status, 401);
   for (const key of [other, access_token, "no-key-at-all"]) {
-    const answer = await it.control.as(key).get("/requests");
+    const answer = await control.as(key).get("/requests");
     assert.deepEqual([answer.status, answer.json.code], [403, "insufficient_scope"]);
     assert.match(str(answer.json.detail), /start-up API key/);
   }
-  const [own] = (await it.api.get("/api-keys")).items;
-  assert.equal((await it.api.delete(`/api-keys/${str(own?.id)}`)).status, 204);
-  assert.equal((await it.control.post("/reset")).status, 204);
-  assert.equal((await it.api.get("/apps")).status, 200);
+  const [own] = (await api.get("/api-keys")).items;
+  assert.equal((await api.delete(`/api-keys/${str(own?.id)}`)).status, 204);
+  assert.equal((await control.post("/reset")).status, 204);
+  assert.equal((await api.get("/apps")).status, 200);
 });
 
-test("1.test-controls: unknown paths, methods, parameters and members are refused by name", async () => {
-  await using it = await controlled();
+controls("unknown paths, methods, parameters and members are refused by name", async ({ control }) => {
   for (const [method, path, body, status] of [
     ["GET", "/nothing", undefined, 404],
     ["GET", "/trace/", undefined, 404],
@@ -56,97 +54,91 @@ test("1.test-controls: unknown paths, methods, parameters and members are refuse
     ["POST", "/clock", { freeze: true, resume: true }, 422],
     ["PATCH", "/account", { state: "closed" }, 422],
   ] as const)
-    assert.equal((await it.control.call(method, path, body)).status, status, path);
-  const wrong = await it.control.get("/reset");
+    assert.equal((await control.call(method, path, body)).status, status, path);
+  const wrong = await control.get("/reset");
   assert.deepEqual([wrong.status, wrong.header("Allow")], [405, "POST, OPTIONS"]);
-  const far = await it.control.post("/clock", { advance: "999999999999d" });
+  const far = await control.post("/clock", { advance: "999999999999d" });
   assert.deepEqual(far.json.errors, [{ pointer: "#/advance", detail: "advance must not go beyond the year 9999" }]);
-  assert.equal((await it.control.send("POST", "/clock", { body: "{}" })).status, 415);
-  const { errors } = (await it.control.post("/faults", { method: "GET", path: "/v1/nothing", status: 500 })).json;
+  assert.equal((await control.send("POST", "/clock", { body: "{}" })).status, 415);
+  const { errors } = (await control.post("/faults", { method: "GET", path: "/v1/nothing", status: 500 })).json;
   assert.deepEqual(errors, [{ pointer: "#/path", detail: "GET /v1/nothing is no operation of the REST API" }]);
 });
 
-test("1.test-controls: the clock stands, is advanced and goes on", async () => {
-  await using it = await controlled();
-  const hook = await hooked(it.api, ["app.created"], {}, [500, 500, 200]);
-  await it.api.create("/apps", { title: "A" });
-  assert.deepEqual((await it.control.post("/settled?timeout=5s")).json, { settled: true, pending: [] });
-  assert.deepEqual((await it.control.post("/clock", { advance: "0ms" })).json.ran, []);
-  const advanced = (await it.control.post("/clock", { advance: "10m" })).json;
+controls("the clock stands, is advanced and goes on", async ({ service, api, control }) => {
+  const hook = await hooked(api, ["app.created"], {}, [500, 500, 200]);
+  await api.create("/apps", { title: "A" });
+  assert.deepEqual((await control.post("/settled?timeout=5s")).json, { settled: true, pending: [] });
+  assert.deepEqual((await control.post("/clock", { advance: "0ms" })).json.ran, []);
+  const advanced = (await control.post("/clock", { advance: "10m" })).json;
   assert.equal(advanced.now, "2026-01-01T00:10:00.000Z");
-  const [, ...again] = it.service.deliveries[0]?.attempts ?? [];
+  const [, ...again] = service.deliveries[0]?.attempts ?? [];
   const ran = again.map(({ at }) => ({ at, what: "webhook deliveries" }));
   assert.deepEqual(advanced.ran, ran, "a retry that follows from another runs, too");
   assert.equal(hook.received[0]?.attempts.length, 3);
-  await it.control.post("/clock", { resume: true });
-  await eventually(async () => it.service.clock.now() > Date.UTC(2026, 0, 1, 0, 10));
-  await it.control.post("/clock", { freeze: true });
-  const { now } = (await it.control.post("/clock", { advance: "0s" })).json;
-  assert.equal((await it.control.post("/clock", { advance: "0s" })).json.now, now);
+  await control.post("/clock", { resume: true });
+  await eventually(async () => service.clock.now() > Date.UTC(2026, 0, 1, 0, 10));
+  await control.post("/clock", { freeze: true });
+  const { now } = (await control.post("/clock", { advance: "0s" })).json;
+  assert.equal((await control.post("/clock", { advance: "0s" })).json.now, now);
 });
 
-test("1.test-controls: chaos comes and goes, and settled names what is pending when the time is over", async () => {
-  await using it = await controlled();
-  const hook = await hooked(it.api, ["app.created"]);
+controls("chaos comes and goes, and settled names what is pending when the time is over", async ({ api, control }) => {
+  const hook = await hooked(api, ["app.created"]);
   const rule = { effect: "delay", delayMs: 1_000, webhookId: hook.webhook.id, type: "app.created" };
-  for (const chaos of [rule, { effect: "reorder" }]) assert.equal((await it.control.post("/chaos", chaos)).status, 201);
-  for (const title of ["Delayed", "Held back"]) await it.api.create("/apps", { title });
-  const longest = it.control.post("/settled?timeout=50d");
-  const answer = await it.control.post("/settled?timeout=20ms");
+  for (const chaos of [rule, { effect: "reorder" }]) assert.equal((await control.post("/chaos", chaos)).status, 201);
+  for (const title of ["Delayed", "Held back"]) await api.create("/apps", { title });
+  const longest = control.post("/settled?timeout=50d");
+  const answer = await control.post("/settled?timeout=20ms");
   assert.deepEqual([answer.status, answer.json.settled, titles(hook)], [200, false, []]);
   assert.match(answer.text, /"pending":\[\{"id":"dlv_/);
-  assert.equal((await it.control.delete("/chaos")).status, 204);
-  assert.equal((await it.control.post("/settled")).json.settled, true);
+  assert.equal((await control.delete("/chaos")).status, 204);
+  assert.equal((await control.post("/settled")).json.settled, true);
   assert.equal((await longest).json.settled, true);
   assert.deepEqual(titles(hook).toSorted(), ["Delayed", "Held back"]);
 });
 
-test("1.test-controls: faults come and go, and fall on the API alone", async () => {
-  await using it = await controlled();
-  await it.control.post("/faults", { method: "GET", path: "/v1/events", status: 500 });
-  assert.deepEqual([(await it.control.get("/events")).status, (await it.api.get("/events")).status], [200, 500]);
+controls("faults come and go, and fall on the API alone", async ({ api, control }) => {
+  await control.post("/faults", { method: "GET", path: "/v1/events", status: 500 });
+  assert.deepEqual([(await control.get("/events")).status, (await api.get("/events")).status], [200, 500]);
   const rule = { method: "GET", path: "/v1/apps", status: 500, times: 3 };
-  const added = await it.control.post("/faults", rule);
+  const added = await control.post("/faults", rule);
   assert.deepEqual([added.status, added.json], [201, { ...rule, delayMs: 0 }]);
-  assert.equal((await it.api.get("/apps")).status, 500);
-  assert.equal((await it.control.delete("/faults")).status, 204);
-  assert.equal((await it.api.get("/apps")).status, 200);
+  assert.equal((await api.get("/apps")).status, 500);
+  assert.equal((await control.delete("/faults")).status, 204);
+  assert.equal((await api.get("/apps")).status, 200);
 });
 
-test("1.test-controls: the journals and the trace are the handle's; the controls themselves are not in them", async () => {
-  await using it = await controlled();
-  await it.control.post("/reset");
-  await hooked(it.api, ["app.created"]);
-  const created = await it.api.post("/apps", { title: "A" });
-  await it.control.post("/settled");
+controls("the journals and the trace are the handle's, without the controls", async ({ service, api, control }) => {
+  await control.post("/reset");
+  await hooked(api, ["app.created"]);
+  const created = await api.post("/apps", { title: "A" });
+  await control.post("/settled");
   for (const name of ["requests", "events", "deliveries"] as const) {
-    const data = it.service[name];
-    assert.equal((await it.control.get(`/${name}`)).text, JSON.stringify({ data, total: data.length }));
+    const data = service[name];
+    assert.equal((await control.get(`/${name}`)).text, JSON.stringify({ data, total: data.length }));
   }
-  assert.equal(it.service.requests.length, 2);
+  assert.equal(service.requests.length, 2);
   const id = created.header("X-Request-Id");
-  assert.deepEqual((await it.control.get(`/trace/${id}`)).json, JSON.parse(JSON.stringify(it.service.trace(id))));
+  assert.deepEqual((await control.get(`/trace/${id}`)).json, JSON.parse(JSON.stringify(service.trace(id))));
 });
 
-test("1.test-controls: a snapshot goes out and comes back; what is none is refused", async () => {
-  await using it = await controlled();
-  await it.api.create("/apps", { title: "Kept" });
-  const snapshot = (await it.control.get("/snapshot")).json;
-  await it.control.post("/reset");
-  assert.equal((await it.api.get("/apps")).json.total, 0);
-  assert.equal((await it.control.put("/snapshot", snapshot)).status, 204);
-  assert.equal((await it.api.get("/apps")).items[0]?.title, "Kept");
-  const refused = await it.control.put("/snapshot", { ...snapshot, format: 2 });
+controls("a snapshot goes out and comes back; what is none is refused", async ({ api, control }) => {
+  await api.create("/apps", { title: "Kept" });
+  const snapshot = (await control.get("/snapshot")).json;
+  await control.post("/reset");
+  assert.equal((await api.get("/apps")).json.total, 0);
+  assert.equal((await control.put("/snapshot", snapshot)).status, 204);
+  assert.equal((await api.get("/apps")).items[0]?.title, "Kept");
+  const refused = await control.put("/snapshot", { ...snapshot, format: 2 });
   assert.deepEqual([refused.status, refused.json.code], [422, "validation_failed"]);
   const strange = { format: 1, collections: { ...members(snapshot.collections), strange: [] } };
-  assert.equal((await it.control.put("/snapshot", strange)).status, 422);
+  assert.equal((await control.put("/snapshot", strange)).status, 422);
 });
 
-test("1.test-controls: the account's state is switched, also while it is suspended", async () => {
-  await using it = await controlled();
-  const { id, name } = it.service.account;
-  assert.deepEqual((await it.control.patch("/account", { state: "suspended" })).json, { id, name, state: "suspended" });
-  assert.equal((await it.api.get("/apps")).json.code, "account_suspended");
-  assert.equal((await it.control.patch("/account", { state: "active" })).status, 200);
-  assert.equal((await it.api.get("/apps")).status, 200);
+controls("the account's state is switched, also while it is suspended", async ({ service, api, control }) => {
+  const { id, name } = service.account;
+  assert.deepEqual((await control.patch("/account", { state: "suspended" })).json, { id, name, state: "suspended" });
+  assert.equal((await api.get("/apps")).json.code, "account_suspended");
+  assert.equal((await control.patch("/account", { state: "active" })).status, 200);
+  assert.equal((await api.get("/apps")).status, 200);
 });
