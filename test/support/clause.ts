@@ -2,7 +2,6 @@
 // server, one a file, where nothing may be left untried; the conformance kit collects the definitions and judges anybody's.
 import { after, test } from "node:test";
 import { type Own, ownTarget } from "../../scripts/conformance/own.ts";
-import { members } from "./client.ts";
 import { Kit } from "./kit.ts";
 import { ApiDocument } from "./openapi.ts";
 import type { Outcome } from "./trial.ts";
@@ -54,7 +53,7 @@ let shared: Promise<Own & { readonly kit: Kit }> | undefined;
 /** All that our own server answers is held against its description, as well. */
 async function ownKit(): Promise<Kit> {
   shared ??= ownTarget().then(async (own) => {
-    const document = new ApiDocument(members(await (await fetch(`${own.service.authUrl}/openapi.json`)).json()));
+    const document = await ApiDocument.of(own.service.authUrl);
     return { ...own, kit: await Kit.open(own.target, document.check.bind(document)) };
   });
   return (await shared).kit;

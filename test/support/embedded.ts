@@ -1,7 +1,7 @@
 // A service and a client for it, closed with the test.
 import assert from "node:assert/strict";
 import { OptionError, type Receiver, type ServiceOptions, startService } from "../../src/index.ts";
-import { Client, members } from "./client.ts";
+import { Client } from "./client.ts";
 import { ApiDocument } from "./openapi.ts";
 import { eventually } from "./wait.ts";
 
@@ -20,13 +20,9 @@ export type Described = Awaited<ReturnType<typeof described>>;
 /** One whose description is known: every answer to the client is held against it. */
 export async function described(options: ServiceOptions = {}) {
   const own = await embedded(options);
-  try {
-    const document = new ApiDocument(members(await (await fetch(`${own.authUrl}/openapi.json`)).json()));
-    return { ...own, api: own.api.with({ observe: document.check.bind(document) }), document };
-  } catch (error) {
-    await own[Symbol.asyncDispose]();
-    throw error;
-  }
+  const closed = (error: unknown) => own.service.close().then(() => Promise.reject(error));
+  const document = await ApiDocument.of(own.authUrl).catch(closed);
+  return { ...own, api: own.api.with({ observe: document.check.bind(document) }), document };
 }
 
 /** A start with these options is refused in one line that says so; answers the line. */

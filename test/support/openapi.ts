@@ -25,6 +25,11 @@ export class ApiDocument {
     );
   }
 
+  /** What the server at this address says of itself. */
+  static async of(authUrl: string): Promise<ApiDocument> {
+    return new ApiDocument(members(await (await fetch(`${authUrl}/openapi.json`)).json()));
+  }
+
   /** The operations below /v1. */
   get api(): readonly Operation[] {
     return this.operations.filter((operation) => operation.fullPath.startsWith("/v1/"));

@@ -1,6 +1,7 @@
 // Receivers of a test's own: one that does as the specification says, with the webhook that leads to it, and one that answers
 // as a function says, and keeps what it was sent.
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
 import { type Receiver, type ReceiverAnswer, startReceiver } from "../../src/receiver.ts";
 import type { Client, Members } from "./client.ts";
 import { closeLater } from "./closing.ts";
@@ -28,10 +29,8 @@ export async function httpReceiver(
   answer: (count: number, response: ServerResponse) => number | undefined = () => 200,
 ) {
   const got: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = [];
-  const server = createServer(async (request: IncomingMessage, response) => {
-    let body = "";
-    for await (const chunk of request.setEncoding("utf8")) body += chunk;
-    got.push({ headers: request.headers, body });
+  const server = createServer(async (request, response) => {
+    got.push({ headers: request.headers, body: await text(request) });
     const status = answer(got.length, response);
     if (status !== undefined) response.writeHead(status).end();
   });
