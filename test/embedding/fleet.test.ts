@@ -15,17 +15,16 @@ test("of services that start together on an empty store one sows, and all have i
   const store = sharedStore();
   const { real } = store;
   /** All of them have something to sow before the first does. */
-  const waiting: (() => void)[] = [];
+  const { kept: allHave, keep: goOn } = promised();
+  let sowing = 0;
   const transact = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
-    if (waiting.length < 3)
-      await new Promise<void>((go) => {
-        if (waiting.push(go) === 3) for (const each of waiting) each();
-      });
+    sowing += 1;
+    if (sowing === 3) goOn();
+    await allHave;
     return real.transact(work);
   };
-  const options = { apiKey: "one-key-for-all", clock: "system" } as const;
   const start = async () => {
-    const own = await embedded({ store: store({ transact }), ...options });
+    const own = await embedded({ store: store({ transact }), apiKey: "one-key-for-all", clock: "system" });
     closeLater(own[Symbol.asyncDispose]); // also where what follows fails
     return own;
   };
