@@ -15,8 +15,7 @@ const VOLATILE = ["x-request-id", "date", "ratelimit"];
 const lasting = ({ headers }: Answer) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !VOLATILE.includes(name)));
 
-choice("1.rfcs.methods", "HEAD is as GET, OPTIONS tells Allow, another method is 405 with Allow", {}, async (own) => {
-  const { api, document } = own;
+choice("1.rfcs.methods", "HEAD is as GET; OPTIONS and every 405 tell Allow", {}, async ({ api, document }) => {
   const ids = await makeWorld(api);
   for (const path of new Set(document.api.map((operation) => operation.path))) {
     const methods = document.api.filter((each) => each.path === path).map(({ method }) => method);
@@ -136,8 +135,7 @@ function sound(answer: Answer, what: string): number {
   return answer.status;
 }
 
-choice("7.error-codes.hostile", "every member of every body, in turn, and bodies as a whole", OFF, async (own) => {
-  const { api, document } = own;
+choice("7.error-codes.hostile", "every member of every body, and whole bodies", OFF, async ({ api, document }) => {
   const ids = await makeWorld(api);
   for (const operation of document.api.filter(({ value }) => value.requestBody !== undefined)) {
     const { method, path } = operation;

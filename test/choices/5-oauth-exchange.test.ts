@@ -133,10 +133,10 @@ choice("5.token-response.errors", "in Basic or the body; wrong ones use up no co
   pair(await exchange(api, app, one));
 });
 
-choice("5.token-lifetimes.second-use", "of a code ends what it gave; a failed use is none", MANUAL, async (own) => {
-  const { api, service } = own;
+choice("5.token-lifetimes.second-use", "of a code ends its grant", MANUAL, async ({ api, service }) => {
   const { app, code } = await scene(api);
   const one = await code();
+  // A use that fails is none.
   oauthError(await exchange(api, await register(api), one));
   assert.match(oauthError(await exchange(api, app, one, { redirect_uri: null })), /redirect_uri is missing/);
   for (const redirect_uri of [`${REDIRECT}/`, "https://evil.example/"])

@@ -108,9 +108,7 @@ choice("5.sign-in-link", "all who ask get one answer; the link is printed", { lo
   assert.equal((await new Browser(api).signIn(link)).headers.location, "/dashboard");
   const far = new Browser(api);
   const page = await far.open(`${SIGN_IN}?next=/${"x".repeat(8_100)}`);
-  const said = await printedOn(process.stdout, async () => {
-    await far.submit(page, SIGN_IN, { email: "owner@example.com" });
-  });
+  const said = await printedOn(process.stdout, () => far.submit(page, SIGN_IN, OWNER));
   const led = await far.signIn(/Sign-in link.*(http\S+)/.exec(said.join(""))?.[1] ?? "");
   assert.equal(led.headers.location, "/dashboard", "a link that is too long cannot be opened");
 });
@@ -193,8 +191,7 @@ choice("5.sign-in-link.form-without-origin", "a form counts with its token, from
 
 choice("5.sign-in-link.form-without-origin", "what is no form, or too large, is refused", MANUAL, async ({ api }) => {
   const { browser } = await person(api);
-  const json = await browser.request("POST", SIGN_IN, { "content-type": "application/json" }, "{}");
-  assert.equal(json.status, 415);
+  assert.equal((await browser.request("POST", SIGN_IN, { "content-type": "application/json" }, "{}")).status, 415);
   assert.equal((await browser.post(SIGN_IN, { email: "x".repeat(70_000) })).status, 413);
   // A server that reads so many fields answers nobody else for a second.
   const csrf = csrfOf(await browser.open("/dashboard/apps/new"));
@@ -235,8 +232,8 @@ choice("5.sign-in-link.consent", "what pages load is sent again only where it ha
     assert.equal(answer.status, 200, path);
     assert.match(answer.header("content-type"), /^(text\/css; charset=utf-8|image\/svg\+xml)$/);
     assert.equal(answer.header("cache-control"), "public, no-cache", path);
-    const again = await anyone.send("GET", path, { headers: { "if-none-match": answer.header("etag") } });
+    const again = await anyone.get(path, { "if-none-match": answer.header("etag") });
     assert.deepEqual([again.status, again.text], [304, ""]);
-    assert.equal((await anyone.send("POST", path)).status, 405);
+    assert.equal((await anyone.post(path)).status, 405);
   }
 });

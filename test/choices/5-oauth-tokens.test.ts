@@ -92,8 +92,7 @@ choice("5.token-response.errors", "another method is 405 with Allow, in the form
 
 const DAY_MS = 86_400_000;
 
-choice("5.token-lifetimes.refresh", "30 days anew at each use, to the ms; 30 more it is told", MANUAL, async (own) => {
-  const { api, service } = own;
+choice("5.token-lifetimes.refresh", "30 days from each use; 30 more it is told", MANUAL, async ({ api, service }) => {
   let { refresh: token } = (await held(api)).tokens;
   for (let used = 0; used < 2; used += 1) {
     await service.clock.advance(`${30 * DAY_MS - 1}ms`);
@@ -207,8 +206,7 @@ choice("1.rfcs.revocation", "either token, in any form, however sent, ends the g
   }
 });
 
-choice("1.rfcs.revocation", "only its client may, proving itself; what is over is 200, too", MANUAL, async (own) => {
-  const { api, service } = own;
+choice("1.rfcs.revocation", "only its proven client may; what is over is 200", MANUAL, async ({ api, service }) => {
   const [{ app, tokens }, second, other] = [await held(api), await held(api), await register(api)];
   const token = tokens.refresh;
   // Who asks about a token has to prove as much.

@@ -68,8 +68,7 @@ choice(ID, "credential before everything else, then the state", SUSPENDED, async
   for (const answer of await wrongs(api)) problem(answer, "account_suspended");
 });
 
-choice(ID, "rate before path, method and query, the state before rate", { rateLimit: 2 }, async (own) => {
-  const { api, service } = own;
+choice(ID, "rate before path, method and query, the state before rate", { rateLimit: 2 }, async ({ api, service }) => {
   for (let used = 0; used < 2; used += 1) await api.get("/account");
   for (const answer of await wrongs(api)) problem(answer, "rate_limit_exceeded");
   await service.setAccountState("limited");

@@ -5,16 +5,17 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { trusted } from "../../src/kit/schema.ts";
-import { type Context, choice, MANUAL, withService } from "../support/clauses.ts";
+import { choice, MANUAL, withService } from "../support/clauses.ts";
 import { type Answer, type Client, str } from "../support/client.ts";
 import { ALL_SCOPES, headerOf, held, pair, person, publishedKeys, refresh, sendJson } from "../support/oauth.ts";
+import type { ApiDocument } from "../support/openapi.ts";
 import { problem } from "../support/problem.ts";
 import { fill, NOWHERE } from "../support/world.ts";
 
 type Scope = (typeof ALL_SCOPES)[number];
 
 /** The contract's table. */
-const EXPECTED: { readonly [S in Scope | "any"]: readonly string[] } = {
+const EXPECTED = {
   "read:apps": ["GET /apps", ...onApp("GET", "", "/deployments", "/deployments/{deployment_id}")],
   "write:apps": ["POST /apps", "PATCH /apps/{app_id}", ...onApp("POST", "/deploy", "/interactions")],
   "delete:apps": ["DELETE /apps/{app_id}"],
@@ -39,17 +40,15 @@ function resource(list: string, id: string): string[] {
 }
 
 const NEEDED = new Map(
-  [...ALL_SCOPES, "any" as const].flatMap((scope) => EXPECTED[scope].map((operation) => [operation, scope] as const)),
+  Object.entries(EXPECTED).flatMap(([scope, operations]) => operations.map((operation) => [operation, scope] as const)),
 );
 
 type Send = (client: Client) => Promise<Answer>;
 
 /** Each operation, called with ids of things that never were and without a body: what is let through does nothing. */
-const eachOperation = ({ document }: Context, run: (send: Send, name: string) => Promise<void>) =>
+const eachOperation = ({ api }: ApiDocument, run: (send: Send, name: string) => Promise<void>) =>
   Promise.all(
-    document.api.map(({ method, path }) =>
-      run((client) => client.send(method, fill(path, NOWHERE)), `${method} ${path}`),
-    ),
+    api.map(({ method, path }) => run((client) => client.send(method, fill(path, NOWHERE)), `${method} ${path}`)),
   );
 
 /** The checks of credential, standing and scope are behind this answer. */
@@ -67,7 +66,7 @@ choice("5.scope-per-endpoint", "every operation x every scope: its own, and admi
   assert.deepEqual(operations.sort(), [...NEEDED.keys()].sort(), "those of the contract, no more and no less");
   for (const scope of ALL_SCOPES) {
     const holder = own.api.as((await own.service.signIn({ scopes: [scope] })).access_token);
-    await eachOperation(own, async (send, name) => {
+    await eachOperation(own.document, async (send, name) => {
       const [answer, needed = ""] = [await send(holder), NEEDED.get(name)];
       if (needed === "any" || needed === scope || scope === "admin") passed(answer, `${name} with ${scope}`);
       else lacksScope(answer, needed);
@@ -75,13 +74,12 @@ choice("5.scope-per-endpoint", "every operation x every scope: its own, and admi
   }
 });
 
-choice("5.scope-per-endpoint", "every operation x each credential", {}, async (own) => {
-  const { api, service } = own;
+choice("5.scope-per-endpoint", "every operation x each credential", {}, async ({ api, service, document }) => {
   const { access_token, refresh_token } = await service.signIn({ scopes: ["admin"] });
   const revoked = api.as(access_token);
   assert.equal((await revoked.get("/account")).status, 200);
   await sendJson(api, "/oauth/revoke", { token: refresh_token });
-  await eachOperation(own, async (send, name) => {
+  await eachOperation(document, async (send, name) => {
     problem(await send(api.as(null)), "missing_credential");
     passed(await send(api), `${name} with a key`);
     problem(await send(revoked), "invalid_credential");
@@ -94,7 +92,7 @@ choice("3.account-states", "every operation x each state: a limited account stil
   await api.create("/apps", { title: "Kept" });
   for (const state of ["suspended", "limited"] as const) {
     await service.setAccountState(state);
-    await eachOperation(own, async (send, name) => {
+    await eachOperation(own.document, async (send, name) => {
       for (const answer of [await send(api), await send(holder)])
         if (state === "limited" && name.startsWith("GET ")) passed(answer, `${name} in a limited account`);
         else problem(answer, `account_${state}`);
@@ -119,8 +117,7 @@ async function refused(holder: Client, says: RegExp): Promise<void> {
   assert.match(answer.header("www-authenticate"), /^Bearer .*error="invalid_token"/);
 }
 
-choice("1.rfcs.access-token", "no token of another server, of a lost key or for refreshing", MANUAL, async (own) => {
-  const { api, service } = own;
+choice("1.rfcs.access-token", "none of another server, a lost key or to refresh", MANUAL, async ({ api, service }) => {
   await withService({}, async (other) => {
     const { access_token } = await other.service.signIn({ scopes: ["admin"] });
     assert.equal((await other.api.as(access_token).get("/apps")).status, 200);

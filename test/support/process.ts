@@ -69,7 +69,7 @@ export function started(args: readonly string[], env: NodeJS.ProcessEnv = {}, ti
 }
 
 /** What this process itself prints while `use` runs. */
-export async function printedOn(stream: NodeJS.WriteStream, use: () => Promise<void>): Promise<readonly string[]> {
+export async function printedOn(stream: NodeJS.WriteStream, use: () => Promise<unknown>): Promise<readonly string[]> {
   const lines: string[] = [];
   const write = stream.write.bind(stream);
   stream.write = (chunk: string | Uint8Array): boolean => lines.push(String(chunk)) > 0;
