@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { StorageUnavailable } from "../../src/index.ts";
 import { Browser } from "../support/browser.ts";
-import { choice, gated, MANUAL, withService } from "../support/clauses.ts";
+import { choice, gatedChoice, MANUAL, withService } from "../support/clauses.ts";
 import { type Answer, type Client, freshAddress } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
 import { textOf } from "../support/dashboard.ts";
@@ -145,47 +145,45 @@ choice("4.idempotency.window", "a restart does not end it", async () => {
   });
 });
 
-choice("7.error-codes.storage", "a write that cannot be kept is 503, and nothing of it is seen", () =>
-  gated(async ({ api }, gate) => {
-    const app = `/apps/${(await api.create("/apps", { title: "Before" })).id}`;
-    const lists = async () => [(await api.get("/apps")).text, (await api.get("/events")).text];
-    const before = await lists();
-    gate.fault = new StorageUnavailable("disk full");
-    for (const answer of [
-      await api.post("/apps", { title: "Lost" }),
-      await api.patch(app, { title: "Lost" }),
-      await api.delete(app),
-      await api.post(`${app}/deploy`, { name: "Lost" }),
-    ]) {
-      problem(answer, "storage_unavailable");
-      assert.match(answer.header("RateLimit"), /^"default";r=\d+;t=\d+$/, "it was counted like any other");
-    }
-    assert.deepEqual(await lists(), before, "reads go on, and show what was");
-  }),
-);
+gatedChoice("7.error-codes.storage", "a write that cannot be kept is 503, and never seen", async ({ api }, gate) => {
+  const app = `/apps/${(await api.create("/apps", { title: "Before" })).id}`;
+  const lists = async () => [(await api.get("/apps")).text, (await api.get("/events")).text];
+  const before = await lists();
+  gate.fault = new StorageUnavailable("disk full");
+  for (const answer of [
+    await api.post("/apps", { title: "Lost" }),
+    await api.patch(app, { title: "Lost" }),
+    await api.delete(app),
+    await api.post(`${app}/deploy`, { name: "Lost" }),
+  ]) {
+    problem(answer, "storage_unavailable");
+    assert.match(answer.header("RateLimit"), /^"default";r=\d+;t=\d+$/, "it was counted like any other");
+  }
+  assert.deepEqual(await lists(), before, "reads go on, and show what was");
+});
 
-choice("7.error-codes.internal", "what nobody foresaw is a bare 500; no 5xx is kept, and writing resumes", () =>
-  gated(async ({ api }, gate) => {
-    for (const [fault, code] of [
-      [new TypeError("secret cause in /some/path.ts"), "internal_error"],
-      [new StorageUnavailable("disk full"), "storage_unavailable"],
-    ] as const) {
-      const key = randomUUID();
-      gate.fault = fault;
-      const answer = await once(api, key);
-      problem(answer, code);
-      assert.doesNotMatch(answer.text, /secret|path\.ts|TypeError/);
-      const page = await new Browser(api).fillIn("/dashboard/sign-in", { email: "owner@example.com" });
-      assert.equal(textOf(page).includes(page.header("x-request-id")), code === "internal_error", "told to people");
-      gate.fault = undefined;
-      const again = await once(api, key);
-      assert.deepEqual([again.status, replayed(again)], [201, false]);
-    }
-  }),
-);
+gatedChoice("7.error-codes.internal", "what nobody foresaw is a bare 500; no 5xx is kept", async ({ api }, gate) => {
+  for (const [fault, code] of [
+    [new TypeError("secret cause in /some/path.ts"), "internal_error"],
+    [new StorageUnavailable("disk full"), "storage_unavailable"],
+  ] as const) {
+    const key = randomUUID();
+    gate.fault = fault;
+    const answer = await once(api, key);
+    problem(answer, code);
+    assert.doesNotMatch(answer.text, /secret|path\.ts|TypeError/);
+    const page = await new Browser(api).fillIn("/dashboard/sign-in", { email: "owner@example.com" });
+    assert.equal(textOf(page).includes(page.header("x-request-id")), code === "internal_error", "told to people");
+    gate.fault = undefined;
+    const again = await once(api, key);
+    assert.deepEqual([again.status, replayed(again)], [201, false]);
+  }
+});
 
-choice("4.idempotency.in-progress", "a second request is 409 while the first one runs, then replays", () =>
-  gated(async ({ api }, gate) => {
+gatedChoice(
+  "4.idempotency.in-progress",
+  "a second is 409 while the first runs, then replays",
+  async ({ api }, gate) => {
     const send = (title: string) => once(api, "in-progress", "/apps", { title });
     const held = gate.hold();
     const first = send("Once");
@@ -195,38 +193,35 @@ choice("4.idempotency.in-progress", "a second request is 409 while the first one
     const [answer, again] = [await first, await send("Once")];
     assert.deepEqual([answer.status, replayed(again), again.text], [201, true, answer.text]);
     assert.equal(await total(api), 1);
-  }),
+  },
 );
 
-choice("4.idempotency.in-progress", "of two that both hold the lease, which may be lost meanwhile, one is done", () =>
-  gated(async ({ api }, gate) => {
-    gate.store.lease = async () => ({ release: async () => {} });
-    const send = async () => {
-      const { begun, release } = gate.hold();
-      const answer = once(api, "lost");
-      await begun;
-      return { answer, release };
-    };
-    const both = [await send(), await send()];
-    for (const { release } of both) release();
-    const [first, second] = await Promise.all(both.map(({ answer }) => answer));
-    assert.equal(first?.status, 201);
-    problem(second ?? assert.fail(), "idempotency_in_progress");
-    assert.equal(await total(api), 1);
-  }),
-);
+gatedChoice("4.idempotency.in-progress", "of two that hold the lease one is done", async ({ api }, gate) => {
+  // A lease may be lost meanwhile.
+  gate.store.lease = async () => ({ release: async () => {} });
+  const send = async () => {
+    const { begun, release } = gate.hold();
+    const answer = once(api, "lost");
+    await begun;
+    return { answer, release };
+  };
+  const both = [await send(), await send()];
+  for (const { release } of both) release();
+  const [first, second] = await Promise.all(both.map(({ answer }) => answer));
+  assert.equal(first?.status, 201);
+  problem(second ?? assert.fail(), "idempotency_in_progress");
+  assert.equal(await total(api), 1);
+});
 
-choice("1.dashboard.api-keys.last-used", "noting it neither delays nor fails a read", () =>
-  gated(async ({ api, service }, gate) => {
-    const reads = async () => assert.equal((await api.get("/account")).status, 200);
-    await service.clock.advance("60000ms");
-    const held = gate.hold();
-    await reads(); // while the note waits
-    gate.fault = new StorageUnavailable("disk full");
-    held.release();
-    await reads(); // after the note failed
-    gate.fault = undefined;
-    await service.clock.advance("60000ms");
-    await reads();
-  }),
-);
+gatedChoice("1.dashboard.api-keys.last-used", "noting it delays and fails no read", async ({ api, service }, gate) => {
+  const reads = async () => assert.equal((await api.get("/account")).status, 200);
+  await service.clock.advance("60000ms");
+  const held = gate.hold();
+  await reads(); // while the note waits
+  gate.fault = new StorageUnavailable("disk full");
+  held.release();
+  await reads(); // after the note failed
+  gate.fault = undefined;
+  await service.clock.advance("60000ms");
+  await reads();
+});

@@ -50,7 +50,7 @@ choice("5.token-response", "is that of RFC 6749 5.1, its at+jwt that of RFC 9068
 });
 
 choice("5.token-lifetimes.access", "an hour, to the millisecond", MANUAL, async ({ api, service }) => {
-  const holder = api.as((await (await scene(api)).tokens()).access);
+  const { holder } = await held(api);
   await service.clock.advance("3599999ms");
   assert.equal((await holder.get("/apps")).status, 200);
   await service.clock.advance("1ms");
@@ -175,17 +175,17 @@ choice("5.token-lifetimes.gone", "a user, client or account gone opens nothing",
   const scenes = [await held(api), await held(api), await held(api)] as const;
   const [first, second, third] = scenes;
   const codes = [await first.code(), await second.code(), await third.code()] as const;
-  for (const { tokens } of scenes) assert.equal((await api.as(tokens.access).get("/account")).status, 200);
+  for (const { holder } of scenes) assert.equal((await holder.get("/account")).status, 200);
   await api.delete(`/users/${first.who.id}`);
   assert.match(oauthError(await exchange(api, first.app, codes[0])), /user was deleted/);
   await api.delete(`/oauth-clients/${second.app.client_id}`);
   oauthError(await exchange(api, second.app, codes[1]), "invalid_client");
-  for (const [{ tokens }, says] of [
+  for (const [{ tokens, holder }, says] of [
     [first, /user was deleted/],
     [second, /application was deleted/],
   ] as const) {
     assert.match(oauthError(await refresh(api, tokens.refresh)), says);
-    assert.match(String(problem(await api.as(tokens.access).get("/apps"), "invalid_credential").detail), says);
+    assert.match(String(problem(await holder.get("/apps"), "invalid_credential").detail), says);
   }
   const both = async () => [await exchange(api, third.app, codes[2]), await refresh(api, third.tokens.refresh)];
   await service.setAccountState("suspended");

@@ -192,7 +192,7 @@ choice("1.rfcs.revocation", "either token, in any form, however sent, ends the g
     ["access", "refresh_token"],
     ["refresh", "nonsense"],
   ] as const) {
-    const { app, tokens } = await held(api);
+    const { app, tokens, holder } = await held(api);
     const fields = { token: tokens[kind], token_type_hint };
     const answer =
       kind === "access"
@@ -200,14 +200,14 @@ choice("1.rfcs.revocation", "either token, in any form, however sent, ends the g
         : await sendJson(api, "/oauth/revoke", { ...app, ...fields });
     const { status, headers, text } = answer;
     assert.deepEqual([status, headers["content-type"], text], [200, "application/json", "{}"]);
-    const refusal = problem(await api.as(tokens.access).get("/apps"), "invalid_credential");
+    const refusal = problem(await holder.get("/apps"), "invalid_credential");
     for (const said of [String(refusal.detail), oauthError(await refresh(api, tokens.refresh))])
       assert.match(said, /access .* has been revoked/);
   }
 });
 
 choice("1.rfcs.revocation", "only its proven client may; what is over is 200", MANUAL, async ({ api, service }) => {
-  const [{ app, tokens }, second, other] = [await held(api), await held(api), await register(api)];
+  const [{ app, tokens, holder }, second, other] = [await held(api), await held(api), await register(api)];
   const token = tokens.refresh;
   // Who asks about a token has to prove as much.
   for (const path of ["/oauth/revoke", "/oauth/introspect"])
@@ -220,7 +220,7 @@ choice("1.rfcs.revocation", "only its proven client may; what is over is 200", M
       oauthError(await sendJson(api, path, fields), error);
   for (const token of [tokens.refresh, tokens.access])
     oauthError(await sendJson(api, "/oauth/revoke", { ...other, token }), "invalid_grant");
-  assert.equal((await api.as(tokens.access).get("/apps")).status, 200);
+  assert.equal((await holder.get("/apps")).status, 200);
   const revoke = async (client: object, token: string) =>
     assert.equal((await sendJson(api, "/oauth/revoke", { ...client, token })).status, 200);
   for (const each of ["nonsense", "a.b.c", "ahr_nothing", token, token, tokens.access]) await revoke(app, each);

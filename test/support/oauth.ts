@@ -96,10 +96,11 @@ export async function scene(api: Client, draft: object = {}, permissions?: reado
   return { app, who, open, code, tokens };
 }
 
-/** A scene whose client holds tokens. */
+/** A scene whose client holds tokens, and speaks with the access token as `holder`. */
 export async function held(api: Client, scope?: string) {
   const made = await scene(api);
-  return { ...made, tokens: await made.tokens(scope) };
+  const tokens = await made.tokens(scope);
+  return { ...made, tokens, holder: api.as(tokens.access) };
 }
 
 /** An error of RFC 6749 5.2, never a problem document; answers its description. */
