@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { StorageUnavailable } from "../../src/index.ts";
 import { Browser } from "../support/browser.ts";
-import { choice, gatedChoice, MANUAL, withService } from "../support/clauses.ts";
+import { choice, gated, MANUAL, withService } from "../support/clauses.ts";
 import { type Answer, type Client, freshAddress } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
 import { textOf } from "../support/dashboard.ts";
@@ -145,7 +145,7 @@ choice("4.idempotency.window", "a restart does not end it", async () => {
   });
 });
 
-gatedChoice("7.error-codes.storage", "a write that cannot be kept is 503, and never seen", async ({ api }, gate) => {
+gated("7.error-codes.storage", "a write that cannot be kept is 503, and not seen", async ({ api }, gate) => {
   const app = `/apps/${(await api.create("/apps", { title: "Before" })).id}`;
   const lists = async () => [(await api.get("/apps")).text, (await api.get("/events")).text];
   const before = await lists();
@@ -162,7 +162,7 @@ gatedChoice("7.error-codes.storage", "a write that cannot be kept is 503, and ne
   assert.deepEqual(await lists(), before, "reads go on, and show what was");
 });
 
-gatedChoice("7.error-codes.internal", "what nobody foresaw is a bare 500; no 5xx is kept", async ({ api }, gate) => {
+gated("7.error-codes.internal", "what nobody foresaw is a bare 500; no 5xx is kept", async ({ api }, gate) => {
   for (const [fault, code] of [
     [new TypeError("secret cause in /some/path.ts"), "internal_error"],
     [new StorageUnavailable("disk full"), "storage_unavailable"],
@@ -180,24 +180,19 @@ gatedChoice("7.error-codes.internal", "what nobody foresaw is a bare 500; no 5xx
   }
 });
 
-gatedChoice(
-  "4.idempotency.in-progress",
-  "a second is 409 while the first runs, then replays",
-  async ({ api }, gate) => {
-    const send = (title: string) => once(api, "in-progress", "/apps", { title });
-    const held = gate.hold();
-    const first = send("Once");
-    await held.begun;
-    for (const title of ["Once", "Other"]) problem(await send(title), "idempotency_in_progress");
-    held.release();
-    const [answer, again] = [await first, await send("Once")];
-    assert.deepEqual([answer.status, replayed(again), again.text], [201, true, answer.text]);
-    assert.equal(await total(api), 1);
-  },
-);
+gated("4.idempotency.in-progress", "a second is 409 while the first runs, then replays", async ({ api }, gate) => {
+  const send = (title: string) => once(api, "in-progress", "/apps", { title });
+  const held = gate.hold();
+  const first = send("Once");
+  await held.begun;
+  for (const title of ["Once", "Other"]) problem(await send(title), "idempotency_in_progress");
+  held.release();
+  const [answer, again] = [await first, await send("Once")];
+  assert.deepEqual([answer.status, replayed(again), again.text], [201, true, answer.text]);
+  assert.equal(await total(api), 1);
+});
 
-gatedChoice("4.idempotency.in-progress", "of two that hold the lease one is done", async ({ api }, gate) => {
-  // A lease may be lost meanwhile.
+gated("4.idempotency.in-progress", "of two whose leases were lost one is done", async ({ api }, gate) => {
   gate.store.lease = async () => ({ release: async () => {} });
   const send = async () => {
     const { begun, release } = gate.hold();
@@ -213,7 +208,7 @@ gatedChoice("4.idempotency.in-progress", "of two that hold the lease one is done
   assert.equal(await total(api), 1);
 });
 
-gatedChoice("1.dashboard.api-keys.last-used", "noting it delays and fails no read", async ({ api, service }, gate) => {
+gated("1.dashboard.api-keys.last-used", "noting it delays and fails no read", async ({ api, service }, gate) => {
   const reads = async () => assert.equal((await api.get("/account")).status, 200);
   await service.clock.advance("60000ms");
   const held = gate.hold();

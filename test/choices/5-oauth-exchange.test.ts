@@ -194,15 +194,13 @@ choice("5.token-lifetimes.gone", "a user, client or account gone opens nothing",
   for (const answer of await both()) pair(answer);
 });
 
-choice("5.token-response.errors", "a storage that keeps nothing answers 503, and uses up no code", async () => {
-  // The first write of a server's first exchange keeps the signing key, the second uses up the code.
-  for (const spared of [0, 1])
-    await gated(async ({ api }, gate) => {
-      const { app, code } = await scene(api);
-      const one = await code();
-      Object.assign(gate, { fault: new StorageUnavailable("full"), spared });
-      oauthError(await exchange(api, app, one), "temporarily_unavailable");
-      gate.fault = undefined;
-      pair(await exchange(api, app, one));
-    });
-});
+// The first write of a server's first exchange keeps the signing key, the second uses up the code.
+for (const [spared, kept] of ["key", "use"].entries())
+  gated("5.token-response.errors", `a ${kept} that is not kept is 503, and uses up no code`, async ({ api }, gate) => {
+    const { app, code } = await scene(api);
+    const one = await code();
+    Object.assign(gate, { fault: new StorageUnavailable("full"), spared });
+    oauthError(await exchange(api, app, one), "temporarily_unavailable");
+    gate.fault = undefined;
+    pair(await exchange(api, app, one));
+  });

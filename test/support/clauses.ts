@@ -42,14 +42,13 @@ export async function withService(options: ServiceOptions, use: Run): Promise<vo
   await use(own);
 }
 
-type Gated = (own: Described, gate: Gate) => Promise<unknown>;
-
-/** A server of its own, whose clock stands still and whose storage refuses writes, or holds them back, as the gate says. */
-export const gatedChoice = (id: ChoiceId, requirement: string, use: Gated) => choice(id, requirement, () => gated(use));
-
-export async function gated(use: Gated): Promise<void> {
+/**
+ * A test of what this project chose, on a server of its own whose clock stands still and whose storage refuses writes, or
+ * holds them back, as the gate says.
+ */
+export function gated(id: ChoiceId, requirement: string, use: (own: Described, gate: Gate) => Promise<unknown>) {
   const gate = new Gate();
-  await withService({ store: gate.store, clock: "manual" }, async (own) => {
+  choice(id, requirement, { store: gate.store, ...MANUAL }, async (own) => {
     // Notes the first use of the key, so that no write is left that nobody asked for.
     await own.api.get("/account");
     await use(own, gate);
