@@ -130,15 +130,15 @@ choice("5.sign-in-link.consent", "is asked for each time, says who asks, and no 
 });
 
 choice("5.sign-in-link.consent", "the request is judged again at the answer", MANUAL, async ({ api, service }) => {
-  const { app, who, open } = await scene(api, {}, ["read:apps"]);
+  const { app, who, open, permit } = await scene(api, {}, ["read:apps"]);
   let page = await open({ scope: "admin" });
   const allow = () => who.browser.submit(page, "/oauth/consent", { decision: "allow" });
-  await api.patch(`/users/${who.id}`, { permissions: ["admin"] });
+  await permit("admin");
   page = await allow();
   assertPage(page, 200, "'self' https:");
   assert.match(page.text, /<code>admin/, "what was not shown is not granted: it is asked anew");
   assert.ok(returned(await allow()).code);
-  await api.patch(`/users/${who.id}`, { permissions: [] });
+  await permit();
   assert.equal(returned(await allow()).error, "access_denied");
   await api.delete(`/oauth-clients/${app.client_id}`);
   assert.equal((await allow()).status, 400);

@@ -87,13 +87,14 @@ export const basic = (user: string, password: string | null): Readonly<Record<st
   authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`,
 });
 
-/** A client and a person, and the ways that they go: to the consent page, to a code, to tokens. */
+/** A client and a person, the ways that they go, to the consent page, to a code, to tokens, and what the person may do. */
 export async function scene(api: Client, draft: object = {}, permissions?: readonly string[]) {
   const [app, who] = [await register(api, draft), await person(api, permissions)];
   const open = (extra?: Extra) => who.browser.open(authorizeUrl(app, extra));
   const code = async (extra?: Extra) => str((await consent(who, app, extra)).code);
   const tokens = async (scope = "read:apps") => pair(await exchange(api, app, await code({ scope })));
-  return { app, who, open, code, tokens };
+  const permit = (...permissions: string[]) => api.patch(`/users/${who.id}`, { permissions });
+  return { app, who, open, code, tokens, permit };
 }
 
 /** A scene whose client holds tokens, and speaks with the access token as `holder`. */
