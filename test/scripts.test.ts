@@ -174,19 +174,19 @@ test("conformance:self: deliveries go through the proxy, which changes them wher
     await api.create("/apps", { title: "T" });
     const [first] = await arrived(() => true);
     await service.settled();
-    assert.deepEqual([first?.method, proxy.fired], [method, name === "" ? 0 : 1]);
+    assert.deepEqual([first?.method, proxy.fired()], [method, name === "" ? 0 : 1]);
     assert.ok(verifySignature(first?.body ?? "", String(first?.headers["x-service-signature"]), "s"));
     await hub.close();
   }
 });
 
 test("riddle: the same number is the same wrong server, which says neither what nor where until it is asked", async () => {
-  const answer = () => printedBy("wrong/riddle.ts", "7", "--answer");
+  const answer = () => printedBy("wrong/riddle.ts", "--number", "7", "--answer");
   const told = await answer();
   assert.equal(await answer(), told);
   const [, clause = ""] = /^([\w.-]+): .+\n$/.exec(told) ?? [];
   assert.ok(CLAUSES.has(clause), told);
-  const { said, prints, kill } = script("wrong/riddle.ts", "7");
+  const { said, prints, kill } = script("wrong/riddle.ts", "--number", "7");
   await prints("API key");
   assert.match(said.stdout, /^Riddle 7: .*\n +base URL +http:\/\/127\.0\.0\.1:\d+\/v1\n +API key +\S+\n/);
   assert.ok(!said.stdout.includes(clause));
@@ -204,7 +204,7 @@ const WRONG: readonly (readonly [script: string, says: RegExp, ...uses: readonly
   ["conformance.ts", /^--client-id, .* must be given together/, `${AT_X} --client-id c`],
   ["bench/main.ts", /^There is no part calm\. Choose from: throughput, holds/, "bench:delivery calm"],
   ["mutate.ts", /Usage: npm run mutate/, "--rooms attic", "--sample some", "--everything"],
-  ["wrong/riddle.ts", /Usage: npm run riddle -- N/, "", "1000", "7 --tell"],
+  ["wrong/riddle.ts", /Usage: npm run riddle -- N/, "", "--number 1000", "--number 7 --tell"],
   ["wrong/self.ts", /Usage: npm run conformance:self/, "--only nothing", "--part 0"],
   ["receiver.ts", /^--secret is missing.*npm run receiver.*\n$/, ""],
   ["receiver.ts", /^.*npm run receiver.*\n$/, "--secret x --answers maybe", "--secret x --port many", "--colour"],

@@ -21,7 +21,7 @@ const isUnsigned = (asked: Message) => read(asked, 0).alg === "none";
 const isForged = (asked: Message) => isToken(asked) && !isUnsigned(asked);
 
 const named = (asked: Message) =>
-  /^\S+$/.test(asked.headers.authorization ?? "") ? way.as(asked, `Bearer ${asked.headers.authorization}`) : asked;
+  /^\S+$/.test(asked.headers.authorization ?? "") ? way.as(asked, bearer(asked)) : asked;
 
 const opens = (scope: string, at: string) => lets("insufficient_scope", at, (asked) => scopesOf(asked).includes(scope));
 const closes = (scope: string, at: string) => refuses(at, 403, (asked) => scopesOf(asked).includes(scope));
@@ -42,7 +42,7 @@ const loses = (name: string) =>
 /** Another text, which says nothing, stands for each access token. */
 const opaque: Way = async (asked, send) => {
   const [, hex] = /^opaque(\w+)$/.exec(bearer(asked)) ?? [];
-  const answer = await send(hex === undefined ? asked : way.as(asked, `Bearer ${Buffer.from(hex, "hex")}`));
+  const answer = await send(hex === undefined ? asked : way.as(asked, Buffer.from(hex, "hex").toString()));
   const hidden = (token: unknown) => `opaque${Buffer.from(String(token)).toString("hex")}`;
   return asked.url === "/oauth/token" && answer.status === 200 ? way.changed(answer, "access_token", hidden) : answer;
 };
@@ -93,6 +93,6 @@ export const access: Faults = {
   "refresh-expired 5.refresh-failure.expired: an expired refresh token works": instead("has expired", 200),
   "refresh-secret 5.refresh-failure.credentials: wrong client credentials will do": asksJson(TOKEN, "", anonymous),
   "refresh-revoked 5.refresh-failure.revoked: revoked access works": instead("revoked", 200),
-  "version-nowhere 9.path-segment: the base URL has no version": { ...way.asks("", unversioned), base: "/api" },
+  "version-nowhere 9.path-segment: the base URL has no version": { way: way.asks("", unversioned), base: "/api" },
   "version-header 9.path-segment: the version has to stand in a header": refuses("", 400, isVersionless),
 };

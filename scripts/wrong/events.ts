@@ -81,7 +81,7 @@ export const events: Faults = {
   "missing-success 6.success.2xx-only: 404 counts as success": counts(/^404/, 200),
   "only-200 6.success.2xx: no other 2xx is a success": counts(/^2(?!00)/, 500),
   "two-seconds 6.success.30-seconds: an endpoint has 2 seconds": { options: { webhookTimeout: "2s" } },
-  "no-deadline 6.success.30-seconds: an endpoint has all the time it wants": { ...waits, slow: true },
+  "no-deadline 6.success.30-seconds: an endpoint has all the time it wants": { way: waits, slow: true },
   "signature-none 6.signature: there is none": asks(EVENT, (each) => header(each, SIGNATURE)),
   "signature-bare 6.signature: it is the digest alone": signs((digest) => digest.toString("hex")),
   "signature-capitals 6.signature: it is in capitals": signs((digest) => plain(digest).toUpperCase()),

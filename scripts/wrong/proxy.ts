@@ -39,24 +39,23 @@ const OWN = new Set("connection keep-alive transfer-encoding content-length acce
 /** `port`: where the server is, or will be. */
 export async function startProxy(port: number, { way = (asked, send) => send(asked) }: Wrong = {}) {
   const hooks: { readonly url: string; secret: string }[] = [];
-  const proxy = { url: "", fired: 0, close: () => {} };
+  let fired = 0;
 
   async function through(asked: Message, send: Send): Promise<Answer> {
     const gone: [Message, Answer][] = [];
-    const noted: Send = async (message) => {
-      const answer = await send(signedAgain(message, asked));
-      gone.push([message, answer]);
-      return answer;
-    };
-    const answer = await way(asked, noted);
-    if (!isDeepStrictEqual(gone, [[asked, answer]])) proxy.fired += 1;
+    const answer = await way(asked, async (message) => {
+      const answered = await send(signedAgain(message, asked));
+      gone.push([message, answered]);
+      return answered;
+    });
+    if (!isDeepStrictEqual(gone, [[asked, answer]])) fired += 1;
     return answer;
   }
 
   async function toServer(asked: Message, signal: AbortSignal): Promise<Answer> {
     const webhook = asked.method === "POST" && asked.url === "/v1/webhooks" ? objectIn(asked.body) : {};
     const hook = { url: String(webhook.url), secret: String(webhook.secret ?? "") };
-    const led = () => JSON.stringify({ ...webhook, url: `${proxy.url}${HOOKS}${hooks.push(hook) - 1}` });
+    const led = () => JSON.stringify({ ...webhook, url: `${address}${HOOKS}${hooks.push(hook) - 1}` });
     const body = TO_LOOPBACK.test(hook.url) ? led() : asked.body;
     const answer = await exchange({ ...asked, url: `http://127.0.0.1:${port}${asked.url}`, body }, signal);
     // Where no secret was given, the server made one.
@@ -81,9 +80,8 @@ export async function startProxy(port: number, { way = (asked, send) => send(ask
   }
 
   const server = createServer({ keepAliveTimeout: KEPT_MS }, pass);
-  proxy.url = `http://127.0.0.1:${await listen(server)}`;
-  proxy.close = () => server.close().closeAllConnections();
-  return proxy;
+  const address = `http://127.0.0.1:${await listen(server)}`;
+  return { url: address, fired: () => fired, close: () => server.close().closeAllConnections() };
 }
 
 /** A delivery of which only the body was changed is well signed. */

@@ -1,33 +1,34 @@
 // `npm run riddle -- N`: a server that breaks one sentence of the specification, to be found out with the kit, a client or
 // a receiver of one's own. The number does not tell which; it is the same in every run.
 import { hash } from "node:crypto";
-import { wrongUse } from "../arguments.ts";
+import { flag, given, text } from "../arguments.ts";
 import { judge } from "../conformance/judge.ts";
-import { reportOf, text } from "../conformance/report.ts";
+import { reportOf, text as told } from "../conformance/report.ts";
 import { FAULTS, started } from "./server.ts";
-
-const USE = `Usage: npm run riddle -- N [--kit] [--answer]
-  N          which riddle, from 1 to ${FAULTS.length}
-  --kit      has the conformance kit look at it, and ends
-  --answer   tells what is wrong, and ends`;
 
 const lot = ({ id }: { readonly id: string }) => hash("sha256", `riddle ${id}`);
 const drawn = [...FAULTS].sort((a, b) => (lot(a) < lot(b) ? -1 : 1));
-const [number = "", how = ""] = process.argv.slice(2);
-const fault = drawn[Number(number) - 1];
-if (fault === undefined || !["", "--kit", "--answer"].includes(how)) wrongUse("There is no such riddle.", USE);
+const [{ number = "", kit, answer }, wrong] = given(
+  `riddle -- N [--kit] [--answer], with N from 1 to ${drawn.length}`,
+  {
+    number: text(),
+    kit: flag("has the conformance kit look at it, and ends"),
+    answer: flag("tells what is wrong, and ends"),
+  },
+);
+const fault = drawn[Number(number) - 1] ?? wrong("There is no such riddle.");
 
-if (how === "--answer") {
+if (answer) {
   console.log(`${fault.clause}: ${fault.says}`);
   process.exit();
 }
 const { target, signInLink } = await started(fault);
 const { "base-url": baseUrl, "api-key": apiKey } = target;
-if (how === "--kit") {
-  console.log(text(reportOf(baseUrl, await judge(target, ""))));
+if (kit) {
+  console.log(told(reportOf(baseUrl, await judge(target, ""))));
   process.exit();
-} else
-  console.log(`Riddle ${number}: one sentence of the specification does not hold here. Which?
+}
+console.log(`Riddle ${number}: one sentence of the specification does not hold here. Which?
   base URL        ${baseUrl}
   API key         ${apiKey}
   signs in        ${await signInLink()}

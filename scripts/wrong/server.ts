@@ -34,6 +34,6 @@ export async function judged(fault: Fault, clauses: string) {
   const { results } = await judge(target, clauses);
   const failed = results.filter(({ verdict }) => verdict === "failed");
   const said = failed.map(({ id, why }) => `${id}: ${why.replaceAll(/\s+/g, " ").slice(0, 160)}`);
-  const provoked = proxy.fired > 0 || fault.options !== undefined;
+  const provoked = proxy.fired() > 0 || fault.options !== undefined;
   return { failed: said, unseen: provoked ? "survived" : "never provoked" };
 }

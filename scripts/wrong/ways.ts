@@ -27,12 +27,12 @@ export interface Fault extends Wrong {
 }
 
 /** Faults by "id clause: what is wrong". */
-export type Faults = Readonly<Record<string, Wrong>>;
+export type Faults = Readonly<Record<string, Way | Wrong>>;
 
 export const faultsOf = (faults: Faults): Fault[] =>
   Object.entries(faults).map(([name, wrong]) => {
     const { id = "", clause = "", says = "" } = /^(?<id>\S+) (?<clause>[^:]+): (?<says>.+)$/.exec(name)?.groups ?? {};
-    return { id, clause, says, ...wrong };
+    return { id, clause, says, ...(typeof wrong === "function" ? { way: wrong } : wrong) };
   });
 
 /** What stands instead of a member of JSON; it is gone where that is undefined. */
@@ -77,27 +77,26 @@ function isAt(at: string, { method, url, secret, body }: Message): boolean {
 export const EVENT = "EVENT *";
 
 /** Everything else passes. */
-export const where = (at: string, way: Way, when = always): Wrong => ({
-  way: (asked, send) => (isAt(at, asked) && when(asked) ? way(asked, send) : send(asked)),
-});
+export const where =
+  (at: string, way: Way, when = always): Way =>
+  (asked, send) =>
+    isAt(at, asked) && when(asked) ? way(asked, send) : send(asked);
 
-/** The one wrong in front of the other. */
-export const both = ({ way: outer }: Wrong, { way: inner }: Wrong): Wrong => ({
-  way: (asked, send) => {
-    const within: Send = (message) => inner?.(message, send) ?? send(message);
-    return outer?.(asked, within) ?? within(asked);
-  },
-});
+/** The one in front of the other. */
+export const both =
+  (outer: Way, inner: Way): Way =>
+  (asked, send) =>
+    outer(asked, (message) => inner(message, send));
 
 /** What is asked, or delivered, is changed first; the body of a delivery is signed as it then is. */
-export const asks = (at: string, change: (asked: Message) => Message): Wrong =>
+export const asks = (at: string, change: (asked: Message) => Message): Way =>
   where(at, (asked, send) => send(change(asked)));
 
-export const asksJson = (at: string, path: string, change: Change): Wrong =>
+export const asksJson = (at: string, path: string, change: Change): Way =>
   asks(at, (asked) => changed(asked, path, change));
 
 /** With another query. */
-export const asksQuery = (at: string, change: (query: URLSearchParams) => unknown): Wrong =>
+export const asksQuery = (at: string, change: (query: URLSearchParams) => unknown): Way =>
   asks(at, (asked) => {
     const query = new URLSearchParams(asked.url.split("?")[1]);
     change(query);
@@ -105,15 +104,15 @@ export const asksQuery = (at: string, change: (query: URLSearchParams) => unknow
   });
 
 /** What is answered, or what the server makes of a receiver's answer. */
-export const answers = (at: string, change: (answer: Answer) => Answer, when = always): Wrong =>
+export const answers = (at: string, change: (answer: Answer) => Answer, when = always): Way =>
   where(at, async (asked, send) => change(await send(asked)), when);
 
 /** What succeeded says something else. */
-export const answersJson = (at: string, path: string, change: Change, when = always): Wrong =>
+export const answersJson = (at: string, path: string, change: Change, when = always): Way =>
   answers(at, (answer) => (answer.status < 300 ? changed(answer, path, change) : answer), when);
 
 /** Every app in every answer. */
-export const apps = (path: string, change: Change): Wrong =>
+export const apps = (path: string, change: Change): Way =>
   answersJson("(POST|GET) /apps|(GET|PATCH) /apps/*", "", (value) =>
     Array.isArray(Object(value).data)
       ? edited(value, "data", (list) => [list].flat().map((app) => edited(app, path, change)))
@@ -125,26 +124,24 @@ export const bare = (status: number, body = "{}"): Answer => ({
 });
 
 /** It answers that and does nothing; a delivery with 200 is one that nobody hears of. */
-export const refuses = (at: string, status: number, when = always): Wrong => where(at, async () => bare(status), when);
+export const refuses = (at: string, status: number, when = always): Way => where(at, async () => bare(status), when);
 
 const isRefused = (reason: string, { status, body }: Answer): boolean => status >= 400 && body.includes(reason);
 
 /** What is refused for that reason is done after all. */
-export const lets = (reason: string, at = "", when = always): Wrong =>
-  where(
-    at,
-    async (asked, send) => {
-      const answer = await send(asked);
-      return isRefused(reason, answer) ? send(as(asked, `Bearer ${KEY}`)) : answer;
-    },
-    when,
-  );
+export function lets(reason: string, at = "", when = always): Way {
+  const way: Way = async (asked, send) => {
+    const answer = await send(asked);
+    return isRefused(reason, answer) ? send(as(asked, KEY)) : answer;
+  };
+  return where(at, way, when);
+}
 
 /** What is refused for that reason is answered in another way. */
-export const instead = (reason: string, status: number): Wrong =>
+export const instead = (reason: string, status: number): Way =>
   answers("", (answer) => (isRefused(reason, answer) ? { ...answer, status } : answer));
 
-/** With another Authorization header. */
-export const as = (asked: Message, authorization: string): Message => header(asked, "authorization", authorization);
+/** With another credential. */
+export const as = (asked: Message, token: string): Message => header(asked, "authorization", `Bearer ${token}`);
 
 export const bearer = ({ headers }: Message): string => String(headers.authorization).replace(/^Bearer /, "");
