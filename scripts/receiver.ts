@@ -4,15 +4,10 @@ import { escaped } from "../src/log.ts";
 import { type ReceiverAnswer, type SeenRequest, startReceiver } from "../src/receiver.ts";
 import { given, PORT, text } from "./arguments.ts";
 
-const options = { port: text("", "", PORT), secret: text(), answers: text() };
+const isScript = (value: string) => value.split(",").every((word) => /^ *(hang|[2-5]\d\d) *$/.test(word));
+const ANSWERS = ["statuses and hang, with commas between them", isScript] as const;
+const options = { port: text("", "", PORT), secret: text(), answers: text("", "", ANSWERS) };
 const [values, wrong] = given("receiver -- --port 4700 --secret SECRET [--answers 500,hang,200]", options);
-
-function readAnswer(word: string): ReceiverAnswer {
-  if (word === "hang") return word;
-  const status = Number(word);
-  const isStatus = Number.isInteger(status) && status >= 200 && status <= 599;
-  return isStatus ? status : wrong(`--answers: "${word}" is no status.`);
-}
 
 function print({ verdict, headers, rawBody, answer }: SeenRequest): void {
   const said = answer === "hang" ? "no answer" : `answered ${answer}`;
@@ -23,7 +18,7 @@ function print({ verdict, headers, rawBody, answer }: SeenRequest): void {
 
 const { port = "4700", secret = "", answers = "200" } = values;
 if (secret === "") wrong("--secret is missing: give the webhook's secret.");
-const script = answers.split(",").map((answer) => readAnswer(answer.trim()));
+const script = answers.split(",").map((word): ReceiverAnswer => (word.trim() === "hang" ? "hang" : Number(word)));
 const receiver = await startReceiver({ secret, answers: script, port: Number(port), onRequest: print }).catch(
   ({ message }: Error) => wrong(`--port ${port} cannot be listened on: ${message}.`),
 );
