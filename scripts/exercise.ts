@@ -56,10 +56,10 @@ async function sceneOf(url: string) {
   return { ...server, send, signed, outcome, told };
 }
 
-type Scene = Awaited<ReturnType<typeof sceneOf>>;
-
 /** What is wrong; nothing where all is right. */
-const CHECKS: { readonly [about: string]: (scene: Scene) => Promise<string | false> } = {
+type Check = (scene: Awaited<ReturnType<typeof sceneOf>>) => Promise<string | false>;
+
+const CHECKS: { readonly [about: string]: Check } = {
   async "what is signed"({ signed, outcome }) {
     const status = await signed(event("evt_laid_out", 2));
     const { handled } = await outcome();
@@ -80,9 +80,8 @@ const CHECKS: { readonly [about: string]: (scene: Scene) => Promise<string | fal
   },
   async "how long a sender waits"({ told }) {
     const { answer, times } = await told();
-    return (
-      (times !== 1 || !answer.startsWith("2")) && `the sender saw ${answer}, the event was worked on ${times} times`
-    );
+    const isRight = times === 1 && answer.startsWith("2");
+    return !isRight && `the sender saw ${answer}, the event was worked on ${times} times`;
   },
   async "which comes first"({ service, api, told, outcome }) {
     const { id } = await told();
@@ -96,7 +95,7 @@ const CHECKS: { readonly [about: string]: (scene: Scene) => Promise<string | fal
   },
 };
 
-async function check([about, run]: [string, (scene: Scene) => Promise<string | false>]): Promise<string | false> {
+async function check([about, run]: [string, Check]) {
   const { child, said, prints, kill } = started([file], { PORT: "0", WEBHOOK_SECRET: SECRET, WORK_MS });
   child.stderr.pipe(process.stderr);
   // One that ends before has said why.

@@ -23,15 +23,12 @@ export type Judgement = Awaited<ReturnType<typeof judge>>;
 
 const SPEC = new URL("../../test/spec/", import.meta.url);
 
-/** All of them, in the order of the specification. */
-const clauses = (): Promise<readonly Clause[]> =>
-  collected(async () => {
-    for (const name of readdirSync(SPEC).sort()) await import(new URL(name, SPEC).href);
-  });
-
 /** By the clauses whose ids begin so. Rejects with one line where the target cannot be spoken to. */
 export async function judge(target: Target, only: string) {
-  const asked = (await clauses()).filter(({ id }) => id.startsWith(only));
+  const clauses = await collected(async () => {
+    for (const name of readdirSync(SPEC).sort()) await import(new URL(name, SPEC).href);
+  });
+  const asked = clauses.filter(({ id }) => id.startsWith(only));
   if (asked.length === 0) return { profile: {}, results: [] };
   await using kit = await Kit.open(target);
   // A sender that makes one delivery at a time is kept from all others for the real 30 seconds, so those come last.

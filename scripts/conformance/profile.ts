@@ -64,33 +64,32 @@ export async function profiled(api: Client, hub: Hub): Promise<Profile> {
   return { app: app.body, deployment: deployment.body, dataSource, hookless, pageSize, says };
 }
 
+interface Tried {
+  readonly body: Members;
+  readonly answer: Answer;
+}
+
 /** The first of the bodies that is taken, or the first of all, with its answer. */
-async function firstTaken(api: Client, path: string, bodies: readonly Members[]) {
-  const tried: { readonly body: Members; readonly answer: Answer }[] = [];
-  for (const body of bodies) {
-    const one = { body, answer: await api.post(path, body) };
-    if (succeeded(one.answer)) return one;
-    tried.push(one);
-  }
-  return tried[0] ?? { body: {}, answer: await api.post(path, {}) };
+async function firstTaken(api: Client, path: string, [body = {}, ...others]: readonly Members[]): Promise<Tried> {
+  const one = { body, answer: await api.post(path, body) };
+  if (succeeded(one.answer) || others.length === 0) return one;
+  const other = await firstTaken(api, path, others);
+  return succeeded(other.answer) ? other : one;
 }
 
 /** What becomes of it: what is said, or a refusal. */
 const does = (answer: Answer, otherwise: string): string =>
   succeeded(answer) ? otherwise : `refuses with ${answer.status}`;
 
-async function creates(api: Client, { body, answer }: Awaited<ReturnType<typeof firstTaken>>): Promise<Says> {
-  const tried = async (app: Members) => {
-    const made = await api.post("/apps", app);
+async function creates(api: Client, { body, answer }: Tried): Promise<Says> {
+  const tried = async (fields: object) => {
+    const made = await api.post("/apps", { ...body, ...fields });
     if (succeeded(made)) await api.delete(`/apps/${objectIn(made.text).id}`);
     return made;
   };
   const needed: string[] = [];
-  for (const name of Object.keys(body)) {
-    const { [name]: _, ...rest } = body;
-    if (!succeeded(await tried(rest))) needed.push(name);
-  }
-  const extra = await tried({ ...body, colour: "red" });
+  for (const name of Object.keys(body)) if (!succeeded(await tried({ [name]: undefined }))) needed.push(name);
+  const extra = await tried({ colour: "red" });
   return {
     create: `answers a create with ${answer.status}`,
     required: `needs ${needed.length === 0 ? "none of the four fields" : needed.join(", ")} to create an app`,

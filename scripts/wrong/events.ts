@@ -13,7 +13,6 @@ const called =
   (name: string, other: string): way.Change =>
   (value) => ({ ...Object(value), [name]: undefined, [other]: Object(value)[name] });
 const [idOf, listed] = [(it: unknown) => Object(it).id, (it: unknown) => [it]];
-const seconds = (at: unknown) => Date.parse(String(at)) / 1e3;
 const renumbered = (app: unknown) => ({ ...Object(app), id: Object(app).deployment.id });
 const FORM = "application/x-www-form-urlencoded";
 const asForm = (each: Message) =>
@@ -55,10 +54,10 @@ export const events: Faults = {
   "no-deleted 6.types.app-deleted: it is never sent": never("app.deleted"),
   "no-interaction 6.types.user-interaction: it is never sent": never("user.interaction"),
   "event-no-id 6.envelope: there is no id": asksJson(EVENT, "id", gone),
-  "event-id-bare 6.envelope: the id has no prefix": asksJson(EVENT, "id", (id) => String(id).slice(4)),
+  "event-id-bare 6.envelope: the id has no prefix": asksJson(EVENT, "id", way.unprefixed),
   "event-type 6.envelope: the type is in capitals": asksJson(EVENT, "type", (type) => String(type).toUpperCase()),
   "event-called 6.envelope: created is called created_at": asksJson(EVENT, "", called("created", "created_at")),
-  "event-seconds 6.envelope: created is a number of seconds": asksJson(EVENT, "created", seconds),
+  "event-seconds 6.envelope: created is a number of seconds": asksJson(EVENT, "created", way.seconds),
   "event-flat 6.envelope: data is the object itself": asksJson(EVENT, "data", (data) => Object(data).object),
   "event-two 6.envelope: data has a second member": asksJson(EVENT, "data.previous", is(null)),
   "event-wrapped 6.envelope: the event is a member of the body": asksJson(EVENT, "", (event) => ({ event })),

@@ -7,7 +7,6 @@ import { answersJson, apps, asksJson, asksQuery, type Faults, gone, is, refuses,
 
 const [CREATE, DEPLOY, HOOK, DELETE] = ["POST /apps", "POST /apps/*/deploy", "POST /webhooks", "DELETE /apps/*"];
 
-const seconds = (time: unknown) => Math.floor(Date.parse(String(time)) / 1_000);
 const httpDate = (time: unknown) => new Date(String(time)).toUTCString();
 const asLatin1 = (text: unknown) => Buffer.from(String(text)).toString("latin1");
 const has = (name: string) => (asked: Message) => name in objectIn(asked.body);
@@ -26,7 +25,6 @@ const renamed = (from: string, to: string) =>
   );
 const DEPLOYED = "EVENT app.deployed";
 const deployment = (name: string, change: way.Change) => asksJson(DEPLOYED, `data.object.deployment.${name}`, change);
-const unprefixed = (id: unknown) => String(id).slice(4);
 const pathOf = (url: unknown) => new URL(String(url)).pathname;
 const firstOf = (events: unknown) => [events].flat().slice(0, 1);
 const shortened = (to: Message) => ({ ...to, url: new URL("/", to.url).href });
@@ -65,18 +63,18 @@ export const resources: Faults = {
   "theme-fixed 2.app.theme: it is light, whatever was sent": apps("theme", is("light")),
   "public-text 2.app.public: it comes back as a string": apps("public", String),
   "public-sticks 2.app.public: false counts as not sent, and true is the default": asksJson(CREATE, "public", is(true)),
-  "created-seconds 2.app.created_at: it is a number of seconds": apps("created_at", seconds),
+  "created-seconds 2.app.created_at: it is a number of seconds": apps("created_at", way.seconds),
   "updated-http-date 2.app.updated_at: it has the form of an HTTP date": apps("updated_at", httpDate),
   "app-status 3.app-no-state: an app carries a status": apps("status", is("draft")),
   "deploy-domain 2.deployment-request.custom_domain: it has to be a list": refuses(DEPLOY, 422, has("custom_domain")),
   "deploy-environment 2.deployment-request.environment: it is unknown": refuses(DEPLOY, 400, has("environment")),
   "deploy-name 2.deployment-request.name: it is an unknown member": refuses(DEPLOY, 400, has("name")),
-  "deployment-id 2.deployment.id: it has no prefix": deployment("id", unprefixed),
+  "deployment-id 2.deployment.id: it has no prefix": deployment("id", way.unprefixed),
   "deployment-path 2.deployment.url: it is a path": deployment("url", pathOf),
   "deployment-capital 2.deployment.status: it is LIVE": deployment("status", is("LIVE")),
   "deployment-active 3.deployment.live: it is active": deployment("status", is("active")),
-  "deployed-seconds 2.deployment.deployed_at: it is a number": deployment("deployed_at", seconds),
-  "account-id 2.account: its id has no prefix": asksJson(DEPLOYED, "account.id", unprefixed),
+  "deployed-seconds 2.deployment.deployed_at: it is a number": deployment("deployed_at", way.seconds),
+  "account-id 2.account: its id has no prefix": asksJson(DEPLOYED, "account.id", way.unprefixed),
   "account-no-name 2.account: it has no name": asksJson(DEPLOYED, "account.name", gone),
   "hook-url-cut 2.webhook.url: path and query are lost": way.asks(way.EVENT, shortened),
   "hook-no-https 4.create-webhook: a url with https is refused": refuses(HOOK, 422, leadsTo("https")),

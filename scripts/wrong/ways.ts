@@ -38,6 +38,8 @@ export const faultsOf = (faults: Faults): Fault[] =>
 /** What stands instead of a member of JSON; it is gone where that is undefined. */
 export type Change<T = unknown> = (value: T) => unknown;
 export const gone: Change = () => undefined;
+export const seconds: Change = (time) => Math.floor(Date.parse(String(time)) / 1_000);
+export const unprefixed: Change = (id) => String(id).slice(4);
 export const is =
   (value: unknown): Change =>
   () =>
