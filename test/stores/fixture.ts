@@ -68,6 +68,10 @@ export async function idsIn(store: Store): Promise<string> {
   return (await store.page(notes, "list", ["all"], { offset: 0, limit: 1000 })).map(({ id }) => id).join(" ");
 }
 
+/** What this writes cannot be kept, and whoever wrote it hears so. */
+export const lost = (work: Promise<unknown>) =>
+  assert.rejects(work, (error) => isStoreError(error, "StorageUnavailable"));
+
 export const textOf = (file: string): string => readFileSync(file, "utf8");
 
 /** What is in the folder, if it is one, and of all but a lock, which others may write, when it was written. */

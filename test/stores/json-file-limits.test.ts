@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
-import { isStoreError } from "../../src/domain/store.ts";
-import { crashed, idsIn, newFile, note, notes, openStore, storeWith, tell, textOf, write } from "./fixture.ts";
+import { crashed, idsIn, lost, newFile, note, notes, openStore, storeWith, tell, textOf, write } from "./fixture.ts";
 
 /** As proc(5) has it: the boot, and the 22nd field, ours being a name without blanks; other systems do not say. */
 const STARTED = existsSync("/proc/self/stat") ? `[^/]+/${readFileSync("/proc/self/stat", "utf8").split(" ")[21]}` : "";
@@ -48,34 +47,26 @@ test("promise 4: who was about to take over and died holds nobody up", async (t)
 const limit = (bytes: number | "unlimited") =>
   spawnSync("prlimit", [`--pid=${process.pid}`, `--fsize=${bytes}:`]).status === 0;
 
-/** A store with some notes, on a disk that takes not much more until `free` is called. */
-async function fullStore(t: TestContext, ids: string) {
-  const { file, store, warnings } = await storeWith(t, ids);
-  limit(statSync(`${file}.journal`).size + 30);
-  const free = () => limit("unlimited");
-  t.after(free);
-  return { file, store, warnings, free };
-}
+type FullStore = Awaited<ReturnType<typeof storeWith>> & { readonly free: () => unknown };
 
-type FullStore = Awaited<ReturnType<typeof fullStore>>;
-
-/** A test on a full disk. */
+/** A test of a store with these notes, on a disk that takes not much more until `free` is called. */
 function onFullDisk(title: string, ids: string, run: (full: FullStore, t: TestContext) => Promise<void>): void {
   test(`promise 5: ${title}`, async (t) => {
     if (!limit("unlimited")) return t.skip("prlimit is not installed");
-    await run(await fullStore(t, ids), t);
+    const opened = await storeWith(t, ids);
+    limit(statSync(`${opened.file}.journal`).size + 30);
+    const free = () => limit("unlimited");
+    t.after(free);
+    await run({ ...opened, free }, t);
   });
 }
-
-const unavailable = (work: Promise<unknown>) =>
-  assert.rejects(work, (error) => isStoreError(error, "StorageUnavailable"));
 
 onFullDisk("what cannot be kept is refused, cut off and not heard; with room writing resumes", "a", async (full, t) => {
   const { file, store, warnings, free } = full;
   const heard: string[] = [];
   store.hear("t", (subject) => void heard.push(subject));
   const before = textOf(`${file}.journal`);
-  for (const id of ["b", "c"]) await unavailable(tell(store, id));
+  for (const id of ["b", "c"]) await lost(tell(store, id));
   assert.equal(textOf(`${file}.journal`), before);
   assert.deepEqual(await store.transact((tx) => tx.get(notes, "a")), note("a"));
   free();
@@ -103,7 +94,7 @@ onFullDisk("replaced, removed and moved records are as before when that cannot b
     write(store, { ...note("b"), list: "other" }, note("d", "text of a")),
     store.transact((tx) => tx.remove(notes, "d")),
   ];
-  for (const change of changes) await unavailable(change);
+  for (const change of changes) await lost(change);
   assert.deepEqual(await store.snapshot(), before);
   assert.deepEqual(await store.find(notes, "text", ["text of a"]), note("a"));
   assert.equal(await idsIn(store), "a b c");

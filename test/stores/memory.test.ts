@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
-import { collection, isStoreError, type Reader, type Store, type Tx } from "../../src/domain/store.ts";
+import { collection, type Reader, type Store, type Tx } from "../../src/domain/store.ts";
 import { seededRandom } from "../../src/kit/ids.ts";
 import { committing, type Keeper } from "../../src/store/commits.ts";
 import { storeContract } from "../../src/store/contract.ts";
 import { MemoryStore, memoryStore } from "../../src/store/memory.ts";
 import { heapInUse, withTurns } from "../support/costs.ts";
 import { turns } from "../support/wait.ts";
-import { note, notes, numbered, refusesBadData, tell, write } from "./fixture.ts";
+import { lost, note, notes, numbered, refusesBadData, tell, write } from "./fixture.ts";
 
 storeContract(test, memoryStore);
 
@@ -93,9 +93,6 @@ for (const [what, wait] of Object.entries({
   });
 }
 
-const unavailable = (work: Promise<unknown>) =>
-  assert.rejects(work, (error) => isStoreError(error, "StorageUnavailable"));
-
 /** An open store that loses the first commit made there, and what `meanwhile` begins while it is written. */
 async function losing(meanwhile: (store: Store) => void) {
   const written: unknown[] = [];
@@ -123,13 +120,13 @@ test("what comes while a commit is written that is lost then: who saw it asks ag
     const looks = [store.get(notes, "a"), store.transact((tx) => tx.get(notes, "a"))];
     ends.push(Promise.all(looks).then((found) => assert.deepEqual(found, [undefined, undefined])));
     ends.push(store.snapshot().then(({ collections }) => assert.deepEqual(collections.notes, [])));
-    ends.push(unavailable(store.transact(builds)));
+    ends.push(lost(store.transact(builds)));
     const givenUp = () => ends.push(assert.rejects(store.transact(waits), /given up/));
     givenUp();
     setImmediate(givenUp);
     ends.push(store.transact(async (tx) => assert.equal(await tx.get(notes, "a"), undefined)));
   });
-  await unavailable(write(store, note("a")));
+  await lost(write(store, note("a")));
   await Promise.all(ends);
   await write(store, note("c"));
   assert.deepEqual((await store.snapshot()).collections.notes, [note("c")]);
@@ -150,13 +147,13 @@ test("what has to run again after a loss resolves before what is told after it, 
   const { store } = await losing((store) => ending("again", again(store)));
   const heard: string[] = [];
   store.hear("t", (subject) => heard.push(subject));
-  await unavailable(tell(store, "lost"));
+  await lost(tell(store, "lost"));
   for (const end of ends) await end;
   for (const order of [heard, ended]) assert.deepEqual(order, ["again", "next"]);
   const { store: closing, written } = await losing((store) => {
     ends.push(assert.rejects(again(store), /closed/), store.close());
   });
-  await unavailable(write(closing, note("lost")));
+  await lost(write(closing, note("lost")));
   await Promise.all(ends);
   assert.deepEqual(written, ["lost"]);
 });
