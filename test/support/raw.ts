@@ -40,12 +40,6 @@ export class RawConnection {
     return this;
   }
 
-  /** Takes nothing more of what comes, as soon as something has come. */
-  async pausedAtFirst(): Promise<void> {
-    while (this.#received.length === 0) await new Promise<void>((resolve) => (this.#wake = resolve));
-    this.socket.pause();
-  }
-
   /** The next answer, whole. An interim one (100) is an answer too. `bodiless`: it answers a HEAD. */
   async answer(bodiless = false): Promise<Answer> {
     for (;;) {

@@ -206,7 +206,8 @@ for (const [where, tls] of IN_CLEAR_AND_OVER_TLS) {
 test("an answer that takes its time is not given up because the one before it was read late", async () => {
   await using it = await listening({ unread_ms: 600, connections: 2 });
   const late = await it.send(ASK_LARGE + ASK_SLOW);
-  await late.pausedAtFirst();
+  await once(late.socket, "data");
+  late.socket.pause();
   late.socket.resume();
   assert.equal((await late.answer()).text.length, LARGE.length);
   const deaf = await it.send(ASK_LARGE);
@@ -239,7 +240,8 @@ test("of many requests at once one is answered after the other, as far as the cl
   };
   await using it = await listening({}, { handle });
   const deaf = await it.send(ASK_LARGE.repeat(50));
-  await deaf.pausedAtFirst();
+  await once(deaf.socket, "data");
+  deaf.socket.pause();
   assert.equal((await it.ask()).status, 204);
   assert.equal(made, 1);
   deaf.socket.resetAndDestroy();
