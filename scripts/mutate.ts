@@ -25,17 +25,6 @@ const rooms = list.split(",");
 const missing = rooms.find((room) => !existsSync(`src/${room}`) && !existsSync(`src/${room}.ts`));
 if (missing !== undefined) wrong(`There is no src/${missing}.`);
 
-interface Mutant {
-  readonly room: string;
-  readonly path: string;
-  readonly line: number;
-  /** The line, and what stands there instead. */
-  readonly was: string;
-  readonly is: string;
-  /** The whole file with its change. */
-  readonly text: string;
-}
-
 /** In an order that the seed decides. */
 function shuffled<T>(items: readonly T[], name: (item: T) => string): readonly T[] {
   const lot = (item: T) => hash("sha256", `${seed} ${name(item)}`);
@@ -51,12 +40,12 @@ function javaScript(text: string): string | undefined {
   }
 }
 
-/** Lines of the room, each with one change that makes other JavaScript. */
-function mutantsOf(room: string): readonly Mutant[] {
+/** Lines of the room as they were, each with one change that makes other JavaScript, and the whole file with it. */
+function mutantsOf(room: string) {
   const isOf = ({ path }: SourceFile) => path.startsWith(`src/${room}/`) || path === `src/${room}.ts`;
   const files = sourcesIn("src").filter((file) => isOf(file) && !SUITE.test(file.path));
   const lines = files.flatMap(({ path, text }) => changesOf(text).map((one) => ({ path, text, ...one })));
-  const mutants: Mutant[] = [];
+  const mutants = [];
   for (const { path, text, line, was, changes } of shuffled(lines, ({ path, line }) => `${path} ${line}`)) {
     if (mutants.length >= Number(sample)) break;
     const all = text.split("\n");
@@ -69,7 +58,7 @@ function mutantsOf(room: string): readonly Mutant[] {
 }
 
 /** How a mutant that no test notices is shown. */
-async function survivor(mutant: Mutant): Promise<string | undefined> {
+async function survivor(mutant: ReturnType<typeof mutantsOf>[number]): Promise<string | undefined> {
   const { path, line, was, is } = mutant;
   const those = tests.filter(({ passed, lines }) => passed && lines.get(path)?.has(line));
   for (const test of those) if (!(await passes(test, mutant))) return undefined;

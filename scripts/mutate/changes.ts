@@ -2,24 +2,19 @@
 // line, and none is in a template. Some do not parse, or change a type alone; the caller finds out.
 import { TOKEN } from "../../test/support/sources.ts";
 
-const swap = (one: string, other: string) => (found: string) => (found === one ? other : one);
+/** What stands there instead of an operator, and of a truth. */
+const OTHER: Readonly<Record<string, string>> = {
+  ...{ "<": "<=", "<=": "<", ">": ">=", ">=": ">", "===": "!==", "!==": "===", "&&": "||", "||": "&&", "??": "&&" },
+  ...{ "+": "-", "-": "+", "+=": "-=", "-=": "+=", "++": "--", "--": "++", "*": "/", "/": "*", "%": "*" },
+  ...{ "?": "&& false ?", true: "false", false: "true" },
+};
+const other = (found: string) => OTHER[found] ?? "";
 
 /** What is looked for, strings masked, and what stands there instead; a return and an arrow give nothing. */
 const RULES: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/(?<=\b(?:if|while) )\(.+?\)(?= (?:[\w#{(]|!(?!=))|$)/g, (condition) => `(!${condition})`],
-  [/(?<= )<=?(?= )/g, swap("<", "<=")],
-  [/(?<= )>=?(?= )/g, swap(">", ">=")],
-  [/(?<= )[=!]==(?= )/g, swap("===", "!==")],
-  [/(?<= )[-+](?= )/g, swap("+", "-")],
-  [/(?<= )[-+]=(?= )/g, swap("+=", "-=")],
-  [/\+\+|--/g, swap("++", "--")],
-  [/(?<= )[*/](?= )/g, swap("*", "/")],
-  [/(?<= )%(?= )/g, () => "*"],
-  [/(?<= )(?:&&|\|\|)(?= )/g, swap("&&", "||")],
-  [/(?<= )\?\?(?= )/g, () => "&&"],
-  [/(?<= )\?(?= )/g, () => "&& false ?"],
+  [/(?<= )(?:[<>]=?|[=!]==|[-+]=?|[*/%]|&&|\|\||\?\??)(?= )|\+\+|--|\b(?:true|false)\b/g, other],
   [/!(?=[\w(#])|(?<=[( ])-(?=\w)/g, () => ""],
-  [/\b(?:true|false)\b/g, swap("true", "false")],
   [/(?<![\w$#.]|\bvoid )\d[\w.]*/g, (number) => String(Number(number) + 1)],
   [/(["'])_*\1/g, (text) => (text.length > 2 ? '""' : '"changed"')],
   [/(?<=[(:=?,&|] |[([]|\breturn |^\s*)\[[^[\]]+\](?! =| of\b)/g, () => "[]"],
@@ -39,10 +34,10 @@ export function changesOf(text: string) {
   );
   const all = masked.split("\n").map((source, at) => {
     const was = lines[at] ?? "";
-    const changes = (LINK.test(source) ? [] : RULES).flatMap(([pattern, other]) =>
+    const changes = (LINK.test(source) ? [] : RULES).flatMap(([pattern, instead]) =>
       [...source.matchAll(pattern)].map(({ 0: found, index }) => {
         const end = index + found.length;
-        return was.slice(0, index) + other(was.slice(index, end)) + was.slice(end);
+        return was.slice(0, index) + instead(was.slice(index, end)) + was.slice(end);
       }),
     );
     return { line: at + 1, was, changes };

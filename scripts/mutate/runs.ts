@@ -42,15 +42,16 @@ async function run(test: string, limit_ms: number, change?: Change, before: read
   // A mutant may ask for memory without end.
   const env = { ...process.env, TMPDIR: scratch, NODE_OPTIONS: "--max-old-space-size=2048" };
   const args = [...before, "--import", "tsx", "--test", "--test-reporter=tap", test];
-  const child = spawn(process.execPath, args, { cwd: tree, env, detached: true, stdio: ["ignore", "pipe", "ignore"] });
+  const child = spawn(process.execPath, args, {
+    ...{ cwd: tree, env, detached: true, stdio: ["ignore", "pipe", "ignore"] },
+    ...{ timeout: limit_ms, killSignal: "SIGKILL" },
+  });
   running.add(child);
-  const limit = setTimeout(end, limit_ms, child);
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    if (/^ *not ok (?!.*# TODO)/m.test(text)) end(child);
+    if (/^ *not ok (?!.*# TODO)/m.test(text)) child.kill("SIGKILL");
   });
   child.on("exit", () => end(child));
   const [code] = await once(child, "close");
-  clearTimeout(limit);
   running.delete(child);
   if (change) fs.copyFileSync(change.path, join(tree, change.path));
   free.push(tree);
@@ -73,7 +74,7 @@ export async function measured(path: string) {
   const began = performance.now();
   const c8 = [...C8, "--reports-dir", folder, "--temp-directory", join(folder, "raw"), process.execPath];
   const passed = await run(path, LIMIT_MS, undefined, c8);
-  const took_ms = performance.now() - began;
+  const took_ms = Math.ceil(performance.now() - began);
   const report = join(folder, "lcov.info");
   const files = fs.existsSync(report) ? fs.readFileSync(report, "utf8").split("end_of_record") : [];
   const lines = new Map<string, ReadonlySet<number>>();
