@@ -18,10 +18,7 @@ export class Lab {
   }
 
   /** The path of a file that is not there yet. */
-  file(): string {
-    this.#files += 1;
-    return join(this.folder, `${this.#files}.json`);
-  }
+  file = (): string => join(this.folder, `${this.#files++}.json`);
 
   /** Starts the tortured program; `flags` of node. */
   child(role: "write" | "session" | "hold", files: readonly string[], flags: readonly string[] = [], env = {}) {

@@ -45,24 +45,17 @@ export const advance = (store: Store): Promise<number> =>
 /** The number that the data have reached. */
 export const total = async (store: Store): Promise<number> => (await store.get(counters, TOTAL))?.n ?? 0;
 
-export interface Found {
-  readonly total: number;
-  /** The warnings of torn lines that were set aside. */
-  readonly torn: readonly string[];
-  readonly wrong: readonly string[];
-  /** Why it does not open. */
-  readonly refused?: string;
-}
-
-/** Opens the file as a start after the crash would: it must hold what was acknowledged, and of commits no half one. */
-export async function examine(file: string, least: number, most = Number.POSITIVE_INFINITY): Promise<Found> {
-  const torn: string[] = [];
+/**
+ * Opens the file as a start after the crash would: it must hold what was acknowledged, and of commits no half one. `torn`: the
+ * warnings of torn lines that were set aside; `refused`: why it does not open.
+ */
+export async function examine(file: string, least: number, most = Infinity) {
+  const [torn, wrong]: [string[], string[]] = [[], []];
   const store = await opened(file, { warn: (line) => torn.push(line) }).catch((error: Error) => error);
   if (store instanceof Error) {
-    const wrong = [`${file} does not open: ${store}`];
-    return { total: 0, torn, wrong, ...(store instanceof StoreRefusal && { refused: store.message }) };
+    const refused = store instanceof StoreRefusal ? store.message : undefined;
+    return { total: 0, torn, wrong: [`${file} does not open: ${store}`], refused };
   }
-  const wrong: string[] = [];
   const reached = await total(store);
   const first = Math.max(0, reached - KEPT) + 1;
   const expected = JSON.stringify(Array.from({ length: reached + 1 - first }, (_, at) => make(first + at)));
