@@ -4,21 +4,18 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
 import { LIMITS } from "../../src/http/arriving.ts";
-import type { Client } from "../../test/support/client.ts";
-import { embedded } from "../../test/support/embedded.ts";
-import { head, RawConnection, rawAnswer } from "../../test/support/raw.ts";
+import { type Embedded, embedded } from "../../test/support/embedded.ts";
+import { account, head, post, RawConnection, rawAnswer } from "../../test/support/raw.ts";
 import type { Finding } from "../findings.ts";
 import { pool } from "../pool.ts";
 import { Draw } from "./draw.ts";
 
 const AT_ONCE = 8;
-const post = (api: Client, ...lines: string[]) =>
-  head("POST /v1/apps", { api }, "content-type: application/json", ...lines);
 
 export async function spoiled(count: number, seed: string): Promise<Finding> {
   await using it = await embedded({ rateLimit: "off" });
   const { service, api } = it;
-  const whole = wholeRequests(api);
+  const whole = wholeRequests(it);
   const draw = new Draw(seed);
   const cases = Array.from({ length: count }, () => {
     const bytes = draw.spoiled(Buffer.from(draw.one(whole)));
@@ -37,13 +34,13 @@ export async function spoiled(count: number, seed: string): Promise<Finding> {
   return { what: "Requests spoiled on the wire", tried: `${count}`, wrong };
 }
 
-function wholeRequests(api: Client): readonly string[] {
+function wholeRequests(own: Embedded): readonly string[] {
   const title = '{"title":"Raw"}';
-  const get = head("GET /v1/apps?limit=2", { api });
+  const get = head("GET /v1/apps?limit=2", own);
   const chunks = [...title].map((byte) => `1;a=b\r\n${byte}\r\n`).join("");
-  const chunked = `${post(api, "transfer-encoding: chunked")}${chunks}0\r\nt: 1\r\n\r\n${get}`;
-  const expecting = post(api, "content-length: 15", "expect: 100-continue") + title + get;
-  return [get + get, expecting, chunked, head("GET http://localhost:80/v1/account", { api }, "connection: close")];
+  const chunked = `${post(own, "transfer-encoding: chunked")}${chunks}0\r\nt: 1\r\n\r\n${get}`;
+  const expecting = post(own, "content-length: 15", "expect: 100-continue") + title + get;
+  return [get + get, expecting, chunked, head("GET http://localhost:80/v1/account", own, "connection: close")];
 }
 
 /** Sends them and reads whatever is answered until the server closes. */
@@ -71,9 +68,9 @@ export async function slow(connections: number, bytes: number, between_ms: numbe
   await using it = await embedded({ rateLimit: "off" });
   const { service, api } = it;
   await pool(AT_ONCE, Array(100), () => api.create("/apps", { title: "T", description: "x".repeat(5_000) }));
-  const account = head("GET /v1/account", { api });
-  const deaf = head("GET /v1/apps?limit=100", { api }).repeat(PIPELINED);
-  const begun = post(api, "content-length: 999");
+  const asking = account(it);
+  const deaf = head("GET /v1/apps?limit=100", it).repeat(PIPELINED);
+  const begun = post(it, "content-length: 999");
   const kinds = ["", begun, "", begun, "", begun, "", begun, deaf];
   const open = await pool(AT_ONCE, Array(connections).keys(), async (n) => {
     const connection = (await RawConnection.open(service.authUrl)).write(kinds[n % kinds.length] ?? "");
@@ -82,12 +79,12 @@ export async function slow(connections: number, bytes: number, between_ms: numbe
   });
   const wrong: string[] = [];
   const ask = async (when: string) => {
-    const answer = await rawAnswer(service.authUrl, account).catch((error: Error) => error);
+    const answer = await rawAnswer(service.authUrl, asking).catch((error: Error) => error);
     if (answer instanceof Error || answer.status !== 200) wrong.push(`${when}: ${answer}`);
   };
   for (let sent = 0; sent < bytes; sent += 1) {
     // Every other one stays silent.
-    for (const [n, connection] of open.entries()) if (n % 2 === 0) connection.write(account.slice(sent, sent + 1));
+    for (const [n, connection] of open.entries()) if (n % 2 === 0) connection.write(asking.slice(sent, sent + 1));
     await ask(`after ${sent} bytes`);
     await pause(between_ms);
   }
