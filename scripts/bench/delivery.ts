@@ -6,11 +6,12 @@ import { once } from "node:events";
 import { Agent, createServer, request } from "node:http";
 import { httpSender, type Sender } from "../../src/delivery/sender.ts";
 import { startReceiver } from "../../src/receiver.ts";
+import { took } from "../../test/support/costs.ts";
 import { outboxWorld } from "../../test/support/outbox-world.ts";
 import { listen } from "../../test/support/ports.ts";
 import { promised } from "../../test/support/wait.ts";
 import { pool } from "../pool.ts";
-import { compare, type Figures, percentile, scaled, tell, timed, whole } from "./figures.ts";
+import { compare, type Figures, percentile, scaled, tell, whole } from "./figures.ts";
 import { asking, create, creates, load, run } from "./load.ts";
 import { built, side, startServer } from "./machine.ts";
 
@@ -45,7 +46,7 @@ export function post(url: string, atOnce: string): Promise<Figures> {
     const [response] = await once(request(url, { agent, method: "POST", headers }).end(body), "response");
     await once(response.resume(), "end");
   };
-  return rate((count) => timed(() => pool(Number(atOnce), Array(count), work)));
+  return rate((count) => took(() => pool(Number(atOnce), Array(count), work)));
 }
 
 /** The outbox alone, one attempt at a time for each webhook; all rows are there before the first is sent. */
@@ -60,7 +61,7 @@ export async function send(url: string, webhooks: string): Promise<Figures> {
     gate = kept;
     for (let n = 0; n < count / Number(webhooks); n += 1) await world.emit({ filler: "x".repeat(220) });
     keep();
-    return timed(() => world.idle());
+    return took(() => world.idle());
   });
 }
 
@@ -92,7 +93,7 @@ async function upload(): Promise<void> {
   const data = Array.from({ length: ROWS }, () => ({ a: 1 }));
   // Made before: whoever makes text of so much sends nothing else meanwhile.
   const text = asking("POST", "/v1/data-sources", { name: "Large", type: "json", data });
-  const parsing_ms = await timed(() => JSON.parse(text.slice(text.indexOf("{"))));
+  const parsing_ms = await took(async () => JSON.parse(text.slice(text.indexOf("{"))));
   const once = load(() => text, 201, { requests: 1, connections: 1 });
   const what = `${whole(ROWS)} rows are uploaded, beside the parsing`;
   await longest(what, server.port, run(server.port, once), "<= 250", parsing_ms);

@@ -10,12 +10,6 @@ export const scaled = (count: number): number => Math.max(Math.ceil(count * SCAL
 /** What one measurement gave, by unit. */
 export type Figures = Readonly<Record<string, number>>;
 
-export async function timed(work: () => unknown): Promise<number> {
-  const began = performance.now();
-  await work();
-  return performance.now() - began;
-}
-
 export interface Side {
   readonly name: string;
   readonly measure: () => Promise<Figures>;

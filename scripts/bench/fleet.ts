@@ -49,13 +49,14 @@ const beside = (database: Database, servers: readonly Server[], make: Make): Sid
     const before_us = databaseCpu_us(database);
     const began = performance.now();
     const figures = await loadOn(servers, () => make(servers)).measure();
-    const [us, used_us] = [(performance.now() - began) * 1_000, databaseCpu_us(database) - before_us];
     const { [CPU]: each = 0, "a second": rate = 0 } = figures;
+    const requests = (rate * (performance.now() - began)) / 1_000;
+    const other = (databaseCpu_us(database) - before_us) / requests;
     return {
       ...figures,
-      "µs of the database's": used_us / ((rate * us) / 1e6),
+      "µs of the database's": other,
       "% of a core, each process": (each * rate) / 1e4 / servers.length,
-      [`% of ${cpus().length} cores, all`]: (each * rate) / 1e4 / cpus().length + (100 * used_us) / us / cpus().length,
+      [`% of ${cpus().length} cores, all`]: ((each + other) * rate) / 1e4 / cpus().length,
     };
   },
 });
@@ -68,14 +69,11 @@ export async function fleet(): Promise<void> {
   for (const count of PROCESSES) {
     const args = [built("bin"), "--data", database.address()];
     const servers = await pool(1, Array(count), () => startServer("own", args, ANYWHERE));
-    try {
-      for (const [what, make] of Object.entries(LOADS)) {
-        const [own, base] = [beside(database, servers, make), beside(database, [memory], make)];
-        const on = `${what} one, ${count} ${count === 1 ? "process" : "processes"}`;
-        await compare(on, [own, base], { [CPU]: "" }, 1);
-      }
-    } finally {
-      for (const server of servers) await server.stop();
+    for (const [what, make] of Object.entries(LOADS)) {
+      const [own, base] = [beside(database, servers, make), beside(database, [memory], make)];
+      const on = `${what} one, ${count} ${count === 1 ? "process" : "processes"}`;
+      await compare(on, [own, base], { [CPU]: "" }, 1);
     }
+    for (const server of servers) await server.stop();
   }
 }

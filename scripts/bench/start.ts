@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { took } from "../../test/support/costs.ts";
 import { listen } from "../../test/support/ports.ts";
-import { compare, type Figures, median, type Side, scaled, timed } from "./figures.ts";
+import { compare, type Figures, median, type Side, scaled } from "./figures.ts";
 import { answers, BARE, built, index, KEY, side, startServer } from "./machine.ts";
 
 const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -40,6 +41,6 @@ export async function life(whose: "own" | "bare"): Promise<Figures> {
     assert.ok(await answers(await listen(server)));
   };
   const ms: number[] = [];
-  for (let n = -WARM_LIVES; n < LIVES; n += 1) ms.push(await timed(whose === "own" ? own : bare));
+  for (let n = -WARM_LIVES; n < LIVES; n += 1) ms.push(await took(whose === "own" ? own : bare));
   return { ms: median(ms.slice(WARM_LIVES)) };
 }

@@ -3,9 +3,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { apps } from "../../src/domain/model.ts";
 import type { Store } from "../../src/domain/store.ts";
+import { took } from "../../test/support/costs.ts";
 import { installed } from "../installed.ts";
 import { pool } from "../pool.ts";
-import { compare, type Figures, scaled, timed, whole } from "./figures.ts";
+import { compare, type Figures, scaled, whole } from "./figures.ts";
 import { draft } from "./load.ts";
 import { index, inSide, newFolder, side } from "./machine.ts";
 
@@ -67,7 +68,7 @@ export async function write(writers: string, module?: string): Promise<Figures> 
   const inTime = function* () {
     while (performance.now() < until) yield n++;
   };
-  const ms = await timed(() => pool(Number(writers), inTime(), work));
+  const ms = await took(() => pool(Number(writers), inTime(), work));
   await store.close();
   return { "a second": (n / ms) * 1_000 };
 }
@@ -84,11 +85,11 @@ export async function make(count: string, file: string): Promise<Figures> {
 /** It is closed again, else the next one would have the lock of a dead process to take over. */
 export async function open(file: string): Promise<Figures> {
   const store = await storeOn(file);
-  const ms = await timed(() => store.open([apps]));
+  const ms = await took(() => store.open([apps]));
   await store.close();
   return { ms };
 }
 
 export const parse = async (file: string): Promise<Figures> => ({
-  ms: await timed(() => JSON.parse(readFileSync(file, "utf8"))),
+  ms: await took(async () => JSON.parse(readFileSync(file, "utf8"))),
 });
