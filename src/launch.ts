@@ -31,7 +31,7 @@ import { Background } from "./kit/background.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { OptionError } from "./kit/schema.ts";
-import { type Console, escaped, type Log, logTo } from "./log.ts";
+import { type Console, type Log, logTo } from "./log.ts";
 import {
   checkedStore,
   inUrl,
@@ -64,8 +64,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 }
 
 /** The same for a process of its own, whose settings were read from flags. `watched`: somebody may look in and disturb. */
-export async function run(settings: Settings, watched: boolean): Promise<Service> {
-  const ground = await groundOf(settings, watched);
+export async function run(settings: Settings, watched: boolean, announce?: Log["announce"]): Promise<Service> {
+  const ground = await groundOf(settings, watched, announce);
   const { log, unit, stop } = ground;
   const open = [settings.control && "--control", settings.webhookPolicy === "local" && "--webhook-policy local"];
   const flags = open.filter(Boolean).join(" and ");
@@ -81,13 +81,12 @@ export async function run(settings: Settings, watched: boolean): Promise<Service
 type Ground = Awaited<ReturnType<typeof groundOf>>;
 
 /** What there is before anything is opened. */
-async function groundOf(settings: Settings, watched: boolean) {
+async function groundOf(settings: Settings, watched: boolean, announce?: Log["announce"]) {
   const { randomSeed, startAt, webhookTimeout: timeout_ms } = settings;
   const clock = new AdjustableClock(settings.clock === "manual" ? instant(startAt ?? MANUAL_START) : undefined);
   const asked = logTo(settings.log, clock, terminal);
   // Without a log a process still has a console, and a sign-in link that was asked for is shown nowhere else.
-  const log: Log =
-    settings.log === "off" && !watched ? { ...asked, announce: (message) => terminal.out(escaped(message)) } : asked;
+  const log = settings.log === "off" && announce ? { ...asked, announce } : asked;
   const store = await storeOf(settings, log);
   const ids = new TimeOrderedIds(clock, randomSeed === null ? systemRandom : seededRandom(randomSeed));
   const unit = { store, clock, ids, decide: deciding(settings.readings) };

@@ -27,7 +27,7 @@ export async function main(args: readonly string[]): Promise<void> {
     if (flags.version) return terminal.out(VERSION);
     const settings = settingsOf(flags, process.env);
     const signal = firstSignal();
-    const service = await run(settings, settings.control);
+    const service = await run(settings, settings.control, (link) => terminal.out(escaped(link)));
     terminal.out(ready(service, settings));
     await (process.env.npm_execpath ? Promise.race([signal, endOfNpm()]) : signal);
     await service.close();

@@ -300,7 +300,7 @@ choice("1.test-controls.ready-line.people", "what others chose comes escaped, wi
   const email = "\u202eowner@example.com";
   const users = [{ email, permissions: ["admin"] }];
   const seed = freshFile("address.json", JSON.stringify({ accounts: [{ name: "\u001b[2J", users }] }));
-  const { stdout } = await serving(["--log", "off", "--seed", seed], "'\n", async ({ said, prints }) => {
+  const { stdout } = await serving(["--log", "off", "--control", "--seed", seed], "'\n", async ({ said, prints }) => {
     const [, baseUrl = ""] = /Base URL +(\S+)/.exec(said.stdout) ?? [];
     await new Browser(new Client({ baseUrl, key: null })).fillIn("/dashboard/sign-in", { email });
     await prints("Sign-in link for");
