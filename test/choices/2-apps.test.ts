@@ -9,7 +9,6 @@ import { startService } from "../../src/index.ts";
 import { choice, MANUAL } from "../support/clauses.ts";
 import { Client, freshHost } from "../support/client.ts";
 import { fieldRules, ISO_TIME, idOf, NOT_FLAG, NOT_TEXT, requiredFields, wide } from "../support/fields.ts";
-import { closedPort } from "../support/ports.ts";
 import { invalid, problem } from "../support/problem.ts";
 
 const RULES = [
@@ -72,29 +71,23 @@ const WHOLE = { title: "Sales", description: "By region", theme: "dark", public:
 
 const newId = async (api: Client) => (await api.create("/apps", WHOLE)).id;
 
-choice("4.create-status", "201 with Location, where it then is, for app and deployment", async ({ api, baseUrl }) => {
-  const app = await api.post("/apps", WHOLE);
-  const deployment = await api.post(`/apps/${app.id}/deploy`, { name: "R" });
-  for (const [answer, path] of [
-    [app, `/apps/${app.id}`],
-    [deployment, `/apps/${app.id}/deployments/${deployment.id}`],
-  ] as const) {
-    assert.deepEqual([answer.status, answer.header("location")], [201, baseUrl + path]);
-    assert.equal((await api.get(path)).text, answer.text);
-  }
+choice("4.create-status", "201 with Location, where it then is, and below its app only", async ({ api, baseUrl }) => {
+  const app = `/apps/${await newId(api)}`;
+  const deployment = await api.post(`${app}/deploy`, { name: "R" });
+  const path = `${app}/deployments/${deployment.id}`;
+  assert.deepEqual([deployment.status, deployment.header("location")], [201, baseUrl + path]);
+  assert.equal((await api.get(path)).text, deployment.text);
   problem(await api.get(`/apps/${await newId(api)}/deployments/${deployment.id}`), "not_found");
-  problem(await api.get(`/apps/${app.id}/deployments/dep_00000000000000000000000`), "not_found");
+  problem(await api.get(`${app}/deployments/dep_00000000000000000000000`), "not_found");
 });
 
 choice("4.app-endpoints.change", "sets updated_at, but not where nothing changes", MANUAL, async ({ api, service }) => {
   const app = await api.create("/apps", WHOLE);
-  invalid(await api.patch(`/apps/${app.id}`, { title: "Lost", theme: 5 }), "#/theme");
   await service.clock.advance("60000ms");
   for (const body of [{}, { title: WHOLE.title }, WHOLE])
     assert.deepEqual((await api.patch(`/apps/${app.id}`, body)).json, app);
   const { json } = await api.patch(`/apps/${app.id}`, { public: false });
   assert.equal(Date.parse(String(json.updated_at)) - Date.parse(String(app.updated_at)), 60_000);
-  assert.equal(json.created_at, app.created_at);
 });
 
 choice("4.delete-response", "204 without a body, then nothing can be done with it", async ({ api }) => {
@@ -188,9 +181,8 @@ choice("3.custom-domain.names", "are of two labels or more, kept in lower case a
 });
 
 choice("3.custom-domain.names", "is never the server's own host", async () => {
-  const port = await closedPort();
-  await using service = await startService({ port, log: "off", publicUrl: "https://Apps.example.net:443/" });
-  const api = new Client({ baseUrl: `http://127.0.0.1:${port}/v1`, key: service.apiKey });
+  await using service = await startService({ publicUrl: "https://Apps.example.net:443/" });
+  const api = new Client({ baseUrl: `http://127.0.0.1:${service.port}/v1`, key: service.apiKey });
   try {
     assert.equal(service.baseUrl, "https://apps.example.net/v1");
     const { headers } = await api.root.get("/healthz");

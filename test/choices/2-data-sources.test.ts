@@ -11,6 +11,14 @@ const ROWS = [{ a: 1 }];
 
 const made = (api: Client, type: "json" | "csv", data: unknown) => uploaded(api, { name: "Made", type, data });
 
+/** Data that cannot be read, and why not. */
+async function failed(api: Client, type: "json" | "csv", data: unknown, why: string) {
+  const source = await made(api, type, data);
+  const { status, columns, row_count, error } = source;
+  assert.deepEqual([status, columns, row_count, error], ["failed", null, null, why]);
+  return source;
+}
+
 const rowsOf = (api: Client, { id }: { readonly id: string }, query = "?limit=100") =>
   api.get(`/data-sources/${id}/rows${query}`);
 
@@ -81,9 +89,8 @@ choice("7.error-body.data-faults", "twenty faults of rows are listed, the rest a
 });
 
 choice("6.emitted-by.data-processed", "what processing finds wrong: failed, no rows, and told", async ({ api }) => {
-  const source = await made(api, "csv", "a,b\n1,2,3\n");
-  assert.equal(source.error, "Line 2: the number of fields is 3, but the header has 2.");
-  assert.deepEqual([source.status, source.columns, source.row_count], ["failed", null, null]);
+  const why = "Line 2: the number of fields is 3, but the header has 2.";
+  const source = await failed(api, "csv", "a,b\n1,2,3\n", why);
   const rows = await rowsOf(api, source);
   assert.deepEqual([rows.status, rows.json.total, rows.items], [200, 0, []]);
   const told = [source, await made(api, "csv", "a\n1\n")];
@@ -95,14 +102,12 @@ choice("6.emitted-by.data-processed", "what processing finds wrong: failed, no r
 choice("8.bounds.columns", "a data source has 100 columns at most, and a row of JSON 100 members", async ({ api }) => {
   const header = (count: number) => Array.from({ length: count }, (_, at) => `c${at}`);
   assert.equal((await made(api, "csv", `${header(100)}\n`)).status, "ready");
-  const over = await made(api, "csv", `${header(101)}\n`);
-  assert.deepEqual([over.status, over.error], ["failed", "Line 1: there are more than 100 columns."]);
+  await failed(api, "csv", `${header(101)}\n`, "Line 1: there are more than 100 columns.");
   const row = (count: number) => Object.fromEntries(header(count).map((name) => [name, 1]));
   assert.equal((await made(api, "json", [row(100)])).status, "ready");
   const faults = [1, 2].map((at) => `#/data/${at} must have 100 members at most`);
   assert.deepEqual(await faultsOf(api, "json", JSON.stringify([{}, row(101), row(102)])), faults);
-  const more = await made(api, "json", [row(100), { more: 1 }]);
-  assert.deepEqual([more.status, more.error], ["failed", "Row 2 brings the column 101; 100 are allowed."]);
+  await failed(api, "json", [row(100), { more: 1 }], "Row 2 brings the column 101; 100 are allowed.");
 });
 
 choice("8.bounds.columns", "the name of a column has 1,000 characters at most: a page repeats it", async ({ api }) => {
@@ -112,8 +117,7 @@ choice("8.bounds.columns", "the name of a column has 1,000 characters at most: a
     ["json", (name: string) => [{ a: 1 }, { [name]: 2 }]],
   ] as const) {
     assert.equal((await made(api, type, of(named(1_000)))).status, "ready");
-    const { status, error } = await made(api, type, of(named(1_001)));
-    assert.deepEqual([status, error], ["failed", "The name of column 2 has more than 1000 characters."]);
+    await failed(api, type, of(named(1_001)), "The name of column 2 has more than 1000 characters.");
   }
 });
 

@@ -71,43 +71,48 @@ const ANY = { "if-match": "*" };
 
 for (const { is, least, more, once, change, fixed = [] } of KINDS) {
   const [of, path, prefix] = is;
-  choice(of, `${path}: each field is always there, the tag guards it, deleted it is gone`, async ({ api, authUrl }) => {
-    await requiredFields(api, path, least);
-    const made = await api.post(path, least);
-    const { [once?.[0] ?? ""]: secret, ...kept } = made.json;
-    const { id, created_at, updated_at = created_at, last_four, ...rest } = kept;
-    assert.match(str(id), idOf(prefix));
-    assert.match(str(created_at), ISO_TIME);
-    assert.equal(updated_at, created_at);
-    const { data: _, ...shown } = members({ ...least, ...more });
-    assert.deepEqual(rest, shown);
-    assert.equal(last_four, path === "/api-keys" ? str(secret).slice(-4) : undefined);
-    if (once) {
-      assert.match(str(secret).replace(authUrl, "AUTH"), once[1]);
-      assert.equal(made.header("cache-control"), "no-store");
-    }
-    const one = `${path}/${id}`;
-    if (shown.status === undefined) assert.deepEqual((await api.get(one)).json, kept);
-    if (change) {
-      const own = ["id", "created_at", "updated_at", ...fixed];
-      const wrong = { ...change, ...Object.fromEntries(own.map((name) => [name, null])) };
-      invalid(await api.patch(one, wrong), ...own.map((name) => `#/${name}`));
-      problem(await api.patch(one, change, OTHER), "precondition_failed");
-      assert.deepEqual((await api.get(one)).json, kept, "what was refused has changed nothing");
-      let now = kept;
-      for (const part of [...Object.entries(change).map(([name, value]) => ({ [name]: value })), {}]) {
-        const changed = await api.patch(one, part, ANY);
-        now = { ...now, ...part, updated_at: changed.json.updated_at };
-        assert.deepEqual([changed.status, changed.json], [200, now]);
+  choice(
+    of,
+    `${path}: each field is always there, the tag guards it, deleted it is gone`,
+    async ({ api, authUrl, baseUrl }) => {
+      await requiredFields(api, path, least);
+      const made = await api.post(path, least);
+      const { [once?.[0] ?? ""]: secret, ...kept } = made.json;
+      const { id, created_at, updated_at = created_at, last_four, ...rest } = kept;
+      assert.match(str(id), idOf(prefix));
+      assert.match(str(created_at), ISO_TIME);
+      assert.equal(updated_at, created_at);
+      const { data: _, ...shown } = members({ ...least, ...more });
+      assert.deepEqual(rest, shown);
+      assert.equal(last_four, path === "/api-keys" ? str(secret).slice(-4) : undefined);
+      if (once) {
+        assert.match(str(secret).replace(authUrl, "AUTH"), once[1]);
+        assert.equal(made.header("cache-control"), "no-store");
       }
-      assert.deepEqual((await api.get(one)).json, now);
-    }
-    problem(await api.delete(one, OTHER), "precondition_failed");
-    const gone = await api.delete(one, ANY);
-    assert.deepEqual([gone.status, gone.text, gone.headers["content-type"]], [204, "", undefined]);
-    for (const method of ["GET", "DELETE"]) problem(await api.send(method, one), "not_found");
-    if (change) problem(await api.patch(one, change), "not_found");
-  });
+      const one = `${path}/${id}`;
+      assert.deepEqual([made.status, made.header("location")], [201, baseUrl + one]);
+      if (shown.status === undefined) assert.deepEqual((await api.get(one)).json, kept);
+      if (change) {
+        const own = ["id", "created_at", "updated_at", ...fixed];
+        const wrong = { ...change, ...Object.fromEntries(own.map((name) => [name, null])) };
+        invalid(await api.patch(one, wrong), ...own.map((name) => `#/${name}`));
+        problem(await api.patch(one, change, OTHER), "precondition_failed");
+        assert.deepEqual((await api.get(one)).json, kept, "what was refused has changed nothing");
+        let now = kept;
+        for (const part of [...Object.entries(change).map(([name, value]) => ({ [name]: value })), {}]) {
+          const changed = await api.patch(one, part, ANY);
+          now = { ...now, ...part, updated_at: changed.json.updated_at };
+          assert.deepEqual([changed.status, changed.json], [200, now]);
+        }
+        assert.deepEqual((await api.get(one)).json, now);
+      }
+      problem(await api.delete(one, OTHER), "precondition_failed");
+      const gone = await api.delete(one, ANY);
+      assert.deepEqual([gone.status, gone.text, gone.headers["content-type"]], [204, "", undefined]);
+      for (const method of ["GET", "DELETE"]) problem(await api.send(method, one), "not_found");
+      if (change) problem(await api.patch(one, change), "not_found");
+    },
+  );
 }
 
 choice("2.user-fields.email", "is required and has to be an address", async ({ api }) => {
