@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { memoryStore, type Store } from "../../src/index.ts";
 import { Browser, formsOf } from "../support/browser.ts";
-import { type Context, choice, withService } from "../support/clauses.ts";
-import { type Answer, freshHost, str } from "../support/client.ts";
+import { choice, withService } from "../support/clauses.ts";
+import { type Answer, type Client, freshHost, str } from "../support/client.ts";
 import { assertPage, csrfOf, owner, textOf } from "../support/dashboard.ts";
 import { person } from "../support/oauth.ts";
 import { overridden } from "../support/other-stores.ts";
@@ -68,6 +68,14 @@ choice("2.data-reading.chart-points", "draws every row, and what can be drawn", 
   assert.match(whole, /value by at\. Drawn: 20000 of 20001 rows.*Drawn: 400 of 401 rows/, "40,000 cells at most");
 });
 
+/** Clicks the point with these words in the first chart, as a browser without a script does. */
+async function click(browser: Browser, address: string, title: string): Promise<Answer> {
+  const shown = await browser.open(address);
+  const [{ action, fields } = { action: "", fields: {} }] = formsOf(shown);
+  const point = new RegExp(`value="(\\d+)" aria-label="${title}"`).exec(shown.text)?.[1] ?? "none";
+  return browser.post(address.replace(/\?.*/, "") + action, { ...fields, point });
+}
+
 choice("2.data-reading.chart-columns", "the reader chooses among the columns of numbers", async ({ api }) => {
   const { path, give } = await deployed(api);
   const days = [5, 3, 8].map((n, at) => ({ id: at + 1, day: `2026-10-1${at}`, visitors: n, price: n * 1.5 }));
@@ -80,8 +88,7 @@ choice("2.data-reading.chart-columns", "the reader chooses among the columns of 
   assert.match(textOf(chosen), /price by day .*visitors by day/, "of one chart");
   assert.ok(chosen.text.includes(`?${chart}=price&amp;${other}=id#${other}`), "and it stays when another is chosen");
   assert.ok(chosen.text.includes(`"?${chart}=visitors#${chart}"`), "a new choice takes the place of the old one");
-  const { action, fields } = formsOf(chosen)[0] ?? { action: "", fields: {} };
-  const answer = await browser.post(path + action, { ...fields, point: "2" });
+  const answer = await click(browser, `${path}?${chart}=price`, "12 Oct 2026, 12 price");
   assert.equal(answer.header("location"), `./?chart=${chart}&point=2&${chart}=price#${chart}`);
   assert.match(textOf(await browser.open(path + answer.header("location").slice(2))), /Sent: 12 Oct 2026, 12 price/);
   assert.deepEqual((await interactions(api)).at(-1)?.data_point, { x: "2026-10-12", y: 12, category: null });
@@ -113,13 +120,13 @@ choice("8.bounds.page", "data sources beyond a page of a megabyte stand on the n
   const first = await browser.open(path);
   assert.match(textOf(first), /Large .*Go on to the other 1 of 3 data sources/);
   assert.doesNotMatch(textOf(first), /Revenue/);
-  const last = await browser.open(path + /href="(\?from=\d+)"/.exec(first.text)?.[1]);
+  const next = path + /href="(\?from=\d+)"/.exec(first.text)?.[1];
+  const last = await browser.open(next);
   assert.match(textOf(last), /Revenue/);
   assert.doesNotMatch(textOf(last), /Large|Go on/);
   assert.match(last.text, /<a href="\.\/">Back to the first of 3/);
   assert.doesNotMatch(textOf(await browser.open(`${path}?from=3`)), /has no data/);
-  const { action, fields } = formsOf(last)[0] ?? { action: "", fields: {} };
-  const sent = await browser.post(path + action, { ...fields, point: "1" });
+  const sent = await click(browser, next, "January 2026, 20\\.5 revenue, South");
   assert.equal(sent.header("location"), `./?chart=${chart}&point=1&from=2#${chart}`, "back to the same page");
 });
 
@@ -130,14 +137,6 @@ choice("2.themes.drawn", "light and dark, any other name follows the reader's sy
   }
 });
 
-/** Clicks the point with these words, as a browser without a script does. */
-async function click(browser: Browser, path: string, chart: string, title: string): Promise<Answer> {
-  const shown = await browser.open(path);
-  const point = new RegExp(`value="(\\d+)" aria-label="${title}"`).exec(shown.text)?.[1] ?? "none";
-  return browser.post(`${path}interactions`, { csrf: csrfOf(shown), chart, point });
-}
-const NORTH = "January 2026, 10 revenue, North";
-
 choice("4.app-endpoints.interaction-user", "a click tells the point as the data have it, and who", TWO, async (own) => {
   const { api } = own;
   const { app, path, give } = await deployed(api);
@@ -145,13 +144,13 @@ choice("4.app-endpoints.interaction-user", "a click tells the point as the data 
   const browser = new Browser(api);
   const actions = formsOf(await browser.open(path)).map(({ action }) => action);
   assert.deepEqual(actions, ["interactions?"]);
-  const answer = await click(browser, path, chart, "January 2026, 20\\.5 revenue, South");
+  const answer = await click(browser, path, "January 2026, 20\\.5 revenue, South");
   assert.deepEqual([answer.status, answer.header("location")], [303, `./?chart=${chart}&point=1#${chart}`]);
   const back = await browser.open(`${path}?chart=${chart}&point=1`);
   assert.match(textOf(back), /Sent: January 2026, 20\.5 revenue, South/);
-  await click(browser, path, chart, "February 2026, -4 revenue, North");
+  await click(browser, path, "February 2026, -4 revenue, North");
   const [member, stranger] = [await person(api, []), await person(api.as(B_KEY), ["admin"])];
-  for (const who of [member, stranger]) await click(who.browser, path, chart, NORTH);
+  for (const who of [member, stranger]) await click(who.browser, path, "January 2026, 10 revenue, North");
   const [first, second, third, fourth] = await interactions(api);
   const user_id = str(first?.user_id);
   assert.match(user_id, /^visitor_[0-9a-f]{20}$/);
@@ -258,35 +257,34 @@ choice("5.scope-per-endpoint.viewers", "a suspended account's are not shown, a l
 });
 
 /** What is answered to a request for another host. */
-const at = ({ api }: Context, host: string, path: string) => api.root.as(null).get(path, { host });
+const at = (api: Client, host: string, path: string) => api.root.as(null).get(path, { host });
 
-choice("3.custom-domain.private-app", "what is no address of the server is the domain's", async (context) => {
-  const { api } = context;
+choice("3.custom-domain.private-app", "what is no address of the server is the domain's", async ({ api, authUrl }) => {
   const custom_domain = freshHost();
   const { app, path } = await deployed(api, { title: "Under a name" }, { custom_domain });
   for (const host of [custom_domain, `${custom_domain.toUpperCase()}:8443`, `${custom_domain}.`]) {
-    const shown = await at(context, host, "/");
+    const shown = await at(api, host, "/");
     assert.match(assertSite(shown), /Under a name/, host);
     const style = /href="(\/assets\/style[^"]*)"/.exec(shown.text)?.[1] ?? "";
-    assert.equal((await at(context, host, style)).status, 200);
+    assert.equal((await at(api, host, style)).status, 200);
   }
   const whole = `GET http://${custom_domain} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
-  assert.match(textOf(await rawAnswer(context.authUrl, whole)), /Under a name/, "a whole URL decides, not the Host");
+  assert.match(textOf(await rawAnswer(authUrl, whole)), /Under a name/, "a whole URL decides, not the Host");
   for (const other of ["/apps", "/index.html", "/.well-known/unknown"])
-    assertPage(await at(context, custom_domain, other), 404);
+    assertPage(await at(api, custom_domain, other), 404);
   const named = ["/v1/apps", "/dashboard", "/docs", "/healthz", "/openapi.json", "/oauth/token", path];
-  const statuses = await Promise.all(named.map(async (address) => (await at(context, custom_domain, address)).status));
+  const statuses = await Promise.all(named.map(async (address) => (await at(api, custom_domain, address)).status));
   assert.deepEqual(statuses, [401, 303, 200, 200, 200, 405, 200], "no domain takes the server's own addresses away");
-  assert.equal((await at(context, freshHost(), "/healthz")).status, 200, "any other name is the server itself");
+  assert.equal((await at(api, freshHost(), "/healthz")).status, 200, "any other name is the server itself");
   const newer = await api.create(`/apps/${app}/deploy`, { name: "R2", environment: "staging", custom_domain });
-  assert.equal((await at(context, custom_domain, "/")).status, 200);
+  assert.equal((await at(api, custom_domain, "/")).status, 200);
   await api.patch(`/apps/${app}`, { public: false });
-  const led = await at(context, custom_domain, "/?from=1");
+  const led = await at(api, custom_domain, "/?from=1");
   assert.deepEqual([led.status, led.header("location")], [303, `${newer.url}?from=1`], "where one can sign in");
   const second = await page(api, `${new URL(str(newer.url)).pathname}?from=1`);
   assert.match(second.header("location"), /next=.*%3Ffrom%3D1$/, "and comes back to the page that one was at");
   await api.delete(`/apps/${app}`);
-  assert.equal((await at(context, custom_domain, "/")).header("location"), "/dashboard", "the name is free again");
+  assert.equal((await at(api, custom_domain, "/")).header("location"), "/dashboard", "the name is free again");
 });
 
 choice("3.custom-domain.private-app", "a domain has a site while the newest under it is retired", async () => {
@@ -297,16 +295,15 @@ choice("3.custom-domain.private-app", "a domain has a site while the newest unde
     retired = 0;
     return counted;
   };
-  await withService({ store: overridden(real, { count }) }, async (own) => {
+  await withService({ store: overridden(real, { count }) }, async ({ api }) => {
     const custom_domain = freshHost();
-    await deployed(own.api, {}, { custom_domain });
+    await deployed(api, {}, { custom_domain });
     retired = 1;
-    assertSite(await at(own, custom_domain, "/"));
+    assertSite(await at(api, custom_domain, "/"));
   });
 });
 
-choice("3.custom-domain.private-app", "a click under a domain is taken from there only", async (context) => {
-  const { api } = context;
+choice("3.custom-domain.private-app", "a click under a domain is taken from there only", async ({ api }) => {
   const custom_domain = freshHost();
   const { app, give } = await deployed(api, {}, { custom_domain });
   const chart = await give("Revenue", SALES);
