@@ -148,6 +148,22 @@ choice("5.token-lifetimes.second-use", "of a code ends its grant", MANUAL, async
   oauthError(await refresh(api, tokens.refresh));
 });
 
+choice("5.token-lifetimes.second-use", "50 at once: one succeeds, and the grant ends", MANUAL, async ({ api }) => {
+  const { app, code, tokens } = await scene(api);
+  const [one, first] = [await code(), await tokens()];
+  const access = [first.access];
+  for (const use of [() => exchange(api, app, one), () => refresh(api, first.refresh)]) {
+    const answers = await Promise.all(Array.from({ length: 50 }, use));
+    const [won = assert.fail(), ...more] = answers.filter(({ status }) => status === 200);
+    const told = answers.filter((answer) => answer !== won).map((answer) => oauthError(answer));
+    assert.ok(more.length === 0 && told.some((each) => /used before/.test(each)));
+    const next = pair(won);
+    oauthError(await refresh(api, next.refresh));
+    access.push(next.access);
+  }
+  for (const token of access) problem(await api.as(token).get("/apps"), "invalid_credential");
+});
+
 // The challenges of 42 and of 129 times the letter a: `openssl dgst -sha256 -binary`, as base64url.
 const TOO_SHORT = "elOGB_2quSlplZKfRRVlu7gULhhEEXMiqv0rPXawGv8";
 const TOO_LONG = "wSywJKLlVRzKDgj86PHF4xRVXMP-9jKe6ZSj23UhZq4";

@@ -154,6 +154,14 @@ choice("5.scope-per-endpoint", "a token's scopes are cut to its user's at each u
   }
 });
 
+choice("1.rfcs.token-algorithm", "one ES256 key is there before any token, whoever asks", {}, async ({ api }) => {
+  const seen = await Promise.all(Array.from({ length: 50 }, () => publishedKeys(api)));
+  const [{ x, y, kid, ...rest } = {}, ...more] = seen[0] ?? [];
+  assert.deepEqual([rest, more], [{ kty: "EC", crv: "P-256", alg: "ES256", use: "sig" }, []]);
+  for (const value of [x, y, kid]) assert.match(String(value), /^[A-Za-z0-9_-]{43}$/);
+  assert.equal(new Set(seen.map((keys) => JSON.stringify(keys))).size, 1);
+});
+
 choice("1.rfcs.token-algorithm", "RS256 by setting, its key made when needed", { tokenAlg: "RS256" }, async (own) => {
   const { api, service } = own;
   const count = async () => (await service.snapshot()).collections.signing_keys?.length ?? 0;

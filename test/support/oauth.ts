@@ -76,10 +76,12 @@ export const exchange = (api: Client, app: App, code: string, extra: Extra = {})
 export const refresh = (api: Client, refresh_token: string, extra: Extra = {}): Promise<Answer> =>
   sendJson(api, "/oauth/token", { grant_type: "refresh_token", refresh_token, ...extra });
 
+/** The tokens of an answer, with what the access token claims. */
 export function pair(answer: Answer) {
   assert.equal(answer.status, 200, answer.text);
   const { access_token, refresh_token, scope } = answer.json;
-  return { access: str(access_token), refresh: str(refresh_token), scope: str(scope) };
+  const access = str(access_token);
+  return { access, refresh: str(refresh_token), scope: str(scope), claims: claimsOf(access) };
 }
 
 /** Client credentials in HTTP Basic. */
