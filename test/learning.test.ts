@@ -78,14 +78,16 @@ test("exercise: the receiver has five faults, each is told and none is solved; m
   assert.deepEqual([mended.code, wrong(mended.lines)], [0, []], mended.lines.join("\n"));
 });
 
+const KEY = "a-key-for-tests";
+const trace = (id: string, at: string) => ["trace.ts", "--id", id, "--base-url", at, "--api-key", KEY] as const;
+
 test("trace: tells what a request of a running server has led to", async () => {
-  await using own = await embedded({ apiKey: "a-key-for-tests", control: true });
+  await using own = await embedded({ apiKey: KEY, control: true });
   const { service, api } = own;
   await hooked(api, ["app.created"], {}, [500, 200]);
   const id = (await api.post("/apps", { title: "Sales" })).header("x-request-id");
   await service.settled();
-  const at = ["--base-url", service.baseUrl, "--api-key", "a-key-for-tests"];
-  const traced = () => printedBy("trace.ts", "--id", id, ...at);
+  const traced = () => printedBy(...trace(id, service.baseUrl));
   assert.match(
     await traced(),
     /^1\. Client → Service: POST \/v1\/apps – req_\w+, .*, answered 201\n2\. Service: app\.created – evt_/,
@@ -96,22 +98,20 @@ test("trace: tells what a request of a running server has led to", async () => {
 });
 
 test("trace: a server without controls, an unknown id and a silent address are told on one line, with exit code 2", async () => {
-  await using service = await startService({ apiKey: "a-key-for-tests", control: true });
-  await using closed = await startService({ apiKey: "a-key-for-tests" });
+  await using service = await startService({ apiKey: KEY, control: true });
+  await using closed = await startService({ apiKey: KEY });
   const cutting = createServer((socket) => void socket.destroy());
   const cut = `http://127.0.0.1:${await listen(cutting)}/v1`;
   closeLater(() => cutting.close());
-  const asked = (id: string, baseUrl: string) =>
-    ran("trace.ts", "--id", id, "--base-url", baseUrl, "--api-key", "a-key-for-tests");
-  for (const [answer, says] of [
-    [asked("req_1", service.baseUrl), /no such request in the journal/],
-    [asked("req_1", closed.baseUrl), /start the server with --control/],
-    [asked("req_1", "http://127.0.0.1:9/v1"), /Nothing answers/],
-    [asked("req_1", cut), /Nothing answers/],
-    [asked("req_1", "localhost:4600/v1"), /--base-url must be a URL, which begins with http/],
-    [asked("", service.baseUrl), /id of a request is missing/],
+  for (const [id, at, says] of [
+    ["req_1", service.baseUrl, /no such request in the journal/],
+    ["req_1", closed.baseUrl, /start the server with --control/],
+    ["req_1", "http://127.0.0.1:9/v1", /Nothing answers/],
+    ["req_1", cut, /Nothing answers/],
+    ["req_1", "localhost:4600/v1", /--base-url must be a URL, which begins with http/],
+    ["", service.baseUrl, /id of a request is missing/],
   ] as const) {
-    const { code, stdout, stderr } = await answer;
+    const { code, stdout, stderr } = await ran(...trace(id, at));
     assert.deepEqual([code, stdout], [2, ""]);
     assert.match(stderr, says);
     assert.equal(stderr.trim().split("\n").length, 1, stderr);
