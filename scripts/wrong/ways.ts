@@ -121,9 +121,8 @@ export const apps = (path: string, change: Change): Way =>
       : edited(value, path, change),
   );
 
-export const bare = (status: number, body = "{}"): Answer => ({
-  ...{ status, headers: { "content-type": "application/json" }, body },
-});
+const HEADERS = { "content-type": "application/json" };
+export const bare = (status: number): Answer => ({ status, headers: HEADERS, body: "{}" });
 
 /** It answers that and does nothing; a delivery with 200 is one that nobody hears of. */
 export const refuses = (at: string, status: number, when = always): Way => where(at, async () => bare(status), when);
