@@ -29,9 +29,8 @@ async function afterDeleting() {
   }
   await clock.advance(1_000);
   const told: string[] = [];
-  const end = store.hear(TOPIC.events, (subject) => told.push(subject));
+  store.hear(TOPIC.events, (subject) => told.push(subject));
   assert.equal(await apps.remove(unit, account, app.id, () => undefined), app);
-  end();
   assert.ok(told.includes(""), "that there is something left");
   /** How many turns others have while the account is swept. */
   const swept = async () => {
@@ -40,14 +39,14 @@ async function afterDeleting() {
     assert.deepEqual(errors, []);
     return turns;
   };
-  const left = () => store.count(deployments, "app", [app.id]);
   const first = kept(deployed[0]);
   const last = kept(deployed.at(-1));
-  return { store, account, app, anApp, put, first, last, sources, swept, left };
+  return { store, account, app, anApp, put, first, last, sources, swept };
 }
 
-test("its deployments, their sites and domains are gone at once, however many there are", async () => {
-  const { store, account, app, first, last, left } = await afterDeleting();
+test("its deployments, sites and domains are gone at once; what it leaves goes in steps, with others' turns between", async () => {
+  const { store, account, app, first, last, sources, swept } = await afterDeleting();
+  const left = () => store.count(deployments, "app", [app.id]);
   assert.equal(await left(), MANY - 50, "a step of them goes with it, the others behind the answer");
   for (const { id, custom_domain } of [first, last]) {
     const read = await getDeployment(store, account, app.id, id);
@@ -55,10 +54,6 @@ test("its deployments, their sites and domains are gone at once, however many th
     assert.deepEqual(await siteOf(store, id), { gone: true, successor: undefined });
     assert.equal(await siteAt(store, custom_domain ?? ""), undefined);
   }
-});
-
-test("what it leaves goes in steps, with others' turns in between, when the account is swept", async () => {
-  const { store, app, sources, last, account, swept, left } = await afterDeleting();
   const turns = await swept();
   assert.ok(turns >= 50 + (MANY - 50) / 50, `fifty to gather, and one for fifty of each: ${turns}`);
   assert.equal(await left(), 0);

@@ -75,8 +75,6 @@ async function staysAt(number: () => number, expected: number) {
   await turns(50);
   assert.equal(number(), expected);
 }
-const settled = (world: World, webhook: WebhookRecord) =>
-  eventually(async () => (await world.log(webhook)).every(({ status }) => status !== "pending"));
 
 test("6.retry-schedule: all ten attempts in 75 h by the clock, byte-identical, then failed, in under a second", async () => {
   const { world, receiver, webhook } = await hooked(() => 500);
@@ -170,16 +168,7 @@ test("8.bounds.deliveries-at-once: 256 are under way, the rest wait as rows", as
   assert.equal((await world.pending()).length, 300);
 });
 
-test("8.bounds.doubtful-deliveries: what failed before never takes all places", async () => {
-  const { world, receiver: dead } = await hooked((count) => (count <= 300 ? 500 : undefined), PATIENT, 300);
-  await emitted(world);
-  const well = await world.webhook((await httpReceiver()).url);
-  await world.emit();
-  await settled(world, well);
-  await staysAt(() => dead.got.length, 492);
-});
-
-test("8.bounds.doubtful-deliveries: nor does one webhook, however many at once it may have", async () => {
+test("8.bounds.doubtful-deliveries: one webhook never takes all places, however many at once it may have", async () => {
   const { world, receiver: silent } = await hooked(() => undefined, { ...PATIENT, concurrency: 256 });
   for (let n = 0; n < 300; n += 1) await world.emit({ n });
   await staysAt(() => silent.got.length, 192);
@@ -190,7 +179,7 @@ test("8.bounds.doubtful-deliveries: nor does one webhook, however many at once i
   // A first attempt that nobody answers is no doubtful one: the retry has its place.
   world.clock.set(START + 6.5 * S);
   await world.outbox.takeUp();
-  await settled(world, well);
+  await eventually(async () => (await inShort(world, well))[0] === "succeeded 2");
 });
 
 test("3.delivery-cancelled.gone: 410 fails its delivery, switches the webhook off and cancels the others", async () => {

@@ -1,17 +1,40 @@
-// The receiver that we give to others (contract, part 10), called as a sender would call it. That it checks signatures and
-// takes an event once is what test/embedding is built on.
+// What we give to others who receive (contract, part 10): signatures, and the receiver, called as a sender would call it. That
+// it checks them and takes an event once is what test/embedding is built on.
 import assert from "node:assert/strict";
+import type { IncomingHttpHeaders } from "node:http";
 import { test } from "node:test";
+import { standardSignature, verifySignature } from "../../src/kit/signature.ts";
 import { type ReceiverAnswer, startReceiver } from "../../src/receiver.ts";
 
 const SECRET = "whsecret";
 const BODY = '{"id":"evt_1","type":"app.created"}';
-// openssl dgst -sha256 -hmac whsecret
+/** openssl dgst -sha256 -hmac whsecret */
 const SIGNATURES: Record<string, string> = {
   [BODY]: "c90b414094d4459e361e838e9c3be44774867757c18deba83885fbf21632319e",
   '{"id":"evt_2","type":"app.deleted"}': "b4287c16915924ea5a43d2bb368af78317703ae57e5da8972e1723dbf9981e97",
   "[]": "607507c01558e0fb9e59081963ce6399b08efca59a46765f8667eace39c52a2a",
 };
+
+test("webhook-signature matches vectors made with openssl, both secrets during a rotation", () => {
+  // openssl dgst -sha256 -mac HMAC -macopt hexkey:… of evt_1.1767225600. and the body
+  const old = "v1,D8tK9I4bAMMgnyAwSPUFsHKjEqlg3ORNmilhy/DxUVI=";
+  const now = "v1,A0sd2lgg43wBfpO21jye+bQV0AnjGUVSeUHBy78HRQ8=";
+  assert.equal(standardSignature("evt_1", 1_767_225_600, BODY, [SECRET]), old);
+  assert.equal(standardSignature("evt_1", 1_767_225_600, BODY, ["schlüssel-鍵-🔑", SECRET]), `${now} ${old}`);
+});
+
+test("verifySignature refuses everything but the exact value", () => {
+  const right = `sha256=${SIGNATURES[BODY]}`;
+  const spelt = [right.slice(0, -1), `${right}0`, right.toUpperCase(), right.slice("sha256=".length), ` ${right}`];
+  for (const header of [undefined, null, [right], "", `sha256=${"0".repeat(64)}`, ...spelt])
+    assert.equal(verifySignature(BODY, header, SECRET), false, String(header));
+  assert.equal(verifySignature(`${BODY} `, right, SECRET), false);
+  assert.equal(verifySignature(BODY, right, `${SECRET}2`), false);
+  const node: IncomingHttpHeaders = { "x-service-signature": right };
+  const fetched = new Headers([["X-Service-Signature", right]]);
+  for (const header of [node["x-service-signature"], fetched.get("x-service-signature")])
+    assert.equal(verifySignature(BODY, header, SECRET), true, "as it comes, without a word about its type");
+});
 
 async function post(url: string, body: string, signature = `sha256=${SIGNATURES[body]}`): Promise<number> {
   const response = await fetch(url, { method: "POST", body, headers: { "X-Service-Signature": signature } });

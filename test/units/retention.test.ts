@@ -109,9 +109,6 @@ test("8.bounds.events: an account that is told of is swept behind the answers, w
   await background.idle();
   assert.equal(await total(world), KEPT);
   assert.equal(errors.length, 1);
-  await emitMany(world, 1);
-  await told(world);
-  assert.equal(await total(world), KEPT, "again, when told again");
 });
 
 test("8.bounds.events: an account that has room for more is not counted at each event; what a deleted app left is looked at", async (t) => {
