@@ -27,7 +27,7 @@ export async function described(options: ServiceOptions = {}) {
 
 /** A start with these options is refused in one line that says so; answers the line. */
 export async function startRefused(options: object, says: RegExp): Promise<string> {
-  const error: unknown = await startService({ port: 0, log: "off", ...options }).catch((reason: unknown) => reason);
+  const error: unknown = await startService({ ...options }).catch((reason: unknown) => reason);
   assert.ok(error instanceof OptionError, String(error));
   assert.match(error.message, says);
   assert.doesNotMatch(error.message, /\n/);
