@@ -151,18 +151,15 @@ for (const [where, tls] of IN_CLEAR_AND_OVER_TLS)
       assert.deepEqual(faults, []);
     });
 
-test("an answer that nobody reads is given up in time; one that takes its time to be made is not", async () => {
-  await using it = await listening({ unread_ms: 1_500, connections: 2 });
-  const slow = await it.send(ASK_SLOW);
+test("an answer that nobody reads is given up in time", async () => {
+  await using it = await listening({ unread_ms: 1_500, connections: 1 });
   const began = performance.now();
   const deaf = await it.send(ASK_LARGE);
   deaf.socket.pause();
   await it.freed();
   const took_ms = performance.now() - began;
+  deaf.socket.destroy();
   assert.ok(took_ms >= 1_500 && took_ms < 2_600, `${took_ms} ms`);
-  it.finish();
-  assert.equal((await slow.answer()).status, 204);
-  for (const connection of [slow, deaf]) connection.socket.destroy();
 });
 
 for (const [where, tls] of IN_CLEAR_AND_OVER_TLS) {
@@ -203,7 +200,7 @@ for (const [where, tls] of IN_CLEAR_AND_OVER_TLS) {
   });
 }
 
-test("an answer that takes its time is not given up because the one before it was read late", async () => {
+test("an answer that takes its time to be made is not given up, though the one before it was read late", async () => {
   await using it = await listening({ unread_ms: 600, connections: 2 });
   const late = await it.send(ASK_LARGE + ASK_SLOW);
   await once(late.socket, "data");
