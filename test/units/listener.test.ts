@@ -262,11 +262,15 @@ test("the decided limits", () => {
   assert.deepEqual(LIMITS, { ...bytes, ...times, connections: 1_000 });
 });
 
-test("an answer that cannot be written is a bare 500, told with the request's id, and the server goes on", async () => {
-  const told: string[] = [];
-  const handle = async () => (told.length > 0 ? empty(204) : empty(303, { location: "https://x/\r\nx-evil: 1" }));
+test("an answer that fails or cannot be written is a bare 500, told with the request's id, and the server goes on", async () => {
+  const told: unknown[] = [];
+  const answers = [
+    async () => empty(303, { location: "https://example.com/\r\nx-evil: 1" }),
+    async () => Promise.reject(new Error("unforeseen")),
+  ];
+  const handle = async () => answers[told.length]?.() ?? empty(204);
   await using it = await listening({}, { onError: (_, id) => told.push(id), handle });
-  assert.deepEqual([problem(await it.ask(), "internal_error").instance], told);
+  for (const at of answers.keys()) assert.equal(problem(await it.ask(), "internal_error").instance, told[at]);
   assert.equal((await it.ask()).status, 204);
 });
 
