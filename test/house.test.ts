@@ -114,6 +114,7 @@ for (const [rule, owners, finds] of [
   ["files are touched by the JSON-file store and at the start only", [FILES, VERSION], loads(/^node:fs/)],
   ["sockets are the listener's, the sender's and the receiver's", [SOCKETS], loads(/^node:(https?|http2|tls|dgram)$/)],
   ["a type is asserted in kit/schema alone", [SCHEMA], ({ code }) => /\sas\s(?!const\b)/.test(withoutNames(code))],
+  ["no rule of the linter or of the compiler is switched off", [], ({ text }) => /biome-ignore|@ts-\w/.test(text)],
   ["nothing is left to do", [], ({ text }) => /\b(TODO|FIXME|XXX|HACK)\b/.test(text)],
   ["nothing is printed on the way", [PRINTS], uses(/\bconsole\.\w/)],
   ["no error is swallowed", [], uses(/catch\s*(\(\w*\))?\s*\{\s*\}/)],

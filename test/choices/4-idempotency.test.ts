@@ -34,6 +34,16 @@ choice("4.idempotency", "the same request again replays the first answer and doe
   assert.deepEqual([await total(api), await total(api, "/events")], before);
 });
 
+choice("4.idempotency", "of twelve at once one creates; others wait in vain or have its answer", async ({ api }) => {
+  const key = randomUUID();
+  const before = await total(api);
+  const answers = await Promise.all(Array.from({ length: 12 }, () => once(api, key)));
+  const made = answers.filter(({ status }) => status === 201);
+  for (const answer of answers) if (!made.includes(answer)) problem(answer, "idempotency_in_progress");
+  assert.equal(new Set(made.map(({ id }) => id)).size, 1);
+  assert.equal(await total(api), before + 1);
+});
+
 choice("4.idempotency", "with another body or path it is refused", async ({ api }) => {
   const key = randomUUID();
   const first = await once(api, key);
