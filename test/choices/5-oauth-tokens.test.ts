@@ -170,7 +170,7 @@ choice("1.rfcs.revocation", "only its proven client may; what is over is 200", M
   const [{ app, tokens, holder }, second, other] = [await held(api), await held(api), await register(api)];
   const token = tokens.refresh;
   // Who asks about a token has to prove as much.
-  for (const path of ["/oauth/revoke", "/oauth/introspect"])
+  for (const [path, token] of Object.entries({ "/oauth/revoke": tokens.refresh, "/oauth/introspect": tokens.access }))
     for (const [fields, error] of [
       [{ token }, "invalid_client"],
       [{ client_id: app.client_id, token }, "invalid_client"],
