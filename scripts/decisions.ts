@@ -5,6 +5,7 @@ import { DECISIONS, type Decision } from "../src/decisions.ts";
 import { isMembers } from "../test/support/client.ts";
 import { started } from "../test/support/process.ts";
 import { sourcesIn } from "../test/support/sources.ts";
+import { chosen } from "./arguments.ts";
 import { pool } from "./pool.ts";
 
 const AT_ONCE = 2;
@@ -35,10 +36,10 @@ async function noticedBy(choice: string): Promise<string | undefined> {
   return undefined;
 }
 
-const asked = process.argv.slice(2);
-const rows = Object.entries<Decision>(DECISIONS).filter(([id]) => asked.length === 0 || asked.includes(id));
+const all = Object.entries<Decision>(DECISIONS).map(([id, row]) => [id, () => switched([id, row])] as const);
+const choices = chosen("choice", Object.fromEntries(all), process.argv.slice(2)).flatMap((switches) => switches());
 const unnoticed: string[] = [];
-await pool(AT_ONCE, rows.flatMap(switched), async (choice) => {
+await pool(AT_ONCE, choices, async (choice) => {
   const name = await noticedBy(choice);
   if (name === undefined) unnoticed.push(choice);
   console.log(`${choice}: ${name ?? "NOTHING FAILS"}`);
