@@ -168,7 +168,18 @@ test("8.bounds.deliveries-at-once: 256 are under way, the rest wait as rows", as
   assert.equal((await world.pending()).length, 300);
 });
 
-test("8.bounds.doubtful-deliveries: one webhook never takes all places, however many at once it may have", async () => {
+test("8.bounds.doubtful-deliveries: what failed before never takes all places", async () => {
+  const { world, receiver: dead } = await hooked((count) => (count <= 200 ? 500 : undefined), PATIENT, 200);
+  await emitted(world);
+  await world.emit();
+  await staysAt(() => dead.got.length, 392);
+  const well = await httpReceiver();
+  await world.webhook(well.url);
+  await world.emit();
+  await staysAt(() => well.got.length, 1);
+});
+
+test("8.bounds.doubtful-deliveries: nor does one webhook, however many at once it may have", async () => {
   const { world, receiver: silent } = await hooked(() => undefined, { ...PATIENT, concurrency: 256 });
   for (let n = 0; n < 300; n += 1) await world.emit({ n });
   await staysAt(() => silent.got.length, 192);
