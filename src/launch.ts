@@ -69,13 +69,16 @@ export async function run(settings: Settings, watched: boolean, announce?: Log["
   const { log, unit, stop } = ground;
   const open = [settings.control && "--control", settings.webhookPolicy === "local" && "--webhook-policy local"];
   const flags = open.filter(Boolean).join(" and ");
-  if (flags && !staysHere(settings))
-    log.warn(`${flags}: meant for a server that only this machine reaches; others reach this one.`);
   await unit.store.open(collections);
-  return stand(ground).catch(async (error) => {
+  const service = await stand(ground).catch(async (error) => {
     await stop();
     throw error;
   });
+  // Without a log, too, and not beside the line that says why nothing stands.
+  const warn = announce && settings.log === "off" ? terminal.err : log.warn;
+  if (flags && !staysHere(settings))
+    warn(`${flags}: meant for a server that only this machine reaches; others reach this one.`);
+  return service;
 }
 
 type Ground = Awaited<ReturnType<typeof groundOf>>;
@@ -135,7 +138,7 @@ async function storeIn(name: string): Promise<Store> {
   }
   const must =
     "must be a file or an installed package whose export `store`, or else its default, is a Store or makes one";
-  throw new OptionError(`The store ${name} ${must} (${why})`);
+  throw new OptionError(`store (--store, APPHOST_STORE) ${must}; it is ${JSON.stringify(name)} (${why})`);
 }
 
 /** Takes the port, plants or takes up what is kept, and answers. */

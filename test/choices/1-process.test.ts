@@ -195,10 +195,13 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--tls-cert", PEM.cert, "--tls-key", PEM.other], /--tls-cert and --tls-key.* not a pair/],
   [["--tls-cert", "package.json"], /^--tls-cert and --tls-key must be given together\. See/],
   [["--webhook-ca", "package.json"], /--webhook-ca/],
-  [["--store", "./none.mjs"], /The store \.\/none\.mjs must be .*none\.mjs/],
-  [["--store", "no-such-package"], /The store no-such-package must be /],
+  [["--store", "./none.mjs"], /--store, APPHOST_STORE.* must be .*; it is "\.\/none\.mjs" \(.*none\.mjs/],
+  [["--store", "no-such-package"], /--store, APPHOST_STORE.* must be .*; it is "no-such-package"/],
   [["--store", "src/kit/loopback.ts"], /it exports neither/],
-  [["--store", freshFile("store.mjs", "export const store = { open() {} };")], /The store .*it has no get, find, /],
+  [
+    ["--store", freshFile("store.mjs", "export const store = { open() {} };")],
+    /--store, APPHOST_STORE.*it has no get, find, /,
+  ],
   [["--store", "x", "--data", "y"], /^--store and --data cannot be given together/],
   [["--reading", "4.create-status=200", "--reading", "4.list-shap=bare"], /^--reading .*mean 4\.list-shape=bare\?/],
 ];
@@ -311,7 +314,11 @@ choice("1.test-controls.seed", "without an admin it still has a sign-in link", {
 choice("1.test-controls.in-the-open", "what only a test should reach is warned of in the open", async () => {
   const open = await started(["--control", "--webhook-policy", "local", "--public-url", "https://apps.example.com"]);
   assert.match(open.stderr, /^[^\n]*--control and --webhook-policy local: [^\n]*\n$/);
+  const quiet = await serving(["--control", "--host", "0.0.0.0", "--log", "off"], "curl ");
+  assert.match(quiet.stderr, /^--control: [^\n]*\n$/);
   assert.equal((await started(["--control"])).stderr, "");
+  const wrong = ["--control", "--public-url", "https://apps.example.com", "--host", "192.0.2.1"];
+  refused(await serve(wrong).ended, 2, /^--host /);
 });
 
 choice("1.dashboard.addresses", "/healthz answers anybody, / leads on, as does what is no address", async ({ api }) => {
