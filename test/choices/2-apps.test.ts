@@ -102,14 +102,15 @@ const LEAST = { user_id: "u", interaction_type: "t" };
 choice("4.app-endpoints.interaction", "answers 202 with its event; absent is null, all is bounded", async ({ api }) => {
   const app_id = await newId(api);
   const path = `/apps/${app_id}/interactions`;
-  const longest = { user_id: "visitor 17".padEnd(200, "x"), interaction_type: "x".repeat(64) };
+  const [interaction_type, chart_id] = ["x".repeat(64), "c".repeat(200)];
+  const longest = { user_id: "visitor 17".padEnd(200, "x"), interaction_type, chart_id };
   for (const [body, more] of [
     [LEAST, { chart_id: null, data_point: null }],
     [
       { ...LEAST, data_point: {} },
       { chart_id: null, data_point: { x: null, y: null, category: null } },
     ],
-    [{ ...longest, chart_id: "c1", data_point: { x: "2026-03", y: 48.5, category: null } }, {}],
+    [{ ...longest, data_point: { x: "2".repeat(1_000), y: 48.5, category: null } }, {}],
   ]) {
     const answer = await api.post(path, body);
     assert.deepEqual([answer.status, answer.json.type], [202, "user.interaction"]);
@@ -123,9 +124,9 @@ choice("4.app-endpoints.interaction", "answers 202 with its event; absent is nul
     LEAST,
     { field: "user_id", bad: ["", "x".repeat(201), ...NOT_TEXT] },
     { field: "interaction_type", bad: ["", "x".repeat(65), ...NOT_TEXT] },
-    { field: "chart_id", bad: [5, true, [], {}] },
+    { field: "chart_id", bad: ["c".repeat(201), 5, true, [], {}] },
     { field: "data_point", bad: [5, "x", true, []] },
-    { field: "data_point", at: "#/data_point/x", bad: [{ x: true }, { x: [] }, { x: {} }] },
+    { field: "data_point", at: "#/data_point/x", bad: [true, [], {}, "2".repeat(1_001)].map((x) => ({ x })) },
     { field: "data_point", at: "#/data_point/z", bad: [{ z: 1 }] },
   );
 });
