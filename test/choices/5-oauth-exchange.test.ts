@@ -74,6 +74,10 @@ choice("5.token-lifetimes.code", "a minute; ten more, it is told that it expired
   }
 });
 
+/** What a request can name, always as a text. */
+const TEXTS =
+  "grant_type client_id client_secret code redirect_uri code_verifier refresh_token scope token token_type_hint";
+
 choice("1.rfcs.token-body", "JSON or a form, unknown parameters ignored; no other", MANUAL, async ({ api }) => {
   const { app, code } = await scene(api);
   const fields = async () => ({ ...GRANT, ...app, resource: "x", code: await code() });
@@ -89,7 +93,7 @@ choice("1.rfcs.token-body", "JSON or a form, unknown parameters ignored; no othe
     [{}, whole],
     [{ "content-type": "text/plain" }, whole, new URLSearchParams(JSON.parse(whole)).toString()],
     [{ ...json, "content-encoding": "gzip" }, whole],
-    [json, ...broken, whole.replace(/"code":("[^"]*")/, '"code":[$1]'), whole.replace("{", '{"scope":["read:apps"],')],
+    [json, ...broken, ...TEXTS.split(" ").map((name) => JSON.stringify({ ...JSON.parse(whole), [name]: ["x"] }))],
     [json, JSON.stringify({ grant_type: "authorization_code", ...app })],
     [form, "grant_type=authorization_code&grant_type=authorization_code", "x=1&x=2", "", `x=${"y".repeat(1_048_576)}`],
   ] as const)

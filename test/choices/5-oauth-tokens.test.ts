@@ -167,7 +167,7 @@ choice("1.rfcs.revocation", "either token, in any form, however sent, ends the g
 });
 
 choice("1.rfcs.revocation", "only its proven client may; what is over is 200", MANUAL, async ({ api, service }) => {
-  const [{ app, tokens, holder }, second, other] = [await held(api), await held(api), await register(api)];
+  const [{ app, tokens, holder }, second] = [await held(api), await held(api)];
   const token = tokens.refresh;
   // Who asks about a token has to prove as much.
   for (const [path, token] of Object.entries({ "/oauth/revoke": tokens.refresh, "/oauth/introspect": tokens.access }))
@@ -178,8 +178,10 @@ choice("1.rfcs.revocation", "only its proven client may; what is over is 200", M
       [{ ...app }, "invalid_request"],
     ] as const)
       oauthError(await sendJson(api, path, fields), error);
-  for (const token of [tokens.refresh, tokens.access])
-    oauthError(await sendJson(api, "/oauth/revoke", { ...other, token }), "invalid_grant");
+  // A public client proves itself by its id alone.
+  for (const other of [await register(api), await register(api, { public: true })])
+    for (const token of [tokens.refresh, tokens.access])
+      oauthError(await sendJson(api, "/oauth/revoke", { ...other, token }), "invalid_grant");
   assert.equal((await holder.get("/apps")).status, 200);
   const revoke = async (client: object, token: string) =>
     assert.equal((await sendJson(api, "/oauth/revoke", { ...client, token })).status, 200);
