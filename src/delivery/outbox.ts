@@ -169,8 +169,7 @@ export function outboxOf(parts: OutboxParts) {
     lane.sending += 1;
     sending += 1;
     doubtful += doubt;
-    // Where it is one at a time, it is one over all processes.
-    const lease = await store.lease(`delivery ${concurrency === 1 ? lane.webhookId : id}`, lease_ms).catch(report);
+    const lease = await leased(lane, id);
     const made = lease ? await attempt(lane, id).catch((error) => pause(lane, id, error)) : undefined;
     if (!lease) pause(lane, id);
     else if (typeof made === "object") await record(lane, made, lease);
@@ -180,6 +179,17 @@ export function outboxOf(parts: OutboxParts) {
     sending -= 1;
     doubtful -= doubt;
     turn();
+  }
+
+  /** One process sends a delivery, whatever else the others do; where it is one at a time, it is one over all of them. */
+  async function leased({ webhookId }: Lane, id: string): Promise<Lease | undefined> {
+    const take = (what: string) => store.lease(`delivery ${what}`, lease_ms).catch(report);
+    if (concurrency > 1) return (await take(id)) ?? undefined;
+    const turn = await take(webhookId);
+    const own = turn && (await take(id));
+    if (turn && own) return { release: () => own.release().finally(turn.release) };
+    await turn?.release();
+    return undefined;
   }
 
   /** Answers what is to be written down, or what is to be done once the lease has ended. */

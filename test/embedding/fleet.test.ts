@@ -137,3 +137,18 @@ const oneAtATime = (switched: readonly boolean[], due: number) => async () => {
 
 test("one at a time is one over all services, though what comes later goes first", oneAtATime([], 3));
 test("nor are there two of a webhook that was off and on meanwhile", oneAtATime([false, true], 2));
+
+test("nor is one sent twice where another service sends several at once", async () => {
+  const store = sharedStore();
+  await using one = await embedded({ store: store() });
+  await using _ = await embedded({ store: store(), webhookConcurrency: 2 });
+  const { kept: answered, keep: answer } = promised();
+  const receiver = await httpReceiver((_, response) => void answered.then(() => response.end()));
+  await one.api.create("/webhooks", { url: receiver.url, events: ["app.created"] });
+  await one.api.create("/apps", { title: "Once" });
+  await eventually(async () => receiver.got[0]);
+  await turns(50);
+  answer();
+  assert.equal((await one.service.settled()).settled, true);
+  assert.equal(receiver.got.length, 1);
+});
