@@ -43,15 +43,14 @@ export interface SeenRequest extends ReceivedAttempt {
   readonly verdict: "new" | "seen before" | "bad signature";
 }
 
-const STATUS = /^[2-5]\d\d$/;
-
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 export async function startReceiver(options: ReceiverOptions) {
   const { secret, answers = [] } = options;
   if (typeof secret !== "string" || secret === "") throw new OptionError("secret must be that of the webhook");
   if (!Array.isArray(answers)) throw new OptionError("answers must be an array");
-  const isFit = (answer: unknown) => answer === "hang" || (Number.isInteger(answer) && STATUS.test(String(answer)));
+  const isFit = (answer: unknown) =>
+    answer === "hang" || (Number.isInteger(answer) && /^[2-5]\d\d$/.test(String(answer)));
   const wrong = answers.findIndex((answer) => !isFit(answer));
   if (wrong >= 0) throw new OptionError(`answers[${wrong}] must be a status from 200 to 599, or "hang"`);
   const { received, take, next } = inboxOf(options);

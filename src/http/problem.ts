@@ -1,6 +1,5 @@
 // The error codes - status, title, what to do - and the error body (spec part 7: 401 and 403; contract part 7: the rest),
 // which is RFC 9457 problem details. A code that is missing here does not compile.
-
 import { decide } from "../decisions.ts";
 import { asChosen, type Decide } from "../domain/readings.ts";
 import type { Code, FieldError, Reason, Refusal } from "../domain/refusal.ts";
