@@ -1,7 +1,6 @@
 // What goes on behind the answers: deliveries are sent, data sources processed, old records forgotten. Everything that
 // is to be done stands in the store, so a stop loses nothing and a start takes it all up again; what commits tell meanwhile
 // only says where to look.
-
 import { type Outbox, type OutboxParts, outboxOf } from "./delivery/outbox.ts";
 import { processDataSource, unprocessed } from "./domain/data-sources.ts";
 import { type Forgetting, forgetting } from "./domain/forgetting.ts";
