@@ -183,12 +183,12 @@ export function outboxOf(parts: OutboxParts) {
 
   /** One process sends a delivery, whatever else the others do; where it is one at a time, it is one over all of them. */
   async function leased({ webhookId }: Lane, id: string): Promise<Lease | undefined> {
-    const take = (what: string) => store.lease(`delivery ${what}`, lease_ms).catch(report);
-    if (concurrency > 1) return (await take(id)) ?? undefined;
-    const turn = await take(webhookId);
-    const own = turn && (await take(id));
-    if (turn && own) return { release: () => own.release().finally(turn.release) };
-    await turn?.release();
+    const take = async (what: string) => (await store.lease(`delivery ${what}`, lease_ms).catch(report)) ?? undefined;
+    if (concurrency > 1) return take(id);
+    const whole = await take(webhookId);
+    const own = whole && (await take(id));
+    if (own) return { release: () => own.release().finally(() => whole.release()) };
+    await whole?.release();
     return undefined;
   }
 

@@ -6,7 +6,7 @@ import { httpSender } from "../../src/delivery/sender.ts";
 import { newDelivery, putDelivery, recordAttempt } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import { deliveries, type WebhookRecord } from "../../src/domain/model.ts";
-import { StorageUnavailable, type Store } from "../../src/domain/store.ts";
+import { type Lease, StorageUnavailable, type Store } from "../../src/domain/store.ts";
 import { own, redeliver, sendTest } from "../../src/domain/webhooks.ts";
 import { iso } from "../../src/kit/clock.ts";
 import { verifySignature } from "../../src/kit/signature.ts";
@@ -498,7 +498,8 @@ test("a row that another process has sent meanwhile is looked at again: its retr
 
 test("a lease that takes its time to end holds up nothing behind a row that another process has sent meanwhile", async () => {
   let taken = 0;
-  const once = leasing(async (take) => (++taken > 1 ? undefined : take()));
+  // For one delivery: its webhook's and its own.
+  const once = leasing(async (take) => (++taken > 2 ? undefined : take()));
   const { world: one, webhook } = await hooked(undefined, once);
   const slow = leasing(async (take) => {
     await one.idle();
@@ -523,6 +524,21 @@ test("a lease whose end fails is told of and holds up nothing behind it", async 
   assert.deepEqual(await inShort(world, webhook), Array(2).fill("succeeded 1"));
   assert.match(String(world.errors.splice(0)), /lost.*lost/);
 });
+
+test("a lease may be an object that needs to be asked by its own method", async () => {
+  const own = leasing(async (take) => {
+    const lease = await take();
+    return lease && { lease, release: releasing };
+  });
+  const { world, webhook } = await hooked(undefined, own);
+  await world.emit({ n: 1 });
+  await emitted(world, 2);
+  assert.deepEqual(await inShort(world, webhook), Array(2).fill("succeeded 1"));
+});
+
+function releasing(this: { readonly lease: Lease }): Promise<void> {
+  return this.lease.release();
+}
 
 test("a claimed row whose webhook was switched off meanwhile is not sent", async () => {
   const switchedOff = leasing((take) => change(world, webhook, { active: false }).then(take));
