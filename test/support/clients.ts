@@ -1,0 +1,25 @@
+// Tests with stock clients, test runners and generators: packages of test/clients, which has a lock file of its own so that
+// `npm install` stays small. Where they are not installed these tests are skipped; TEST_REQUIRE_CLIENTS=1 makes that a failure.
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+/** The folder of test/clients: scripts of a test that import its packages are written below it. */
+export const CLIENTS = fileURLToPath(new URL("../clients/", import.meta.url));
+
+const isInstalled = existsSync(`${CLIENTS}node_modules`);
+const INSTALL = "npm ci --prefix test/clients --ignore-scripts";
+
+/** Resolves and loads packages of test/clients. */
+export const requireClient = createRequire(`${CLIENTS}package.json`);
+
+/** A test that needs packages of test/clients. */
+export function clientTest(name: string, run: () => Promise<unknown>, timeout = 120_000): void {
+  const skip = !isInstalled && process.env.TEST_REQUIRE_CLIENTS !== "1" && `test/clients is not installed: ${INSTALL}`;
+  test(name, { skip, timeout }, async () => {
+    assert.ok(isInstalled, `TEST_REQUIRE_CLIENTS=1, but test/clients is not installed: ${INSTALL}`);
+    await run();
+  });
+}
