@@ -13,7 +13,7 @@ import { type Context, check } from "./domain/oauth/access-tokens.ts";
 import { signingKeysIn } from "./domain/oauth/signing-keys.ts";
 import { deciding } from "./domain/readings.ts";
 import type { Store } from "./domain/store.ts";
-import { controlWay } from "./embedding/control.ts";
+import { controlDocument, controlWay } from "./embedding/control.ts";
 import { chaosOf, faultsOf } from "./embedding/disturbances.ts";
 import { journalsOf } from "./embedding/journals.ts";
 import { openService, type Service } from "./embedding/service.ts";
@@ -183,6 +183,7 @@ function handlerOf(parts: Ground & ApiParts & { readonly oauth: Context }, servi
   const { links } = parts.services;
   const api = apiWay(parts);
   const control = controlWay(parts, settings.control ? service : undefined, log.warn);
+  const description = controlDocument(control.tree.rows, parts.services);
   let nowhere: (call: Call) => Reply | undefined = () => undefined;
   return routing({
     // Its way is also that of all addresses which nobody knows: there a person is shown a page.
@@ -190,12 +191,12 @@ function handlerOf(parts: Ground & ApiParts & { readonly oauth: Context }, servi
       const page = refusal.reason.code === "not_found" ? nowhere(call) : undefined;
       return page ?? problem(refusal, call.id, links);
     }),
-    ways: [api, oauthWay(parts.oauth, links), control],
+    ways: [api, oauthWay(parts.oauth, links), control, ...(settings.control ? [description] : [])],
     async later() {
       const { nowherePage, pageWays } = await import("./web/pages.ts");
       nowhere = nowherePage;
       const more = { operations: api.tree.rows, retryWaits_ms: settings.retrySchedule, announce: log.announce };
-      return pageWays({ ...parts, ...more }, control.tree.rows);
+      return pageWays({ ...parts, ...more }, settings.control);
     },
     async siteOf(host) {
       const site = await siteAt(unit.store, host);

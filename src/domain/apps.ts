@@ -77,12 +77,13 @@ async function removing(w: Work, app: AppRecord, account: AccountRecord) {
 }
 
 const coordinate = withDefault(nullable(orNumber(text({ max: 1_000 }))), null);
+export const dataPoint = object({ x: coordinate, y: coordinate, category: coordinate });
 /** The user may be anybody, and any type is taken, since the one that is shown is only an observed one. */
 export const interaction = object({
   user_id: text({ min: 1, max: 200 }),
   interaction_type: text({ min: 1, max: 64 }),
   chart_id: withDefault(nullable(text({ max: 200 })), null),
-  data_point: withDefault(nullable(object({ x: coordinate, y: coordinate, category: coordinate })), null),
+  data_point: withDefault(nullable(dataPoint), null),
 });
 
 /** Records that a user did something in the app: an event and nothing else. */

@@ -11,7 +11,7 @@ import { notFound } from "./refusal.ts";
 import { ALL, type Reader, type Span } from "./store.ts";
 import type { Work } from "./work.ts";
 
-const WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(decide("6.events-without-account"));
+export const EVENTS_WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(decide("6.events-without-account"));
 
 /** Records that `object` became what it is, and queues the event for every webhook that asked for it. */
 export async function recordEvent(w: Work, account: AccountRecord, type: EventType, object: object) {
@@ -40,7 +40,7 @@ export function envelope(
     type,
     created: at,
     data,
-    account: WITHOUT_ACCOUNT.has(type) ? undefined : { id, name },
+    account: EVENTS_WITHOUT_ACCOUNT.has(type) ? undefined : { id, name },
   };
 }
 

@@ -23,6 +23,14 @@ import { collection, type Stored } from "./store.ts";
 export const SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 export const scope = oneOf(SCOPES);
+/** What each scope allows, in words for users and for the OpenAPI document. */
+export const SCOPES_IN_WORDS: { readonly [S in Scope]: string } = {
+  "read:apps": "Read access to apps and their deployments",
+  "write:apps": "Create, update and deploy apps",
+  "delete:apps": "Delete apps",
+  "read:data": "Read access to data sources and the data in them",
+  admin: "Full access to the account: apps, data, users, webhooks and keys",
+};
 
 export const EVENT_TYPES = [
   "app.created",

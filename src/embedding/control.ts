@@ -8,11 +8,12 @@ import { invalidField, notFound, Refusal, refuse } from "../domain/refusal.ts";
 import { isStoreError, type StoreData } from "../domain/store.ts";
 import { type OperateParts, operate } from "../http/api.ts";
 import { bearerToken } from "../http/authorization.ts";
+import { jsonReply } from "../http/call.ts";
 import { CONTROL_PREFIX } from "../http/links.ts";
 import { problem } from "../http/problem.ts";
-import { chosen, type Operation, route } from "../http/route.ts";
+import { chosen, type Operation, route, type Services } from "../http/route.ts";
 import { accountView, plain, shape } from "../http/view.ts";
-import { RouteTree, type Way } from "../http/way.ts";
+import { document, openWay, RouteTree, type Way } from "../http/way.ts";
 import { duration, iso } from "../kit/clock.ts";
 import { type JsonSchema, OptionError, object, optional, taken, text, withDefault } from "../kit/schema.ts";
 import type { Rule, Rules } from "./disturbances.ts";
@@ -45,14 +46,28 @@ export const controlWay = (
   refused: (refusal, call) => problem(refusal, call.id, parts.services.links),
 });
 
+/** The OpenAPI document of the test controls. It needs no credential, so that generators can load it. */
+export const controlDocument = (operations: readonly Operation[], services: Services): Way =>
+  openWay(
+    [
+      document(`${CONTROL_PREFIX}/openapi.json`, async () => {
+        const { createControlDocument } = await import("../http/openapi.ts");
+        return jsonReply(200, createControlDocument(operations, services));
+      }),
+    ],
+    (refusal, call) => problem(refusal, call.id, services.links),
+  );
+
 /** A snapshot of a hundred thousand apps fits. */
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;
+
+const ANY_OBJECT: JsonSchema = { type: "object", additionalProperties: true };
 
 const time = text({ max: 14, pattern: /^\d{1,12}(ms|s|m|h|d)$/, says: "a duration such as 250ms, 30s, 5m, 2h or 1d" });
 
 const yes = taken<boolean>({ const: true }, "true", (value) => value === true);
 /** Whether it is one, is judged where it is restored. */
-const snapshot = taken<StoreData>({ type: "object" }, "a snapshot", () => true);
+const snapshot = taken<StoreData>(ANY_OBJECT, "a snapshot", () => true);
 
 const movement = object({ advance: optional(time), freeze: optional(yes), resume: optional(yes) }, (asked) =>
   Object.keys(asked).length === 1 ? [] : [{ path: [], detail: "must have one of advance, freeze and resume" }],
@@ -60,13 +75,14 @@ const movement = object({ advance: optional(time), freeze: optional(yes), resume
 const clockBody = { ...movement, json: { ...movement.json, minProperties: 1, maxProperties: 1 } };
 
 const string: JsonSchema = { type: "string" };
-const items: JsonSchema = { type: "array", items: { type: "object" } };
+const items: JsonSchema = { type: "array", items: ANY_OBJECT };
 const all = plain(shape({ data: items, total: { type: "integer", minimum: 0 } }));
 const ran: JsonSchema = { type: "array", items: shape({ at: string, what: string }) };
 
 const controlRows = (service: Service): readonly Operation[] =>
   chosen("1.test-controls", [
-    route("POST /clock", null, "moveClock", "Advance, freeze or resume the service's clock", {
+    route("POST /clock", null, "changeClock", "Advance, freeze or resume the service's clock", {
+      bodyName: "ClockChange",
       body: clockBody,
       view: plain(shape({ now: string, ran })),
       run: ({ body: { advance, freeze, resume } }) =>
@@ -83,26 +99,28 @@ const controlRows = (service: Service): readonly Operation[] =>
       view: plain(shape({ settled: { type: "boolean" }, pending: items })),
       run: ({ query }) => service.settled({ timeoutMs: duration(query.timeout) }),
     }),
-    ...rulesAt("/faults", "Fault", "Have requests fail", service.faults),
-    ...rulesAt("/chaos", "Chaos", "Disturb deliveries", service.chaos),
-    journal(service, "requests", "listRequests", "What came in"),
-    journal(service, "events", "listEmitted", "What was emitted"),
-    journal(service, "deliveries", "listSent", "What was sent, and is to be"),
+    ...rulesAt("/faults", "Fault", "faults: rules that make requests fail", service.faults),
+    ...rulesAt("/chaos", "ChaosRule", "chaos rules, which disturb deliveries", service.chaos),
+    journal(service, "requests", "listRecordedRequests", "What came in"),
+    journal(service, "events", "listRecordedEvents", "What was emitted"),
+    journal(service, "deliveries", "listRecordedDeliveries", "What was sent, and is to be"),
     route("GET /trace/{request_id}", null, "traceRequest", "What a request has led to", {
-      view: plain(shape({ request: { type: "object" }, events: items })),
+      view: plain(shape({ request: ANY_OBJECT, events: items })),
       run: async ({ params }) => service.trace(params.request_id) ?? notFound("request in the journal"),
     }),
-    route("POST /reset", null, "reset", "Back to the seed", { run: () => service.reset() }),
-    route("GET /snapshot", null, "takeSnapshot", "Everything that is kept and the time", {
+    route("POST /reset", null, "resetService", "Reset the service to its seed", { run: () => service.reset() }),
+    route("GET /snapshot", null, "createSnapshot", "Create a snapshot of all data and of the time", {
       view: plain(snapshot.json),
       run: () => service.snapshot(),
     }),
-    route("PUT /snapshot", null, "restoreSnapshot", "Back to a snapshot and its time", {
+    route("PUT /snapshot", null, "restoreSnapshot", "Restore a snapshot and its time", {
       bodyLimit: SNAPSHOT_BYTES,
+      bodyName: "Snapshot",
       body: snapshot,
       run: ({ body }) => refusedAt("#", () => service.restore(body)),
     }),
     route("PATCH /account", null, "setAccountState", "Suspend or limit the account, or make it active again", {
+      bodyName: "AccountStateUpdate",
       body: object({ state: accountState }),
       view: accountView,
       run: ({ body }) => service.setAccountState(body.state),
@@ -120,14 +138,15 @@ async function refusedAt<T>(pointer: string, work: () => Promise<T>): Promise<T 
   }
 }
 
-const rulesAt = <G, R extends G & Rule>(path: string, name: string, summary: string, rules: Rules<G, R>) => [
-  route(`POST ${path}`, null, `add${name}`, summary, {
+const rulesAt = <G, R extends G & Rule>(path: string, name: string, words: string, rules: Rules<G, R>) => [
+  route(`POST ${path}`, null, `add${name}`, `Add to the ${words}`, {
+    bodyName: `${name}Create`,
     body: rules.schema,
     status: 201,
     view: plain(rules.schema.json),
     run: async ({ body }) => rules.add(body),
   }),
-  route(`DELETE ${path}`, null, `clear${name}`, `${summary} no longer`, { run: async () => rules.clear() }),
+  route(`DELETE ${path}`, null, `clear${name}s`, `Remove all ${words}`, { run: async () => rules.clear() }),
 ];
 
 const journal = (of: Service, name: "requests" | "events" | "deliveries", operation: string, summary: string) =>

@@ -1,9 +1,13 @@
-// The OpenAPI 3.1 document, folded from the rows of the REST API and of the test controls, the views and the table of
-// problems: it cannot say anything that the server does not run on. `x-spec` names the clause of the specification that
-// shows an operation, `x-decision` the choice that added it.
-import { EVENT_TYPES, type EventType, SCOPES } from "../domain/model.ts";
+// Creates the OpenAPI 3.1 documents of the REST API and of the test controls from their route tables, the views and the
+// table of problems. `x-spec` names the clause of the specification that shows an operation, `x-decision` the decision that
+// added it. Generated clients have one flat namespace, so operation ids and schema names are unambiguous on their own.
+// Many generators cannot merge `allOf` with closed objects, or handle status ranges such as `4XX`: the documents use neither.
+import { dataPoint, interaction } from "../domain/apps.ts";
+import { EVENTS_WITHOUT_ACCOUNT } from "../domain/events.ts";
+import * as model from "../domain/model.ts";
+import { EVENT_TYPES, type EventType } from "../domain/model.ts";
 import { asChosen, type Decide } from "../domain/readings.ts";
-import type { JsonSchema } from "../kit/schema.ts";
+import { type JsonSchema, nullable, object, required } from "../kit/schema.ts";
 import { VERSION } from "../kit/version.ts";
 import { JSON_TYPE } from "./call.ts";
 import { KEY_MAX } from "./idempotency.ts";
@@ -12,142 +16,236 @@ import { CODE_MEMBER, CODES, PROBLEMS, statusOf } from "./problem.ts";
 import type { Operation, Services } from "./route.ts";
 import { isTotalApart, listing, shape } from "./view.ts";
 
+type Entries = readonly (readonly [name: string, value: JsonSchema])[];
+
+const MERGE_PATCH_TYPE = "application/merge-patch+json";
 const TEXT: JsonSchema = { type: "string" };
 
 const ref = (kind: string, name: string): JsonSchema => ({ $ref: `#/components/${kind}/${name}` });
 
-/** `controls`: the test controls, where they are switched on. What is undefined is not in the document. */
-export function openApi(rows: readonly Operation[], services: Services, controls: readonly Operation[]): JsonSchema {
+/** The document of the REST API. `hasControls`: whether it mentions the document of the test controls. */
+export function createApiDocument(rows: readonly Operation[], services: Services, hasControls: boolean): JsonSchema {
   const { links, decide } = services;
-  const paths = pathsOf(rows, services, controls);
   const [authorizationUrl, tokenUrl] = ["authorize", "token"].map((each) => `${links.authUrl}/oauth/${each}`);
-  const scopes = Object.fromEntries(SCOPES.map((scope) => [scope, scope === "admin" ? "Full account access" : scope]));
-  const authorizationCode = { authorizationUrl, tokenUrl, refreshUrl: tokenUrl, scopes };
+  const authorizationCode = { authorizationUrl, tokenUrl, refreshUrl: tokenUrl, scopes: model.SCOPES_IN_WORDS };
+  const controls = `The test controls have a document of their own, ${links.authUrl}${CONTROL_PREFIX}/openapi.json.`;
+  return createDocument(rows, services, rateHeaders(decide), {
+    info: {
+      title: "Application Hosting Service",
+      summary: "Create and deploy data apps, and receive their events by webhook.",
+      description: `Errors are explained at ${links.authUrl}${ADDRESSES.docs}/errors.${hasControls ? ` ${controls}` : ""}`,
+    },
+    server: { url: links.baseUrl, description: "The REST API of this server" },
+    pathOf: ({ path }) => path,
+    // An access token may do what an API key may, if it has the scope.
+    securityOf: ({ scope }) => (scope ? [{ apiKey: [] }, { oauth: [scope] }] : [{ apiKey: [] }, { oauth: [] }]),
+    descriptionOf: ({ scope }) => (scope === null ? "Any credential will do." : `Takes the scope ${scope}.`),
+    schemas: eventSchemas(decide),
+    securitySchemes: {
+      apiKey: { type: "http", scheme: "bearer", description: "An API key of the account: full access." },
+      oauth: { type: "oauth2", description: "An access token of a user.", flows: { authorizationCode } },
+    },
+    webhooks: Object.fromEntries(EVENT_TYPES.map((type) => [type, webhook(type)])),
+  });
+}
+
+/** The document of the test controls. They are beside /v1, so they cannot share the server of the REST API. */
+export function createControlDocument(rows: readonly Operation[], services: Services): JsonSchema {
+  const { links } = services;
+  const description = "Takes the start-up API key and no other.";
+  return createDocument(rows, { ...services, decide: asChosen }, [], {
+    info: {
+      title: "Application Hosting Service: test controls",
+      summary: "Control the clock, the failures and the data of a server under test.",
+      description: `The REST API has a document of its own, ${links.authUrl}${ADDRESSES.openapi}.`,
+    },
+    server: { url: links.authUrl, description: "This server" },
+    pathOf: ({ path }) => CONTROL_PREFIX + path,
+    securityOf: () => [{ apiKey: [] }],
+    descriptionOf: () => description,
+    schemas: [],
+    securitySchemes: { apiKey: { type: "http", scheme: "bearer", description } },
+  });
+}
+
+/** What differs between the two documents. */
+interface Parts {
+  readonly info: JsonSchema;
+  readonly server: JsonSchema;
+  pathOf(row: Operation): string;
+  securityOf(row: Operation): readonly JsonSchema[];
+  descriptionOf(row: Operation): string;
+  /** Schemas beside those of the operations; they replace schemas of the same name. */
+  readonly schemas: Entries;
+  readonly securitySchemes: JsonSchema;
+  readonly webhooks?: JsonSchema;
+}
+
+/** `rate`: the names of the headers that report the rate limit. */
+function createDocument(
+  rows: readonly Operation[],
+  services: Services,
+  rate: readonly string[],
+  parts: Parts,
+): JsonSchema {
+  const { links, decide } = services;
+  const { server, pathOf, securitySchemes, webhooks } = parts;
+  const paths: Record<string, object> = {};
+  for (const row of rows) {
+    const [path, method] = [pathOf(row), row.method.toLowerCase()];
+    paths[path] = { ...paths[path], [method]: operation(row, services, rate, parts) };
+  }
+  const statuses = [...new Set(rows.flatMap((row) => failures(row, decide)))];
+  const responses = statuses.map((status) => [`Problem${status}`, failure(status, decide, rate)] as const);
+  const used = JSON.stringify([paths, responses]);
   return {
     openapi: "3.1.1",
     info: {
-      title: "Application Hosting Service",
+      ...parts.info,
       version: VERSION,
-      summary: "Create, deploy and manage data apps; be told of events by webhook.",
-      description: `Errors are explained at ${links.authUrl}${ADDRESSES.docs}/errors.`,
       contact: { name: "Documentation of this server", url: links.authUrl + ADDRESSES.docs },
       license: { name: "MIT", identifier: "MIT" },
     },
-    servers: [{ url: new URL(links.baseUrl).pathname, description: "The server that this document came from" }],
-    security: [{ apiKey: [] }, { oauth: [] }],
-    tags: [...new Set(Object.keys(paths).map(tagOf))].map((name) => {
+    externalDocs: { url: links.authUrl + ADDRESSES.docs, description: "Documentation of this server" },
+    servers: [server],
+    security: Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
+    tags: [...new Set(rows.map((row) => tagOf(pathOf(row))))].map((name) => {
       return { name, description: `The operations for ${name}.` };
     }),
     paths,
-    webhooks: Object.fromEntries(EVENT_TYPES.map((type) => [type, webhook(type, decide)])),
+    webhooks,
     components: {
       schemas: Object.fromEntries([
-        ["Problem", problem],
-        ...[...rows, ...controls].flatMap((row) => schemasOf(row, decide)),
+        ...statuses.map((status) => [problemName(status, decide), problemOf(status, decide)] as const),
+        ...rows.flatMap((row) => schemasOf(row, services)),
+        ...parts.schemas,
       ]),
-      responses: Object.fromEntries(
-        rows.flatMap((row) => failures(row, decide)).map((status) => [`Problem${status}`, failure(status, decide)]),
-      ),
-      securitySchemes: {
-        apiKey: { type: "http", scheme: "bearer", description: "An API key of the account: full access." },
-        oauth: { type: "oauth2", description: "An access token of a user.", flows: { authorizationCode } },
-      },
+      responses: Object.fromEntries(responses),
+      headers: Object.fromEntries(Object.entries(HEADERS).filter(([name]) => used.includes(`headers/${name}"`))),
+      securitySchemes,
     },
   };
 }
-
-function pathsOf(rows: readonly Operation[], services: Services, controls: readonly Operation[]) {
-  const paths: Record<string, object> = {};
-  const put = (path: string, row: Operation, failed: Responses, more: object) => {
-    const described = { ...operation(row, services, failed), tags: [tagOf(path)], ...more };
-    paths[path] = { ...paths[path], [row.method.toLowerCase()]: described };
-  };
-  // What an API key may do, a token may with the scope.
-  for (const row of rows) {
-    const failed = failures(row, services.decide).map((status) => [status, ref("responses", `Problem${status}`)]);
-    const security = row.scope ? [{ apiKey: [] }, { oauth: [row.scope] }] : undefined;
-    put(row.path, row, Object.fromEntries(failed), { security });
-  }
-  // They lie beside the REST API, so each names the server's root; no reading changes how they fail.
-  const beside = {
-    servers: [{ url: services.links.authUrl }],
-    description: "Takes the start-up API key and no other.",
-    security: [{ apiKey: [] }],
-  };
-  const refused = { description: "What went wrong, in `code`.", content: { [PROBLEM_TYPE]: { schema: PROBLEM } } };
-  for (const row of controls) put(CONTROL_PREFIX + row.path, row, { "4XX": refused, "5XX": refused }, beside);
-  return paths;
-}
-
-type Responses = { readonly [status: string]: JsonSchema };
 
 const tagOf = (path: string): string => /[a-z][^/]*/.exec(path)?.[0] ?? "";
 
 const readsOne = ({ method, view }: Operation): boolean => method === "GET" && view?.kind === "one";
 
-/** If-Match and If-None-Match are judged. */
+/** Whether If-Match and If-None-Match are evaluated. */
 const isConditional = (row: Operation): boolean => ["PATCH", "DELETE"].includes(row.method) || readsOne(row);
 
-function operation(row: Operation, services: Services, failed: Responses): JsonSchema {
-  const { operation, scope, summary, spec, gap, example, status } = row;
-  const schema = row.body?.(services).json;
+function operation(row: Operation, services: Services, rate: readonly string[], parts: Parts): JsonSchema {
+  const { operation, summary, spec, gap, example, status, bodyName, method } = row;
+  const types = method === "PATCH" ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
+  const media = bodyName && { schema: ref("schemas", bodyName), example };
+  const unchanged = {
+    description: "Not changed since If-None-Match.",
+    headers: headersOf(["X-Request-Id", "ETag", ...rate]),
+  };
   return {
     operationId: operation,
     deprecated: row.ends && true,
     summary,
-    description: scope === null ? "Any credential will do." : `Takes the scope ${scope}.`,
+    description: parts.descriptionOf(row),
+    tags: [tagOf(parts.pathOf(row))],
+    security: parts.securityOf(row),
     "x-spec": spec,
     "x-decision": gap,
     parameters: parameters(row),
-    requestBody: schema && { required: true, content: { [JSON_TYPE]: { schema, example } } },
+    requestBody: media && { required: true, content: Object.fromEntries(types.map((type) => [type, media])) },
     responses: {
-      [status]: success(row, services.decide),
-      ...(readsOne(row) && { "304": { description: "It has not changed since If-None-Match." } }),
-      ...failed,
+      [status]: success(row, services, rate),
+      ...(readsOne(row) && { "304": unchanged }),
+      ...Object.fromEntries(
+        failures(row, services.decide).map((failed) => [failed, ref("responses", `Problem${failed}`)]),
+      ),
     },
   };
 }
 
-const parameter = (where: string, name: string, schema = TEXT, description?: string) => {
-  return { name, in: where, required: where === "path", schema, description };
+const parameter = (where: string, name: string, schema: JsonSchema, description?: string, example?: string) => {
+  return { name, in: where, required: where === "path", schema, description, example };
 };
 const KEY = { ...TEXT, minLength: 1, maxLength: KEY_MAX };
-const IDEMPOTENCY = parameter("header", "Idempotency-Key", KEY, "A repeated request with it is answered as the first.");
+/** Importers send examples as they are, and Postman only defaults: these have no effect. */
 const CONDITIONS = [
-  parameter("header", "If-Match", TEXT, "Only if the resource has one of these ETags."),
-  parameter("header", "If-None-Match", TEXT, "Only if it has none of these."),
+  parameter("header", "If-Match", { ...TEXT, default: "*" }, "Only if the resource has one of these ETags.", "*"),
+  parameter("header", "If-None-Match", { ...TEXT, default: '"0"' }, "Only if it has none of these ETags.", '"0"'),
 ];
+/** Two operations must not share an example: a key that was used for another request is refused. */
+const idempotencyKey = ({ operation }: Operation) =>
+  parameter(
+    "header",
+    "Idempotency-Key",
+    KEY,
+    "A repeated request with the same key gets the first response.",
+    `${operation}-1`,
+  );
+
+const QUERY: { readonly [name: string]: string } = {
+  limit: "How many items to return.",
+  offset: "How many items to skip.",
+  public: "Only public apps (`true`) or only private apps (`false`).",
+  type: "Only events of this type.",
+  status: "Only deliveries with this status.",
+  timeout: "How long to wait.",
+};
+
+const inWords = (name: string): string => name.replace(/_id$/, "").replaceAll("_", " ");
 
 const parameters = (row: Operation): object[] => [
-  ...Array.from(row.path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => parameter("path", name)),
-  ...Object.entries(row.query.members).map(([name, { json }]) => parameter("query", name, json)),
-  // The test controls, which need no scope, remember nothing.
-  ...(row.method === "POST" && row.scope !== null ? [IDEMPOTENCY] : []),
+  ...Array.from(row.path.matchAll(/\{(\w+)\}/g), ([, name = ""]) =>
+    parameter("path", name, TEXT, `The id of the ${inWords(name)}.`),
+  ),
+  ...Object.entries(row.query.members).map(([name, { json }]) => parameter("query", name, json, QUERY[name])),
+  // The test controls, which need no scope, store no responses.
+  ...(row.method === "POST" && row.scope !== null ? [idempotencyKey(row)] : []),
   ...(isConditional(row) ? CONDITIONS : []),
 ];
 
-function success(row: Operation, decide: Decide): JsonSchema {
-  const { view, location, summary: description } = row;
-  const page = ["Link", ...(isTotalApart(decide) ? ["X-Total-Count"] : [])];
-  const own = { one: ["ETag"], page, plain: [] }[view?.kind ?? "plain"];
-  const names = ["X-Request-Id", ...own, ...(location ? ["Location"] : [])];
-  const headers = Object.fromEntries(names.map((name) => [name, { description: HEADERS[name], schema: TEXT }]));
+function success(row: Operation, services: Services, rate: readonly string[]): JsonSchema {
+  const { view, location, method, scope, summary: description } = row;
+  const page = ["Link", ...(isTotalApart(services.decide) ? ["X-Total-Count"] : [])];
+  const names = [
+    "X-Request-Id",
+    ...{ one: ["ETag"], page, plain: [] }[view?.kind ?? "plain"],
+    ...(location ? ["Location"] : []),
+    ...(method === "POST" && scope !== null ? ["Idempotency-Replayed"] : []),
+    ...rate,
+  ];
+  const headers = headersOf(names);
   if (view === undefined) return { description, headers };
-  const [[name] = []] = schemasOf(row, decide);
+  const [[name] = []] = shown(row, services.decide);
   const schema = name === undefined ? view.json : ref("schemas", name);
   return { description, headers, content: { [JSON_TYPE]: { schema } } };
 }
 
-/** Beside them every answer of the REST API says in its headers what is left of the rate. */
-const HEADERS: { readonly [name: string]: string } = {
-  "X-Request-Id": "The id of this request.",
-  "X-Total-Count": "How many there are in all.",
-  Location: "Where the new resource is.",
-  Link: "The next and the previous page (RFC 8288).",
-  ETag: "The version of the resource, for If-Match and If-None-Match.",
+const header = (description: string, schema: JsonSchema = TEXT): JsonSchema => ({ description, schema });
+const COUNT: JsonSchema = { type: "integer", minimum: 0 };
+
+const HEADERS = {
+  "X-Request-Id": header("The id of this request."),
+  "X-Total-Count": header("How many items there are in all.", COUNT),
+  Location: header("The URL of the new resource.", { ...TEXT, format: "uri" }),
+  Link: header("The next and the previous page (RFC 8288)."),
+  ETag: header("The version of the resource, for If-Match and If-None-Match."),
+  "Idempotency-Replayed": header("`true` if this is the stored response of an earlier request with the same key."),
+  "WWW-Authenticate": header("How to authenticate (RFC 6750), and where the metadata is (RFC 9728)."),
+  "Retry-After": header("Seconds until the next rate window; sent with `rate_limit_exceeded`.", COUNT),
+  "RateLimit-Policy": header('The rate limit: `"default";q=` requests in `w=` seconds.'),
+  RateLimit: header('The rest of the rate window: `"default";r=` requests, and `t=` seconds until the next one.'),
+  "X-RateLimit-Limit": header("The number of requests in a rate window.", COUNT),
+  "X-RateLimit-Remaining": header("The number of requests that remain in this rate window.", COUNT),
+  "X-RateLimit-Reset": header("Seconds until the next rate window.", COUNT),
 };
 
-/** What an operation of this kind can fail with; 405 is nobody's, since it means that there is no operation. */
+const headersOf = (names: readonly string[]): JsonSchema =>
+  Object.fromEntries(names.map((name) => [name, ref("headers", name)]));
+
+const rateHeaders = (decide: Decide): readonly string[] =>
+  Object.keys(HEADERS).filter((name) => Object.hasOwn(decide("8.rate-headers"), name.toLowerCase()));
+
+/** The statuses an operation of this kind can fail with. 405 is none of them: it means that there is no operation. */
 function failures(row: Operation, decide: Decide): number[] {
   const { path, method, body, refusals = [] } = row;
   return [
@@ -160,78 +258,169 @@ function failures(row: Operation, decide: Decide): number[] {
   ];
 }
 
-function failure(status: number, decide: Decide): JsonSchema {
-  const codes = CODES.filter((code) => statusOf(code, decide) === status);
-  const own = { [CODE_MEMBER]: { enum: codes } };
-  const type = decide("7.error-body");
-  const flat = shape({ error: shape({ ...own, message: TEXT }) });
-  const details = { allOf: [PROBLEM, { properties: { status: { const: status }, ...own } }] };
+const codesOf = (status: number, decide: Decide) => CODES.filter((code) => statusOf(code, decide) === status);
+
+/** Responses that are sent before the account is known, and so without the state of its rate limit. */
+const WITHOUT_ACCOUNT = [401, 408, 414, 431, 501];
+const OWN_HEADERS: { readonly [status: number]: readonly string[] } = {
+  401: ["WWW-Authenticate"],
+  403: ["WWW-Authenticate", "Retry-After"],
+};
+
+function failure(status: number, decide: Decide, rate: readonly string[]): JsonSchema {
+  const names = [...(OWN_HEADERS[status] ?? []), ...(WITHOUT_ACCOUNT.includes(status) ? [] : rate)];
   return {
-    description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code][1]}.`).join(" "),
-    content: { [type]: { schema: type === JSON_TYPE ? flat : details } },
+    description: codesOf(status, decide)
+      .map((code) => `\`${code}\`: ${PROBLEMS[code][1]}.`)
+      .join(" "),
+    headers: headersOf(["X-Request-Id", ...names]),
+    content: { [decide("7.error-body")]: { schema: ref("schemas", problemName(status, decide)) } },
   };
 }
 
-const PROBLEM = ref("schemas", "Problem");
-const PROBLEM_TYPE = asChosen("7.error-body");
-const problem = shape(
-  {
-    type: { type: "string", format: "uri", description: "The entry of this error in /docs." },
-    title: TEXT,
-    status: { type: "integer" },
-    detail: TEXT,
-    instance: { type: "string", description: "The request id." },
-    [CODE_MEMBER]: { type: "string", enum: CODES },
-    errors: { type: "array", items: shape({ pointer: TEXT, parameter: TEXT, header: TEXT, detail: TEXT }, ["detail"]) },
-  },
-  ["type", "title", "status", "detail", "instance", CODE_MEMBER],
-);
+const PROBLEM_MEMBERS = {
+  type: { type: "string", format: "uri", description: "The entry of this error in /docs." },
+  title: TEXT,
+  status: { type: "integer" },
+  detail: TEXT,
+  instance: { type: "string", description: "The request id." },
+  [CODE_MEMBER]: { type: "string", enum: CODES },
+  errors: { type: "array", items: shape({ pointer: TEXT, parameter: TEXT, header: TEXT, detail: TEXT }, ["detail"]) },
+};
+const ALWAYS = Object.keys(PROBLEM_MEMBERS).filter((name) => name !== "errors");
+const problem = shape(PROBLEM_MEMBERS, ALWAYS);
 
-/** Made as the list itself is made. */
+const isFlat = (decide: Decide): boolean => decide("7.error-body") === JSON_TYPE;
+
+/** Failures of the server have no schema of their own: a program cannot handle them by their code. */
+const problemName = (status: number, decide: Decide): string =>
+  status < 500 || isFlat(decide) ? `Problem${status}` : "Problem";
+
+/** The problem with the codes of one status. */
+function problemOf(status: number, decide: Decide): JsonSchema {
+  if (problemName(status, decide) === "Problem") return problem;
+  const own = { [CODE_MEMBER]: { type: "string", enum: codesOf(status, decide) } };
+  if (isFlat(decide)) return shape({ error: shape({ ...own, message: TEXT }) });
+  return shape({ ...PROBLEM_MEMBERS, status: { type: "integer", const: status }, ...own }, ALWAYS);
+}
+
+/** Created as the list itself is. */
 function listed(name: string, decide: Decide): JsonSchema {
-  const count = JSON.stringify({ type: "integer", minimum: 0 });
+  const count = JSON.stringify(COUNT);
   const items = JSON.stringify({ type: "array", items: ref("schemas", name) });
   const made = JSON.parse(listing(decide)({ items, total: count, limit: count, offset: count }));
   return made.type === "array" ? made : shape(made);
 }
 
-/** What a success holds, by its name, and then one of it where that is another; JSON that is no resource has none. */
-function schemasOf({ view, once }: Operation, decide: Decide): readonly (readonly [name: string, JsonSchema])[] {
+/** The schemas of a row: of its request body and of its response. */
+function schemasOf(row: Operation, services: Services): Entries {
+  const { bodyName, body } = row;
+  const sent = bodyName && body ? [[bodyName, withoutDefaults(body(services).json)] as const] : [];
+  return [...shown(row, services.decide), ...sent];
+}
+
+/** Says defaults in words: openapi-typescript takes a member with `default` for one that is always present. */
+function withoutDefaults(schema: JsonSchema): JsonSchema {
+  const inDescription = (_: string, value: unknown) => {
+    if (!isSchema(value) || !("default" in value)) return value;
+    const { default: absent, ...rest } = value;
+    return { ...rest, description: `Default: ${JSON.stringify(absent)}.` };
+  };
+  return JSON.parse(JSON.stringify(schema), inDescription);
+}
+
+const isSchema = (value: unknown): value is JsonSchema => typeof value === "object" && value !== null;
+
+/** The schema of the response, and then that of a single resource if it is another; JSON that is no resource has none. */
+function shown({ view, once }: Operation, decide: Decide): Entries {
   if (view === undefined || view.kind === "plain") return [];
   const { name, json } = view;
   const one = [name, json] as const;
   if (view.kind === "page") return [[`${name}List`, listed(name, decide)], one];
   if (once === undefined) return [one];
-  // A replayed answer has null where the first had what is shown once.
+  // A replayed response has null where the first had what is shown once.
   const secrets = Object.fromEntries(Object.keys(once).map((each) => [each, { type: ["string", "null"] }]));
-  return [[`New${name}`, shape({ ...json.properties, ...secrets })], one];
+  return [[`Created${name}`, shape({ ...json.properties, ...secrets })], one];
 }
 
-/** The schema of `data.object` where the specification does not show it. */
-const OBJECTS: { readonly [type in EventType]?: string } = {
+const { id: app_id, title } = model.app.shown.members;
+const { id, url, status, deployed_at } = model.deployment.shown.members;
+/** The objects of the events that the specification shows. */
+const DeployedApp = object({ id: app_id, title, deployment: object({ id, url, status, deployed_at }) }).json;
+const Interaction = object({
+  app_id,
+  ...required(interaction.members),
+  data_point: nullable(object(required(dataPoint.members))),
+}).json;
+
+/** The name of the schema of `data.object`. */
+const OBJECTS: { readonly [type in EventType]: string } = {
   "app.created": "App",
   "app.updated": "App",
+  "app.deployed": "DeployedApp",
   "app.deleted": "App",
   "data.processed": "DataSource",
+  "user.interaction": "Interaction",
 };
 
+const inPascalCase = (type: string): string =>
+  type.replace(/(?:^|\.)(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+const eventName = (type: EventType): string => `${inPascalCase(type)}Event`;
+
+/** One schema for each event type, and `Event`, which is one of them. */
+function eventSchemas(decide: Decide): Entries {
+  const all = EVENT_TYPES.map((type) => [type, ref("schemas", eventName(type))] as const);
+  const mapping = Object.fromEntries(all.map(([type, { $ref }]) => [type, $ref]));
+  return [
+    ["DeployedApp", DeployedApp],
+    ["Interaction", Interaction],
+    ...EVENT_TYPES.map((type) => [eventName(type), event(type, decide)] as const),
+    ["Event", { oneOf: all.map(([, schema]) => schema), discriminator: { propertyName: "type", mapping } }],
+  ];
+}
+
 /** What a receiver gets for one event type (spec part 6). */
-function webhook(type: EventType, decide: Decide): JsonSchema {
-  const name = OBJECTS[type];
+function event(type: EventType, decide: Decide): JsonSchema {
   const isWhole = type !== "app.deleted" || decide("6.event-objects").length > 1;
-  const object = isWhole && name ? ref("schemas", name) : shape({ id: TEXT });
-  const data = name === undefined ? {} : { data: { properties: { object }, "x-decision": "6.event-objects" } };
-  const schema = { allOf: [ref("schemas", "Event"), { properties: { type: { const: type }, ...data } }] };
-  const sent = ["X-Service-Signature", "X-Service-Event", "X-Service-Delivery", "X-Service-Attempt"];
+  const isChosen = OBJECTS[type] === "App" || OBJECTS[type] === "DataSource";
+  const data = shape({ object: isWhole ? ref("schemas", OBJECTS[type]) : shape({ id: TEXT }) });
+  const { account, ...members } = model.envelope.json.properties ?? {};
+  return shape({
+    ...members,
+    type: { type: "string", enum: [type] },
+    data: isChosen ? { ...data, "x-decision": "6.event-objects" } : data,
+    ...(!EVENTS_WITHOUT_ACCOUNT.has(type) && { account }),
+  });
+}
+
+const SENT = {
+  "X-Service-Signature": "`sha256=` and the HMAC-SHA256 of the raw body in hexadecimal, keyed with the webhook secret.",
+  "X-Service-Event": "The type of the event.",
+  "X-Service-Delivery": "The id of the delivery, the same at every attempt.",
+  "X-Service-Attempt": "The number of the attempt, from 1.",
+  "webhook-id": "The id of the event (Standard Webhooks).",
+  "webhook-timestamp": "When the attempt was sent, in seconds since 1970 (Standard Webhooks).",
+  "webhook-signature": "The signatures of id, timestamp and body (Standard Webhooks).",
+};
+
+function webhook(type: EventType): JsonSchema {
+  const received = { description: "Received. Any other 2xx status means the same; other statuses are retried." };
   return {
     post: {
-      operationId: `on-${type}`,
-      summary: `Sent to each active webhook that asked for ${type}`,
+      operationId: `on${inPascalCase(type)}`,
+      summary: `Sent to each active webhook that subscribes to ${type}`,
       "x-spec": "6.envelope",
       security: [],
-      parameters: sent.map((each) => ({ ...parameter("header", each), required: true })),
-      requestBody: { required: true, content: { [JSON_TYPE]: { schema } } },
-      responses: { "2XX": { description: "Received; anything else is tried again." } },
+      parameters: Object.entries(SENT).map(([name, description]) => {
+        return { ...parameter("header", name, TEXT, description), required: true };
+      }),
+      requestBody: { required: true, content: { [JSON_TYPE]: { schema: ref("schemas", eventName(type)) } } },
+      responses: {
+        "200": received,
+        "204": received,
+        "410": { description: "The receiver is gone: the webhook is switched off." },
+      },
     },
   };
 }

@@ -45,7 +45,7 @@ export function resource<R extends OfAccount, N extends R, D, Q = Span>(
     run: (asked) => owned.get(asked.unit.store, asked.account, idOf(asked)),
   });
   const create = route(`POST ${all}`, write, `create${noun}`, `Create ${one}`, {
-    ...{ body: owned.draft, view: shows, location: ({ id }: N) => `${all}/${id}` },
+    ...{ bodyName: `${noun}Create`, body: owned.draft, view: shows, location: ({ id }: N) => `${all}/${id}` },
     run: ({ unit, account, body }) => owned.create(unit, account, body),
     ...of.create,
   });
@@ -56,7 +56,7 @@ export function resource<R extends OfAccount, N extends R, D, Q = Span>(
     ...of.list,
   });
   const change = route(`${CHANGE} ${path}`, write, `update${noun}`, `Change ${one}`, {
-    ...{ target: get, body: trusted<ObjectSchema<Sent<R>>>(owned.changes), view: shows },
+    ...{ target: get, bodyName: `${noun}Update`, body: trusted<ObjectSchema<Sent<R>>>(owned.changes), view: shows },
     run: (asked) => owned.change(asked.unit, asked.account, idOf(asked), asked.body, asked.expect),
     ...of.update,
   });

@@ -50,6 +50,8 @@ export interface Spec<P extends string, Q, B, R> {
   /** The row that reads the resource of the path: it is looked for before the body's fields are judged. */
   readonly target?: Operation;
   readonly query?: ObjectSchema<Q>;
+  /** The name of the request body's schema in the OpenAPI document; every row with a body has one. */
+  readonly bodyName?: string;
   /** A function where its rules depend on the settings in force. */
   readonly body?: Schema<B> | ((services: Services) => Schema<B>);
   readonly bodyLimit?: number;

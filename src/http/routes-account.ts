@@ -73,6 +73,7 @@ const ofWebhooks = chosen("4.webhook-endpoints", [
   ...webhook.rows,
   route("POST /webhooks/{webhook_id}/test", MANAGE, "testWebhook", "Send a sample event to a webhook", {
     target: webhook.get,
+    bodyName: "TestDeliveryCreate",
     body: webhooks.testRequest,
     example: { type: "app.deployed" },
     status: DELIVERY_STATUS,
@@ -90,7 +91,7 @@ const ofWebhooks = chosen("4.webhook-endpoints", [
     view: deliveryView,
     run: ({ unit, params }) => webhooks.getDelivery(unit.store, params.webhook_id, params.delivery_id),
   }),
-  route(`POST ${LOG}/{delivery_id}/redeliver`, MANAGE, "redeliver", "Send a delivery once more", {
+  route(`POST ${LOG}/{delivery_id}/redeliver`, MANAGE, "redeliverDelivery", "Send a delivery once more", {
     status: DELIVERY_STATUS,
     view: deliveryView,
     run: ({ unit, account, params }) => webhooks.redeliver(unit, account, params.webhook_id, params.delivery_id),

@@ -38,6 +38,7 @@ const ofApps = chosen("4.app-endpoints", [
   route("POST /apps/{app_id}/deploy", "write:apps", "deployApp", "Deploy an app to an environment", {
     spec: "4.deploy",
     target: app.get,
+    bodyName: "DeploymentCreate",
     body: model.deployment.draft,
     example: { name: "Release 1", custom_domain: "sales.example.com", environment: "production" },
     view: deploymentView,
@@ -58,6 +59,7 @@ const ofApps = chosen("4.app-endpoints", [
   }),
   route("POST /apps/{app_id}/interactions", "write:apps", "reportInteraction", "Report that a user used an app", {
     target: app.get,
+    bodyName: "InteractionCreate",
     body: apps.interaction,
     example: {
       ...{ user_id: "visitor-17", interaction_type: "chart_click", chart_id: "revenue" },
@@ -84,12 +86,18 @@ const source = resource({
 
 const ofData = chosen("2.data-source-fields", [
   ...source.rows,
-  route("GET /data-sources/{data_source_id}/rows", "read:data", "listRows", "List the rows of a data source", {
-    target: source.get,
-    query: listQuery,
-    view: page(rowView),
-    run: ({ unit, account, params, query }) => data.rowsPage(unit.store, account, params.data_source_id, query),
-  }),
+  route(
+    "GET /data-sources/{data_source_id}/rows",
+    "read:data",
+    "listDataSourceRows",
+    "List the rows of a data source",
+    {
+      target: source.get,
+      query: listQuery,
+      view: page(rowView),
+      run: ({ unit, account, params, query }) => data.rowsPage(unit.store, account, params.data_source_id, query),
+    },
+  ),
 ]);
 
 export const appRoutes: readonly Operation[] = [...ofApps, ...ofData];

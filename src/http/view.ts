@@ -69,7 +69,7 @@ export const eventView: View<model.EventRecord> = {
   text: ({ body }) => body,
 };
 
-export const rowView: View<object> = { ...plain(model.dataRow.json), kind: "one", name: "Row" };
+export const rowView: View<object> = { ...plain(model.dataRow.json), kind: "one", name: "DataSourceRow" };
 
 /** 120 bits of the hash in base64url. */
 const ETAG_CHARACTERS = 20;

@@ -1,7 +1,7 @@
 // Forms, drawn from the JSON Schema of the body that an operation takes: its members are the fields, called what the API
 // calls them. Which values are right the operation says; here they are only put into a form and taken out of it, and its
 // faults become words at a field.
-import type { Scope } from "../domain/model.ts";
+import { SCOPES_IN_WORDS } from "../domain/model.ts";
 import type { FieldError, Refusal } from "../domain/refusal.ts";
 import { explain } from "../http/problem.ts";
 import { FAULTS_MAX, type JsonSchema } from "../kit/schema.ts";
@@ -34,15 +34,6 @@ function kindOf({ type, items, maxLength, format }: JsonSchema, options: readonl
   if (maxLength === undefined) return "file";
   return Number(maxLength) > LINE_MAX && format === undefined ? "text" : "line";
 }
-
-/** The scopes of the specification's part 5, as a user understands them. */
-export const SCOPES_IN_WORDS: { readonly [S in Scope]: string } = {
-  "read:apps": "See the apps and their deployments",
-  "write:apps": "Create, change and deploy apps",
-  "delete:apps": "Delete apps",
-  "read:data": "See data sources and the data in them",
-  admin: "Do everything in the account: apps, data, users, webhooks and keys",
-};
 
 const MEANINGS: Hints = SCOPES_IN_WORDS;
 const option = (value: string): Option => [value, value in MEANINGS ? `${MEANINGS[value]} (${value})` : value];

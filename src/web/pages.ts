@@ -2,9 +2,8 @@
 // sign-in, the documentation, the description. launch.ts loads it when somebody comes: a start need not wait for it.
 import { jsonReply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
-import { openApi } from "../http/openapi.ts";
+import { createApiDocument } from "../http/openapi.ts";
 import { problem } from "../http/problem.ts";
-import type { Operation } from "../http/route.ts";
 import { document, openWay, type Way } from "../http/way.ts";
 import { assets } from "./assets.ts";
 import { dashboard } from "./dashboard/dashboard.ts";
@@ -15,12 +14,12 @@ import { type PageRow, pageWay, type WebParts } from "./visit.ts";
 
 export { nowherePage } from "./page.ts";
 
-/** `controls`: the test controls, where they are switched on. */
-export function pageWays(parts: WebParts, controls: readonly Operation[]): readonly Way[] {
+/** `hasControls`: whether the test controls are switched on. */
+export function pageWays(parts: WebParts, hasControls: boolean): readonly Way[] {
   const { links } = parts.services;
   // The pages that have an address of their own, and what they load.
   const single: readonly PageRow[] = [...signInRows, ...docsRows(parts), ...assets];
-  const description = jsonReply(200, openApi(parts.operations, parts.services, controls));
+  const description = jsonReply(200, createApiDocument(parts.operations, parts.services, hasControls));
   return [
     openWay([document(ADDRESSES.openapi, () => description)], (refusal, { id }) => problem(refusal, id, links)),
     // Who is signed out can only sign in: what else their form asks for leads to that first, and then back.

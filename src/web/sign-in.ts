@@ -3,6 +3,7 @@
 // user's side of the authorization code flow (spec part 5, step 1): sign in, see which application asks for what, in which
 // account, and allow or deny it. The request is judged again when the answer comes, since time has passed.
 import { decide } from "../decisions.ts";
+import { SCOPES_IN_WORDS } from "../domain/model.ts";
 import { type Consent, type Ended, judge } from "../domain/oauth/authorize.ts";
 import { scopesIn, within } from "../domain/oauth/rules.ts";
 import { Refusal } from "../domain/refusal.ts";
@@ -10,7 +11,6 @@ import { askForLinks, signInWith, signOut } from "../domain/users.ts";
 import { isRead, type Reply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
 import { fieldsOf } from "../kit/form.ts";
-import { SCOPES_IN_WORDS } from "./form.ts";
 import { hidden, html, list, mono, notice, type Shown, soft } from "./html.ts";
 import { messagePage, page, redirect } from "./page.ts";
 import type { PageRow, Sent, Visit } from "./visit.ts";

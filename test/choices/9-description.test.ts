@@ -22,6 +22,7 @@ import { problem } from "../support/problem.ts";
 import { shows, started } from "../support/process.ts";
 import { CLAUSES } from "../support/sources.ts";
 import { attempted, attemptsOf } from "../support/wait.ts";
+import { exampleBody, fill, makeWorld } from "../support/world.ts";
 
 const PARTS_OF_TOUR = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 const TOUR = ["/tour", ...PARTS_OF_TOUR.map((part) => `/tour/${part}`)];
@@ -284,15 +285,127 @@ choice("9.deprecation.linters", "each operation says what it does, for whom, its
 });
 
 choice("6.event-objects", "all six events are webhooks, and the document says what each holds", async (own) => {
-  const holds = Object.entries(members(own.document.document.webhooks)).map(([type, item]) => {
-    const text = JSON.stringify(members(members(item).post).requestBody);
-    const isChosen = text.includes('"x-decision":"6.event-objects"');
-    return `${type} ${/"object":\{"\$ref":"#\/components\/schemas\/(\w+)"/.exec(text)?.[1]} ${isChosen}`;
+  const { document } = own.document;
+  const holds = Object.entries(members(document.webhooks)).map(([type, item]) => {
+    const { requestBody } = members(members(item).post);
+    const { $ref } = members(members(members(members(requestBody).content)["application/json"]).schema);
+    const { properties } = resolve(document, str($ref));
+    const { type: only, data, account } = members(properties);
+    const object = members(members(members(data).properties).object);
+    const isChosen = members(data)["x-decision"] === "6.event-objects";
+    return [type, $ref, members(only).enum, object.$ref, isChosen, account !== undefined].join(" ");
   });
-  assert.deepEqual(holds.sort(), [
-    ...["app.created App true", "app.deleted App true", "app.deployed undefined false", "app.updated App true"],
-    ...["data.processed DataSource true", "user.interaction undefined false"],
+  const at = "#/components/schemas/";
+  assert.deepEqual(holds, [
+    `app.created ${at}AppCreatedEvent app.created ${at}App true true`,
+    `app.updated ${at}AppUpdatedEvent app.updated ${at}App true true`,
+    `app.deployed ${at}AppDeployedEvent app.deployed ${at}DeployedApp false true`,
+    `app.deleted ${at}AppDeletedEvent app.deleted ${at}App true true`,
+    `data.processed ${at}DataProcessedEvent data.processed ${at}DataSource true true`,
+    `user.interaction ${at}UserInteractionEvent user.interaction ${at}Interaction false false`,
   ]);
+  const { oneOf, discriminator } = resolve(document, `${at}Event`);
+  const { propertyName, mapping } = members(discriminator);
+  assert.equal(propertyName, "type");
+  assert.deepEqual(Object.keys(members(mapping)), EVENT_TYPES);
+  assert.deepEqual(
+    [oneOf].flat().map((each) => members(each).$ref),
+    Object.values(members(mapping)),
+  );
+});
+
+choice("9.deprecation.openapi", "a request body has a name, and a PATCH takes merge patches as well", async (own) => {
+  const bodies = own.document.api.flatMap(({ method, value }) => {
+    if (value.requestBody === undefined) return [];
+    const content = members(members(value.requestBody).content);
+    const json = "application/json";
+    const types = method === "PATCH" ? [json, "application/merge-patch+json"] : [json];
+    assert.deepEqual(Object.keys(content), types);
+    return [...new Set(types.map((type) => str(members(members(content[type]).schema).$ref)))];
+  });
+  const at = "#/components/schemas/";
+  assert.deepEqual(
+    bodies.map((name) => name.replace(at, "")),
+    [
+      ...["AppCreate", "AppUpdate", "DeploymentCreate", "InteractionCreate", "DataSourceCreate"],
+      ...["WebhookCreate", "WebhookUpdate", "TestDeliveryCreate", "UserCreate", "UserUpdate"],
+      ...["ApiKeyCreate", "OAuthClientCreate"],
+    ],
+  );
+  const { schemas } = members(own.document.document.components);
+  const created = Object.keys(members(schemas)).filter((name) => /^(New|Created)/.test(name));
+  assert.deepEqual(created, ["CreatedWebhook", "CreatedUser", "CreatedApiKey", "CreatedOAuthClient"]);
+});
+
+/** The parameters of the contract's part 4. */
+const PATH_PARAMETERS =
+  "app_id client_id data_source_id delivery_id deployment_id event_id key_id user_id webhook_id".split(" ");
+
+choice("9.deprecation.openapi", "generators find nothing that they are known to stumble over", async (own) => {
+  const { document, api } = own.document;
+  const names = api.map(({ value }) => str(value.operationId));
+  for (const name of names) assert.match(name, /^[a-z]+([A-Z]+[a-z]*)+$/, "a verb and what it is done to");
+  assert.ok(names.includes("listDataSourceRows") && names.includes("redeliverDelivery"));
+  const parameters = new Set(api.flatMap(({ path }) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)));
+  assert.deepEqual([...parameters].sort(), PATH_PARAMETERS);
+  for (const [at, { responses, servers, allOf, const: only, enum: words, type, properties, additionalProperties }] of [
+    ...objectsIn(document),
+  ]) {
+    if (isMembers(responses) && !at.endsWith("/components"))
+      for (const status of Object.keys(responses)) assert.match(status, /^[1-5]\d\d$/, at);
+    assert.ok(at === "#" || servers === undefined, `${at} has no servers of its own`);
+    assert.equal(allOf, undefined, `${at}: closed objects cannot be merged`);
+    if (only !== undefined || Array.isArray(words)) assert.equal(typeof type, "string", `${at} names its type`);
+    if (type === "object") assert.ok(properties !== undefined || additionalProperties !== undefined, `${at} is typed`);
+  }
+  for (const name of Object.keys(members(members(document.components).schemas))) assert.match(name, /^[A-Z]\w+$/);
+});
+
+choice("9.deprecation.openapi", "importers can send the example of every header as it is", async (own) => {
+  const { api, document } = own;
+  const ids = await makeWorld(api);
+  const keys = new Set<unknown>();
+  let sent = 0;
+  // What deletes comes last.
+  for (const operation of document.api.toSorted(
+    (a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"),
+  )) {
+    const { method, path, value } = operation;
+    const declared = [value.parameters].flat().map(members);
+    const inHeader = declared.filter((each) => each.in === "header");
+    const headers = Object.fromEntries(inHeader.map(({ name, example }) => [str(name), str(example)]));
+    for (const { name, example, required, schema } of inHeader) {
+      assert.equal(required, false);
+      assert.deepEqual(breaches(example, members(schema), document.document), []);
+      if (name === "Idempotency-Key") assert.ok(!keys.has(example) && keys.add(example), `${path}: another's key`);
+      else assert.equal(members(schema).default, example, "Postman sends only defaults");
+    }
+    const body = exampleBody(document, operation);
+    const answer = await api.call(method, fill(path, ids), body, headers);
+    assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
+    sent += inHeader.length;
+  }
+  assert.ok(sent > 40, `${sent} headers`);
+});
+
+choice("9.deprecation.openapi", "scopes are described in words, and so are the rate limit's headers", async (own) => {
+  const { components, servers } = own.document.document;
+  const { securitySchemes, headers, responses } = members(components);
+  const { scopes } = members(members(members(members(securitySchemes).oauth).flows).authorizationCode);
+  for (const [scope, meaning] of Object.entries(members(scopes))) {
+    assert.match(str(meaning), /^[A-Z][a-z]+,? .*[a-z]$/);
+    assert.ok(!str(meaning).includes(scope));
+  }
+  assert.equal(members(scopes)["read:apps"], "Read access to apps and their deployments");
+  assert.deepEqual(
+    [servers].flat().map((each) => members(each).url),
+    [own.baseUrl],
+  );
+  for (const name of ["RateLimit", "RateLimit-Policy", "Retry-After"])
+    assert.match(str(members(members(headers)[name]).description), /rate/);
+  const of = (status: number) => Object.keys(members(members(members(responses)[`Problem${status}`]).headers));
+  assert.deepEqual(of(403), ["X-Request-Id", "WWW-Authenticate", "Retry-After", "RateLimit-Policy", "RateLimit"]);
+  assert.deepEqual(of(401), ["X-Request-Id", "WWW-Authenticate"]);
 });
 
 choice("9.other-versions", "another version is 404 and names the one there is", async ({ api }) => {

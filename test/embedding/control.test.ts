@@ -13,8 +13,12 @@ const controls = (says: string, use: (own: Context & { readonly control: Client 
     use({ ...own, control: own.api.at(`${own.authUrl}/_control`) }),
   );
 
-controls("each of the contract's routes is in the OpenAPI document, under a tag of its own", async ({ document }) => {
-  const found = document.operations.filter(({ path }) => path.startsWith("/_control"));
+controls("each of the contract's routes is in an OpenAPI document of its own, with names of its own", async (own) => {
+  const { document, authUrl } = own;
+  const { controls } = document;
+  assert.ok(controls);
+  assert.deepEqual([controls.document.servers].flat(), [{ url: authUrl, description: "This server" }]);
+  const found = controls.operations;
   const routes = found.map(({ method, path }) => `${method} ${path.slice("/_control".length)}`);
   assert.equal(
     routes.toSorted().join(", "),
@@ -24,7 +28,16 @@ controls("each of the contract's routes is in the OpenAPI document, under a tag 
   );
   for (const { value } of found) assert.deepEqual([value.tags, value.security], [["control"], [{ apiKey: [] }]]);
   assert.ok(!JSON.stringify(found).includes("Idempotency-Key"), "they remember nothing");
-  assert.equal(document.api.length > 30, true);
+  assert.equal(
+    found.map(({ value }) => value.operationId).join(", "),
+    "changeClock, waitUntilSettled, addFault, clearFaults, addChaosRule, clearChaosRules, listRecordedRequests, " +
+      "listRecordedEvents, listRecordedDeliveries, traceRequest, resetService, createSnapshot, restoreSnapshot, " +
+      "setAccountState",
+  );
+  assert.ok(document.api.length > 30);
+  assert.deepEqual(document.operations, document.api, "and none of them is in the document of the REST API");
+  assert.match(JSON.stringify(document.document.info), /\/_control\/openapi\.json/, "which names it");
+  assert.doesNotMatch(JSON.stringify([document.document.paths, controls.document.paths]), /"servers"/);
 });
 
 controls("it opens to the start-up key and to nothing else", async ({ service, api, control }) => {

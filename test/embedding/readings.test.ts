@@ -237,24 +237,45 @@ test("the description says what is required, what may be more, and what there is
   const saidOf = async ({ api }: Embedded) => {
     const { paths, components, webhooks } = (await api.root.as(null).get("/openapi.json")).json;
     const { get, post } = Object(paths)["/apps"];
-    const body = post.requestBody.content["application/json"].schema;
-    const gone = JSON.stringify(Object(webhooks)["app.deleted"].post.requestBody);
+    const { schemas, responses: problems } = Object(components);
+    const named = ({ $ref }: { $ref: string }) => schemas[$ref.replace("#/components/schemas/", "")];
+    const body = named(post.requestBody.content["application/json"].schema);
+    const gone = JSON.stringify(
+      named(Object(webhooks)["app.deleted"].post.requestBody.content["application/json"].schema),
+    );
     const { headers } = Object.values(get.responses).map(Object)[0];
     const { responses } = Object(paths)["/apps/{app_id}"].patch;
-    const control = Object(paths)["/_control/account"].patch.responses["4XX"];
-    const kinds = [422 in responses, Object.keys(control.content)[0]];
+    const type = Object.keys(problems.Problem404.content)[0];
+    const kinds = [422 in responses, type, schemas.Problem404.required.includes("error")];
+    const control = (await api.root.as(null).get("/_control/openapi.json")).json;
+    const [fixed] = Object.keys(Object(control.components).responses.Problem404.content);
+    const rate = Object.keys(headers).filter((name) => name.includes("RateLimit"));
     return [
       ...[body.required, body.additionalProperties, get.parameters[0].schema.maximum, "X-Total-Count" in headers],
-      ...[/"object":(\{.*?\})/.exec(gone)?.[1], Object(components).schemas.AppList.type, kinds],
+      ...[/"object":(\{.*?\})/.exec(gone)?.[1], schemas.AppList.type, kinds, fixed, rate],
     ];
   };
   await using plain = await embedded({ control: true });
   await using all = await embedded({ readings: READINGS, control: true });
   const problem = "application/problem+json";
+  const rate = ["RateLimit-Policy", "RateLimit"];
   const whole = '{"$ref":"#/components/schemas/App"}';
-  assert.deepEqual(await saidOf(plain), [["title"], false, 100, false, whole, "object", [true, problem]]);
+  assert.deepEqual(await saidOf(plain), [
+    ["title"],
+    false,
+    100,
+    false,
+    whole,
+    "object",
+    [true, problem, false],
+    problem,
+    rate,
+  ]);
   const id = '{"type":"object","properties":{"id":{"type":"string"}';
-  assert.deepEqual(await saidOf(all), [Object.keys(APP), true, undefined, true, id, "array", [false, problem]]);
+  assert.deepEqual(await saidOf(all), [
+    ...[Object.keys(APP), true, undefined, true, id, "array", [false, "application/json", true], problem],
+    ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"],
+  ]);
 });
 
 test("a seed is read as ever: a title is enough for an app, and a member that nobody knows is refused", async () => {

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isMembers, type Members, members } from "./client.ts";
 
-const SAYS_NOTHING = /^(description|title|default|examples?|readOnly|writeOnly|deprecated|x-.*)$/;
+const SAYS_NOTHING = /^(description|title|default|examples?|readOnly|writeOnly|deprecated|discriminator|x-.*)$/;
 
 /** Every breach of `schema` by `value`; references are looked up in `root`. */
 export function breaches(value: unknown, schema: Members, root: Members, at = "#"): string[] {

@@ -19,7 +19,11 @@ export interface Operation {
 export class ApiDocument {
   readonly operations: readonly Operation[];
 
-  constructor(readonly document: Members) {
+  /** `controls`: the document of the test controls, where they are switched on. */
+  constructor(
+    readonly document: Members,
+    readonly controls?: ApiDocument,
+  ) {
     this.operations = Object.entries(members(document.paths)).flatMap(([path, item]) =>
       Object.entries(members(item)).map(([method, value]) => operationOf(document, method, path, members(value))),
     );
@@ -27,7 +31,12 @@ export class ApiDocument {
 
   /** What the server at this address says of itself. */
   static async of(authUrl: string): Promise<ApiDocument> {
-    return new ApiDocument(members(await (await fetch(`${authUrl}/openapi.json`)).json()));
+    const [api, controls] = await Promise.all([
+      fetch(`${authUrl}/openapi.json`),
+      fetch(`${authUrl}/_control/openapi.json`),
+    ]);
+    const beside = members(await controls.json());
+    return new ApiDocument(members(await api.json()), controls.ok ? new ApiDocument(beside) : undefined);
   }
 
   /** The operations below /v1. */
@@ -46,15 +55,26 @@ export class ApiDocument {
   /** Throws where the answer is not what the document says. */
   check(method: string, path: string, answer: Answer): void {
     const asked = `${method} ${path}`;
+    if (this.controls?.find(method, path)) {
+      this.controls.check(method, path, answer);
+      return;
+    }
     const { responses } = this.find(method, path)?.value ?? {};
     const type = answer.headers["content-type"]?.split(";")[0] ?? "";
-    const declared = responses === undefined ? this.#beside(type) : declaredIn(members(responses), answer.status);
+    const declared = responses === undefined ? this.#beside(type) : members(responses)[answer.status];
     assert.ok(declared !== undefined || responses === undefined, `${asked} does not declare ${answer.status}`);
+    if (responses !== undefined) this.#checkHeaders(asked, members(declared), answer);
     if (method === "HEAD" || declared === undefined || !/json$/.test(type)) return;
     const media = members(this.deref(members(declared)).content ?? {})[type];
     assert.ok(isMembers(media), `${asked} ${answer.status} does not declare ${type}`);
     const found = breaches(answer.value, members(media.schema), this.document);
     assert.deepEqual(found, [], `${asked} ${answer.status} against the document: ${answer.text}`);
+  }
+
+  #checkHeaders(asked: string, declared: Members, { status, headers }: Answer): void {
+    const known = Object.keys(members(this.deref(declared).headers ?? {})).map((name) => name.toLowerCase());
+    const undeclared = Object.keys(headers).filter((name) => DESCRIBED.test(name) && !known.includes(name));
+    assert.deepEqual(undeclared, [], `${asked} ${status} does not declare these headers`);
   }
 
   /** What is beside the document answers problems like those in it. */
@@ -66,9 +86,9 @@ export class ApiDocument {
   deref = (value: Members): Members => (typeof value.$ref === "string" ? resolve(this.document, value.$ref) : value);
 }
 
-/** By its status, or by the range that it is in. */
-const declaredIn = (responses: Members, status: number): unknown =>
-  responses[status] ?? responses[`${String(status)[0]}XX`];
+/** The response headers that a client may need. */
+const DESCRIBED =
+  /^(x-request-id|x-total-count|(x-)?ratelimit.*|retry-after|etag|location|link|www-authenticate|idempotency-replayed)$/;
 
 function operationOf(document: Members, method: string, path: string, value: Members): Operation {
   const [{ url } = {}] = trusted<{ url?: string }[]>(value.servers ?? document.servers);

@@ -87,7 +87,7 @@ export const DEEDS: readonly (readonly [name: string, button: string, done?: str
   ["createApiKey", "Generate new key"],
   ["createWebhook", "Register webhook"],
   ["testWebhook", "Send test", `Queued. ${BECOMES}`],
-  ["redeliver", "Send again", `Asked for. ${BECOMES} Nothing goes to a webhook that is off.`],
+  ["redeliverDelivery", "Send again", `Asked for. ${BECOMES} Nothing goes to a webhook that is off.`],
   ["createOAuthClient", "Register OAuth app"],
   ["PATCH", "Change", "Saved."],
   ["DELETE", "Delete", "Deleted."],

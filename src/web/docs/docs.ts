@@ -3,12 +3,12 @@
 // flows, the tests that hold it, and from the register what it leaves open and who reads it how.
 import { ADDED, DECISIONS, type Decision, GAPS, SUMMED_UP } from "../../decisions.ts";
 import { firstApp } from "../../domain/apps.ts";
+import { SCOPES_IN_WORDS } from "../../domain/model.ts";
 import type { Decide, Switched } from "../../domain/readings.ts";
 import { type Code, invalidField } from "../../domain/refusal.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import { CODES, PROBLEMS, problem, statusOf } from "../../http/problem.ts";
 import { trusted } from "../../kit/schema.ts";
-import { SCOPES_IN_WORDS } from "../form.ts";
 import { code, html, json, link, list, mono, paragraph, prose, type Shown, soft, tabs, terms } from "../html.ts";
 import { page } from "../page.ts";
 import { drawn } from "../sequence.ts";
