@@ -98,13 +98,17 @@ export const mediaTypeOf = (call: Call): readonly string[] =>
     .split(";")
     .map((part) => part.trim().toLowerCase());
 
-/** Media type application/json, with no charset but UTF-8 and no content coding. */
+/** A JSON merge patch (RFC 7396). */
+const PATCH_TYPE = "application/merge-patch+json";
+
+/** Media type application/json, of a PATCH also that of a merge patch, with no charset but UTF-8 and no content coding. */
 export function unfitMediaType(call: Call): Refusal | undefined {
   const unsupported = (detail: string) => refuse({ code: "unsupported_media_type", detail });
   if (call.values("content-encoding").length > 0) return unsupported("A Content-Encoding is not supported.");
   if (contentType(call) === JSON_TYPE) return undefined;
   const [type, ...parameters] = mediaTypeOf(call);
-  if (type !== JSON_TYPE) return unsupported(`The Content-Type must be ${JSON_TYPE}.`);
+  const types = call.method === "PATCH" ? [JSON_TYPE, PATCH_TYPE] : [JSON_TYPE];
+  if (!types.some((each) => each === type)) return unsupported(`The Content-Type must be ${types.join(" or ")}.`);
   const charset = parameters.find((parameter) => parameter.startsWith("charset="));
   return charset === undefined || /^charset="?utf-8"?$/.test(charset) ? undefined : unsupported("JSON is UTF-8 only.");
 }

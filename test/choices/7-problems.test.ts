@@ -116,6 +116,28 @@ choice("7.error-codes", "JSON in UTF-8, not compressed, is the one media type", 
   for (const type of TAKEN) assert.equal((await send(api, APP, { "content-type": type })).status, 201, type);
 });
 
+choice("4.app-endpoints", "PATCH also takes a JSON merge patch, and nothing else does", MANUAL, async ({ api }) => {
+  const path = `/apps/${(await api.create("/apps", { title: "T", description: "D" })).id}`;
+  const headers = (type: string) => ({ "content-type": type });
+  for (const [at, type] of ["application/merge-patch+json", "Application/Merge-Patch+JSON ; charset=utf-8"].entries()) {
+    const patched = await api.patch(path, { title: `T${at}` }, headers(type));
+    assert.deepEqual([patched.status, patched.json.title, patched.json.description], [200, `T${at}`, "D"]);
+  }
+  for (const [to, body] of [
+    ["/apps", { title: "T" }],
+    [`${path}/deploy`, { name: "R" }],
+  ] as const)
+    problem(await api.post(to, body, headers("application/merge-patch+json")), "unsupported_media_type");
+  for (const type of ["application/json-patch+json", "text/plain", "application/merge-patch", "application/x+json"]) {
+    const refused = problem(await api.patch(path, { title: "X" }, headers(type)), "unsupported_media_type");
+    assert.equal(refused.detail, "The Content-Type must be application/json or application/merge-patch+json.");
+  }
+  const coded = { ...headers("application/merge-patch+json"), "content-encoding": "gzip" };
+  problem(await api.patch(path, { title: "X" }, coded), "unsupported_media_type");
+  invalid(await api.patch(path, { title: null }, headers("application/merge-patch+json")), "#/title");
+  assert.equal((await api.get(path)).json.title, "T1");
+});
+
 const detailOf = ({ json }: Answer): string => str(json.detail);
 const HOOK = { url: "https://a.example/", events: ["app.created"] };
 
