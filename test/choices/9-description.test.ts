@@ -22,7 +22,7 @@ import { problem } from "../support/problem.ts";
 import { shows, started } from "../support/process.ts";
 import { CLAUSES } from "../support/sources.ts";
 import { attempted, attemptsOf } from "../support/wait.ts";
-import { exampleBody, fill, makeWorld } from "../support/world.ts";
+import { headersIn, sendExamples } from "../support/world.ts";
 
 const PARTS_OF_TOUR = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 const TOUR = ["/tour", ...PARTS_OF_TOUR.map((part) => `/tour/${part}`)];
@@ -363,28 +363,19 @@ choice("9.deprecation.openapi", "generators find nothing that they are known to 
 
 choice("9.deprecation.openapi", "importers can send the example of every header as it is", async (own) => {
   const { api, document } = own;
-  const ids = await makeWorld(api);
   const keys = new Set<unknown>();
   let sent = 0;
-  // What deletes comes last.
-  for (const operation of document.api.toSorted(
-    (a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"),
-  )) {
-    const { method, path, value } = operation;
-    const declared = [value.parameters].flat().map(members);
-    const inHeader = declared.filter((each) => each.in === "header");
-    const headers = Object.fromEntries(inHeader.map(({ name, example }) => [str(name), str(example)]));
-    for (const { name, example, required, schema } of inHeader) {
+  await sendExamples(document, api, (operation, answer) => {
+    const what = `${operation.method} ${operation.path}`;
+    assert.ok(answer.status < 300, `${what}: ${answer.text}`);
+    for (const { name, example, required, schema } of headersIn(operation)) {
+      sent += 1;
       assert.equal(required, false);
       assert.deepEqual(breaches(example, members(schema), document.document), []);
-      if (name === "Idempotency-Key") assert.ok(!keys.has(example) && keys.add(example), `${path}: another's key`);
+      if (name === "Idempotency-Key") assert.ok(!keys.has(example) && keys.add(example), `${what}: another's key`);
       else assert.equal(members(schema).default, example, "Postman sends only defaults");
     }
-    const body = exampleBody(document, operation);
-    const answer = await api.call(method, fill(path, ids), body, headers);
-    assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
-    sent += inHeader.length;
-  }
+  });
   assert.ok(sent > 40, `${sent} headers`);
 });
 

@@ -1,5 +1,5 @@
 // One resource of every kind, and the ways to reach it: for tests that walk over every route of the OpenAPI document.
-import { type Client, members, str } from "./client.ts";
+import { type Answer, type Client, type Members, members, str } from "./client.ts";
 import type { ApiDocument, Operation } from "./openapi.ts";
 
 /** The values of the path parameters. */
@@ -51,3 +51,25 @@ export function exampleBody(document: ApiDocument, operation: Operation): unknow
   const media = members(members(document.deref(members(requestBody)).content)["application/json"]);
   return media.example ?? {};
 }
+
+/** Sends the request of every operation to a world, as the document shows it: its example body and header examples. */
+export async function sendExamples(
+  document: ApiDocument,
+  api: Client,
+  use: (operation: Operation, answer: Answer) => void,
+): Promise<void> {
+  const ids = await makeWorld(api);
+  const deletesLast = document.api.toSorted((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"));
+  for (const operation of deletesLast) {
+    const headers = Object.fromEntries(headersIn(operation).map(({ name, example }) => [str(name), str(example)]));
+    const path = fill(operation.path, ids);
+    use(operation, await api.call(operation.method, path, exampleBody(document, operation), headers));
+  }
+}
+
+/** The header parameters of the operation. */
+export const headersIn = ({ value }: Operation): readonly Members[] =>
+  [value.parameters]
+    .flat()
+    .map(members)
+    .filter((each) => each.in === "header");
