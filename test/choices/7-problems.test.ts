@@ -175,4 +175,5 @@ choice("1.test-controls", "answer and console say how to have them", { log: "pre
   assert.deepEqual([answer?.status, answer?.json.code, answer?.json.detail], [404, "not_found", told]);
   assert.deepEqual([lines.length, lines[0]?.includes(told)], [1, true]);
   assert.doesNotMatch((await own.api.root.get("/openapi.json")).text, /_control/);
+  problem(await own.api.root.as(null).get("/_control/openapi.json"), "not_found");
 });
