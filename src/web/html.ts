@@ -73,13 +73,22 @@ const ROWS_MAX = 200;
 const COLUMNS_MAX = 30;
 const CELL_MAX = 200;
 
+/** A box that scrolls sideways. The keyboard can scroll it only while it has the focus. */
+export const scrollBox = (label: string, content: Shown): Html =>
+  html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">${content}</div>`;
+
 /** Rows of so many in all, under their columns; `typed` where the head says what these hold. */
-export function table(columns: readonly Column[], rows: readonly Row[], total: number, typed = false): Html {
+export function table(label: string, columns: readonly Column[], rows: readonly Row[], total: number, typed = false) {
   if (rows.length === 0) return soft("It has no rows.");
   const [shown, listed] = [columns.slice(0, COLUMNS_MAX), rows.slice(0, ROWS_MAX)];
   const right = ({ type }: Column) => type === "number" && html` class="number"`;
-  return html`<div class="scroll"><table><thead><tr>${shown.map((each) => html`<th${right(each)}>${cut(each.name)}${typed && html` <small>${each.type}</small>`}</th>`)}</tr></thead>
-<tbody>${listed.map((cells) => html`<tr>${shown.map((each) => html`<td${right(each)}>${cut(cells[each.name] ?? "–")}</td>`)}</tr>\n`)}</tbody></table></div>
+  const head = shown.map(
+    (each) => html`<th${right(each)}>${cut(each.name)}${typed && html` <small>${each.type}</small>`}</th>`,
+  );
+  const body = listed.map(
+    (cells) => html`<tr>${shown.map((each) => html`<td${right(each)}>${cut(cells[each.name] ?? "–")}</td>`)}</tr>\n`,
+  );
+  return html`${scrollBox(label, html`<table><thead><tr>${head}</tr></thead>\n<tbody>${body}</tbody></table>`)}
 ${firstOf(listed.length, total, "rows")}${firstOf(shown.length, columns.length, "columns")}`;
 }
 

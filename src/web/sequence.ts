@@ -3,7 +3,7 @@
 // these alone. A picture is of one of the flows in the tour, or of what one request has led to: its events, and every
 // attempt to deliver them.
 import type { Attempt, DeliveryRecord, EventRecord } from "../domain/model.ts";
-import { cut, type Html, html, list } from "./html.ts";
+import { cut, type Html, html, list, scrollBox } from "./html.ts";
 
 export interface Sequence {
   readonly title: string;
@@ -29,8 +29,9 @@ export function drawn({ title, lines }: Sequence): Html {
   const [width, height] = [MARGIN + actors.length * COLUMN, HEAD + lines.length * ROW + ROW / 2];
   const standing = (actor: string) =>
     html`<line x1="${across(actor)}" y1="32" x2="${across(actor)}" y2="${height}"/><text class="actor" x="${across(actor)}" y="20">${actor}</text>`;
-  return html`<figure><div class="scroll"><svg class="sequence" role="img" aria-label="${title}" width="${width}" height="${height}">
-${actors.map(standing)}${messages.map(([[from, to], text], at) => arrow(across(from), across(to), text, HEAD + at * ROW))}</svg></div>
+  const picture = html`<svg class="sequence" role="img" aria-label="${title}" width="${width}" height="${height}">
+${actors.map(standing)}${messages.map(([[from, to], text], at) => arrow(across(from), across(to), text, HEAD + at * ROW))}</svg>`;
+  return html`<figure>${scrollBox(title, picture)}
 <figcaption>${list(lines, "ol")}</figcaption></figure>`;
 }
 

@@ -44,8 +44,17 @@ const CONTRAST = `(() => {
   return least;
 })()`;
 
+/** The boxes that scroll and that the keyboard cannot reach: neither they nor anything in them takes the focus. */
+const UNREACHABLE = `[...document.querySelectorAll("body *")].filter((box) => {
+  const { overflowX, overflowY } = getComputedStyle(box);
+  const isScrolled = (overflow, length, room) => /auto|scroll/.test(overflow) && length > room;
+  if (!isScrolled(overflowX, box.scrollWidth, box.clientWidth) && !isScrolled(overflowY, box.scrollHeight, box.clientHeight)) return false;
+  const isNamed = box.tabIndex === 0 && box.role === "region" && box.ariaLabel;
+  return !isNamed && !box.querySelector("a[href], button, input") && !box.matches("textarea");
+}).map((box) => box.outerHTML.slice(0, 200))`;
+
 inBrowser(
-  "nothing sticks out at 380 and 1440 pixels; light and dark follow the system, both readable",
+  "nothing sticks out at 380 and 1440 pixels, what scrolls takes the focus, light and dark are both readable",
   async (stage) => {
     const { page, go } = stage;
     for (const path of await everyPath(stage)) {
@@ -54,6 +63,7 @@ inBrowser(
         await page.setViewportSize({ width, height: 900 });
         assert.equal(await page.evaluate("document.documentElement.scrollWidth"), width, `${path} at ${width}`);
         assert.equal(await page.evaluate(CUT), 0, path);
+        assert.deepEqual(await page.evaluate(UNREACHABLE), [], `${path} at ${width}`);
       }
       const backgrounds = new Set<unknown>();
       for (const colorScheme of ["light", "dark"] as const) {

@@ -46,7 +46,7 @@ inBrowser("from the printed link to a delivery that is sent again", MANUAL, asyn
   await site.getByLabel("Data").setInputFiles({ name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from(SALES) });
   await press(site, "Upload");
   await sees(site, "ready");
-  await follow(site, "To the app that draws it");
+  await follow(site, "Sales overview");
   await site.getByText("Deploy", { exact: true }).first().click();
   await site.getByLabel("Name").fill("Release 1");
   await press(site, "Deploy");

@@ -115,9 +115,34 @@ choice("1.dashboard", "what a user may not do has no button", async ({ api }) =>
   const source = await uploaded(api, { name: "Shown", type: "csv", app_id: app.id, data: "a\n1\n" });
   for (const [held, leads] of Object.entries({ "read:data": false, admin: true })) {
     const shown = await (await person(api, [held])).browser.open(`/dashboard/data-sources/${source.id}`);
-    assert.deepEqual([shown.text.includes(`/apps/${app.id}"`), textOf(shown).includes(app.id)], [leads, true]);
+    assert.deepEqual(
+      [shown.text.includes(`/apps/${app.id}">Shown</a>`), textOf(shown).includes(app.id)],
+      [leads, !leads],
+    );
   }
   assert.match(textOf(await (await person(api, [])).browser.open("/dashboard")), /has no permissions/);
+});
+
+choice("1.dashboard", "a page links to the app or webhook that it belongs to, by its name", {}, async ({ api }) => {
+  const ids = await makeWorld(api);
+  const browser = await owner(api);
+  const webhook = `/dashboard/settings/webhooks/${ids.webhook_id}`;
+  await api.patch(`/apps/${ids.app_id}`, { title: "<Sales>" });
+  const source = await uploaded(api, { name: "S", type: "csv", app_id: ids.app_id, data: "a\n1\n" });
+  const alone = await uploaded(api, { name: "S", type: "csv", data: "a\n1\n" });
+  for (const [path, term, shown] of [
+    [`/dashboard/data-sources/${source.id}`, "app", `<a href="/dashboard/apps/${ids.app_id}">&lt;Sales&gt;</a>`],
+    [`/dashboard/data-sources/${alone.id}`, "app", "none"],
+    [
+      `/dashboard/apps/${ids.app_id}/deployments/${ids.deployment_id}`,
+      "app",
+      `<a href="/dashboard/apps/${ids.app_id}">&lt;Sales&gt;</a>`,
+    ],
+    [`${webhook}/deliveries/${ids.delivery_id}`, "webhook", `<a href="${webhook}">http://127.0.0.1:9/</a>`],
+  ] as const) {
+    const { text } = await browser.open(path);
+    assert.ok(text.includes(`<dt>${term}</dt><dd>${shown}</dd>`), `${path}: ${text}`);
+  }
 });
 
 choice("1.dashboard", "another account's things are not there", TWO, async ({ api }) => {

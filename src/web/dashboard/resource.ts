@@ -28,6 +28,8 @@ export interface Resource<R extends Stored = Stored> {
   readonly choices?: (view: View, held: Form["values"]) => Promise<Choices>;
   /** Makes the body of what the form holds, where that is not the same. */
   readonly draft?: (sent: Form["values"]) => Form["values"] | Refusal;
+  /** How its own page shows the thing that a member holds the id of; where nothing is returned it shows the id. */
+  readonly references?: { readonly [member: string]: (id: string, view: View) => Promise<Shown> };
   name(record: R, view: View): Later<string>;
   /** In a list, below the name. */
   below(record: R, view: View): Later<Shown>;
@@ -148,7 +150,7 @@ async function onePage(of: Resource, view: View, once?: readonly [name: string, 
     actions: waysTo(of, view, false),
     body: html`${soft(html`${link(pageAt(homeOf(of), params), isWithin(of) ? place.slice(0, -1) : place)} <span data-live="${pageAt(of.path, params)}"></span>`)}
 ${once && notice("status", html`<strong>Its ${named(once[0])}</strong>${code(once[1], "secret")}${soft(ONCE)}`)}
-<div data-follow>${await of.more?.(record, view)}<h2>Details</h2>${allOf(view.shown(get, record))}</div>`,
+<div data-follow>${await of.more?.(record, view)}<h2>Details</h2>${await allOf(of, view.shown(get, record), view)}</div>`,
   });
 }
 
@@ -165,9 +167,14 @@ export const facts =
     members.map((each, at) => [at > 0 && " · ", `${named(each)} `, factOf(each, Reflect.get(record, each))]);
 
 /** What the API shows of it, but for what holds members of its own. */
-function allOf(shown: object): Shown {
+async function allOf({ references = {} }: Resource, shown: object, view: View): Promise<Shown> {
   const plain = Object.entries(shown).filter(([, value]) => ![value].flat().some((each) => each === Object(each)));
-  return terms(plain.map(([member, value]) => [named(member), factOf(member, value)]));
+  const entries = plain.map(async ([member, value]) => {
+    const refer = references[member];
+    const label = refer ? member.replace(/_id$/, "") : member;
+    return [named(label), (value && (await refer?.(value, view))) || factOf(member, value)] as const;
+  });
+  return terms(await Promise.all(entries));
 }
 
 /** Asks for what the operation takes, and does it once that was sent: a change is asked for as a whole. */

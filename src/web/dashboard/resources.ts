@@ -39,10 +39,17 @@ const apps: Resource<model.AppRecord> = {
 const deployments: Resource<model.DeploymentRecord> = {
   path: "/apps/{app_id}/deployments/{deployment_id}",
   lead: "Deployed, it has an address of its own.",
+  references: { app_id: appLink },
   name: ({ name }) => name,
   below: (one, view) => [facts("status", "environment", "custom_domain", "deployed_at")(one), " ", opens(one, view)],
   more: opens,
 };
+
+/** The app by its title, for users who may see it. */
+async function appLink(id: string, view: View): Promise<Shown> {
+  const app = view.unfit(operationAt("GET /apps/{app_id}")) ? undefined : await view.store.get(model.apps, id);
+  return app && link(pageAt(`/apps/${id}`), app.title);
+}
 
 function opens({ id, status }: model.DeploymentRecord, { links }: View): Shown {
   return status === "live" && link(links.site(id), "Open");
@@ -73,6 +80,7 @@ const dataSources: Resource<model.DataSourceRecord> = {
   },
   draft,
   lead: "A data source is a table, written in CSV or JSON. An app that it is given to draws it.",
+  references: { app_id: appLink },
   name: ({ name }) => name,
   below: facts("status", "type", "row_count", "created_at"),
   more: preview,
@@ -89,16 +97,14 @@ function draft(sent: Record<string, unknown>): Record<string, unknown> | Refusal
   }
 }
 
-async function preview({ status, error, columns, app_id }: model.DataSourceRecord, view: View): Promise<Shown> {
+async function preview({ status, error, columns }: model.DataSourceRecord, view: View): Promise<Shown> {
   if (status === "processing")
     return notice("status", "Still being processed. Without the script, load the page again.");
   if (error !== null)
     return notice("status", `The data could not be processed. ${error} Correct them and upload them again.`);
   const found = await view.ask<Page<model.Row>>(operationAt("GET /data-sources/{data_source_id}/rows"));
   if (found instanceof Refusal || columns === null) return null;
-  const isSeen = app_id !== null && !view.unfit(operationAt("GET /apps/{app_id}"));
-  return html`${isSeen && link(pageAt(`/apps/${app_id}`), "To the app that draws it")}
-<h2>Rows</h2><div class="card">${table(columns, found.items, found.total, true)}</div>`;
+  return html`<h2>Rows</h2><div class="card">${table("Rows", columns, found.items, found.total, true)}</div>`;
 }
 
 const users: Resource<model.UserRecord> = {
@@ -121,7 +127,8 @@ const oauthApps: Resource<model.OAuthClientRecord> = {
   path: "/oauth-clients/{client_id}",
   lost: "It can ask nobody any more, and every token that it holds stops working at once.",
   hints: {
-    redirect_uris: "One a line: where users come back to. https, or http to this machine.",
+    redirect_uris:
+      "One a line: where users come back to. https, or http to this machine; for a public one also com.example.app:/callback.",
     public: "It runs where a secret cannot be kept (a browser, a phone) and has PKCE instead of one.",
   },
   lead: "Applications that act for users of this account, as far as each user allows it.",
@@ -188,6 +195,12 @@ const webhooks: Resource<model.WebhookRecord> = {
 const deliveries: Resource<model.DeliveryRecord> = {
   path: "/webhooks/{webhook_id}/deliveries/{delivery_id}",
   lead: "They appear here when one of its events happens. Send a test to see one now.",
+  references: {
+    webhook_id: async (id, { store }) => {
+      const webhook = await store.get(model.webhooks, id);
+      return webhook && link(pageAt(`/webhooks/${id}`), webhook.url);
+    },
+  },
   name: async ({ event_id, event_type, test }, view) => {
     const event = await view.store.get(model.events, event_id);
     return `${event ? await nameOf(event, view) : event_type}${test ? " · test" : ""}`;

@@ -35,14 +35,19 @@ export function shelfOf({ store, query }: Looking, account: AccountRecord, sourc
 /** Drawing more would hold up others. */
 const CELLS_MAX = 40_000;
 
-async function shelfMade(reader: Reader, account: AccountRecord, { id, columns }: DataSourceRecord, chosen?: Column) {
+async function shelfMade(reader: Reader, account: AccountRecord, source: DataSourceRecord, chosen?: Column) {
+  const { id, name, columns } = source;
   const known = columns ?? [];
   const limit = Math.floor(CELLS_MAX / Math.max(known.length, 1));
   const page = await rowsPage(reader, account, id, { offset: 0, limit });
   await new Promise(setImmediate);
   const { items, total } = page instanceof Refusal ? { items: [], total: 0 } : page;
   const chart = chartOf(known, items, chosen);
-  return { chart, drawn: chart && html`${saidOf(chart, total)}${drawing(chart)}`, table: table(known, items, total) };
+  return {
+    chart,
+    drawn: chart && html`${saidOf(chart, total)}${drawing(chart)}`,
+    table: table(name, known, items, total),
+  };
 }
 
 /** What is drawn, of how many rows, and what the colours mean. */
