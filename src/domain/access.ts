@@ -8,7 +8,7 @@ import type { Background } from "../kit/background.ts";
 import { iso } from "../kit/clock.ts";
 import type { Infer } from "../kit/schema.ts";
 import { owned } from "./lists.ts";
-import type { AccountRecord, AccountState, ApiKeyRecord, Scope } from "./model.ts";
+import type { AccountRecord, AccountState, ApiKeyRecord, Scope, UserRecord } from "./model.ts";
 import { accounts, apiKey, apiKeys, oauthClient, oauthClients, SCOPES } from "./model.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 import type { Reader } from "./store.ts";
@@ -16,6 +16,8 @@ import type { Seeded, Unit, UnitParts, Work } from "./work.ts";
 
 export interface Caller {
   readonly account: AccountRecord;
+  /** The user whose access token it is; an API key belongs to no user. */
+  readonly user?: UserRecord;
   readonly scopes: readonly Scope[];
   /** The API key's id, or the grant that an access token belongs to: what an Idempotency-Key is remembered under. */
   readonly credential: string;

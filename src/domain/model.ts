@@ -88,6 +88,11 @@ export type AccountRecord = Infer<typeof account>;
 export const accounts = collection<AccountRecord & { readonly all: "accounts" }>()("accounts", {
   all: { by: ["all"] },
 });
+/** As a caller sees it: `user` is null for an API key, which belongs to no user. */
+export const shownAccount = object({
+  ...account.members,
+  user: nullable(object({ id: id("usr"), email: string({ format: "idn-email" }), name: string() })),
+});
 
 export const app = resource(
   "app",

@@ -123,7 +123,7 @@ const controlRows = (service: Service): readonly Operation[] =>
       bodyName: "AccountStateUpdate",
       body: object({ state: accountState }),
       view: accountView,
-      run: ({ body }) => service.setAccountState(body.state),
+      run: async ({ body }) => ({ ...(await service.setAccountState(body.state)), user: null }),
     }),
   ]);
 

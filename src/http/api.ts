@@ -112,7 +112,8 @@ export async function operate(
   const expect = (record: object) =>
     there && conditions && judged(conditions, presenter.shown(there, record).etag, FAILED);
   const perform = async (sent: unknown, unit: Unit): Promise<Answer> => {
-    const asked = { unit, account: caller.account, params, services, query, call, expect, body: undefined };
+    const { account, user } = caller;
+    const asked = { unit, account, user, params, services, query, call, expect, body: undefined };
     const result = await ask(row, asked, sent);
     if (result instanceof Refusal) return result;
     const reply = answered(row, result, presenter, call);

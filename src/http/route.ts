@@ -1,7 +1,7 @@
 // What an operation is: a row of the REST API or of the test controls. It gives routing, scope, the checks of query and
 // body, what a success answers and the OpenAPI operation at once. `route` ties the types of its parts together.
 import { type DecisionId, decide } from "../decisions.ts";
-import type { AccountRecord, Scope, WebhookBodies } from "../domain/model.ts";
+import type { AccountRecord, Scope, UserRecord, WebhookBodies } from "../domain/model.ts";
 import type { Decide } from "../domain/readings.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import type { Unit } from "../domain/work.ts";
@@ -32,6 +32,8 @@ type ParamsOf<P extends string> = string extends P
 export interface Asked<P extends string = string, Q = unknown> {
   readonly unit: Unit;
   readonly account: AccountRecord;
+  /** The user whose access token or session it is. */
+  readonly user?: UserRecord | undefined;
   readonly params: ParamsOf<P>;
   readonly services: Services;
   readonly query: Q;

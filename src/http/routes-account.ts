@@ -108,9 +108,12 @@ const others = [
     view: eventView,
     run: ({ unit, account, params }) => events.getEvent(unit.store, account, params.event_id),
   }),
-  route("GET /account", null, "getAccount", "Read the account that the credential belongs to", {
+  route("GET /account", null, "getAccount", "Read the account of the credential, and the user of an access token", {
     view: accountView,
-    run: async ({ account }) => account,
+    run: async ({ account, user = null }) => ({
+      ...account,
+      user: user && { id: user.id, email: user.email, name: user.name },
+    }),
   }),
 ];
 

@@ -5,7 +5,7 @@ import { decide } from "../decisions.ts";
 import type { Page } from "../domain/lists.ts";
 import * as model from "../domain/model.ts";
 import type { Decide } from "../domain/readings.ts";
-import { type JsonSchema, type ObjectSchema, pick } from "../kit/schema.ts";
+import { type Infer, type JsonSchema, type ObjectSchema, pick } from "../kit/schema.ts";
 import type { ServiceLinks } from "./links.ts";
 
 export interface View<R> {
@@ -62,7 +62,7 @@ export const deploymentView = view<model.DeploymentRecord>("Deployment", model.d
   url: links.site(record.id),
 }));
 export const deliveryView = view<model.DeliveryRecord>("Delivery", model.delivery);
-export const accountView = view<model.AccountRecord>("Account", model.account);
+export const accountView = view<Infer<typeof model.shownAccount>>("Account", model.shownAccount);
 
 export const eventView: View<model.EventRecord> = {
   ...view("Event", model.envelope),

@@ -157,7 +157,7 @@ choice("7.error-codes.email_taken", "an address is one user of the account, in a
 choice("1.test-controls.first-account", "has one key, an owner who is admin, nothing else", {}, async (own) => {
   const { api, service } = own;
   const { id, name, ...shown } = (await api.get("/account")).json;
-  assert.deepEqual([id, typeof name, shown], [service.account.id, "string", { state: "active" }]);
+  assert.deepEqual([id, typeof name, shown], [service.account.id, "string", { state: "active", user: null }]);
   assert.match(str(id), idOf("acc"));
   const lists = ["/api-keys", "/users", "/apps", "/data-sources", "/webhooks", "/events", "/oauth-clients"];
   const found = await Promise.all(lists.map(async (path) => (await api.get(path)).json.total));

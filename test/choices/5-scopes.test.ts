@@ -175,6 +175,27 @@ choice("1.rfcs.token-algorithm", "RS256 by setting, its key made when needed", {
   for (const { kid, alg } of [key, headerOf(access_token)]) assert.deepEqual([kid, alg], [thumbprint, "RS256"]);
 });
 
+choice("1.rfcs.access-token", "GET /account names the token's user, and none for a key", MANUAL, async (own) => {
+  const { api, service } = own;
+  const account = { ...service.account, user: null };
+  assert.deepEqual((await api.get("/account")).json, account);
+  const first = await api.get("/users");
+  const { id, email, name } = { ...first.items[0] };
+  const made = await service.signIn({ scopes: ["read:apps"] });
+  assert.deepEqual((await api.as(made.access_token).get("/account")).json, { ...account, user: { id, email, name } });
+  // One account, two users: what one of them sees is never the other's.
+  const { who, holder, permit } = await held(api);
+  await permit();
+  const answer = await holder.get("/account");
+  assert.deepEqual(answer.json, { ...account, user: { id: who.id, email: who.email, name: "" } });
+  await permit("admin");
+  await api.patch(`/users/${who.id}`, { name: "Ada" });
+  const changed = await holder.get("/account", { "if-none-match": answer.header("etag") });
+  assert.deepEqual(changed.json.user, { id: who.id, email: who.email, name: "Ada" });
+  assert.equal((await holder.get("/account", { "if-none-match": changed.header("etag") })).status, 304);
+  assert.deepEqual((await api.get("/account")).json, account);
+});
+
 choice("1.rfcs.access-token", "signIn gives tokens to be refreshed and revoked", MANUAL, async ({ api, service }) => {
   const made = await service.signIn({ scopes: ["read:apps", "read:data"] });
   assert.deepEqual([made.scope, made.expires_in], ["read:apps read:data", 3600]);

@@ -150,7 +150,8 @@ controls("a snapshot goes out and comes back; what is none is refused", async ({
 
 controls("the account's state is switched, also while it is suspended", async ({ service, api, control }) => {
   const { id, name } = service.account;
-  assert.deepEqual((await control.patch("/account", { state: "suspended" })).json, { id, name, state: "suspended" });
+  const { json } = await control.patch("/account", { state: "suspended" });
+  assert.deepEqual(json, { id, name, state: "suspended", user: null });
   assert.equal((await api.get("/apps")).json.code, "account_suspended");
   assert.equal((await control.patch("/account", { state: "active" })).status, 200);
   assert.equal((await api.get("/apps")).status, 200);

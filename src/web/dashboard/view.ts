@@ -54,7 +54,7 @@ export function viewOf(visit: Visit, params: Values) {
     async ask<T>(row: Operation, { query, body }: { query?: object; body?: unknown } = {}): Promise<T | Refusal> {
       // The first page of a list, where nothing else is asked for.
       const from = { params, query: { offset: 0, limit: 20, ...query }, call };
-      const asked = { unit, account, services, ...from, expect: () => undefined, body: undefined };
+      const asked = { unit, account, user, services, ...from, expect: () => undefined, body: undefined };
       return unfit(row) ?? trusted<T | Refusal>(await ask(row, asked, body));
     },
 
