@@ -316,9 +316,13 @@ export const ADDED = {
 export const SUMMED_UP = {
   "1.rfcs": {
     open: "which standards fill in what is not said of HTTP, JSON and OAuth",
-    choice: { is: "oauth-authorization-server", or: "openid-configuration", other: "OpenID Connect's metadata" },
+    choice: {
+      is: ["oauth-authorization-server", "openid-configuration"],
+      or: ["openid-configuration"],
+      other: "metadata at OpenID Connect's address alone",
+    },
     field: "RFC 6749 and 6750 are followed by all, the rest by some; metadata mostly after OpenID Connect",
-    why: "RFC 8259, 8414, 7009, 7662, 9068, 9110, 9112, 9207, 9700, 9728: stock libraries work unchanged",
+    why: "RFC 8259, 8414, 7009, 7662, 8707, 9068, 9110, 9112, 9207, 9700, 9728: stock libraries work unchanged",
   },
   "2.data-reading": {
     open: "how columns get their types, and what stands in gaps",

@@ -29,17 +29,23 @@ export const pinnedKey = text({
 
 export const redirectUri = text({ min: 1, max: decide("8.field-lengths").url, format: "uri", rule: unfitRedirect });
 
-/** The characters of RFC 3986 behind the scheme. The text goes into Location as it stands, so nothing is repaired here. */
-const WRITTEN_AS_URI = /^https?:\/\/(?!\/)[\w!#$%&'()*+,./:;=?@[\]~-]+$/i;
-const UNSAFE = "must be https, or http to a loopback address";
+/** The characters of RFC 3986 after the scheme. The text goes into Location as it stands, so nothing is repaired here. */
+const WRITTEN_AS_URI = /^(https?:\/\/(?!\/)|(?!https?:)[a-z][\w+.-]*:)[\w!#$%&'()*+,./:;=?@[\]~-]+$/i;
+/** A scheme with a dot (RFC 8252 7.1). A number after it is the port of a host whose scheme was forgotten. */
+const PRIVATE_USE = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:(?!\d+([/?]|$))/i;
+const RULE =
+  "must be https, http to a loopback address, or for a public client a private-use scheme with a dot (com.example.app:/callback)";
 
-/** RFC 9700 2.1, 4.1: an exact URL; https, or http to this machine; never a fragment. */
+export const isPrivateUse = (uri: string): boolean => PRIVATE_USE.test(uri);
+
+/** RFC 9700 2.1, 4.1: an exact URL without a fragment. */
 function unfitRedirect(uri: string): string | undefined {
-  if (!WRITTEN_AS_URI.test(uri) || !URL.canParse(uri)) return `${UNSAFE}: an absolute URL in ASCII, without spaces`;
+  if (!WRITTEN_AS_URI.test(uri) || !URL.canParse(uri)) return `${RULE}: an absolute URL in ASCII, without spaces`;
   const { protocol, hostname, username, password } = new URL(uri);
   if (uri.includes("#")) return "must not have a fragment";
   if (username !== "" || password !== "") return "must not carry a user name or password";
-  return protocol === "https:" || isLoopbackHost(hostname) ? undefined : UNSAFE;
+  const isSafe = protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname)) || isPrivateUse(uri);
+  return isSafe ? undefined : RULE;
 }
 
 const HOST_LENGTH_MAX = 253;

@@ -17,7 +17,7 @@ import {
   whole,
   withDefault,
 } from "../kit/schema.ts";
-import { email, environment, hostName, name, redirectUri } from "./fields.ts";
+import { email, environment, hostName, isPrivateUse, name, redirectUri } from "./fields.ts";
 import { collection, type Stored } from "./store.ts";
 
 export const SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
@@ -64,9 +64,14 @@ const only = <M extends Members>(names: readonly string[], members: M): M =>
   trusted(Object.fromEntries(names.map((name) => [name, members[name] ?? asItIs({})])));
 
 /** What clients send of a resource, to make one (`draft`) or to change it, and what of that and beside it they are shown. */
-function resource<D extends Members, S extends Members>(prefix: string, sent: D, shows: (sent: D) => S) {
+function resource<D extends Members, S extends Members>(
+  prefix: string,
+  sent: D,
+  shows: (sent: D) => S,
+  rules?: Parameters<typeof object<D>>[1],
+) {
   const shown = object({ id: id(prefix), ...shows(required(sent)) });
-  return { prefix, draft: object(sent), changes: changesOf(sent), shown };
+  return { prefix, draft: object(sent, rules), changes: changesOf(sent), shown };
 }
 
 /** What an account owns. */
@@ -83,15 +88,15 @@ export interface Passing<N extends string> extends Stored {
 export const byExpiry = { expiry: { by: ["all"], order: "expires_at" } } as const;
 
 export const account = object({ id: id("acc"), name: string(), state: accountState });
-export type AccountRecord = Infer<typeof account>;
-/** `all` is the same for every account, so that `page` can list them. */
-export const accounts = collection<AccountRecord & { readonly all: "accounts" }>()("accounts", {
-  all: { by: ["all"] },
-});
 /** As a caller sees it: `user` is null for an API key, which belongs to no user. */
 export const shownAccount = object({
   ...account.members,
   user: nullable(object({ id: id("usr"), email: string({ format: "idn-email" }), name: string() })),
+});
+export type AccountRecord = Infer<typeof account>;
+/** `all` is the same for every account, so that `page` can list them. */
+export const accounts = collection<AccountRecord & { readonly all: "accounts" }>()("accounts", {
+  all: { by: ["all"] },
 });
 
 export const app = resource(
@@ -230,6 +235,16 @@ export interface ApiKeyRecord extends Infer<typeof apiKey.shown>, OfAccount {
 }
 export const apiKeys = collection<ApiKeyRecord>()("api_keys", ofAccount, { hash: ["hash"] });
 
+/** Any application can claim a private-use scheme, so a client secret must not depend on one (RFC 8252 8.5, 8.6). */
+export function* redirectFaults(draft: { readonly redirect_uris: readonly string[]; readonly public: boolean }) {
+  for (const [at, uri] of draft.redirect_uris.entries())
+    if (!draft.public && isPrivateUse(uri))
+      yield {
+        path: ["redirect_uris", at],
+        detail: "must be https, or http to a loopback address: a private-use scheme is for public clients only",
+      };
+}
+
 export const oauthClient = resource(
   "cli",
   {
@@ -239,6 +254,7 @@ export const oauthClient = resource(
     public: withDefault(flag, false),
   },
   (sent) => ({ ...sent, created_at: time }),
+  redirectFaults,
 );
 export interface OAuthClientRecord extends Infer<typeof oauthClient.shown>, OfAccount {
   /** SHA-256 of the client secret, hexadecimal; null for a public client. */

@@ -6,7 +6,17 @@ import { addApiKey, addOAuthClient } from "./access.ts";
 import { addApp } from "./apps.ts";
 import { addDataSource, judged } from "./data-sources.ts";
 import { name, pinnedKey } from "./fields.ts";
-import { accountState, accounts, apiKey, app, dataSource, oauthClient, user, type WebhookBodies } from "./model.ts";
+import {
+  accountState,
+  accounts,
+  apiKey,
+  app,
+  dataSource,
+  oauthClient,
+  redirectFaults,
+  user,
+  type WebhookBodies,
+} from "./model.ts";
 import { addUser } from "./users.ts";
 import { addWebhook } from "./webhooks.ts";
 import type { Unit, Work } from "./work.ts";
@@ -32,7 +42,7 @@ const MEMBERS = {
   state: withDefault(accountState, "active"),
   api_keys: many(object({ ...withId(apiKey), key: pinnedKey })),
   users: many(object(withId(user))),
-  oauth_clients: many(object({ ...withId(oauthClient), client_secret: optional(pinnedKey) })),
+  oauth_clients: many(object({ ...withId(oauthClient), client_secret: optional(pinnedKey) }, redirectFaults)),
   apps: many(object(withId(app))),
   data_sources: many(judged(object(withId(dataSource)))),
 };

@@ -126,9 +126,9 @@ export async function openService(parts: ServiceParts) {
     /** Tokens of a user without a browser: the account's first admin unless one is named. */
     async signIn({ scopes, userId }: SignInOptions): Promise<TokenAnswer> {
       const { id } = service.account;
-      const asked = scopesIn([scopes].flat().join(" ") || "(none)");
-      if (typeof asked === "string")
-        throw new OptionError(`signIn: there is no scope ${asked}; the scopes are ${SCOPES.join(", ")}`);
+      const asked = scopesIn([scopes].flat().join(" "));
+      if (typeof asked === "string") throw new OptionError(`signIn: ${asked}`);
+      if (asked.length === 0) throw new OptionError(`signIn: scopes is empty; the scopes are ${SCOPES.join(", ")}.`);
       const [admin] = await store.page(users, "account_admin", [id, true], FIRST);
       const user = userId === undefined ? admin : await store.get(users, userId);
       if (user?.account_id !== id) throw new Error(`signIn: there is no user ${userId ?? "with the permission admin"}`);

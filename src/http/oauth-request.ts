@@ -1,8 +1,9 @@
 // What a client sends to the authorization server: JSON as the spec shows it (part 5) or a form as RFC 6749 has it, and its
-// credentials in the body or as HTTP Basic. Parameters that nobody knows are ignored (RFC 6749 3.2), repeated ones refused.
+// credentials in the body or as HTTP Basic. Unknown parameters are ignored (RFC 6749 3.2), repeated ones are refused, except
+// for resource (RFC 8707 2).
 import { type ClientCredentials, invalidClient, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
 import { Refusal } from "../domain/refusal.ts";
-import { fieldsOf, gathered } from "../kit/form.ts";
+import { allOf, type Fields, fieldsOf, gathered } from "../kit/form.ts";
 import { type Call, JSON_TYPE } from "./call.ts";
 import { BODY_BYTES, mediaTypeOf, parseJson, unfitMediaType, utf8 } from "./input.ts";
 
@@ -10,26 +11,31 @@ const FORM_TYPE = "application/x-www-form-urlencoded";
 
 export interface OAuthRequest {
   readonly fields: ReadonlyMap<string, string>;
+  /** The resources that the tokens are asked for (RFC 8707). */
+  readonly resources: readonly string[];
   readonly credentials: ClientCredentials;
 }
 
 /** Where the credentials come from is settled here; whether they are right is for domain/oauth to say. */
 export async function readOAuthRequest(call: Call): Promise<OAuthRequest | OAuthError> {
-  const fields = await readBody(call);
-  if (fields instanceof OAuthError) return fields;
+  const body = await readBody(call);
+  if (body instanceof OAuthError) return body;
+  if ([...body.repeated.keys()].some((name) => name !== "resource"))
+    return invalidRequest("A parameter was sent more than once.");
+  const [fields, resources] = [body.values, allOf(body, "resource")];
   const basic = basicCredentials(call.values("authorization"));
   if (basic instanceof OAuthError) return basic;
   const [id, secret] = [fields.get("client_id"), fields.get("client_secret")];
-  if (basic === undefined) return { fields, credentials: { id, secret } };
+  if (basic === undefined) return { fields, resources, credentials: { id, secret } };
   if (secret !== undefined)
     return invalidRequest("The client_secret was sent twice: in the Authorization header and in the body.");
   if (id !== undefined && id !== basic.id)
     return invalidRequest("The client_id in the body is not the one in the Authorization header.");
-  return { fields, credentials: basic };
+  return { fields, resources, credentials: basic };
 }
 
 /** The specification shows JSON; RFC 6749, and with it every client library, sends a form. */
-async function readBody(call: Call): Promise<OAuthRequest["fields"] | OAuthError> {
+async function readBody(call: Call): Promise<Fields | OAuthError> {
   const [type] = mediaTypeOf(call);
   if (type === JSON_TYPE ? unfitMediaType(call) : type !== FORM_TYPE)
     return invalidRequest(
@@ -39,27 +45,27 @@ async function readBody(call: Call): Promise<OAuthRequest["fields"] | OAuthError
   if (bytes instanceof Refusal) return invalidRequest(`The body is larger than ${BODY_BYTES} bytes, or was cut short.`);
   if (type === JSON_TYPE) return jsonFields(bytes);
   const text = utf8(bytes);
-  if (text instanceof Refusal) return invalidRequest("The body is not valid UTF-8.");
-  const { values, repeated } = fieldsOf(text);
-  return repeated.size > 0 ? invalidRequest("A parameter was sent more than once.") : values;
+  return text instanceof Refusal ? invalidRequest("The body is not valid UTF-8.") : fieldsOf(text);
 }
 
-function jsonFields(bytes: Buffer): OAuthRequest["fields"] | OAuthError {
+/** An array of resources is what a form says by repeating the parameter. */
+function jsonFields(bytes: Buffer): Fields | OAuthError {
   const value = parseJson(bytes);
   if (value instanceof Refusal || typeof value !== "object" || value === null || Array.isArray(value))
     return invalidRequest("The body must be a JSON object.");
-  const texts = new Map<string, string>();
+  const texts: (readonly [name: string, text: string])[] = [];
   for (const [name, member] of Object.entries(value)) {
-    if (typeof member === "string") texts.set(name, member);
+    const items: readonly unknown[] = name === "resource" ? [member].flat() : [member];
+    if (items.every((item) => typeof item === "string")) texts.push(...items.map((text) => [name, text] as const));
     else if (PARAMETERS.has(name) && member !== null) return invalidRequest(`The member ${name} must be a string.`);
   }
-  return gathered(texts).values;
+  return gathered(texts);
 }
 
 /** The members that must be texts: a number or a list is a mistake worth telling. Any other is ignored. */
 const PARAMETERS: ReadonlySet<string> = new Set([
   ...["grant_type", "client_id", "client_secret", "code", "redirect_uri", "code_verifier"],
-  ...["refresh_token", "scope", "token", "token_type_hint"],
+  ...["refresh_token", "scope", "token", "token_type_hint", "resource"],
 ]);
 
 /** RFC 6749 2.3.1: user name and password of RFC 7617, each form-encoded before they are joined. */

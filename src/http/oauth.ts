@@ -6,7 +6,14 @@ import { SCOPES } from "../domain/model.ts";
 import type { Context } from "../domain/oauth/access-tokens.ts";
 import * as status from "../domain/oauth/access-tokens.ts";
 import { RESPONSE_TYPE } from "../domain/oauth/authorize.ts";
-import { authenticated, CHALLENGE_METHOD, identified, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
+import {
+  authenticated,
+  CHALLENGE_METHOD,
+  identified,
+  invalidRequest,
+  OAuthError,
+  unknownTarget,
+} from "../domain/oauth/rules.ts";
 import * as tokens from "../domain/oauth/tokens.ts";
 import type { Code } from "../domain/refusal.ts";
 import { jsonReply, type Reply } from "./call.ts";
@@ -20,8 +27,10 @@ const ENDPOINTS = {
   revoke: "/oauth/revoke",
   introspect: "/oauth/introspect",
   keys: "/oauth/jwks",
-  metadata: `/.well-known/${decide("1.rfcs")}`,
 } as const;
+
+/** Libraries for OpenID Connect look only at its own address. The document promises no ID tokens there either. */
+const METADATA_NAMES = decide("1.rfcs");
 
 const WITH_SECRET = ["client_secret_basic", "client_secret_post"];
 
@@ -32,7 +41,7 @@ export const oauthWay = (context: Context, links: ServiceLinks): Way<OpenRow, nu
       posted(ENDPOINTS.revoke, (request) => revoke(context, request)),
       posted(ENDPOINTS.introspect, (request) => introspect(context, request)),
       got(ENDPOINTS.keys, async () => ({ keys: await context.keys.published() })),
-      got(ENDPOINTS.metadata, async () => authorizationServerMetadata(links)),
+      ...METADATA_NAMES.map((name) => got(`/.well-known/${name}`, async () => authorizationServerMetadata(links))),
       got(ADDRESSES.resource_metadata, async () => protectedResourceMetadata(links)),
     ],
     (refusal) => {
@@ -83,6 +92,8 @@ const authorizationServerMetadata = ({ authUrl, baseUrl }: ServiceLinks) => ({
   token_endpoint: `${authUrl}/oauth/token`,
   revocation_endpoint: authUrl + ENDPOINTS.revoke,
   introspection_endpoint: authUrl + ENDPOINTS.introspect,
+  // Login clients ask it who signed in: the member `user` of its response.
+  userinfo_endpoint: `${baseUrl}/account`,
   jwks_uri: authUrl + ENDPOINTS.keys,
   scopes_supported: SCOPES,
   response_types_supported: [RESPONSE_TYPE],
@@ -120,15 +131,22 @@ async function given<C>(
 }
 
 async function token(context: Context, request: OAuthRequest): Promise<object> {
-  const { fields, credentials } = request;
+  const { fields, credentials, resources } = request;
+  const forOtherResource = unknownTarget(resources, context.audience);
   switch (fields.get("grant_type")) {
     case "authorization_code":
-      return given(request, "code", authenticated(context.store, credentials), (client, code) =>
-        tokens.exchange(context, client, code, fields),
+      return given(
+        request,
+        "code",
+        authenticated(context.store, credentials),
+        async (client, code) => forOtherResource ?? tokens.exchange(context, client, code, fields),
       );
     case "refresh_token":
-      return given(request, "refresh_token", identified(context.store, credentials), (client, held) =>
-        tokens.refresh(context, client, held, fields.get("scope")),
+      return given(
+        request,
+        "refresh_token",
+        identified(context.store, credentials),
+        async (client, held) => forOtherResource ?? tokens.refresh(context, client, held, fields.get("scope")),
       );
     case undefined:
       return invalidRequest("The grant_type is missing.");

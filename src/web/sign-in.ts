@@ -3,15 +3,17 @@
 // user's side of the authorization code flow (spec part 5, step 1): sign in, see which application asks for what, in which
 // account, and allow or deny it. The request is judged again when the answer comes, since time has passed.
 import { decide } from "../decisions.ts";
-import { SCOPES_IN_WORDS } from "../domain/model.ts";
-import { type Consent, type Ended, judge } from "../domain/oauth/authorize.ts";
+import { allows, standing } from "../domain/access.ts";
+import { isPrivateUse } from "../domain/fields.ts";
+import { type OAuthClientRecord, SCOPES_IN_WORDS } from "../domain/model.ts";
+import { type Consent, type Ended, type ErrorPage, judge } from "../domain/oauth/authorize.ts";
 import { scopesIn, within } from "../domain/oauth/rules.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { askForLinks, signInWith, signOut } from "../domain/users.ts";
 import { isRead, type Reply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
 import { fieldsOf } from "../kit/form.ts";
-import { hidden, html, list, mono, notice, type Shown, soft } from "./html.ts";
+import { hidden, html, list, mono, notice, paragraph, type Shown, soft } from "./html.ts";
 import { messagePage, page, redirect } from "./page.ts";
 import type { PageRow, Sent, Visit } from "./visit.ts";
 
@@ -85,6 +87,12 @@ const PRESS = html`<p>This link signs you in once, in this browser.</p><button a
 const ASK = html`<p>No password is needed: a link that works once signs you in. This server sends no mail; the link appears on the console where it runs.</p>
 <div><label for="email">E-mail address</label><input id="email" name="email" inputmode="email" autocomplete="email" required autofocus></div><button>Ask for a link</button>`;
 
+/** The form action of a form whose redirects may end at this URI: browsers apply form-action to each redirect as well. */
+const formActionTo = (uri: string): string => (URL.canParse(uri) ? `'self' ${new URL(uri).protocol}` : "'self'");
+
+const redirectUriIn = (path: string): string =>
+  new URL(path, "http://own.invalid").searchParams.get("redirect_uri") ?? "";
+
 /** Asks for the press that uses up the link with this token, or else for the address that wants one. */
 function signInPage(visit: Visit, next: string, token = "", fault?: string): Reply {
   const asked = [hidden("next", next), hidden("token", token), token ? PRESS : ASK];
@@ -94,7 +102,7 @@ function signInPage(visit: Visit, next: string, token = "", fault?: string): Rep
     headers: visit.setCookie,
     narrow: true,
     // A client that is refused at once is told by the redirect that follows this form.
-    formAction: next.startsWith(AUTHORIZE_PATH) ? "'self' http: https:" : "'self'",
+    formAction: next.startsWith(AUTHORIZE_PATH) ? formActionTo(redirectUriIn(next)) : "'self'",
     body: html`${fault && notice("alert", fault)}${visit.form(ADDRESSES.sign_in, asked, "card")}`,
   });
 }
@@ -103,23 +111,37 @@ function signInPage(visit: Visit, next: string, token = "", fault?: string): Rep
 async function consent(visit: Visit, query: string, decided?: Sent): Promise<Reply> {
   const { oauth, signedIn } = visit;
   const request = await judge(oauth, fieldsOf(query));
-  if (!("consent" in request)) return ended(request);
+  if (!("consent" in request)) return ended(visit, request);
   if (signedIn === undefined) return signInFirst(visit, addressOf(query));
   const asked = request.consent(signedIn);
-  if (!("granted" in asked)) return ended(asked);
+  if (!("granted" in asked)) return ended(visit, asked);
   // Only the word allow allows: a form without a button pressed is a no.
   const isAllowed = decided?.get("decision") === "allow";
-  if (decided && !isAllowed) return ended(request.deny());
+  if (decided && !isAllowed) return ended(visit, request.deny());
   // Whatever the user holds by now, nothing is granted that the page did not show.
   const shown = scopesIn(decided?.get("granted") ?? "");
   const isShown = typeof shown !== "string" && within(asked.granted, shown);
-  return isAllowed && isShown ? ended(await asked.allow()) : consentPage(visit, asked, query);
+  return isAllowed && isShown ? ended(visit, await asked.allow()) : consentPage(visit, asked, query);
 }
 
 const addressOf = (query: string): string => `${AUTHORIZE_PATH}?${query}`;
 
-const ended = (end: Ended): Reply =>
-  "redirect" in end ? redirect(end.redirect) : messagePage(400, "This request cannot go on", end.page);
+const ended = (visit: Visit, end: Ended): Reply => ("redirect" in end ? redirect(end.redirect) : errorPage(visit, end));
+
+const HELP = paragraph(`[What an application has to send](${ADDRESSES.docs}#oauth) is described in the docs.`);
+
+function errorPage(visit: Visit, { page, client }: ErrorPage): Reply {
+  const addresses = client &&
+    isAdminOf(visit, client) && [html`<p>Registered for ${client.name}:</p>`, list(client.redirect_uris.map(mono))];
+  return messagePage(400, "This request cannot go on", [html`<p>${page}</p>`, addresses, HELP]);
+}
+
+/** Whether the visitor may read the client through the API: nobody else learns its addresses. */
+const isAdminOf = ({ signedIn, call }: Visit, client: OAuthClientRecord): boolean =>
+  signedIn !== undefined &&
+  signedIn.account.id === client.account_id &&
+  allows(signedIn.user.permissions, "admin") &&
+  standing(signedIn.account, call.method) === undefined;
 
 function consentPage(visit: Visit, terms: Consent, query: string): Reply {
   const { client, redirectUri, asked, user, account, granted } = terms;
@@ -135,10 +157,9 @@ ${hidden("request", query)}${hidden("granted", granted.join(" "))}
   return page({
     title: `Allow “${name}” to use your account?`,
     narrow: true,
-    // The form ends at the client, and browsers hold form-action against every redirect that follows.
-    formAction: `'self' ${protocol}`,
+    formAction: formActionTo(redirectUri),
     body: html`${visit.form(CONSENT_PATH, decided, "card")}
-${soft(`Either way you go back to ${host}. You will be asked again the next time.`)}
+${soft(`Either way you go back to ${isPrivateUse(redirectUri) ? protocol.slice(0, -1) : host}. You will be asked again the next time.`)}
 <h2>Not you?</h2>${whoIsIn(visit, addressOf(query))}`,
   });
 }

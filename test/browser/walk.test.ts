@@ -1,8 +1,10 @@
 // What a user does, in a real browser against a real server: with the script, without it, and by keyboard alone.
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
 import { follow, inBrowser, press, type Stage, sees } from "../support/chromium.ts";
 import { type Client, members, str } from "../support/client.ts";
+import { PKCE } from "../support/oauth.ts";
 import { hooked, httpReceiver } from "../support/receivers.ts";
 import { deployed, interactions } from "../support/sites.ts";
 import { eventually } from "../support/wait.ts";
@@ -210,6 +212,36 @@ inBrowser("a client that is refused is told of it also where one signs in on the
   await page.goto(`${user.sign_in_url}&${new URLSearchParams({ next: asks })}`);
   await press(page, "Sign in");
   assert.deepEqual(await brought(), ["access_denied", "s", false]);
+});
+
+inBrowser("a native app is answered at its private-use scheme, on the way through sign-in too", async (stage) => {
+  const { api, context, hosts, go } = stage;
+  const [redirect_uri, scope] = ["com.example.app:/callback", "write:apps"];
+  const draft = { name: "Phone", redirect_uris: [redirect_uri], scopes: [scope], public: true };
+  const { id } = await api.create("/oauth-clients", draft);
+  const sent = { client_id: id, redirect_uri, response_type: "code", scope, state: "s", ...PKCE };
+  const asks = `/oauth/authorize?${new URLSearchParams(sent)}`;
+  // No program here has the scheme, so the browser's request for it goes nowhere. Its URL has no host.
+  hosts.add("");
+  const answered = async (press: (page: Page) => Promise<void>) => {
+    const page = await context.newPage();
+    const request = page.waitForRequest((each) => each.url().startsWith(redirect_uri));
+    await press(page);
+    const { searchParams: found } = new URL((await request).url());
+    return [found.get("error"), found.get("state"), found.has("code")];
+  };
+  for (const [button, found] of [
+    ["Deny", ["access_denied", "s", false]],
+    ["Allow", [null, "s", true]],
+  ] as const)
+    assert.deepEqual(await answered((page) => go(asks, page).then(() => press(page, button))), found);
+  const user = await api.create("/users", { email: "reader@example.com", permissions: ["read:apps"] });
+  await context.clearCookies();
+  const signIn = async (page: Page) => {
+    await page.goto(`${user.sign_in_url}&${new URLSearchParams({ next: asks })}`);
+    await press(page, "Sign in");
+  };
+  assert.deepEqual(await answered(signIn), ["access_denied", "s", false]);
 });
 
 inBrowser("whatever address a user has, a link is asked for with it", async ({ api, context, page, go }) => {

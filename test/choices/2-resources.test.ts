@@ -202,6 +202,16 @@ choice("1.dashboard.api-keys.last-used", "is the minute that has begun, at any t
 
 const NO_REDIRECTS = [
   ...["", "/cb", "http://c.example.com/cb", "https://c.example.com/#f", "https://c.example.com/#", "app:/cb", null, 5],
+  ...[
+    "javascript:alert(1.2)",
+    "data:text/html,x",
+    "file:///x",
+    "localhost:3000/cb",
+    "c.example.com:443/cb",
+    "ftp://c.d/",
+  ],
+  ...["com.example.app:/cb#f", "com.example.app:", "com.example.app:/c b", "com..app:/cb", ".app:/cb", "com.app.:/cb"],
+  ...["com.example.app://u:p@x/cb", "1com.example:/cb", "com.example_app:/cb", "//c.example.com/cb", "com.example.app"],
   ...["https:c.example.com/cb", "https:///c.example.com/cb", "https://c.example.com/c b", " https://c.example.com/"],
   ...["https://c.example.com/\r\nx: y", "https://c.example.com/\u65e5", "https://\u65e5.example.com/"],
 ];
@@ -222,4 +232,28 @@ choice("1.dashboard.oauth-clients.rules", "redirects to https or loopback, scope
     { field: "public", good: [true, false], bad: NOT_FLAG },
   );
   assert.equal((await api.create("/oauth-clients", { ...CLIENT, public: true })).client_secret, null);
+});
+
+const PRIVATE_USE = ["com.example.app:/callback", "com.example.app://callback", "Com.Example.App-1:cb?a=1", "a.b:/"];
+
+choice("1.dashboard.oauth-clients.rules", "a private-use scheme is for public clients", async ({ api }) => {
+  const [https = ""] = CLIENT.redirect_uris;
+  for (const uri of PRIVATE_USE) {
+    const redirect_uris = [https, uri];
+    const made = await api.create("/oauth-clients", { ...CLIENT, redirect_uris, public: true });
+    assert.deepEqual(made.redirect_uris, redirect_uris);
+    for (const draft of [{}, { public: false }]) {
+      const refused = await api.post("/oauth-clients", { ...CLIENT, redirect_uris, ...draft });
+      invalid(refused, "#/redirect_uris/1");
+      assert.match(refused.text, /a private-use scheme is for public clients only/);
+    }
+  }
+  // Where another rule is broken as well, each sentence names the rule.
+  for (const uri of ["app:/cb", "javascript:alert(1)", "http://c.example.com/cb"]) {
+    const refused = await api.post("/oauth-clients", { ...CLIENT, redirect_uris: [uri], public: true });
+    assert.match(
+      refused.text,
+      /must be https, http to a loopback address, or for a public client a private-use scheme with a dot/,
+    );
+  }
 });

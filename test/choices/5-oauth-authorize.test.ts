@@ -1,10 +1,24 @@
 // OAuth step 1 (spec part 5): the authorization request, what is refused and how, consent and denial.
 // RFC 9700 2.1, 2.1.1, 2.1.2, 2.3, 4.4, 4.11.2, 4.12; OAuth 2.1 4.1.1, 4.1.2.1.
 import assert from "node:assert/strict";
+import { Browser } from "../support/browser.ts";
 import { choice, MANUAL } from "../support/clauses.ts";
 import { type Client, str } from "../support/client.ts";
-import { assertPage } from "../support/dashboard.ts";
-import { authorizeUrl, consent, exchange, PKCE, pair, REDIRECT, returned, scene } from "../support/oauth.ts";
+import { assertPage, textOf } from "../support/dashboard.ts";
+import {
+  authorizeUrl,
+  consent,
+  type Extra,
+  exchange,
+  PKCE,
+  pair,
+  person,
+  REDIRECT,
+  register,
+  returned,
+  scene,
+  VERIFIER,
+} from "../support/oauth.ts";
 import { B_KEY, TWO } from "../support/world.ts";
 
 const { code_challenge: CHALLENGE } = PKCE;
@@ -65,6 +79,8 @@ const FAULTS: readonly (readonly [error: string, extra: Record<string, string | 
   ...[null, " ", "read:everything", "read:apps write:apps", "admin", 'read:apps "\\\u00e9'].map(
     (scope) => ["invalid_scope", { scope }] as const,
   ),
+  ...["x", "https://other.example/v1"].map((resource) => ["invalid_target", { resource }] as const),
+  ["invalid_target", {}, "&resource=x&resource=y"],
   ["invalid_request", { code_challenge: CHALLENGE }],
   ["invalid_request", { code_challenge: CHALLENGE, code_challenge_method: "plain" }],
   ["invalid_request", { ...PKCE, code_challenge: `${CHALLENGE}=` }],
@@ -83,6 +99,98 @@ choice("1.rfcs.response-type", "every other fault goes back in the redirect with
     assert.deepEqual(rest, { error, ...state, iss: own.authUrl }, JSON.stringify(extra) + more);
     assert.match(str(error_description), /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
     if (extra.scope?.includes("\u00e9")) assert.match(str(error_description), /^\?\?\? is not a scope/);
+  }
+});
+
+choice("1.rfcs.resource", "a request may name the base URL, also more than once", MANUAL, async ({ api, baseUrl }) => {
+  const { app, who, code } = await scene(api);
+  pair(await exchange(api, app, await code({ resource: baseUrl })));
+  const twice = `${authorizeUrl(app)}&${new URLSearchParams([
+    ["resource", baseUrl],
+    ["resource", baseUrl],
+  ])}`;
+  const page = await who.browser.open(twice);
+  assert.ok(returned(await who.browser.submit(page, "/oauth/consent", { decision: "allow" })).code);
+  const { error, error_description } = returned(await who.browser.open(`${twice}&resource=x`));
+  assert.deepEqual([error, error_description], ["invalid_target", `The resource must be ${baseUrl}.`]);
+});
+
+choice("1.rfcs.response-type", "a wrong scope list is told how to separate scopes", MANUAL, async ({ api }) => {
+  const { open } = await scene(api);
+  for (const [scope, says] of [
+    ["read:apps,write:apps", "read:apps,write:apps is not a scope; separate scopes with spaces."],
+    ["read:apps, write:apps", "read:apps, is not a scope; separate scopes with spaces."],
+    ["read:apps , write:apps", ", is not a scope; separate scopes with spaces."],
+    ["read:apps;write:apps", "read:apps;write:apps is not a scope; separate scopes with spaces."],
+    ["read:apps+write:apps", "read:apps+write:apps is not a scope; separate scopes with spaces."],
+    ["read:apps%20write:apps", "read:apps%20write:apps is not a scope; separate scopes with spaces."],
+    ["read:apps\twrite:apps", "read:apps?write:apps is not a scope; separate scopes with spaces."],
+    ["read:apps read:ap", "read:ap is not a scope; did you mean read:apps?"],
+    ["Read:apps", "Read:apps is not a scope; did you mean read:apps?"],
+    ["openid", "openid is not a scope; the scopes are read:apps, write:apps, delete:apps, read:data, admin."],
+  ] as const) {
+    const { error, error_description } = returned(await open({ scope }));
+    assert.deepEqual([error, error_description], ["invalid_scope", says], scope);
+  }
+});
+
+choice("1.rfcs.loopback-redirect", "an error page lists the addresses to the client's own admin", TWO, async (own) => {
+  const { api } = own;
+  const redirect_uris = [REDIRECT, "https://client.example.com/<other>".replace(/[<>]/g, "'")];
+  const app = await register(api, { redirect_uris });
+  const admin = (await person(api)).browser;
+  const others = [
+    new Browser(api),
+    (await person(api, ["read:apps", "read:data"])).browser,
+    (await person(api.as(B_KEY))).browser,
+  ];
+  const open = (browser: Browser, extra: Extra, more = "") => browser.open(authorizeUrl(app, extra) + more);
+  const wrong: readonly (readonly [Extra, string?])[] = [
+    [{ redirect_uri: null }],
+    [{ redirect_uri: "" }],
+    [{ redirect_uri: "https://evil.example/" }],
+    [{}, `&redirect_uri=${encodeURIComponent(REDIRECT)}`],
+  ];
+  for (const [extra, more] of wrong) {
+    const shown = await open(admin, extra, more);
+    assert.equal(shown.status, 400);
+    for (const uri of redirect_uris) assert.ok(textOf(shown).includes(uri), uri);
+    for (const browser of others) {
+      const page = await open(browser, extra, more);
+      assertPage(page, 400);
+      assert.equal("location" in page.headers, false);
+      for (const uri of redirect_uris) assert.equal(textOf(page).includes(uri), false, uri);
+      assert.match(page.text, /<a href="\/docs#oauth">/);
+    }
+  }
+  for (const client_id of [null, "cli_00000000000000000000000"]) {
+    const page = await open(admin, { client_id });
+    assertPage(page, 400);
+    assert.match(page.text, /<a href="\/docs#oauth">/);
+  }
+  await own.service.setAccountState("suspended");
+  assert.equal(
+    textOf(await open(admin, { redirect_uri: null })).includes(REDIRECT),
+    false,
+    "who may not read it sees no address",
+  );
+});
+
+choice("1.rfcs.private-use", "a public client is answered at its private-use scheme", MANUAL, async ({ api }) => {
+  for (const redirect_uri of ["com.example.app:/callback", "com.example.app://callback?a=1"]) {
+    const { app, who, open } = await scene(api, { redirect_uris: [redirect_uri], public: true });
+    const sent = { redirect_uri, ...PKCE };
+    const page = await open(sent);
+    assertPage(page, 200, "'self' com.example.app:");
+    assert.match(textOf(page), /Either way you go back to com\.example\.app\./);
+    const back = await consent(who, app, sent);
+    pair(await exchange(api, app, str(back.code), { redirect_uri, code_verifier: VERIFIER }));
+    assert.equal((await consent(who, app, sent, "deny")).error, "access_denied");
+    assert.equal(returned(await open({ redirect_uri }), redirect_uri).error, "invalid_request", "PKCE is missing");
+    for (const other of ["com.example.app:/other", "com.example.other:/callback", "COM.EXAMPLE.APP:/callback"])
+      assert.equal((await open({ ...sent, redirect_uri: other })).status, 400, other);
+    const signIn = await new Browser(api).open(authorizeUrl(app, sent));
+    assertPage(signIn, 200, "'self' com.example.app:");
   }
 });
 

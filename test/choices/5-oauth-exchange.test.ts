@@ -20,12 +20,11 @@ import {
   scene,
   sendForm,
   sendJson,
+  VERIFIER,
 } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
 
 const TOKEN = "/oauth/token";
-/** What PKCE's challenge is made of. */
-const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const GRANT = { grant_type: "authorization_code", redirect_uri: REDIRECT };
 
 choice("5.token-response", "is that of RFC 6749 5.1, its at+jwt that of RFC 9068", MANUAL, async (own) => {
@@ -80,7 +79,7 @@ const TEXTS =
 
 choice("1.rfcs.token-body", "JSON or a form, unknown parameters ignored; no other", MANUAL, async ({ api }) => {
   const { app, code } = await scene(api);
-  const fields = async () => ({ ...GRANT, ...app, resource: "x", code: await code() });
+  const fields = async () => ({ ...GRANT, ...app, unknown: "x", code: await code() });
   const typed = { "content-type": "Application/X-WWW-Form-Urlencoded; charset=UTF-8" };
   for (const headers of [{}, typed]) pair(await sendForm(api, TOKEN, await fields(), headers));
   pair(await sendJson(api, TOKEN, await fields()));
@@ -101,6 +100,43 @@ choice("1.rfcs.token-body", "JSON or a form, unknown parameters ignored; no othe
       oauthError(await api.root.as(null).send("POST", TOKEN, { headers, body }), "invalid_request");
   for (const fields of [{ grant_type: "password" }, { grant_type: "client_credentials", ...app }])
     oauthError(await sendJson(api, TOKEN, fields), "unsupported_grant_type");
+});
+
+const FORM = { "content-type": "application/x-www-form-urlencoded" };
+
+choice("1.rfcs.resource", "each resource is the base URL; a wrong one uses up nothing", MANUAL, async (own) => {
+  const { api, authUrl, baseUrl } = own;
+  const { app, code } = await scene(api);
+  const token = (fields: object, resources: readonly string[]) => {
+    const sent = new URLSearchParams();
+    for (const [name, value] of Object.entries({ ...fields, ...app })) sent.append(name, String(value));
+    for (const each of resources) sent.append("resource", each);
+    return api.root.as(null).send("POST", TOKEN, { headers: FORM, body: sent.toString() });
+  };
+  const json = (fields: object, resource: unknown) => api.root.as(null).post(TOKEN, { ...fields, ...app, resource });
+  const one = { ...GRANT, code: await code() };
+  const wrong = ["x", authUrl, `${baseUrl}/`, `${baseUrl}#f`, baseUrl.toUpperCase(), "https://other.example/v1"];
+  for (const each of wrong)
+    for (const answer of [
+      await token(one, [each]),
+      await token(one, [baseUrl, each]),
+      await json(one, [each, baseUrl]),
+    ])
+      assert.equal(oauthError(answer, "invalid_target"), `The resource must be ${baseUrl}.`);
+  for (const each of [5, {}, [5], [null], [[baseUrl]], [baseUrl, 5]])
+    oauthError(await json(one, each), "invalid_request");
+  const stranger = await api.root.as(null).post(TOKEN, { ...one, ...app, client_secret: "x", resource: "x" });
+  oauthError(stranger, "invalid_client");
+  let last = pair(await token(one, [baseUrl, baseUrl]));
+  const refreshing = () => ({ grant_type: "refresh_token", refresh_token: last.refresh });
+  for (const each of wrong) oauthError(await token(refreshing(), [baseUrl, each]), "invalid_target");
+  for (const resources of [[], [baseUrl], [baseUrl, baseUrl], ["", baseUrl]])
+    last = pair(await token(refreshing(), resources));
+  for (const resource of [null, "", baseUrl, [], [baseUrl], [baseUrl, baseUrl]])
+    last = pair(await json(refreshing(), resource));
+  const body = `client_id=${app.client_id}&client_secret=${app.client_secret}&token=x&resource=x&resource=y`;
+  const revoked = { headers: FORM, body };
+  assert.equal((await api.root.as(null).send("POST", "/oauth/revoke", revoked)).status, 200, "it has no resource");
 });
 
 choice("5.token-response.errors", "in Basic or the body; wrong ones use up no code", MANUAL, async ({ api }) => {

@@ -9,6 +9,7 @@ import { ALL_SCOPES, basic, held, oauthError, pair, refresh, register, sendForm,
 import { problem } from "../support/problem.ts";
 
 const SERVER = "/.well-known/oauth-authorization-server";
+const OPENID = "/.well-known/openid-configuration";
 const RESOURCE = "/.well-known/oauth-protected-resource/v1";
 
 choice("1.rfcs.metadata", "are of the server, and of the API, which leads there", async ({ api, authUrl, baseUrl }) => {
@@ -21,6 +22,7 @@ choice("1.rfcs.metadata", "are of the server, and of the API, which leads there"
     token_endpoint: `${authUrl}/oauth/token`,
     revocation_endpoint: `${authUrl}/oauth/revoke`,
     introspection_endpoint: `${authUrl}/oauth/introspect`,
+    userinfo_endpoint: `${baseUrl}/account`,
     jwks_uri: `${authUrl}/oauth/jwks`,
     scopes_supported: ALL_SCOPES,
     response_types_supported: ["code"],
@@ -34,6 +36,8 @@ choice("1.rfcs.metadata", "are of the server, and of the API, which leads there"
     service_documentation: `${authUrl}/docs`,
     protected_resources: [baseUrl],
   });
+  const openid = await api.root.as(null).get(OPENID);
+  assert.deepEqual([openid.status, openid.text], [200, answer.text], "one document at both addresses");
   const challenge = (await api.as(null).get("/apps")).header("www-authenticate");
   assert.equal(/resource_metadata="([^"]+)"/.exec(challenge)?.[1], authUrl + RESOURCE);
   assert.deepEqual((await api.root.as(null).get(RESOURCE)).json, {
@@ -53,7 +57,7 @@ choice("5.token-response.errors", "another method is 405 with Allow, in the form
   const anyone = api.root.as(null);
   for (const [allow, ...paths] of [
     ["POST, OPTIONS", ...IN_JSON, "/oauth/consent", "/dashboard/sign-out"],
-    ["GET, HEAD, OPTIONS", "/oauth/authorize", "/oauth/jwks", SERVER, RESOURCE],
+    ["GET, HEAD, OPTIONS", "/oauth/authorize", "/oauth/jwks", SERVER, OPENID, RESOURCE],
     ["GET, HEAD, POST, OPTIONS", "/dashboard/sign-in"],
   ] as const)
     for (const path of paths) {
@@ -64,7 +68,7 @@ choice("5.token-response.errors", "another method is 405 with Allow, in the form
       }
       assert.equal((await anyone.options(path)).status, 204);
     }
-  for (const path of ["/oauth/jwks", SERVER, RESOURCE]) assert.equal((await anyone.head(path)).status, 200);
+  for (const path of ["/oauth/jwks", SERVER, OPENID, RESOURCE]) assert.equal((await anyone.head(path)).status, 200);
   assert.equal((await anyone.get("/oauth/nothing")).status, 404);
 });
 
@@ -103,10 +107,14 @@ choice("5.token-response.errors", "credentials need not be sent, but must be rig
   pair(await sendForm(api, "/oauth/token", form, basic(client_id, client_secret)));
 });
 
+const SEPARATE = /is not a scope; separate scopes with spaces\.$/;
+
 choice("5.token-response", "a refresh may ask for less, and hands out what the user holds", MANUAL, async ({ api }) => {
   const { tokens, permit } = await held(api, "read:apps write:apps");
   for (const scope of ["admin", "read:apps read:data", "nonsense", " "])
     oauthError(await refresh(api, tokens.refresh, { scope }), "invalid_scope");
+  for (const scope of ["read:apps,write:apps", "read:apps, write:apps", "read:apps;write:apps", "read:apps+write:apps"])
+    assert.match(oauthError(await refresh(api, tokens.refresh, { scope }), "invalid_scope"), SEPARATE);
   const less = pair(await refresh(api, tokens.refresh, { scope: "read:apps" }));
   assert.equal(less.scope, "read:apps");
   problem(await api.as(less.access).post("/apps", { title: "T" }), "insufficient_scope");

@@ -209,6 +209,11 @@ choice("1.rfcs.access-token", "signIn gives tokens to be refreshed and revoked",
   await assert.rejects(service.signIn({ scopes: ["read:data"], userId }), /holds none/);
   await assert.rejects(service.signIn({ scopes: ["admin"], userId: "usr_nobody" }), /no user usr_nobody/);
   const scopes = trusted<Scope[]>(["read:apps", "read:nothing"]);
-  await assert.rejects(service.signIn({ scopes }), /there is no scope read:nothing; the scopes are read:apps,/);
-  await assert.rejects(service.signIn({ scopes: [] }), /there is no scope \(none\); the scopes are read:apps,/);
+  await assert.rejects(service.signIn({ scopes }), /signIn: read:nothing is not a scope; the scopes are read:apps,/);
+  await assert.rejects(service.signIn({ scopes: [] }), /signIn: scopes is empty; the scopes are read:apps,/);
+  const joined = trusted<Scope[]>(["read:apps,read:data"]);
+  await assert.rejects(
+    service.signIn({ scopes: joined }),
+    /read:apps,read:data is not a scope; separate scopes with spaces/,
+  );
 });

@@ -6,6 +6,8 @@ import { type Answer, type Client, freshAddress, type Members, members, type Sen
 export const REDIRECT = "https://client.example.com/callback";
 /** The example of RFC 7636, appendix B. */
 export const PKCE = { code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", code_challenge_method: "S256" };
+/** What its challenge is made of. */
+export const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
 /** An OAuth client as its owner knows it. */
 export interface App {

@@ -1,6 +1,6 @@
 // The authorization request (spec part 5, step 1; RFC 6749 4.1.1): judged whole before anything is shown, then allowed or
 // denied by the user. Nothing goes back to an address that the client has not registered: such a request ends on a page.
-import type { Fields } from "../../kit/form.ts";
+import { allOf, type Fields } from "../../kit/form.ts";
 import { type OAuthClientRecord, oauthClients } from "../model.ts";
 import type { Reader } from "../store.ts";
 import type { SignedIn } from "../users.ts";
@@ -13,15 +13,26 @@ import {
   invalidRequest,
   invalidScope,
   OAuthError,
+  printable,
   registered,
   scopesIn,
   unfitChallenge,
+  unknownTarget,
   within,
   withParameters,
 } from "./rules.ts";
 
 /** A request that ends here: on an error page, or back at the client. */
-export type Ended = { readonly page: string } | { readonly redirect: string };
+export type Ended = ErrorPage | { readonly redirect: string };
+export interface ErrorPage {
+  readonly page: string;
+  readonly client?: OAuthClientRecord;
+}
+interface Returnable {
+  readonly client: OAuthClientRecord;
+  readonly redirectUri: string;
+  readonly state: string | null;
+}
 type Judged = Exclude<Awaited<ReturnType<typeof judge>>, Ended>;
 /** What a user is asked to grant. */
 export type Consent = Exclude<ReturnType<Judged["consent"]>, Ended>;
@@ -29,14 +40,14 @@ export type Consent = Exclude<ReturnType<Judged["consent"]>, Ended>;
 /** Whether the request may be put before a user; nobody needs to be signed in to be told that it may not. */
 export async function judge(context: Context, query: Fields) {
   const returnable = await returnableTo(context.store, query);
-  if (typeof returnable === "string") return { page: returnable };
+  if ("page" in returnable) return returnable;
   const { client, redirectUri: redirect_uri, state } = returnable;
   /** Every way back names the issuer (RFC 9207), so that a client of several servers cannot mix their answers up. */
   const back = (parameters: { readonly [name: string]: string }): Ended => ({
     redirect: withParameters(redirect_uri, { ...parameters, state, iss: context.issuer }),
   });
   const refused = ({ error, description }: OAuthError) => back({ error, error_description: description });
-  const terms = termsOf(query, client);
+  const terms = termsOf(query, client, context.audience);
   if (terms instanceof OAuthError) return refused(terms);
   const { asked, challenge } = terms;
   return {
@@ -59,16 +70,20 @@ export async function judge(context: Context, query: Fields) {
 }
 
 /** Who asks and where the answer may go; or why there is nowhere to go, for the page that the user then sees. */
-async function returnableTo(reader: Reader, { values, repeated }: Fields) {
-  for (const name of ["client_id", "redirect_uri"]) {
-    if (repeated.has(name)) return `The request names ${name} more than once.`;
-    if (!values.has(name)) return `The request must name its ${name}, one that was registered.`;
-  }
-  const client = await reader.get(oauthClients, values.get("client_id") ?? "");
-  if (client === undefined) return "The application that sent you here is not registered with this service.";
-  const redirectUri = values.get("redirect_uri") ?? "";
+async function returnableTo(reader: Reader, { values, repeated }: Fields): Promise<ErrorPage | Returnable> {
+  const [clientId, redirectUri] = [values.get("client_id"), values.get("redirect_uri")];
+  if (repeated.has("client_id")) return { page: "The request has more than one client_id." };
+  if (clientId === undefined) return { page: "The request has no client_id." };
+  const client = await reader.get(oauthClients, clientId);
+  if (client === undefined)
+    return { page: "The application that sent you here is not registered: its client_id is unknown." };
+  if (repeated.has("redirect_uri")) return { page: "The request has more than one redirect_uri.", client };
+  if (redirectUri === undefined) return { page: "The request has no redirect_uri.", client };
   if (!registered(client.redirect_uris, redirectUri))
-    return `The address to which ${client.name} wants you sent back is not registered for it: ${redirectUri.slice(0, SHOWN_MAX)}`;
+    return {
+      page: `The redirect_uri is not registered for ${client.name}: ${redirectUri.slice(0, SHOWN_MAX)}`,
+      client,
+    };
   // Of two states neither is known to be the client's own, so neither goes back.
   const state = repeated.has("state") ? null : (values.get("state") ?? null);
   return { client, redirectUri, state };
@@ -81,8 +96,9 @@ const SHOWN_MAX = 1_000;
 export const RESPONSE_TYPE = "code";
 
 /** What the client asks for. The order of the checks is that in which a developer would want to hear of the faults. */
-function termsOf({ values, repeated }: Fields, client: OAuthClientRecord) {
-  const [twice] = repeated;
+function termsOf(query: Fields, client: OAuthClientRecord, audience: string) {
+  const { values, repeated } = query;
+  const twice = [...repeated.keys()].find((name) => name !== "resource");
   if (twice !== undefined) return invalidRequest(`${printable(twice)} is given more than once.`);
   const responseType = values.get("response_type");
   if (responseType === undefined) return invalidRequest("The response_type is missing.");
@@ -93,13 +109,12 @@ function termsOf({ values, repeated }: Fields, client: OAuthClientRecord) {
   if (unfit !== undefined) return invalidRequest(unfit);
   if (client.public && challenge === null)
     return invalidRequest("A public client must send a code_challenge (PKCE, S256).");
+  const wrongTarget = unknownTarget(allOf(query, "resource"), audience);
+  if (wrongTarget) return wrongTarget;
   const asked = scopesIn(values.get("scope") ?? "");
-  if (typeof asked === "string") return invalidScope(`${printable(asked)} is not a scope.`);
+  if (typeof asked === "string") return invalidScope(asked);
   // No default: whoever asks for nothing in particular would be given more, or less, than was thought of.
   if (asked.length === 0) return invalidScope("The scope is missing; there is no default.");
   if (!within(asked, client.scopes)) return invalidScope("The scope goes beyond what this client is registered for.");
   return { asked, challenge };
 }
-
-/** RFC 6749 lets a description carry printable ASCII without quotes and backslash. */
-const printable = (text: string): string => text.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, "?").slice(0, 64);

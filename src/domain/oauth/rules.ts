@@ -3,17 +3,18 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { decide } from "../../decisions.ts";
 import { isLoopbackHost } from "../../kit/loopback.ts";
-import { trusted } from "../../kit/schema.ts";
+import { meant, trusted } from "../../kit/schema.ts";
 import { sha256 } from "../access.ts";
 import { oauthClients, SCOPES, type Scope } from "../model.ts";
 import type { Reader } from "../store.ts";
 
-/** The errors of RFC 6749 4.1.2.1 and 5.2. */
+/** The errors of RFC 6749 4.1.2.1 and 5.2, and of RFC 8707 2. */
 type ErrorCode =
   | "invalid_request"
   | "invalid_client"
   | "invalid_grant"
   | "invalid_scope"
+  | "invalid_target"
   | "unsupported_grant_type"
   | "unsupported_response_type"
   | "access_denied";
@@ -33,10 +34,26 @@ export const invalidGrant = refusing("invalid_grant");
 export const invalidScope = refusing("invalid_scope");
 export const accessDenied = refusing("access_denied");
 
-/** The scopes in a space-separated list, each once; a text is the first name that is no scope. */
+/** What clients put between scopes by mistake; `%20` and `+` are spaces that were encoded twice. */
+const WRONG_SEPARATOR = /[,;|+\s]|%20/;
+
+/** The scopes in a space-separated list, each once; or a sentence about the first name that is not a scope. */
 export function scopesIn(list: string): readonly Scope[] | string {
   const names = [...new Set(list.split(" ").filter((part) => part !== ""))];
-  return names.find((name) => !SCOPES.some((scope) => scope === name)) ?? trusted<readonly Scope[]>(names);
+  const unknown = names.find((name) => !SCOPES.some((scope) => scope === name));
+  if (unknown === undefined) return trusted<readonly Scope[]>(names);
+  const advice = WRONG_SEPARATOR.test(unknown) ? "; separate scopes with spaces." : meant(unknown, SCOPES);
+  return `${printable(unknown)} is not a scope${advice || `; the scopes are ${SCOPES.join(", ")}.`}`;
+}
+
+/** RFC 6749 lets a description carry printable ASCII without quotes and backslash. */
+export const printable = (text: string): string => text.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, "?").slice(0, 64);
+
+/** RFC 8707: the tokens are for the REST API, so no other resource can be asked for. */
+export function unknownTarget(resources: readonly string[], audience: string): OAuthError | undefined {
+  return resources.every((resource) => resource === audience)
+    ? undefined
+    : new OAuthError("invalid_target", `The resource must be ${audience}.`);
 }
 
 /** What is left of the scopes asked for where only these are held, in the order of asking; `admin` contains the rest. */

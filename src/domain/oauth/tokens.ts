@@ -58,7 +58,8 @@ export const refresh = (context: Context, client: OAuthClientRecord | null, toke
     if (typeof granted === "string") return granted;
     // RFC 6749 6: a refresh may ask for less than was granted, never for more. What its user has lost since is no more.
     const asked = scope === undefined ? granted.scopes : scopesIn(scope);
-    if (typeof asked === "string" || asked.length === 0 || !within(asked, granted.grant.scopes))
+    if (typeof asked === "string") return invalidScope(asked);
+    if (asked.length === 0 || !within(asked, granted.grant.scopes))
       return invalidScope("The scope goes beyond what was granted.");
     const scopes = cut(asked, granted.scopes);
     if (scopes.length === 0) return "The user no longer holds any of the permissions that were asked for.";
