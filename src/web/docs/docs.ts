@@ -59,7 +59,7 @@ ${entries && terms(entries.map(([at, meaning, name = at, term = mono(name)]) => 
 
 const CREDENTIALS =
   "Every request carries `Authorization: Bearer` and an API key, which opens the whole account, or an OAuth 2.0 access token, which opens what its user allowed. Settings, API Keys in the dashboard generates a key.";
-const METADATA = `Metadata for libraries: [authorization server](/.well-known/oauth-authorization-server), [protected resource](${ADDRESSES.resource_metadata}).`;
+const METADATA = `Metadata for libraries: [authorization server](/.well-known/oauth-authorization-server), [the same at the address of OpenID Connect](/.well-known/openid-configuration), [protected resource](${ADDRESSES.resource_metadata}). There are no ID tokens: to learn who signed in, read \`GET /account\` with the access token.`;
 
 function start({ services: { links, decide } }: WebParts): DocsPage {
   const first = curl(`POST ${links.baseUrl}/apps`, { body: firstApp(decide) });
