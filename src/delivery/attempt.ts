@@ -10,7 +10,7 @@ import type { Store } from "../domain/store.ts";
 import { deliveryHeaders } from "../domain/webhooks.ts";
 import { type Clock, duration, type Instant, instant, iso } from "../kit/clock.ts";
 import { RANDOM_LENGTH } from "../kit/ids.ts";
-import type { NotNow, Sender } from "./sender.ts";
+import type { NotNow, Post, Sender } from "./sender.ts";
 
 export interface AttemptParts {
   readonly store: Store;
@@ -32,8 +32,11 @@ export async function makeAttempt(parts: AttemptParts, deliveryId: string): Prom
   if (!webhook || !event || !isWanted(delivery, webhook)) return undefined;
   const { url } = webhook;
   const number = delivery.attempts.length + 1;
-  const headers = deliveryHeaders(webhook, event, deliveryId, number, start);
-  const outcome = await sender.send({ url, headers, body: event.body }, delivery);
+  const postWith = (body: string): Post => {
+    const headers = deliveryHeaders(webhook, { ...event, body }, deliveryId, number, start);
+    return { url, headers, body };
+  };
+  const outcome = await sender.send(postWith(event.body), delivery, postWith);
   if ("again" in outcome) return outcome;
   const { retryAfter, ...answer } = outcome;
   const now = clock.now();

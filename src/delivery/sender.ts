@@ -26,7 +26,8 @@ export interface NotNow {
 
 /** What the outbox sends through; another one may stand before the real one, to disturb deliveries on purpose. */
 export interface Sender {
-  send(post: Post, delivery: DeliveryRecord): Promise<Outcome | NotNow>;
+  /** `postWith` signs another body for the same attempt. */
+  send(post: Post, delivery: DeliveryRecord, postWith: (body: string) => Post): Promise<Outcome | NotNow>;
   /** Breaks off what is under way and leaves no socket; what is sent later opens others. */
   close(): void;
 }

@@ -3,7 +3,7 @@
 // deliveries. Nothing here strikes unasked, and what no rule names is not touched.
 import { EventEmitter } from "node:events";
 import { decide } from "../decisions.ts";
-import { type Sender, unanswered } from "../delivery/sender.ts";
+import { type Post, type Sender, unanswered } from "../delivery/sender.ts";
 import { putOff } from "../domain/deliveries.ts";
 import { eventType } from "../domain/model.ts";
 import { type Reason, refuse } from "../domain/refusal.ts";
@@ -190,7 +190,7 @@ export function chaosOf({ store, clock }: UnitParts, marks: Map<string, Mark>, b
           closings += 1;
           inner.close();
         },
-        async send(post, delivery) {
+        async send(post, delivery, postWith) {
           const before = closings;
           const { id, event_type, webhook_id, attempts } = delivery;
           const attempt = `${id} ${attempts.length + 1}`;
@@ -204,10 +204,10 @@ export function chaosOf({ store, clock }: UnitParts, marks: Map<string, Mark>, b
           if (rule?.effect === "reorder") return { again: rules.hold(webhook_id) };
           const { effect, until = clock.now() } = marks.get(attempt) ?? {};
           if (until > clock.now()) return { again: Promise.resolve(await late(id, until)) };
-          const sent = effect === "bad_signature" ? { ...post, headers: { ...post.headers, ...UNFIT } } : post;
-          const outcome = effect === "drop" ? unanswered("dropped") : await inner.send(sent, delivery);
+          const sent = changed(post, effect, postWith);
+          const outcome = effect === "drop" ? unanswered("dropped") : await inner.send(sent, delivery, postWith);
           // The receiver sees the very same attempt again; what it says to the first is what counts.
-          if (effect === "duplicate" && closings === before) await inner.send(post, delivery);
+          if (effect === "duplicate" && closings === before) await inner.send(post, delivery, postWith);
           if (overtakes) rules.letGo(webhook_id);
           return outcome;
         },
@@ -215,6 +215,14 @@ export function chaosOf({ store, clock }: UnitParts, marks: Map<string, Mark>, b
     },
   };
 }
+
+function changed(post: Post, effect: Effect | undefined, postWith: (body: string) => Post): Post {
+  if (effect === "bad_signature") return { ...post, headers: { ...post.headers, ...UNFIT } };
+  return effect === "reformat" ? postWith(reformatted(post.body)) : post;
+}
+
+/** The same JSON with white space between its parts, where a delivery has none. */
+const reformatted = (body: string): string => JSON.stringify(JSON.parse(body), null, 2);
 
 /** Their form is right, so that only checking them can tell. */
 const UNFIT = { "X-Service-Signature": `sha256=${"0".repeat(64)}`, "webhook-signature": `v1,${"A".repeat(43)}=` };

@@ -1,11 +1,12 @@
 // Disturbed deliveries, exact waiting and the clock in the test's hand (contract, part 10).
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { test } from "node:test";
-import type { ChaosRule, ReceiverAnswer, ServiceOptions } from "../../src/index.ts";
+import { type ChaosRule, type ReceiverAnswer, type ServiceOptions, verifySignature } from "../../src/index.ts";
 import { str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
 import { embedded, ruleRefused, titles } from "../support/embedded.ts";
-import { hooked } from "../support/receivers.ts";
+import { hooked, httpReceiver, SECRET } from "../support/receivers.ts";
 
 /** A service with one webhook, whose deliveries are disturbed by this rule. */
 async function disturbed(rule?: ChaosRule, answers?: readonly ReceiverAnswer[], options?: ServiceOptions) {
@@ -66,6 +67,47 @@ test("1.chaos.bad_signature: a correct receiver refuses it, and takes the next a
   assert.deepEqual([it.arrived(), attempt?.chaos, attempt?.response_status], ["", "bad_signature", 401]);
   await it.clock.advance("10s");
   assert.equal(it.arrived(), "A");
+});
+
+test("1.chaos.reformat: the same JSON in other bytes, with both signatures right, as often as asked for", async () => {
+  await using it = await disturbed({ effect: "reformat", times: 2 });
+  const title = String.raw`a": "b\", {"c":1}`;
+  for (const name of [title, "B", "C"]) await it.api.create("/apps", { title: name });
+  await it.service.settled();
+  assert.equal(it.marks(), "reformat null, reformat null, null null");
+  const bodies = it.receiver.received.map(({ attempts }) => String(attempts[0]?.rawBody));
+  const events = it.service.events.map((event) => JSON.stringify(event));
+  const isCompact = bodies.map((body, at) => [JSON.stringify(JSON.parse(body)) === events[at], body === events[at]]);
+  assert.deepEqual(isCompact, [
+    [true, false],
+    [true, false],
+    [true, true],
+  ]);
+  assert.match(bodies[0] ?? "", /^\{\n {2}"id": "evt_/);
+  for (const { attempts } of it.receiver.received) {
+    const { headers, rawBody = "" } = attempts[0] ?? {};
+    assert.equal(headers?.["content-length"], String(Buffer.byteLength(rawBody)));
+    const signed = `${headers?.["webhook-id"]}.${headers?.["webhook-timestamp"]}.${rawBody}`;
+    const standard = createHmac("sha256", SECRET).update(signed).digest("base64");
+    assert.equal(headers?.["webhook-signature"], `v1,${standard}`);
+  }
+});
+
+test("1.chaos.reformat: a receiver that verifies the body written again refuses it, and the next attempt is as ever", async () => {
+  await using it = await disturbed();
+  const answered: number[] = [];
+  const { url, got } = await httpReceiver((count) => {
+    const { headers, body = "" } = got[count - 1] ?? {};
+    const rewritten = JSON.stringify(JSON.parse(body));
+    const isValid = verifySignature(rewritten, headers?.["x-service-signature"], SECRET);
+    return answered[answered.push(isValid ? 200 : 401) - 1];
+  });
+  const webhook = await it.api.create("/webhooks", { url, events: ["app.created"], secret: SECRET });
+  it.chaos.add({ effect: "reformat", webhookId: webhook.id });
+  await it.create("A");
+  assert.deepEqual([it.arrived(), answered], ["A", [401]]);
+  await it.clock.advance("10s");
+  assert.deepEqual(answered, [401, 200]);
 });
 
 test("1.chaos.reorder: it waits until the next to the same webhook has gone; meanwhile settled says which is pending", async () => {
