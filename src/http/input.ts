@@ -101,16 +101,19 @@ export const mediaTypeOf = (call: Call): readonly string[] =>
 /** A JSON merge patch (RFC 7396). */
 const PATCH_TYPE = "application/merge-patch+json";
 
-/** Media type application/json, of a PATCH also that of a merge patch, with no charset but UTF-8 and no content coding. */
+/**
+ * Media type application/json, of a PATCH also that of a merge patch, and no content coding. Parameters have no effect, a
+ * charset included (RFC 8259 11).
+ */
 export function unfitMediaType(call: Call): Refusal | undefined {
   const unsupported = (detail: string) => refuse({ code: "unsupported_media_type", detail });
   if (call.values("content-encoding").length > 0) return unsupported("A Content-Encoding is not supported.");
   if (contentType(call) === JSON_TYPE) return undefined;
-  const [type, ...parameters] = mediaTypeOf(call);
+  const [type] = mediaTypeOf(call);
   const types = call.method === "PATCH" ? [JSON_TYPE, PATCH_TYPE] : [JSON_TYPE];
-  if (!types.some((each) => each === type)) return unsupported(`The Content-Type must be ${types.join(" or ")}.`);
-  const charset = parameters.find((parameter) => parameter.startsWith("charset="));
-  return charset === undefined || /^charset="?utf-8"?$/.test(charset) ? undefined : unsupported("JSON is UTF-8 only.");
+  return types.some((each) => each === type)
+    ? undefined
+    : unsupported(`The Content-Type must be ${types.join(" or ")}.`);
 }
 
 /** The fault lies in the body as a whole. */

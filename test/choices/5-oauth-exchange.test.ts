@@ -83,6 +83,10 @@ choice("1.rfcs.token-body", "JSON or a form, unknown parameters ignored; no othe
   const typed = { "content-type": "Application/X-WWW-Form-Urlencoded; charset=UTF-8" };
   for (const headers of [{}, typed]) pair(await sendForm(api, TOKEN, await fields(), headers));
   pair(await sendJson(api, TOKEN, await fields()));
+  for (const parameter of ["charset=utf8", "charset=us-ascii", 'charset="ISO-8859-1"', "charset"]) {
+    const headers = { "content-type": `application/json; ${parameter}` };
+    pair(await api.root.as(null).send("POST", TOKEN, { headers, body: JSON.stringify(await fields()) }));
+  }
   const json = { "content-type": "application/json" };
   const form = { "content-type": "application/x-www-form-urlencoded" };
   const whole = JSON.stringify(await fields());

@@ -98,11 +98,23 @@ choice("7.error-codes", "what is not JSON in strict UTF-8 is invalid_json and do
 const NOT_TAKEN = [
   ...["text/plain", "text/json", "application/jsonx", "application/json+x", "application/problem+json", "*/*", ""],
   ...["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/merge-patch+json"],
-  ...["application/json; charset=latin1", "application/json;charset=utf-16", "application/json, text/plain"],
+  ...["application/json, text/plain", "application/json charset=utf-8", "application", "; charset=utf-8"],
 ];
-const TAKEN = ["Application/JSON", 'application/json;charset="UTF-8"', "application/json; charset=utf-8"];
+/** RFC 8259 11: a charset has no effect; nor has any other parameter, in whatever form. */
+const TAKEN = [
+  ...["Application/JSON", 'application/json;charset="UTF-8"', "application/json; charset=utf-8"],
+  ...["utf8", "us-ascii", "iso-8859-1", "latin1", "utf-16", '"windows-1252"', '""', ""].map(
+    (charset) => `application/json; charset=${charset}`,
+  ),
+  ...[
+    "application/json;",
+    "application/json ; charset",
+    "application/json;=",
+    "application/json; profile=x; charset=x",
+  ],
+];
 
-choice("7.error-codes", "JSON in UTF-8, not compressed, is the one media type", async ({ api }) => {
+choice("7.error-codes", "JSON, not compressed, is the one media type, with any parameters", async ({ api }) => {
   const two = [
     ["application/json", "text/plain"],
     ["application/json; a=b", "text/plain"],
@@ -113,7 +125,12 @@ choice("7.error-codes", "JSON in UTF-8, not compressed, is the one media type", 
   for (const coding of ["gzip", "br", "x"])
     problem(await send(api, APP, { ...JSON_TYPE, "content-encoding": coding }), "unsupported_media_type");
   problem(await api.send("POST", "/apps"), "unsupported_media_type");
-  for (const type of TAKEN) assert.equal((await send(api, APP, { "content-type": type })).status, 201, type);
+  for (const type of TAKEN) {
+    const made = await send(api, '{"title":"Grün"}', { "content-type": type });
+    assert.deepEqual([made.status, made.json.title], [201, "Grün"], type);
+    const other = await send(api, Buffer.from('{"title":"Grün"}', "latin1"), { "content-type": type });
+    problem(other, "invalid_json");
+  }
 });
 
 choice("4.app-endpoints", "PATCH also takes a JSON merge patch, and nothing else does", MANUAL, async ({ api }) => {
