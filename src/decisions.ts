@@ -332,7 +332,7 @@ export const SUMMED_UP = {
     open: "how columns get their types, and what stands in gaps",
     choice: { is: ["number", "boolean", "datetime", "string"], or: ["string"], other: "CSV is text, and stays it" },
     field: "pandas and DuckDB guess as well; pandas reads 007 as 7",
-    why: "the first type that all values have; codes such as 007 and 1e5 stay text; gaps are null; a BOM is dropped",
+    why: "the first type that all values have; what a double would round, and codes such as 007, stay text; gaps are null",
   },
   "8.bounds": {
     open: "how much, how many, how deep and how long in all other places",

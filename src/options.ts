@@ -9,11 +9,13 @@ import { ANSWER_MS, RETRY_WAITS_MS, retrySchedule } from "./delivery/attempt.ts"
 import { pinnedKey } from "./domain/fields.ts";
 import { TOKEN_ALGORITHM } from "./domain/oauth/signing-keys.ts";
 import { READINGS, type Readings } from "./domain/readings.ts";
+import { keepNumbersOfSeed } from "./domain/seed.ts";
 import type { Store } from "./domain/store.ts";
 import { RATE_LIMIT } from "./http/limits.ts";
 import { duration, isDateTime } from "./kit/clock.ts";
 import { ALGORITHMS } from "./kit/jwt.ts";
 import { isLoopbackHost } from "./kit/loopback.ts";
+import { parseJsonKeeping } from "./kit/numbers.ts";
 import { meant, OptionError, parse, trusted } from "./kit/schema.ts";
 import { LOG_FORMS } from "./log.ts";
 
@@ -89,7 +91,8 @@ const certificates = kind("be the name of a file with certificates (PEM)", (name
 });
 const UTF_8 = new TextDecoder("utf-8", { fatal: true });
 const seed = kind<object>("be the name of a file (UTF-8) that holds a JSON object", (name, given) => {
-  const value: unknown = typeof given === "object" ? given : JSON.parse(UTF_8.decode(readFileSync(name)));
+  const value: unknown =
+    typeof given === "object" ? given : parseJsonKeeping(UTF_8.decode(readFileSync(name)), keepNumbersOfSeed);
   return typeof value === "object" ? (value ?? undefined) : undefined;
 });
 const STORE = "open get find page count transact hear lease snapshot restore close".split(" ");

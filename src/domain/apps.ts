@@ -1,5 +1,6 @@
 // Apps and what users do in them (spec parts 2, 4 and 6). A change, its event and the deliveries of that event are one
 // transaction.
+import { isExactNumber, type KeepNumbers } from "../kit/numbers.ts";
 import type { Infer } from "../kit/schema.ts";
 import { flag, fromText, nullable, object, optional, orNumber, pick, text, withDefault } from "../kit/schema.ts";
 import { recordEvent } from "./events.ts";
@@ -85,6 +86,13 @@ export const interaction = object({
   chart_id: withDefault(nullable(text({ max: 200 })), null),
   data_point: withDefault(nullable(dataPoint), null),
 });
+
+/** A coordinate that a double would round is text, as it was sent. */
+export const keepNumbersOfPoint: KeepNumbers = (sent, written) => {
+  const [point, as] = [Object(Object(sent).data_point), Object(Object(written).data_point)];
+  for (const [name, value] of Object.entries(point))
+    if (typeof value === "number" && typeof as[name] === "string" && !isExactNumber(as[name])) point[name] = as[name];
+};
 
 /** Records that a user did something in the app: an event and nothing else. */
 export const interact = (unit: Unit, account: AccountRecord, app_id: string, done: Infer<typeof interaction>) =>

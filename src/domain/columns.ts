@@ -1,10 +1,11 @@
 // The columns of a data source and what is in them (spec part 2: data source; contract, parts 2 and 8): a table of cells
 // in, the same table with a type for each column and its cells in that type out, in steps. It refuses what is too wide or
-// too large at the first row that shows it; it never rounds a whole number and never drops a leading zero.
+// too large at the first row that shows it; it never rounds a number and never drops a leading zero.
 import { decide } from "../decisions.ts";
 import type { Steps } from "../kit/background.ts";
 import { isDateTime } from "../kit/clock.ts";
 import { recordsOf } from "../kit/csv.ts";
+import { isExactNumber, isWithinRange } from "../kit/numbers.ts";
 import type { Cell, Column, Row } from "./model.ts";
 
 /** Wider tables are nearly always a list whose rows and columns were confused. */
@@ -27,7 +28,10 @@ type Fits = { readonly [T in Type]: Fit };
 
 const datetime: Fit = (cell) => typeof cell === "string" && isDateTime(cell);
 const fitting = (number: Fit, boolean: Fit): Fits => ({ number, boolean, datetime, string: () => true });
-const JSON_FITS = fitting(Number.isFinite, (cell) => typeof cell === "boolean");
+const JSON_FITS = fitting(
+  (cell) => typeof cell === "number" && isWithinRange(cell),
+  (cell) => typeof cell === "boolean",
+);
 const CSV_FITS = fitting(isPlainNumber, (cell) => cell === "true" || cell === "false");
 
 const READ: { readonly [T in Type]: (cell: Cell) => Cell } = {
@@ -39,8 +43,8 @@ const READ: { readonly [T in Type]: (cell: Cell) => Cell } = {
 
 /**
  * A column has the first type that all its values have: of JSON, datetime is text that is ISO 8601 throughout, and where
- * values differ they are given as text; of CSV, 007, +1, 1e5 and whole numbers beyond 2^53 - 1 stay text, because they may
- * as well be codes, which a number would spoil.
+ * values differ they are given as text; so are numbers that a double would round, and whole numbers beyond 2^53 - 1. Of
+ * CSV, 007, +1 and 1e5 stay text, because they may as well be codes, which a number would spoil.
  */
 const ORDER = decide("2.data-reading");
 
@@ -104,9 +108,22 @@ function* typed(names: readonly string[], rows: Cell[][], fits: Fits): Steps<Tab
 /** The cells of each row stand in the order of the columns. */
 export type Table = { readonly columns: readonly Column[]; readonly rows: readonly (readonly Cell[])[] };
 
-/** Decimal digits as JSON writes them, without exponent; a whole number only as far as it is exact. */
+/** Decimal digits as JSON writes them, without exponent, whose value a double has. */
 function isPlainNumber(cell: Cell): boolean {
-  if (typeof cell !== "string" || !/^-?(0|[1-9]\d*)(\.\d+)?$/.test(cell)) return false;
-  const value = Number(cell);
-  return cell.includes(".") ? Number.isFinite(value) : Number.isSafeInteger(value);
+  return typeof cell === "string" && /^-?(0|[1-9]\d*)(\.\d+)?$/.test(cell) && isExactNumber(cell);
+}
+
+/**
+ * Replaces the numbers of each column of text by what was sent for them. `written` has the same rows, with numbers as text
+ * where they are not written as JavaScript writes them. What are no rows is left to be refused.
+ */
+export function keepNumbersOfRows(rows: unknown, written: unknown): void {
+  if (!Array.isArray(rows) || !Array.isArray(written)) return;
+  const pairs = rows.map((row, at) => [Object(row), Object(written[at])] as const);
+  const texts = new Set<string>();
+  for (const [row, as] of pairs)
+    for (const name of Object.keys(row))
+      if (typeof row[name] === "number" ? typeof as[name] === "string" && !isExactNumber(as[name]) : row[name] !== null)
+        texts.add(name);
+  for (const [row, as] of pairs) for (const name of texts) if (typeof row[name] === "number") row[name] = as[name];
 }

@@ -4,8 +4,9 @@
 // the data source tells, not an error of the server. Who has them processed, and when, is the service's business.
 import { decide } from "../decisions.ts";
 import { inSteps, type Steps } from "../kit/background.ts";
+import type { KeepNumbers } from "../kit/numbers.ts";
 import { type Fault, fail, type ObjectSchema, object, oneOf, pick, unfitText } from "../kit/schema.ts";
-import { COLUMNS_MAX, tableOfCsv, tableOfObjects } from "./columns.ts";
+import { COLUMNS_MAX, keepNumbersOfRows, tableOfCsv, tableOfObjects } from "./columns.ts";
 import { recordEvent } from "./events.ts";
 import { owned, pageOf } from "./lists.ts";
 import type { AccountRecord, Cell, Column, DataSourceDraft, DataSourceRecord, Row } from "./model.ts";
@@ -67,6 +68,10 @@ export const judged = <D extends DataSourceDraft>({ members, check }: ObjectSche
     return given;
   },
 });
+
+/** Keeps the numbers of the data as they were sent where their column is text. */
+export const keepNumbersOfDraft: KeepNumbers = (sent, written) =>
+  keepNumbersOfRows(Object(sent).data, Object(written).data);
 
 const bodies = { ...dataSource, draft: judged(dataSource.draft) };
 const [WAITING, READY, FAILED] = decide("3.data-processing");

@@ -1,10 +1,11 @@
 // What a fresh server starts with (contract, part 1): one account with its owner and one key, or what a seed says. A
 // seed's members are those of the create bodies, checked by the same schemas, each with an optional id.
+import type { KeepNumbers } from "../kit/numbers.ts";
 import type { Fault, Infer, Members, ObjectSchema, Schema } from "../kit/schema.ts";
 import { list, object, optional, pointer, text, withDefault } from "../kit/schema.ts";
 import { addApiKey, addOAuthClient } from "./access.ts";
 import { addApp } from "./apps.ts";
-import { addDataSource, judged } from "./data-sources.ts";
+import { addDataSource, judged, keepNumbersOfDraft } from "./data-sources.ts";
 import { name, pinnedKey } from "./fields.ts";
 import {
   accountState,
@@ -58,6 +59,14 @@ export const DEFAULT_SEED = { accounts: [{ name: "Example account" }] };
 /** `pinned`: the key that the first account gets whatever its seed says. */
 export const seedSchema = (webhook: WebhookBodies, pinned: string | null): Schema<Seed> =>
   object({ accounts: list(accountSeed(webhook), { min: 1, max: ITEMS_MAX }) }, (seed) => clashes(seed, pinned));
+
+/** Keeps the numbers of data sources in a seed's text as POST /data-sources does. */
+export const keepNumbersOfSeed: KeepNumbers = (seed, written) => {
+  const entries = (of: unknown, list: "accounts" | "data_sources"): unknown[] => [Object(of)[list] ?? []].flat();
+  const sources = (of: unknown) => entries(of, "accounts").flatMap((account) => entries(account, "data_sources"));
+  const asWritten = sources(written);
+  for (const [at, source] of sources(seed).entries()) keepNumbersOfDraft(source, asWritten[at]);
+};
 
 const LISTS = ["api_keys", "users", "oauth_clients", "apps", "data_sources", "webhooks"] as const;
 

@@ -125,7 +125,7 @@ export async function operate(
   const isWanted = row.body !== undefined || key !== undefined;
   const body = isWanted ? await call.body(row.bodyLimit, row.body && unfitMediaType(call)) : undefined;
   if (body instanceof Refusal) return body;
-  const sent = row.body && body && parseJson(body);
+  const sent = row.body && body && parseJson(body, row.keepNumbers);
   if (sent instanceof Refusal) return sent;
   if (key === undefined) return perform(sent, new Unit(parts, call.id));
   return once(parts, { caller, key, call, body }, (keep) =>

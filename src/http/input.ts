@@ -5,6 +5,7 @@ import { isUtf8 } from "node:buffer";
 import { decide } from "../decisions.ts";
 import { type FieldError, invalidField, Refusal, refuse } from "../domain/refusal.ts";
 import { inSteps } from "../kit/background.ts";
+import { type KeepNumbers, parseJsonKeeping } from "../kit/numbers.ts";
 import type { Fault, Faults, ObjectSchema, Schema } from "../kit/schema.ts";
 import { pointer, UNKNOWN_MEMBER, UNTOLD } from "../kit/schema.ts";
 import { type Call, JSON_TYPE } from "./call.ts";
@@ -128,14 +129,14 @@ export function utf8(bytes: Buffer): string | Refusal {
 }
 
 /** The body as JSON, or what is wrong with it; its fields are for `readFields` to judge. */
-export function parseJson(bytes: Buffer): unknown {
+export function parseJson(bytes: Buffer, keepNumbers?: KeepNumbers): unknown {
   const text = utf8(bytes);
   if (text instanceof Refusal) return text;
   if (text.trim() === "") return notJson("The body is empty; a JSON object is expected.");
   const unfit = unfitShape(bytes);
   if (unfit !== undefined) return unfit;
   try {
-    return JSON.parse(text);
+    return parseJsonKeeping(text, keepNumbers);
   } catch (error) {
     const cause = error instanceof SyntaxError ? error.message : "unknown fault";
     return notJson(`The body is not valid JSON: ${cause}`);

@@ -6,6 +6,7 @@ import type { Decide } from "../domain/readings.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import type { Unit } from "../domain/work.ts";
 import { instant } from "../kit/clock.ts";
+import type { KeepNumbers } from "../kit/numbers.ts";
 import { type ObjectSchema, object, type Schema, trusted } from "../kit/schema.ts";
 import { type Call, JSON_TYPE } from "./call.ts";
 import { BODY_BYTES } from "./input.ts";
@@ -57,6 +58,8 @@ export interface Spec<P extends string, Q, B, R> {
   /** A function where its rules depend on the settings in force. */
   readonly body?: Schema<B> | ((services: Services) => Schema<B>);
   readonly bodyLimit?: number;
+  /** For a body with numbers that must not be rounded. */
+  readonly keepNumbers?: KeepNumbers;
   /** 200 where none is named, or without a view 204; of what makes or removes, the register says it. */
   readonly status?: number;
   /** How what `run` answers is shown; without it nothing is. */

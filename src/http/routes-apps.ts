@@ -61,6 +61,7 @@ const ofApps = chosen("4.app-endpoints", [
     target: app.get,
     bodyName: "InteractionCreate",
     body: apps.interaction,
+    keepNumbers: apps.keepNumbersOfPoint,
     example: {
       ...{ user_id: "visitor-17", interaction_type: "chart_click", chart_id: "revenue" },
       data_point: { x: "2026-03", y: 48_250, category: "North" },
@@ -80,6 +81,7 @@ const source = resource({
   create: {
     spec: "4.create-data-source",
     bodyLimit: DATA_BODY_BYTES,
+    keepNumbers: data.keepNumbersOfDraft,
     example: { name: "Orders", type: "csv", data: "region,revenue\r\nNorth,48250\r\nSouth,39100\r\n" },
   },
 });

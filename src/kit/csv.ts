@@ -1,5 +1,5 @@
 // Comma-separated text as RFC 4180 has it: a header line, records of as many fields, quoted fields with doubled quotes and
-// line breaks inside. Lines end in CRLF or LF, the last one may do without. Strict: what RFC 4180 does not allow is a
+// line breaks inside. Lines end in CRLF or LF, the last one may do without; blank lines at the end are ignored. Strict: what RFC 4180 does not allow is a
 // fault that names its line, for a guess would put values into the wrong column without anybody noticing. All fields
 // are text here, exactly as written, spaces too. Time follows the length of what is read, and nothing is kept of it.
 
@@ -14,7 +14,11 @@ function fault(text: string, before: number, detail: string): string {
 }
 
 /** The records one by one, the header first, of `most` fields at most; why it is no table, in words, is the last. */
-export function* recordsOf(text: string, most: number): Generator<readonly string[] | string, void> {
+export function* recordsOf(given: string, most: number): Generator<readonly string[] | string, void> {
+  const text = withoutBlankEnd(given);
+  const separator = otherSeparator(text);
+  if (separator !== undefined)
+    return yield fault(text, 0, `the columns seem to be separated by ${separator}; separate them with commas`);
   let header: readonly string[] | undefined;
   for (let at = 0; at < text.length; ) {
     const fields: string[] = [];
@@ -27,6 +31,34 @@ export function* recordsOf(text: string, most: number): Generator<readonly strin
     at = end;
   }
   if (header === undefined) yield fault(text, 0, "the text is empty, there is no header line");
+}
+
+/** Blank lines are empty or have spaces only. The last line that is not blank stays as it is. */
+function withoutBlankEnd(text: string): string {
+  const end = text.trimEnd().length;
+  const lineEnd = text.indexOf("\n", end);
+  return end === 0 || lineEnd < 0 ? text.slice(0, end && text.length) : text.slice(0, lineEnd + 1);
+}
+
+const OTHER_SEPARATORS = { ";": "semicolons (;)", "\t": "tabs", "|": "vertical bars (|)" };
+/** So much of a text shows its separator. */
+const FIRST_CHARACTERS = 65_536;
+
+/** Returns what separates the fields of the first two lines, quoted ones aside, where that is not the comma. */
+function otherSeparator(text: string): string | undefined {
+  const [header = "", next = header] = text
+    .slice(0, FIRST_CHARACTERS)
+    .replace(/"[^"]*("|$)/g, "")
+    .trimEnd()
+    .split("\n");
+  const count = (line: string, sign: string) => line.split(sign).length - 1;
+  const [commas, nextCommas] = [count(header, ","), count(next, ",")];
+  const isThere = ([sign]: readonly [string, string]) => {
+    const [signs, nextSigns] = [count(header, sign), count(next, sign)];
+    // A header with commas is wrong anyway where the next line has another number of them.
+    return signs > 0 && nextSigns > 0 && (commas === 0 || (commas !== nextCommas && signs === nextSigns));
+  };
+  return Object.entries(OTHER_SEPARATORS).find(isThere)?.[1];
 }
 
 const unfitCount = (count: number, width: number): string | undefined =>

@@ -301,6 +301,8 @@ asOwner("data are uploaded or pasted, shown when they are read, or why not", asy
   assert.equal(made.status, 303, made.text);
   await shows(made, /<Łódź> 670/);
   await shows(await upload({ type: "json", "data-text": '[{"a":1}]', data: "" }), /a number 1 /);
+  const long = '[{"a":1.50,"b":1.50},{"a":9007199254740993,"b":2}]';
+  await shows(await upload({ type: "json", data: long }), /a string b number 1\.50 1\.5 9007199254740993 2 /);
   await shows(await upload({ type: "csv", data: "a,b\r\n1\r\n" }), /could not be processed\. Line 2/);
   for (const [type, data] of Object.entries({ json: "[", csv: "", xml: "x" })) {
     const refused = await upload({ type, data });

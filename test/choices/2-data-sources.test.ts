@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { StorageUnavailable } from "../../src/index.ts";
 import { choice, gated } from "../support/clauses.ts";
-import { type Client, type Members, members } from "../support/client.ts";
+import { type Client, type Members, members, str } from "../support/client.ts";
 import { fieldRules, NOT_TEXT, wide } from "../support/fields.ts";
 import { badParameter, errorsOf, invalid, problem } from "../support/problem.ts";
-import { uploaded } from "../support/wait.ts";
+import { processed, uploaded } from "../support/wait.ts";
 
 const ROWS = [{ a: 1 }];
 
@@ -52,7 +52,7 @@ const NO_DATA = [
     ...[1, 2, 3, 4].map((at) => `#/data/${at} must be a flat object`),
     ...[`#/data/5/x~1y~0z ${SCALAR}`, `#/data/6/a ${SCALAR}`],
   ],
-  ["json", '[{"a":1e999},{"__proto__":{}}]', "#/data/0/a must be a finite number", `#/data/1/__proto__ ${SCALAR}`],
+  ["json", '[{"a":1e999},{"__proto__":{}}]', `#/data/1/__proto__ ${SCALAR}`],
   [
     ...["json", '[{"a":"\\ud800"},{"b\\u0000":1},{"\\udc00":{}}]', "#/data/0/a must not contain a lone surrogate"],
     "#/data/1 has a member whose name must not contain a NUL character",
@@ -161,4 +161,110 @@ gated("3.data-processing", "what found no room is processed once there is some",
     await service.clock.advance("60s");
     assert.equal((await api.get(`/data-sources/${id}`)).json.status, status);
   }
+});
+
+/** A data source of this JSON text, its first column, and what stands there. */
+async function sentAs(api: Client, data: string) {
+  const body = `{"name":"N","type":"json","data":${data}}`;
+  const { id } = await api.text("POST", "/data-sources", body);
+  const source = await processed(api, id);
+  const { text } = await rowsOf(api, { id });
+  return { source, rows: text.slice('{"data":'.length, text.indexOf(',"total"')) };
+}
+
+const COLUMN = '[{"n":1.50},{"n":null},{"n":N},{"n":-2e0}]';
+
+choice("2.data-reading.exact", "numbers that a double holds are numbers, in whatever form", async ({ api }) => {
+  for (const [number, shown] of Object.entries({
+    ...{ "9007199254740991": "9007199254740991", "-9007199254740991": "-9007199254740991", "1.0": "1", "-0": "0" },
+    ...{ "0.1": "0.1", "1e2": "100", "1E+2": "100", "5e-324": "5e-324", "90071992547409910e-1": "9007199254740991" },
+  })) {
+    const { source, rows } = await sentAs(api, COLUMN.replace("N", number));
+    assert.deepEqual(source.columns, [{ name: "n", type: "number" }], number);
+    assert.equal(rows, `[{"n":1.5},{"n":null},{"n":${shown}},{"n":-2}]`);
+  }
+});
+
+choice(
+  "2.data-reading.exact",
+  "with any other the whole column is text, as written, and no other is",
+  async ({ api }) => {
+    const others = ["9007199254740992", "-9007199254740992", "9007199254740993", "1e21", "1e400", "-1E400", "2.5e-324"];
+    const long = [
+      "0.1234567890123456789",
+      "123456789012345678901234567890",
+      "9007199254740991.4",
+      "1e-400",
+      '"x"',
+      "true",
+    ];
+    for (const number of [...others, ...long]) {
+      const { source, rows } = await sentAs(api, COLUMN.replaceAll("}", ',"m":1.50}').replace("N", number));
+      const columns = ["n:string", "m:number"].map((each) => each.split(":")).map(([name, type]) => ({ name, type }));
+      assert.deepEqual(source.columns, columns, number);
+      const text = `"${number.replaceAll('"', "")}"`;
+      assert.equal(rows, `[{"n":"1.50","m":1.5},{"n":null,"m":1.5},{"n":${text},"m":1.5},{"n":"-2e0","m":1.5}]`);
+    }
+  },
+);
+
+choice(
+  "2.data-reading.exact",
+  "texts and names that hold numbers, quotes or brackets stay as they are",
+  async ({ api }) => {
+    const row = String.raw`{"a\"1.50,":"[1.50,\\","\\":"9007199254740993","__proto__":1e400,"}1.0":"{\"n\":1e400}","2":1.50}`;
+    const { rows } = await sentAs(api, `[${row}]`);
+    assert.equal(rows, `[${row.replace(',"2":1.50', "").replace("{", '{"2":1.5,').replace("1e400,", '"1e400",')}]`);
+    const twice = await sentAs(api, '[{"n":1e400,"n":1}],"data":[{"n":1.50,"n":1e400}]');
+    assert.equal(twice.rows, '[{"n":"1e400"}]', "of members of one name the last counts");
+  },
+);
+
+choice(
+  "2.data-reading.exact",
+  "a number where text is wanted is refused, and invalid JSON as ever",
+  async ({ api }) => {
+    for (const number of ["12345678901234567890", "1.50", "1e400"]) {
+      const wrong = `{"name":${number},"type":"json","data":[{"n":1e400}]}`;
+      invalid(await api.text("POST", "/data-sources", wrong), "#/name");
+      invalid(await api.text("POST", "/apps", `{"title":${number}}`), "#/title");
+      assert.deepEqual(await faultsOf(api, "json", number), [NOT_ROWS]);
+      assert.deepEqual(await faultsOf(api, "csv", number), [NOT_CSV]);
+      const rows = `[${number},{"n":[${number}]},[${number}]]`;
+      const faults = ["#/data/0 must be a flat object", `#/data/1/n ${SCALAR}`, "#/data/2 must be a flat object"];
+      assert.deepEqual(await faultsOf(api, "json", rows), faults);
+    }
+    const invalidJson = await api.text("POST", "/data-sources", '{"data":[{"n":1e400,"m":01}]}');
+    assert.match(str(problem(invalidJson, "invalid_json").detail), /at position 25/);
+  },
+);
+
+choice("2.data-reading.exact", "a data point of an interaction then is text, its others are not", async ({ api }) => {
+  const { id } = await api.create("/apps", { title: "Used" });
+  const report = (members: string) =>
+    api.text("POST", `/apps/${id}/interactions`, `{"user_id":"u","interaction_type":"t"${members}}`);
+  const told = async (point: string) => {
+    const event = (await report(`,"data_point":${point}`)).json;
+    assert.deepEqual((await api.get(`/events/${event.id}`)).json, event);
+    return members(members(event.data).object).data_point;
+  };
+  assert.deepEqual(await told('{"x":9007199254740993,"y":1.50,"category":9007199254740992}'), {
+    ...{ x: "9007199254740993", y: 1.5, category: "9007199254740992" },
+  });
+  assert.deepEqual(await told('{"x":1e400,"y":9007199254740991}'), { x: "1e400", y: 2 ** 53 - 1, category: null });
+  assert.equal(await told("null"), null);
+  for (const number of ["9007199254740993", "1.50"]) {
+    invalid(await report(`,"data_point":${number}`), "#/data_point");
+    invalid(await report(`,"chart_id":${number}`), "#/chart_id");
+    invalid(await report(`,"data_point":{"x":{"x":${number}}}`), "#/data_point/x");
+  }
+  const digits = (count: number) => `{"x":${"1".repeat(count)}}`;
+  assert.deepEqual(await told(digits(1_000)), { x: "1".repeat(1_000), y: null, category: null });
+  invalid(await report(`,"data_point":${digits(1_001)}`), "#/data_point/x");
+});
+
+choice("2.data-reading.csv-lines", "other separators than commas are named, blank lines ignored", async ({ api }) => {
+  const why = "Line 1: the columns seem to be separated by semicolons (;); separate them with commas.";
+  await failed(api, "csv", "\ufeffname;price\r\nTea;1,50\r\n", why);
+  assert.equal((await made(api, "csv", "\ufeffname,price\r\nTea,1.50\r\n\r\n\r\n")).row_count, 1);
 });

@@ -162,6 +162,21 @@ choice("4.app-endpoints.interaction-user", "a click tells the point as the data 
   assertPage(await stranger.browser.open((await deployed(api, { public: false })).path), 404);
 });
 
+choice(
+  "2.data-reading.exact",
+  "a column that is text is no axis of numbers, and a click tells it whole",
+  async (own) => {
+    const { api } = own;
+    const { path, give } = await deployed(api);
+    await give("Orders", "order,total\n9007199254740993,1.50\n9007199254740995,2.25\n");
+    const browser = new Browser(api);
+    assert.match(textOf(await browser.open(path)), /total by order/);
+    await click(browser, path, "9007199254740993, 1\\.5 total");
+    const point = { x: "9007199254740993", y: 1.5, category: null };
+    assert.deepEqual((await interactions(api)).at(-1)?.data_point, point);
+  },
+);
+
 choice("4.app-endpoints.interaction-user", "the page's own form alone reports what is there", async ({ api }) => {
   const [{ path, give }, other] = [await deployed(api), await deployed(api)];
   const [chart, foreign] = [await give("Revenue", SALES), await other.give("Other", SALES)];

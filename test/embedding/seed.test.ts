@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type ServiceOptions, startService } from "../../src/index.ts";
 import { choice } from "../support/clauses.ts";
 import { freshFile } from "../support/closing.ts";
-import { startRefused } from "../support/embedded.ts";
+import { embedded, startRefused } from "../support/embedded.ts";
 
 const app = (id: string) => ({ id, title: "Sales" });
 const source = { id: "ds_1", name: "A", type: "json", data: [] };
@@ -56,6 +56,29 @@ choice("1.test-controls.seed", "one that is wrong is refused by its place, and s
   await startRefused({ seed: { acounts: [] } }, /acounts/);
   await startRefused({ seed: [] }, /seed/i);
   await startRefused({ seed: freshFile("broken.json", "{ not json") }, /broken\.json/);
+});
+
+/** The first account's data sources, and the rows of each as they are answered. */
+async function planted(seed: string | object) {
+  await using own = await embedded({ seed });
+  const { items } = await own.api.get("/data-sources");
+  const rows = await Promise.all(items.map(({ id }) => own.api.get(`/data-sources/${id}/rows`)));
+  return items.map(({ columns }, at) => `${JSON.stringify(columns)} ${JSON.stringify(rows[at]?.json.data)}`);
+}
+
+choice("2.data-reading.exact", "numbers of a seed are not rounded, in a file or an object", async () => {
+  const rows = '[{"n":1.50,"m":1.50},{"n":9007199254740993,"m":2}]';
+  const source = `{"name":"N","type":"json","data":${rows}}`;
+  const text = `{"accounts":[{"name":"A","data_sources":[${source}]},{"name":"B"}]}`;
+  const columns = '[{"name":"n","type":"string"},{"name":"m","type":"number"}]';
+  const read = `${columns} [{"n":"1.50","m":1.5},{"n":"9007199254740993","m":2}]`;
+  assert.deepEqual(await planted(freshFile("seed.json", text)), [read]);
+  const data = [{ n: 1.5 }, { n: 2 ** 53 }];
+  const outOfRange = '[{"name":"n","type":"string"}] [{"n":"1.5"},{"n":"9007199254740992"}]';
+  const accounts = [{ name: "A", data_sources: [{ name: "N", type: "json", data }] }];
+  assert.deepEqual(await planted({ accounts }), [outOfRange]);
+  const unfit = [text.replace('"A"', "1.50"), '{"accounts":1.50}', "[1.50]", '{"accounts":[null,1.50]}'];
+  for (const wrong of unfit) await startRefused({ seed: freshFile("wrong.json", wrong) }, /seed/i);
 });
 
 choice("1.test-controls.seed", "the pinned key may stand in the first account, an address in each", async () => {

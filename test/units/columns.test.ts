@@ -40,8 +40,15 @@ test("2.data-reading.csv: plain decimal numbers are numbers", () => {
 test("2.data-reading.csv: whole numbers are numbers up to 2^53 - 1 and text beyond", () => {
   assert.deepEqual(csvColumn("9007199254740991"), ["number", 9_007_199_254_740_991]);
   for (const text of ["9007199254740992", "-9007199254740992"]) assert.deepEqual(csvColumn(text), ["string", text]);
-  assert.equal(csvColumn(`${"9".repeat(308)}.5`)[0], "number");
-  assert.equal(csvColumn(`${"9".repeat(309)}.5`)[0], "string");
+  for (const { length } of ["9".repeat(308), "9".repeat(309)])
+    assert.equal(csvColumn(`${"9".repeat(length)}.5`)[0], "string");
+});
+
+test("2.data-reading.csv: a fraction is a number where a double has its value; others make the column text, as written", () => {
+  const good = ["1.50", "0.1", "-0.0", "-0", "0.30000000000000004", "9007199254740991.0", `0.${"0".repeat(323)}5`];
+  assert.deepEqual(csvColumn(...good).slice(0, 3), ["number", 1.5, 0.1]);
+  for (const text of ["0.1234567890123456789", "9007199254740991.4", `0.${"0".repeat(330)}1`, "123456789.123456789"])
+    assert.deepEqual(csvColumn("1.50", text, "007"), ["string", "1.50", text, "007"]);
 });
 
 test("2.data-reading.csv: true and false are booleans", () => {
@@ -87,6 +94,9 @@ test("2.data-reading.json: a column has the type that all its values have; sever
     ["boolean", [true, false, null]],
     ["string", ["1", "", null]],
     ["string", [1, "x", true, null, 1e21], ["1", "x", "true", null, "1e+21"]],
+    ["number", [2 ** 53 - 1, -(2 ** 53 - 1), 0.5]],
+    ["string", [2 ** 53, 1], ["9007199254740992", "1"]],
+    ["string", [-1e300, 0.5], ["-1e+300", "0.5"]],
     ["string", [1, false], ["1", "false"]],
     ["string", ["2026-01-01", 5], ["2026-01-01", "5"]],
   ] as const)

@@ -20,6 +20,28 @@ test("lines end in LF or CRLF, also in one text, and the last may do without", (
   for (const text of ["a,b", "a,b\n", "a,b\r\n"]) assert.deepEqual(table(text), { header: ["a", "b"], records: [] });
 });
 
+test("blank lines at the end are ignored, with spaces or without; others are records", () => {
+  for (const end of ["\n\n", "\n\n\n", "\r\n\r\n", "\n \n", "\n\n  ", "\n\t \r\n\r\n"]) {
+    assert.deepEqual(table(`a,b\n1,2${end}`), { header: ["a", "b"], records: [["1", "2"]] }, JSON.stringify(end));
+    assert.deepEqual(table(`a${end}`), { header: ["a"], records: [] }, JSON.stringify(end));
+  }
+  assert.deepEqual(table("a\n\n1\n\n").records, [[""], ["1"]]);
+  assert.deepEqual(table('a\n1\n""\n\n').records, [["1"], [""]]);
+  assert.deepEqual(table("a,b\n1, \n\n").records, [["1", " "]]);
+  assert.deepEqual(table('a\n"1\n\n"').records, [["1\n\n"]]);
+});
+
+test("one column may hold other separators, where only the header or only a record has one or the header is quoted", () => {
+  for (const [text, header, record] of [
+    ["notes; remarks\nfoo\n", ["notes; remarks"], ["foo"]],
+    ["notes\na; b\n", ["notes"], ["a; b"]],
+    ['"a;b"\n1;2\n', ["a;b"], ["1;2"]],
+    ["a,b;c\n1,2;3\n", ["a", "b;c"], ["1", "2;3"]],
+    ["a,b;c\n1,2\n", ["a", "b;c"], ["1", "2"]],
+  ] as const)
+    assert.deepEqual(table(text), { header, records: [record] });
+});
+
 test("what is quoted, empty or spaces stays as written; names may be any, in any case", () => {
   for (const [text, ...expected] of [
     ['"a","b ""q"""\n"1,2","x\r\ny\nz\rw"', ["a", 'b "q"'], ["1,2", "x\r\ny\nz\rw"]],
@@ -37,19 +59,31 @@ test("what is quoted, empty or spaces stays as written; names may be any, in any
 
 /** The texts that have it, and the line where it is told. */
 const FAULTS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
-  "the text is empty, there is no header line": { "": 1 },
+  "the text is empty, there is no header line": { "": 1, "\n": 1, " \r\n\t\n ": 1 },
   "column 1 of the header has no name": { "\n1": 1 },
   "column 2 of the header has no name": { "a,,c\n1,2,3": 1, 'a," "\n1,2': 1 },
   "columns 1 and 3 of the header have the same name": { "a,b,a\n1,2,3": 1 },
   "the number of fields is 3, but the header has 2": { "a,b\r\n1,2,3\r\n": 2 },
   "the number of fields is 1, but the header has 2": {
     "a,b\n1,2\n3\n": 3,
-    "a,b\n1,2\n\n": 3,
+    "a,b\n1,2\n\n3,4\n": 3,
     'a,b\n"1\n\r\n",2\n3\n': 5,
   },
   "a quoted field begins here and is never closed": { '"': 1, 'a,b\n1,"2\n3,4\n': 2, 'a\n"1""': 2 },
   "text after the closing quote of a field": { 'a,b\n"1"x,2': 2, 'a,b\n"1" ,2': 2, 'a\n"x\n\ny"z': 4 },
   "a quote inside a field that does not begin with one": { 'a"b\n1': 1, 'a,b\n1,2"': 2 },
+  "the columns seem to be separated by semicolons (;); separate them with commas": {
+    "a;b\n1;2\n": 1,
+    "a;b": 1,
+    '"a";"b"\r\n"1,5";"2"\r\n': 1,
+    'a;"x, y"\n1;2': 1,
+    'a;b\n"x\ny";2': 1,
+    "a;b;c\n1;2\n": 1,
+    "sep=;\na;b\n1;2": 1,
+    "Price, EUR;Pieces\n10;2": 1,
+  },
+  "the columns seem to be separated by tabs; separate them with commas": { "a\tb\n1,5\t2\n": 1 },
+  "the columns seem to be separated by vertical bars (|); separate them with commas": { "a|b\n1|2\n": 1 },
   "a carriage return without a line feed": { "a,b\r1,2\r": 1, "a\n1\r": 2, 'a\n"1"\rx': 2 },
 };
 

@@ -5,6 +5,7 @@
 // sent because of it. And webhooks: who is told of what, every delivery with its status and response codes, and on its own
 // page every attempt, request and response side by side, and what comes next.
 import { own as ownApps } from "../../domain/apps.ts";
+import { keepNumbersOfRows } from "../../domain/columns.ts";
 import { listDataSourcesOf } from "../../domain/data-sources.ts";
 import { deliveriesOf } from "../../domain/events.ts";
 import { LIMIT_MAX, type Page, pageOf } from "../../domain/lists.ts";
@@ -12,6 +13,7 @@ import * as model from "../../domain/model.ts";
 import { invalidField, Refusal } from "../../domain/refusal.ts";
 import { deliveryHeaders } from "../../domain/webhooks.ts";
 import { instant } from "../../kit/clock.ts";
+import { parseJsonKeeping } from "../../kit/numbers.ts";
 import { badge, firstOf, type Html, html, json, link, mono, notice, type Shown, soft, table, time } from "../html.ts";
 import { chain, drawn } from "../sequence.ts";
 import { facts, listing, type Resource, rowsOf } from "./resource.ts";
@@ -91,7 +93,7 @@ function draft(sent: Record<string, unknown>): Record<string, unknown> | Refusal
   const { type, data } = sent;
   if (type !== "json" || typeof data !== "string") return sent;
   try {
-    return { ...sent, data: JSON.parse(data) };
+    return { ...sent, data: parseJsonKeeping(data, keepNumbersOfRows) };
   } catch (error) {
     return invalidField("#/data", `is not JSON (${error})`);
   }
