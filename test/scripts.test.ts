@@ -8,6 +8,7 @@ import { fuzz } from "../scripts/attack/fuzz.ts";
 import { slow, spoiled } from "../scripts/attack/wire.ts";
 import { ownTarget } from "../scripts/conformance/own.ts";
 import { FORMS } from "../scripts/conformance/report.ts";
+import { RIGHT } from "../scripts/wrong/right.ts";
 import { FAULTS, judged, started } from "../scripts/wrong/server.ts";
 import { apps, faultsOf, gone, refuses } from "../scripts/wrong/ways.ts";
 import { startService } from "../src/index.ts";
@@ -160,6 +161,15 @@ test("conformance:self: a right server is told nothing; a fault that no clause s
   const verdicts = [right, unseen, seen].map((fault) => fault && judged(fault, "9"));
   const told = (await Promise.all(verdicts)).map((verdict) => `${verdict?.failed.length} ${verdict?.unseen}`);
   assert.match(told.join(), /^0 [a-z ]+,0 never provoked,0 survived$/);
+});
+
+test("conformance:self: a server that sends each event twice is right, and its failures are still seen", async () => {
+  const [twice] = faultsOf(RIGHT).filter(({ id }) => id === "twice");
+  const [fault] = FAULTS.filter(({ id }) => id === "never-success-twice");
+  assert.ok(twice && fault);
+  const [right, wrong] = await Promise.all([judged(twice, "6.success"), judged(fault, "6.success")]);
+  assert.deepEqual(right.failed, []);
+  assert.match(wrong.failed.join(), /^6\.success\.2xx: sent again after it was answered 20\d/);
 });
 
 test("conformance:self: deliveries go through the proxy, which changes them where the fault says so", async () => {

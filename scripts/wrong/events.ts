@@ -79,6 +79,14 @@ export const events: Faults = {
   "redirect-success 6.success.2xx-only: a redirect counts as success": counts(/^3/, 200),
   "missing-success 6.success.2xx-only: 404 counts as success": counts(/^404/, 200),
   "only-200 6.success.2xx: no other 2xx is a success": counts(/^2(?!00)/, 500),
+  "never-success 6.success.2xx: every answer is a failure": counts(/^2/, 500),
+  "never-success-twice 6.success.2xx: every answer is a failure, and each event is sent twice": way.both(
+    counts(/^2/, 500),
+    where(EVENT, async (delivery, send) => {
+      await send(delivery);
+      return send(delivery);
+    }),
+  ),
   "two-seconds 6.success.30-seconds: an endpoint has 2 seconds": { options: { webhookTimeout: "2s" } },
   "no-deadline 6.success.30-seconds: an endpoint has all the time it wants": { way: waits, slow: true },
   "signature-none 6.signature: there is none": asks(EVENT, (each) => header(each, SIGNATURE)),

@@ -44,6 +44,20 @@ const inSeconds = way.both(
   way.asks(way.EVENT, (event) => ({ ...event, body: asOffset(event.body) })),
 );
 
+/** Sends one of `outOf` deliveries again, `after_ms` after its answer. */
+function sentTwice(after_ms: number, outOf = 1): Way {
+  let count = 0;
+  return way.where(way.EVENT, async (event, send) => {
+    const answer = await send(event);
+    count += 1;
+    if (count % outOf > 0) return answer;
+    const again = () => send(event).catch(() => answer);
+    if (after_ms === 0) await again();
+    else setTimeout(again, after_ms).unref();
+    return answer;
+  });
+}
+
 export const RIGHT: Faults = {
   "itself 1: this server": {},
   ...Object.fromEntries(Object.entries(READINGS).map(switched)),
@@ -68,5 +82,19 @@ export const RIGHT: Faults = {
   "camel-tokens 5.token-response: tokens have other names": answersJson("POST /oauth/token", "", otherTokens),
   "nothing-beside 4.operations: there are but the six": refuses(BESIDE, 404, (asked) => !isDelete(asked)),
   "hooks-over-https 6.policy: webhooks lead to https alone": refuses("POST /webhooks", 422, isBare),
+  "twice 6.at-least-once: each event is sent twice, one after the other": sentTwice(0),
+  "twice-at-once 6.at-least-once: each event is sent twice at the same time": way.where(
+    way.EVENT,
+    async (event, send) => {
+      const [answer] = await Promise.all([send(event), send(event)]);
+      return answer;
+    },
+  ),
+  "twice-later 6.at-least-once: each event is sent twice, the second time later": sentTwice(600),
+  "twice-sometimes 6.at-least-once: every third delivery is sent twice": sentTwice(0, 3),
+  "twice-never-again 6.retry: each event is sent twice, and nothing is sent again": way.both(
+    answers(way.EVENT, (answer) => ({ ...answer, status: 200 })),
+    sentTwice(0),
+  ),
   "never-again 6.retry: nothing is sent again": answers(way.EVENT, (answer) => ({ ...answer, status: 200 })),
 };

@@ -17,6 +17,8 @@ export interface Arrival {
   readonly event: Members;
   /** Whether the sender was still there when it was answered. */
   heard?: boolean;
+  /** When it was answered, or the sender went away. */
+  ended_at?: number;
 }
 
 export interface Answered {
@@ -56,10 +58,14 @@ export async function openHub(publicUrl?: string, onPort = "0") {
     if (box === undefined) return void response.writeHead(404).end();
     const arrival: Arrival = { method, headers, body, at, event: objectIn(body.toString()) };
     box.inbox.got.push(arrival);
+    response.once("close", () => {
+      arrival.ended_at ??= performance.now();
+    });
     arrivals.emit("request");
     const { status, location, after_ms = 0 } = box.answers(arrival);
     if (after_ms > 0) await wait(after_ms, undefined, { ref: false });
     arrival.heard = !response.destroyed && !request.socket.destroyed;
+    arrival.ended_at ??= performance.now();
     response.writeHead(status, { ...(location !== undefined && { location }) }).end();
   }
 

@@ -6,8 +6,10 @@ import { type Hook, type Kit, ofApp } from "./kit.ts";
 
 /** How long a sender may take to try again: the schedule is not shown, so where nothing comes nothing is concluded. */
 const RETRY_MAX_MS = 8_000;
-/** By how much waits vary from delivery to delivery. A duplicate that comes sooner than half of the shortest is no retry. */
-const [SPREAD, SOON] = [1.25, 0.5] as const;
+/** By how much waits vary from delivery to delivery. */
+const SPREAD = 1.25;
+/** A duplicate comes sooner than half of a usual wait. Where no wait is known, it comes within this time. */
+const [SOON, DUPLICATE_MS] = [0.5, 250] as const;
 const SPARE_MS = 300;
 
 const SUCCESSES = [200, 202, 204, 299] as const;
@@ -70,40 +72,70 @@ export async function startTrial(kit: Kit) {
   return { outcome };
 }
 
-/** Answers so what is ours, and only once; everything else is none of its business. */
+/** Answers so what is ours, duplicates too, but keeps the sender waiting once. Everything else is none of its business. */
 async function answering(kit: Kit, answer: Answered, isOurs: Scene["isOurs"]): Promise<Answerer> {
-  let answered = false;
+  const { after_ms, ...atOnce } = answer;
+  let isFirst = true;
   const hook = await kit.hook(["app.deployed"], {}, (arrival) => {
-    if (answered || !isOurs(arrival)) return { status: 200 };
-    answered = true;
-    return answer;
+    if (!isOurs(arrival)) return { status: 200 };
+    const given = isFirst ? answer : atOnce;
+    isFirst = false;
+    return given;
   });
   return { ...hook, ...answer };
 }
 
 async function watched({ isOurs, good, bad, held, goal }: Scene): Promise<Outcome> {
-  /** How long it took until the event came again; undefined where it does not within the time. */
-  const retried = async (hook: Answerer | undefined, limit_ms: number): Promise<number | undefined> => {
-    const [first, second] = (await hook?.arrived(isOurs, 2, limit_ms).catch(() => [])) ?? [];
-    return first && second && second.at - first.at;
+  const endOf = ({ got }: Answerer) => got.find(isOurs)?.ended_at ?? Infinity;
+  /** How long after its first answer the event came again, each time that was later than `after_ms`. */
+  const waits = (hook: Answerer, after_ms: number): number[] => {
+    const all = hook.got.filter(isOurs).map(({ at }) => at - endOf(hook));
+    return all.filter((wait_ms) => wait_ms > after_ms);
   };
-  const usual = bad.find(({ status }) => status === 500);
-  const firsts = [...good, ...bad, ...held].map((hook) => hook.arrived(isOurs));
-  const [retry_ms] = await Promise.all([retried(usual, RETRY_MAX_MS), ...firsts]);
-  const waits = await Promise.all(bad.map((hook) => retried(hook, retry_ms === undefined ? 0 : RETRY_MAX_MS)));
-  const known = waits.filter((each) => each !== undefined);
-  const [shortest_ms, longest_ms] = [Math.min(...known), Math.max(0, ...known)];
+  /** How many of them are duplicates: what succeeded comes again as well. Where it comes a third time they are retries. */
+  const duplicates = (after_ms: number): number => {
+    const fewest = Math.min(...good.map((hook) => waits(hook, after_ms).length));
+    return fewest > 1 ? 0 : fewest;
+  };
+  /** The first retry of each, where there was one. */
+  const retries = (hooks: readonly Answerer[]): number[] => {
+    const before = duplicates(DUPLICATE_MS);
+    return hooks.flatMap((hook) => waits(hook, DUPLICATE_MS)[before] ?? []).sort((a, b) => a - b);
+  };
 
-  /** What is known when it would have been sent again. */
-  const tried = async ({ got, status, after_ms = 0 }: Answerer): Promise<Tried> => {
-    const [first] = got.filter(isOurs);
-    const began = first?.at ?? 0;
-    await wait(Math.max(began + after_ms + longest_ms * SPREAD + SPARE_MS - performance.now(), 0));
-    const again = got.filter(isOurs).some(({ at }) => at > began + shortest_ms * SOON);
-    return { says: after_ms === 0 ? `${status}` : `${status} after ${after_ms / 1_000} s`, first, again };
+  await Promise.all([...good, ...bad, ...held].map((hook) => hook.arrived(isOurs)));
+  const usual = bad.filter(({ status }) => status === 500);
+  const later = (count: number, limit_ms: number) =>
+    Promise.all(
+      usual.map((hook) => {
+        const isLater = (each: Arrival) => isOurs(each) && each.at - endOf(hook) > DUPLICATE_MS;
+        return hook.arrived(isLater, count, Math.ceil(limit_ms)).catch(() => []);
+      }),
+    );
+  await later(1, RETRY_MAX_MS);
+  // Where that was a duplicate, the retry is still to come.
+  const [once_ms = RETRY_MAX_MS] = usual.flatMap((hook) => waits(hook, DUPLICATE_MS));
+  await later(2, Math.max(Math.min(2 * once_ms * SPREAD + SPARE_MS, RETRY_MAX_MS - once_ms), 0));
+  const [retry_ms] = retries(usual);
+  const known = retries(bad);
+  const [usual_ms = 0, longest_ms = 0] = [known[known.length >> 1], known.at(-1)];
+  const rounds = 1 + duplicates(DUPLICATE_MS);
+  const soon_ms = Math.max(usual_ms * SOON, DUPLICATE_MS);
+
+  /** Waits until it would have been sent again. */
+  const watch = async ({ got, after_ms = 0 }: Answerer): Promise<void> => {
+    const began = got.find(isOurs)?.at ?? 0;
+    const until = began + after_ms + rounds * longest_ms * SPREAD + SPARE_MS;
+    await wait(Math.max(until - performance.now(), 0));
   };
-  const all = (hooks: readonly Answerer[]) => Promise.all(hooks.map(tried));
-  const [succeeded, failed, late] = [await all(good), await all(bad), await all(held)];
+  await Promise.all([...good, ...bad, ...held].map(watch));
+  const before = duplicates(soon_ms);
+  const tried = (hook: Answerer): Tried => {
+    const { status, after_ms = 0, got } = hook;
+    const says = after_ms === 0 ? `${status}` : `${status} after ${after_ms / 1_000} s`;
+    return { says, first: got.find(isOurs), again: waits(hook, soon_ms).length > before };
+  };
+  const [succeeded, failed, late] = [good.map(tried), bad.map(tried), held.map(tried)];
   const several = isOvertaken(held[0], isOurs);
   return { retry_ms, succeeded, failed, held: late, several, followed: goal.got.length };
 }

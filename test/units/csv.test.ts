@@ -65,6 +65,7 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   "columns 1 and 3 of the header have the same name": { "a,b,a\n1,2,3": 1 },
   "the number of fields is 3, but the header has 2": { "a,b\r\n1,2,3\r\n": 2 },
   "the number of fields is 1, but the header has 2": {
+    "a,b;c\n1;2;3\n": 2,
     "a,b\n1,2\n3\n": 3,
     "a,b\n1,2\n\n3,4\n": 3,
     'a,b\n"1\n\r\n",2\n3\n': 5,
