@@ -23,6 +23,31 @@ test("webhook-signature matches vectors made with openssl, both secrets during a
   assert.equal(standardSignature("evt_1", 1_767_225_600, BODY, ["schlüssel-鍵-🔑", SECRET]), `${now} ${old}`);
 });
 
+test("webhook-signature is keyed with the decoded bytes of whsec_ and base64, and with the raw bytes of any other secret", () => {
+  const made = (secret: string) => standardSignature("evt_1", 1_767_225_600, BODY, [secret]);
+  for (const [secret, signature] of [
+    ["whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3", "fi7ZBLP3pQzEizkza4L8aw1yBfc5Wx8YLNg2wTi0dMs="],
+    ["whsec_YQ==", "Mnyq5s4nVXLEfsiBEnTcpQNk9o9ldbR1qELiQT8dhHY="],
+    ["whsec_YQ", "Mnyq5s4nVXLEfsiBEnTcpQNk9o9ldbR1qELiQT8dhHY="],
+    ["whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NQ==", "hp5YAdMCbkz3UDTwCqixSPPULy469YFXP34id2T5a/s="],
+    ["whsec_+/8=", "az6wr3aOZdcPRjeSMRwvDdF0bxoCTef0YePqpVe1oR8="],
+    // What is no base64, or nothing, is the secret itself.
+    ["whsec_", "UKehcboUHVpvUi1zsqhBJZ0dXtHj/D3wEnXfBDOpmOo="],
+    ["whsec_abc-_123", "zMPuO/abObfkQWH382K58Pnf8wOQlVcvVtXW97jtg6g="],
+    ["whsec_a", "1V8E4cDQK1ID0jWWoavSz0/9NRuc4RAsaUzrawsx5E4="],
+    ["whsec_YQ=", "ZrTThSqTskIPjCw9s/fyruiBTU7ii1Icr11vXuWkULI="],
+    ["whsec_abcd====", "kTZqC9iPuzi/+gQzB05O8n2+lf7LJyJecxA+1tqnJPo="],
+    ["WHSEC_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3", "JZVpl4q35Y1iv6f12I2aXnk5fdd/6V1FUuUH0qvGouU="],
+  ] as const)
+    assert.equal(made(secret), `v1,${signature}`, secret);
+});
+
+test("X-Service-Signature is keyed with the whole text of any secret", () => {
+  // openssl dgst -sha256 -hmac whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3
+  const value = "sha256=5fb58a315934c53a75bef05fbce07a87c25a835ac09e9133bedac9fc8342e4a1";
+  assert.equal(verifySignature(BODY, value, "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"), true);
+});
+
 test("verifySignature refuses everything but the exact value", () => {
   const right = `sha256=${SIGNATURES[BODY]}`;
   const spelt = [right.slice(0, -1), `${right}0`, right.toUpperCase(), right.slice("sha256=".length), ` ${right}`];
