@@ -312,7 +312,7 @@ export const ADDED = {
     open: "which URLs a webhook may have while the server is on loopback",
     choice: { is: "local", or: "strict", other: "https to public addresses alone" },
     field: "Stripe takes http in test mode only; GitHub takes it anywhere",
-    why: "a developer's receiver has no certificate; a server that others reach allows no inside address",
+    why: "a receiver on this machine or in its private network has no certificate; a public server reaches neither",
   },
 } as const satisfies Decisions;
 

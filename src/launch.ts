@@ -28,7 +28,7 @@ import { problem } from "./http/problem.ts";
 import { presenting } from "./http/view.ts";
 import { type Answer, openWay, PLAIN_DOCUMENTS, routing } from "./http/way.ts";
 import { Background } from "./kit/background.ts";
-import { AdjustableClock, instant } from "./kit/clock.ts";
+import { AdjustableClock, instant, systemNow } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { OptionError } from "./kit/schema.ts";
 import { type Console, type Log, logTo } from "./log.ts";
@@ -96,14 +96,17 @@ async function groundOf(settings: Settings, watched: boolean, announce?: Log["an
   const journals = journalsOf(clock);
   const background = new Background(log.error);
   const [faults, chaos] = [faultsOf(unit, journals.note, background), chaosOf(unit, journals.marks, background)];
-  const sender = httpSender({ policy: policyOf(settings), timeout_ms, ca: settings.webhookCa });
+  const sender = httpSender({ policy: policyOf(settings), timeout_ms });
   const workers = workersOf({
     sender: chaos.around(sender),
     retryWaits_ms: settings.retrySchedule,
+    // Runs with one seed send the same bytes; otherwise stock verifiers compare the timestamp with their own clock.
+    timestamp: () => (randomSeed === null ? systemNow() : clock.now()),
     concurrency: settings.webhookConcurrency ?? unit.decide("6.webhook-concurrency"),
     lease_ms: timeout_ms + LEASE_SPARE_MS,
-    onAttempt({ deliveryId: id, type, url, attempt: { number: attempt, duration_ms, response_status, error } }) {
-      log.delivery({ id, type, url, outcome: String(response_status ?? error), duration_ms, attempt });
+    onAttempt({ deliveryId: id, type, url, attempt: made }) {
+      const { number: attempt, duration_ms, response_status, error, error_detail } = made;
+      log.delivery({ id, type, url, outcome: String(response_status ?? error), duration_ms, attempt, error_detail });
     },
     // Last, here and below: a spread in the first place makes each member that follows it cost ten times as much.
     ...{ background, onError: log.error, ...unit },

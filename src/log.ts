@@ -15,6 +15,10 @@ export type Console = { readonly [stream in "out" | "err"]: (line: string) => vo
 
 type Members<T extends string, N extends string> = Readonly<Record<T, string> & Record<N, number>>;
 
+interface DeliveryLine extends Members<"id" | "type" | "url" | "outcome", "duration_ms" | "attempt"> {
+  readonly error_detail: string | null;
+}
+
 /** Every line in both forms: as an object with its members, and as words. */
 export function logTo(form: LogForm, clock: Clock, { out, err }: Console) {
   const say = (to: (line: string) => void, event: string, members: object, ...words: string[]) => {
@@ -30,12 +34,12 @@ export function logTo(form: LogForm, clock: Clock, { out, err }: Console) {
       say(out, "request", line, escaped(`${method} ${path}`), shown, took);
     },
     /** An attempt; `outcome`: the status of the answer, or why there is none. The query of a URL may hold a credential. */
-    delivery(line: Members<"id" | "type" | "url" | "outcome", "duration_ms" | "attempt">): void {
-      const { type, outcome, duration_ms, attempt } = line;
+    delivery(line: DeliveryLine): void {
+      const { type, outcome, duration_ms, attempt, error_detail: detail } = line;
       const url = line.url.replace(/[?#].*/, "");
       const shown = styleText(outcome.startsWith("2") ? "green" : "red", outcome);
-      const how = `${duration_ms} ms, attempt ${attempt}`;
-      say(out, "delivery", { ...line, url }, escaped(`${type} -> ${url}`), shown, how);
+      const how = `${duration_ms} ms, attempt ${attempt}${detail === null ? "" : `: ${detail}`}`;
+      say(out, "delivery", { ...line, url }, escaped(`${type} -> ${url}`), shown, escaped(how));
     },
     /** Something that a person should know: a torn journal line, a seed that was not used. */
     warn: (message: string): void => say(err, "warning", { message }, styleText("yellow", "warning"), escaped(message)),

@@ -1,7 +1,6 @@
 // Every setting of the service once (contract, parts 1 and 10): its flag, its environment variable, what --help says, and
 // how a text becomes a value. The same table serves the command line and `startService`; the last two, without a flag, are
 // for the latter only. A wrong value is an OptionError that names the setting and says what to do.
-import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { decide } from "./decisions.ts";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
@@ -84,11 +83,6 @@ const answerTime = kind("be a duration up to 30s, such as 500ms or 10s", (text) 
 const YES_NO = new Map(Object.entries({ true: true, 1: true, false: false, 0: false }));
 const yesOrNo = kind("be true or false", (text) => YES_NO.get(text), ["true", "false"]);
 const pem = kind("be the name of a file (PEM) that is not empty", (name) => readFileSync(name, "utf8") || undefined);
-/** TLS would pass over a file without a certificate, and every delivery fail later. */
-const certificates = kind("be the name of a file with certificates (PEM)", (name) => {
-  const text = readFileSync(name, "utf8");
-  return new X509Certificate(text) && text;
-});
 const UTF_8 = new TextDecoder("utf-8", { fatal: true });
 const seed = kind<object>("be the name of a file (UTF-8) that holds a JSON object", (name, given) => {
   const value: unknown =
@@ -135,7 +129,6 @@ export const OPTIONS = {
   rateLimit: option("rate-limit N|off", countOrOff, "requests per account in 60 s", RATE_LIMIT),
   retrySchedule: option("retry-schedule LIST", waits, "waits before each retry, like 5s,5m,2h", RETRY_WAITS_MS),
   webhookPolicy: option("webhook-policy POLICY", oneOf(WEBHOOK_POLICIES), "where deliveries go: local or strict"),
-  webhookCa: option("webhook-ca FILE", certificates, "certificates (PEM) to trust for deliveries"),
   webhookConcurrency: option("webhook-concurrency N", whole(1, 256), "attempts at once, each webhook (1)"),
   webhookTimeout: option("webhook-timeout TIME", answerTime, "what a receiver has to answer, 30s at most", ANSWER_MS),
   tokenAlg: option("token-alg ALG", oneOf(ALGORITHMS), `signs tokens: ${ALGORITHMS.join(", ")}`, TOKEN_ALGORITHM),

@@ -70,7 +70,7 @@ test("house: it has seven floors, from the kit and the register up to the comman
 
 test("house: what is loaded later counts as imported, and of our files that is the command, the pages, the OpenAPI document and a store that has to be asked for", () => {
   const later = src.flatMap(({ loads, atOnce }) => loads.filter((name) => !atOnce.includes(name)));
-  assert.ok(later.includes("node:tls"));
+  assert.ok(later.includes("node:https"));
   assert.deepEqual([...own(later)].sort(), ["src/http/openapi.ts", "src/main.ts", "src/postgres/store.ts", WEB_DOOR]);
 });
 

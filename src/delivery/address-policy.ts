@@ -1,35 +1,40 @@
 // Where deliveries may go (contract, part 6): a server that posts to any URL it is given must not be led into its own
-// network. A URL is judged by what it shows; an address is judged after DNS and again on the connected socket. What the
-// judge answers is the rule that refuses, in words for the one who sent the URL.
+// network. A URL is judged by what it shows; an address is judged after DNS and again on the connected socket. Both
+// functions return the rule that refuses, in words for the one who sent the URL.
 import type { LookupAddress } from "node:dns";
 import { BlockList, isIP } from "node:net";
 import { isLoopbackHost } from "../kit/loopback.ts";
 
-/** A developer's receiver runs on loopback; a server that others reach allows no inside address. */
+/** A developer's receiver runs on this machine or in a private network; a server that others reach allows neither. */
 export const WEBHOOK_POLICIES = ["local", "strict"] as const;
 export type WebhookPolicy = (typeof WEBHOOK_POLICIES)[number];
 
-/** What is not reachable for anyone else or is not one machine: IANA's special-purpose registries. */
+/** The first range that holds an address gives its kind, after IANA's special-purpose registries. */
 const SPECIAL = {
   ipv4: [
     ["unspecified", "0.0.0.0/8"],
     ["private", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"],
+    ["loopback", "127.0.0.0/8"],
     ["carrier-grade NAT", "100.64.0.0/10"],
+    ["cloud metadata", "169.254.169.254/32", "168.63.129.16/32"],
     ["link-local", "169.254.0.0/16"],
-    ["cloud metadata", "168.63.129.16/32"],
     ["6to4", "192.88.99.0/24"],
     ["documentation", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"],
     ["multicast", "224.0.0.0/4"],
     ["reserved", "192.0.0.0/24", "198.18.0.0/15", "240.0.0.0/4"],
+    ["public", "0.0.0.0/0"],
   ],
   ipv6: [
     ["unspecified", "::/128"],
+    ["loopback", "::1/128"],
     ["IPv4-mapped", "::ffff:0:0/96", "::ffff:0:0:0/96", "::/96"],
     ["NAT64", "64:ff9b::/96", "64:ff9b:1::/48"],
     ["6to4", "2002::/16"],
     ["Teredo", "2001::/32"],
     ["documentation", "2001:db8::/32", "3fff::/20"],
-    ["private", "fc00::/7", "fec0::/10"],
+    ["cloud metadata", "fd00:ec2::254/128", "fd20:ce::254/128"],
+    ["private", "fc00::/7"],
+    ["site-local", "fec0::/10"],
     ["link-local", "fe80::/10"],
     ["multicast", "ff00::/8"],
     ["reserved", "2001::/23"],
@@ -37,6 +42,9 @@ const SPECIAL = {
     ["reserved", "::/0"],
   ],
 };
+
+/** Where a local policy lets http go, and a strict one nothing. */
+const INSIDE = ["loopback", "private"];
 
 // A list holds one family only: Node's BlockList matches an IPv4 address against the ranges of its mapped form too.
 const LISTS = { ipv4: lists("ipv4"), ipv6: lists("ipv6") };
@@ -55,18 +63,21 @@ function lists(family: keyof typeof SPECIAL) {
 /** Why a connection to this address is refused; undefined where it is allowed. `secure`: over TLS. */
 export function judgeAddress(address: string, policy: WebhookPolicy, secure: boolean): string | undefined {
   const bare = address.replace(/%.*$/, "");
-  if (isLoopbackHost(bare))
-    return policy === "local" ? undefined : "must lead elsewhere: loopback addresses are refused by the strict policy";
-  if (isIP(bare) === 0) return "must lead elsewhere: unreadable addresses are refused";
-  const family = isIP(bare) === 4 ? "ipv4" : "ipv6";
-  const kind = LISTS[family].find(({ list }) => list.check(bare, family))?.name ?? "public";
-  if (kind !== "public") return `must lead elsewhere: ${kind} addresses are refused, by both webhook policies`;
+  const version = isIP(bare);
+  const family = version === 4 ? "ipv4" : "ipv6";
+  const kind = version === 0 ? "unreadable" : LISTS[family].find(({ list }) => list.check(bare, family))?.name;
+  if (kind !== undefined && INSIDE.includes(kind)) {
+    if (policy === "local") return undefined;
+    return `must lead to a public address: the strict webhook policy refuses ${kind} ones (--webhook-policy local allows them)`;
+  }
+  if (kind !== "public") return `must lead to another address: both webhook policies refuse ${kind} ones`;
   return secure ? undefined : HTTPS_ONLY[policy];
 }
 
 const HTTPS_ONLY = {
-  local: "must use https; http is for loopback addresses only, by the local policy",
-  strict: "must use https; the strict policy refuses http",
+  local: "must use https: the local webhook policy allows http to loopback and private addresses only",
+  strict:
+    "must use https: the strict webhook policy refuses http (--webhook-policy local allows it in private networks)",
 };
 
 /** Which rule refuses the URL, as far as it shows; undefined where none does. */
@@ -79,8 +90,10 @@ export function judgeUrl(text: string, policy: WebhookPolicy): string | undefine
   if (url.port === "0") return "must not name port 0";
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const secure = url.protocol === "https:";
-  if (isLoopbackHost(host) || isIP(host) !== 0) return judgeAddress(host, policy, secure);
-  return secure ? undefined : HTTPS_ONLY[policy];
+  if (isIP(host) !== 0) return judgeAddress(host, policy, secure);
+  if (isLoopbackHost(host)) return judgeAddress("127.0.0.1", policy, secure);
+  // A name is judged when it is sent to: only DNS knows where it leads.
+  return secure || policy === "local" ? undefined : HTTPS_ONLY.strict;
 }
 
 /** From a host name to its addresses. */

@@ -16,6 +16,8 @@ export interface AttemptParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly sender: Sender;
+  /** The time in `webhook-timestamp`. */
+  readonly timestamp: () => Instant;
   /** The waits between attempts. */
   readonly retryWaits_ms: readonly number[];
 }
@@ -32,8 +34,9 @@ export async function makeAttempt(parts: AttemptParts, deliveryId: string): Prom
   if (!webhook || !event || !isWanted(delivery, webhook)) return undefined;
   const { url } = webhook;
   const number = delivery.attempts.length + 1;
+  const timestamp_s = Math.floor(parts.timestamp() / 1_000);
   const postWith = (body: string): Post => {
-    const headers = deliveryHeaders(webhook, { ...event, body }, deliveryId, number, start);
+    const headers = deliveryHeaders(webhook, { ...event, body }, deliveryId, { number, at: start, timestamp_s });
     return { url, headers, body };
   };
   const outcome = await sender.send(postWith(event.body), delivery, postWith);
@@ -55,7 +58,7 @@ export async function makeAttempt(parts: AttemptParts, deliveryId: string): Prom
   const next = delivery.manual
     ? planned && Math.max(instant(planned), wait_ms && now + wait_ms)
     : nextAttempt({ attempt: scheduled, fraction, ...asked }, retryWaits_ms);
-  return { deliveryId, url, type: event.type, attempt, retryAt: next ? iso(next) : null };
+  return { deliveryId, url, type: event.type, attempt, timestamp_s, retryAt: next ? iso(next) : null };
 }
 
 /** The wait after each failed attempt; after the last there is no other. */

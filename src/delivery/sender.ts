@@ -4,8 +4,9 @@
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import type { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
-import { ATTEMPT_ERRORS, type Attempt, type AttemptError, type DeliveryRecord } from "../domain/model.ts";
+import type { Attempt, AttemptError, DeliveryRecord } from "../domain/model.ts";
 import { judgeAddress, judgeUrl, type Resolve, systemResolver, type WebhookPolicy } from "./address-policy.ts";
+import { blockedDetail, bodyDetail, connectDetail, errorDetail, statusDetail, tlsDetail } from "./error-details.ts";
 
 export interface Post {
   readonly url: string;
@@ -13,8 +14,11 @@ export interface Post {
   readonly body: string;
 }
 
-/** What of an attempt only the receiver says. With a 2xx status the error is what happened afterwards, and no failure. */
-export interface Outcome extends Pick<Attempt, "response_status" | "response_body" | "error"> {
+/** Why an attempt failed; with a 2xx status what happened afterwards, which is no failure. */
+type Failure = Pick<Attempt, "error" | "error_detail">;
+
+/** What of an attempt only the receiver says. */
+export interface Outcome extends Failure, Pick<Attempt, "response_status" | "response_body"> {
   /** The answer's Retry-After. */
   readonly retryAfter: string | null;
 }
@@ -35,8 +39,6 @@ export interface Sender {
 export interface SenderOptions {
   readonly policy: WebhookPolicy;
   readonly timeout_ms: number;
-  /** Certificates (PEM) to trust besides the usual ones. */
-  readonly ca?: string | null;
   readonly resolve?: Resolve;
   readonly judge?: typeof judgeAddress;
 }
@@ -55,25 +57,26 @@ const AGENT = { keepAlive: true, timeout: IDLE_MS, autoSelectFamily: true, autoS
 type Judge = (address: string) => string | undefined;
 
 export function httpSender(options: SenderOptions) {
-  const { policy, timeout_ms, ca, resolve = systemResolver(), judge = judgeAddress } = options;
+  const { policy, timeout_ms, resolve = systemResolver(), judge = judgeAddress } = options;
   const plain: Judge = (address) => judge(address, policy, false);
   const secure: Judge = (address) => judge(address, policy, true);
   const http = new HttpAgent({ ...AGENT, lookup: lookupBy(resolve, plain) });
   let https: HttpsAgent | undefined;
 
-  /** Made for the first delivery over TLS: few starts need what that loads. */
+  /**
+   * Made for the first delivery over TLS: few starts need what that loads. It is given no `ca`: then NODE_EXTRA_CA_CERTS
+   * and --use-openssl-ca apply.
+   */
   function tlsAgent(): HttpsAgent {
-    if (https !== undefined) return https;
     const { Agent } = process.getBuiltinModule("node:https");
-    const { rootCertificates } = process.getBuiltinModule("node:tls");
-    const trust = ca ? { ca: [...rootCertificates, ca] } : {};
-    https = new Agent({ ...AGENT, ...trust, lookup: lookupBy(resolve, secure) });
+    https ??= new Agent({ ...AGENT, lookup: lookupBy(resolve, secure) });
     return https;
   }
 
   return {
     async send({ url, headers, body }: Post): Promise<Outcome> {
-      if (judgeUrl(url, policy) !== undefined) return unanswered("blocked_address");
+      const rule = judgeUrl(url, policy);
+      if (rule !== undefined) return unanswered("blocked_address", blockedDetail(rule));
       const target = new URL(url);
       const [agent, judgeBy] = target.protocol === "https:" ? [tlsAgent(), secure] : [http, plain];
       // As a list they are written as they stand, without a look-up for each.
@@ -94,26 +97,35 @@ export function httpSender(options: SenderOptions) {
 function lookupBy(resolve: Resolve, judge: Judge): LookupFunction {
   return async (host, _, callback) => {
     const addresses = await resolve(host).catch(() => []);
-    const refused = addresses.some(({ address }) => judge(address) !== undefined);
-    if (addresses.length === 0 || refused) callback(failure(refused ? "blocked_address" : "dns"), []);
+    const rule = addresses.map(({ address }) => judge(address)).find((each) => each !== undefined);
+    if (rule !== undefined) callback(new BlockedAddress(rule), []);
+    else if (addresses.length === 0) callback(new UnknownHost(), []);
     else callback(null, [...addresses]);
   };
 }
 
-/** Its message is its name in the log. */
-const failure = (name: AttemptError): Error => new Error(name);
+class UnknownHost extends Error {}
+
+/** Its message is the rule that refuses the address. */
+class BlockedAddress extends Error {}
 
 const SILENT = { response_status: null, response_body: null, retryAfter: null };
-export const unanswered = (error: AttemptError): Outcome => ({ ...SILENT, error });
+export const unanswered = (error: AttemptError, error_detail = errorDetail(error)): Outcome => ({
+  ...SILENT,
+  error,
+  error_detail,
+});
 
 /** Sends the body and follows the exchange to its end; `judge` is asked again about the address that is connected to. */
 function exchange(request: ClientRequest, body: string, timeout_ms: number, judge: Judge): Promise<Outcome> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let answer: IncomingMessage | undefined;
-    const finish = (error: AttemptError | null) => {
+    const finish = (error: AttemptError | null, detail?: string | null) => {
       clearTimeout(deadline);
-      resolve(answer ? answered(answer, chunks, error) : unanswered(error ?? "reset"));
+      if (answer !== undefined) return resolve(answered(answer, chunks, error, timeout_ms));
+      const why = error ?? "reset";
+      resolve(unanswered(why, detail ?? errorDetail(why, timeout_ms)));
     };
     const giveUp = (error: AttemptError | null) => {
       finish(error);
@@ -125,13 +137,16 @@ function exchange(request: ClientRequest, body: string, timeout_ms: number, judg
         const { remoteAddress } = socket;
         // One that was closed already has none.
         if (remoteAddress === undefined) socket.destroy();
-        else if (judge(remoteAddress) !== undefined) socket.destroy(failure("blocked_address"));
+        else {
+          const rule = judge(remoteAddress);
+          if (rule !== undefined) socket.destroy(new BlockedAddress(rule));
+        }
       };
       // One that is kept from an attempt before stands already.
       if (socket.connecting) socket.once("connect", look);
       else look();
     });
-    request.on("error", (error) => finish(errorName(error, request.socket)));
+    request.on("error", (error) => finish(...explained(error, request.socket)));
     request.on("response", (response) => {
       if ((response.statusCode ?? 0) < STATUS_MIN) return giveUp("aborted");
       answer = response;
@@ -158,27 +173,35 @@ function exchange(request: ClientRequest, body: string, timeout_ms: number, judg
 const isKept = ({ headers }: IncomingMessage): boolean =>
   Number(/\btimeout=(\d+)/.exec(String(headers["keep-alive"]))?.[1]) * 1_000 > IDLE_MS;
 
-function answered({ statusCode = 0, headers }: IncomingMessage, chunks: readonly Buffer[], error: AttemptError | null) {
+function answered(
+  { statusCode = 0, headers }: IncomingMessage,
+  chunks: readonly Buffer[],
+  error: AttemptError | null,
+  timeout_ms: number,
+): Outcome {
   const whole = Buffer.concat(chunks);
   const kept = whole.subarray(0, KEPT_BYTES_MAX);
+  const isSuccess = statusCode >= 200 && statusCode < 300;
   return {
     response_status: statusCode,
     // Decoding as a stream drops a character that the cut has split.
     response_body: new TextDecoder("utf-8", { ignoreBOM: true }).decode(kept, { stream: kept.length < whole.length }),
-    error: statusCode >= 200 && statusCode < 300 ? error : "status",
+    error: isSuccess ? error : "status",
+    error_detail: isSuccess ? error && bodyDetail(error, timeout_ms) : statusDetail(statusCode),
     retryAfter: headers["retry-after"] ?? null,
-  } as const;
+  };
 }
 
-function errorName(error: NodeJS.ErrnoException, socket: Socket | null): AttemptError {
-  const ours = ATTEMPT_ERRORS.find((name) => name === error.message);
-  if (ours !== undefined) return ours;
+/** The name of the error in the delivery log, and its detail where the usual one would say too little. */
+function explained(error: NodeJS.ErrnoException, socket: Socket | null): [AttemptError, string?] {
+  if (error instanceof UnknownHost) return ["dns"];
+  if (error instanceof BlockedAddress) return ["blocked_address", blockedDetail(error.message)];
   // A receiver may reset it even before it stands.
   if (error.code !== "ECONNRESET" && (error.syscall === "connect" || error instanceof AggregateError))
-    return error.code === "ETIMEDOUT" ? "timeout" : "refused";
+    return [error.code === "ETIMEDOUT" ? "timeout" : "refused", connectDetail(error)];
   const isUnverified = socket !== null && "authorized" in socket && !socket.authorized;
   // By TLS 1.3 a receiver that wants a certificate of ours says so behind the handshake.
-  if (isUnverified || /^EPROTO$|^ERR_SSL_/.test(error.code ?? "")) return "tls";
+  if (isUnverified || /^EPROTO$|^ERR_SSL_/.test(error.code ?? "")) return ["tls", tlsDetail(error)];
   // An answer that began and is not HTTP, or whose headers do not end, is broken off here.
-  return error.code?.startsWith("HPE_") ? "aborted" : "reset";
+  return [error.code?.startsWith("HPE_") ? "aborted" : "reset"];
 }

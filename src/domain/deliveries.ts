@@ -36,6 +36,7 @@ export function newDelivery(w: Work, webhook: WebhookRecord, event: EventRecord)
     event_type: event.type,
     status: "pending",
     attempts: [],
+    timestamps_s: [],
     next_attempt_at: w.at,
     created_at: w.at,
     account_id: webhook.account_id,
@@ -83,8 +84,9 @@ export const succeeded = (attempt: Attempt): boolean =>
  * What happened while the attempt ran stands: a delivery cancelled meanwhile is not revived by a failure, and one asked
  * for by hand meanwhile is still sent once more.
  */
-function afterAttempt(delivery: DeliveryRecord, attempt: Attempt, retryAt: string | null): DeliveryRecord {
-  const logged = { ...delivery, attempts: [...delivery.attempts, attempt] };
+function afterAttempt(delivery: DeliveryRecord, { attempt, timestamp_s, retryAt }: Made): DeliveryRecord {
+  const timestamps_s = [...delivery.timestamps_s, timestamp_s];
+  const logged = { ...delivery, attempts: [...delivery.attempts, attempt], timestamps_s };
   if (attempt.trigger === "schedule" && delivery.manual)
     return { ...logged, next_attempt_at: succeeded(attempt) ? null : retryAt };
   if (succeeded(attempt)) return { ...logged, ...over, status: "succeeded" };
@@ -134,6 +136,8 @@ export interface Made {
   /** Where it was sent: what the answer says is about this address only. */
   readonly url: string;
   readonly attempt: Attempt;
+  /** Its `webhook-timestamp`. */
+  readonly timestamp_s: number;
   /** When the schedule would go on after a failure. */
   readonly retryAt: string | null;
 }
@@ -146,7 +150,7 @@ export async function recordAttempt(tx: Tx, made: Made, now: Instant): Promise<v
   const delivery = await tx.get(deliveries, made.deliveryId);
   const { number, at } = made.attempt;
   if (!delivery || delivery.attempts.some((each) => each.number === number && each.at === at)) return;
-  await putDelivery(tx, afterAttempt(delivery, made.attempt, made.retryAt));
+  await putDelivery(tx, afterAttempt(delivery, made));
   const webhook = await tx.get(webhooks, delivery.webhook_id);
   if (webhook?.url !== made.url) return;
   const judged = judge(webhook, delivery, made.attempt, now);

@@ -351,6 +351,8 @@ const attempt = object({
   response_status: nullable(asItIs<number>({ type: "integer" })),
   response_body: nullable(string()),
   error: nullable(oneOf(ATTEMPT_ERRORS)),
+  /** A sentence for people, such as which check of the certificate failed. */
+  error_detail: nullable(string()),
 });
 export type Attempt = Infer<typeof attempt>;
 
@@ -366,6 +368,8 @@ export const delivery = object({
   created_at: time,
 });
 export interface DeliveryRecord extends Infer<typeof delivery>, OfAccount {
+  /** The `webhook-timestamp` of each attempt: real time, where `at` is the service's. */
+  readonly timestamps_s: readonly number[];
   /** Asked to be sent again and not attempted since. */
   readonly manual: boolean;
   /** A test delivery: sent whatever the webhook subscribes to, once. */

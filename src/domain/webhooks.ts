@@ -19,8 +19,11 @@ const ROTATION_MS = 24 * 3_600_000;
 
 export const testRequest = object({ type: eventType });
 
+/** 40 letters and digits are the base64 of 30 bytes: a key that libraries for Standard Webhooks take as it stands. */
+const newSecret = ({ ids }: Work): string => `whsec_${ids.secret().slice(0, 40)}`;
+
 export async function addWebhook(w: Work, account_id: string, given: Seeded<Infer<typeof webhook.draft>>) {
-  const { id = w.ids.next("wh_"), secret = w.ids.secret(), ...draft } = given;
+  const { id = w.ids.next("wh_"), secret = newSecret(w), ...draft } = given;
   const untried = { disabled_reason: null, old_secret: null, old_secret_until: null, failing_since: null };
   const times = { created_at: w.at, updated_at: w.at };
   const made: WebhookRecord = { id, ...draft, ...untried, secret, ...times, account_id };
@@ -49,11 +52,19 @@ async function changing(w: Work, after: WebhookRecord, before: WebhookRecord) {
   };
 }
 
-/** What an attempt's request carries over the bytes of its event; the last three are for libraries of Standard Webhooks. */
-export function deliveryHeaders(webhook: WebhookRecord, event: EventRecord, id: string, number: number, at: Instant) {
+interface Sent {
+  /** Of the attempt. */
+  readonly number: number;
+  /** When, on the service's clock. */
+  readonly at: Instant;
+  readonly timestamp_s: number;
+}
+
+/** The headers of an attempt; the last three are for libraries of Standard Webhooks. */
+export function deliveryHeaders(webhook: WebhookRecord, event: EventRecord, id: string, sent: Sent) {
+  const { number, at, timestamp_s } = sent;
   const { secret, old_secret, old_secret_until } = webhook;
   const both = old_secret !== null && old_secret_until !== null && iso(at) < old_secret_until;
-  const timestamp_s = Math.floor(at / 1_000);
   return {
     "Content-Type": "application/json",
     "Content-Length": String(Buffer.byteLength(event.body)),

@@ -53,6 +53,9 @@ export function duration(text: string): number | undefined {
 /** In whole milliseconds, so that a time that is set is the one that is read. */
 const REAL = { system: Date.now, monotonic: () => Math.floor(performance.now()) };
 
+/** The machine's time, whatever the service's clock says. */
+export const systemNow: () => Instant = Date.now;
+
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface Entry {

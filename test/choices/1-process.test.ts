@@ -2,12 +2,13 @@
 // is a real one, so the file takes as long as a few starts; values are held without one.
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
+import { createServer as createHttpsServer } from "node:https";
 import { createServer } from "node:net";
 import { startService } from "../../src/index.ts";
 import { Browser } from "../support/browser.ts";
 import { choice, withService } from "../support/clauses.ts";
 import { Client, type Members, members, str } from "../support/client.ts";
-import { freshFile } from "../support/closing.ts";
+import { closeLater, freshFile } from "../support/closing.ts";
 import { assertPage } from "../support/dashboard.ts";
 import { startRefused } from "../support/embedded.ts";
 import { listen } from "../support/ports.ts";
@@ -15,7 +16,8 @@ import { problem } from "../support/problem.ts";
 import { type Ended, type ServerProcess, serve, serving } from "../support/process.ts";
 import { begun, RawConnection } from "../support/raw.ts";
 import { httpReceiver } from "../support/receivers.ts";
-import { TLS } from "../support/tls.ts";
+import { CA_CERT, TLS } from "../support/tls.ts";
+import { delivery } from "../support/wait.ts";
 
 /** A server with the JSON ready line, which has to end though the client's connection is still kept alive. */
 const started = (args: readonly string[], use: (own: Started) => Promise<void> = async () => {}) =>
@@ -66,7 +68,7 @@ choice("1.test-controls.ready-line", "all in it works; then a line for each requ
       assert.equal(typeof duration_ms, "number");
       return line;
     };
-    const attempted = { id, type: "app.created", url, outcome: "500", attempt: 1 };
+    const attempted = { id, type: "app.created", url, outcome: "500", attempt: 1, error_detail: null };
     assert.deepEqual(said("delivery"), { event: "delivery", ...attempted });
     const { id: asked, ...request } = said("request");
     assert.match(str(asked), /^req_/);
@@ -75,6 +77,34 @@ choice("1.test-controls.ready-line", "all in it works; then a line for each requ
     for (let asked = 0; asked < 3; asked += 1) assert.equal((await api.get("/account")).status, 200);
   }),
 );
+
+choice("6.webhook-policy.certificates", "NODE_EXTRA_CA_CERTS is trusted; else the log says what to do", async () => {
+  const receiver = createHttpsServer(TLS, (_, response) => response.end());
+  closeLater(() => receiver.close().closeAllConnections());
+  const url = `https://localhost:${await listen(receiver)}/`;
+  const unknown =
+    "tls 0 ms, attempt 1: The receiver's certificate comes from an unknown issuer. To trust it, set NODE_EXTRA_CA_CERTS " +
+    "to the file of its CA (PEM) and restart the server.\n";
+  const certificates = { NODE_EXTRA_CA_CERTS: freshFile("ca.pem", CA_CERT) };
+  for (const [env, says] of [
+    [{}, unknown],
+    [certificates, "200 0 ms, attempt 1\n"],
+  ] as const)
+    await serving(
+      ["--api-key", "pinned-key-1"],
+      "curl ",
+      async (server) => {
+        const [, base = ""] = /(http:\/\/localhost:\d+)\/v1/.exec(server.said.stdout) ?? [];
+        const api = new Client({ baseUrl: `${base}/v1`, key: "pinned-key-1" });
+        const webhook = await api.create("/webhooks", { url, events: ["app.created"] });
+        await api.create("/apps", { title: "Told" });
+        await delivery(api, webhook, ({ attempts }) => String(attempts) !== "");
+        const line = server.said.stdout.split("\n").find((each) => each.includes("app.created -> "));
+        assert.equal(line?.replace(/^\S+ app.created -> (\S+) (\w+) \d+ ms/, "$1 $2 0 ms"), `${url} ${says}`.trim());
+      },
+      env,
+    );
+});
 
 choice("1.test-controls.ready-line.port", "and a store's module are named where needed", async () => {
   const args = ["--store", "./test/stores/skeleton.mjs", "--public-url", "http://localhost:1"];
@@ -194,7 +224,6 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--tls-cert", PEM.empty, "--tls-key", PEM.key], /^--tls-cert must be the name of a file/],
   [["--tls-cert", PEM.cert, "--tls-key", PEM.other], /--tls-cert and --tls-key.* not a pair/],
   [["--tls-cert", "package.json"], /^--tls-cert and --tls-key must be given together\. See/],
-  [["--webhook-ca", "package.json"], /--webhook-ca/],
   [["--store", "./none.mjs"], /--store, APPHOST_STORE.* must be .*; it is "\.\/none\.mjs" \(.*none\.mjs/],
   [["--store", "no-such-package"], /--store, APPHOST_STORE.* must be .*; it is "no-such-package"/],
   [["--store", "src/kit/loopback.ts"], /it exports neither/],

@@ -2,9 +2,10 @@
 // deliveries are sent is part 6.
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
-import type { Client } from "../support/client.ts";
+import { type Client, str } from "../support/client.ts";
 import { fieldRules, NOT_FLAG, NOT_TEXT, wide } from "../support/fields.ts";
 import { errorsOf, invalid } from "../support/problem.ts";
+import { attemptsOf, settled } from "../support/wait.ts";
 
 const TYPES = ["app.created", "app.updated", "app.deployed", "app.deleted", "data.processed", "user.interaction"];
 const URL_ = "https://hooks.example.com/in";
@@ -40,6 +41,10 @@ choice("4.webhook-endpoints.secret", "has 1 to 255 characters and is made where 
   await fieldRules(api, "POST /webhooks", WHOLE, { field: "secret", good, bad });
   const [one, two] = [await api.create("/webhooks", WHOLE), await api.create("/webhooks", WHOLE)];
   assert.notEqual(one.secret, two.secret);
+  for (const { secret } of [one, two]) {
+    const [, encoded = ""] = /^whsec_([A-Za-z0-9+/]+=*)$/.exec(str(secret)) ?? [];
+    assert.equal(Buffer.from(encoded, "base64").length, 30);
+  }
   assert.equal("secret" in (await api.patch(`/webhooks/${one.id}`, { secret: "twice" })).json, false);
 });
 
@@ -53,18 +58,19 @@ const words = (text: string): readonly string[] => text.split(" ");
 const https = (hosts: string) => words(hosts).map((host) => `https://${host}/`);
 
 /** Hosts that no webhook may reach, by the rule that refuses them: in every spelling, and at both ends of a range. */
-const INSIDE = {
+const FORBIDDEN = {
   unspecified: "0.0.0.0 0 [::]",
-  private:
-    "10.0.0.0 10.255.255.255 0xa.1 0x0a000001 167772161 10.1 012.0.0.1 172.16.0.0 172.31.255.255 192.168.1.1 3232235777 " +
-    "[fc00::1] [fd00:ec2::254] [fec0::1]",
   "carrier-grade NAT": "100.64.0.0 100.127.255.255",
-  "link-local": "169.254.169.254/latest/meta-data 0xa9fea9fe [fe80::1]",
-  "cloud metadata": "168.63.129.16",
+  "link-local": "169.254.0.0 169.254.169.253 169.254.169.255 169.254.255.255 [fe80::1] [febf:ffff::]",
+  "site-local": "[fec0::1] [feff:ffff::]",
+  "cloud metadata":
+    "169.254.169.254/latest/meta-data 0xa9fea9fe 168.63.129.16 [fd00:ec2::254] [fd00:ec2:0::0254] [fd20:ce::254]",
   "6to4": "192.88.99.1 [2002:7f00:1::] [2002:a00:1::]",
   documentation: "192.0.2.1 198.51.100.1 203.0.113.1 [2001:db8::1] [3fff::1]",
   multicast: "224.0.0.1 239.255.255.255 [ff02::1]",
-  reserved: "240.0.0.1 255.255.255.255 198.18.0.1 198.19.255.255 192.0.0.192 [2001:20::1] [100::1] [5f00::1] [4000::1]",
+  reserved:
+    "240.0.0.1 255.255.255.255 198.18.0.1 198.19.255.255 192.0.0.192 [2001:20::1] [100::1] [5f00::1] [4000::1] " +
+    "[fbff:ffff::] [fe00::1] [fe7f:ffff::]",
   "IPv4-mapped":
     "[::ffff:127.0.0.1] [::ffff:7f00:1] [::ffff:8.8.8.8] [::ffff:10.0.0.1] [::ffff:0:7f00:1] [::127.0.0.1]",
   NAT64: "[64:ff9b::7f00:1] [64:ff9b::a00:1] [64:ff9b:1::1]",
@@ -72,7 +78,12 @@ const INSIDE = {
 };
 /** Those beside a range. */
 const OUTSIDE =
-  "9.255.255.255 11.0.0.0 172.15.255.255 172.32.0.0 100.63.255.255 100.128.0.0 169.253.255.255 223.255.255.255 [2001:200::]";
+  "9.255.255.255 11.0.0.0 172.15.255.255 172.32.0.0 192.167.255.255 192.169.0.0 100.63.255.255 100.128.0.0 " +
+  "169.253.255.255 169.255.0.0 168.63.129.15 168.63.129.17 223.255.255.255 [2001:200::]";
+/** Private ones, in every spelling, and at both ends of a range. */
+const PRIVATE =
+  "10.0.0.0 10.255.255.255 0xa.1 0x0a000001 167772161 10.1 012.0.0.1 172.16.0.0 172.31.255.255 192.168.0.0 192.168.255.255 " +
+  "3232235777 192.168.1.1:8080 [fc00::] [fc00::1] [fd00:ec2::253] [fd00:ec2::255] [fd20:ce::253] [fdff:ffff::1]";
 const LOOPBACK = words(
   "http://localhost:4000/hook https://localhost http://localhost./ http://app.localhost/ http://127.0.0.1:9/ " +
     "https://127.0.0.1:9/ http://127.255.255.254/ http://0x7f.1/ http://017700000001/ http://2130706433/ http://127.1/ " +
@@ -85,18 +96,20 @@ const PUBLIC = [
   ...https(OUTSIDE),
   "HTTPS://Example.COM",
 ];
-const PLAIN = words("http://example.com/ http://8.8.8.8/ http://localhost.example.com/ http://notlocalhost/");
+const http = (hosts: string) => words(hosts).map((host) => `http://${host}/`);
+/** Names over http: only DNS knows where they lead. */
+const NAMED = http("example.com receiver:4700 my_receiver:4700 localhost.example.com notlocalhost db.internal");
+const PLAIN = http(`8.8.8.8 [2606:4700::1111] ${OUTSIDE}`);
 
 type Refused = Readonly<Record<string, readonly string[]>>;
 
 const REFUSED: Refused = {
   ...Object.fromEntries(
-    Object.entries(INSIDE).map(([name, hosts]) => [
-      `must lead elsewhere: ${name} addresses are refused, by both webhook policies`,
-      https(hosts),
+    Object.entries(FORBIDDEN).map(([kind, hosts]) => [
+      `must lead to another address: both webhook policies refuse ${kind} ones`,
+      [...https(hosts), ...http(hosts)],
     ]),
   ),
-  "must lead elsewhere: IPv4-mapped addresses": ["http://[::ffff:127.0.0.1]/"],
   "must be a URL that starts with https:// or http:// and a host": words(
     "ftp://example.com/ example.com https:// javascript:alert(1) mailto:a@b.example " +
       "https:example.com https://999.1.1.1/ https:///x https:////example.com/ https://?x",
@@ -125,15 +138,29 @@ async function judges(api: Client, good: readonly string[], own: Refused) {
   }
 }
 
-choice("6.webhook-policy", "local takes loopback by http or https, else https to public addresses", ({ api }) =>
-  judges(api, [...LOOPBACK, ...PUBLIC], {
-    "must use https; http is for loopback addresses only, by the local policy": PLAIN,
-  }),
+choice(
+  "6.webhook-policy",
+  "local takes loopback, private hosts and names by http or https, public ones by https",
+  ({ api }) =>
+    judges(api, [...LOOPBACK, ...PUBLIC, ...https(PRIVATE), ...http(PRIVATE), ...NAMED], {
+      "must use https: the local webhook policy allows http to loopback and private addresses only": PLAIN,
+    }),
 );
 
 choice("6.webhook-policy", "strict takes https to public addresses", { webhookPolicy: "strict" }, ({ api }) =>
   judges(api, PUBLIC, {
-    "must use https; the strict policy refuses http": PLAIN,
-    "must lead elsewhere: loopback addresses are refused by the strict policy": LOOPBACK,
+    "must use https: the strict webhook policy refuses http (--webhook-policy local": [...PLAIN, ...NAMED],
+    "must lead to a public address: the strict webhook policy refuses loopback ones (--webhook-policy local": LOOPBACK,
+    "must lead to a public address: the strict webhook policy refuses private ones (--webhook-policy local": [
+      ...https(PRIVATE),
+      ...http(PRIVATE),
+    ],
   }),
 );
+
+choice("6.webhook-policy", "what only DNS shows is found when it is sent, and said", async ({ api }) => {
+  const webhook = await api.create("/webhooks", { url: "http://dns-shows-it.invalid/", events: ["app.created"] });
+  await api.post(`/webhooks/${webhook.id}/test`, { type: "app.created" });
+  const [{ error, error_detail } = {}] = attemptsOf(await settled(api, webhook));
+  assert.deepEqual([error, error_detail], ["dns", "The host name in the URL does not resolve. Check its spelling."]);
+});

@@ -24,6 +24,8 @@ async function caused(api: Client, act: () => Promise<unknown>): Promise<readonl
 }
 
 const objectOf = (event: Members): Members => members(members(event.data).object);
+const HOOKS = "/dashboard/settings/webhooks";
+
 /** Leads to where nobody listens. */
 const HOOK = { url: "http://127.0.0.1:9/", events: ["app.created"] };
 const newApp = (api: Client) =>
@@ -93,7 +95,7 @@ choice("6.retry-schedule.headers", "tell type, delivery and attempt, with a stan
   const sent = await settled(api, webhook);
   const headers = attempts[0]?.headers ?? {};
   assert.match(String(headers["user-agent"]), /^AppHostingService\/\d/);
-  const time = String(Math.floor(Date.parse(str(attemptsOf(sent)[0]?.at)) / 1_000));
+  const time = String(headers["webhook-timestamp"]);
   const hmac = createHmac("sha256", Buffer.from(SECRET)).update(`${id}.${time}.${rawBody}`).digest("base64");
   for (const [name, value] of Object.entries({
     ...{ "x-service-event": "app.created", "x-service-delivery": sent.id, "x-service-attempt": "1" },
@@ -102,7 +104,41 @@ choice("6.retry-schedule.headers", "tell type, delivery and attempt, with a stan
     assert.equal(headers[name], value, name);
 });
 
-choice("4.webhook-endpoints.delivery-log", "a delivery has nine fields, an attempt seven", async ({ api }) => {
+choice("6.retry-schedule.timestamp", "is the real time of sending, whatever the clock says", MANUAL, async (own) => {
+  const { api, service } = own;
+  const { next, webhook } = await hooked(api, ["app.created"], {}, [500, 200]);
+  await newApp(api);
+  await service.settled();
+  await service.clock.advance("7d");
+  const { attempts } = await next("app.created");
+  assert.equal(attempts.length, 2);
+  for (const { headers } of attempts) {
+    const ago_s = Date.now() / 1_000 - Number(headers["webhook-timestamp"]);
+    assert.ok(ago_s >= 0 && ago_s < 60, String(ago_s));
+  }
+  assert.equal("timestamps_s" in (await settled(api, webhook)), false);
+});
+
+const SEEDED = { ...MANUAL, randomSeed: "repeat" };
+
+choice(
+  "6.retry-schedule.timestamp",
+  "is the service's with a random seed, so that runs repeat",
+  SEEDED,
+  async (own) => {
+    const { api, service } = own;
+    const { next, webhook } = await hooked(api, ["app.created"], {}, [500, 200]);
+    await newApp(api);
+    await service.settled();
+    await service.clock.advance("7d");
+    const { attempts } = await next("app.created");
+    const sent = attempts.map(({ headers }) => Number(headers["webhook-timestamp"]));
+    const times = attemptsOf(await settled(api, webhook)).map(({ at }) => Math.floor(Date.parse(str(at)) / 1_000));
+    assert.deepEqual(sent, times);
+  },
+);
+
+choice("4.webhook-endpoints.delivery-log", "a delivery has nine fields, an attempt eight", async ({ api }) => {
   const { webhook } = await hooked(api, ["app.created"], {}, [300]);
   const app = await newApp(api);
   const found = await attempted(api, webhook);
@@ -111,7 +147,20 @@ choice("4.webhook-endpoints.delivery-log", "a delivery has nine fields, an attem
   assert.match(str(event_id), idOf("evt"));
   assert.deepEqual(rest, { webhook_id: webhook.id, event_type: "app.created", status: "pending" });
   const { at, duration_ms, ...shown } = members(attemptsOf(found)[0]);
-  assert.deepEqual(shown, { number: 1, trigger: "schedule", response_status: 300, response_body: "", error: "status" });
+  const error_detail = "Redirects are not followed. Use the final address as the webhook's URL.";
+  const answered = { response_status: 300, response_body: "", error: "status", error_detail };
+  assert.deepEqual(shown, { number: 1, trigger: "schedule", ...answered });
+  const fields = [
+    "number",
+    "trigger",
+    "at",
+    "duration_ms",
+    "response_status",
+    "response_body",
+    "error",
+    "error_detail",
+  ];
+  assert.deepEqual(Object.keys(members(attemptsOf(found)[0])), fields);
   assert.ok(Number.isInteger(duration_ms) && Number(duration_ms) >= 0);
   for (const time of [at, created_at, next_attempt_at]) assert.match(str(time), ISO_TIME);
   assert.ok(str(at) >= str(created_at) && str(next_attempt_at) > str(at));
@@ -129,6 +178,8 @@ choice("4.webhook-endpoints.deliveries", "the log is a list like all, by status 
   assert.deepEqual([found.status, found.next_attempt_at], ["failed", null]);
   const [{ trigger, response_status, response_body, error } = {}] = attemptsOf(found);
   assert.deepEqual([trigger, response_status, response_body, error], ["manual", null, null, "refused"]);
+  const page = await (await owner(api)).open(`${HOOKS}/${webhook.id}/deliveries/${found.id}`);
+  assert.match(textOf(page), /Response refused Nothing listens at the host and port of the URL\. Start the receiver/);
   const all = await api.get(path);
   assert.deepEqual([all.json.total, all.items], [1, [found]]);
   for (const status of ["pending", "succeeded", "cancelled", "failed"])
@@ -236,8 +287,6 @@ choice("4.webhook-endpoints.rotation", "both secrets sign for a day", MANUAL, as
   }
 });
 
-const HOOKS = "/dashboard/settings/webhooks";
-
 /** The page as soon as it says this. */
 const until = (browser: Browser, path: string, says: RegExp) =>
   eventually(async () => {
@@ -256,7 +305,7 @@ choice("1.dashboard.live-log", "shows what was sent and comes next, and sends ag
   const browser = await owner(api);
   const made = await browser.fillIn(`${HOOKS}/new`, { url: receiver.url, "events.app.created": "on", active: "on" });
   assertPage(made, 201);
-  assert.match(secretIn(made), /^[\w-]{43}$/);
+  assert.match(secretIn(made), /^whsec_\w{40}$/);
   const id = idIn(made, "wh");
   const path = `${HOOKS}/${id}`;
   assert.ok(made.text.includes(`href="${path}?status=failed"`), "what was just made is no page to choose from");

@@ -58,6 +58,8 @@ test("1.chaos.drop: nothing arrives, the attempt counts as failed and is tried a
   for (const by of ["10s", "10m"]) await it.clock.advance(by);
   assert.equal(it.arrived(), "A");
   assert.equal(it.marks(), "drop dropped, drop dropped, null null");
+  const details = it.service.deliveries[0]?.attempts.map(({ error_detail }) => error_detail);
+  assert.deepEqual(details, [...Array(2).fill("A chaos rule dropped this attempt."), null]);
 });
 
 test("1.chaos.bad_signature: a correct receiver refuses it, and takes the next attempt", async () => {

@@ -64,6 +64,7 @@ export async function outboxWorld(options: WorldOptions = {}) {
     clock,
     background,
     sender: httpSender({ policy: "local", timeout_ms: 2_000 }),
+    timestamp: () => clock.now(),
     retryWaits_ms: RETRY_WAITS_MS,
     concurrency: decide("6.webhook-concurrency"),
     lease_ms: 60_000,

@@ -20,7 +20,8 @@ function lines(form: LogForm): string[] {
   log.error(Object.assign(new Error(), { stack: `Error: ${HOSTILE}\n    at one\n    at two` }), HOSTILE);
   log.error(HOSTILE, "text");
   const line = { id: "dlv_1", type: "app.created", url: `http://localhost/${HOSTILE}?key=1`, attempt: 2 };
-  log.delivery({ ...line, outcome: "timeout", duration_ms: 17 });
+  log.delivery({ ...line, outcome: "tls", duration_ms: 17, error_detail: HOSTILE });
+  log.delivery({ ...line, outcome: "200", duration_ms: 5, error_detail: null });
   return [...out, ...err];
 }
 
@@ -29,7 +30,8 @@ test("log: control characters that others sent are shown, not obeyed; the lines 
   assert.deepEqual(lines("pretty").map(stripVTControlCharacters), [
     `${at} GET ${ESCAPED} 200 1.2 ms req_1`,
     `${at} Sign-in link for ${ESCAPED}`,
-    `${at} app.created -> http://localhost/${ESCAPED} timeout 17 ms, attempt 2`,
+    `${at} app.created -> http://localhost/${ESCAPED} tls 17 ms, attempt 2: ${ESCAPED}`,
+    `${at} app.created -> http://localhost/${ESCAPED} 200 5 ms, attempt 2`,
     `${at} warning ${ESCAPED}`,
     `${at} error ${ESCAPED}: Error: ${ESCAPED}\n    at one\n    at two`,
     `${at} error text: ${ESCAPED}`,
@@ -45,7 +47,8 @@ test("log: as JSON each line is one object with what was sent, in printable char
   assert.deepEqual(said, [
     { at, event: "request", id: "req_1", method: "GET", path: HOSTILE, status: 200, duration_ms: 1.23 },
     { at, event: "notice", message: `Sign-in link for ${HOSTILE}` },
-    { at, event: "delivery", ...sent, outcome: "timeout", duration_ms: 17 },
+    { at, event: "delivery", ...sent, outcome: "tls", duration_ms: 17, error_detail: HOSTILE },
+    { at, event: "delivery", ...sent, outcome: "200", duration_ms: 5, error_detail: null },
     { at, event: "warning", message: HOSTILE },
     { at, event: "error", during: HOSTILE, error: `Error: ${HOSTILE}\n    at one\n    at two` },
     { at, event: "error", during: "text", error: HOSTILE },

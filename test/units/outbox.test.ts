@@ -214,8 +214,8 @@ test("3.delivery-cancelled.gone: what waited then is cancelled, also where it is
   const { url } = webhook;
   await world.unit.transact(({ tx, now, at }) => {
     const answer = { duration_ms: 1, response_status: 410, response_body: "", error: "status" } as const;
-    const attempt = { number: 1, trigger: "schedule", at, ...answer } as const;
-    return recordAttempt(tx, { deliveryId, type, url, attempt, retryAt: null }, now);
+    const attempt = { number: 1, trigger: "schedule", at, ...answer, error_detail: null } as const;
+    return recordAttempt(tx, { deliveryId, type, url, attempt, timestamp_s: 0, retryAt: null }, now);
   });
   await change(world, webhook, { active: true });
   await (await besides(world)).idle();

@@ -10,10 +10,11 @@ import { test } from "node:test";
 import type { TlsOptions } from "node:tls";
 import { judgeAddress, systemResolver } from "../../src/delivery/address-policy.ts";
 import { httpSender, type SenderOptions } from "../../src/delivery/sender.ts";
-import { closeLater } from "../support/closing.ts";
+import { closeLater, freshFile } from "../support/closing.ts";
 import { took } from "../support/costs.ts";
 import { closedPort, listen } from "../support/ports.ts";
-import { CA_CERT, TLS } from "../support/tls.ts";
+import { started } from "../support/process.ts";
+import { CA_CERT, EXPIRED, NOT_YET_VALID, SELF_SIGNED, TLS } from "../support/tls.ts";
 
 function sender(over: Partial<SenderOptions> = {}) {
   const made = httpSender({ policy: "local", timeout_ms: 2_000, ...over });
@@ -203,19 +204,34 @@ test("localhost is loopback over IPv6 too", async (t) => {
 test("a name of a forbidden address, even beside an allowed one, and such a URL are blocked without a connection", async () => {
   const receiver = await raw(says(OK));
   const url = `https://name.test:${receiver.port}/`;
-  const forbidden = "10.0.0.1 169.254.169.254 ::ffff:127.0.0.1 64:ff9b::7f00:1 fe80::1 fe80::1%eth0 unreadable";
+  const forbidden = "169.254.169.254 fd00:ec2::254 ::ffff:127.0.0.1 64:ff9b::7f00:1 fe80::1 fe80::1%eth0 unreadable";
   for (const address of forbidden.split(" ")) {
     const resolve = async () => [HERE, { address, family: address.includes(":") ? 6 : 4 }];
-    assert.equal(await sent(url, sender({ resolve })), "blocked_address", address);
+    for (const name of [url, url.replace("https", "http")])
+      assert.equal(await sent(name, sender({ resolve })), "blocked_address", address);
   }
   const at = (address: string) => async () => [{ address, family: 4 }];
   const outside = sender({ resolve: at("93.184.215.14") });
-  assert.equal(await sent(`http://localhost:${receiver.port}/`, outside), "blocked_address", "there only by https");
+  const mixed = sender({ resolve: async () => [HERE, { address: "93.184.215.14", family: 4 }] });
+  for (const by of [outside, mixed])
+    assert.equal(await sent(`http://name.test:${receiver.port}/`, by), "blocked_address", "there only by https");
   const strict = sender({ resolve: at("127.0.0.1"), policy: "strict" });
   assert.equal(await sent(url, strict), "blocked_address");
+  const inside = sender({ resolve: at("10.0.0.1"), policy: "strict" });
+  assert.equal(await sent(url, inside), "blocked_address");
   for (const url of [receiver.url, `https://localhost:${receiver.port}/`, `https://[::ffff:7f00:1]:${receiver.port}/`])
     assert.equal(await sent(url, sender({ policy: "strict" })), "blocked_address", url);
   assert.equal(receiver.connections(), 0);
+});
+
+test("under local a name of this machine or of a private network is reached by http, each of its addresses judged", async () => {
+  const receiver = await raw(says(OK));
+  const at = (address: string) => async () => [HERE, { address, family: address.includes(":") ? 6 : 4 }];
+  for (const address of "10.0.0.1 172.16.0.1 172.31.255.255 192.168.0.1 fd12::1 fc00::1 127.0.0.53 ::1".split(" "))
+    for (const name of ["receiver", "receiver.test"])
+      assert.equal(await sent(`http://${name}:${receiver.port}/`, sender({ resolve: at(address) })), '200 ""', address);
+  for (const address of "9.255.255.255 11.0.0.0 172.15.255.255 172.32.0.0 192.167.255.255 192.169.0.0".split(" "))
+    assert.equal(await sent(`http://receiver:${receiver.port}/`, sender({ resolve: at(address) })), "blocked_address");
 });
 
 test("the connected socket is judged again, before anything is sent, and when it is used again", async () => {
@@ -262,26 +278,134 @@ function secure(answer: RequestListener, more: TlsOptions = {}): Promise<number>
   return listen(server);
 }
 
-test("TLS: refused without the authority, accepted with --webhook-ca, refused for another name or without a certificate of ours", async () => {
-  const port = await secure((_, response) => response.end("over TLS"));
-  assert.equal(await sent(`https://localhost:${port}/`), "tls");
-  const trusting = sender({ ca: CA_CERT, resolve: async () => [HERE] });
-  assert.equal(await sent(`https://127.0.0.1:${port}/`, trusting), '200 "over TLS"');
-  assert.equal(await sent(`https://receiver.test:${port}/`, trusting), '200 "over TLS"');
-  assert.equal(await sent(`https://other.test:${port}/`, trusting), "tls");
-  for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
-    const wary = await secure(() => {}, { requestCert: true, maxVersion });
-    assert.equal(await sent(`https://127.0.0.1:${wary}/`, trusting), "tls", maxVersion);
-  }
-  const silent = createTcpServer((socket) => void socket.resume());
-  closeLater(() => silent.close());
-  const waiting = sender({ ca: CA_CERT, timeout_ms: 150 });
-  assert.equal(await sent(`https://127.0.0.1:${await listen(silent)}/`, waiting), "timeout");
+const TRUST = "To trust it, set NODE_EXTRA_CA_CERTS to the file of its CA (PEM) and restart the server.";
+
+/** What comes of deliveries by a process of its own with these environment variables. */
+async function sentBy(env: NodeJS.ProcessEnv, urls: readonly string[]): Promise<unknown[]> {
+  const { code, stdout, stderr } = await started(["--import", "tsx", "test/support/send.ts", ...urls], env).ended;
+  assert.equal(code, 0, stderr);
+  return stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+}
+
+const over = (port: number, host = "localhost") => `https://${host}:${port}/`;
+
+/** The name of the error and what is said about it. */
+async function failed(url: string, over: Partial<SenderOptions> = {}) {
+  const { error, error_detail } = await sender(over).send({ url, headers: {}, body: "" });
+  return [error, error_detail];
+}
+
+test("a certificate that nothing trusts fails by tls; the detail says which check failed and how to trust it", async () => {
+  const answer: RequestListener = (_, response) => response.end();
+  const issuer = await secure(answer);
+  assert.deepEqual(await failed(over(issuer)), [
+    "tls",
+    `The receiver's certificate comes from an unknown issuer. ${TRUST}`,
+  ]);
+  const chain = await secure(answer, { cert: TLS.cert + CA_CERT });
+  const untrusted = `The receiver's certificate comes from a CA that is not trusted. ${TRUST}`;
+  assert.deepEqual(await failed(over(chain)), ["tls", untrusted]);
+  const alone = await secure(answer, SELF_SIGNED);
+  assert.deepEqual(await failed(over(alone)), ["tls", `The receiver's certificate is self-signed. ${TRUST}`]);
 });
 
-test("close breaks off what is under way, over TLS too", async () => {
-  const closing = sender({ ca: CA_CERT });
+for (const [name, environment] of [
+  ["NODE_EXTRA_CA_CERTS", (file: string) => ({ NODE_EXTRA_CA_CERTS: file })],
+  ["--use-openssl-ca", (file: string) => ({ NODE_OPTIONS: "--use-openssl-ca", SSL_CERT_FILE: file })],
+] as const)
+  test(`${name} is trusted for deliveries; other names, dates and self-signed certificates fail with their check`, async () => {
+    const answer: RequestListener = (_, response) => response.end("over TLS");
+    const good = await secure(answer);
+    const [expired, early] = [await secure(answer, EXPIRED), await secure(answer, NOT_YET_VALID)];
+    const alone = await secure(answer, SELF_SIGNED);
+    const wary = [];
+    for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const)
+      wary.push(await secure(() => {}, { requestCert: true, maxVersion }));
+    const urls = [over(good), over(good, "127.0.0.1"), over(good, "receiver.test"), over(good, "other.test")];
+    const others = [expired, early, alone, ...wary].map((port) => over(port));
+    const success = ["over TLS", null, null];
+    const fails = (detail: string) => [null, "tls", detail];
+    const noCertificate =
+      "The receiver refused the TLS handshake. It may require a client certificate, which this server does not have.";
+    assert.deepEqual(await sentBy(environment(freshFile("ca.pem", CA_CERT)), [...urls, ...others]), [
+      success,
+      success,
+      success,
+      fails(
+        "The receiver's certificate is for another host name. Use a host name in the URL that the certificate contains.",
+      ),
+      fails("The receiver's certificate has expired. Renew it."),
+      fails("The receiver's certificate is not valid yet. Check its dates and this machine's clock."),
+      fails(`The receiver's certificate is self-signed. ${TRUST}`),
+      fails(noCertificate),
+      fails(noCertificate),
+    ]);
+  });
+
+test("a self-signed certificate is trusted where NODE_EXTRA_CA_CERTS is its own file", async () => {
+  const port = await secure((_, response) => response.end("trusted"), SELF_SIGNED);
+  const file = freshFile("self.pem", SELF_SIGNED.cert);
+  assert.deepEqual(await sentBy({ NODE_EXTRA_CA_CERTS: file }, [over(port)]), [["trusted", null, null]]);
+});
+
+test("each error has a detail that says what to do, without the address or anything that the receiver sent", async () => {
+  const receiver = await raw(says(OK));
+  const at = (address: string) => async () => [{ address, family: 4 }];
+  const plain = async (answer: (socket: Socket) => void) => (await raw(answer)).url;
+  const silent = createTcpServer((socket) => void socket.resume());
+  closeLater(() => silent.close());
+  const silence = over(await listen(silent), "127.0.0.1");
+  const noTls = "The receiver does not use TLS at this port. Use http in the URL, or correct the port.";
+  const nobody = "Nothing listens at the host and port of the URL. Start the receiver, or correct the URL.";
+  const linkLocal = "The URL must lead to another address: both webhook policies refuse link-local ones.";
+  const httpsOnly =
+    "The URL must use https: the local webhook policy allows http to loopback and private addresses only.";
+  for (const [url, error, detail, options] of [
+    [over(receiver.port), "tls", noTls],
+    [silence, "timeout", "The receiver did not respond within 0.15 s.", { timeout_ms: 150 }],
+    [`http://127.0.0.1:${await closedPort()}/`, "refused", nobody],
+    [`http://localhost:${await closedPort()}/`, "refused", nobody],
+    ["http://nowhere.invalid/", "dns", "The host name in the URL does not resolve. Check its spelling."],
+    ["http://name.test/", "blocked_address", linkLocal, { resolve: at("169.254.1.1") }],
+    ["http://name.test/", "blocked_address", httpsOnly, { resolve: at("93.184.215.14") }],
+    ["http://169.254.1.1/", "blocked_address", linkLocal],
+    [await plain(ends("")), "reset", "The receiver closed the connection without a response."],
+    [
+      await plain(says("SSH-2.0-OpenSSH_9.6\r\n")),
+      "aborted",
+      "The response is not valid HTTP, or its headers are larger than 16 KiB.",
+    ],
+    [
+      await plain(says(http(302, ["Location: /evil", "Content-Length: 0"]))),
+      "status",
+      "Redirects are not followed. Use the final address as the webhook's URL.",
+    ],
+    [await plain(says(http(410))), "status", "A response of 410 (Gone) switches the webhook off."],
+    [await plain(says(http(500))), "status", null],
+    [await plain(says(OK)), null, null],
+    [
+      await plain(ends(half(200))),
+      "aborted",
+      "The attempt succeeded, but the connection closed before the end of the response body.",
+    ],
+    [
+      await plain(says(half(200))),
+      "timeout",
+      "The attempt succeeded, but the response body did not end within 0.15 s.",
+      { timeout_ms: 150 },
+    ],
+  ] as const)
+    assert.deepEqual(await failed(url, options), [error, detail], url);
+});
+
+test("close breaks off what is under way, over TLS and within its handshake too", async () => {
+  const closing = sender();
   const receiver = await raw(() => closing.close());
-  const port = await secure(() => closing.close());
-  for (const url of [receiver.url, `https://127.0.0.1:${port}/`]) assert.equal(await sent(url, closing), "reset", url);
+  assert.equal(await sent(receiver.url, closing), "reset");
+  const server = createTcpServer(() => closing.close());
+  closeLater(() => server.close());
+  assert.equal(await sent(over(await listen(server)), closing), "tls");
 });

@@ -217,12 +217,15 @@ async function exchanges(delivery: model.DeliveryRecord, view: View): Promise<Sh
   const event = await view.store.get(model.events, delivery.event_id);
   if (webhook === undefined || event === undefined) return null;
   const changed = delivery.attempts.some(({ at }) => at < webhook.updated_at);
-  const each = ({ number, at, trigger, duration_ms, response_status, response_body, error }: model.Attempt) => {
-    const headers = deliveryHeaders(webhook, event, delivery.id, number, instant(at));
+  const each = (attempt: model.Attempt) => {
+    const { number, at, trigger, duration_ms, response_status, response_body, error, error_detail } = attempt;
+    const timestamp_s = delivery.timestamps_s[number - 1] ?? 0;
+    const headers = deliveryHeaders(webhook, event, delivery.id, { number, at: instant(at), timestamp_s });
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
     return html`<h2>Attempt ${number}${trigger === "manual" && " by hand"}</h2>${soft([time(at), ` · ${duration_ms} ms`])}
 <div class="pair"><div><h3>Request</h3><pre>${[`POST ${webhook.url}`, ...lines, "", event.body].join("\n")}</pre></div>
-<div><h3>Response</h3><pre>${[response_status ?? error, response_body].filter(Boolean).join("\n\n")}</pre></div></div>`;
+<div><h3>Response</h3><pre>${[response_status ?? error, response_body].filter(Boolean).join("\n\n")}</pre>
+${error_detail && html`<p>${error_detail}</p>`}</div></div>`;
   };
   const of = delivery.test ? "a sample" : link(pageAt(`/events/${event.id}`), "an event");
   return html`<p>${progress(delivery)}</p><p>Of ${of}, to ${mono(webhook.url)}</p>

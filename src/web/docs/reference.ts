@@ -111,7 +111,7 @@ function sampleOf(schema: JsonSchema, known: { readonly [name: string]: unknown 
 }
 
 const RULES = [
-  "Be reachable over HTTPS. On a machine of its own this server also sends to http on the same machine.",
+  "Be reachable over HTTPS. Under the webhook policy `local` the server also sends by http to the same machine and to private networks.",
   "Check the signature first. `X-Service-Signature` is sha256= and the HMAC-SHA256 of the raw body in lower-case hexadecimal, keyed with the webhook’s secret. Compare in constant time and answer 401 where it differs.",
   "Answer 2xx within 30 seconds. Store the event and work on it afterwards.",
   "Expect an event more than once. Remember the `id` of each event that you have dealt with, and answer 2xx to those that you know.",
@@ -119,7 +119,13 @@ const RULES = [
 ];
 
 const HEADERS =
-  "Beside the signature a delivery carries the event’s type in `X-Service-Event`, an id that is the same at every attempt in `X-Service-Delivery`, and `X-Service-Attempt`, which counts from 1; for libraries of Standard Webhooks also `webhook-id`, `webhook-timestamp` and `webhook-signature`.";
+  "Beside the signature a delivery carries the event’s type in `X-Service-Event`, an id that is the same at every attempt in `X-Service-Delivery`, and `X-Service-Attempt`, which counts from 1.";
+
+const STANDARD =
+  "Libraries for Standard Webhooks verify `webhook-id`, `webhook-timestamp` (the real time of sending) and `webhook-signature`. A secret of the form `whsec_` and base64, as the server makes them, works there unchanged: `new Webhook(secret)`. Any other secret is keyed there with its raw bytes. `X-Service-Signature` always uses the whole text of the secret.";
+
+const CERTIFICATES =
+  "The certificate of a receiver is checked against Node’s roots. To trust another CA, set `NODE_EXTRA_CA_CERTS` to the file of its certificate (PEM) and restart the server. An attempt’s `error_detail` says which check failed.";
 
 const AGAIN =
   "Anything but 2xx is tried again, after <waits>, each 20 % more or less. `Retry-After` with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks.";
@@ -128,7 +134,9 @@ const receiving = (waits_ms: readonly number[]) => [
   list(RULES.map(prose), "ol"),
   code(EXAMPLE),
   paragraph(HEADERS),
+  paragraph(STANDARD),
   paragraph(AGAIN.replace("<waits>", waits_ms.map(inWords).join(", "))),
+  paragraph(CERTIFICATES),
 ];
 
 /** In the largest unit that it is a whole number of. */
