@@ -8,16 +8,17 @@ import { ALL, type Reader, type Tx } from "./store.ts";
 import type { Work } from "./work.ts";
 
 /**
- * A place in a queue, compared as text: its turn, then since when it is due. A person who asks looks on; new events are
- * not held up by old ones that failed before. What is not a retry is due at once.
+ * A place in a queue, compared as text: manual attempts first, since a person waits for them, then by due time. A retry is
+ * marked behind the time; everything else is due at once.
  */
-const [BY_HAND, FIRST, RETRY] = ["0", "1", "2"];
+const [BY_HAND, BY_TIME] = ["0", "1"];
+const RETRY = "r";
 
-export const isRetry = ({ queue }: DeliveryRecord): boolean => queue?.[0] === RETRY;
+export const isRetry = ({ queue }: DeliveryRecord): boolean => queue?.endsWith(RETRY) === true;
 
 /** When it is to be sent; never, where nothing is. */
 export const dueAt = ({ queue }: DeliveryRecord): Instant =>
-  queue === null ? Number.POSITIVE_INFINITY : instant(queue.slice(1));
+  queue === null ? Number.POSITIVE_INFINITY : instant(queue.slice(1).replace(RETRY, ""));
 
 /**
  * The queue that the webhook's deliveries now join. A webhook that is switched off leaves its queue and all that waits
@@ -42,7 +43,7 @@ export function newDelivery(w: Work, webhook: WebhookRecord, event: EventRecord)
     account_id: webhook.account_id,
     manual: false,
     test: false,
-    queue: FIRST + w.at,
+    queue: BY_TIME + w.at,
     queue_of: queueOf(webhook),
   };
 }
@@ -93,8 +94,8 @@ function afterAttempt(delivery: DeliveryRecord, { attempt, timestamp_s, retryAt 
   if (delivery.queue === null) return logged;
   const next = attempt.trigger === "manual" && delivery.next_attempt_at === null ? null : retryAt;
   if (next !== null && !delivery.test && attempt.response_status !== GONE) {
-    const turn = next > attempt.at || logged.attempts.some((each) => each.trigger === "schedule") ? RETRY : FIRST;
-    return { ...logged, manual: false, next_attempt_at: next, queue: turn + next };
+    const mark = next > attempt.at || logged.attempts.some((each) => each.trigger === "schedule") ? RETRY : "";
+    return { ...logged, manual: false, next_attempt_at: next, queue: BY_TIME + next + mark };
   }
   return { ...logged, ...over, status: logged.attempts.some(succeeded) ? "succeeded" : "failed" };
 }
@@ -185,7 +186,7 @@ export async function putOff(tx: Tx, id: string, until: string): Promise<void> {
   const row = await tx.get(deliveries, id);
   if (!row || row.queue === null) return;
   const next_attempt_at = row.manual ? row.next_attempt_at : until;
-  await putDelivery(tx, { ...row, next_attempt_at, queue: RETRY + until });
+  await putDelivery(tx, { ...row, next_attempt_at, queue: BY_TIME + until + RETRY });
 }
 
 /** The deliveries of all webhooks that are due and not attempted. */
@@ -194,7 +195,7 @@ export async function dueDeliveries(reader: Reader, now: Instant): Promise<reado
   const limit = 100;
   for (;;) {
     const rows = await reader.page(deliveries, "waiting", ["pending"], { offset: found.length, limit });
-    // Only retries may not be due yet, by whosever clock, and they come last, in the order of their times.
+    // Only retries may not be due yet, by whosever clock; behind the first of them nothing else is due.
     const due = rows.filter((row) => !isRetry(row) || dueAt(row) <= now);
     found.push(...due);
     if (due.length < limit) return found;

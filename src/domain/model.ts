@@ -375,8 +375,8 @@ export interface DeliveryRecord extends Infer<typeof delivery>, OfAccount {
   /** A test delivery: sent whatever the webhook subscribes to, once. */
   readonly test: boolean;
   /**
-   * Its place in its webhook's queue, null when nothing is to be sent: "0" asked for by hand, "1" never attempted,
-   * "2" to be tried again, each followed by the time it is due. Compared as text, the first is the next to go.
+   * Its place in its webhook's queue, null when nothing is to be sent: "0" for a manual attempt or "1", the time it is
+   * due, and "r" for a retry. Compared as text, the first is the next to go.
    */
   readonly queue: string | null;
   /** Its webhook's queue when it was queued (see `queueOf`) while something is to be sent, null afterwards. */

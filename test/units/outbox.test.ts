@@ -129,13 +129,21 @@ test("6.webhook-concurrency: nor more where it was switched off and on again whi
   assert.deepEqual(await inShort(world, webhook), ["succeeded 1", "succeeded 1"]);
 });
 
-test("6.webhook-concurrency.order: first attempts go before retries of the same webhook", async () => {
+test("6.webhook-concurrency.order: what is due first goes first, be it a retry or a first attempt; what is asked for by hand goes before both", async () => {
   const { world, receiver, webhook } = await hooked((count) => (count === 1 ? 500 : 200));
   const first = await emitted(world, 1);
   world.clock.set(START + 10 * S);
   const second = await emitted(world, 2);
-  assert.deepEqual(eventsAt(receiver), [first.id, second.id, first.id]);
+  assert.deepEqual(eventsAt(receiver), [first.id, first.id, second.id]);
   assert.deepEqual(await inShort(world, webhook), ["succeeded 2", "succeeded 1"]);
+  await world.stop();
+  const third = await world.emit({ n: 3 });
+  await again(world, webhook, 1);
+  const next = await outboxWorld({ store: world.real });
+  next.clock.set(START + 10 * S);
+  await next.outbox.takeUp();
+  await next.idle();
+  assert.deepEqual(eventsAt(receiver).slice(3), [second.id, third.id]);
 });
 
 test("6.webhook-concurrency.order: nor are retries of other webhooks before it where places are few", async () => {
