@@ -9,6 +9,7 @@ import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import type { TlsOptions } from "node:tls";
 import { judgeAddress, systemResolver } from "../../src/delivery/address-policy.ts";
+import { connectDetail, tlsDetail } from "../../src/delivery/error-details.ts";
 import { httpSender, type SenderOptions } from "../../src/delivery/sender.ts";
 import { closeLater, freshFile } from "../support/closing.ts";
 import { took } from "../support/costs.ts";
@@ -357,6 +358,8 @@ test("each error has a detail that says what to do, without the address or anyth
   const plain = async (answer: (socket: Socket) => void) => (await raw(answer)).url;
   const silent = createTcpServer((socket) => void socket.resume());
   closeLater(() => silent.close());
+  const closing = createTcpServer((socket) => socket.destroy());
+  closeLater(() => closing.close());
   const silence = over(await listen(silent), "127.0.0.1");
   const noTls = "The receiver does not use TLS at this port. Use http in the URL, or correct the port.";
   const nobody = "Nothing listens at the host and port of the URL. Start the receiver, or correct the URL.";
@@ -365,6 +368,7 @@ test("each error has a detail that says what to do, without the address or anyth
     "The URL must use https: the local webhook policy allows http to loopback and private addresses only.";
   for (const [url, error, detail, options] of [
     [over(receiver.port), "tls", noTls],
+    [over(await listen(closing)), "tls", "The receiver closed the connection during the TLS handshake."],
     [silence, "timeout", "The receiver did not respond within 0.15 s.", { timeout_ms: 150 }],
     [`http://127.0.0.1:${await closedPort()}/`, "refused", nobody],
     [`http://localhost:${await closedPort()}/`, "refused", nobody],
@@ -399,6 +403,13 @@ test("each error has a detail that says what to do, without the address or anyth
     ],
   ] as const)
     assert.deepEqual(await failed(url, options), [error, detail], url);
+});
+
+test("what Node reports by a code alone is named by it", () => {
+  const error = (code: string) => Object.assign(new Error(), { code });
+  const unreachable = "The connection failed (EHOSTUNREACH). Check the host and port of the URL.";
+  assert.equal(connectDetail(error("EHOSTUNREACH")), unreachable);
+  assert.equal(tlsDetail(error("CERT_REVOKED")), "The TLS handshake failed (CERT_REVOKED).");
 });
 
 test("close breaks off what is under way, over TLS and within its handshake too", async () => {
