@@ -210,7 +210,7 @@ function handlerOf(parts: Ground & ApiParts & { readonly oauth: Context }, servi
 }
 
 function localUrl({ tlsCert, host }: Settings, port: number): string {
-  const shown = ["127.0.0.1", "0.0.0.0", "::"].includes(host) ? "localhost" : host;
+  const shown = ["0.0.0.0", "::"].includes(host) ? "localhost" : host;
   return `${tlsCert === null ? "http" : "https"}://${inUrl(shown)}:${port}`;
 }
 

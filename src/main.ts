@@ -125,7 +125,7 @@ function told(error: unknown, as: (flag: string) => string): [exit: number, line
   if (port && ["EADDRINUSE", "EACCES"].includes(code))
     return [failed, `Port ${port} is in use or not allowed (${code}); choose another with --port, or 0 for any.`];
   if (syscall === "listen" || syscall === "getaddrinfo")
-    return [wrong_use, `${as("host")} must be an address of this machine (${code}), such as 127.0.0.1 or 0.0.0.0.`];
+    return [wrong_use, `${as("host")} must be an address of this machine (${code}), such as localhost or 0.0.0.0.`];
   const isPlace = isStoreError(error, "StoreRefusal") && Object(cause).syscall !== "connect";
   return isPlace && NO_PLACE.has(Object(cause).code) ? [wrong_use, `${as("data")}: ${message}`] : [failed, message];
 }

@@ -46,7 +46,7 @@ const kind = <T>(must: string, read: Kind<T>["read"], known?: readonly string[])
 
 /** An IPv6 address stands in brackets there. */
 export const inUrl = (host: string): string => (host.includes(":") ? `[${host}]` : host);
-const address = kind("be an address of this machine, such as 127.0.0.1 or 0.0.0.0", (text, given) =>
+const address = kind("be an address of this machine, such as localhost or 0.0.0.0", (text, given) =>
   text === given && URL.canParse(`http://${inUrl(text)}`) ? text : undefined,
 );
 const anyText = kind("be a text that is not empty", (text, given) => (text === given && text) || undefined);
@@ -115,7 +115,7 @@ const readings = kind(`be one or more of ${KNOWN.join(", ")}`, (text, given): Re
 /** It starts without any setting; each has one name as a flag, as a variable and as an option of startService. */
 export const OPTIONS = {
   port: option("port N", whole(0, 65_535), "port to listen on; 0 for any free one", 4600),
-  host: option("host ADDRESS", address, "address to listen on", "127.0.0.1"),
+  host: option("host ADDRESS", address, "address to listen on", "localhost"),
   publicUrl: option("public-url URL", url, "how clients reach this server"),
   data: {
     ...option("data FILE", place, "keep everything in this JSON file, or at postgres://… (memory otherwise)"),

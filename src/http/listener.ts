@@ -2,9 +2,10 @@
 // part 8). One reader, one writer. What fails before a request exists is answered here as well.
 import { once } from "node:events";
 import { createServer, IncomingMessage, ServerResponse } from "node:http";
-import { Server as NetServer, type Socket } from "node:net";
+import { createServer as createNetServer, isIP, Server as NetServer, type Socket } from "node:net";
 import { refuse } from "../domain/refusal.ts";
 import type { Ids } from "../kit/ids.ts";
+import { isLoopbackHost } from "../kit/loopback.ts";
 import { arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, wouldHang } from "./arriving.ts";
 import type { Handler, Reply } from "./call.ts";
 import { cutOff, giveUpUnread, partFrom } from "./closing.ts";
@@ -121,8 +122,19 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
   const server = tls
     ? process.getBuiltinModule("node:https").createServer({ ...options, ...tls, handshakeTimeout: limits.headers_ms })
     : createServer(options);
-  server.maxConnections = limits.connections;
   server.maxHeadersCount = 0;
+  /** Accepts connections on [::1] and passes them to `server`, which counts, limits and closes them with its own. */
+  const ipv6 = createNetServer({ allowHalfOpen: tls === undefined, noDelay: true }, (socket) =>
+    server.emit("connection", socket),
+  );
+  let connections = 0;
+  server.on("connection", (socket: Socket) => {
+    connections += 1;
+    socket.once("close", () => {
+      connections -= 1;
+    });
+    if (connections > limits.connections) socket.destroy();
+  });
   for (const asked of ["request", "checkContinue", "checkExpectation"]) server.on(asked, take);
   // A proxy is asked for; without a listener Node would close without a word. Node leaves the socket to us with all that
   // can happen to it: a client that is gone is an error which nobody else hears.
@@ -139,10 +151,22 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
     });
 
   return {
-    /** Listens; the port is free to be 0. Rejects with the system's error (EADDRINUSE, EACCES). */
+    /**
+     * Listens on `host` and returns the port; port 0 takes any free one. A name of this machine such as localhost means
+     * 127.0.0.1 and [::1], where the machine has it. Rejects with the system's error (EADDRINUSE, EACCES).
+     */
     async listen(port: number, host: string): Promise<number> {
-      await once(server.listen(port, host), "listening");
-      return Object(server.address()).port;
+      if (isIP(host) !== 0 || !isLoopbackHost(host)) return bind(server, port, host);
+      const bound = await bind(server, port, "127.0.0.1");
+      try {
+        return await bind(ipv6, bound, "::1");
+      } catch (error) {
+        const { code } = Object(error);
+        if (NO_IPV6.has(code)) return bound;
+        if (port !== 0 || code !== "EADDRINUSE") throw error;
+        closeSocket(server);
+        return this.listen(port, host);
+      }
     },
 
     /** Starts answering. */
@@ -151,7 +175,7 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
     /** Accepts nothing new, lets what is in flight finish (10 s at most), closes every socket. */
     async stop(): Promise<void> {
       stopping = true;
-      const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+      const closed = Promise.all([closeSocket(server), closeSocket(ipv6)]);
       const deadline = setTimeout(() => server.closeAllConnections(), STOP_MS);
       // What has arrived and was not read yet gets its turn.
       for (let turn = 0; turn < 2; turn += 1) await new Promise(setImmediate);
@@ -166,6 +190,18 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
     },
   };
 }
+
+/** What binding [::1] fails with on a machine that has no IPv6, or has it switched off. */
+const NO_IPV6 = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT"]);
+
+async function bind(server: NetServer, port: number, host: string): Promise<number> {
+  await once(server.listen(port, host), "listening");
+  return Object(server.address()).port;
+}
+
+/** Closes the listening socket and no connection; resolves when the connections have ended as well. */
+const closeSocket = (server: NetServer): Promise<void> =>
+  new Promise((resolve) => NetServer.prototype.close.call(server, () => resolve()));
 
 /** Names and values by turns, as Node takes them. */
 function headersOf(id: string, { status, headers }: Reply, bytes: number, always: readonly string[], closes: boolean) {

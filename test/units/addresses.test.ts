@@ -1,0 +1,181 @@
+// The addresses that the server listens on (contract, part 1): by default 127.0.0.1 and [::1], so that a client that resolves
+// localhost never reaches another program; an explicit address means that one only.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { createServer, Server, type Socket } from "node:net";
+import { dirname } from "node:path";
+import { type TestContext, test } from "node:test";
+import { connect as connectTls } from "node:tls";
+import { LIMITS } from "../../src/http/arriving.ts";
+import { empty } from "../../src/http/call.ts";
+import { linksOf } from "../../src/http/links.ts";
+import { listenerOf } from "../../src/http/listener.ts";
+import { startService } from "../../src/index.ts";
+import { AdjustableClock } from "../../src/kit/clock.ts";
+import { systemRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
+import { freshFile } from "../support/closing.ts";
+import { serve, serving } from "../support/process.ts";
+import { RawConnection, rawAnswer } from "../support/raw.ts";
+import { CA_CERT, TLS } from "../support/tls.ts";
+
+/** Another program that holds a port on one address. */
+async function stranger(host: string, port = 0) {
+  const server = createServer((socket: Socket) => socket.end("stranger"));
+  await once(server.listen({ port, host, ipv6Only: host === "::" }), "listening");
+  return { port: Number(Object(server.address()).port), [Symbol.asyncDispose]: async () => void server.close() };
+}
+
+const hasIpv6 = await stranger("::1").then(
+  (own) => own[Symbol.asyncDispose]().then(() => true),
+  () => false,
+);
+const both = { skip: !hasIpv6 && "this machine has no [::1]" };
+
+const ASK = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
+/** The status of a request to the address, or the code of the error. */
+const asked = (host: string, port: number): Promise<unknown> =>
+  rawAnswer(`http://${host}:${port}`, ASK).then(
+    ({ status }) => status,
+    ({ code }) => code,
+  );
+const askedOnBoth = (port: number) => Promise.all([asked("127.0.0.1", port), asked("[::1]", port)]);
+
+for (const options of [{}, { host: "localhost" }, { host: "LocalHost." }, { host: "app.localhost" }])
+  test(`the server listens on 127.0.0.1 and [::1] with ${JSON.stringify(options)}`, both, async () => {
+    await using service = await startService(options);
+    assert.deepEqual(await askedOnBoth(service.port), [200, 200]);
+    assert.equal(service.authUrl, `http://${(options.host ?? "localhost").toLowerCase()}:${service.port}`);
+    await service.close();
+    assert.deepEqual(await askedOnBoth(service.port), ["ECONNREFUSED", "ECONNREFUSED"]);
+  });
+
+for (const [host, shown, statuses] of [
+  ["127.0.0.1", "127.0.0.1", [200, "ECONNREFUSED"]],
+  ["::1", "[::1]", ["ECONNREFUSED", 200]],
+  ["0.0.0.0", "localhost", [200, "ECONNREFUSED"]],
+  ["::", "localhost", [200, 200]],
+] as const)
+  test(`the server listens on ${host} only when that is given, and its URL reaches it there`, both, async () => {
+    await using service = await startService({ host });
+    assert.deepEqual(await askedOnBoth(service.port), statuses);
+    assert.equal(service.authUrl, `http://${shown}:${service.port}`);
+  });
+
+/** A connection on which a request was answered, and which is kept alive. */
+async function keptAlive(host: string, port: number): Promise<RawConnection> {
+  const connection = (await RawConnection.open(`http://${host}:${port}`)).write(ASK);
+  assert.equal((await connection.answer()).status, 200);
+  return connection;
+}
+
+test("a stop closes the idle connections of both addresses", both, async () => {
+  const service = await startService();
+  const connections = await Promise.all(["127.0.0.1", "[::1]"].map((host) => keptAlive(host, service.port)));
+  await service.close();
+  for (const connection of connections) assert.equal(await connection.untilClosed(), "end");
+});
+
+test("the limit of connections counts those of both addresses together", both, async () => {
+  const listener = listenerOf(undefined, { ...LIMITS, connections: 2 });
+  const port = await listener.listen(0, "localhost");
+  listener.serve({
+    ids: new TimeOrderedIds(new AdjustableClock(), systemRandom),
+    links: linksOf("http://localhost"),
+    onError: (error) => assert.fail(String(error)),
+    handle: async () => empty(200),
+  });
+  const [first] = [await keptAlive("127.0.0.1", port), await keptAlive("[::1]", port)];
+  for (const host of ["127.0.0.1", "[::1]"])
+    assert.equal(await (await RawConnection.open(`http://${host}:${port}`)).untilClosed(), "end");
+  await first.write(ASK.replace("host", "connection: close\r\nhost")).untilClosed();
+  await keptAlive("[::1]", port);
+  await listener.stop();
+});
+
+test("over TLS the server listens on both addresses, and a stop closes the connections of both", both, async () => {
+  const [tlsCert, tlsKey] = [freshFile("cert.pem", TLS.cert), freshFile("key.pem", TLS.key)];
+  const service = await startService({ tlsCert, tlsKey });
+  const closed: Promise<unknown>[] = [];
+  for (const host of ["127.0.0.1", "::1"]) {
+    const socket = connectTls({ host, port: service.port, ca: CA_CERT, servername: "localhost" });
+    socket.write(ASK);
+    assert.match(String(await once(socket, "data")), /^HTTP\/1.1 200 /);
+    closed.push(once(socket, "close"));
+  }
+  await service.close();
+  await Promise.all(closed);
+});
+
+for (const host of ["127.0.0.1", "::1", "0.0.0.0", "::"])
+  test(
+    `a port that another program holds on ${host} is in use: one line, exit 1, no lock, no account`,
+    both,
+    async () => {
+      await using other = await stranger(host);
+      const data = freshFile("taken.json");
+      const { code, stdout, stderr } = await serve(["--port", String(other.port), "--data", data]).ended;
+      assert.deepEqual([code, stdout], [1, ""], stderr);
+      assert.match(stderr, new RegExp(`^Port ${other.port} is in use[^\\n]*--port[^\\n]*\\n$`));
+      assert.deepEqual(readdirSync(dirname(data)), ["taken.json"], "no lock is left");
+      assert.doesNotMatch(readFileSync(data, "utf8"), /acc_|key_/);
+    },
+  );
+
+test("a port that another program holds on [::1] does not matter to a server on 127.0.0.1 only", both, async () => {
+  await using other = await stranger("::1");
+  const line = `http://127.0.0.1:${other.port}/v1`;
+  await serving(["--port", String(other.port), "--host", "127.0.0.1"], line);
+});
+
+/** Runs `before` once, just before the first attempt to listen on [::1]. */
+function beforeIpv6(context: TestContext, before: (server: Server, port: number) => boolean): number[] {
+  const { listen } = Server.prototype;
+  const ports: number[] = [];
+  context.mock.method(Server.prototype, "listen", function (this: Server, ...args: unknown[]) {
+    const [port, host] = args;
+    if (host !== "::1") return Reflect.apply(listen, this, args);
+    ports.push(Number(port));
+    if (ports.length > 1 || !before(this, Number(port))) return Reflect.apply(listen, this, args);
+    return this;
+  });
+  return ports;
+}
+
+test("port 0 is drawn again until both addresses have it", both, async (context) => {
+  const other = createServer();
+  const drawn = beforeIpv6(context, (_, port) => {
+    other.listen({ port, host: "::1" });
+    return false;
+  });
+  await using service = await startService({ port: 0 });
+  const [first, second] = drawn;
+  assert.equal(drawn.length, 2);
+  assert.notEqual(first, second);
+  assert.equal(service.port, second);
+  assert.deepEqual(await askedOnBoth(service.port), [200, 200]);
+  assert.equal(await asked("127.0.0.1", Number(first)), "ECONNREFUSED");
+  other.close();
+});
+
+for (const code of ["EADDRNOTAVAIL", "EAFNOSUPPORT"])
+  test(`a machine without IPv6 (${code}) has the server on 127.0.0.1 only`, async (context) => {
+    beforeIpv6(context, (server) => {
+      process.nextTick(() => server.emit("error", Object.assign(new Error(code), { code })));
+      return true;
+    });
+    await using service = await startService();
+    assert.deepEqual(await askedOnBoth(service.port), [200, "ECONNREFUSED"]);
+    assert.equal((await fetch(`${service.authUrl}/healthz`)).status, 200);
+  });
+
+test("another error on [::1] fails the start, and the port is free again", async (context) => {
+  let bound = 0;
+  beforeIpv6(context, (server, port) => {
+    bound = port;
+    process.nextTick(() => server.emit("error", Object.assign(new Error("EACCES"), { code: "EACCES" })));
+    return true;
+  });
+  await assert.rejects(startService(), { code: "EACCES" });
+  assert.equal(await asked("127.0.0.1", bound), "ECONNREFUSED");
+});
