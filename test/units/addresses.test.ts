@@ -76,6 +76,16 @@ test("a stop closes the idle connections of both addresses", both, async () => {
   for (const connection of connections) assert.equal(await connection.untilClosed(), "end");
 });
 
+test("a client that closes its side within a request is told so on both addresses", both, async () => {
+  await using service = await startService();
+  for (const host of ["127.0.0.1", "[::1]"]) {
+    const connection = await RawConnection.open(`http://${host}:${service.port}`);
+    connection.socket.end(ASK.slice(0, -2));
+    assert.equal((await connection.answer()).status, 400, host);
+    connection.socket.destroy();
+  }
+});
+
 test("the limit of connections counts those of both addresses together", both, async () => {
   const listener = listenerOf(undefined, { ...LIMITS, connections: 2 });
   const port = await listener.listen(0, "localhost");
@@ -87,7 +97,7 @@ test("the limit of connections counts those of both addresses together", both, a
   });
   const [first] = [await keptAlive("127.0.0.1", port), await keptAlive("[::1]", port)];
   for (const host of ["127.0.0.1", "[::1]"])
-    assert.equal(await (await RawConnection.open(`http://${host}:${port}`)).untilClosed(), "end");
+    await assert.rejects(rawAnswer(`http://${host}:${port}`, ASK), /closed after ""|ECONNRESET|EPIPE/);
   await first.write(ASK.replace("host", "connection: close\r\nhost")).untilClosed();
   await keptAlive("[::1]", port);
   await listener.stop();
