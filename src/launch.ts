@@ -20,6 +20,7 @@ import { openService, type Service } from "./embedding/service.ts";
 import { type ApiParts, apiWay } from "./http/api.ts";
 import { authenticating } from "./http/authorization.ts";
 import type { Call, Handler, Reply } from "./http/call.ts";
+import { withCors } from "./http/cors.ts";
 import { rateLimiter } from "./http/limits.ts";
 import { ADDRESSES, linksOf } from "./http/links.ts";
 import { type Listener, listenerOf } from "./http/listener.ts";
@@ -163,7 +164,7 @@ async function stand(ground: Ground): Promise<Service> {
     ...{ port, oauth, ...ground },
   };
   const service = await openService(parts);
-  const answering = handlerOf(parts, service);
+  const answering = withCors(handlerOf(parts, service), staysHere(settings));
   const handle = settings.log === "off" ? answering : logged(answering, log);
   listener.serve({ handle: watched ? journals.around(handle) : handle, ids, links, onError: log.error });
   return service;

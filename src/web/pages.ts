@@ -21,7 +21,10 @@ export function pageWays(parts: WebParts, hasControls: boolean): readonly Way[] 
   const single: readonly PageRow[] = [...signInRows, ...docsRows(parts), ...assets];
   const description = jsonReply(200, createApiDocument(parts.operations, parts.services, hasControls));
   return [
-    openWay([document(ADDRESSES.openapi, () => description)], (refusal, { id }) => problem(refusal, id, links)),
+    openWay(
+      [document(ADDRESSES.openapi, () => ({ ...description, headers: { ...description.headers } }))],
+      (refusal, { id }) => problem(refusal, id, links),
+    ),
     // Who is signed out can only sign in: what else their form asks for leads to that first, and then back.
     pageWay(parts, "", single, ({ answer, path }, { who }) =>
       who.withSent((sent) => answer(who, sent), 0, !who.signedIn && path !== ADDRESSES.sign_in),
