@@ -88,10 +88,13 @@ function targetOf({ url = "/", headers }: IncomingMessage) {
   return whole ? { host: whole[1] ?? "", target: `/${whole[2]}` } : { host: headers.host ?? "", target: url };
 }
 
+/** A DNS name (underscores are common in container networks), an IPv4 address or an IPv6 one in brackets, and its port. */
+const HOST_FORM = /^([\w-]+(\.[\w-]+)*\.?|\[[\da-f:.]+\])(:\d{0,5})?$/i;
+
 /** A name or an address, and perhaps a port; nothing where the client knows none (RFC 9110 7.2). */
 function isHost(host: string): boolean {
   if (host === "" || host === fitHost) return true;
-  const isFit = /^[!-~]+$/.test(host) && !/[/?#@\\]/.test(host) && URL.canParse(`http://${host}`);
+  const isFit = HOST_FORM.test(host) && URL.canParse(`http://${host}`);
   if (isFit) fitHost = host;
   return isFit;
 }
