@@ -2,11 +2,11 @@
 // never cached (contract, part 5).
 import { sha256 } from "../domain/access.ts";
 import { Refusal } from "../domain/refusal.ts";
-import { type Call, empty, isRead, type Reply } from "../http/call.ts";
+import { type Call, empty, isRead, type Reply, VERSION_PREFIX } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
 import { explain, headersOf } from "../http/problem.ts";
 import type { Answer } from "../http/way.ts";
-import { html, link, prose, type Shown, soft } from "./html.ts";
+import { html, link, paragraph, prose, type Shown, soft } from "./html.ts";
 
 export interface Page {
   readonly title: string;
@@ -85,9 +85,13 @@ export function unlessKnown(call: Call, reply: Answer): Answer {
 /** For a person who went where nothing is; undefined for a program. */
 export function nowherePage(call: Call): Reply | undefined {
   const person = isRead(call) && call.values("accept").some((types) => types.includes("text/html"));
-  if (!person || /^\/v\d/.test(call.path)) return undefined;
-  const ways = `[Dashboard](${ADDRESSES.dashboard}) [Docs](${ADDRESSES.docs})`;
-  return messagePage(404, "There is no such page", prose(ways));
+  if (!person) return undefined;
+  const ways = prose(`[Dashboard](${ADDRESSES.dashboard}) [Docs](${ADDRESSES.docs})`);
+  if (!/^\/v\d/.test(call.path)) return messagePage(404, "There is no such page", ways);
+  const supported = paragraph(
+    `This server supports \`${VERSION_PREFIX}\` only: see the [endpoints](${ADDRESSES.docs}/endpoints).`,
+  );
+  return messagePage(404, "There is no such version of the API", [supported, ways]);
 }
 
 /** 303: whatever the method was, the browser goes on with GET (RFC 9700 4.12). */

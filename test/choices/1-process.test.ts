@@ -364,5 +364,12 @@ choice("1.dashboard.addresses", "/healthz answers anybody, / leads on, as does w
   const head = await anyone.head("/nowhere", { accept: "text/html" });
   assert.equal(head.header("content-length"), page.header("content-length"));
   assert.match((await anyone.get("/nowhere")).header("content-type"), /problem\+json/, "a program does not");
-  assert.match((await anyone.get("/v2/apps", { accept: "text/html" })).text, /\/v1/);
+  for (const path of ["/v2/apps", "/v2", "/v0/", "/v10/users/x?y=z"]) {
+    const version = await anyone.get(path, { accept: "text/html,*/*;q=0.8" });
+    assertPage(version, 404);
+    assert.match(version.text, /supports <code>\/v1<\/code> only[\s\S]*href="\/dashboard"[\s\S]*href="\/docs"/, path);
+    assert.match(str(problem(await anyone.get(path), "not_found").detail), /\/v1 only/, path);
+  }
+  for (const path of ["/v1/nowhere", "/_control/x"])
+    assert.match((await anyone.get(path, { accept: "text/html" })).header("content-type"), /problem\+json/, path);
 });
