@@ -200,7 +200,8 @@ function handlerOf(parts: Ground & ApiParts & { readonly oauth: Context }, servi
       const { nowherePage, pageWays } = await import("./web/pages.ts");
       nowhere = nowherePage;
       const more = { operations: api.tree.rows, retryWaits_ms: settings.retrySchedule, announce: log.announce };
-      return pageWays({ ...parts, ...more }, settings.control);
+      const isLocal = staysHere(settings);
+      return pageWays({ ...parts, ...more, isLocal }, settings.control);
     },
     async siteOf(host) {
       const site = await siteAt(unit.store, host);

@@ -53,5 +53,8 @@ export const queryOf = ({ query }: Pick<Call, "query">): string => query && `?${
 /** HEAD is answered as GET is. */
 export const isRead = ({ method }: Call): boolean => method === "GET" || method === "HEAD";
 
+/** The port of the Host, "" without one. */
+export const portOf = ({ host }: Pick<Call, "host">): string => /:(\d*)$/.exec(host)?.[1] ?? "";
+
 /** In lower case, without its port and the dot that a full name ends with. */
 export const hostOf = ({ host }: Call): string => host.toLowerCase().replace(/\.?(:\d*)?$/, "");

@@ -8,11 +8,13 @@ import { Refusal } from "../domain/refusal.ts";
 import { sessionOf } from "../domain/users.ts";
 import { Unit } from "../domain/work.ts";
 import type { ApiParts } from "../http/api.ts";
-import type { Call } from "../http/call.ts";
+import { type Call, hostOf, portOf, type Reply } from "../http/call.ts";
+import { ADDRESSES } from "../http/links.ts";
 import type { Operation } from "../http/route.ts";
 import { type Answer, RouteTree, type Row, type Way } from "../http/way.ts";
 import { type Fields, fieldsOf, gathered } from "../kit/form.ts";
-import { hidden, html, type Shown } from "./html.ts";
+import { isLoopbackHost } from "../kit/loopback.ts";
+import { hidden, html, link, type Shown } from "./html.ts";
 import { messagePage, refused, unlessKnown } from "./page.ts";
 
 /** What pages are made with. */
@@ -24,23 +26,26 @@ export interface WebParts extends ApiParts {
   readonly retryWaits_ms: readonly number[];
   /** What forms that were posted have been answered, the oldest first. */
   readonly answers: Map<string, Promise<Answer>>;
+  /** Whether only this machine reaches the server. */
+  readonly isLocal: boolean;
   /** Shows one line to whoever runs the server. */
   readonly announce: (line: string) => void;
 }
 
 /** What a form holds beside the data that an operation takes. */
 const FORM_BYTES = 65_536;
-/** A name of its own, since cookies of all ports of a host share one space. */
+/** Browsers send the cookies of a host to all of its ports, so the port stands in the name: several instances keep apart. */
 const COOKIE = "apphost_session";
 
 export type Sent = ReadonlyMap<string, string>;
 export type Visit = Awaited<ReturnType<typeof visitOf>>;
 
-export async function visitOf(parts: WebParts, call: Call) {
+async function visitOf(parts: WebParts, call: Call) {
   const { unit, services } = parts;
   const { authUrl } = services.links;
   const secure = authUrl.startsWith("https:");
-  const name = secure ? `__Host-${COOKIE}` : COOKIE;
+  const port = portOf(call) || (secure ? "443" : "80");
+  const name = `${secure ? "__Host-" : ""}${COOKIE}_${port}`;
   /** Without a secret the cookie is gone after this. */
   const cookieOf = (secret = ""): Record<string, string> => ({
     "set-cookie": `${name}=${secret}; Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}${secret ? "" : "; Max-Age=0"}`,
@@ -109,6 +114,25 @@ const STALE = messagePage(403, "This form is out of date, or from another site",
 export const countIn = (sent: Sent, name: string): number | undefined =>
   /^\d{1,9}$/.test(sent.get(name) ?? "") ? Number(sent.get(name)) : undefined;
 
+/** The pages on which a person decides something without a password. */
+const OWN_HOST_ONLY = /^\/(dashboard|oauth\/authorize|oauth\/consent)(\/|$)/;
+
+/**
+ * A web page can have its own host name resolve to this machine (DNS rebinding) and then read what the server answers
+ * under that name. So these pages of a server that only this machine reaches have names of this machine only.
+ */
+const isRebound = ({ isLocal }: WebParts, call: Call): boolean =>
+  isLocal && OWN_HOST_ONLY.test(call.path) && !isLoopbackHost(hostOf(call));
+
+function wrongHost({ services: { links } }: WebParts): Reply {
+  const own = links.authUrl + ADDRESSES.dashboard;
+  return messagePage(403, "This page is not available under this host name", [
+    "Open ",
+    link(own, own),
+    " instead. Behind a proxy or a tunnel, start the server with --public-url.",
+  ]);
+}
+
 /** The way of the pages below an address, or of those that have one of their own. */
 export const pageWay = <R extends Row>(
   parts: WebParts,
@@ -118,7 +142,7 @@ export const pageWay = <R extends Row>(
 ): Way<R, Visit> => ({
   under,
   tree: new RouteTree(rows.map((row) => ({ ...row, path: row.path.slice(under.length) }))),
-  enter: async (call) => ({ who: await visitOf(parts, call) }),
+  enter: async (call) => (isRebound(parts, call) ? wrongHost(parts) : { who: await visitOf(parts, call) }),
   perform: async (row, request) => unlessKnown(request.call, await perform(row, request)),
   refused,
 });

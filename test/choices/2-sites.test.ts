@@ -289,7 +289,7 @@ choice("3.custom-domain.private-app", "what is no address of the server is the d
     assertPage(await at(api, custom_domain, other), 404);
   const named = ["/v1/apps", "/dashboard", "/docs", "/healthz", "/openapi.json", "/oauth/token", path];
   const statuses = await Promise.all(named.map(async (address) => (await at(api, custom_domain, address)).status));
-  assert.deepEqual(statuses, [401, 303, 200, 200, 200, 405, 200], "no domain takes the server's own addresses away");
+  assert.deepEqual(statuses, [401, 403, 200, 200, 200, 405, 200], "no domain takes the server's own addresses away");
   assert.equal((await at(api, freshHost(), "/healthz")).status, 200, "any other name is the server itself");
   const newer = await api.create(`/apps/${app}/deploy`, { name: "R2", environment: "staging", custom_domain });
   assert.equal((await at(api, custom_domain, "/")).status, 200);

@@ -3,7 +3,7 @@
 // RFC 9700 2.1, 4.2.4, 4.7, 4.16.
 import assert from "node:assert/strict";
 import { Agent } from "node:https";
-import { startService } from "../../src/index.ts";
+import { type ServiceOptions, startService } from "../../src/index.ts";
 import { Browser, formsOf } from "../support/browser.ts";
 import { choice, MANUAL } from "../support/clauses.ts";
 import { Client, freshAddress, str } from "../support/client.ts";
@@ -11,17 +11,20 @@ import { freshFile } from "../support/closing.ts";
 import { assertPage, csrfOf, multipart } from "../support/dashboard.ts";
 import { authorizeUrl, person, register, returned, scene } from "../support/oauth.ts";
 import { printedOn } from "../support/process.ts";
+import { rawAnswer } from "../support/raw.ts";
 import { CA_CERT, TLS } from "../support/tls.ts";
 
 const SIGN_IN = "/dashboard/sign-in";
-const COOKIE = "apphost_session";
+const CONSENT = "/oauth/consent";
+/** The port keeps the sessions of several servers on one host apart. */
+const cookieName = (api: Client) => `apphost_session_${new URL(api.baseUrl).port}`;
 const OWNER = { email: "owner@example.com" };
 
 const signedIn = async (browser: Browser): Promise<boolean> =>
   (await browser.request("GET", SIGN_IN)).headers.location === "/dashboard";
 
 /** Another browser with this cookie. */
-async function signedInWith(api: Client, cookie: string, name = COOKIE): Promise<boolean> {
+async function signedInWith(api: Client, cookie: string, name = cookieName(api)): Promise<boolean> {
   const browser = new Browser(api);
   browser.cookies.set(name, cookie);
   return signedIn(browser);
@@ -52,15 +55,15 @@ choice("5.sign-in-link", "signs in once, within 15 minutes", MANUAL, async ({ ap
 
 choice("5.sign-in-link.cookie", "is HttpOnly, SameSite=Lax, new each time", MANUAL, async ({ api, service }) => {
   const { browser } = await person(api);
-  const before = browser.cookies.get(COOKIE) ?? "";
+  const before = browser.cookies.get(cookieName(api)) ?? "";
   const [line = ""] = (await browser.signIn(service.signInUrl)).headers["set-cookie"] ?? [];
-  assert.match(line, /^apphost_session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax$/);
-  const now = browser.cookies.get(COOKIE) ?? "";
-  assert.deepEqual([await signedInWith(api, now), await signedInWith(api, now, `x${COOKIE}`)], [true, false]);
+  assert.match(line, /^apphost_session_\d+=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax$/);
+  const now = browser.cookies.get(cookieName(api)) ?? "";
+  assert.deepEqual([await signedInWith(api, now), await signedInWith(api, now, `x${cookieName(api)}`)], [true, false]);
   assert.equal(await signedInWith(api, before), false, "a new sign-in ends the session that the browser had");
   const planted = new Browser(api);
   await planted.request("GET", SIGN_IN);
-  const foreign = planted.cookies.get(COOKIE) ?? "";
+  const foreign = planted.cookies.get(cookieName(api)) ?? "";
   await planted.signIn(await newLink(api));
   assert.equal(await signedInWith(api, foreign), false, "what the browser had before means nothing");
   assert.equal((await browser.request("GET", "/v1/apps")).status, 401, "the REST API does not look at it");
@@ -72,16 +75,90 @@ choice("5.sign-in-link.cookie", "over TLS it is Secure and __Host-", async () =>
   assert.match(service.signInUrl, /^https:/);
   const api = new Client({ baseUrl: service.baseUrl, key: null, agent: new Agent({ ca: CA_CERT }) });
   const line = (await new Browser(api).request("GET", service.signInUrl)).header("set-cookie");
-  assert.match(line, /^__Host-apphost_session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+  assert.match(line, /^__Host-apphost_session_\d+=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+});
+
+choice("5.sign-in-link.cookie", "servers on one host do not sign each other out", MANUAL, async ({ api, service }) => {
+  await using other = await startService();
+  const [one, two] = [new Browser(api), new Browser(new Client({ baseUrl: other.baseUrl, key: other.apiKey }))];
+  /** Browsers have one jar for a host, whatever the port. */
+  const share = (from: Browser, to: Browser) => {
+    for (const [name, value] of from.cookies) to.cookies.set(name, value);
+  };
+  await one.signIn(service.signInUrl);
+  share(one, two);
+  assert.equal(await signedIn(two), false);
+  await two.signIn(other.signInUrl);
+  share(two, one);
+  assert.deepEqual([await signedIn(one), await signedIn(two)], [true, true]);
+  await two.submit(await two.open("/dashboard"), "/dashboard/sign-out", {});
+  share(two, one);
+  assert.deepEqual([await signedIn(one), await signedIn(two)], [true, false]);
+});
+
+choice("5.sign-in-link.cookie", "its port is that of the Host, or else of the scheme", async () => {
+  const named = async (options: ServiceOptions, host: string) => {
+    await using service = await startService(options);
+    const api = new Client({ baseUrl: `http://localhost:${service.port}`, key: null });
+    const [name] = (await api.get(SIGN_IN, { host })).header("set-cookie").split("=");
+    return name;
+  };
+  const https = { publicUrl: "https://apps.example.com" };
+  for (const [host, plain, secure] of [
+    ["localhost:4600", "apphost_session_4600", "__Host-apphost_session_4600"],
+    ["[::1]:8443", "apphost_session_8443", "__Host-apphost_session_8443"],
+    ["[::1]", "apphost_session_80", "__Host-apphost_session_443"],
+    ["app.localhost", "apphost_session_80", "__Host-apphost_session_443"],
+    ["localhost:", "apphost_session_80", "__Host-apphost_session_443"],
+  ] as const)
+    assert.deepEqual([await named({}, host), await named(https, host)], [plain, secure], host);
+});
+
+const LOOPBACK_HOSTS = "localhost localhost:1 LocalHost. app.localhost:4600 127.0.0.1:80 127.9.9.9 [::1] [::1]:4600";
+const REBOUND_HOSTS =
+  "evil.example evil.example:4600 localhost.evil.example 128.0.0.1 10.0.0.1 [::2] 0x7f.1 [::ffff:127.0.0.1]";
+const OWN_PAGES = ["/dashboard", "/dashboard/apps", SIGN_IN, "/dashboard/nothing", "/oauth/authorize", CONSENT];
+
+choice("1.dashboard.rebinding", "on loopback the pages have names of this machine only", async ({ api, authUrl }) => {
+  const root = api.root.as(null);
+  for (const path of OWN_PAGES) {
+    for (const host of REBOUND_HOSTS.split(" ")) {
+      const text = assertPage(await root.get(path, { host }), 403);
+      assert.match(text, new RegExp(`${authUrl}/dashboard.*--public-url`), host);
+      assert.equal((await root.post(path, {}, { host })).status, 403, host);
+    }
+    for (const host of LOOPBACK_HOSTS.split(" ")) assert.notEqual((await root.get(path, { host })).status, 403, host);
+  }
+  const old = await rawAnswer(authUrl, "GET /dashboard HTTP/1.0\r\n\r\n");
+  assert.equal(old.status, 403, "a request that names no host is none under a name of this machine");
+  const { browser } = await person(api);
+  const cookie = [...browser.cookies].map((pair) => pair.join("=")).join();
+  assert.equal((await root.get("/dashboard", { host: "evil.example", cookie })).status, 403);
+  for (const path of [
+    "/docs",
+    "/openapi.json",
+    "/healthz",
+    "/assets/style.css",
+    "/.well-known/oauth-authorization-server",
+  ])
+    assert.equal((await root.get(path, { host: "evil.example" })).status, 200, path);
+});
+
+choice("1.dashboard.rebinding", "a server that others reach has its pages under every name", async () => {
+  for (const options of [{ host: "0.0.0.0" }, { publicUrl: "https://apps.example.com" }]) {
+    await using service = await startService(options);
+    const api = new Client({ baseUrl: `http://127.0.0.1:${service.port}`, key: null });
+    for (const path of OWN_PAGES) assert.notEqual((await api.get(path, { host: "any.example" })).status, 403, path);
+  }
 });
 
 choice("5.sign-in-link.session", "12 hours, or until sign-out or the user's end", MANUAL, async ({ api, service }) => {
   const [{ app, who: first, open }, second, third] = [await scene(api), await person(api), await person(api)];
   const page = await open();
-  const cookie = first.browser.cookies.get(COOKIE) ?? "";
+  const cookie = first.browser.cookies.get(cookieName(api)) ?? "";
   const out = await first.browser.submit(page, "/dashboard/sign-out", {});
   assert.equal(formsOf(out)[0]?.fields.next, authorizeUrl(app), "whoever signs in instead is asked the same");
-  assert.notEqual(first.browser.cookies.get(COOKIE), cookie);
+  assert.notEqual(first.browser.cookies.get(cookieName(api)), cookie);
   assert.equal(await signedInWith(api, cookie), false);
   await api.delete(`/users/${second.id}`);
   assert.equal(await signedIn(second.browser), false);

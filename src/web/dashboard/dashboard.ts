@@ -11,7 +11,7 @@ import { curl } from "../docs/reference.ts";
 import { badge, code, html, link } from "../html.ts";
 import { redirect, refused, told } from "../page.ts";
 import { signInFirst } from "../sign-in.ts";
-import { pageWay, type Visit, visitOf, type WebParts } from "../visit.ts";
+import { pageWay, type Visit, type WebParts } from "../visit.ts";
 import { listing, pagesOf } from "./resource.ts";
 import { events, resources } from "./resources.ts";
 import { type DashboardRow, framed, GIVEN, operationAt, pageAt, type View, viewOf } from "./view.ts";
@@ -69,8 +69,10 @@ export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
 
   return {
     ...way,
-    async enter(call) {
-      const who = await visitOf(parts, call);
+    async enter(call, said) {
+      const entered = await way.enter(call, said);
+      if (!("who" in entered)) return entered;
+      const { who } = entered;
       return who.signedIn ? { who } : signInFirst(who, call.path + queryOf(call));
     },
     refused: (why, call, visit) => (visit?.signedIn ? framed(viewOf(visit, {}), told(why, call)) : refused(why, call)),
