@@ -207,3 +207,11 @@ test("preflight requests stand in the journal of requests", async () => {
   const [{ method, path, status } = {}] = own.service.requests;
   assert.deepEqual([method, path, status], ["OPTIONS", "/v1/apps", 204]);
 });
+
+test("the server of the OpenAPI document is absolute, for tools that show it under another origin", async () => {
+  await using service = await startService({ publicUrl: "https://apps.example.com" });
+  const api = new Client({ baseUrl: `http://localhost:${service.port}`, key: null });
+  const { servers } = (await api.get("/openapi.json")).json;
+  assert.ok(Array.isArray(servers));
+  assert.equal(servers[0].url, "https://apps.example.com/v1");
+});
