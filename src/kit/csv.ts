@@ -1,7 +1,8 @@
 // Comma-separated text as RFC 4180 has it: a header line, records of as many fields, quoted fields with doubled quotes and
-// line breaks inside. Lines end in CRLF or LF, the last one may do without; blank lines at the end are ignored. Strict: what RFC 4180 does not allow is a
-// fault that names its line, for a guess would put values into the wrong column without anybody noticing. All fields
-// are text here, exactly as written, spaces too. Time follows the length of what is read, and nothing is kept of it.
+// line breaks inside. Lines end in CRLF or LF, the last one may do without; blank lines at the end are ignored. Strict: what
+// RFC 4180 does not allow is a fault that names its line, for a guess would put values into the wrong column without anybody
+// noticing. All fields are text here, exactly as written, spaces too. Time follows the length of what is read, and nothing
+// is kept of it.
 
 // To look at codes takes a fifth of the time that it takes to look at characters.
 const [QUOTE, COMMA, LINE_FEED, CARRIAGE_RETURN] = [0x22, 0x2c, 0x0a, 0x0d] as const;
