@@ -131,7 +131,7 @@ function told(error: unknown, as: (flag: string) => string): [exit: number, line
 }
 
 /** There can be no file where --data says; one that is there and damaged is no fault of the flag. */
-const NO_PLACE = new Set(["ENOENT", "ENOTDIR", "EISDIR", "EACCES", "EROFS", "ELOOP", "ENAMETOOLONG"]);
+const NO_PLACE = new Set("ENOENT ENOTDIR EISDIR EACCES EPERM EROFS EBUSY EXDEV ELOOP ENAMETOOLONG".split(" "));
 
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 

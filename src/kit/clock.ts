@@ -180,6 +180,12 @@ export function after(by_ms: number, run: () => void): Scheduled {
   return { cancel: () => clearTimeout(timer) };
 }
 
+/** As `after`, but the process may end before: this timer alone does not keep it alive. */
+export function afterUnlessEnded(by_ms: number, run: () => void): Scheduled {
+  const timer = setTimeout(run, by_ms).unref();
+  return { cancel: () => clearTimeout(timer) };
+}
+
 /** Aborted after so much real time: at once where none is left, and no later than a timer can be. */
 export const patience = (for_ms: number): AbortSignal =>
   AbortSignal.timeout(Math.min(Math.max(Math.ceil(for_ms), 0), LONGEST_TIMER_MS));

@@ -4,25 +4,35 @@
 // else that does not fit is refused, with file, line and remedy: never silently less data.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type Store, StoreRefusal } from "../domain/store.ts";
+import { after } from "../kit/clock.ts";
 import { trusted } from "../kit/schema.ts";
 import { committing } from "./commits.ts";
 import type { Fields } from "./indexes.ts";
 import { codeOf, followLinks, PRIVATE, sizeOf } from "./json-file/disk.ts";
 import { readDocument } from "./json-file/document.ts";
-import { Files, type Good, type Settings } from "./json-file/files.ts";
+import { Files, type Settings } from "./json-file/files.ts";
 import { batchOf, isTwoLines } from "./json-file/layout.ts";
-import { lock } from "./json-file/lock.ts";
+import { acquireLock } from "./json-file/lock.ts";
 import { MemoryStore } from "./memory.ts";
-import { recordsIn, type Tables } from "./tables.ts";
+import type { Tables } from "./tables.ts";
 
-const DEFAULTS: Settings = { warn: () => undefined, journal_bytes_max: 8 * 1024 * 1024 };
+const DEFAULTS: Settings = {
+  warn: () => undefined,
+  journal_bytes_max: 8 * 1024 * 1024,
+  wait: (for_ms) => new Promise((resolve) => void after(for_ms, resolve)),
+};
+
+const MOUNT = "In a container, mount the folder that it lies in (writable), not the file alone";
 
 const REMEDIES: Readonly<Record<string, string>> = {
   ENOENT: "Its folder does not exist; create it first.",
-  EACCES: "This user may not read and write it and its folder; change their permissions.",
+  EACCES: `This user may not create and replace files in its folder; change the permissions. ${MOUNT}.`,
+  EPERM: `Its folder lets nobody create and replace files; choose another. ${MOUNT}.`,
   ENOTDIR: "A part of its path is no folder; name another.",
-  EISDIR: "It is a folder; name a file.",
-  EROFS: "It lies on a read-only file system; choose another place.",
+  EISDIR: `It is a folder; name a file. ${MOUNT}: Docker makes a folder of a file that is not there.`,
+  EROFS: `It lies on a read-only file system; choose another place. ${MOUNT}.`,
+  EBUSY: `It cannot be replaced because it is mounted on its own. ${MOUNT}.`,
+  EXDEV: `It cannot be replaced because it is mounted on its own. ${MOUNT}.`,
   ELOOP: "Its links lead in a circle; name another.",
   ENAMETOOLONG: "Its name is too long; choose another.",
   ENOSPC: "The disk is full; make room.",
@@ -32,16 +42,19 @@ export const jsonFileStore = (path: string, options: Partial<Settings> = {}): St
   new MemoryStore(committing((tables) => open(path, tables, { ...DEFAULTS, ...options })));
 
 async function open(path: string, tables: Tables, settings: Settings): Promise<Files> {
-  let unlock = () => {};
+  let [release, aside]: [() => void, string | undefined] = [() => {}, undefined];
   try {
     const file = followLinks(path);
-    unlock = lock(file);
-    const good = recover(file, tables, settings.warn);
-    const files = await Files.open({ ...settings, file, tables, unlock }, good);
-    if (!good.isAsWritten) await files.replace(recordsIn(tables));
+    const lock = await acquireLock(file, settings);
+    release = () => lock.release();
+    const { seq, torn } = recover(file, tables);
+    aside = torn && setAside(file, torn.line, seq + 1);
+    const files = await Files.open({ ...settings, file, tables, lock }, seq);
+    if (torn) settings.warn(`${torn.name} was cut short by a crash and never acknowledged; it was moved to ${aside}`);
     return files;
   } catch (error) {
-    unlock();
+    if (aside !== undefined) rmSync(aside, { force: true });
+    release();
     const code = codeOf(error);
     if (code === undefined) throw error;
     // What fails on the disk is refused like what fails on the data: with one line that says what to do.
@@ -54,27 +67,30 @@ function refuse(what: string): never {
   throw new StoreRefusal(what);
 }
 
-/** Fills the tables, which are empty. Answers what is good of the journal, and whether FILE is in its usual layout. */
-function recover(file: string, tables: Tables, warn: Settings["warn"]): Good & { readonly isAsWritten: boolean } {
+/** The number of the last line that counts, and a last one that does not, which a crash has cut short. */
+type Recovered = { readonly seq: number; readonly torn?: { readonly name: string; readonly line: Buffer } };
+
+/** Fills the tables, which are empty. */
+function recover(file: string, tables: Tables): Recovered {
   const journal = `${file}.journal`;
   const size = sizeOf(file);
   const hasJournal = (sizeOf(journal) ?? 0) > 0;
-  if (size === 0) refuse(`${file} is empty. Put a good copy in its place, or delete it for a fresh start.`);
+  if (size === 0) refuse(`${file} is empty. Put a good copy in its place, or delete it for a fresh start. ${MOUNT}.`);
   if (size === undefined && hasJournal)
     refuse(`${file} is missing but ${journal} is there. Put ${file} back, or delete both to start afresh.`);
   for (const left of [`${file}.new`, `${journal}.new`]) rmSync(left, { force: true });
-  if (size === undefined) return { seq: 0, length: 0, isAsWritten: false };
-  const { contained, isAsWritten } = readDocument(file, size, tables);
-  if (!hasJournal) return { seq: contained ?? 0, length: 0, isAsWritten };
+  if (size === undefined) return { seq: 0 };
+  const contained = readDocument(file, size, tables);
+  if (!hasJournal) return { seq: contained ?? 0 };
   if (contained === undefined)
     return refuse(
       `${journal} does not belong to ${file}, which was written by hand. Delete or move ${journal} to start from ${file}.`,
     );
-  return { ...replay(file, tables, contained, warn), isAsWritten };
+  return replay(file, tables, contained);
 }
 
 /** Makes the writes of the lines that FILE does not contain. */
-function replay(file: string, tables: Tables, contained: number, warn: Settings["warn"]): Good {
+function replay(file: string, tables: Tables, contained: number): Recovered {
   const bytes = readFileSync(`${file}.journal`);
   let last: number | undefined;
   let start = 0;
@@ -90,9 +106,7 @@ function replay(file: string, tables: Tables, contained: number, warn: Settings[
     if (batch === undefined) {
       if (end < bytes.length) wrong("is not what was written there (CRC)");
       if (isTwoLines(line)) wrong("has run together with the next one (its line feed is damaged)");
-      const aside = setAside(file, line, Math.max(last ?? 0, contained) + 1);
-      warn(`${name} was cut short by a crash and never acknowledged; it was moved to ${aside}`);
-      break;
+      return { seq: Math.max(last ?? 0, contained), torn: { name, line } };
     }
     const { seq, commits } = batch;
     const expected = last === undefined ? Math.min(seq, contained + 1) : last + 1;
@@ -107,8 +121,7 @@ function replay(file: string, tables: Tables, contained: number, warn: Settings[
       if (typeof change === "string") wrong(`has ${change}`);
     }
   }
-  // A journal that has nothing that FILE does not have can go, all of it.
-  return last === undefined || last <= contained ? { seq: contained, length: 0 } : { seq: last, length: start };
+  return { seq: Math.max(last ?? 0, contained) };
 }
 
 /** Keeps a line that was never acknowledged where a person can look at it, before the journal is cut there. */

@@ -1,48 +1,10 @@
-// The JSON-file store's promises 4 and 5: one process at a time (more of it in torture.test.ts), and a disk that does not take what it is given. A limit
-// on the size of files makes it full for this process, so that a write comes back short and the next one fails.
+// The JSON-file store's promise 5: a disk that does not take what it is given. A limit on the size of files makes it full
+// for this process, so that a write comes back short and the next one fails.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { statSync } from "node:fs";
 import { type TestContext, test } from "node:test";
-import { crashed, idsIn, lost, newFile, note, notes, openStore, storeWith, tell, textOf, write } from "./fixture.ts";
-
-/** As proc(5) has it: the boot, and the 22nd field, ours being a name without blanks; other systems do not say. */
-const STARTED = existsSync("/proc/self/stat") ? `[^/]+/${readFileSync("/proc/self/stat", "utf8").split(" ")[21]}` : "";
-
-for (const [what, lock] of [
-  ["whose number another process has by now", `{"pid":${process.pid},"started":"another boot/1"}\n`],
-  ["that is empty", ""],
-] as const) {
-  test(`promise 4: a lock ${what} is taken over`, async (t) => {
-    const file = newFile();
-    writeFileSync(`${file}.lock`, lock);
-    const { store } = await openStore(t, file);
-    assert.match(textOf(`${file}.lock`), new RegExp(`"pid":${process.pid},"started":"${STARTED}"`));
-    await store.close();
-    assert.equal(existsSync(`${file}.lock`), false);
-  });
-}
-
-test("promise 4: of two that find the same dead owner, the later does not remove the lock of the earlier", async (t) => {
-  const file = newFile();
-  writeFileSync(`${file}.lock`, '{"pid":4194304,"started":"x"}\n');
-  const earlier = `{"pid":${process.ppid},"started":""}\n`;
-  // The other one is about to take over, and has done so when this store has waited for it.
-  writeFileSync(`${file}.lock.takeover`, "");
-  t.mock.method(Atomics, "wait", () => {
-    writeFileSync(`${file}.lock`, earlier);
-    rmSync(`${file}.lock.takeover`);
-  });
-  await assert.rejects(openStore(t, file), new RegExp(`in use by process ${process.ppid}\\.`));
-  assert.equal(textOf(`${file}.lock`), earlier);
-});
-
-test("promise 4: who was about to take over and died holds nobody up", async (t) => {
-  const file = newFile();
-  writeFileSync(`${file}.lock.takeover`, "");
-  await openStore(t, file);
-  assert.equal(existsSync(`${file}.lock.takeover`), false);
-});
+import { crashed, idsIn, lost, note, notes, openStore, storeWith, tell, textOf, write } from "./fixture.ts";
 
 const limit = (bytes: number | "unlimited") =>
   spawnSync("prlimit", [`--pid=${process.pid}`, `--fsize=${bytes}:`]).status === 0;

@@ -43,11 +43,11 @@ export async function serving(
   return ended;
 }
 
-/** Runs node, for so long at most, and gathers what it prints. */
-export function started(args: readonly string[], env: NodeJS.ProcessEnv = {}, timeout = 0) {
+/** Runs node, or another program, for so long at most, and gathers what it prints. */
+export function started(args: readonly string[], env: NodeJS.ProcessEnv = {}, timeout = 0, program = process.execPath) {
   const clean = Object.entries(process.env).filter(([name]) => !/^(APPHOST_|PORT$|FORCE_COLOR|NODE_TEST)/.test(name));
   const options = { cwd: ROOT, env: { ...Object.fromEntries(clean), ...env }, timeout };
-  const child = spawn(process.execPath, args, options);
+  const child = spawn(program, args, options);
   const said = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => (said.stdout += chunk));
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => (said.stderr += chunk));

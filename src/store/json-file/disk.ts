@@ -10,7 +10,6 @@ export const PRIVATE = 0o600;
 /** What is longer is no JavaScript string: it could not be parsed again. */
 export const BYTES_MAX = constants.MAX_STRING_LENGTH;
 const UNSYNCED_BYTES_MAX = 1024 * 1024;
-export const READ_WRITE_CREATE = fs.constants.O_RDWR | fs.constants.O_CREAT;
 
 // The callback functions cost less than FileHandles, and a commit waits for them.
 export const open = promisify(fs.open);
@@ -18,7 +17,6 @@ export const close = promisify(fs.close);
 export const truncate = promisify(fs.ftruncate);
 export const datasync = promisify(fs.fdatasync);
 export const sync = promisify(fs.fsync);
-const rename = promisify(fs.rename);
 export const remove = (file: string): Promise<void> => fs.promises.rm(file, { force: true });
 const write = promisify(fs.write);
 const read = promisify(fs.read);
@@ -32,6 +30,12 @@ export async function writeAll(fd: number, bytes: Buffer, position: number): Pro
   }
 }
 
+/** Creates a file that no other process has open, in the place of one with this name. */
+export async function createFile(file: string): Promise<number> {
+  await remove(file);
+  return await open(file, "wx+", PRIVATE);
+}
+
 export async function readPart(fd: number, start: number, end: number): Promise<Buffer> {
   const part = Buffer.alloc(end - start);
   const { bytesRead } = await read(fd, part, 0, part.length, start);
@@ -39,9 +43,18 @@ export async function readPart(fd: number, start: number, end: number): Promise<
   return part;
 }
 
-/** Writes a file under another name, which becomes its own once the disk has it all. Answers it, still open. */
-export async function replaceFile(file: string, parts: Iterable<Buffer>, bytesMax = BYTES_MAX): Promise<number> {
-  const fd = await open(`${file}.new`, "w+", PRIVATE);
+/**
+ * Writes a file under another name, which becomes its own once the disk has it all. Answers it, still open. `check` throws
+ * where the file must not be replaced after all; nothing else of this process runs between it and the rename.
+ */
+export async function replaceFile(
+  file: string,
+  parts: Iterable<Buffer>,
+  check: () => void,
+  bytesMax = BYTES_MAX,
+): Promise<number> {
+  check();
+  const fd = await createFile(`${file}.new`);
   try {
     let [length, synced] = [0, 0];
     for (const part of parts) {
@@ -54,7 +67,8 @@ export async function replaceFile(file: string, parts: Iterable<Buffer>, bytesMa
       synced = length;
     }
     await sync(fd);
-    await rename(`${file}.new`, file);
+    check();
+    fs.renameSync(`${file}.new`, file);
     return fd;
   } catch (error) {
     await close(fd);

@@ -21,11 +21,8 @@ interface Members {
   readonly lists: Lists;
 }
 
-/**
- * Fills the tables. Answers the last line of the journal that FILE contains, if it says, and whether it stands as this
- * program writes it.
- */
-export function readDocument(file: string, size: number, tables: Tables) {
+/** Fills the tables. Answers the last line of the journal that FILE contains, if it says. */
+export function readDocument(file: string, size: number, tables: Tables): number | undefined {
   if (size > BYTES_MAX)
     throw new StoreRefusal(
       `${file} has ${size} bytes, and no more than ${BYTES_MAX} can be read. Put a smaller one in its place, or keep so much data in another store.`,
@@ -51,7 +48,7 @@ export function readDocument(file: string, size: number, tables: Tables) {
   Array.from(load(tables, members.lists, faulty));
   // The last, since what is wrong with a record says more.
   if (!isAsWritten) refuseDamage(members, refuse);
-  return { contained: members.journal, isAsWritten };
+  return members.journal;
 }
 
 /** Written differently, the same content still has the same checksums. */

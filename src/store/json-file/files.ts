@@ -6,21 +6,20 @@ import type { Keeper } from "../commits.ts";
 import { type Batch, type Lists, recordsIn, type Tables } from "../tables.ts";
 import * as disk from "./disk.ts";
 import { encode, lineOf } from "./layout.ts";
+import type { Lock, Waiting } from "./lock.ts";
 
 /** So many times as long as FILE the journal grows before it is folded: a start reads both, a folding costs the creates. */
 const LONGEST = 2;
 
-export interface Settings {
-  /** Told of what a start had to set aside, and of a FILE that could not be written. */
-  readonly warn: (line: string) => void;
+export interface Settings extends Waiting {
   /** The journal is folded into FILE when it is longer than this and than FILE twice. */
   readonly journal_bytes_max: number;
 }
 
-export type Parts = Settings & { file: string; tables: Tables; unlock: () => void };
+export type Parts = Settings & { file: string; tables: Tables; lock: Lock };
 
 /** The lines of the journal that count: so many bytes, the last one with this number. */
-export type Good = { readonly length: number; readonly seq: number };
+type Good = { readonly length: number; readonly seq: number };
 
 export class Files implements Keeper {
   /** Why nothing more is written: nobody knows what the disk holds after a failed fsync (the kernel forgets). */
@@ -33,6 +32,11 @@ export class Files implements Keeper {
   readonly #break = (error: unknown): never => {
     this.#broken = error;
     throw error;
+  };
+  /** A process that was stopped may have lost its lock to another, which has the files since then. */
+  readonly #assertLocked = (): void => {
+    if (!this.parts.lock.isHeld())
+      this.#break(new Error(`${this.parts.file} was taken over by another process; restart this one`));
   };
   /** Nothing is lost where FILE could not be written: the journal still has it all. */
   readonly #tell = (error: unknown): void => {
@@ -48,17 +52,27 @@ export class Files implements Keeper {
     this.#foldAt = this.#enough();
   }
 
-  /** Anything behind the good lines is cut off. */
-  static async open(parts: Parts, good: Good): Promise<Files> {
-    const journal = await disk.open(`${parts.file}.journal`, disk.READ_WRITE_CREATE, disk.PRIVATE);
-    await disk.truncate(journal, good.length);
-    await disk.sync(journal);
-    await disk.syncFolderOf(parts.file);
-    return new Files(parts, journal, good);
+  /**
+   * Writes FILE from the tables, which hold all up to the line `seq`, and begins a journal. This shows that FILE can be
+   * replaced before anything is acknowledged. The journal is a new file, since a process that was stopped and has lost its
+   * lock may still have the old one open.
+   */
+  static async open(parts: Parts, seq: number): Promise<Files> {
+    const files = new Files(parts, -1, { length: 0, seq });
+    await files.replace(recordsIn(parts.tables));
+    files.journal = await disk.createFile(`${parts.file}.journal`);
+    try {
+      await disk.syncFolderOf(parts.file);
+    } catch (error) {
+      await disk.close(files.journal);
+      throw error;
+    }
+    return files;
   }
 
   async append(commits: Batch["commits"]): Promise<void> {
     if (this.#broken !== undefined) throw this.#broken;
+    this.#assertLocked();
     const line = lineOf(this.good.seq + 1, commits);
     const isDue = this.#folding === undefined && this.#grown + line.length > this.#foldAt;
     // Now, and not when the line has been appended: by then there will be others.
@@ -79,7 +93,7 @@ export class Files implements Keeper {
     const { file } = this.parts;
     try {
       if (this.#broken !== undefined) throw this.#broken;
-      await disk.close(await disk.replaceFile(file, encode(seq, records)));
+      await disk.close(await disk.replaceFile(file, encode(seq, records), this.#assertLocked));
       await disk.syncFolderOf(file).catch(this.#break);
       this.#contained = length;
     } finally {
@@ -95,9 +109,10 @@ export class Files implements Keeper {
       if (this.#grown > 0) await this.replace(recordsIn(this.parts.tables)).catch(this.#tell);
       await disk.close(this.journal);
       // One that cannot be removed is as good as none.
-      if (this.#grown === 0) await disk.remove(`${this.parts.file}.journal`).catch(() => undefined);
+      if (this.#grown === 0 && this.parts.lock.isHeld())
+        await disk.remove(`${this.parts.file}.journal`).catch(() => undefined);
     } finally {
-      this.parts.unlock();
+      this.parts.lock.release();
     }
   }
 
@@ -107,6 +122,8 @@ export class Files implements Keeper {
     try {
       await disk.writeAll(this.journal, line, length);
       await disk.datasync(this.journal).catch(this.#break);
+      // Whoever takes over from now on finds this line, and only what is found may be acknowledged.
+      this.#assertLocked();
     } catch (error) {
       await disk.truncate(this.journal, length).catch(this.#break);
       throw error;
@@ -120,7 +137,7 @@ export class Files implements Keeper {
     const { length, seq } = this.good;
     this.#contained = 0;
     try {
-      this.journal = await disk.replaceFile(file, [await disk.readPart(old, start, length)]);
+      this.journal = await disk.replaceFile(file, [await disk.readPart(old, start, length)], this.#assertLocked);
     } catch (error) {
       return this.#tell(error);
     }

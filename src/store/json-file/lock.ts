@@ -1,52 +1,162 @@
-// One process at a time uses a data file: `FILE.lock` names the owner by process id and start time, so that a number
-// that was given to another process later is not mistaken for it. A dead owner's lock is taken over. It does not guard
-// against a process on another machine or in another container that shares the folder.
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+// One process at a time uses a data file. `FILE.lock` names its owner by boot, PID namespace, process and start of the
+// process, and holds a counter that the owner raises every 2 s. Under the same kernel and in the same PID namespace a
+// newcomer sees whether the owner lives. Elsewhere (another container, another machine on a shared disk) it watches the
+// counter. An owner that was stopped meanwhile may lose its lock, so it looks at the lock whenever it writes.
+import { closeSync, openSync, readFileSync, readlinkSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { hostname } from "node:os";
 import { StoreRefusal } from "../../domain/store.ts";
+import { afterUnlessEnded, type Scheduled } from "../../kit/clock.ts";
+import { systemRandom } from "../../kit/ids.ts";
 import { codeOf, PRIVATE } from "./disk.ts";
 
-/** A marker stands for microseconds; one that is still there after so many looks was left by a process that died in them. */
-const LOOKS = 10;
-const LOOK_WAIT_MS = 20;
-const NEVER = new Int32Array(new SharedArrayBuffer(4));
+const RENEWAL_MS = 2_000;
+/** An owner whose counter does not change for so long is taken for dead. */
+const WATCH_MS = 10_000;
+const LOOK_MS = 200;
+/** An owner that lives has raised its counter by then. */
+const WARN_AFTER_MS = 3_000;
+/** A claim stands for microseconds; one that is still there after so many looks was left by a process that died. */
+const CLAIM_LOOKS = 10;
+const CLAIM_LOOK_MS = 20;
+const ID_BYTES = 12;
 
-/** Throws `StoreRefusal` when another process that lives has the file. Answers how to unlock it. */
-export function lock(dataFile: string): () => void {
-  const file = `${dataFile}.lock`;
-  const marker = `${file}.takeover`;
-  const own = `${JSON.stringify({ pid: process.pid, started: startOf(process.pid) })}\n`;
-  mark(marker);
-  try {
-    const [, pid, started = ""] = /^\{"pid":(\d+),"started":"([^"]*)"\}\n$/.exec(read(file)) ?? [];
-    if (pid !== undefined && isAlive(Number(pid), started))
-      throw new StoreRefusal(
-        `${dataFile} is in use by process ${pid}. Stop that process first, or give this one another data file.`,
-      );
-    writeFileSync(file, own, { mode: PRIVATE });
-  } finally {
-    rmSync(marker, { force: true });
-  }
-  return () => {
-    try {
-      if (read(file) === own) rmSync(file, { force: true });
-    } catch (error) {
-      // Where the disk does not let it go, it counts no more as soon as this process has ended.
-      if (codeOf(error) === undefined) throw error;
-    }
-  };
+interface Owner {
+  readonly id: string;
+  readonly boot: string;
+  readonly pid_namespace: string;
+  readonly pid: number;
+  /** In clock ticks since the boot; empty where the system does not say. */
+  readonly started: string;
 }
 
-/** Of several processes that find nobody there only the one that makes the marker may look and write. */
-function mark(marker: string): void {
-  for (let looks = 1; ; looks += 1) {
-    try {
-      writeFileSync(marker, "", { flag: "wx", mode: PRIVATE });
-      return;
-    } catch (error) {
-      if (codeOf(error) !== "EEXIST") throw error;
+export interface Lock {
+  /** Reads it anew. Throws where it cannot be read. */
+  isHeld(): boolean;
+  release(): void;
+}
+
+export interface Waiting {
+  /** Told what a person should know, such as why a start takes long. */
+  readonly warn: (line: string) => void;
+  /** Resolves after so much real time. */
+  readonly wait: (for_ms: number) => Promise<void>;
+}
+
+/** Locks a data file. Throws `StoreRefusal` where another process that lives has it. */
+export async function acquireLock(dataFile: string, { warn, wait }: Waiting): Promise<Lock> {
+  const file = `${dataFile}.lock`;
+  const self = describeSelf();
+  let [seen, owner] = ["", ownerIn("")];
+  let [unchanged_ms, claimLooks] = [0, 0];
+  for (;;) {
+    const text = read(file);
+    const now = ownerIn(text);
+    const lives = text === "" ? false : isAlive(now, self);
+    const isRaised = seen !== "" && text !== seen && now?.id === owner?.id;
+    if (lives || (isRaised && lives === undefined)) throw inUse(dataFile, now, self);
+    if (text !== seen) [seen, owner, unchanged_ms] = [text, now, 0];
+    if (lives === false || unchanged_ms >= WATCH_MS) {
+      if (claim(file, text, self)) return new HeldLock(file, self);
+      claimLooks += 1;
+      if (claimLooks > CLAIM_LOOKS) rmSync(claimOf(file), { force: true });
+      await wait(CLAIM_LOOK_MS);
+    } else {
+      if (unchanged_ms === WARN_AFTER_MS)
+        warn(`${file} names ${nameOf(now, self)}; waiting ${WATCH_MS / 1_000} s in all to see whether that still runs`);
+      // Many short waits: where both processes were stopped, the owner has time to raise its counter before they end.
+      await wait(LOOK_MS);
+      unchanged_ms += LOOK_MS;
     }
-    if (looks > LOOKS) rmSync(marker, { force: true });
-    else Atomics.wait(NEVER, 0, 0, LOOK_WAIT_MS);
+  }
+}
+
+const claimOf = (file: string): string => `${file}.takeover`;
+
+/** Puts the own lock in the place of what was seen there. Returns false where others are doing so. */
+function claim(file: string, seen: string, self: Owner): boolean {
+  const mine = claimOf(file);
+  try {
+    writeFileSync(mine, textOf(self, 0), { flag: "wx", mode: PRIVATE });
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+  try {
+    if (read(file) === seen) renameSync(mine, file);
+    else rmSync(mine, { force: true });
+  } catch (error) {
+    // Another process took this one for dead and removed the claim.
+    if (codeOf(error) !== "ENOENT") throw error;
+  }
+  return read(file).startsWith(prefixOf(self));
+}
+
+class HeldLock implements Lock {
+  readonly #prefix: string;
+  #count = 0;
+  #renewal: Scheduled | undefined;
+
+  constructor(
+    private readonly file: string,
+    private readonly self: Owner,
+  ) {
+    this.#prefix = prefixOf(self);
+    this.#renewLater();
+  }
+
+  isHeld(): boolean {
+    return read(this.file).startsWith(this.#prefix);
+  }
+
+  release(): void {
+    this.#renewal?.cancel();
+    try {
+      if (this.isHeld()) rmSync(this.file, { force: true });
+    } catch (error) {
+      // Where the disk does not let it go, it does not count once this process has ended.
+      if (codeOf(error) === undefined) throw error;
+    }
+  }
+
+  #renewLater(): void {
+    this.#renewal = afterUnlessEnded(RENEWAL_MS, () => {
+      if (this.#renew()) this.#renewLater();
+    });
+  }
+
+  /** Returns false where another process owns the lock by now. */
+  #renew(): boolean {
+    try {
+      const fd = openSync(this.file, "r+");
+      try {
+        // The file that is written is the one that was read, whatever bears the name by then.
+        if (!readFileSync(fd, "utf8").startsWith(this.#prefix)) return false;
+        this.#count += 1;
+        writeSync(fd, textOf(this.self, this.#count), 0);
+      } finally {
+        closeSync(fd);
+      }
+    } catch (error) {
+      // It is tried again. Who takes the lock meanwhile is seen before anything is written.
+      if (codeOf(error) === undefined) throw error;
+    }
+    return true;
+  }
+}
+
+/** What stays the same while the counter is raised. */
+const prefixOf = (self: Owner): string => `${JSON.stringify(self).slice(0, -1)},`;
+/** The text never gets shorter, so that it can be written over the one before. */
+const textOf = (self: Owner, count: number): string => `${prefixOf(self)}"count":${count}}\n`;
+
+/** The owner that a lock names; undefined where it names none. */
+function ownerIn(text: string): Owner | undefined {
+  try {
+    const { id, boot, pid_namespace, pid, started } = Object(JSON.parse(text));
+    return Number.isSafeInteger(pid) && pid > 0 ? { id, boot, pid_namespace, pid, started } : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
   }
 }
 
@@ -60,25 +170,57 @@ function read(file: string): string {
   }
 }
 
-function isAlive(pid: number, started: string): boolean {
+const isNear = (owner: Owner, self: Owner): boolean =>
+  owner.boot === self.boot && owner.pid_namespace === self.pid_namespace;
+
+/** Undefined where this process cannot know it. */
+function isAlive(owner: Owner | undefined, self: Owner): boolean | undefined {
+  if (owner === undefined || !isNear(owner, self)) return undefined;
   try {
-    process.kill(pid, 0);
+    process.kill(owner.pid, 0);
   } catch (error) {
-    // EPERM: it lives and belongs to somebody else.
-    if (codeOf(error) !== "EPERM") return false;
+    // Any other error: it lives and belongs to somebody else.
+    if (codeOf(error) === "ESRCH") return false;
   }
-  return [started, ""].includes(startOf(pid)) || started === "";
+  const started = startOf(owner.pid);
+  return started === "" || owner.started === "" ? undefined : started === owner.started;
 }
 
-/** When a process was started, in a form that no other has; nothing where the system does not say, and its number must do. */
-function startOf(pid: number): string {
-  try {
-    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+function nameOf(owner: Owner | undefined, self: Owner): string {
+  if (owner === undefined) return "another process";
+  return `process ${owner.pid}${isNear(owner, self) ? "" : " in another container or on another machine"}`;
+}
+
+const inUse = (dataFile: string, owner: Owner | undefined, self: Owner) =>
+  new StoreRefusal(
+    `${dataFile} is in use by ${nameOf(owner, self)}. Stop that process first, or give this one another data file.`,
+  );
+
+const describeSelf = (): Owner => ({
+  id: systemRandom(ID_BYTES).toString("hex"),
+  // Without /proc (macOS) the host stands for its boot.
+  boot: fromProc(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) || hostname(),
+  pid_namespace: fromProc(() => readlinkSync("/proc/self/ns/pid")),
+  pid: process.pid,
+  started: startOf(process.pid),
+});
+
+/** When a process was started, which tells it from others that had its number; empty where the system does not say. */
+const startOf = (pid: number): string =>
+  fromProc(() => {
+    // A /proc that was mounted for another PID namespace has other processes under these numbers.
+    if (readlinkSync("/proc/self") !== `${process.pid}`) return "";
     // The name in parentheses may hold anything; behind it come the state and, as the 20th, the start time (proc(5)).
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
     // A zombie has ended and only waits for its parent to ask.
-    return fields[0] === "Z" ? "ended" : `${boot}/${fields[19]}`;
-  } catch {
+    return fields[0] === "Z" || fields[0] === "X" ? "ended" : (fields[19] ?? "");
+  });
+
+function fromProc(look: () => string): string {
+  try {
+    return look();
+  } catch (error) {
+    if (codeOf(error) === undefined) throw error;
     return "";
   }
 }

@@ -1,0 +1,253 @@
+// The JSON-file store's promise 4: one process at a time uses FILE. Owners that cannot be asked whether they live (another
+// container, another machine) are written into FILE.lock by hand, and the newcomer's waiting is counted instead of done.
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { Store } from "../../src/domain/store.ts";
+import { jsonFileStore } from "../../src/store/json-file.ts";
+import { started } from "../support/process.ts";
+import { idsIn, lost, newFile, note, notes, openStore, refused, storeWith, textOf, write } from "./fixture.ts";
+
+const HAS_PROC = existsSync("/proc/self/stat");
+const needsProc = { skip: !HAS_PROC && "this system has no /proc" };
+const WATCH_MS = 10_000;
+const NO_PROCESS = 4_194_304;
+
+/** The lock that this process would write, as proc(5) describes where its parts come from, with other values. */
+async function lockText(t: TestContext, values: object = {}): Promise<string> {
+  const { file, store } = await openStore(t);
+  const own = JSON.parse(textOf(`${file}.lock`));
+  await store.close();
+  return `${JSON.stringify({ ...own, id: "of another owner", ...values })}\n`;
+}
+
+/** Opens a file that has this lock. Counts the milliseconds that it would have waited; `during` may change the lock. */
+async function openLocked(t: TestContext, lock: string, during = (_waited_ms: number, _lockFile: string) => {}) {
+  const file = newFile();
+  writeFileSync(`${file}.lock`, lock);
+  const result: { waited_ms: number; message: string; store?: Store; warnings: string[] } = {
+    waited_ms: 0,
+    message: "",
+    warnings: [],
+  };
+  const wait = async (for_ms: number) => {
+    result.waited_ms += for_ms;
+    during(result.waited_ms, `${file}.lock`);
+  };
+  try {
+    Object.assign(result, await openStore(t, file, { wait }));
+  } catch (error) {
+    result.message = String(error);
+  }
+  return { file, ...result };
+}
+
+test(
+  "promise 4: the lock names boot, PID namespace, process, start and a counter, and a clean stop removes it",
+  needsProc,
+  async (t) => {
+    const { file, store } = await openStore(t);
+    const { id, ...rest } = JSON.parse(textOf(`${file}.lock`));
+    const { stdout } = await started(["-p", "require('fs').readlinkSync('/proc/self/ns/pid')"]).ended;
+    assert.deepEqual(rest, {
+      boot: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(),
+      pid_namespace: stdout.trim(),
+      pid: process.pid,
+      started: readFileSync("/proc/self/stat", "utf8").split(" ")[21],
+      count: 0,
+    });
+    assert.match(id, /^[0-9a-f]{24}$/);
+    await refused(file, new RegExp(`data\\.json is in use by process ${process.pid}\\. Stop that process first`));
+    await store.close();
+    assert.equal(existsSync(`${file}.lock`), false);
+  },
+);
+
+for (const [what, values] of [
+  ["a process that has ended", { pid: NO_PROCESS }],
+  ["an earlier process with the number of a later one", { started: "1" }],
+] as const)
+  test(`promise 4: the lock of ${what} is taken over without waiting`, needsProc, async (t) => {
+    const { file, store, waited_ms, warnings } = await openLocked(t, await lockText(t, values));
+    assert.deepEqual([store !== undefined, waited_ms, warnings], [true, 0, []]);
+    assert.equal(JSON.parse(textOf(`${file}.lock`)).pid, process.pid);
+  });
+
+test("promise 4: an empty lock, as a power cut may leave it, is taken over without waiting", async (t) => {
+  const { store, waited_ms } = await openLocked(t, "");
+  assert.deepEqual([store !== undefined, waited_ms], [true, 0]);
+});
+
+const FAR = "process 1 in another container or on another machine";
+/** Owners of which nobody can say from here whether they live. */
+const UNKNOWN: Readonly<Record<string, readonly [values: object, name: string]>> = {
+  "in another PID namespace": [{ pid: 1, pid_namespace: "pid:[1]" }, FAR],
+  "of another boot": [{ pid: 1, boot: "another" }, FAR],
+  "in no namespace that is known": [{ pid: 1, pid_namespace: "" }, FAR],
+  "whose start is unknown": [{ started: "" }, `process ${process.pid}`],
+};
+for (const [what, [values, name]] of Object.entries(UNKNOWN)) {
+  test(`promise 4: an owner ${what} loses its lock when its counter has stood still for 10 s`, async (t) => {
+    const lock = await lockText(t, values);
+    const { file, store, waited_ms, warnings } = await openLocked(t, lock);
+    assert.deepEqual([store !== undefined, waited_ms], [true, WATCH_MS]);
+    assert.deepEqual(warnings, [`${file}.lock names ${name}; waiting 10 s in all to see whether that still runs`]);
+    assert.notEqual(textOf(`${file}.lock`), lock);
+  });
+
+  test(`promise 4: an owner ${what} that raises its counter in the last moment keeps its lock`, async (t) => {
+    const lock = await lockText(t, values);
+    const raised = lock.replace('"count":0', '"count":1');
+    const { file, message, waited_ms } = await openLocked(t, lock, (waited_ms, lockFile) => {
+      if (waited_ms >= WATCH_MS) writeFileSync(lockFile, raised);
+    });
+    assert.ok(
+      message.endsWith(`data.json is in use by ${name}. Stop that process first, or give this one another data file.`),
+      message,
+    );
+    assert.equal(waited_ms, WATCH_MS);
+    assert.equal(textOf(`${file}.lock`), raised);
+    assert.deepEqual(readdirSync(dirname(file)), ["data.json.lock"], "nothing else is touched");
+  });
+}
+
+test("promise 4: an owner that raises its counter every 2 s is refused in one line, without a warning", async (t) => {
+  const file = newFile();
+  const lock = await lockText(t, { boot: "another" });
+  writeFileSync(`${file}.lock`, lock);
+  let waited_ms = 0;
+  const wait = async (for_ms: number) => {
+    waited_ms += for_ms;
+    if (waited_ms === 2_000) writeFileSync(`${file}.lock`, lock.replace('"count":0', '"count":1'));
+  };
+  const warnings: string[] = [];
+  const store = jsonFileStore(file, { wait, warn: (line) => warnings.push(line) });
+  await assert.rejects(store.open([notes]), /in use/);
+  assert.deepEqual([waited_ms, warnings], [2_000, []]);
+});
+
+test("promise 4: a lock that names nobody is watched for 10 s as well", async (t) => {
+  for (const lock of ["{", "[]", "null", '{"pid":"1"}', '{"pid":-1}', '{"pid":0}']) {
+    const { store, waited_ms } = await openLocked(t, lock);
+    assert.deepEqual([store !== undefined, waited_ms], [true, WATCH_MS], lock);
+  }
+});
+
+test("promise 4: each new owner is watched from its beginning, and one that goes is not waited for", async (t) => {
+  const lock = await lockText(t, { boot: "another" });
+  const next = lock.replace("of another owner", "of a second owner");
+  const taken = await openLocked(t, lock, (waited_ms, lockFile) => {
+    if (waited_ms === 6_000) writeFileSync(lockFile, next);
+  });
+  assert.deepEqual([taken.store !== undefined, taken.waited_ms], [true, 6_000 + WATCH_MS]);
+  const free = await openLocked(t, lock, (waited_ms, lockFile) => {
+    if (waited_ms === 6_000) rmSync(lockFile);
+  });
+  assert.deepEqual([free.store !== undefined, free.waited_ms], [true, 6_000]);
+});
+
+test("promise 4: of two that find the same dead owner, the later does not remove the lock of the earlier", async (t) => {
+  const file = newFile();
+  writeFileSync(`${file}.lock`, await lockText(t, { pid: NO_PROCESS }));
+  const earlier = await lockText(t);
+  // The other one is taking over, and has done so when this one has waited for it.
+  writeFileSync(`${file}.lock.takeover`, earlier);
+  const wait = async () => renameSync(`${file}.lock.takeover`, `${file}.lock`);
+  const says = HAS_PROC ? new RegExp(`in use by process ${process.pid}\\.`) : /in use/;
+  await assert.rejects(openStore(t, file, { wait }), says);
+  assert.equal(textOf(`${file}.lock`), earlier);
+  assert.equal(existsSync(`${file}.lock.takeover`), false);
+});
+
+test("promise 4: a process that died while it took over holds nobody up for a second", async (t) => {
+  const file = newFile();
+  writeFileSync(`${file}.lock.takeover`, "");
+  let waited_ms = 0;
+  const wait = async (for_ms: number) => {
+    waited_ms += for_ms;
+  };
+  await openStore(t, file, { wait });
+  assert.ok(waited_ms >= 100 && waited_ms < 1_000, `${waited_ms} ms`);
+  assert.equal(existsSync(`${file}.lock.takeover`), false);
+});
+
+/** Gives the lock of an open store to a process that is not there. */
+async function takeAway(t: TestContext, file: string): Promise<string> {
+  const lock = await lockText(t, { pid: NO_PROCESS });
+  writeFileSync(`${file}.other`, lock);
+  renameSync(`${file}.other`, `${file}.lock`);
+  return lock;
+}
+
+/** Names and contents of all files beside FILE and itself. */
+const contents = (file: string) =>
+  readdirSync(dirname(file)).map((name) => [name, textOf(`${dirname(file)}/${name}`)].join(": "));
+
+test("promise 4: an owner that has lost its lock writes nothing more, reads on, and leaves the files of the new one", async (t) => {
+  const { file, store, warnings } = await storeWith(t, "a");
+  await takeAway(t, file);
+  const { store: newOwner } = await openStore(t, file);
+  await write(newOwner, note("b"));
+  const before = contents(file);
+  await lost(write(store, note("c")));
+  await lost(store.restore({ format: 1, collections: { notes: [] } }));
+  assert.equal(await idsIn(store), "a");
+  await store.close();
+  assert.deepEqual(contents(file), before);
+  assert.match(warnings.join("\n"), /taken over by another process; restart this one/);
+  await newOwner.close();
+  assert.deepEqual(readdirSync(dirname(file)), ["data.json"]);
+  assert.equal(await idsIn((await openStore(t, file)).store), "a b");
+});
+
+test("promise 4: an owner without changes that has lost its lock leaves journal and lock of the new one at its stop", async (t) => {
+  const { file, store } = await openStore(t);
+  await takeAway(t, file);
+  const { store: newOwner } = await openStore(t, file);
+  const before = contents(file);
+  await store.close();
+  assert.deepEqual(contents(file), before);
+  await newOwner.close();
+});
+
+/** Runs in every turn of the event loop until it returns true. */
+async function untilSeen(isSeen: () => boolean): Promise<void> {
+  while (!isSeen()) await new Promise(setImmediate);
+}
+
+test("promise 4: what is being written while the lock is lost is not acknowledged", async (t) => {
+  const { file, store } = await storeWith(t, "a");
+  const before = statSync(`${file}.journal`).size;
+  const lock = await lockText(t, { pid: NO_PROCESS });
+  const writing = lost(write(store, note("b")));
+  await untilSeen(() => statSync(`${file}.journal`).size > before);
+  writeFileSync(`${file}.lock`, lock);
+  await writing;
+  assert.equal(await idsIn(store), "a");
+});
+
+test("promise 4: FILE is not replaced when the lock is lost while it is written anew", async (t) => {
+  const { file, store, warnings } = await openStore(t, newFile(), { journal_bytes_max: 1 });
+  const lock = await lockText(t, { pid: NO_PROCESS });
+  const before = textOf(file);
+  await write(store, note("a", "x".repeat(4_000_000)));
+  const folding = write(store, note("b"));
+  await untilSeen(() => existsSync(`${file}.new`));
+  writeFileSync(`${file}.lock`, lock);
+  await folding.catch(() => undefined);
+  await store.close();
+  assert.equal(textOf(file), before);
+  assert.match(warnings.join("\n"), /could not be written .*taken over by another process/);
+  assert.ok(await (await openStore(t, file)).store.get(notes, "a"), "the journal still has what was acknowledged");
+});
+
+test("promise 4: an open store alone does not keep its process alive", async () => {
+  const file = newFile();
+  const program = `
+    const { jsonFileStore } = await import("./src/store/json-file.ts");
+    await jsonFileStore(${JSON.stringify(file)}).open([]);`;
+  const { code, stderr } = await started(["--import", "tsx", "--input-type=module", "-e", program], {}, 30_000).ended;
+  assert.deepEqual([code, stderr], [0, ""]);
+  assert.equal(existsSync(`${file}.lock`), true);
+});
