@@ -187,7 +187,11 @@ const contents = (file: string) =>
 test("promise 4: an owner that has lost its lock writes nothing more, reads on, and leaves the files of the new one", async (t) => {
   const { file, store, warnings } = await storeWith(t, "a");
   await takeAway(t, file);
+  const journal = statSync(`${file}.journal`);
+  await lost(write(store, note("c")));
+  assert.equal(statSync(`${file}.journal`).mtimeMs, journal.mtimeMs);
   const { store: newOwner } = await openStore(t, file);
+  assert.notEqual(statSync(`${file}.journal`).ino, journal.ino, "the old owner may still have the old journal open");
   await write(newOwner, note("b"));
   const before = contents(file);
   await lost(write(store, note("c")));

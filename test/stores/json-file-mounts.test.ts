@@ -14,7 +14,10 @@ const KEY = "a-key-for-all-containers";
 /** Has PID and mount namespaces of its own, and nothing outlives it. */
 const APART = ["--mount", "--pid", "--fork", "--mount-proc", "--kill-child"];
 const isAllowed = spawnSync("unshare", [...APART, "true"]).status === 0;
-const inContainer = { skip: !isAllowed && "this user may not make namespaces and mounts (CAP_SYS_ADMIN)" };
+const inContainer = {
+  timeout: 60_000,
+  skip: !isAllowed && "this user may not make namespaces and mounts (CAP_SYS_ADMIN)",
+};
 
 /** The server on FILE of a folder, started there after these shell commands. It has nothing but the folder's files. */
 function serveIn(t: TestContext, folder: string, mounts = ":", file = "data.json") {
