@@ -29,7 +29,7 @@ import { problem } from "./http/problem.ts";
 import { presenting } from "./http/view.ts";
 import { type Answer, openWay, PLAIN_DOCUMENTS, routing } from "./http/way.ts";
 import { Background } from "./kit/background.ts";
-import { AdjustableClock, instant, systemNow } from "./kit/clock.ts";
+import { AdjustableClock, type Instant, instant, monotonicNow, systemNow } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { OptionError } from "./kit/schema.ts";
 import { type Console, type Log, logTo } from "./log.ts";
@@ -53,8 +53,8 @@ export const terminal: Console = {
   err: (line) => void process.stderr.write(`${line}\n`),
 };
 
-/** The same moment in every run, so that timestamps can be written into expectations. */
-const MANUAL_START = "2026-01-01T00:00:00.000Z";
+/** Where a manual clock with a random seed starts: two runs must give the same bytes. */
+const SEEDED_START = "2026-01-01T00:00:00.000Z";
 /** How much longer a row stays claimed than an attempt can take. */
 const LEASE_SPARE_MS = 10_000;
 
@@ -86,8 +86,8 @@ type Ground = Awaited<ReturnType<typeof groundOf>>;
 
 /** What there is before anything is opened. */
 async function groundOf(settings: Settings, watched: boolean, announce?: Log["announce"]) {
-  const { randomSeed, startAt, webhookTimeout: timeout_ms } = settings;
-  const clock = new AdjustableClock(settings.clock === "manual" ? instant(startAt ?? MANUAL_START) : undefined);
+  const { randomSeed, webhookTimeout: timeout_ms } = settings;
+  const clock = new AdjustableClock(settings.clock === "manual" ? startOf(settings) : undefined);
   const asked = logTo(settings.log, clock, terminal);
   // Without a log a process still has a console, and a sign-in link that was asked for is shown nowhere else.
   const log = settings.log === "off" && announce ? { ...asked, announce } : asked;
@@ -121,6 +121,12 @@ async function groundOf(settings: Settings, watched: boolean, announce?: Log["an
   };
   const answers = new Map<string, Promise<Answer>>();
   return { settings, watched, log, unit, background, journals, workers, faults, chaos, answers, listener, stop };
+}
+
+/** Where a manual clock starts: at the real time, so that stock verifiers accept what it signs. */
+function startOf({ startAt, randomSeed }: Settings): Instant {
+  if (startAt !== null) return instant(startAt);
+  return randomSeed === null ? systemNow() : instant(SEEDED_START);
 }
 
 async function storeOf({ store, data }: Settings, { warn }: Log): Promise<Store> {
@@ -174,10 +180,10 @@ async function stand(ground: Ground): Promise<Service> {
 const logged =
   (handle: Handler, { request }: Log): Handler =>
   async (call) => {
-    const started = performance.now();
+    const started = monotonicNow();
     const reply = await handle(call);
     const { id, method, path } = call;
-    request({ id, method, path, status: reply.status, duration_ms: performance.now() - started });
+    request({ id, method, path, status: reply.status, duration_ms: monotonicNow() - started });
     return reply;
   };
 

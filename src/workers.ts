@@ -3,6 +3,7 @@
 // only says where to look.
 import { type Outbox, type OutboxParts, outboxOf } from "./delivery/outbox.ts";
 import { processDataSource, unprocessed } from "./domain/data-sources.ts";
+import { moveBack } from "./domain/deliveries.ts";
 import { type Forgetting, forgetting } from "./domain/forgetting.ts";
 import { TOPIC } from "./domain/model.ts";
 import { Unit, type UnitParts } from "./domain/work.ts";
@@ -38,6 +39,12 @@ export function workersOf(parts: OutboxParts & UnitParts) {
       }
     });
 
+  /** Other processes on the same data have clocks of their own. */
+  function follow(setBack_ms: number): void {
+    if (store.now) return;
+    background.run("following a clock that was set back", () => store.transact((tx) => moveBack(tx, setBack_ms)));
+  }
+
   async function processAll(): Promise<void> {
     for (const id of await unprocessed(store)) processSource(id);
   }
@@ -64,6 +71,7 @@ export function workersOf(parts: OutboxParts & UnitParts) {
         store.hear(TOPIC.queue, outbox.notify),
         store.hear(TOPIC.data, processSource),
         store.hear(TOPIC.events, sweeping.notify),
+        clock.onSetBack(follow),
         sweeping.stop,
         outbox.stop,
         () => timer?.cancel(),

@@ -97,6 +97,8 @@ const CLOCK = /^src\/kit\/clock\.ts$/;
 const VERSION = /^src\/kit\/version\.ts$/;
 const SCHEMA = /^src\/kit\/schema\.ts$/;
 const PRINTS = /^src\/(main|log)\.ts$/;
+const REAL_TIME = /\b(Date|performance|hrtime|uptime)\b/;
+const TIMERS = /\b(set|clear)(Timeout|Interval|Immediate)\b|\bAbortSignal\.timeout\b|\bscheduler\b/;
 const RANDOM = /\b(randomBytes|randomFill\w*|randomInt|randomUUID|getRandomValues)\b|Math\.random/;
 const IDS = /^src\/kit\/ids\.ts$/;
 /** Where sockets are: deadlines there are real time, whatever the service's clock says. */
@@ -108,8 +110,9 @@ const withoutNames = (code: string): string =>
   code.replace(/\bimport\s[^;]*;|\bexport\s*(?:type\s*)?(\{[^}]*\}|\*\s+as\s)/g, " ");
 
 for (const [rule, owners, finds] of [
-  ["the clock alone asks for the time", [CLOCK], uses(/\bDate\.now\b|\bnew Date\(\s*\)/)],
-  ["timers belong to the clock, and to the sockets for deadlines", [CLOCK, SOCKETS], uses(/\bset(Timeout|Interval)\(/)],
+  ["kit/clock alone takes the real time, which a test runner may fake", [CLOCK], uses(REAL_TIME)],
+  ["kit/clock alone takes Node's timers, which a test runner may fake", [CLOCK], uses(TIMERS)],
+  ["kit/clock alone loads Node's timers and clocks", [CLOCK], loads(/^node:(timers|perf_hooks)/)],
   ["randomness comes from kit/ids", [IDS], uses(RANDOM)],
   ["files are touched by the JSON-file store and at the start only", [FILES, VERSION], loads(/^node:fs/)],
   ["sockets are the listener's, the sender's and the receiver's", [SOCKETS], loads(/^node:(https?|http2|tls|dgram)$/)],

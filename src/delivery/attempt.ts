@@ -47,7 +47,8 @@ export async function makeAttempt(parts: AttemptParts, deliveryId: string): Prom
     number,
     trigger: delivery.manual ? "manual" : "schedule",
     at: iso(start),
-    duration_ms: now - start,
+    // The clock may have been set back meanwhile.
+    duration_ms: Math.max(now - start, 0),
     ...answer,
   };
   // Those by hand do not count. Where it succeeded nobody asks.
@@ -114,7 +115,7 @@ export function retryAfter_ms(header: string, now: Instant): number | undefined 
   if (/^\d+$/.test(value)) return Number(value) * 1_000;
   if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(value)) return undefined;
   // The oldest of the three forms names no zone and means UTC.
-  const at = Date.parse(value.endsWith("GMT") ? value : `${value} GMT`);
+  const at = instant(value.endsWith("GMT") ? value : `${value} GMT`);
   return Number.isNaN(at) ? undefined : Math.max(at - now, 0);
 }
 

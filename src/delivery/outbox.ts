@@ -14,7 +14,7 @@ import {
 import { type DeliveryRecord, deliveries, webhooks } from "../domain/model.ts";
 import { ALL, isStoreError, type Lease, type Span } from "../domain/store.ts";
 import type { Background } from "../kit/background.ts";
-import type { Instant, Scheduled } from "../kit/clock.ts";
+import { type Instant, nextTurn, type Scheduled } from "../kit/clock.ts";
 import { type AttemptParts, makeAttempt } from "./attempt.ts";
 
 export interface OutboxParts extends AttemptParts {
@@ -103,7 +103,7 @@ export function outboxOf(parts: OutboxParts) {
     if (turning || stopped) return;
     turning = true;
     background.run(WHAT, async () => {
-      await new Promise(setImmediate);
+      await nextTurn();
       const changed = [...told];
       told.clear();
       await Promise.all(changed.map(look));

@@ -5,6 +5,7 @@ import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type In
 import type { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
 import type { Attempt, AttemptError, DeliveryRecord } from "../domain/model.ts";
+import { after } from "../kit/clock.ts";
 import { judgeAddress, judgeUrl, type Resolve, systemResolver, type WebhookPolicy } from "./address-policy.ts";
 import { blockedDetail, bodyDetail, connectDetail, errorDetail, statusDetail, tlsDetail } from "./error-details.ts";
 
@@ -41,6 +42,8 @@ export interface SenderOptions {
   readonly timeout_ms: number;
   readonly resolve?: Resolve;
   readonly judge?: typeof judgeAddress;
+  /** Other timers are for tests. */
+  readonly startTimer?: typeof after;
 }
 
 /** The status is what counts: after so much the connection is closed, whatever the receiver would still send. */
@@ -57,7 +60,7 @@ const AGENT = { keepAlive: true, timeout: IDLE_MS, autoSelectFamily: true, autoS
 type Judge = (address: string) => string | undefined;
 
 export function httpSender(options: SenderOptions) {
-  const { policy, timeout_ms, resolve = systemResolver(), judge = judgeAddress } = options;
+  const { policy, timeout_ms, resolve = systemResolver(), judge = judgeAddress, startTimer = after } = options;
   const plain: Judge = (address) => judge(address, policy, false);
   const secure: Judge = (address) => judge(address, policy, true);
   const http = new HttpAgent({ ...AGENT, lookup: lookupBy(resolve, plain) });
@@ -82,7 +85,7 @@ export function httpSender(options: SenderOptions) {
       // As a list they are written as they stand, without a look-up for each.
       const listed = ["Host", target.host, ...Object.entries(headers).flat()];
       const request = httpRequest(target, { agent, method: "POST", headers: listed });
-      return exchange(request, body, timeout_ms, judgeBy);
+      return exchange(request, body, timeout_ms, startTimer, judgeBy);
     },
     close(): void {
       // The agents know every socket, and a request ends with its own. A Set of the open requests would keep 6 KB of each
@@ -117,12 +120,18 @@ export const unanswered = (error: AttemptError, error_detail = errorDetail(error
 });
 
 /** Sends the body and follows the exchange to its end; `judge` is asked again about the address that is connected to. */
-function exchange(request: ClientRequest, body: string, timeout_ms: number, judge: Judge): Promise<Outcome> {
+function exchange(
+  request: ClientRequest,
+  body: string,
+  timeout_ms: number,
+  startTimer: typeof after,
+  judge: Judge,
+): Promise<Outcome> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let answer: IncomingMessage | undefined;
     const finish = (error: AttemptError | null, detail?: string | null) => {
-      clearTimeout(deadline);
+      deadline.cancel();
       if (answer !== undefined) return resolve(answered(answer, chunks, error, timeout_ms));
       const why = error ?? "reset";
       resolve(unanswered(why, detail ?? errorDetail(why, timeout_ms)));
@@ -131,7 +140,7 @@ function exchange(request: ClientRequest, body: string, timeout_ms: number, judg
       finish(error);
       request.destroy();
     };
-    const deadline = setTimeout(giveUp, timeout_ms, "timeout");
+    const deadline = startTimer(timeout_ms, () => giveUp("timeout"));
     request.on("socket", (socket) => {
       const look = () => {
         const { remoteAddress } = socket;

@@ -189,6 +189,17 @@ export async function putOff(tx: Tx, id: string, until: string): Promise<void> {
   await putDelivery(tx, { ...row, next_attempt_at, queue: BY_TIME + until + RETRY });
 }
 
+/** Moves all that waits back with a clock that was set back by so much, so that each wait keeps its length. */
+export async function moveBack(tx: Tx, by_ms: number): Promise<void> {
+  const moved = (at: string) => iso(instant(at) - by_ms);
+  for (const row of await tx.page(deliveries, "waiting", ["pending"], ALL)) {
+    const { next_attempt_at, queue } = row;
+    if (queue === null) continue;
+    const next = next_attempt_at === null ? null : moved(next_attempt_at);
+    await putDelivery(tx, { ...row, next_attempt_at: next, queue: queue.charAt(0) + moved(queue.slice(1)) });
+  }
+}
+
 /** The deliveries of all webhooks that are due and not attempted. */
 export async function dueDeliveries(reader: Reader, now: Instant): Promise<readonly DeliveryRecord[]> {
   const found: DeliveryRecord[] = [];

@@ -3,7 +3,7 @@
 // it: whether something has expired is judged at each use.
 import { decide } from "../decisions.ts";
 import type { Background } from "../kit/background.ts";
-import { type Instant, instant, type Scheduled } from "../kit/clock.ts";
+import { type Instant, instant, nextTurn, type Scheduled } from "../kit/clock.ts";
 import { clearAway } from "./apps.ts";
 import { dropIfOver } from "./deliveries.ts";
 import type { Passing } from "./model.ts";
@@ -96,7 +96,7 @@ export function forgetting({ store, clock }: Pick<UnitParts, "store" | "clock">,
     try {
       let room: number;
       do {
-        for (let turn = 0; turn < GATHERED_TURNS; turn += 1) await new Promise(setImmediate);
+        for (let turn = 0; turn < GATHERED_TURNS; turn += 1) await nextTurn();
         rooms.set(accountId, 0); // what is told meanwhile takes from it
         room = (await sweep(store, accountId)) + (rooms.get(accountId) ?? 0);
         rooms.set(accountId, room);
@@ -126,7 +126,7 @@ export async function sweep(store: Store, accountId: string): Promise<number> {
 
 /** A unit of work among many, with a turn of the event loop for others before it. */
 async function step<T>(store: Store, work: (tx: Tx) => Promise<T>): Promise<T> {
-  await new Promise(setImmediate);
+  await nextTurn();
   return store.transact(work);
 }
 

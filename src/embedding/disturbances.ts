@@ -162,7 +162,7 @@ export interface Mark {
   /** Of the delivery. */
   readonly id: string;
   readonly effect: Effect;
-  readonly until: Instant;
+  until: Instant;
 }
 
 /**
@@ -172,6 +172,9 @@ export interface Mark {
 export function chaosOf({ store, clock }: UnitParts, marks: Map<string, Mark>, background: Background) {
   const rules = rulesOf<GivenChaos, ChaosRule>("chaos", chaosRule);
   const late = (id: string, until: Instant) => store.transact((tx) => putOff(tx, id, iso(until)));
+  clock.onSetBack((by_ms) => {
+    for (const mark of marks.values()) mark.until -= by_ms;
+  });
 
   return {
     ...rules,

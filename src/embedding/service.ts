@@ -1,7 +1,6 @@
 // The service in the hands of whoever started it (contract, part 10): the handle by which tests move its time, disturb it,
 // look in and bring it from one state to another (embedding/states.ts). On the way to one, what runs behind the answers
 // ends. launch.ts puts together what it holds.
-import { once } from "node:events";
 import { setAccountState } from "../domain/access.ts";
 import { dueDeliveries } from "../domain/deliveries.ts";
 import { type AccountRecord, type AccountState, accountState, SCOPES, type Scope, users } from "../domain/model.ts";
@@ -11,7 +10,7 @@ import { handOver, type TokenAnswer } from "../domain/oauth/tokens.ts";
 import { FIRST, type StoreData } from "../domain/store.ts";
 import { Unit } from "../domain/work.ts";
 import { type Background, Turns } from "../kit/background.ts";
-import { after, duration, type Instant, patience, type Ran } from "../kit/clock.ts";
+import { after, duration, type Instant, instant, monotonicNow, type Ran, within } from "../kit/clock.ts";
 import { fitting, OptionError } from "../kit/schema.ts";
 import type { ChaosRule, FaultRule, GivenChaos, GivenFault, Rules } from "./disturbances.ts";
 import type { JournalDelivery, Journals } from "./journals.ts";
@@ -45,7 +44,7 @@ export interface SignInOptions {
 /** What is held back, or another process's, ends at a time that nothing here tells. */
 const LOOK_AGAIN_MS = 5;
 /** The last moment whose ISO 8601 form has a year of four digits. */
-const LAST: Instant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+const LAST = instant("9999-12-31T23:59:59.999Z");
 
 export type Service = Readonly<Awaited<ReturnType<typeof openService>>>;
 
@@ -112,13 +111,14 @@ export async function openService(parts: ServiceParts) {
      * because sockets are. It is no guess. What other processes on the store have due is waited for as well.
      */
     async settled({ timeoutMs = 5_000 }: { readonly timeoutMs?: number | undefined } = {}): Promise<Settled> {
-      const signal = patience(timeoutMs);
-      const passed = once(signal, "abort");
+      if (typeof timeoutMs !== "number" || Number.isNaN(timeoutMs))
+        throw new OptionError(`settled: timeoutMs must be a number of milliseconds; it is ${timeoutMs}`);
+      const until = monotonicNow() + timeoutMs;
       for (;;) {
-        await Promise.race([background.idle(), passed]);
+        await within(until - monotonicNow(), background.idle());
         const due = await dueDeliveries(store, clock.now());
         // What is under way for nobody, as to a webhook that is deleted meanwhile, is waited for and not due.
-        if (signal.aborted || (due.length === 0 && !background.busy))
+        if (monotonicNow() >= until || (due.length === 0 && !background.busy))
           return { settled: due.length === 0, pending: due.map(journals.shown) };
         await new Promise<void>((go) => after(LOOK_AGAIN_MS, go));
       }

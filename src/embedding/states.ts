@@ -5,6 +5,7 @@
 import { addApiKey, keyOf, sha256 } from "../domain/access.ts";
 import { collections } from "../domain/collections.ts";
 import { processDataSource, unprocessed } from "../domain/data-sources.ts";
+import { moveBack } from "../domain/deliveries.ts";
 import { type AccountRecord, accounts, clockRecords, deliveries, events, users } from "../domain/model.ts";
 import { signingKeys } from "../domain/oauth/signing-keys.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, seedSchema } from "../domain/seed.ts";
@@ -12,7 +13,7 @@ import { ALL, type Collection, FIRST, type Reader, type StoreData, type Stored, 
 import { newSignIn } from "../domain/users.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
 import type { Services } from "../http/route.ts";
-import { type AdjustableClock, instant, isDateTime, iso } from "../kit/clock.ts";
+import { type AdjustableClock, type Instant, instant, isDateTime, iso } from "../kit/clock.ts";
 import { seededRandom, type TimeOrderedIds } from "../kit/ids.ts";
 import { fitting, OptionError, trusted } from "../kit/schema.ts";
 import { memoryStore } from "../store/memory.ts";
@@ -58,14 +59,28 @@ export function statesOf(parts: StatesParts) {
     if (settings.clock === "system" && store.now) clock.set(await store.now());
   }
 
-  /** Time goes on from the last event, also of a clock that was set back, or begins long ago. */
-  async function goOn(fromNoted: boolean): Promise<void> {
-    const noted = fromNoted ? await store.get(clockRecords, "now") : undefined;
-    if (noted && isDateTime(noted.at)) clock.set(instant(noted.at));
+  /** When the snapshot was taken that the data come from. */
+  async function snapshotTime(): Promise<Instant | undefined> {
+    const noted = await store.get(clockRecords, "now");
+    return noted && isDateTime(noted.at) ? instant(noted.at) : undefined;
+  }
+
+  async function lastEventTime(): Promise<Instant> {
+    let latest = Number.NEGATIVE_INFINITY;
     for (const { id } of await store.page(accounts, "all", ["accounts"], ALL)) {
       const last = await lastOf(events, "account", id);
-      if (last !== undefined) clock.set(Math.max(instant(last.created), clock.now()));
+      if (last !== undefined) latest = Math.max(latest, instant(last.created));
     }
+    return latest;
+  }
+
+  /**
+   * Time goes on from that of the data. Only a clock that no test moves keeps the machine's time; over data from a later
+   * time, what waits moves back, as it does when the machine's clock is set back.
+   */
+  async function goOn(from: Instant): Promise<void> {
+    if (settings.clock === "manual" || store.now) clock.set(from);
+    else if (from > clock.now()) await store.transact((tx) => moveBack(tx, from - clock.now()));
   }
 
   /** New ids come last, also where what is kept was made later than it is now, or in this very millisecond. */
@@ -135,7 +150,8 @@ export function statesOf(parts: StatesParts) {
         return enter(own.key, true);
       }
       if (settings.seed) log.warn("The seed was not used: the store already holds an account.");
-      if (settings.startAt === null) await goOn(settings.clock === "manual");
+      const from = Math.max(clock.now(), (await snapshotTime()) ?? clock.now(), await lastEventTime());
+      if (settings.startAt === null) await goOn(from);
       return enter(settings.apiKey);
     },
     /** The seed, with the same start-up key. */
@@ -147,8 +163,9 @@ export function statesOf(parts: StatesParts) {
     },
     /** A snapshot, of this service or another, and its time. Where the start-up key is not in it, it is added. */
     async restore(data: StoreData, apiKey: string | null): Promise<Entered> {
+      await begin();
       await store.restore(data);
-      await goOn(true);
+      await goOn((await snapshotTime()) ?? Math.max(clock.now(), await lastEventTime()));
       return enter(apiKey);
     },
     /** Everything that is kept and the time, as plain JSON. */

@@ -20,7 +20,7 @@ export interface Rate {
 }
 
 interface Window {
-  readonly ends: number;
+  ends: number;
   /** Of the limit, what this process has left of its own, below nothing where it was exceeded, and what anybody may take. */
   own: number;
   readonly left: number;
@@ -36,8 +36,12 @@ export function rateLimiter(clock: Clock, limit: number | null, shared?: Store) 
   /** One that another process began may end later than one of now does, as far as their clocks differ. */
   const isOpen = (ends: number, now: number) => now < ends && ends <= now + WINDOW_MS + (shared ? DIFFER_MS : 0);
 
+  clock.onSetBack((by_ms) => {
+    for (const window of windows.values()) window.ends -= by_ms;
+  });
+
   function openWindow(id: string, now: Instant): Window | undefined {
-    // They end in the order in which they began, unless the clock was set back: then one that lies ahead is none.
+    // They end in the order in which they began, unless a snapshot brought an earlier time: one that lies ahead is none.
     for (const [known, { ends }] of windows)
       if (now >= ends) windows.delete(known);
       else break;

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { createServer, IncomingMessage, ServerResponse } from "node:http";
 import { createServer as createNetServer, isIP, Server as NetServer, type Socket } from "node:net";
 import { refuse } from "../domain/refusal.ts";
+import { after, nextTurn } from "../kit/clock.ts";
 import type { Ids } from "../kit/ids.ts";
 import { isLoopbackHost } from "../kit/loopback.ts";
 import { arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, wouldHang } from "./arriving.ts";
@@ -176,9 +177,9 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
     async stop(): Promise<void> {
       stopping = true;
       const closed = Promise.all([closeSocket(server), closeSocket(ipv6)]);
-      const deadline = setTimeout(() => server.closeAllConnections(), STOP_MS);
+      const deadline = after(STOP_MS, () => server.closeAllConnections());
       // What has arrived and was not read yet gets its turn.
-      for (let turn = 0; turn < 2; turn += 1) await new Promise(setImmediate);
+      for (let turn = 0; turn < 2; turn += 1) await nextTurn();
       // To Node a connection on which nothing was said is not idle.
       for (const socket of current.keys()) if (socket.bytesRead === 0) socket.destroy();
       // To Node an answer that was handed over is sent: it would cut what a client still reads.
@@ -186,7 +187,7 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
       for (let answer = unread(); answer; answer = unread()) await once(answer, "close");
       server.close();
       await closed;
-      clearTimeout(deadline);
+      deadline.cancel();
     },
   };
 }

@@ -5,7 +5,7 @@ import type { AccountRecord, Scope, UserRecord, WebhookBodies } from "../domain/
 import type { Decide } from "../domain/readings.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import type { Unit } from "../domain/work.ts";
-import { instant } from "../kit/clock.ts";
+import { httpDate, instant } from "../kit/clock.ts";
 import type { KeepNumbers } from "../kit/numbers.ts";
 import { type ObjectSchema, object, type Schema, trusted } from "../kit/schema.ts";
 import { type Call, JSON_TYPE } from "./call.ts";
@@ -106,7 +106,7 @@ export function route<P extends string, R, Q = unknown, B = undefined>(
     ...(view && { "content-type": JSON_TYPE }),
     ...((once || view?.kind === "plain") && { "cache-control": "no-store" }),
     ...(ends && { [SINCE]: `@${Math.floor(instant(ends.deprecated_at) / 1_000)}` }),
-    ...(ends && { [UNTIL]: new Date(instant(ends.gone_at)).toUTCString() }),
+    ...(ends && { [UNTIL]: httpDate(instant(ends.gone_at)) }),
   };
   const row = {
     ...{ query: object({}), bodyLimit: BODY_BYTES, status: view ? 200 : 204 },

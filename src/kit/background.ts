@@ -1,5 +1,6 @@
 // Work that goes on behind the answers: beside them, or one piece after the other; and work too long for one turn of the
 // event loop, in which everybody else would wait for it.
+import { nextTurn } from "./clock.ts";
 
 /** Each piece is known until it ends, so that a stop can wait for it, and what fails is reported, never lost. */
 export class Background {
@@ -21,7 +22,7 @@ export class Background {
 
   /** Resolves when nothing runs any more, what begins in this turn or was started meanwhile included. */
   async idle(): Promise<void> {
-    do await Promise.all([...this.#running, new Promise(setImmediate)]);
+    do await Promise.all([...this.#running, nextTurn()]);
     while (this.busy);
   }
 }
@@ -47,7 +48,7 @@ const steps = new Turns();
 export async function inSteps<T>(work: Steps<T>): Promise<T> {
   for (;;) {
     // The step comes behind the turn: the last turn is kept, and all that was made would be with it.
-    await steps.run(() => new Promise(setImmediate));
+    await steps.run(nextTurn);
     const step = work.next();
     if (step.done) return step.value;
   }

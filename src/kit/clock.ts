@@ -1,15 +1,27 @@
 // The one clock: timestamps, expiry, rate windows and retries all read it, and it alone starts timers for them. While it
-// runs it follows the monotonic clock, from the system's time at its start on: a system clock that is set back or
-// forward later, or a machine that slept, is not followed. It can be frozen, advanced and let run again, so that a test
-// never sleeps. Sockets keep real time: their deadlines belong to the sender and the listener, not to this file.
+// runs it follows the machine's clock, also where that is set forward or back or the machine slept. It can be frozen,
+// advanced and resumed, so that a test never sleeps. Sockets keep real time: `after` and `within` are for them. This file
+// takes Node's timers and the real time once, when it is loaded, so that a test runner that fakes them later changes nothing.
+import { performance } from "node:perf_hooks";
+import * as timers from "node:timers";
+
+const { setTimeout: startTimer, clearTimeout: stopTimer, setImmediate: startImmediate } = timers;
+const RealDate = Date;
+const realMonotonic = performance.now.bind(performance);
 
 /** Milliseconds since 1970, UTC. */
 export type Instant = number;
 
+/** The machine's time, whatever the service's clock shows and whatever a test runner fakes. */
+export const systemNow: () => Instant = RealDate.now;
+
+/** Milliseconds of a clock that is never set: for durations in real time. */
+export const monotonicNow = (): number => realMonotonic();
+
 export type Ran = { readonly at: string; readonly what: string };
 
 /** The clock as everything sees it that does not move it. */
-export type Clock = Pick<AdjustableClock, "now" | "schedule">;
+export type Clock = Pick<AdjustableClock, "now" | "schedule" | "onSetBack">;
 
 export type Scheduled = ReturnType<Clock["schedule"]>;
 
@@ -22,12 +34,15 @@ export function iso(at: Instant): string {
   const found = known.get(at);
   if (found !== undefined) return found;
   if (known.size >= KNOWN_MAX) known.clear();
-  const text = new Date(at).toISOString();
+  const text = new RealDate(at).toISOString();
   known.set(at, text);
   return text;
 }
 
-export const instant = (text: string): Instant => Date.parse(text);
+export const instant = (text: string): Instant => RealDate.parse(text);
+
+/** The form of HTTP headers (RFC 9110 5.6.7). */
+export const httpDate = (at: Instant): string => new RealDate(at).toUTCString();
 
 const DATE_TIME =
   /^(\d{4}-\d\d-(\d\d))(?:T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/;
@@ -38,7 +53,7 @@ const DATE_TIME =
  */
 export function isDateTime(text: string): boolean {
   const [, date, day] = DATE_TIME.exec(text) ?? [];
-  return date !== undefined && new Date(date).getUTCDate() === Number(day);
+  return date !== undefined && new RealDate(date).getUTCDate() === Number(day);
 }
 
 export const UNITS = new Map(Object.entries({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }));
@@ -51,15 +66,16 @@ export function duration(text: string): number | undefined {
 }
 
 /** In whole milliseconds, so that a time that is set is the one that is read. */
-const REAL = { system: Date.now, monotonic: () => Math.floor(performance.now()) };
-
-/** The machine's time, whatever the service's clock says. */
-export const systemNow: () => Instant = Date.now;
+const REAL = { system: systemNow, monotonic: () => Math.floor(monotonicNow()), after };
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** How often a running clock looks whether the machine's clock was set: a timer of Node's does not notice. */
+const LOOK_MS = 1_000;
+/** The running clock follows the machine's when they differ by more: rounding and short pauses are no correction. */
+const TOLERANCE_MS = 250;
 
 interface Entry {
-  readonly at: Instant;
+  at: Instant;
   readonly what: string | null;
   readonly run: () => void | Promise<void>;
 }
@@ -71,9 +87,12 @@ export class AdjustableClock {
   #movedTo: Instant | undefined;
   /** How far the running clock is ahead of the monotonic one. */
   #ahead_ms = 0;
+  /** How far the machine's clock was ahead of the monotonic one when this clock last followed it. */
+  #followed_ms = 0;
+  readonly #setBack = new Set<(by_ms: number) => void>();
   /** In the order of their time, and those of one time in the order in which they came. */
   #entries: Entry[] = [];
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Scheduled | undefined;
 
   constructor(
     private readonly startAt?: Instant,
@@ -83,7 +102,7 @@ export class AdjustableClock {
   }
 
   now(): Instant {
-    return this.#movedTo ?? this.#frozenAt ?? this.real.monotonic() + this.#ahead_ms;
+    return this.#movedTo ?? this.#frozenAt ?? this.#running();
   }
 
   /**
@@ -122,9 +141,21 @@ export class AdjustableClock {
 
   /** Sets the time without running what lies between. */
   set(at: Instant): void {
-    if (this.#frozenAt === undefined) this.#ahead_ms = at - this.real.monotonic();
-    else this.#frozenAt = at;
+    if (this.#frozenAt === undefined) {
+      this.#ahead_ms = at - this.real.monotonic();
+      this.#followed_ms = this.#systemAhead();
+    } else this.#frozenAt = at;
     this.#arm();
+  }
+
+  /**
+   * Calls `listener` when the machine's clock was set back while this one runs, with how far, until the returned function
+   * is called. What is scheduled here has moved back by then; who keeps a time elsewhere moves it, so that a wait keeps its
+   * length.
+   */
+  onSetBack(listener: (by_ms: number) => void): () => void {
+    this.#setBack.add(listener);
+    return () => void this.#setBack.delete(listener);
   }
 
   /**
@@ -158,12 +189,35 @@ export class AdjustableClock {
     return first !== undefined && first.at <= until ? this.#entries.shift() : undefined;
   }
 
+  #systemAhead(): number {
+    return this.real.system() - this.real.monotonic();
+  }
+
+  #running(): Instant {
+    if (Math.abs(this.#systemAhead() - this.#followed_ms) > TOLERANCE_MS) this.#follow();
+    return this.real.monotonic() + this.#ahead_ms;
+  }
+
+  #follow(): void {
+    // Read again: the process may have stood still between the two readings.
+    const systemAhead_ms = this.#systemAhead();
+    const step_ms = systemAhead_ms - this.#followed_ms;
+    if (Math.abs(step_ms) <= TOLERANCE_MS) return;
+    this.#followed_ms = systemAhead_ms;
+    this.#ahead_ms += step_ms;
+    if (step_ms < 0) {
+      for (const entry of this.#entries) entry.at += step_ms;
+      for (const listener of this.#setBack) listener(-step_ms);
+    }
+    this.#arm();
+  }
+
   #arm(): void {
-    clearTimeout(this.#timer);
+    this.#timer?.cancel();
     const [first] = this.#entries;
     if (first === undefined || (this.#movedTo ?? this.#frozenAt) !== undefined) return;
-    const wait_ms = Math.min(Math.max(first.at - this.now(), 0), LONGEST_TIMER_MS);
-    this.#timer = setTimeout(() => this.#fire(), wait_ms);
+    const wait_ms = Math.min(Math.max(first.at - this.now(), 0), LOOK_MS);
+    this.#timer = this.real.after(wait_ms, () => this.#fire());
   }
 
   /** Begins all that is due: thousands may be due at one time, and a timer takes a millisecond at least. */
@@ -175,17 +229,25 @@ export class AdjustableClock {
 }
 
 /** Calls `run` after so much real time, whatever the service's clock does: for waits on sockets and processes. */
-export function after(by_ms: number, run: () => void): Scheduled {
-  const timer = setTimeout(run, by_ms);
-  return { cancel: () => clearTimeout(timer) };
+export function after(by_ms: number, run: () => void): { cancel(): void } {
+  const timer = startTimer(run, by_ms);
+  return { cancel: () => stopTimer(timer) };
 }
 
 /** As `after`, but the process may end before: this timer alone does not keep it alive. */
-export function afterUnlessEnded(by_ms: number, run: () => void): Scheduled {
-  const timer = setTimeout(run, by_ms).unref();
-  return { cancel: () => clearTimeout(timer) };
+export function afterUnlessEnded(by_ms: number, run: () => void): { cancel(): void } {
+  const timer = startTimer(run, by_ms).unref();
+  return { cancel: () => stopTimer(timer) };
 }
 
-/** Aborted after so much real time: at once where none is left, and no later than a timer can be. */
-export const patience = (for_ms: number): AbortSignal =>
-  AbortSignal.timeout(Math.min(Math.max(Math.ceil(for_ms), 0), LONGEST_TIMER_MS));
+/** Whether `happens` resolves within so much real time. The wait does not keep the process alive. */
+export async function within(for_ms: number, happens: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const passed = new Promise<boolean>((resolve) => {
+    timer = startTimer(resolve, Math.min(Math.ceil(for_ms), LONGEST_TIMER_MS), false).unref();
+  });
+  return Promise.race([happens.then(() => true), passed]).finally(() => stopTimer(timer));
+}
+
+/** Resolves in the next turn of the event loop, so that others have their turn before. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => void startImmediate(resolve));

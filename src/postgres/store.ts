@@ -6,7 +6,7 @@ import { hash } from "node:crypto";
 import type * as port from "../domain/store.ts";
 import { StorageUnavailable, StoreRefusal, UniqueViolation } from "../domain/store.ts";
 import { inSteps, Turns } from "../kit/background.ts";
-import { after, type Scheduled } from "../kit/clock.ts";
+import { after, monotonicNow, type Scheduled } from "../kit/clock.ts";
 import { systemRandom } from "../kit/ids.ts";
 import { OptionError, trusted } from "../kit/schema.ts";
 import { Hearers } from "../store/hearers.ts";
@@ -207,7 +207,7 @@ export function postgresStore(address: string): port.Store {
   /** Asks its one session, which is a new one where the old is lost, to hear others and to renew the leases. */
   const renew = () =>
     during(async ({ line }) => {
-      const now = performance.now();
+      const now = monotonicNow();
       // What ends before it would be renewed again is left to run out.
       const ours = Array.from(held).flatMap(([taking, ends]) => (ends - now > GONE_MS - RENEW_MS ? taking : []));
       await ask(line, LISTEN);
@@ -249,13 +249,13 @@ export function postgresStore(address: string): port.Store {
     },
 
     async lease(name, for_ms) {
-      const began = performance.now();
+      const began = monotonicNow();
       const [key, taking] = [sql.keyOf([name]), systemRandom(6).readUIntBE(0, 6)];
       // While others may not have renewed yet, only what nobody holds is free.
       const asked = renewed.times < BACK ? 0 : renewed.at;
       const [taken] = await askPool(TAKE, [key, taking, Math.min(for_ms, GONE_MS), asked]);
       // One that is told of so late may be another's already.
-      if (taken === undefined || performance.now() - began > GONE_MS) return undefined;
+      if (taken === undefined || monotonicNow() - began > GONE_MS) return undefined;
       held.set(taking, began + for_ms);
       return {
         async release() {

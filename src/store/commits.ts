@@ -3,6 +3,7 @@
 // commit is written is no matter here.
 import { StorageUnavailable } from "../domain/store.ts";
 import { Turns } from "../kit/background.ts";
+import { nextTurn } from "../kit/clock.ts";
 import { Batch, type Change, type Lists, type Tables } from "./tables.ts";
 
 /** Asked for one thing at a time. */
@@ -63,7 +64,7 @@ class Commits {
 
   /** Until no unit of work is in the midst. The commits of one turn of the event loop go together. */
   async #pause(): Promise<void> {
-    do await new Promise(setImmediate);
+    do await nextTurn();
     while (this.isBusy());
   }
 }

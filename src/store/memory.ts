@@ -4,6 +4,7 @@
 import type * as port from "../domain/store.ts";
 import { StoreRefusal, UniqueViolation } from "../domain/store.ts";
 import { inSteps, Turns } from "../kit/background.ts";
+import { monotonicNow, nextTurn } from "../kit/clock.ts";
 import { trusted } from "../kit/schema.ts";
 import { Hearers } from "./hearers.ts";
 import type { Fields } from "./indexes.ts";
@@ -67,7 +68,7 @@ export class MemoryStore extends Reading implements port.Store {
   #life: Opened | "new" | "closed" = "new";
   /** The latest, which may be over. */
   #run: Run | undefined;
-  #watch: NodeJS.Immediate | undefined;
+  #watch: Promise<void> | undefined;
 
   constructor(private readonly load: Load) {
     super();
@@ -98,7 +99,7 @@ export class MemoryStore extends Reading implements port.Store {
       const outcome = await this.#turns.run(() => {
         this.#run = run;
         // By the end of the turn of the event loop each is over that asks only its tx, which answers at once.
-        this.#watch ??= setImmediate(() => {
+        this.#watch ??= nextTurn().then(() => {
           this.#watch = undefined;
           this.#run?.giveUp?.(new Error(GIVEN_UP));
         });
@@ -119,7 +120,7 @@ export class MemoryStore extends Reading implements port.Store {
 
   async lease(name: string, for_ms: number): Promise<port.Lease | undefined> {
     this.#opened();
-    const now = performance.now();
+    const now = monotonicNow();
     if ((this.#leases.get(name)?.until ?? 0) > now) return undefined;
     const mine = { until: now + for_ms };
     this.#leases.set(name, mine);

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { follow, inBrowser, press, type Stage, sees } from "../support/chromium.ts";
 import { type Client, members, str } from "../support/client.ts";
+import { FIXED } from "../support/embedded.ts";
 import { PKCE } from "../support/oauth.ts";
 import { hooked, httpReceiver } from "../support/receivers.ts";
 import { deployed, interactions } from "../support/sites.ts";
@@ -120,7 +121,7 @@ inBrowser("the delivery log tells what was sent, what came back and what comes n
   if (process.env.TEST_PICTURES === "1") await page.screenshot({ path: PICTURE });
 });
 
-const IN_TOKYO = { ...MANUAL, browser: { timezoneId: "Asia/Tokyo", locale: "en-GB" } } as const;
+const IN_TOKYO = { ...FIXED, browser: { timezoneId: "Asia/Tokyo", locale: "en-GB" } } as const;
 
 inBrowser("times are the reader's own, relative where recent, exact in UTC on hover", IN_TOKYO, async (stage) => {
   const { service, api, page, go } = stage;

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { type ChaosRule, type ReceiverAnswer, type ServiceOptions, verifySignature } from "../../src/index.ts";
 import { str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
-import { embedded, ruleRefused, titles } from "../support/embedded.ts";
+import { embedded, FIXED, ruleRefused, titles } from "../support/embedded.ts";
 import { hooked, httpReceiver, SECRET } from "../support/receivers.ts";
 
 /** A service with one webhook, whose deliveries are disturbed by this rule. */
@@ -140,7 +140,7 @@ test("1.chaos.reorder: a retry to the same webhook is a next one too", async () 
 });
 
 test("1.chaos.delay: it is due later by the service's clock, as the log says, and holds up no other", async () => {
-  await using it = await disturbed({ effect: "delay", delayMs: 60_000 });
+  await using it = await disturbed({ effect: "delay", delayMs: 60_000 }, undefined, FIXED);
   assert.deepEqual(await it.create("AB"), []);
   const [delivery] = (await it.api.get(`/webhooks/${it.webhook.id}/deliveries`)).items;
   assert.deepEqual([delivery?.status, delivery?.next_attempt_at], ["pending", "2026-01-01T00:01:00.000Z"]);
@@ -220,4 +220,9 @@ test("1.test-controls.durations: what is none is refused by name", async () => {
   for (const by of ["5", "5 m", "-5m", "1y", "", 5, 0.5, undefined])
     await assert.rejects(Reflect.apply(clock.advance, clock, [by]), /^OptionError: advance must be given a duration/);
   await assert.rejects(clock.advance("9999999d"), /year 9999/);
+  for (const timeoutMs of ["5", "5s", Number.NaN, null])
+    await assert.rejects(
+      Reflect.apply(it.service.settled, it.service, [{ timeoutMs }]),
+      /^OptionError: settled: timeoutMs must be a number of milliseconds/,
+    );
 });

@@ -1,15 +1,15 @@
 // The test controls over HTTP (contract, part 10): off unless asked for, open to the start-up key alone, and able to do
 // what the embedding handle can. Every answer is held against the OpenAPI document.
 import assert from "node:assert/strict";
-import { type Context, choice, MANUAL } from "../support/clauses.ts";
+import { type Context, choice } from "../support/clauses.ts";
 import { type Client, members, str } from "../support/client.ts";
-import { titles } from "../support/embedded.ts";
+import { FIXED, titles } from "../support/embedded.ts";
 import { hooked } from "../support/receivers.ts";
 import { eventually } from "../support/wait.ts";
 
 /** A test of the controls, with a client that has them as its root. */
 const controls = (says: string, use: (own: Context & { readonly control: Client }) => Promise<void>) =>
-  choice("1.test-controls", says, { ...MANUAL, control: true }, (own) =>
+  choice("1.test-controls", says, { ...FIXED, control: true }, (own) =>
     use({ ...own, control: own.api.at(`${own.authUrl}/_control`) }),
   );
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { memoryStore, type Store } from "../../src/index.ts";
 import { choice } from "../support/clauses.ts";
-import { type Embedded, embedded, ruleRefused, struck } from "../support/embedded.ts";
+import { type Embedded, embedded, FIXED, ruleRefused, struck } from "../support/embedded.ts";
 import { overridden } from "../support/other-stores.ts";
 import { hooked } from "../support/receivers.ts";
 import { eventually, turns } from "../support/wait.ts";
@@ -82,7 +82,7 @@ test("the connection is reset, or ends without an answer; both are in the journa
 });
 
 test("a delay runs on the service's clock, and may stand alone", async () => {
-  await using it = await embedded();
+  await using it = await embedded(FIXED);
   it.service.faults.add({ ...LIST, delayMs: 5_000 });
   let answered = false;
   const answer = it.api.get("/apps").finally(() => {
@@ -109,7 +109,7 @@ test("time stands still while what a delay lets go is done, its deliveries too",
     await turns(5);
     return real.transact(work);
   };
-  await using it = await embedded({ store: overridden(real, { transact }) });
+  await using it = await embedded({ ...FIXED, store: overridden(real, { transact }) });
   await hooked(it.api, ["app.created"]);
   it.service.faults.add({ ...CREATE, delayMs: 5_000 });
   it.service.faults.add({ ...LIST, delayMs: 60_000 });

@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choice } from "../support/clauses.ts";
 import type { Answer } from "../support/client.ts";
-import { embedded } from "../support/embedded.ts";
+import { embedded, FIXED } from "../support/embedded.ts";
 import { rawAnswer } from "../support/raw.ts";
 import { hooked } from "../support/receivers.ts";
 
 test("requests: what came in, in order, with its answer; what is handed out cannot change it", async () => {
-  await using it = await embedded();
+  await using it = await embedded(FIXED);
   const { service, api } = it;
   await service.clock.advance("1s");
   const created = await api.post("/apps", { title: "A" });

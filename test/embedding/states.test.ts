@@ -7,7 +7,7 @@ import { trusted } from "../../src/kit/schema.ts";
 import { Browser } from "../support/browser.ts";
 import { Client, freshAddress, str } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
-import { type Embedded, embedded, struck, titles } from "../support/embedded.ts";
+import { type Embedded, embedded, FIXED, struck, titles } from "../support/embedded.ts";
 import { printedOn } from "../support/process.ts";
 import { hooked } from "../support/receivers.ts";
 
@@ -167,7 +167,7 @@ test("reset: a request that a delay holds back happens to the state before, and 
 });
 
 test("snapshot: it is plain JSON that later deeds do not change; restore brings everything back, and the time", async () => {
-  await using it = await embedded();
+  await using it = await embedded(FIXED);
   const { service } = it;
   await create(it, "Kept");
   await service.clock.advance("3h");
@@ -241,13 +241,65 @@ test("snapshot: what is none is refused by name, and nothing is changed", async 
   assert.deepEqual(titles(hook), ["Sent"]);
 });
 
-test("over data from a later time, as after a clock set back, time goes on from there", async () => {
-  await using first = await embedded({ startAt: "2036-01-01T00:00:00.000Z" });
-  const old = await create(first, "Old");
-  await using second = await embedded({ data: await snapshotFile(first), clock: "system" });
-  const young = await create(second, "New");
-  assert.ok(young.id > old.id, "ids are in the order of creation");
-  assert.match(str(young.created_at), /^2036-01-01T00:0/);
+const isNow = (at: string | number | null | undefined, by_ms = 0) => {
+  const off_ms = new Date(at ?? "").getTime() - Date.now() - by_ms;
+  assert.ok(Math.abs(off_ms) < 1_000, `${at} is off by ${off_ms} ms`);
+};
+
+test("a manual clock starts at the real time, and a reset brings it back to that", async () => {
+  await using it = await embedded();
+  const { clock } = it.service;
+  const start = clock.now();
+  isNow(start);
+  isNow(str((await create(it, "Now")).created_at));
+  await clock.advance("1h");
+  assert.equal(clock.now(), start + 3_600_000);
+  await it.service.reset();
+  assert.equal(clock.now(), start);
+});
+
+test("with a random seed a manual clock starts at a fixed time, unless startAt says otherwise", async () => {
+  await using fixed = await embedded({ randomSeed: "repeat" });
+  assert.equal(fixed.service.clock.now(), Date.UTC(2026, 0, 1));
+  await using other = await embedded({ randomSeed: "repeat", startAt: "2030-01-01T00:00:00Z" });
+  assert.equal(other.service.clock.now(), Date.UTC(2030, 0, 1));
+});
+
+/** What waits an hour for its retry, in data of the year 2036. */
+async function waitingIn2036() {
+  await using first = await embedded({ startAt: "2036-01-01T00:00:00.000Z", retrySchedule: "1h,1h" });
+  await hooked(first.api, ["app.created"], {}, [500]);
+  const { id } = await create(first, "Old");
+  await first.service.settled();
+  const [{ next_attempt_at, attempts } = assert.fail()] = first.service.deliveries;
+  const wait_ms = Date.parse(str(next_attempt_at)) - Date.parse(attempts[0]?.at ?? "");
+  return { id, wait_ms, data: await snapshotFile(first), snapshot: await first.service.snapshot() };
+}
+
+const nextAttempt = async ({ api }: Embedded) => {
+  const [hook] = (await api.get("/webhooks")).items;
+  return str((await api.get(`/webhooks/${str(hook?.id)}/deliveries`)).items[0]?.next_attempt_at);
+};
+
+test("over data from a later time a system clock shows the machine's time, and waits keep their length", async () => {
+  const { id, wait_ms, data } = await waitingIn2036();
+  await using it = await embedded({ data, clock: "system" });
+  const young = await create(it, "New");
+  assert.ok(young.id > id, "ids are in the order of creation");
+  isNow(str(young.created_at));
+  isNow(await nextAttempt(it), wait_ms);
+});
+
+test("a restore brings the snapshot's time to a manual clock, and keeps a system clock at the machine's", async () => {
+  const { wait_ms, snapshot } = await waitingIn2036();
+  await using manual = await embedded();
+  await manual.service.restore(snapshot);
+  assert.equal(manual.service.clock.now(), Date.UTC(2036, 0, 1));
+  await using system = await embedded({ clock: "system" });
+  await system.service.clock.advance("1d");
+  await system.service.restore(snapshot);
+  isNow(system.service.clock.now());
+  isNow(await nextAttempt(system), wait_ms);
 });
 
 test("over data a manual clock goes on too: from a snapshot's time, or from the last event, unless startAt says otherwise", async () => {

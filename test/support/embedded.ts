@@ -7,6 +7,9 @@ import { eventually } from "./wait.ts";
 
 export type Embedded = Awaited<ReturnType<typeof embedded>>;
 
+/** Where a manual clock starts in tests that write timestamps into their expectations. */
+export const FIXED = { clock: "manual", startAt: "2026-01-01T00:00:00.000Z" } as const;
+
 /** A service with a clock that stands still, unless the options say otherwise; `api` speaks with its start-up key. */
 export async function embedded(options: ServiceOptions = {}) {
   const service = await startService({ clock: "manual", ...options });

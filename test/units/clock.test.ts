@@ -1,7 +1,7 @@
 // The running clock: what time it tells whatever the system's clock does, and when what it is given to do comes.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { AdjustableClock } from "../../src/kit/clock.ts";
+import { AdjustableClock, after, within } from "../../src/kit/clock.ts";
 import { seededRandom } from "../../src/kit/ids.ts";
 
 const HOUR_MS = 3_600_000;
@@ -15,10 +15,15 @@ const START = Date.UTC(2026, 0, 1);
 function running(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const time = { system: START, monotonic: 5_000 };
-  const clock = new AdjustableClock(undefined, { system: () => time.system, monotonic: () => time.monotonic });
+  const after = (by_ms: number, run: () => void) => {
+    const timer = setTimeout(run, by_ms);
+    return { cancel: () => clearTimeout(timer) };
+  };
+  const clock = new AdjustableClock(undefined, { system: () => time.system, monotonic: () => time.monotonic, after });
   t.after(() => clock.close());
   const pass = (by_ms: number) => {
     time.monotonic += by_ms;
+    time.system += by_ms;
     t.mock.timers.tick(by_ms);
   };
   const ran: (string | number)[] = [];
@@ -64,7 +69,14 @@ test("clock: whatever is scheduled, cancelled, frozen, set and advanced, entries
     },
     () => passes(pick(30)),
     () => {
-      time.system += (pick(3) - 1) * HOUR_MS;
+      // The machine's clock is set: the running clock follows, and waits keep their length where it is set back.
+      const by_ms = (pick(3) - 1) * HOUR_MS;
+      time.system += by_ms;
+      if (isFrozen) return;
+      now += by_ms;
+      least = Math.min(least, now);
+      if (by_ms < 0) waiting = waiting.map((each) => ({ ...each, at: each.at + by_ms }));
+      assert.equal(clock.now(), now);
     },
     () => {
       isFrozen = !isFrozen;
@@ -134,4 +146,90 @@ test("clock: what is due in two months waits, though a timer of Node's cannot be
   const warned = t.mock.method(process, "emitWarning", () => {});
   clock.schedule(clock.now() + 60 * 24 * HOUR_MS, "late", () => assert.fail("two months have not passed"));
   assert.equal(warned.mock.callCount(), 0);
+});
+
+/** A boundary: rounding and short pauses are no correction of the machine's clock. */
+test("clock: a running clock follows the machine's when they differ by more than a quarter of a second", (t) => {
+  const { clock, time } = running(t);
+  for (const [step_ms, by_ms] of [
+    [250, 0],
+    [1, 251],
+    [-250, 251],
+    [-1, 0],
+    [HOUR_MS, HOUR_MS],
+    [-2 * HOUR_MS, -HOUR_MS],
+  ] as const) {
+    time.system += step_ms;
+    assert.equal(clock.now(), START + by_ms, `${step_ms} ms`);
+  }
+});
+
+test("clock: what is due after a step forward runs once, within a second, though nobody asks for the time", (t) => {
+  const { time, pass, ran, due } = running(t);
+  due(5 * 60_000, "retry");
+  due(2 * HOUR_MS, "later");
+  pass(60_000);
+  time.system += HOUR_MS;
+  pass(999);
+  pass(1);
+  assert.deepEqual(ran, ["retry"]);
+  pass(HOUR_MS - 61_001);
+  assert.deepEqual(ran, ["retry"]);
+  pass(1);
+  assert.deepEqual(ran, ["retry", "later"]);
+});
+
+test("clock: after a step back what is scheduled keeps its wait, and listeners hear of it once", (t) => {
+  const { clock, time, pass, ran, due } = running(t);
+  const heard: number[] = [];
+  const end = clock.onSetBack((by_ms) => void heard.push(by_ms));
+  due(5 * 60_000);
+  pass(60_000);
+  time.system -= HOUR_MS;
+  pass(4 * 60_000 - 1);
+  assert.deepEqual([ran, heard], [[], [HOUR_MS]]);
+  assert.equal(clock.now(), START - HOUR_MS + 5 * 60_000 - 1);
+  pass(1);
+  assert.deepEqual([ran, heard], [[5 * 60_000], [HOUR_MS]]);
+  end();
+  time.system -= HOUR_MS;
+  clock.now();
+  time.system += 5 * HOUR_MS;
+  clock.now();
+  assert.deepEqual(heard, [HOUR_MS]);
+});
+
+test("clock: a frozen clock does not follow the machine's, and runs on from where it stood", (t) => {
+  const { clock, time, pass } = running(t);
+  clock.onSetBack(() => assert.fail("it stands still"));
+  clock.freeze();
+  time.system -= HOUR_MS;
+  assert.equal(clock.now(), START);
+  clock.resume();
+  pass(7);
+  assert.equal(clock.now(), START + 7);
+});
+
+test("clock: a pause of the process between the readings of the two clocks is no correction", () => {
+  let [passed_ms, pause_ms] = [0, 0];
+  const monotonic = () => {
+    passed_ms += pause_ms;
+    pause_ms = 0;
+    return passed_ms;
+  };
+  const clock = new AdjustableClock(undefined, { system: () => START + passed_ms, monotonic, after });
+  clock.onSetBack(() => assert.fail("nothing was set"));
+  pause_ms = 10_000;
+  assert.equal(clock.now(), START + 10_000);
+});
+
+test("timers: within says whether it happened in time, and keeps no timer", async () => {
+  const before = process.getActiveResourcesInfo().length;
+  const alive = after(60_000, () => {});
+  assert.equal(await within(60_000, Promise.resolve()), true);
+  assert.equal(await within(Number.POSITIVE_INFINITY, Promise.resolve()), true);
+  for (const for_ms of [1, 0, -5]) assert.equal(await within(for_ms, new Promise(() => {})), false);
+  await assert.rejects(within(60_000, Promise.reject(new Error("it failed"))), /it failed/);
+  alive.cancel();
+  assert.equal(process.getActiveResourcesInfo().length, before);
 });

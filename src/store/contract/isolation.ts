@@ -1,6 +1,7 @@
 // Store contract: what units of work at the same time see and leave is what one after the other would, in some order.
 import assert from "node:assert/strict";
 import { ALL, type Reader, type Store, type Tx } from "../../domain/store.ts";
+import { nextTurn } from "../../kit/clock.ts";
 import { type Cases, counter, each, items, many, setCounter, shown, undone, write, written } from "./steps.ts";
 
 const looks: Readonly<Record<string, (from: Reader) => Promise<unknown>>> = {
@@ -85,7 +86,7 @@ export const isolation: Cases = {
     for (let n = 0; n < 150; n += 1) {
       adds.push(store.transact(add));
       // They come at different moments, some while the store is busy with those before.
-      if (n % 3 === 0) await new Promise(setImmediate);
+      if (n % 3 === 0) await nextTurn();
     }
     const expected = Array.from({ length: 150 }, (_, n) => (n === 0 ? "0" : `${n},${n - 1}`));
     assert.deepEqual(new Set(await Promise.all(adds)), new Set(expected));

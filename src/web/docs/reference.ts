@@ -8,7 +8,7 @@ import { API } from "../../http/api.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import type { Operation as Row, Services } from "../../http/route.ts";
 import { listing } from "../../http/view.ts";
-import { AdjustableClock, iso, UNITS } from "../../kit/clock.ts";
+import { AdjustableClock, instant, iso, UNITS } from "../../kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { membersOf } from "../form.ts";
@@ -84,7 +84,7 @@ export function events({ retryWaits_ms, services: { decide } }: WebParts) {
   };
 }
 
-const SAMPLE_TIME = Date.UTC(2026, 2, 14, 9, 26, 53, 589);
+const SAMPLE_TIME = instant("2026-03-14T09:26:53.589Z");
 const at = iso(SAMPLE_TIME);
 /** Of its own: those of the running server are not used up for a page. */
 const ids = new TimeOrderedIds(new AdjustableClock(SAMPLE_TIME), seededRandom("samples"));

@@ -9,6 +9,7 @@ import type { AccountRecord, Column, DataSourceRecord } from "../../domain/model
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reader } from "../../domain/store.ts";
 import { Turns } from "../../kit/background.ts";
+import { nextTurn } from "../../kit/clock.ts";
 import { cut, type Html, hidden, html, type Shown, soft, table, tabs } from "../html.ts";
 import type { Visit } from "../visit.ts";
 import { type Axis, type Chart, chartOf, inWords, type Point } from "./chart.ts";
@@ -40,7 +41,7 @@ async function shelfMade(reader: Reader, account: AccountRecord, source: DataSou
   const known = columns ?? [];
   const limit = Math.floor(CELLS_MAX / Math.max(known.length, 1));
   const page = await rowsPage(reader, account, id, { offset: 0, limit });
-  await new Promise(setImmediate);
+  await nextTurn();
   const { items, total } = page instanceof Refusal ? { items: [], total: 0 } : page;
   const chart = chartOf(known, items, chosen);
   return {
