@@ -1,0 +1,229 @@
+// The machine's clock is set forward or back under a running service (contract, part 10): what is due runs once, and every
+// wait keeps its length. Time is moved by hand, the rest is as in a service.
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { RETRY_WAITS_MS } from "../../src/delivery/attempt.ts";
+import { type Outcome, type Sender, unanswered } from "../../src/delivery/sender.ts";
+import { collections } from "../../src/domain/collections.ts";
+import { askedAgain, putDelivery } from "../../src/domain/deliveries.ts";
+import { recordEvent } from "../../src/domain/events.ts";
+import { accounts, type DeliveryRecord, deliveries, type WebhookRecord, webhooks } from "../../src/domain/model.ts";
+import { asChosen } from "../../src/domain/readings.ts";
+import { ALL } from "../../src/domain/store.ts";
+import { own } from "../../src/domain/webhooks.ts";
+import { Unit } from "../../src/domain/work.ts";
+import { chaosOf, type Mark } from "../../src/embedding/disturbances.ts";
+import { rateLimiter } from "../../src/http/limits.ts";
+import { Background } from "../../src/kit/background.ts";
+import { AdjustableClock, instant } from "../../src/kit/clock.ts";
+import { systemRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { workersOf } from "../../src/workers.ts";
+import { accountOf, kept } from "../support/outbox-world.ts";
+
+const START = Date.UTC(2026, 0, 1);
+const HOUR_MS = 3_600_000;
+
+/** The two clocks of a machine, moved by hand. */
+function machine() {
+  const time = { system: START, monotonic: 5_000 };
+  let timers: { readonly at: number; readonly run: () => void }[] = [];
+  const after = (by_ms: number, run: () => void) => {
+    const timer = { at: time.monotonic + by_ms, run };
+    timers.push(timer);
+    return {
+      cancel: () => {
+        timers = timers.filter((each) => each !== timer);
+      },
+    };
+  };
+  /** Timers that are due run at their time. */
+  const pass = (by_ms: number) => {
+    const until = time.monotonic + by_ms;
+    for (;;) {
+      const [next] = timers.filter(({ at }) => at <= until).sort((a, b) => a.at - b.at);
+      const passed_ms = (next?.at ?? until) - time.monotonic;
+      time.monotonic += passed_ms;
+      time.system += passed_ms;
+      if (next === undefined) return;
+      timers = timers.filter((each) => each !== next);
+      next.run();
+    }
+  };
+  const step = (by_ms: number) => {
+    time.system += by_ms;
+  };
+  const clock = new AdjustableClock(undefined, {
+    system: () => time.system,
+    monotonic: () => time.monotonic,
+    after,
+  });
+  return { clock, pass, step };
+}
+
+/** Deliveries of a webhook whose receiver gives these statuses, the last again and again. */
+async function delivering(t: TestContext, ...statuses: readonly number[]) {
+  const { clock, pass, step } = machine();
+  const store = memoryStore();
+  await store.open(collections);
+  const account = accountOf("acc_1");
+  await store.transact((tx) => tx.put(accounts, { ...account, all: "accounts" }));
+  const ids = new TimeOrderedIds(clock, systemRandom);
+  const parts = { store, clock, ids, decide: asChosen };
+  const unit = new Unit(parts);
+  const errors: unknown[] = [];
+  const background = new Background((error) => errors.push(error));
+  let sent = 0;
+  let hold: Promise<unknown> | undefined;
+  const sender: Sender = {
+    close: () => {},
+    async send(): Promise<Outcome> {
+      const response_status = statuses[sent] ?? statuses.at(-1) ?? 200;
+      sent += 1;
+      await hold;
+      return { ...unanswered("status"), response_status };
+    },
+  };
+  const chaos = chaosOf(parts, new Map<string, Mark>(), background);
+  const workers = workersOf({
+    ...parts,
+    ...{ background, sender: chaos.around(sender), retryWaits_ms: RETRY_WAITS_MS, concurrency: 1, lease_ms: 60_000 },
+    onAttempt: () => {},
+    onError: (error) => errors.push(error),
+  });
+  await workers.start();
+  t.after(async () => {
+    await workers.stop();
+    clock.close();
+    assert.deepEqual(errors, []);
+  });
+  const draft = { url: "http://127.0.0.1:9/", events: ["app.created"], secret: "secret", active: true } as const;
+  const webhook: WebhookRecord = kept(
+    await store.get(webhooks, kept(await own.create(unit, account, { ...draft, events: [...draft.events] })).id),
+  );
+  const emit = async () => {
+    await unit.transact((w) => recordEvent(w, account, "app.created", { n: 1 }));
+    await background.idle();
+  };
+  const rows = () => store.page(deliveries, "webhook", [webhook.id], ALL);
+  const row = async (): Promise<DeliveryRecord> => kept((await rows())[0]);
+  return {
+    ...{ clock, pass, step, unit, store, webhook, background, chaos, emit, rows, row },
+    sent: () => sent,
+    /** So much real time passes; what then is due is done. */
+    async passes(by_ms: number) {
+      pass(by_ms);
+      await background.idle();
+    },
+    holdUntil: (until: Promise<unknown>) => {
+      hold = until;
+    },
+  };
+}
+
+const waitOf = ({ next_attempt_at }: DeliveryRecord, clock: AdjustableClock) =>
+  instant(next_attempt_at ?? assert.fail()) - clock.now();
+
+test("steps: a retry that is due after a step forward goes out once, within a second", async (t) => {
+  const it = await delivering(t, 500);
+  await it.emit();
+  await it.passes(10_000);
+  assert.equal(it.sent(), 2);
+  it.step(8 * HOUR_MS);
+  await it.passes(1_000);
+  assert.equal(it.sent(), 3, "the retry after 5 minutes");
+  await it.passes(20 * 60_000);
+  assert.equal(it.sent(), 3, "the next waits its half hour from there");
+  const last = (await it.row()).attempts.at(-1);
+  assert.ok(Math.abs(instant(last?.at ?? "") - START - 8 * HOUR_MS - 10_000) <= 1_000);
+});
+
+for (const [how, noticed] of [
+  ["by a request at once", true],
+  ["by the clock itself", false],
+] as const)
+  test(`steps: after a step back, noticed ${how}, a retry keeps its wait, as next_attempt_at shows`, async (t) => {
+    const it = await delivering(t, 500, 500, 200);
+    await it.emit();
+    await it.passes(10_000);
+    const wait_ms = waitOf(await it.row(), it.clock);
+    it.step(-HOUR_MS);
+    if (noticed) it.clock.now();
+    await it.passes(1_000);
+    assert.equal(it.clock.now(), START - HOUR_MS + 11_000);
+    assert.equal(waitOf(await it.row(), it.clock), wait_ms - 1_000);
+    await it.passes(wait_ms - 1_001);
+    assert.equal(it.sent(), 2);
+    await it.passes(1);
+    assert.equal(it.sent(), 3);
+    const { status, attempts } = await it.row();
+    assert.equal(status, "succeeded");
+    assert.equal(attempts.at(-1)?.at, new Date(START - HOUR_MS + 10_000 + wait_ms).toISOString());
+  });
+
+test("steps: what was never attempted and what was asked for by hand goes out at once after a step back", async (t) => {
+  const it = await delivering(t, 500, 200);
+  let go = () => {};
+  it.holdUntil(
+    new Promise<void>((resolve) => {
+      go = resolve;
+    }),
+  );
+  const emitting = [it.emit(), it.emit()];
+  while (it.sent() === 0) await new Promise(setImmediate);
+  const [first] = await it.rows();
+  await it.store.transact(async (tx) => {
+    await putDelivery(tx, askedAgain(kept(first), it.webhook, new Date(it.clock.now()).toISOString()));
+  });
+  it.step(-HOUR_MS);
+  it.clock.now();
+  go();
+  await Promise.all(emitting);
+  await it.background.idle();
+  assert.equal(it.sent(), 3);
+  const all = await it.rows();
+  assert.deepEqual(
+    all.map(({ status }) => status),
+    ["succeeded", "succeeded"],
+  );
+  assert.equal(all[0]?.attempts[0]?.duration_ms, 0, "never less than nothing");
+});
+
+test("steps: a delay of chaos keeps its length after a step back", async (t) => {
+  const it = await delivering(t, 200);
+  it.chaos.add({ effect: "delay", delayMs: 60_000 });
+  await it.emit();
+  it.step(-HOUR_MS);
+  await it.passes(59_999);
+  assert.equal(it.sent(), 0);
+  await it.passes(1);
+  assert.equal(it.sent(), 1);
+});
+
+test("steps: a rate window keeps its length after a step back, and a step forward ends it", async () => {
+  const { clock, pass, step } = machine();
+  const limiter = rateLimiter(clock, 1);
+  const count = async () => {
+    const { exceeded, reset_s } = (await limiter.count("acc_1")) ?? {};
+    return [exceeded, reset_s];
+  };
+  assert.deepEqual(await count(), [false, 60]);
+  pass(20_000);
+  step(-HOUR_MS);
+  assert.deepEqual(await count(), [true, 40]);
+  pass(39_999);
+  assert.deepEqual(await count(), [true, 1]);
+  pass(1);
+  assert.deepEqual(await count(), [false, 60]);
+  step(HOUR_MS);
+  assert.deepEqual(await count(), [false, 60]);
+});
+
+test("steps: ids made after a step back come later than those before", () => {
+  const { clock, step } = machine();
+  const ids = new TimeOrderedIds(clock, systemRandom);
+  const made = [ids.next("app_")];
+  step(-HOUR_MS);
+  for (let n = 0; n < 1_000; n += 1) made.push(ids.next("app_"));
+  assert.deepEqual(made, made.toSorted());
+});
