@@ -37,7 +37,8 @@ const UNKNOWN_KEY = refuse({
   detail: "It is no access token and no API key that is known: mistyped, or deleted.",
 });
 
-const isNoted = ({ last_used_at: at }: ApiKeyRecord, minute: string) => at !== null && at >= minute;
+/** A later time was noted before the clock was set back. */
+const isNoted = ({ last_used_at }: ApiKeyRecord, minute: string) => last_used_at === minute;
 
 /** Who holds the key with this hash. The store is asked at every use: a deleted key is refused at the next call. */
 export function keyHolders({ store, clock }: UnitParts, background: Background) {

@@ -143,7 +143,10 @@ export async function openService(parts: ServiceParts) {
     },
     /** Everything that is kept and the time, as plain JSON. */
     snapshot: states.snapshot,
-    /** To a snapshot, of this service or another, and its time. Where the start-up key is not in it, it is added. */
+    /**
+     * To a snapshot, of this service or another. A manual clock gets its time. Where the start-up key is not in it, it is
+     * added.
+     */
     async restore(snapshot: StoreData | Promise<StoreData>): Promise<void> {
       const data = checkedSnapshot(await snapshot);
       await become((apiKey) => states.restore(data, apiKey));

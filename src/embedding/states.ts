@@ -161,7 +161,7 @@ export function statesOf(parts: StatesParts) {
       await store.restore(seed.data);
       return enter(seed.key, true);
     },
-    /** A snapshot, of this service or another, and its time. Where the start-up key is not in it, it is added. */
+    /** A snapshot, of this service or another. Where the start-up key is not in it, it is added. */
     async restore(data: StoreData, apiKey: string | null): Promise<Entered> {
       await begin();
       await store.restore(data);

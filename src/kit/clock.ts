@@ -194,7 +194,9 @@ export class AdjustableClock {
   }
 
   #running(): Instant {
-    if (Math.abs(this.#systemAhead() - this.#followed_ms) > TOLERANCE_MS) this.#follow();
+    const monotonic = this.real.monotonic();
+    if (Math.abs(this.real.system() - monotonic - this.#followed_ms) <= TOLERANCE_MS) return monotonic + this.#ahead_ms;
+    this.#follow();
     return this.real.monotonic() + this.#ahead_ms;
   }
 

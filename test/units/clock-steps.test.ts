@@ -4,10 +4,18 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { RETRY_WAITS_MS } from "../../src/delivery/attempt.ts";
 import { type Outcome, type Sender, unanswered } from "../../src/delivery/sender.ts";
+import { keyHolders } from "../../src/domain/access.ts";
 import { collections } from "../../src/domain/collections.ts";
 import { askedAgain, putDelivery } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
-import { accounts, type DeliveryRecord, deliveries, type WebhookRecord, webhooks } from "../../src/domain/model.ts";
+import {
+  accounts,
+  apiKeys,
+  type DeliveryRecord,
+  deliveries,
+  type WebhookRecord,
+  webhooks,
+} from "../../src/domain/model.ts";
 import { asChosen } from "../../src/domain/readings.ts";
 import { ALL } from "../../src/domain/store.ts";
 import { own } from "../../src/domain/webhooks.ts";
@@ -217,6 +225,29 @@ test("steps: a rate window keeps its length after a step back, and a step forwar
   assert.deepEqual(await count(), [false, 60]);
   step(HOUR_MS);
   assert.deepEqual(await count(), [false, 60]);
+});
+
+test("steps: the last use of an API key is noted with the new time after a step back", async () => {
+  const { clock, step } = machine();
+  const store = memoryStore();
+  await store.open(collections);
+  const account = accountOf("acc_1");
+  const key = { id: "key_1", account_id: account.id, name: "First", last_four: "1234", hash: "hash" };
+  await store.transact(async (tx) => {
+    await tx.put(accounts, { ...account, all: "accounts" });
+    await tx.put(apiKeys, { ...key, created_at: new Date(START).toISOString(), last_used_at: null });
+  });
+  const background = new Background((error) => assert.fail(String(error)));
+  const holderOf = keyHolders(
+    { store, clock, ids: new TimeOrderedIds(clock, systemRandom), decide: asChosen },
+    background,
+  );
+  for (const by_ms of [0, -HOUR_MS, 2 * HOUR_MS]) {
+    step(by_ms);
+    await holderOf(key.hash);
+    await background.idle();
+    assert.equal((await store.get(apiKeys, key.id))?.last_used_at, new Date(clock.now()).toISOString());
+  }
 });
 
 test("steps: ids made after a step back come later than those before", () => {
