@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { StorageUnavailable } from "../../src/index.ts";
 import { choice, gated, MANUAL } from "../support/clauses.ts";
+import { FIXED } from "../support/embedded.ts";
 import {
   basic,
   claimsOf,
@@ -27,7 +28,7 @@ import { problem } from "../support/problem.ts";
 const TOKEN = "/oauth/token";
 const GRANT = { grant_type: "authorization_code", redirect_uri: REDIRECT };
 
-choice("5.token-response", "is that of RFC 6749 5.1, its at+jwt that of RFC 9068", MANUAL, async (own) => {
+choice("5.token-response", "is that of RFC 6749 5.1, its at+jwt that of RFC 9068", FIXED, async (own) => {
   const { api, authUrl, baseUrl } = own;
   const { app, who, code } = await scene(api);
   const scope = "read:apps write:apps";
@@ -47,7 +48,7 @@ choice("5.token-response", "is that of RFC 6749 5.1, its at+jwt that of RFC 9068
   assert.deepEqual(claims, { ...common, iat: 1_767_225_600, exp: 1_767_229_200 });
 });
 
-choice("5.token-lifetimes.access", "an hour, to the millisecond", MANUAL, async ({ api, service }) => {
+choice("5.token-lifetimes.access", "an hour, to the millisecond", FIXED, async ({ api, service }) => {
   const { holder } = await held(api);
   await service.clock.advance("3599999ms");
   assert.equal((await holder.get("/apps")).status, 200);

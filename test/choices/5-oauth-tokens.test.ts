@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { choice, MANUAL, withService } from "../support/clauses.ts";
 import type { Client } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
+import { FIXED } from "../support/embedded.ts";
 import { ALL_SCOPES, basic, held, oauthError, pair, refresh, register, sendForm, sendJson } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
 
@@ -198,7 +199,7 @@ choice("1.rfcs.revocation", "only its proven client may; what is over is 200", M
   await revoke(second.app, second.tokens.access);
 });
 
-choice("1.rfcs.introspection", "either token: whose, what it opens, how long", MANUAL, async ({ api, service }) => {
+choice("1.rfcs.introspection", "either token: whose, what it opens, how long", FIXED, async ({ api, service }) => {
   const { app, who, tokens, permit } = await held(api);
   const ask = (token: string) => asked(api, app, token);
   const { jti, ...claims } = tokens.claims;
