@@ -96,6 +96,7 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
   const workers = workersOf({
     ...parts,
     ...{ background, sender: chaos.around(sender), retryWaits_ms: RETRY_WAITS_MS, concurrency: 1, lease_ms: 60_000 },
+    timestamp: () => clock.now(),
     onAttempt: () => {},
     onError: (error) => errors.push(error),
   });
