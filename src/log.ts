@@ -47,7 +47,7 @@ export function logTo(form: LogForm, clock: Clock, { out, err }: Console) {
     announce: (message: string): void => say(out, "notice", { message }, escaped(message)),
     /** An exception that nobody foresaw, whole; while the data are out of reach every request has the same. */
     error(thrown: unknown, during: string): void {
-      const stack = thrown instanceof Error ? thrown.stack : undefined;
+      const { stack } = Object(thrown);
       const error = (isStoreError(thrown, "StorageUnavailable") ? undefined : stack) ?? String(thrown);
       say(err, "error", { during, error }, styleText("red", "error"), escaped(`${during}: ${error}`));
     },

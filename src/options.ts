@@ -193,7 +193,8 @@ export function readSettings(given: Readonly<Record<string, unknown>>, called: C
   return settings;
 }
 
-function readOption(option: Option<unknown>, value: unknown, called: string): unknown {
+/** Returns the value that was given, or the default; throws an OptionError where the option does not take it. */
+export function readOption(option: Option<unknown>, value: unknown, called: string): unknown {
   if (value === undefined || value === null) return option.fallback;
   // A module's namespace has no text.
   const text = typeof Object(value).toString === "function" ? String(value) : "an object";
@@ -202,7 +203,7 @@ function readOption(option: Option<unknown>, value: unknown, called: string): un
     const read = option.read(text, value);
     if (read !== undefined) return read;
   } catch (error) {
-    why += ` (${error instanceof Error ? error.message : String(error)})`;
+    why += ` (${Object(error).message ?? error})`;
   }
   throw new OptionError(`${called} must ${option.must}${why}${meant(text, option.known ?? [])}`);
 }

@@ -206,7 +206,7 @@ function explained(error: NodeJS.ErrnoException, socket: Socket | null): [Attemp
   if (error instanceof UnknownHost) return ["dns"];
   if (error instanceof BlockedAddress) return ["blocked_address", blockedDetail(error.message)];
   // A receiver may reset it even before it stands.
-  if (error.code !== "ECONNRESET" && (error.syscall === "connect" || error instanceof AggregateError))
+  if (error.code !== "ECONNRESET" && (error.syscall === "connect" || "errors" in error))
     return [error.code === "ETIMEDOUT" ? "timeout" : "refused", connectDetail(error)];
   const isUnverified = socket !== null && "authorized" in socket && !socket.authorized;
   // By TLS 1.3 a receiver that wants a certificate of ours says so behind the handshake.

@@ -163,5 +163,4 @@ export class UniqueViolation extends Error {
 type StoreError = StoreRefusal | StorageUnavailable | UniqueViolation;
 
 /** Whether an error is of this kind, whichever copy of the package its class came from. */
-export const isStoreError = (error: unknown, name: StoreError["name"]): error is Error =>
-  error instanceof Error && error.name === name;
+export const isStoreError = (error: unknown, name: StoreError["name"]): error is Error => Object(error).name === name;

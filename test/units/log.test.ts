@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
+import { runInNewContext } from "node:vm";
 import { StorageUnavailable } from "../../src/domain/store.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { type LogForm, logTo } from "../../src/log.ts";
@@ -64,6 +65,18 @@ test("log: data that are out of reach are told on one line, whichever copy of th
   log.error(new TypeError("unforeseen"), "req_3");
   assert.deepEqual(said.slice(0, 2), ["StorageUnavailable: The disk is full", "StorageUnavailable: gone"]);
   assert.match(said[2] ?? "", /^TypeError: unforeseen\n {4}at /);
+});
+
+test("log: errors of another realm, as test runners make them, are told like those of this one", () => {
+  const said: string[] = [];
+  const err = (line: string) => said.push(JSON.parse(line).error);
+  const log = logTo("json", new AdjustableClock(0), { out: assert.fail, err });
+  log.error(runInNewContext("new TypeError('unforeseen')"), "req_1");
+  log.error(runInNewContext("Object.assign(new Error('gone'), { name: 'StorageUnavailable' })"), "req_2");
+  assert.match(said[0] ?? "", /^TypeError: unforeseen\n {4}at /);
+  assert.equal(said[1], "StorageUnavailable: gone");
+  for (const thrown of [undefined, null, "text"]) log.error(thrown, "req_3");
+  assert.deepEqual(said.slice(2), ["undefined", "null", "text"]);
 });
 
 test("log: off says nothing", () => assert.deepEqual(lines("off"), []));
