@@ -1,11 +1,12 @@
 // The command line (contract, part 1): flags and environment become settings, the service starts, the ready lines are
 // printed once it listens, a signal stops it.
 import { once } from "node:events";
-import { type ParseArgsConfig, parseArgs, styleText } from "node:util";
+import { type ParseArgsConfig, styleText } from "node:util";
 import { firstApp } from "./domain/apps.ts";
 import { deciding } from "./domain/readings.ts";
 import { isStoreError } from "./domain/store.ts";
 import type { Service } from "./embedding/service.ts";
+import { type Flags, parseFlags } from "./flags.ts";
 import { after } from "./kit/clock.ts";
 import { meant, OptionError } from "./kit/schema.ts";
 import { VERSION } from "./kit/version.ts";
@@ -18,19 +19,25 @@ const EXIT = { stopped: 0, failed: 1, wrong_use: 2 };
 
 const FLAGS = Object.entries(OPTIONS).filter(([, { flag }]) => flag !== "");
 
+/** `--port`, `--help` and `--version` have a short form each. */
+const FLAG_TYPES: NonNullable<ParseArgsConfig["options"]> = {
+  version: { type: "boolean", short: "v" },
+  ...Object.fromEntries(FLAGS.map(([, { flag, takes }]) => [flag, { type: takes === "" ? "boolean" : "string" }])),
+  [OPTIONS.port.flag]: { type: "string", short: "p" },
+  [OPTIONS.readings.flag]: { type: "string", multiple: true },
+};
+
+const RECEIVER = "receiver";
+
 export async function main(args: readonly string[]): Promise<void> {
   // Whoever read the output may leave (`| head -1`, a script that wanted the first line): the server goes on serving.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   try {
-    const flags = flagsIn(args);
-    if (flags.help) return terminal.out(usage());
-    if (flags.version) return terminal.out(VERSION);
-    const settings = settingsOf(flags, process.env);
     const signal = firstSignal();
-    const service = await run(settings, settings.control, (link) => terminal.out(escaped(link)));
-    terminal.out(ready(service, settings));
+    const running = await open(args);
+    if (running === undefined) return;
     await (process.env.npm_execpath ? Promise.race([signal, endOfNpm()]) : signal);
-    await service.close();
+    await running.close();
     process.exit(EXIT.stopped);
   } catch (error) {
     // One line for what a person can mend. The arguments are not repeated: a key may be among them.
@@ -40,21 +47,25 @@ export async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-type Flags = Readonly<Record<string, unknown>>;
+/** Opens the server or a receiver; returns nothing where the arguments ask for a text only. */
+async function open(args: readonly string[]): Promise<{ close(): Promise<void> } | undefined> {
+  const [command = "", ...rest] = args;
+  if (command === "" || command.startsWith("-")) return openServer(args);
+  if (command === RECEIVER) return (await import("./receiver-command.ts")).openReceiver(rest, terminal.out);
+  throw new OptionError(`There is no command ${command}${meant(command, [RECEIVER])}`);
+}
 
-/** What stands on the command line. */
-function flagsIn(args: readonly string[]): Flags {
-  const options: ParseArgsConfig["options"] = { help: { type: "boolean", short: "h" }, version: { type: "boolean" } };
-  for (const [, { flag, takes }] of FLAGS) options[flag] = { type: takes === "" ? "boolean" : "string" };
-  options[OPTIONS.readings.flag] = { type: "string", multiple: true };
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals: false }).values;
-  } catch (error) {
-    const [said = ""] = error instanceof Error ? error.message.split(". ") : [];
-    const [, unknown = ""] = /^Unknown option '([^']*)'/.exec(said) ?? [];
-    const known = Object.keys(options).map((flag) => `--${flag}`);
-    throw new OptionError(said + (unknown && meant(unknown, known)));
+async function openServer(args: readonly string[]): Promise<Service | undefined> {
+  const flags = parseFlags(args, FLAG_TYPES);
+  const text = flags.help ? usage() : flags.version && VERSION;
+  if (typeof text === "string") {
+    terminal.out(text);
+    return undefined;
   }
+  const settings = settingsOf(flags, process.env);
+  const service = await run(settings, settings.control, (link) => terminal.out(escaped(link)));
+  terminal.out(ready(service, settings));
+  return service;
 }
 
 /** Keeps our variables apart from others'. */
@@ -79,16 +90,17 @@ function settingsOf(flags: Flags, env: NodeJS.ProcessEnv): Settings {
 
 function usage(): string {
   const rows = FLAGS.map(([, { flag, takes, help, fallback }]) => {
-    const left = `  --${flag} ${takes}`.padEnd(30);
+    const left = `  ${flag === OPTIONS.port.flag ? "-p, " : ""}--${flag} ${takes}`.padEnd(30);
     return `${left}${help}${typeof fallback === "object" || flag === "webhook-timeout" ? "" : ` (${fallback})`}`;
   });
   return [
     "app-hosting-service: the reference server of the Application Hosting Service",
     "",
     "Usage: app-hosting-service [flags]     each flag is also an environment variable, --rate-limit as APPHOST_RATE_LIMIT",
+    "       app-hosting-service receiver    starts a receiver of webhooks instead; receiver --help lists its flags",
     "",
     ...rows,
-    "  --help, --version",
+    "  -h, --help     -v, --version",
   ].join("\n");
 }
 

@@ -20,6 +20,8 @@ export interface ReceiverOptions {
   readonly answers?: readonly ReceiverAnswer[];
   /** A free port if absent. */
   readonly port?: number;
+  /** The address to listen on; 127.0.0.1 if absent. */
+  readonly host?: string;
   /** Told of every delivery, also with a bad signature. */
   readonly onRequest?: (seen: SeenRequest) => void;
 }
@@ -46,7 +48,7 @@ export interface SeenRequest extends ReceivedAttempt {
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 export async function startReceiver(options: ReceiverOptions) {
-  const { secret, answers = [] } = options;
+  const { secret, answers = [], port = 0, host = "127.0.0.1" } = options;
   if (typeof secret !== "string" || secret === "") throw new OptionError("secret must be that of the webhook");
   if (!Array.isArray(answers)) throw new OptionError("answers must be an array");
   const isFit = (answer: unknown) =>
@@ -60,15 +62,17 @@ export async function startReceiver(options: ReceiverOptions) {
     const taken = readBody(request, 1024 * 1024).then((body) => take(request.headers, body));
     taken.catch(() => 400).then(end);
   });
-  server.listen({ port: options.port ?? 0, host: "127.0.0.1" });
+  server.listen({ port, host });
   await once(server, "listening");
   const closed = once(server, "close");
   const close = async () => {
     server.close().closeAllConnections();
     await closed;
   };
-  const { port } = Object(server.address());
-  return { url: `http://127.0.0.1:${port}/`, received, next, close, [Symbol.asyncDispose]: close };
+  const bound = Object(server.address()).port;
+  const reached = ["0.0.0.0", "::"].includes(host) ? "127.0.0.1" : host;
+  const shown = reached.includes(":") ? `[${reached}]` : reached;
+  return { url: `http://${shown}:${bound}/`, received, next, close, [Symbol.asyncDispose]: close };
 }
 
 function inboxOf({ secret, answers = [], onRequest }: ReceiverOptions) {

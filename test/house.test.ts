@@ -68,10 +68,16 @@ test("house: it has seven floors, from the kit and the register up to the comman
   assert.deepEqual(floorsOf(rooms), { floors: 7, left: [] });
 });
 
-test("house: what is loaded later counts as imported, and of our files that is the command, the pages, the OpenAPI document and a store that has to be asked for", () => {
+test("house: what is loaded later counts as imported: the command, the receiver, the OpenAPI document, the pages and a store", () => {
   const later = src.flatMap(({ loads, atOnce }) => loads.filter((name) => !atOnce.includes(name)));
   assert.ok(later.includes("node:https"));
-  assert.deepEqual([...own(later)].sort(), ["src/http/openapi.ts", "src/main.ts", "src/postgres/store.ts", WEB_DOOR]);
+  assert.deepEqual([...own(later)].sort(), [
+    "src/http/openapi.ts",
+    "src/main.ts",
+    "src/postgres/store.ts",
+    "src/receiver-command.ts",
+    WEB_DOOR,
+  ]);
 });
 
 /** What a start waits for: the pages and all of TLS would make it half as long again. */

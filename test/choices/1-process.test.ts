@@ -209,7 +209,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--a\u001bb\u009bc\u202e"], /--a\\u001bb\\u009bc\\u202e'/],
   [["--pretty"], /--pretty'\. See/],
   [["--port"], /--port/],
-  [["stray"], /stray/],
+  [["--control", "stray"], /stray/],
   [["--api-key", "short"], /^--api-key (?!.*"short")/],
   [["--seed", "no-such-file.json"], /no-such-file\.json/],
   [["--data", "nowhere/data.json"], /^--data: nowhere\/data\.json cannot be used \(.*\)\. Its folder does not exist; /],

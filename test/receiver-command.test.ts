@@ -1,0 +1,84 @@
+// The `receiver` command, and how the command line tells one command from another (contract, part 1).
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { test } from "node:test";
+import { listen } from "./support/ports.ts";
+import { serve } from "./support/process.ts";
+
+/** One line on stderr and nothing on stdout. */
+async function refused(args: readonly string[], exit: number, says: RegExp): Promise<void> {
+  const { code, stdout, stderr } = await serve(args).ended;
+  assert.deepEqual([code, stdout], [exit, ""], stderr);
+  assert.match(stderr, says);
+}
+
+const SECRET = ["receiver", "--secret", "s"];
+
+test("receiver: a wrong flag or value is one line that names it, exit 2", async () => {
+  await Promise.all([
+    refused(["receiver"], 2, /^--secret is missing: [^\n]*See --help\.\n$/),
+    refused(["receiver", "--secret", ""], 2, /^--secret is missing/),
+    refused([...SECRET, "--prot", "1"], 2, /^[^\n]*--prot'; did you mean --port\?[^\n]*\n$/),
+    refused([...SECRET, "--port", "65536"], 2, /^--port must be [^\n]*\n$/),
+    refused([...SECRET, "--host", "a b"], 2, /^--host must be [^\n]*\n$/),
+    refused([...SECRET, "--answers", "200,maybe"], 2, /^--answers must be [^\n]*\n$/),
+    refused([...SECRET, "--answers", "199"], 2, /^--answers must be /),
+    refused([...SECRET, "--answers", ""], 2, /^--answers must be /),
+    refused([...SECRET, "stray"], 2, /^[^\n]*'stray'[^\n]*\n$/),
+  ]);
+});
+
+test("receiver: a port in use is one line and exit 1", async () => {
+  const other = createServer();
+  const port = String(await listen(other));
+  await refused([...SECRET, "-p", port], 1, new RegExp(`^Port ${port} is in use[^\\n]*--port[^\\n]*\\n$`));
+  other.close();
+});
+
+test("an unknown command is one line that suggests the known one, exit 2", async () => {
+  await refused(["receivr", "--port", "1"], 2, /^There is no command receivr; did you mean receiver\? See --help\.\n$/);
+  await refused(["serve"], 2, /^There is no command serve\. See --help\.\n$/);
+});
+
+test("--help names the receiver, whose own --help lists its flags; -h, -v and -p are short for the long names", async () => {
+  const texts = await Promise.all(
+    [["--help"], ["-h"], ["receiver", "--help"], ["receiver", "-h"], ["--version"], ["-v"]].map(async (args) => {
+      const { code, stdout, stderr } = await serve(args).ended;
+      assert.deepEqual([code, stderr], [0, ""]);
+      return stdout;
+    }),
+  );
+  const [help = "", h, receiverHelp = "", receiverH, version = "", v] = texts;
+  assert.deepEqual([h, receiverH, v], [help, receiverHelp, version]);
+  assert.match(help, /app-hosting-service receiver/);
+  for (const name of ["-p, --port", "-h, --help", "-v, --version"]) assert.ok(help.includes(name), name);
+  for (const name of ["--secret", "-p, --port", "--host", "--answers"]) assert.ok(receiverHelp.includes(name), name);
+  assert.match(version, /^\d+\.\d+\.\d+\n$/);
+  await refused(["-p", "http"], 2, /^--port must be [^\n]*"http"/);
+});
+
+test("receiver: it prints each delivery with its verdict, and ends with a signal", async () => {
+  const args = ["receiver", "-p", "0", "--host", "0.0.0.0", "--secret", "whsecret", "--answers", "500,200"];
+  const { child, said, prints, ended } = serve(args);
+  await prints("\n");
+  const url = said.stdout.replace("Listening on ", "").trim();
+  const body = '{"id":"evt_1","type":"app.created"}';
+  // openssl dgst -sha256 -hmac whsecret
+  const right = "c90b414094d4459e361e838e9c3be44774867757c18deba83885fbf21632319e";
+  // The whole of 127.0.0.0/8 is this machine: another address than the default one.
+  const post = (hex: string) =>
+    fetch(url.replace("127.0.0.1", "127.0.0.2"), {
+      method: "POST",
+      body,
+      headers: { "X-Service-Signature": `sha256=${hex}` },
+    });
+  for (const [hex, status] of Object.entries({ 0: 401, [right]: 500 })) assert.equal((await post(hex)).status, status);
+  assert.equal((await post(right)).status, 200);
+  await prints("answered 200");
+  const printed = said.stdout.split("\n").slice(1, 6).join("|");
+  assert.match(printed, /bad signature, answered 401\|.*\|.*new, answered 500\|.*\|.*seen before, answered 200$/);
+  assert.equal(printed.split("|")[3]?.trim(), body);
+  child.kill("SIGTERM");
+  const { code, stderr } = await ended;
+  assert.deepEqual([code, stderr], [0, ""]);
+});
