@@ -1,25 +1,61 @@
-// Makes dist, the package that users install: JavaScript in a few files, because a start that reads two hundred modules
-// spends most of its time on reading them, and the types that the public ones lead to. What is needed only here stays here.
+// `npm run build [FOLDER]` builds dist, the package that users install. All code is one CommonJS file, since a start that
+// reads two hundred modules spends most of its time on reading them; pages and other code that is loaded later is evaluated
+// at its first use. The ESM entry re-exports that file, so that `import` and `require` share one copy of the state.
 import { execFileSync } from "node:child_process";
-import { chmodSync, copyFileSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { build } from "esbuild";
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+import { build, type Plugin } from "esbuild";
 
-rmSync("dist", { recursive: true, force: true });
+const folder = process.argv[2] ?? "dist";
+const inFolder = (name: string) => join(folder, name);
 
-// White space goes, names stay: the package is small and a stack still tells something.
-const form = { platform: "node", target: "node20.19", format: "esm", minifyWhitespace: true } as const;
-const split = { bundle: true, splitting: true, chunkNames: "[name]-[hash]" };
-await build({ entryPoints: ["src/bin.ts", "src/index.ts"], outdir: "dist", ...form, ...split });
-copyFileSync("src/require.cts", "dist/require.cjs");
-chmodSync("dist/bin.js", 0o755);
+rmSync(folder, { recursive: true, force: true });
 
-const args = ["node_modules/typescript/bin/tsc", "-p", "scripts/tsconfig.build.json"];
-execFileSync(process.execPath, args, { stdio: "inherit" });
-// The declarations that a reader of the first can come to.
-const public_ = new Set([join("dist", "index.d.ts")]);
-for (const file of public_)
+/** White space is removed and names stay: the package is small, and a stack is still readable. */
+const OUTPUT = { bundle: true, platform: "node", format: "cjs", minifyWhitespace: true } as const;
+const ENTRY = 'export * from "./src/index.ts"; export { main } from "./src/main.ts";';
+const code = inFolder("service.js");
+await build({
+  stdin: { contents: ENTRY, resolveDir: ".", loader: "ts" },
+  outfile: code,
+  target: "node20.19",
+  ...OUTPUT,
+});
+
+/** The command loads the same file, but only after it has checked the version of Node, in syntax that old ones can parse. */
+const mainInService: Plugin = {
+  name: "main-in-service",
+  setup: ({ onResolve }) => onResolve({ filter: /^\.\/main\.ts$/ }, () => ({ path: "./service.js", external: true })),
+};
+const bin = inFolder("bin.js");
+await build({
+  entryPoints: ["src/bin.ts"],
+  outfile: bin,
+  target: "es2015",
+  supported: { "dynamic-import": false },
+  plugins: [mainInService],
+  ...OUTPUT,
+});
+chmodSync(bin, 0o755);
+
+const { main: _, ...exported } = createRequire(import.meta.url)(resolve(code));
+const names = Object.keys(exported).join(", ");
+const files = {
+  // The package is ESM, this folder is CommonJS.
+  "package.json": '{ "type": "commonjs" }',
+  "index.js": `"use strict";\nconst { ${names} } = require("./service.js");\nmodule.exports = { ${names} };`,
+  "index.mjs": `import service from "./index.js";\nexport const { ${names} } = service;`,
+  "index.d.mts": 'export * from "./index.js";',
+};
+for (const [name, text] of Object.entries(files)) writeFileSync(inFolder(name), `${text}\n`);
+
+const tsc = ["node_modules/typescript/bin/tsc", "-p", "scripts/tsconfig.build.json", "--outDir", folder];
+execFileSync(process.execPath, tsc, { stdio: "inherit" });
+/** The declarations that the index refers to; the others are removed. */
+const published = new Set([inFolder("index.d.mts"), inFolder("index.d.ts")]);
+for (const file of published)
   for (const [, target = ""] of readFileSync(file, "utf8").matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g))
-    public_.add(join(file, "..", target.replace(/\.(ts|js)$/, ".d.ts")));
-for (const name of readdirSync("dist", { recursive: true, encoding: "utf8" }))
-  if (/\.d\.c?ts$/.test(name) && !public_.has(join("dist", name))) rmSync(join("dist", name));
+    published.add(join(file, "..", target.replace(/\.(ts|js)$/, ".d.ts")));
+for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" }))
+  if (/\.d\.ts$/.test(name) && !published.has(inFolder(name))) rmSync(inFolder(name));

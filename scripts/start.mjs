@@ -1,9 +1,22 @@
-// npm start: bundles the sources and runs that, since a loader that transforms one module after the other takes most of a
+// `npm start` bundles the sources and runs that, since a loader that transforms one module after the other takes most of a
 // start. The names carry hashes of what the files hold: one that is there is whole, and several may start at once.
-import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { buildSync } from "esbuild";
+
+/** The parent, and where that is the shell in which npm runs a script also its parent: npm (Linux tells that). */
+function parents() {
+  const stat = `/proc/${process.ppid}/stat`;
+  const [, npm] =
+    /\((?:sh|dash|ash|bash|busybox)\) . (\d+)/.exec(existsSync(stat) ? readFileSync(stat, "utf8") : "") ?? [];
+  return `${process.ppid} ${npm}`;
+}
+
+/** npm may be killed before it passes a signal on: the server then stops as if it had received one. */
+const atStart = parents();
+if (process.env.npm_execpath)
+  setInterval(() => parents() !== atStart && process.emit("SIGTERM", "SIGTERM"), 500).unref();
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const outdir = join(root, "node_modules/.cache/app-hosting-service");

@@ -7,7 +7,6 @@ import { deciding } from "./domain/readings.ts";
 import { isStoreError } from "./domain/store.ts";
 import type { Service } from "./embedding/service.ts";
 import { type Flags, parseFlags } from "./flags.ts";
-import { after } from "./kit/clock.ts";
 import { meant, OptionError } from "./kit/schema.ts";
 import { VERSION } from "./kit/version.ts";
 import { run, terminal } from "./launch.ts";
@@ -36,7 +35,7 @@ export async function main(args: readonly string[]): Promise<void> {
     const signal = firstSignal();
     const running = await open(args);
     if (running === undefined) return;
-    await (process.env.npm_execpath ? Promise.race([signal, endOfNpm()]) : signal);
+    await signal;
     await running.close();
     process.exit(EXIT.stopped);
   } catch (error) {
@@ -152,9 +151,3 @@ const firstSignal = (): Promise<unknown> =>
   Promise.race(SIGNALS.map((signal) => once(process, signal))).finally(() => {
     for (const signal of SIGNALS) process.removeAllListeners(signal);
   });
-
-/** npm may be killed before it passes a signal on: then this process belongs to somebody else. */
-async function endOfNpm(): Promise<void> {
-  const parent = process.ppid;
-  while (process.ppid === parent) await new Promise<void>((go) => after(500, go));
-}

@@ -1,28 +1,17 @@
 // The package as its users get it: built, packed, installed in an empty folder, without a network (contract, part 10).
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { promisify } from "node:util";
-import { freshFolder } from "./support/closing.ts";
+import { installPackage } from "./support/installed-package.ts";
+import { eventually } from "./support/wait.ts";
 
-const BYTES_MAX = 200_000;
-const run = promisify(execFile);
-const folder = freshFolder();
-
-// Installed once for all tests.
-await run("npm", ["run", "build", "--silent"], { timeout: 60_000 });
-const packed = await run("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder]);
-const tarball = join(folder, packed.stdout.trim());
-await writeFile(join(folder, "package.json"), '{"name":"user","private":true}');
-await run("npm", ["install", "--offline", "--no-audit", "--no-fund", "--silent", tarball], { cwd: folder });
-
-const inFolder = async (file: string, script: string, ...flags: readonly string[]) => {
-  await writeFile(join(folder, file), script);
-  return run(process.execPath, [...flags, file], { cwd: folder, timeout: 20_000 });
-};
+const TARBALL_BYTES_MAX = 200_000;
+const INSTALLED_BYTES_MAX = 1_000_000;
+const installed = await installPackage();
+const { folder, dist, run, runFile } = installed;
 
 const USE = `
   const service = await startService({ clock: "manual" });
@@ -32,26 +21,58 @@ const USE = `
 `;
 
 test("package: the tarball is small, brings nothing along and holds no source", async () => {
-  const { size } = await stat(tarball);
-  assert.ok(size < BYTES_MAX, `${size} bytes`);
-  const listed = await run("npm", ["ls", "--all", "--parseable"], { cwd: folder });
+  const { size } = await stat(installed.tarball);
+  assert.ok(size < TARBALL_BYTES_MAX, `${size} bytes`);
+  const files = await readdir(dist, { recursive: true });
+  const sizes = await Promise.all(files.map(async (file) => (await stat(join(dist, file))).size));
+  const total = sizes.reduce((sum, bytes) => sum + bytes, 0);
+  assert.ok(total < INSTALLED_BYTES_MAX, `${total} bytes`);
+  const listed = await run("npm", "ls", "--all", "--parseable");
   assert.equal(listed.stdout.trim().split("\n").length, 2);
-  const { stdout } = await run("tar", ["-tzf", tarball]);
+  const { stdout } = await run("tar", "-tzf", installed.tarball);
   assert.doesNotMatch(stdout, /package\/(src|test|scripts)\//);
 });
 
-for (const [way, file, script] of [
-  ["import", "use.mjs", `import { startService } from "app-hosting-service";\n${USE}`],
-  ["require", "use.cjs", `const { startService } = require("app-hosting-service");\n(async () => {${USE}})();`],
-] as const)
-  test(`package: ${way} works where Node allows it`, async () =>
-    assert.equal((await inFolder(file, script)).stdout, "200 0\n"));
+const REQUIRE_USE = `const { startService } = require("app-hosting-service");\n(async () => {${USE}})();`;
 
-test("package: require says what to do where it cannot work", async () => {
-  await assert.rejects(
-    inFolder("old.cjs", 'require("app-hosting-service");', "--no-experimental-require-module"),
-    /is an ES module, and require\(\) cannot load it here .* await import\("app-hosting-service"\)/,
+for (const [what, file, script, ...flags] of [
+  ["import", "use.mjs", `import { startService } from "app-hosting-service";\n${USE}`],
+  ["require", "use.cjs", REQUIRE_USE],
+  ["require where Node cannot require ES modules", "old.cjs", REQUIRE_USE, "--no-experimental-require-module"],
+] as const)
+  test(`package: ${what} works`, async () => assert.equal((await runFile(file, script, ...flags)).stdout, "200 0\n"));
+
+test("package: import and require share one copy of the code, two services share no state", async () => {
+  const script = `
+    import { createRequire } from "node:module";
+    import * as imported from "app-hosting-service";
+    const required = createRequire(import.meta.url)("app-hosting-service");
+    console.log(Object.keys(imported).join() === Object.keys(required).sort().join());
+    console.log(Object.entries(required).every(([name, value]) => imported[name] === value));
+    const [one, other] = await Promise.all([imported.startService(), required.startService()]);
+    const headers = { authorization: "Bearer " + one.apiKey, "content-type": "application/json" };
+    await fetch(one.baseUrl + "/apps", { method: "POST", headers, body: '{"title":"One"}' });
+    console.log(one.events.length, other.events.length, (await fetch(other.baseUrl + "/apps", { headers })).status);
+    await Promise.all([one.close(), other.close()]);
+  `;
+  assert.equal((await runFile("both.mjs", script)).stdout, "true\ntrue\n1 0 401\n");
+});
+
+test("package: pages load, and a store of one's own may be an ES module", async () => {
+  await installed.write(
+    "store.mjs",
+    'import { memoryStore } from "app-hosting-service";\nexport const store = () => memoryStore();',
   );
+  const script = `
+    const { startService } = require("app-hosting-service");
+    (async () => {
+      const service = await startService({ store: "./store.mjs" });
+      for (const path of ["/docs", "/dashboard/sign-in", "/nowhere"])
+        console.log((await fetch(service.authUrl + path)).status);
+      await service.close();
+    })();
+  `;
+  assert.equal((await runFile("pages.cjs", script)).stdout, "200\n200\n404\n");
 });
 
 test("package: it exports what the contract names, and the errors that a store of one's own throws", async () => {
@@ -59,7 +80,7 @@ test("package: it exports what the contract names, and the errors that a store o
   const stores =
     "collection, isStoreError, jsonFileStore, memoryStore, startReceiver, startService, storeContract, verifySignature";
   const errors = "OptionError, READINGS, StorageUnavailable, StoreRefusal, UniqueViolation";
-  assert.equal((await inFolder("names.mjs", script)).stdout, `${errors}, ${stores}\n`);
+  assert.equal((await runFile("names.mjs", script)).stdout, `${errors}, ${stores}\n`);
 });
 
 test("package: its types say what there is, and what there is not", async () => {
@@ -90,72 +111,109 @@ test("package: its types say what there is, and what there is not", async () => 
     export const declared = await startService();
     export const seen: readonly string[] = [receiver.url, String(trace?.events.length)];
   `;
-  await writeFile(join(folder, "use.mts"), script);
+  await installed.write("use.mts", script);
   // Node's own types declare this class differently from one version to the next.
-  const own = join(folder, "node_modules/app-hosting-service/dist/embedding/disturbances.d.ts");
+  const own = join(dist, "embedding/disturbances.d.ts");
   assert.doesNotMatch(await readFile(own, "utf8"), /EventEmitter/);
   const types = join(process.cwd(), "node_modules/@types");
   const lib = ["--module", "nodenext", "--target", "es2023", "--lib", "es2023,esnext.disposable"];
   const flags = ["--strict", "--declaration", "--exactOptionalPropertyTypes", ...lib];
   const tsc = [join(process.cwd(), "node_modules/typescript/bin/tsc"), "--noEmit", "--types", "node"];
-  await run(process.execPath, [...tsc, "--typeRoots", types, ...flags, "use.mts"], { cwd: folder }).catch((error) =>
+  await run(process.execPath, ...tsc, "--typeRoots", types, ...flags, "use.mts").catch((error) =>
     assert.fail(String(error.stdout)),
   );
 });
 
-/** Starts, answers, and ends with the npm that started it. */
-async function lives(command: string, args: readonly string[], cwd: string): Promise<void> {
-  const npm = spawn(command, [...args, "--port", "0", "--log", "json", "--control"], { cwd });
+/** Starts a server by npm or npx, and returns what its ready line says. */
+async function startBy(command: string, args: readonly string[], cwd: string) {
+  const npm = spawn(command, [...args, "--port", "0", "--log", "json", "--control"], { cwd, detached: true });
   const [line] = await once(npm.stdout, "data");
-  const { base_url, auth_url, api_key } = JSON.parse(String(line).split("\n")[0] ?? "");
-  const headers = { authorization: `Bearer ${api_key}` };
-  assert.equal((await fetch(`${base_url}/apps`, { headers })).status, 200);
-  assert.equal((await fetch(`${auth_url}/_control/reset`, { method: "POST", headers })).status, 204);
   npm.stdout.resume();
-  npm.kill("SIGTERM");
-  await once(npm, "close"); // of the output, which the server has as well
-  await assert.rejects(fetch(`${auth_url}/healthz`));
+  return { npm, ...readyIn(String(line)) };
 }
 
-test("package: the command starts, answers, and ends with the npm that started it", { timeout: 60_000 }, async () => {
-  const npx = ["--no-install", "app-hosting-service"];
+function readyIn(output: string) {
+  const { base_url, auth_url, api_key, pid } = JSON.parse(output.split("\n")[0] ?? "");
+  const headers = { authorization: `Bearer ${api_key}` };
+  const list = async () => (await fetch(`${base_url}/apps`, { headers })).status;
+  const reset = async () => (await fetch(`${auth_url}/_control/reset`, { method: "POST", headers })).status;
+  const hasEnded = () =>
+    fetch(`${auth_url}/healthz`).then(
+      () => false,
+      () => true,
+    );
+  return { pid: Number(pid), list, reset, hasEnded };
+}
+
+const NPX = ["--no-install", "app-hosting-service"];
+const NPM_START = ["start", "--silent", "--"];
+
+/** Starts, answers, and ends with a signal that npm or its process group receives. */
+async function answersAndEnds(command: string, args: readonly string[], cwd: string, stop: (pid: number) => void) {
+  const { npm, list, reset, hasEnded } = await startBy(command, args, cwd);
+  assert.deepEqual([await list(), await reset()], [200, 204]);
+  stop(npm.pid ?? 0);
+  await once(npm, "close"); // of the output, which the server has as well
+  assert.ok(await hasEnded());
+}
+
+test("package: the command starts by npx, answers, and ends by Ctrl-C", { timeout: 60_000 }, async () => {
   const version = JSON.parse(await readFile("package.json", "utf8")).version;
-  assert.equal((await run("npx", [...npx, "--version"], { cwd: folder })).stdout, `${version}\n`);
-  await lives("npx", npx, folder);
+  for (const flag of ["--version", "-v"]) assert.equal((await run("npx", ...NPX, flag)).stdout, `${version}\n`);
+  await answersAndEnds("npx", NPX, folder, (pid) => process.kill(-pid, "SIGINT"));
 });
 
-test("package: npm start does the same with the sources", { timeout: 60_000 }, () =>
-  lives("npm", ["start", "--silent", "--"], process.cwd()),
-);
+for (const signal of ["SIGTERM", "SIGKILL"] as const)
+  test(`package: npm start runs the sources, and ends when its npm gets ${signal}`, { timeout: 60_000 }, () =>
+    answersAndEnds("npm", NPM_START, process.cwd(), (pid) => process.kill(pid, signal)),
+  );
+
+test("package: a server that an npm script started in the background outlives it", { timeout: 60_000 }, async () => {
+  await installed.write(
+    "package.json",
+    JSON.stringify({
+      scripts: {
+        // The script ends when the server has printed its ready line.
+        pretest: "mkfifo pipe && (app-hosting-service --port 0 --log json > pipe 2>&1 & head -n 1 pipe > ready.json)",
+        test: "node --version",
+        later: "node --version",
+      },
+    }),
+  );
+  await run("npm", "test");
+  const { pid, list, hasEnded } = readyIn(await readFile(join(folder, "ready.json"), "utf8"));
+  // Longer than the server once took to notice that its npm was gone.
+  for (let more = 0; more < 3; more += 1) await run("npm", "run", "later");
+  assert.equal(await list(), 200);
+  process.kill(pid, "SIGTERM");
+  await eventually(async () => (await hasEnded()) || undefined);
+});
+
+test("package: on an old version of Node the command prints one line", async () => {
+  await installed.write("node18.cjs", 'Object.defineProperty(process, "versions", { value: { node: "18.20.8" } });');
+  const bin = join(dist, "bin.js");
+  await assert.rejects(run(process.execPath, "--require", "./node18.cjs", bin), {
+    code: 1,
+    stdout: "",
+    stderr: "app-hosting-service needs Node.js 20.19 or newer; this is 18.20.8.\n",
+  });
+  // Old versions have to parse it first.
+  assert.doesNotMatch(
+    await readFile(bin, "utf8"),
+    /\bimport\b|\basync\b|\bawait\b|\?\.|\?\?|\*\*|\.\.\.|#\w+ |catch\{/,
+  );
+});
 
 test("package: PostgreSQL needs its driver, and one line says so", async () => {
-  const bin = join(folder, "node_modules/app-hosting-service/dist/bin.js");
-  const started = run(process.execPath, [bin, "--data", "postgres://localhost/apps"]);
+  const started = run(process.execPath, join(dist, "bin.js"), "--data", "postgres://localhost/apps");
   await assert.rejects(started, (error: Error & { code?: unknown; stderr?: unknown }) => {
     assert.match(String(error.stderr), /^.*driver that is not installed here: npm install pg\. See --help\.\n$/);
     return error.code === 2;
   });
 });
 
-const RECIPES = "test/embedding/recipes";
-
-/** A recipe, written into the folder of a user: the README has the one for node:test, and links to the others. */
-async function recipe(file: string): Promise<string> {
-  const readme = await readFile("README.md", "utf8");
-  const [, inReadme] = new RegExp(`^\`\`\`\\w+ ${file}\\n(.*?)^\`\`\`$`, "ms").exec(readme) ?? [];
-  assert.ok(inReadme !== undefined || readme.includes(`(${RECIPES}/${file})`), `the README does not lead to ${file}`);
-  await writeFile(join(folder, file), inReadme ?? (await readFile(join(RECIPES, file))));
-  return file;
-}
-
-/** As a user would run it: not as a part of this test run. */
-function asUser(command: string, ...args: readonly string[]) {
-  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  return run(command, args, { cwd: folder, env, timeout: 60_000 });
-}
-
 test("README: the recipe for node:test passes", async () => {
-  const { stdout } = await asUser(process.execPath, "--test", await recipe("apps.test.mjs"));
+  const { stdout } = await run(process.execPath, "--test", await installed.copyRecipe("apps.test.mjs"));
   assert.match(stdout, /^(#|ℹ) pass 2$/m); // newer Nodes print it their way
 });
 
@@ -164,13 +222,13 @@ for (const [tool, file] of [
   ["jest", "apps.jest.test.js"],
 ] as const)
   test(`README: the recipe for ${tool} is whole`, async () => {
-    await asUser(process.execPath, "--check", await recipe(file));
+    await run(process.execPath, "--check", await installed.copyRecipe(file));
   });
 
 test("README: the recipe for Python passes", async (t) => {
-  const file = await recipe("test_apps.py");
-  const isHere = await run("python3", ["-c", "import requests"]).catch(() => undefined);
+  const file = await installed.copyRecipe("test_apps.py");
+  const isHere = await run("python3", "-c", "import requests").catch(() => undefined);
   if (!isHere) return t.skip("python3 with requests is not here");
-  const { stderr } = await asUser("python3", "-m", "unittest", file);
+  const { stderr } = await run("python3", "-m", "unittest", file);
   assert.match(stderr, /^Ran 2 tests .*\n\nOK$/m);
 });

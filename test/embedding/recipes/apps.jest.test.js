@@ -1,9 +1,9 @@
-// Jest runs ES modules when asked to: NODE_OPTIONS=--experimental-vm-modules npx jest, "type": "module" in package.json.
-import { startService } from "app-hosting-service";
+// Jest: npx jest
+const { startService } = require("app-hosting-service");
 
 let service;
 beforeAll(async () => {
-  service = await startService({ clock: "manual" });
+  service = await startService({ clock: "manual", startAt: "2026-01-01T00:00:00.000Z" });
 });
 afterAll(() => service.close());
 

@@ -1,0 +1,88 @@
+// Most of the service inside Jest, whose module system and globals are not Node's own.
+const { mkdtempSync, rmSync } = require("node:fs");
+const { tmpdir } = require("node:os");
+const { join } = require("node:path");
+const { OptionError, startReceiver, startService } = require("app-hosting-service");
+
+let service;
+beforeAll(async () => {
+  service = await startService({ clock: "manual" });
+});
+afterAll(() => service.close());
+
+const send = async (method, path, body, own = service) => {
+  const headers = { Authorization: `Bearer ${own.apiKey}`, "Content-Type": "application/json" };
+  const response = await fetch(own.baseUrl + path, { method, headers, body: body && JSON.stringify(body) });
+  return { status: response.status, ...(await response.json()) };
+};
+
+test("apps are created, and a wrong body gets all its errors", async () => {
+  expect(await send("POST", "/apps", { title: "Sales" })).toMatchObject({ status: 201, title: "Sales" });
+  expect(await send("POST", "/apps", { titel: "Sales" })).toMatchObject({ status: 422, code: "validation_failed" });
+});
+
+test("a data source becomes ready", async () => {
+  const { id } = await send("POST", "/data-sources", { name: "Visitors", type: "csv", data: "month,n\n1,2\n" });
+  let found = await send("GET", `/data-sources/${id}`);
+  while (found.status === "processing") found = await send("GET", `/data-sources/${id}`);
+  expect(found.columns.map(({ name }) => name)).toEqual(["month", "n"]);
+});
+
+test("deliveries are retried when time advances, and errors keep their names", async () => {
+  const receiver = await startReceiver({ secret: "s", answers: [500, 200] });
+  const closed = await startReceiver({ secret: "s" });
+  await closed.close();
+  const nowhere = closed.url.replace("127.0.0.1", "localhost");
+  for (const url of [receiver.url, nowhere])
+    await send("POST", "/webhooks", { url, events: ["app.created"], secret: "s" });
+  await send("POST", "/apps", { title: "Sales" });
+  await service.settled();
+  await service.clock.advance("10s");
+  expect((await receiver.next("app.created")).attempts).toHaveLength(2);
+  await receiver.close();
+  const errors = service.deliveries.map(({ attempts }) => attempts.map(({ error }) => error));
+  expect(errors).toEqual([
+    ["status", null],
+    ["refused", "refused"],
+  ]);
+});
+
+test("a snapshot is restored after a reset", async () => {
+  const snapshot = structuredClone(await service.snapshot());
+  const { total } = await send("GET", "/apps");
+  await service.reset();
+  expect((await send("GET", "/apps")).total).toBe(0);
+  await service.restore(snapshot);
+  expect((await send("GET", "/apps")).total).toBe(total);
+});
+
+test("pages load, and a token without a browser", async () => {
+  for (const path of ["/dashboard/sign-in", "/docs", "/openapi.json"])
+    expect((await fetch(service.authUrl + path)).status).toBe(200);
+  expect(await service.signIn({ scopes: ["read:apps"] })).toMatchObject({ scope: "read:apps" });
+});
+
+test("a file keeps data from one service to the next, and not for two at once", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "apphost-jest-"));
+  const data = join(folder, "data.json");
+  const first = await startService({ data });
+  await send("POST", "/apps", { title: "Kept" }, first);
+  await expect(startService({ data })).rejects.toThrow(/data\.json/);
+  await first.close();
+  const second = await startService({ data });
+  expect((await send("GET", "/apps", undefined, second)).total).toBe(1);
+  await second.close();
+  rmSync(folder, { recursive: true });
+});
+
+test("wrong options throw an OptionError", async () => {
+  await expect(startService({ prot: 1 })).rejects.toThrow(OptionError);
+  // The cause is an error of Node, of another realm: its message alone is repeated.
+  await expect(startService({ seed: "/nowhere.json" })).rejects.toThrow(/\(ENOENT/);
+});
+
+test("the service is disposed of by its symbol", async () => {
+  const own = await startService();
+  await own[Symbol.asyncDispose]();
+  await expect(fetch(own.authUrl)).rejects.toThrow();
+});
