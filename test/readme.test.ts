@@ -12,7 +12,8 @@ import { person, returned } from "./support/oauth.ts";
 import { shows } from "./support/process.ts";
 import { eventually } from "./support/wait.ts";
 
-const [, FIVE_MINUTES = ""] = /^## Five minutes$(.*?)^## /ms.exec(readFileSync("README.md", "utf8")) ?? [];
+const README = readFileSync("README.md", "utf8");
+const [, FIVE_MINUTES = ""] = /^## Five minutes$(.*?)^## /ms.exec(README) ?? [];
 
 /** A shell; what it prints of the commands that are typed into it. */
 function shell() {
@@ -40,10 +41,11 @@ test("README: the five minutes go as they are shown", async () => {
     },
   });
   closeLater(() => receiver.close());
-  await using own = await embedded({ clock: "system", apiKey: "try-it-out" });
+  await using own = await embedded({ clock: "system" });
   const here = (text: string) =>
     text.replaceAll("http://localhost:4600", own.authUrl).replaceAll("http://localhost:4700/", receiver.url);
   const type = shell();
+  await type(`API_KEY=${own.service.apiKey}`);
   let output = "";
   for (const [, language, ofReceiver, text = ""] of FIVE_MINUTES.matchAll(/^```(sh|text)( receiver)?\n(.*?)^```$/gms)) {
     if (language === "text" && ofReceiver === undefined) shows(output, here(text));
@@ -59,3 +61,6 @@ test("README: the five minutes go as they are shown", async () => {
   }
   assert.match(output, /access_token/, "the last of it is the token");
 });
+
+test("README: no example pins an API key", () =>
+  assert.doesNotMatch(README, /--api-key (?!KEY\b)|api_?key["']?\s*[:=]\s*["']/i));
