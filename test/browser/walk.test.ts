@@ -121,7 +121,7 @@ inBrowser("the delivery log tells what was sent, what came back and what comes n
   if (process.env.TEST_PICTURES === "1") await page.screenshot({ path: PICTURE });
 });
 
-const IN_TOKYO = { ...FIXED, browser: { timezoneId: "Asia/Tokyo", locale: "en-GB" } } as const;
+const IN_TOKYO = { service: FIXED, browser: { timezoneId: "Asia/Tokyo", locale: "en-GB" } } as const;
 
 inBrowser("times are the reader's own, relative where recent, exact in UTC on hover", IN_TOKYO, async (stage) => {
   const { service, api, page, go } = stage;
