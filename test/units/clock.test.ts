@@ -215,9 +215,10 @@ test("clock: a frozen clock does not follow the machine's, and runs on from wher
 test("clock: a pause of the process between the readings of the two clocks is no correction", () => {
   let [passed_ms, pause_ms] = [0, 0];
   const monotonic = () => {
+    const read_ms = passed_ms;
     passed_ms += pause_ms;
     pause_ms = 0;
-    return passed_ms;
+    return read_ms;
   };
   // A millisecond apart afterwards, as rounding has it.
   const system = () => START + passed_ms - Math.min(passed_ms, 1);
