@@ -196,7 +196,8 @@ export async function moveBack(tx: Tx, by_ms: number): Promise<void> {
     const { next_attempt_at, queue } = row;
     if (queue === null) continue;
     const next = next_attempt_at === null ? null : moved(next_attempt_at);
-    await putDelivery(tx, { ...row, next_attempt_at: next, queue: queue.charAt(0) + moved(queue.slice(1)) });
+    const place = queue.charAt(0) + iso(dueAt(row) - by_ms) + (isRetry(row) ? RETRY : "");
+    await putDelivery(tx, { ...row, next_attempt_at: next, queue: place });
   }
 }
 

@@ -24,7 +24,7 @@ test("a server follows a machine's clock that is set back or forward; waits keep
     FAKETIME_DONT_FAKE_MONOTONIC: "1",
     DONT_FAKE_MONOTONIC: "1",
   };
-  const args = ["--control", "--log", "json", "--retry-schedule", "1s,1h"];
+  const args = ["--control", "--log", "json", "--retry-schedule", "1s,1h", "--rate-limit", "off"];
   await serving(
     args,
     "\n",
