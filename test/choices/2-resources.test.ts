@@ -248,8 +248,10 @@ choice("1.dashboard.oauth-clients.rules", "a private-use scheme is for public cl
       assert.match(refused.text, /a private-use scheme is for public clients only/);
     }
   }
-  // Where another rule is broken as well, each sentence names the rule.
-  for (const uri of ["app:/cb", "javascript:alert(1)", "http://c.example.com/cb"]) {
+  for (const uri of [
+    ...["app:/cb", "javascript:alert(1)", "data:text/html,x", "http://c.example.com/cb", "c.example.com:443/cb"],
+    ...["ftp://localhost/cb", "javascript://localhost/%0Aalert(1)", "app://127.0.0.1/cb", "c.example.com:443"],
+  ]) {
     const refused = await api.post("/oauth-clients", { ...CLIENT, redirect_uris: [uri], public: true });
     assert.match(
       refused.text,

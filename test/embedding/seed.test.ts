@@ -33,6 +33,10 @@ const WRONG: readonly (readonly [accounts: readonly object[], says: RegExp, opti
     /#\/accounts\/1\/data_sources\/0\/app_id must be the id of one of the apps/,
   ],
   [[{ oauth_clients: [{ ...client, public: true, client_secret: "secret-1" }] }], /oauth_clients\/0\/client_secret/],
+  [
+    [{ oauth_clients: [{ ...client, redirect_uris: ["com.example.app:/cb"] }] }],
+    /oauth_clients\/0\/redirect_uris\/0 must be https.*for public clients only/,
+  ],
   [[{ aps: [] }], /#\/accounts\/0\/aps is not a known member/],
   [[{ apps: new Array(1) }], /#\/accounts\/0\/apps\/0 must be an object/],
   [[{ apps: [{ title: "" }] }], /apps\/0\/title/],
