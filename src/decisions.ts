@@ -246,11 +246,7 @@ export const ADDED = {
   },
   "1.chaos": {
     open: "how a test of a receiver meets what can go wrong with deliveries",
-    choice: {
-      is: ["duplicate", "reorder", "drop", "delay", "bad_signature", "reformat"],
-      or: ["drop", "delay"],
-      other: "fewer",
-    },
+    choice: { is: ["duplicate", "reorder", "drop", "delay", "bad_signature", "reformat"], or: ["drop"], other: "one" },
     field: "Toxiproxy disturbs connections; no sender of webhooks offers it",
     why: "at least once and in no certain order is what is promised; these make each of it happen when asked for",
   },

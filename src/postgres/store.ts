@@ -105,7 +105,7 @@ type Run = port.Tx & { readonly ask: sql.Ask; isOver: boolean };
 /** The line has one session, which hears, renews and releases: others' work must not hold it up. */
 type Opened = Readonly<Record<"pool" | "line", Pool>>;
 
-export function postgresStore(address: string): port.Store {
+export function postgresStore(address: string, monotonic = monotonicNow): port.Store {
   let declared: readonly port.AnyCollection[] | undefined;
   let opened: Opened | undefined;
   const hearers = new Hearers();
@@ -207,7 +207,7 @@ export function postgresStore(address: string): port.Store {
   /** Asks its one session, which is a new one where the old is lost, to hear others and to renew the leases. */
   const renew = () =>
     during(async ({ line }) => {
-      const now = monotonicNow();
+      const now = monotonic();
       // What ends before it would be renewed again is left to run out.
       const ours = Array.from(held).flatMap(([taking, ends]) => (ends - now > GONE_MS - RENEW_MS ? taking : []));
       await ask(line, LISTEN);
@@ -249,13 +249,13 @@ export function postgresStore(address: string): port.Store {
     },
 
     async lease(name, for_ms) {
-      const began = monotonicNow();
+      const began = monotonic();
       const [key, taking] = [sql.keyOf([name]), systemRandom(6).readUIntBE(0, 6)];
       // While others may not have renewed yet, only what nobody holds is free.
       const asked = renewed.times < BACK ? 0 : renewed.at;
       const [taken] = await askPool(TAKE, [key, taking, Math.min(for_ms, GONE_MS), asked]);
       // One that is told of so late may be another's already.
-      if (taken === undefined || monotonicNow() - began > GONE_MS) return undefined;
+      if (taken === undefined || monotonic() - began > GONE_MS) return undefined;
       held.set(taking, began + for_ms);
       return {
         async release() {
