@@ -3,7 +3,7 @@
 // it; nothing here counts against the rate. What cannot be done is a refusal.
 import { timingSafeEqual } from "node:crypto";
 import { type Caller, sha256 } from "../domain/access.ts";
-import { accountState } from "../domain/model.ts";
+import { accountState, SCOPES, scope } from "../domain/model.ts";
 import { invalidField, notFound, Refusal, refuse } from "../domain/refusal.ts";
 import { isStoreError, type StoreData } from "../domain/store.ts";
 import { type OperateParts, operate } from "../http/api.ts";
@@ -15,7 +15,7 @@ import { chosen, type Operation, route, type Services } from "../http/route.ts";
 import { accountView, plain, shape } from "../http/view.ts";
 import { document, openWay, RouteTree, type Way } from "../http/way.ts";
 import { duration, iso } from "../kit/clock.ts";
-import { type JsonSchema, OptionError, object, optional, taken, text, withDefault } from "../kit/schema.ts";
+import { type JsonSchema, list, OptionError, object, optional, taken, text, withDefault } from "../kit/schema.ts";
 import type { Rule, Rules } from "./disturbances.ts";
 import type { Service } from "./service.ts";
 
@@ -79,6 +79,20 @@ const items: JsonSchema = { type: "array", items: ANY_OBJECT };
 const all = plain(shape({ data: items, total: { type: "integer", minimum: 0 } }));
 const ran: JsonSchema = { type: "array", items: shape({ at: string, what: string }) };
 
+const signInBody = object({
+  scopes: list(scope, { min: 1, max: SCOPES.length, distinct: true }),
+  userId: optional(text({ min: 1, max: 200 })),
+});
+const tokenResponse = plain(
+  shape({
+    access_token: string,
+    token_type: string,
+    expires_in: { type: "integer", description: "Seconds." },
+    refresh_token: string,
+    scope: string,
+  }),
+);
+
 const controlRows = (service: Service): readonly Operation[] =>
   chosen("1.test-controls", [
     route("POST /clock", null, "changeClock", "Advance, freeze or resume the service's clock", {
@@ -124,6 +138,12 @@ const controlRows = (service: Service): readonly Operation[] =>
       body: object({ state: accountState }),
       view: accountView,
       run: async ({ body }) => ({ ...(await service.setAccountState(body.state)), user: null }),
+    }),
+    route("POST /sign-in", null, "signInUser", "Issue tokens to a user, by default the account's first admin", {
+      bodyName: "SignIn",
+      body: signInBody,
+      view: tokenResponse,
+      run: ({ body }) => refusedAt("#", () => service.signIn(body)),
     }),
   ]);
 

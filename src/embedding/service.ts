@@ -131,9 +131,10 @@ export async function openService(parts: ServiceParts) {
       if (asked.length === 0) throw new OptionError(`signIn: scopes is empty; the scopes are ${SCOPES.join(", ")}.`);
       const [admin] = await store.page(users, "account_admin", [id, true], FIRST);
       const user = userId === undefined ? admin : await store.get(users, userId);
-      if (user?.account_id !== id) throw new Error(`signIn: there is no user ${userId ?? "with the permission admin"}`);
+      if (user?.account_id !== id)
+        throw new OptionError(`signIn: there is no user ${userId ?? "with the permission admin"}`);
       const answer = await handOver(oauth, user, asked);
-      if (answer instanceof OAuthError) throw new Error(`signIn: ${answer.description}`);
+      if (answer instanceof OAuthError) throw new OptionError(`signIn: ${answer.description}`);
       return answer;
     },
     async setAccountState(state: AccountState): Promise<AccountRecord> {

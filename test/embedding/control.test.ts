@@ -24,7 +24,7 @@ controls("each of the contract's routes is in an OpenAPI document of its own, wi
     routes.toSorted().join(", "),
     "DELETE /chaos, DELETE /faults, GET /deliveries, GET /events, GET /requests, GET /snapshot, " +
       "GET /trace/{request_id}, PATCH /account, POST /chaos, POST /clock, POST /faults, POST /reset, POST /settled, " +
-      "PUT /snapshot",
+      "POST /sign-in, PUT /snapshot",
   );
   for (const { value } of found) assert.deepEqual([value.tags, value.security], [["control"], [{ apiKey: [] }]]);
   assert.ok(!JSON.stringify(found).includes("Idempotency-Key"), "they remember nothing");
@@ -32,7 +32,7 @@ controls("each of the contract's routes is in an OpenAPI document of its own, wi
     found.map(({ value }) => value.operationId).join(", "),
     "changeClock, waitUntilSettled, addFault, clearFaults, addChaosRule, clearChaosRules, listRecordedRequests, " +
       "listRecordedEvents, listRecordedDeliveries, traceRequest, resetService, createSnapshot, restoreSnapshot, " +
-      "setAccountState",
+      "setAccountState, signInUser",
   );
   assert.ok(document.api.length > 30);
   assert.deepEqual(document.operations, document.api, "and none of them is in the document of the REST API");
@@ -66,6 +66,10 @@ controls("unknown paths, methods, parameters and members are refused by name", a
     ["POST", "/clock", {}, 422],
     ["POST", "/clock", { freeze: true, resume: true }, 422],
     ["PATCH", "/account", { state: "closed" }, 422],
+    ["POST", "/sign-in", {}, 422],
+    ["POST", "/sign-in", { scopes: [] }, 422],
+    ["POST", "/sign-in", { scopes: ["read:everything"] }, 422],
+    ["POST", "/sign-in", { scopes: ["read:apps"], userId: "usr_never" }, 422],
   ] as const)
     assert.equal((await control.call(method, path, body)).status, status, path);
   const wrong = await control.get("/reset");
@@ -155,4 +159,19 @@ controls("the account's state is switched, also while it is suspended", async ({
   assert.equal((await api.get("/apps")).json.code, "account_suspended");
   assert.equal((await control.patch("/account", { state: "active" })).status, 200);
   assert.equal((await api.get("/apps")).status, 200);
+});
+
+controls("sign-in issues tokens to the first admin or to a named user, cut to the user's permissions", async (own) => {
+  const { api, control } = own;
+  const tokens = await control.post("/sign-in", { scopes: ["read:apps"] });
+  assert.deepEqual([tokens.status, tokens.json.scope, tokens.json.expires_in], [200, "read:apps", 3_600]);
+  assert.match(str(tokens.json.refresh_token), /^ahr_/);
+  const owner = members((await api.as(str(tokens.json.access_token)).get("/account")).json.user);
+  assert.equal(owner.email, "owner@example.com");
+  const reader = await api.create("/users", { email: "reader@example.com", permissions: ["read:data"] });
+  const userId = str(reader.id);
+  const narrowed = await control.post("/sign-in", { scopes: ["read:apps", "read:data"], userId });
+  assert.equal(narrowed.json.scope, "read:data");
+  const denied = await control.post("/sign-in", { scopes: ["read:apps"], userId });
+  assert.deepEqual([denied.status, denied.json.code], [422, "validation_failed"]);
 });
