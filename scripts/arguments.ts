@@ -39,7 +39,10 @@ export const flag = (says = "") => ({ type: "boolean", says: ["", says], form: A
 
 /** The values of the options, and how wrong use is told; an unknown one is wrong use. With --help it tells the use and ends. */
 export function given<O extends Readonly<Record<string, Option>>>(use: string, options: O) {
-  const lines = Object.entries(options).map(([name, { says }]) => [`--${name} ${says[0]}`.padEnd(30), says[1]]);
+  const lines = Object.entries(options).map(([name, { says }]) => [
+    `--${name} ${says[0]}`.padEnd(30),
+    says[1],
+  ]);
   const told = lines.flatMap(([option, says]) => (says === "" ? [] : [`  ${option} ${says}`]));
   const help = [`Usage: npm run ${use}`, ...told].join("\n");
   const wrong = (why: string) => wrongUse(why, help);
@@ -51,7 +54,8 @@ export function given<O extends Readonly<Record<string, Option>>>(use: string, o
     const { values } = parseArgs({ options });
     for (const [name, value] of Object.entries<unknown>(values)) {
       const [is = "", test] = options[name]?.form ?? ANYTHING;
-      if (![value].flat().every((one) => test(String(one)))) return wrong(`--${name} must be ${is}.`);
+      if (![value].flat().every((one) => test(String(one))))
+        return wrong(`--${name} must be ${is}.`);
     }
     return [values, wrong] as const;
   } catch (error) {
@@ -61,9 +65,16 @@ export function given<O extends Readonly<Record<string, Option>>>(use: string, o
 }
 
 /** The parts of those names; all where none is named. */
-export function chosen<T>(what: string, parts: Readonly<Record<string, T>>, names: readonly string[]): readonly T[] {
+export function chosen<T>(
+  what: string,
+  parts: Readonly<Record<string, T>>,
+  names: readonly string[],
+): readonly T[] {
   const known = Object.keys(parts);
   const unknown = names.filter((name) => !known.includes(name));
-  if (unknown.length > 0) wrongUse(`There is no ${what} ${unknown.join(", ")}.`, `Choose from: ${known.join(", ")}`);
-  return known.filter((name) => names.length === 0 || names.includes(name)).flatMap((name) => parts[name] ?? []);
+  if (unknown.length > 0)
+    wrongUse(`There is no ${what} ${unknown.join(", ")}.`, `Choose from: ${known.join(", ")}`);
+  return known
+    .filter((name) => names.length === 0 || names.includes(name))
+    .flatMap((name) => parts[name] ?? []);
 }

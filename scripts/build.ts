@@ -14,7 +14,7 @@ rmSync(folder, { recursive: true, force: true });
 
 /** White space is removed and names stay: the package is small, and a stack is still readable. */
 const OUTPUT = { bundle: true, platform: "node", format: "cjs", minifyWhitespace: true } as const;
-const ENTRY = 'export * from "./src/index.ts"; export { main } from "./src/main.ts";';
+const ENTRY = 'export * from "./src/index.ts"; export { main } from "./src/cli.ts";';
 const code = inFolder("service.js");
 await build({
   stdin: { contents: ENTRY, resolveDir: ".", loader: "ts" },
@@ -24,9 +24,10 @@ await build({
 });
 
 /** The command loads the same file, but only after it has checked the version of Node, in syntax that old ones can parse. */
-const mainInService: Plugin = {
-  name: "main-in-service",
-  setup: ({ onResolve }) => onResolve({ filter: /^\.\/main\.ts$/ }, () => ({ path: "./service.js", external: true })),
+const cliInService: Plugin = {
+  name: "cli-in-service",
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^\.\/cli\.ts$/ }, () => ({ path: "./service.js", external: true })),
 };
 const bin = inFolder("bin.js");
 await build({
@@ -34,7 +35,7 @@ await build({
   outfile: bin,
   target: "es2015",
   supported: { "dynamic-import": false },
-  plugins: [mainInService],
+  plugins: [cliInService],
   ...OUTPUT,
 });
 chmodSync(bin, 0o755);
@@ -50,12 +51,20 @@ const files = {
 };
 for (const [name, text] of Object.entries(files)) writeFileSync(inFolder(name), `${text}\n`);
 
-const tsc = ["node_modules/typescript/bin/tsc", "-p", "scripts/tsconfig.build.json", "--outDir", folder];
+const tsc = [
+  "node_modules/typescript/bin/tsc",
+  "-p",
+  "scripts/tsconfig.build.json",
+  "--outDir",
+  folder,
+];
 execFileSync(process.execPath, tsc, { stdio: "inherit" });
 /** The declarations that the index refers to; the others are removed. */
 const published = new Set([inFolder("index.d.mts"), inFolder("index.d.ts")]);
 for (const file of published)
-  for (const [, target = ""] of readFileSync(file, "utf8").matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g))
+  for (const [, target = ""] of readFileSync(file, "utf8").matchAll(
+    /(?:from|import\()\s*"(\.[^"]+)"/g,
+  ))
     published.add(join(file, "..", target.replace(/\.(ts|js)$/, ".d.ts")));
 for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" }))
   if (/\.d\.ts$/.test(name) && !published.has(inFolder(name))) rmSync(inFolder(name));

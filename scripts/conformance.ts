@@ -11,7 +11,8 @@ import { FORMS, reportOf } from "./conformance/report.ts";
 import { type Target, TEXTS, Unreachable } from "./conformance/target.ts";
 
 const forms = Object.keys(FORMS).join(", ");
-const USE = "conformance -- --base-url URL --api-key KEY; what a client cannot make is tried where it is given";
+const USE =
+  "conformance -- --base-url URL --api-key KEY; what a client cannot make is tried where it is given";
 const [asked, wrong] = given(USE, {
   ...TEXTS,
   "sign-in": text(
@@ -19,10 +20,11 @@ const [asked, wrong] = given(USE, {
     "signs in, consents and prints the URL that the browser was sent back to",
   ),
   token: {
-    ...text("SCOPES=TOKEN", "an access token, such as read:apps=eyJ… (repeatable; commas between scopes)", [
+    ...text(
       "SCOPES=TOKEN",
-      (value) => /^[^=]+=./.test(value),
-    ]),
+      "an access token, such as read:apps=eyJ… (repeatable; commas between scopes)",
+      ["SCOPES=TOKEN", (value) => /^[^=]+=./.test(value)],
+    ),
     multiple: true,
   },
   only: text("ID", "only clauses whose id begins so, such as 6.signature or 8", [
@@ -53,7 +55,8 @@ function givenTarget(): Target {
     ...asked,
     "base-url": asked["base-url"] ?? wrong("--base-url is missing."),
     "api-key": asked["api-key"] ?? wrong("--api-key is missing."),
-    "sign-in": command === undefined ? undefined : (authorizeUrl) => signedIn(command, authorizeUrl),
+    "sign-in":
+      command === undefined ? undefined : (authorizeUrl) => signedIn(command, authorizeUrl),
   };
 }
 
@@ -68,5 +71,6 @@ if (all.length === 0) wrong(`No clause begins with ${only}.`);
 const report = reportOf(target["base-url"], { profile, results: all });
 const { sums } = report;
 console.log(FORMS[form]?.(report));
-if (sums.shown + sums.chosen + sums.failed === 0) wrongUse("Nothing could be tried:", "what is missing stands above.");
+if (sums.shown + sums.chosen + sums.failed === 0)
+  wrongUse("Nothing could be tried:", "what is missing stands above.");
 process.exitCode = sums.failed > 0 ? 1 : 0;

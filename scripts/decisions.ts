@@ -10,7 +10,14 @@ import { pool } from "./pool.ts";
 
 const AT_ONCE = 2;
 const PATIENCE_MS = 180_000;
-const LOADED = ["--import", "tsx", "--import", "./test/support/other-choice.ts", "--test-reporter", "tap"];
+const LOADED = [
+  "--import",
+  "tsx",
+  "--import",
+  "./test/support/other-choice.ts",
+  "--test-reporter",
+  "tap",
+];
 
 const files = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));
 
@@ -36,13 +43,19 @@ async function noticedBy(choice: string): Promise<string | undefined> {
   return undefined;
 }
 
-const all = Object.entries<Decision>(DECISIONS).map(([id, row]) => [id, () => switched([id, row])] as const);
-const choices = chosen("choice", Object.fromEntries(all), process.argv.slice(2)).flatMap((switches) => switches());
+const all = Object.entries<Decision>(DECISIONS).map(
+  ([id, row]) => [id, () => switched([id, row])] as const,
+);
+const choices = chosen("choice", Object.fromEntries(all), process.argv.slice(2)).flatMap(
+  (switches) => switches(),
+);
 const unnoticed: string[] = [];
 await pool(AT_ONCE, choices, async (choice) => {
   const name = await noticedBy(choice);
   if (name === undefined) unnoticed.push(choice);
   console.log(`${choice}: ${name ?? "NOTHING FAILS"}`);
 });
-console.log(unnoticed.length === 0 ? "Each choice is held." : `Held by nothing: ${unnoticed.join(", ")}.`);
+console.log(
+  unnoticed.length === 0 ? "Each choice is held." : `Held by nothing: ${unnoticed.join(", ")}.`,
+);
 process.exitCode = unnoticed.length === 0 ? 0 : 1;

@@ -5,14 +5,16 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { setTimeout as passed } from "node:timers/promises";
 import { styleText } from "node:util";
-import { trusted } from "../src/kit/schema.ts";
-import { serviceSignature } from "../src/kit/signature.ts";
+import { unsafeCast } from "../src/lib/schema.ts";
+import { serviceSignature } from "../src/lib/signature.ts";
 import { embedded } from "../test/support/embedded.ts";
 import { started } from "../test/support/process.ts";
 import { given, text } from "./arguments.ts";
 
 const FILE = "scripts/exercise/receiver.mjs";
-const [{ receiver: file = FILE }, misused] = given("exercise [-- --receiver FILE]", { receiver: text() });
+const [{ receiver: file = FILE }, misused] = given("exercise [-- --receiver FILE]", {
+  receiver: text(),
+});
 if (!existsSync(file)) misused(`--receiver: there is no ${file}.`);
 
 const SECRET = "between-us";
@@ -32,7 +34,13 @@ async function sceneOf(url: string) {
   const { service, api } = server;
   await api.create("/webhooks", { url, events: ["app.created", "app.updated"], secret: SECRET });
   const send = async (body: string, signature = "") =>
-    (await fetch(url, { method: "POST", body, headers: signature ? { "x-service-signature": signature } : {} })).status;
+    (
+      await fetch(url, {
+        method: "POST",
+        body,
+        headers: signature ? { "x-service-signature": signature } : {},
+      })
+    ).status;
   const signed = (body: string) => send(body, serviceSignature(body, SECRET));
 
   /** What the receiver has come to: it is done with everything when it is done with one more. */
@@ -41,7 +49,9 @@ async function sceneOf(url: string) {
     await service.settled({ timeoutMs: PATIENCE_MS });
     await signed(event(last));
     for (const end = performance.now() + PATIENCE_MS; ; await passed(50)) {
-      const seen: { handled: string[]; apps: Record<string, string> } = trusted(await (await fetch(url)).json());
+      const seen: { handled: string[]; apps: Record<string, string> } = unsafeCast(
+        await (await fetch(url)).json(),
+      );
       if (seen.handled.includes(last) || performance.now() > end) return seen;
     }
   }
@@ -63,13 +73,16 @@ const CHECKS: { readonly [about: string]: Check } = {
   async "what is signed"({ signed, outcome }) {
     const status = await signed(event("evt_laid_out", 2));
     const { handled } = await outcome();
-    return !handled.includes("evt_laid_out") && `a signed event of several lines was answered ${status}`;
+    return (
+      !handled.includes("evt_laid_out") && `a signed event of several lines was answered ${status}`
+    );
   },
   async "who sends"({ send, service, told, outcome }) {
     const status = await send(event("evt_forged"));
     service.chaos.add({ effect: "bad_signature" });
     const { answer, times } = await told();
-    if (times > 0 || !answer.startsWith("4")) return `an event with a wrong signature was answered ${answer}`;
+    if (times > 0 || !answer.startsWith("4"))
+      return `an event with a wrong signature was answered ${answer}`;
     const { handled } = await outcome();
     return handled.includes("evt_forged") && `an event without a signature was answered ${status}`;
   },
@@ -96,7 +109,11 @@ const CHECKS: { readonly [about: string]: Check } = {
 };
 
 async function check([about, run]: [string, Check]) {
-  const { child, said, prints, kill } = started([file], { PORT: "0", WEBHOOK_SECRET: SECRET, WORK_MS });
+  const { child, said, prints, kill } = started([file], {
+    PORT: "0",
+    WEBHOOK_SECRET: SECRET,
+    WORK_MS,
+  });
   child.stderr.pipe(process.stderr);
   // One that ends before has said why.
   await prints("\n").catch(() => undefined);
@@ -104,11 +121,19 @@ async function check([about, run]: [string, Check]) {
   await using scene = await sceneOf(url);
   const wrong = await run(scene).catch(({ message }: Error) => message);
   await kill();
-  console.log(wrong ? `${styleText("red", "wrong")}  ${about}: ${wrong}` : `${styleText("green", "right")}  ${about}`);
+  console.log(
+    wrong
+      ? `${styleText("red", "wrong")}  ${about}: ${wrong}`
+      : `${styleText("green", "right")}  ${about}`,
+  );
   return wrong;
 }
 
 const all = await Promise.all(Object.entries(CHECKS).map(check));
 const left = all.filter((wrong) => wrong !== false).length;
-console.log(left === 0 ? `\nNothing is wrong with ${file}.` : `\n${left} of ${all.length} to mend in ${file}.`);
+console.log(
+  left === 0
+    ? `\nNothing is wrong with ${file}.`
+    : `\n${left} of ${all.length} to mend in ${file}.`,
+);
 process.exitCode = left === 0 ? 0 : 1;

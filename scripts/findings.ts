@@ -14,7 +14,9 @@ export async function tell(parts: readonly (() => Promise<Finding>)[]): Promise<
   console.log("| What | Tried | Found |\n| --- | --- | --- |");
   for (const part of parts) {
     const { what, tried, wrong } = await part();
-    console.log(`| ${what} | ${tried} | ${wrong.length === 0 ? "nothing" : `**${wrong.length}**`} |`);
+    console.log(
+      `| ${what} | ${tried} | ${wrong.length === 0 ? "nothing" : `**${wrong.length}**`} |`,
+    );
     shown.push(...wrong.slice(0, SHOWN_MAX));
   }
   if (shown.length === 0) return;

@@ -18,10 +18,20 @@ for (const [path, file] of [
   const document = await (await fetch(service.authUrl + path)).json();
   writeFileSync(join(cwd, file), JSON.stringify(document, null, 2));
   // The server is on this machine.
-  const redocly = lint("redocly", "lint", "--skip-rule", "no-server-example.com", "--format", "json", file);
+  const redocly = lint(
+    "redocly",
+    "lint",
+    "--skip-rule",
+    "no-server-example.com",
+    "--format",
+    "json",
+    file,
+  );
   const { errors, warnings } = JSON.parse(redocly.stdout).totals;
   const spectral = lint("spectral", "lint", "--fail-severity", "hint", file);
-  console.log(`${path}\nRedocly: ${errors} errors, ${warnings} warnings\nSpectral: ${spectral.stdout.trim()}`);
+  console.log(
+    `${path}\nRedocly: ${errors} errors, ${warnings} warnings\nSpectral: ${spectral.stdout.trim()}`,
+  );
   isClean &&= errors + warnings === 0 && spectral.status === 0;
 }
 process.exitCode = isClean ? 0 : 1;

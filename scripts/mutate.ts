@@ -16,11 +16,14 @@ import { pool } from "./pool.ts";
 const AT_ONCE = 2;
 const SUITE = /^src\/store\/contract\b/;
 const [values, wrong] = given("mutate -- [options]", {
-  rooms: text("LIST", "folders or files of src, with commas between them (store,postgres,delivery,domain,kit)"),
+  rooms: text(
+    "LIST",
+    "folders or files of src, with commas between them (store,postgres,delivery,domain,lib)",
+  ),
   sample: text("N", "so many lines of each (60)", COUNT),
   seed: text("TEXT", "another text chooses other lines and changes (1)"),
 });
-const { rooms: list = "store,postgres,delivery,domain,kit", sample = "60", seed = "1" } = values;
+const { rooms: list = "store,postgres,delivery,domain,lib", sample = "60", seed = "1" } = values;
 const rooms = list.split(",");
 const missing = rooms.find((room) => !existsSync(`src/${room}`) && !existsSync(`src/${room}.ts`));
 if (missing !== undefined) wrong(`There is no src/${missing}.`);
@@ -42,14 +45,23 @@ function javaScript(text: string): string | undefined {
 
 /** Lines of the room as they were, each with one change that makes other JavaScript, and the whole file with it. */
 function mutantsOf(room: string) {
-  const isOf = ({ path }: SourceFile) => path.startsWith(`src/${room}/`) || path === `src/${room}.ts`;
+  const isOf = ({ path }: SourceFile) =>
+    path.startsWith(`src/${room}/`) || path === `src/${room}.ts`;
   const files = sourcesIn("src").filter((file) => isOf(file) && !SUITE.test(file.path));
-  const lines = files.flatMap(({ path, text }) => changesOf(text).map((one) => ({ path, text, ...one })));
+  const lines = files.flatMap(({ path, text }) =>
+    changesOf(text).map((one) => ({ path, text, ...one })),
+  );
   const mutants = [];
-  for (const { path, text, line, was, changes } of shuffled(lines, ({ path, line }) => `${path} ${line}`)) {
+  for (const { path, text, line, was, changes } of shuffled(
+    lines,
+    ({ path, line }) => `${path} ${line}`,
+  )) {
     if (mutants.length >= Number(sample)) break;
     const all = text.split("\n");
-    const other = shuffled(changes, (is) => is).map((is) => ({ is, text: all.with(line - 1, is).join("\n") }));
+    const other = shuffled(changes, (is) => is).map((is) => ({
+      is,
+      text: all.with(line - 1, is).join("\n"),
+    }));
     const unchanged = javaScript(text);
     const found = other.find(({ text }) => ![unchanged, undefined].includes(javaScript(text)));
     if (found !== undefined) mutants.push({ room, path, line, was, ...found });
@@ -67,10 +79,13 @@ async function survivor(mutant: ReturnType<typeof mutantsOf>[number]): Promise<s
 
 const mutants = rooms.flatMap(mutantsOf);
 const files = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));
-const tests = (await pool(AT_ONCE, files, ({ path }) => measured(path))).sort((a, b) => a.took_ms - b.took_ms);
+const tests = (await pool(AT_ONCE, files, ({ path }) => measured(path))).sort(
+  (a, b) => a.took_ms - b.took_ms,
+);
 const survivors = await pool(AT_ONCE, mutants, survivor);
 
-for (const { path, passed } of tests) if (!passed) console.log(`left out, it fails unchanged: ${path}`);
+for (const { path, passed } of tests)
+  if (!passed) console.log(`left out, it fails unchanged: ${path}`);
 for (const room of [...rooms, "all"]) {
   const those = survivors.filter((_, at) => room === "all" || mutants[at]?.room === room);
   const left = those.filter((shown) => shown !== undefined);

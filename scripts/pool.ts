@@ -1,7 +1,11 @@
 // Work for many items, so many at a time: one after the other, or side by side.
 
 /** What came of each, in the order of the items. */
-export async function pool<T, R>(atOnce: number, items: Iterable<T>, work: (item: T) => R | Promise<R>): Promise<R[]> {
+export async function pool<T, R>(
+  atOnce: number,
+  items: Iterable<T>,
+  work: (item: T) => R | Promise<R>,
+): Promise<R[]> {
   const results: R[] = [];
   const queue = items[Symbol.iterator]();
   let next = 0;

@@ -9,7 +9,9 @@ import { buildSync } from "esbuild";
 function parents() {
   const stat = `/proc/${process.ppid}/stat`;
   const [, npm] =
-    /\((?:sh|dash|ash|bash|busybox)\) . (\d+)/.exec(existsSync(stat) ? readFileSync(stat, "utf8") : "") ?? [];
+    /\((?:sh|dash|ash|bash|busybox)\) . (\d+)/.exec(
+      existsSync(stat) ? readFileSync(stat, "utf8") : "",
+    ) ?? [];
   return `${process.ppid} ${npm}`;
 }
 
@@ -23,7 +25,12 @@ const outdir = join(root, "node_modules/.cache/app-hosting-service");
 const names = { outdir, entryNames: "[name]-[hash]", chunkNames: "[name]-[hash]" };
 const form = { bundle: true, splitting: true, platform: "node", format: "esm" };
 const told = { write: false, sourcemap: "inline", sourcesContent: false };
-const { outputFiles } = buildSync({ entryPoints: [join(root, "src/bin.ts")], ...names, ...form, ...told });
+const { outputFiles } = buildSync({
+  entryPoints: [join(root, "src/bin.ts")],
+  ...names,
+  ...form,
+  ...told,
+});
 mkdirSync(outdir, { recursive: true });
 for (const { path, contents } of outputFiles) {
   if (existsSync(path)) continue;

@@ -8,7 +8,9 @@ import { person, REDIRECT, register, returned } from "../test/support/oauth.ts";
 import { installed } from "./installed.ts";
 
 /** Not a dependency of the project, which therefore has no types of it. */
-const oauth = await import(`${installed("oauth4webapi@3.8.8")}/node_modules/oauth4webapi/build/index.js`);
+const oauth = await import(
+  `${installed("oauth4webapi@3.8.8")}/node_modules/oauth4webapi/build/index.js`
+);
 const loopback = { [oauth.allowInsecureRequests]: true };
 const scope = "read:apps write:apps";
 
@@ -23,7 +25,11 @@ async function serverOf(baseUrl: string) {
 }
 
 /** From registration to revocation; `proof` makes a client authentication of its secret. */
-async function walk({ api, baseUrl }: Context, proof: (secret: string) => unknown, draft: object = {}) {
+async function walk(
+  { api, baseUrl }: Context,
+  proof: (secret: string) => unknown,
+  draft: object = {},
+) {
   const { client_id, client_secret } = await register(api, draft);
   const party = [await serverOf(baseUrl), { client_id }] as const;
   const [server] = party;
@@ -35,7 +41,9 @@ async function walk({ api, baseUrl }: Context, proof: (secret: string) => unknow
   const pkce = { code_challenge, code_challenge_method: "S256" };
   const asked = { client_id, redirect_uri: REDIRECT, response_type: "code", scope, state, ...pkce };
   url.search = new URLSearchParams(asked).toString();
-  const back = await who.browser.submit(await who.browser.open(url.href), "/oauth/consent", { decision: "allow" });
+  const back = await who.browser.submit(await who.browser.open(url.href), "/oauth/consent", {
+    decision: "allow",
+  });
   returned(back);
   const parameters = oauth.validateAuthResponse(...party, new URL(back.header("location")), state);
   const code = [auth, parameters, REDIRECT, verifier, loopback];
@@ -43,9 +51,15 @@ async function walk({ api, baseUrl }: Context, proof: (secret: string) => unknow
   const first = await oauth.processAuthorizationCodeResponse(...party, exchanged);
 
   const resource = new URL(`${baseUrl}/apps`);
-  const bearer = new Request(resource, { headers: { authorization: `Bearer ${first.access_token}` } });
-  assert.equal((await oauth.validateJwtAccessToken(server, bearer, baseUrl, loopback)).scope, scope);
-  const apps = (token: string) => oauth.protectedResourceRequest(token, "GET", resource, undefined, null, loopback);
+  const bearer = new Request(resource, {
+    headers: { authorization: `Bearer ${first.access_token}` },
+  });
+  assert.equal(
+    (await oauth.validateJwtAccessToken(server, bearer, baseUrl, loopback)).scope,
+    scope,
+  );
+  const apps = (token: string) =>
+    oauth.protectedResourceRequest(token, "GET", resource, undefined, null, loopback);
   assert.equal((await apps(first.access_token)).status, 200);
   if (client_secret !== null) {
     const answer = await oauth.introspectionRequest(...party, auth, first.access_token, loopback);
@@ -54,7 +68,10 @@ async function walk({ api, baseUrl }: Context, proof: (secret: string) => unknow
   }
 
   const renewed = async (token: string) =>
-    oauth.processRefreshTokenResponse(...party, await oauth.refreshTokenGrantRequest(...party, auth, token, loopback));
+    oauth.processRefreshTokenResponse(
+      ...party,
+      await oauth.refreshTokenGrantRequest(...party, auth, token, loopback),
+    );
   const next = await renewed(str(first.refresh_token));
   const ending = await oauth.revocationRequest(...party, auth, str(next.refresh_token), loopback);
   await oauth.processRevocationResponse(ending);
@@ -62,13 +79,18 @@ async function walk({ api, baseUrl }: Context, proof: (secret: string) => unknow
   const isChallenge = (error: unknown) =>
     error instanceof WWWAuthenticateChallengeError && Object(error).status === 401;
   await assert.rejects(apps(next.access_token), isChallenge);
-  const isGrant = (error: unknown) => error instanceof ResponseBodyError && Object(error).error === "invalid_grant";
+  const isGrant = (error: unknown) =>
+    error instanceof ResponseBodyError && Object(error).error === "invalid_grant";
   await assert.rejects(renewed(str(next.refresh_token)), isGrant);
 }
 
 const goes = "a stock library goes the whole way";
-choice("1.rfcs.token-body", `${goes} with client_secret_basic`, (it) => walk(it, oauth.ClientSecretBasic));
-choice("1.rfcs.token-body", `${goes} with client_secret_post`, (it) => walk(it, oauth.ClientSecretPost));
+choice("1.rfcs.token-body", `${goes} with client_secret_basic`, (it) =>
+  walk(it, oauth.ClientSecretBasic),
+);
+choice("1.rfcs.token-body", `${goes} with client_secret_post`, (it) =>
+  walk(it, oauth.ClientSecretPost),
+);
 choice("5.pkce", `${goes} as a public client`, (it) => walk(it, oauth.None, { public: true }));
 choice("1.rfcs.token-algorithm", `${goes} with RS256 tokens, too`, { tokenAlg: "RS256" }, (it) =>
   walk(it, oauth.ClientSecretPost),

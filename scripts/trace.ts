@@ -1,10 +1,11 @@
 // `npm run trace REQUEST_ID`: what one request of a running server has led to, its events and every attempt to deliver
 // them, in words. It asks the test controls, so the server must have been started with --control; without them, without an
 // answer, or with an id that the server does not remember it says so on one line and ends with 2.
-import type { Trace } from "../src/embedding/journals.ts";
-import { trusted } from "../src/kit/schema.ts";
-import { escaped } from "../src/log.ts";
-import { chain } from "../src/web/sequence.ts";
+
+import { unsafeCast } from "../src/lib/schema.ts";
+import { escapeControl } from "../src/log.ts";
+import type { Trace } from "../src/testing/recorder.ts";
+import { traceDiagram } from "../src/web/sequence-diagram.ts";
 import { Client } from "../test/support/client.ts";
 import { objectIn } from "../test/support/shown.ts";
 import { given, HTTP_URL, text } from "./arguments.ts";
@@ -12,20 +13,25 @@ import { given, HTTP_URL, text } from "./arguments.ts";
 const options = { id: text(), "base-url": text("", "", HTTP_URL), "api-key": text() };
 const [values, wrong] = given("trace REQUEST_ID -- --base-url URL --api-key KEY", options);
 const { id = "", "base-url": url = "http://localhost:4600/v1", "api-key": key } = values;
-if (!/^[\w-]+$/.test(id)) wrong("The id of a request is missing: every answer has it in X-Request-Id.");
+if (!/^[\w-]+$/.test(id))
+  wrong("The id of a request is missing: every answer has it in X-Request-Id.");
 
 // Of a connection that is closed at once, fetch may never say anything.
-const client = new Client({ baseUrl: url, key: key ?? process.env.APPHOST_API_KEY ?? null, patience_ms: 3_000 });
+const client = new Client({
+  baseUrl: url,
+  key: key ?? process.env.APPHOST_API_KEY ?? null,
+  patience_ms: 3_000,
+});
 const { status: code, text: body } = await client.root
   .get(`/_control/trace/${id}`)
   .catch(() => wrong(`Nothing answers at ${url}.`));
 const said = objectIn(body);
 if (code !== 200 || !said.request)
-  wrong(escaped(String(said.detail ?? `${url} is no such server: it answered ${code}.`)));
+  wrong(escapeControl(String(said.detail ?? `${url} is no such server: it answered ${code}.`)));
 
-const { request, events } = trusted<Trace>(said);
+const { request, events } = unsafeCast<Trace>(said);
 const { method, path, query, at, status } = request;
 const told = `${method} ${path}${query === "" ? "" : `?${query}`}`;
 const note = `${id}, ${at}, answered ${status ?? "nothing"}${events.length === 0 ? "; it led to no event" : ""}`;
-for (const [step, words] of chain(`${told} – ${note}`, events).lines.entries())
-  console.log(`${step + 1}. ${escaped(words)}`);
+for (const [step, words] of traceDiagram(`${told} – ${note}`, events).lines.entries())
+  console.log(`${step + 1}. ${escapeControl(words)}`);

@@ -1,10 +1,12 @@
 #!/usr/bin/env node
-// The entry of the command. It has to run on any version of Node, so it loads main.ts only where that one can run: on an
+// The entry of the command. It has to run on any version of Node, so it loads cli.ts only where that one can run: on an
 // older version the user reads one line instead of a stack.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major > 20 || (major === 20 && minor >= 19)) {
-  import("./main.ts").then(({ main }) => main(process.argv.slice(2)));
+  import("./cli.ts").then(({ main }) => main(process.argv.slice(2)));
 } else {
-  process.stderr.write(`app-hosting-service needs Node.js 20.19 or newer; this is ${process.versions.node}.\n`);
+  process.stderr.write(
+    `app-hosting-service needs Node.js 20.19 or newer; this is ${process.versions.node}.\n`,
+  );
   process.exitCode = 1;
 }

@@ -5,7 +5,12 @@
 
 export interface Decision {
   readonly open: string;
-  readonly choice: { readonly is: unknown; readonly or: unknown; readonly other: string; readonly named?: string };
+  readonly choice: {
+    readonly is: unknown;
+    readonly or: unknown;
+    readonly other: string;
+    readonly named?: string;
+  };
   readonly field: string;
   readonly why: string;
 }
@@ -21,37 +26,65 @@ export const GAPS = {
   },
   "2.environments": {
     open: "the environments that may be deployed to",
-    choice: { is: "^[a-z0-9][a-z0-9-]{0,62}$", or: "^(production|preview|development)$", other: "a closed list" },
-    field: "GitHub takes any name and means production where none is given; Vercel starts from three",
+    choice: {
+      is: "^[a-z0-9][a-z0-9-]{0,62}$",
+      or: "^(production|preview|development)$",
+      other: "a closed list",
+    },
+    field:
+      "GitHub takes any name and means production where none is given; Vercel starts from three",
     why: "any slug, so that it can stand in a URL; whoever names none means the one that users see, production",
   },
   "2.webhook-fields": {
     open: "what a webhook looks like when it is read, its identifier included",
-    choice: { is: ["disabled_reason", "created_at", "updated_at"], or: ["secret", "created_at"], other: "the secret" },
+    choice: {
+      is: ["disabled_reason", "created_at", "updated_at"],
+      or: ["secret", "created_at"],
+      other: "the secret",
+    },
     field: "Stripe shows the secret on create only; GitHub shows asterisks in its place",
     why: "id (wh_…), url, events, active and these; a secret that is read again leaks; and it says why it is off",
   },
   "2.data-source-fields": {
     open: "the fields of a data source, and how it is read back",
-    choice: { is: ["status", "columns", "row_count", "error"], or: ["status"], other: "no more than a state" },
-    field: "what is read later has a state nearly everywhere (OpenAI's files: in_progress, completed, failed)",
+    choice: {
+      is: ["status", "columns", "row_count", "error"],
+      or: ["status"],
+      other: "no more than a state",
+    },
+    field:
+      "what is read later has a state nearly everywhere (OpenAI's files: in_progress, completed, failed)",
     why: "beside id (ds_…), name, type, app_id: how far it is and what was found; rows are read a page at a time",
   },
   "2.user-fields": {
     open: "the fields of a user",
-    choice: { is: ["email", "name", "permissions"], or: ["email", "permissions"], other: "an address alone" },
+    choice: {
+      is: ["email", "name", "permissions"],
+      or: ["email", "permissions"],
+      other: "an address alone",
+    },
     field: "an address and a name in most; roles are commoner than scopes",
     why: "whom a person recognises, and what the user may do; the id is usr_…, and the times are as everywhere",
   },
   "3.redeploy": {
     open: "the deployment statuses beside live, and the transitions",
-    choice: { is: { live: "retired" }, or: { live: "live" }, other: "those before stay live beside the new one" },
-    field: "GitHub sets the one before to inactive; at Vercel every deployment stays up under its own URL",
+    choice: {
+      is: { live: "retired" },
+      or: { live: "live" },
+      other: "those before stay live beside the new one",
+    },
+    field:
+      "GitHub sets the one before to inactive; at Vercel every deployment stays up under its own URL",
     why: "one is live in an environment; the one before it is retired in the same commit and stays readable",
   },
   "2.app-fields": {
     open: "which fields of a new app are required",
-    choice: { is: ["title"], or: ["title", "description", "theme", "public"], other: "all four", named: "all" },
+    choice: {
+      is: ["title"],
+      or: ["title", "description", "theme", "public"],
+      other: "all four",
+      named: "all",
+    },
     field: "most services require a name and give defaults to the rest",
     why: "the title is what people know an app by; nothing is shown to strangers by omission: public is false",
   },
@@ -87,13 +120,15 @@ export const GAPS = {
   "4.user-area": {
     open: "how users and their permissions are managed",
     choice: { is: "/users", or: "/members", other: "members of the account" },
-    field: "Auth0 and Okta: /users; GitHub: /members; permissions are set with the user or at a path of their own",
+    field:
+      "Auth0 and Okta: /users; GitHub: /members; permissions are set with the user or at a path of their own",
     why: "the same five operations as for any other resource; permissions are a field, which PATCH changes",
   },
   "4.webhook-endpoints": {
     open: "what registering a webhook answers, and how it is read, changed and removed",
     choice: { is: "secret", or: "signing_secret", other: "the secret under a name of its own" },
-    field: "Stripe shows secret once, Resend signing_secret; nearly all have the five operations and a test",
+    field:
+      "Stripe shows secret once, Resend signing_secret; nearly all have the five operations and a test",
     why: "a secret made here has to be told once, and only once; the delivery log is there for programs as well",
   },
   "4.app-endpoints": {
@@ -115,7 +150,8 @@ export const GAPS = {
       or: { access_h: 8, refresh_d: 184 },
       other: "a working day, half a year",
     },
-    field: "Google: an hour; GitHub: 8 hours and 6 months; single use of refresh tokens after RFC 9700",
+    field:
+      "Google: an hour; GitHub: 8 hours and 6 months; single use of refresh tokens after RFC 9700",
     why: "revoking is felt at once, so an hour will do; 30 days keep what is used once a month; a code: 60 s, once",
   },
   "5.scope-per-endpoint": {
@@ -132,7 +168,11 @@ export const GAPS = {
   },
   "6.events-without-account": {
     open: "which events name the account, beyond the two examples",
-    choice: { is: ["user.interaction"], or: ["user.interaction", "app.deleted"], other: "only what still exists" },
+    choice: {
+      is: ["user.interaction"],
+      or: ["user.interaction", "app.deleted"],
+      other: "only what still exists",
+    },
     field: "Stripe names it where an event is another account's",
     why: "app.deployed shows it and user.interaction leaves it out; the rest follow app.deployed",
   },
@@ -149,8 +189,13 @@ export const GAPS = {
   },
   "6.retry-schedule": {
     open: "when and how often a delivery is tried again",
-    choice: { is: ["5s", "5m", "30m", "2h", "5h", "10h", "14h", "20h", "24h"], or: [], other: "never" },
-    field: "Standard Webhooks suggests this one; Stripe tries for three days; GitHub does not try again",
+    choice: {
+      is: ["5s", "5m", "30m", "2h", "5h", "10h", "14h", "20h", "24h"],
+      or: [],
+      other: "never",
+    },
+    field:
+      "Standard Webhooks suggests this one; Stripe tries for three days; GitHub does not try again",
     why: "it outlasts a weekend's outage, and the first retry comes while a developer watches; 20 % of jitter",
   },
   "6.webhook-concurrency": {
@@ -161,7 +206,12 @@ export const GAPS = {
   },
   "7.error-body": {
     open: "the form of an error's body",
-    choice: { is: "application/problem+json", or: "application/json", other: "error: {code, message}", named: "flat" },
+    choice: {
+      is: "application/problem+json",
+      or: "application/json",
+      other: "error: {code, message}",
+      named: "flat",
+    },
     field: "RFC 9457 spreads; Stripe and GitHub have forms of their own",
     why: "a standard that libraries read; detail is for people, and every fault of a request comes in one answer",
   },
@@ -179,15 +229,27 @@ export const GAPS = {
   },
   "8.rate-limit": {
     open: "how many requests the rate limit allows",
-    choice: { is: { requests: 6_000, window_s: 60 }, or: { requests: 5_000, window_s: 3_600 }, other: "by the hour" },
-    field: "GitHub: 5,000 an hour; Stripe: 100 a second; over it 429 everywhere, where the specification has 403",
+    choice: {
+      is: { requests: 6_000, window_s: 60 },
+      or: { requests: 5_000, window_s: 3_600 },
+      other: "by the hour",
+    },
+    field:
+      "GitHub: 5,000 an hour; Stripe: 100 a second; over it 429 everywhere, where the specification has 403",
     why: "no ordinary client meets it, a runaway loop does; a fixed minute is tested with one jump of the clock",
   },
   "8.rate-headers": {
     open: "the headers that report the rate limit",
     choice: {
-      is: { "ratelimit-policy": '"default";q=<limit>;w=<window>', ratelimit: '"default";r=<remaining>;t=<reset>' },
-      or: { "x-ratelimit-limit": "<limit>", "x-ratelimit-remaining": "<remaining>", "x-ratelimit-reset": "<reset>" },
+      is: {
+        "ratelimit-policy": '"default";q=<limit>;w=<window>',
+        ratelimit: '"default";r=<remaining>;t=<reset>',
+      },
+      or: {
+        "x-ratelimit-limit": "<limit>",
+        "x-ratelimit-remaining": "<remaining>",
+        "x-ratelimit-reset": "<reset>",
+      },
       other: "three headers",
       named: "x-ratelimit",
     },
@@ -196,7 +258,12 @@ export const GAPS = {
   },
   "8.max-limit": {
     open: "the largest limit of a list, and what becomes of one over it",
-    choice: { is: { most: 100, over: "refused" }, or: { most: 100, over: "cut" }, other: "it is cut", named: "cut" },
+    choice: {
+      is: { most: 100, over: "refused" },
+      or: { most: 100, over: "cut" },
+      other: "it is cut",
+      named: "cut",
+    },
     field: "GitHub, Stripe: 100; Shopify: 250; GitHub cuts what is over it, Stripe refuses it",
     why: "a page stays small enough to be built in one go; a limit beyond it is refused, so that nobody misses rows",
   },
@@ -218,13 +285,21 @@ export const GAPS = {
   },
   "9.deprecation": {
     open: "how and how long before something ends",
-    choice: { is: ["deprecation", "sunset"], or: ["warning", "x-sunset"], other: "headers of before the RFCs" },
+    choice: {
+      is: ["deprecation", "sunset"],
+      or: ["warning", "x-sunset"],
+      other: "headers of before the RFCs",
+    },
     field: "GitHub sends both; most write a changelog and a mail",
     why: "RFC 9745 says since when, RFC 8594 until when, on every answer of what ends; nothing does yet",
   },
   "9.other-versions": {
     open: "how further versions are announced",
-    choice: { is: "This server speaks <version> only.", or: "There is no such path.", other: "a bare 404" },
+    choice: {
+      is: "This server speaks <version> only.",
+      or: "There is no such path.",
+      other: "a bare 404",
+    },
     field: "a bare 404 where the version is in the path; GitHub: 400 where it is in a header",
     why: "a 404 that names the version there is tells a client of tomorrow what happened",
   },
@@ -246,7 +321,11 @@ export const ADDED = {
   },
   "1.chaos": {
     open: "how a test of a receiver meets what can go wrong with deliveries",
-    choice: { is: ["duplicate", "reorder", "drop", "delay", "bad_signature", "reformat"], or: ["drop"], other: "one" },
+    choice: {
+      is: ["duplicate", "reorder", "drop", "delay", "bad_signature", "reformat"],
+      or: ["drop"],
+      other: "one",
+    },
     field: "Toxiproxy disturbs connections; no sender of webhooks offers it",
     why: "at least once and in no certain order is what is promised; these make each of it happen when asked for",
   },
@@ -259,7 +338,8 @@ export const ADDED = {
   "3.account-states": {
     open: "what a limited account may still do, and what a suspended one",
     choice: { is: ["GET", "HEAD", "OPTIONS"], or: [], other: "limited stops everything, too" },
-    field: "who is behind with paying mostly reads on; who is suspended at GitHub gets 403 everywhere",
+    field:
+      "who is behind with paying mostly reads on; who is suspended at GitHub gets 403 everywhere",
     why: "limited stops growth and not the reading of what is there; suspended stops everything",
   },
   "3.custom-domain": {
@@ -270,7 +350,11 @@ export const ADDED = {
   },
   "3.data-processing": {
     open: "whether the answer to POST /data-sources waits for the data to be read, and how that ends",
-    choice: { is: ["processing", "ready", "failed"], or: ["pending", "complete", "error"], other: "other words" },
+    choice: {
+      is: ["processing", "ready", "failed"],
+      or: ["pending", "complete", "error"],
+      other: "other words",
+    },
     field: "small uploads are read at once, large ones behind the answer with a state and an event",
     why: "ten MiB take a moment: kept first, then read, also after a restart; what cannot be read is an outcome",
   },
@@ -282,8 +366,13 @@ export const ADDED = {
   },
   "4.idempotency": {
     open: "how a create can be repeated safely",
-    choice: { is: { keep_h: 24, key_max: 255 }, or: { keep_h: 720, key_max: 255 }, other: "for 30 days" },
-    field: "Stripe: 24 hours, 30 days in its second version; draft-ietf-httpapi-idempotency-key-header",
+    choice: {
+      is: { keep_h: 24, key_max: 255 },
+      or: { keep_h: 720, key_max: 255 },
+      other: "for 30 days",
+    },
+    field:
+      "Stripe: 24 hours, 30 days in its second version; draft-ietf-httpapi-idempotency-key-header",
     why: "a day outlasts the retries of any client; refusals are judged anew, and what is shown once is not replayed",
   },
   "4.etag": {
@@ -294,7 +383,11 @@ export const ADDED = {
   },
   "5.sign-in-link": {
     open: "how a user signs in to the dashboard and for consent, and for how long",
-    choice: { is: { link_min: 15, session_h: 12 }, or: { link_min: 60, session_h: 168 }, other: "an hour, a week" },
+    choice: {
+      is: { link_min: 15, session_h: 12 },
+      or: { link_min: 60, session_h: 168 },
+      other: "an hour, a week",
+    },
     field: "passwords, mostly; links by mail last from minutes to an hour (Supabase)",
     why: "a link that works once needs no password to keep, leak or forget; without mail, the console shows it",
   },
@@ -321,12 +414,17 @@ export const SUMMED_UP = {
       or: ["openid-configuration"],
       other: "metadata at OpenID Connect's address alone",
     },
-    field: "RFC 6749 and 6750 are followed by all, the rest by some; metadata mostly after OpenID Connect",
+    field:
+      "RFC 6749 and 6750 are followed by all, the rest by some; metadata mostly after OpenID Connect",
     why: "RFC 8259, 8414, 7009, 7662, 8707, 9068, 9110, 9112, 9207, 9700, 9728: stock libraries work unchanged",
   },
   "2.data-reading": {
     open: "how columns get their types, and what stands in gaps",
-    choice: { is: ["number", "boolean", "datetime", "string"], or: ["string"], other: "CSV is text, and stays it" },
+    choice: {
+      is: ["number", "boolean", "datetime", "string"],
+      or: ["string"],
+      other: "CSV is text, and stays it",
+    },
     field: "pandas and DuckDB guess as well; pandas reads 007 as 7",
     why: "the first type that all values have; what a double would round, and codes such as 007, stay text; gaps are null",
   },
@@ -346,4 +444,5 @@ export const DECISIONS = { ...GAPS, ...ADDED, ...SUMMED_UP };
 export type DecisionId = keyof typeof DECISIONS;
 
 /** The choice of the row, to run on. Asked when a module is loaded, and typed as the very value. */
-export const decide = <I extends DecisionId>(id: I): (typeof DECISIONS)[I]["choice"]["is"] => DECISIONS[id].choice.is;
+export const decide = <I extends DecisionId>(id: I): (typeof DECISIONS)[I]["choice"]["is"] =>
+  DECISIONS[id].choice.is;

@@ -1,11 +1,14 @@
 // Parses the flags of a command. A wrong flag is an OptionError of one line that suggests the nearest known name.
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { meant, OptionError } from "./kit/schema.ts";
+import { OptionError, suggest } from "./lib/schema.ts";
 
 export type Flags = Readonly<Record<string, unknown>>;
 
 /** Returns the values by the long names of the flags; `--help` and `-h` are always known. */
-export function parseFlags(args: readonly string[], known: NonNullable<ParseArgsConfig["options"]>): Flags {
+export function parseFlags(
+  args: readonly string[],
+  known: NonNullable<ParseArgsConfig["options"]>,
+): Flags {
   const options: ParseArgsConfig["options"] = { help: { type: "boolean", short: "h" }, ...known };
   try {
     return parseArgs({ args: [...args], options, allowPositionals: false }).values;
@@ -13,6 +16,6 @@ export function parseFlags(args: readonly string[], known: NonNullable<ParseArgs
     const [message = ""] = error instanceof Error ? error.message.split(". ") : [];
     const [, unknown = ""] = /^Unknown option '([^']*)'/.exec(message) ?? [];
     const names = Object.keys(options).map((name) => `--${name}`);
-    throw new OptionError(message + (unknown && meant(unknown, names)));
+    throw new OptionError(message + (unknown && suggest(unknown, names)));
   }
 }

@@ -1,8 +1,8 @@
 // The `receiver` command: starts a receiver that a webhook can point to, and prints each delivery with its verdict.
 import { parseFlags } from "./flags.ts";
-import { OptionError } from "./kit/schema.ts";
-import { escaped } from "./log.ts";
-import { OPTIONS, readOption } from "./options.ts";
+import { OptionError } from "./lib/schema.ts";
+import { escapeControl } from "./log.ts";
+import { OPTIONS, parseOption } from "./options.ts";
 import { type Receiver, type ReceiverAnswer, type SeenRequest, startReceiver } from "./receiver.ts";
 
 const DEFAULTS = { port: "4700", host: "127.0.0.1", answers: "200" };
@@ -21,7 +21,12 @@ export async function openReceiver(
   print: (line: string) => void,
 ): Promise<Receiver | undefined> {
   const text = { type: "string" } as const;
-  const flags = parseFlags(args, { secret: text, port: { ...text, short: "p" }, host: text, answers: text });
+  const flags = parseFlags(args, {
+    secret: text,
+    port: { ...text, short: "p" },
+    host: text,
+    answers: text,
+  });
   if (flags.help) {
     print(USAGE);
     return undefined;
@@ -31,8 +36,8 @@ export async function openReceiver(
     throw new OptionError("--secret is missing: give the secret of the webhook");
   const receiver = await startReceiver({
     secret,
-    port: Number(readOption(OPTIONS.port, port, "--port")),
-    host: String(readOption(OPTIONS.host, host, "--host")),
+    port: Number(parseOption(OPTIONS.port, port, "--port")),
+    host: String(parseOption(OPTIONS.host, host, "--host")),
     answers: answers.split(",").map(parseAnswer),
     onRequest: (request) => print(described(request)),
   });
@@ -43,12 +48,14 @@ export async function openReceiver(
 function parseAnswer(text: string): ReceiverAnswer {
   const word = text.trim();
   if (!/^(hang|[2-5]\d\d)$/.test(word))
-    throw new OptionError("--answers must be statuses from 200 to 599, or hang, with commas between them");
+    throw new OptionError(
+      "--answers must be statuses from 200 to 599, or hang, with commas between them",
+    );
   return word === "hang" ? word : Number(word);
 }
 
-function described({ verdict, headers, rawBody, answer }: SeenRequest): string {
+function described({ result: verdict, headers, rawBody, answer }: SeenRequest): string {
   const { "x-service-event": event = "?", "x-service-attempt": attempt = "?" } = headers;
   const outcome = answer === "hang" ? "no answer" : `answered ${answer}`;
-  return `${escaped(`${event}, attempt ${attempt}: ${verdict}, ${outcome}`)}\n  ${escaped(rawBody)}`;
+  return `${escapeControl(`${event}, attempt ${attempt}: ${verdict}, ${outcome}`)}\n  ${escapeControl(rawBody)}`;
 }

@@ -3,12 +3,12 @@
 // once. What it answers is scripted, so that a test can have it fail.
 import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
+import { AppError } from "./domain/errors.ts";
 import type { EventEnvelope, EventType } from "./domain/model.ts";
-import { Refusal } from "./domain/refusal.ts";
-import { readBody } from "./http/arriving.ts";
-import { monotonicNow, within } from "./kit/clock.ts";
-import { OptionError } from "./kit/schema.ts";
-import { verifySignature } from "./kit/signature.ts";
+import { readBody } from "./http/request.ts";
+import { monotonicNow, within } from "./lib/clock.ts";
+import { OptionError } from "./lib/schema.ts";
+import { verifySignature } from "./lib/signature.ts";
 
 /** A status, or no answer at all. */
 export type ReceiverAnswer = number | "hang";
@@ -42,20 +42,22 @@ export interface ReceivedAttempt {
 }
 
 export interface SeenRequest extends ReceivedAttempt {
-  readonly verdict: "new" | "seen before" | "bad signature";
+  readonly result: "new" | "seen before" | "bad signature";
 }
 
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 export async function startReceiver(options: ReceiverOptions) {
   const { secret, answers = [], port = 0, host = "127.0.0.1" } = options;
-  if (typeof secret !== "string" || secret === "") throw new OptionError("secret must be that of the webhook");
+  if (typeof secret !== "string" || secret === "")
+    throw new OptionError("secret must be that of the webhook");
   if (!Array.isArray(answers)) throw new OptionError("answers must be an array");
   const isFit = (answer: unknown) =>
     answer === "hang" || (Number.isInteger(answer) && /^[2-5]\d\d$/.test(String(answer)));
   const wrong = answers.findIndex((answer) => !isFit(answer));
-  if (wrong >= 0) throw new OptionError(`answers[${wrong}] must be a status from 200 to 599, or "hang"`);
-  const { received, take, next } = inboxOf(options);
+  if (wrong >= 0)
+    throw new OptionError(`answers[${wrong}] must be a status from 200 to 599, or "hang"`);
+  const { received, take, next } = createInbox(options);
   const server = createServer((request, response) => {
     const end = (answer: ReceiverAnswer) => answer !== "hang" && response.writeHead(answer).end();
     // What is signed and yet no event gets 400, what is far larger 413; a sender that has gone away does not hear it.
@@ -75,7 +77,7 @@ export async function startReceiver(options: ReceiverOptions) {
   return { url: `http://${shown}:${bound}/`, received, next, close, [Symbol.asyncDispose]: close };
 }
 
-function inboxOf({ secret, answers = [], onRequest }: ReceiverOptions) {
+function createInbox({ secret, answers = [], onRequest }: ReceiverOptions) {
   /** The events that came with a right signature, each once, in the order of their first arrival. */
   const received: ReceivedEvent[] = [];
   const byId = new Map<string, ReceivedEvent>();
@@ -83,22 +85,22 @@ function inboxOf({ secret, answers = [], onRequest }: ReceiverOptions) {
   const arrivals = new EventEmitter().setMaxListeners(0);
   let answered = 0;
 
-  function take(headers: IncomingHttpHeaders, body: Buffer | Refusal): ReceiverAnswer {
-    if (body instanceof Refusal) return 413;
+  function take(headers: IncomingHttpHeaders, body: Buffer | AppError): ReceiverAnswer {
+    if (body instanceof AppError) return 413;
     const rawBody = body.toString();
     // Over the bytes as they came: parsing and writing again would give others.
     const isSigned = verifySignature(body, headers["x-service-signature"], secret);
     const answer = isSigned ? (answers[answered] ?? answers.at(-1) ?? 200) : 401;
     const attempt = { headers, rawBody, answer };
-    const verdict = isSigned ? noted(attempt) : "bad signature";
+    const result = isSigned ? noted(attempt) : "bad signature";
     if (isSigned) answered += 1;
     arrivals.emit("request");
-    onRequest?.({ ...attempt, verdict });
+    onRequest?.({ ...attempt, result });
     return answer;
   }
 
   /** Each event is known by its id, however often it is sent. */
-  function noted(attempt: ReceivedAttempt): SeenRequest["verdict"] {
+  function noted(attempt: ReceivedAttempt): SeenRequest["result"] {
     const { rawBody } = attempt;
     const event: EventEnvelope = JSON.parse(rawBody);
     const { id, type } = event;

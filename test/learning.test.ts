@@ -22,7 +22,9 @@ test("demo: it walks through all nine parts, each step as it must be, in under 1
   for (let part = 1; part <= 9; part += 1)
     assert.match(stdout, new RegExp(`^ {2}${part} |^${part}\\b|^\\d and ${part}\\b`, "m"));
   assert.match(stdout, /the receiver answered 500, 503, 204/);
-  const ids = [...stdout.replace(STYLE, "").matchAll(/^ {2}(\d\.[\w.-]+) /gm)].map(([, id = ""]) => id);
+  const ids = [...stdout.replace(STYLE, "").matchAll(/^ {2}(\d\.[\w.-]+) /gm)].map(
+    ([, id = ""]) => id,
+  );
   assert.ok(ids.length > 30);
   for (const id of ids) assert.ok(CLAUSES.has(id) || id in DECISIONS, id);
   const [, took] = /all as they must be, in (\d+) ms\.\n$/.exec(stdout) ?? [];
@@ -50,10 +52,16 @@ test("demo: with --step each step waits for Enter", async () => {
 const MENDS: readonly (readonly [from: string, to: string])[] = [
   ["const body = JSON.stringify(event);", "const body = Buffer.concat(chunks);"],
   ["signature && signature !== expected", "signature !== expected"],
-  ["  await work(event);\n  response.writeHead(204).end();", "  response.writeHead(204).end();\n  await work(event);"],
+  [
+    "  await work(event);\n  response.writeHead(204).end();",
+    "  response.writeHead(204).end();\n  await work(event);",
+  ],
   ["const handled", "const seen = new Set(), newest = new Map(), handled"],
   ["await work(event);", "if (!seen.has(event.id)) { seen.add(event.id); await work(event); }"],
-  ["apps.set(id, title);", "if (!(newest.get(id) > event.id)) { apps.set(id, title); newest.set(id, event.id); }"],
+  [
+    "apps.set(id, title);",
+    "if (!(newest.get(id) > event.id)) { apps.set(id, title); newest.set(id, event.id); }",
+  ],
 ];
 
 /** What the exercise says of the receiver with these mends: its exit code, and the lines in a fixed order. */
@@ -63,13 +71,21 @@ async function judged(mends: typeof MENDS) {
     assert.ok(text.includes(from), from);
     text = text.replace(from, to);
   }
-  const { code, stdout, stderr } = await ran("exercise.ts", "--receiver", freshFile("receiver.mjs", text));
+  const { code, stdout, stderr } = await ran(
+    "exercise.ts",
+    "--receiver",
+    freshFile("receiver.mjs", text),
+  );
   assert.equal(stderr, "");
   return { code, lines: stdout.replace(STYLE, "").trim().split("\n").sort() };
 }
 
 test("exercise: the receiver has five faults, each is told and none is solved; mended, nothing is wrong", async () => {
-  const [faulty, oneMended, mended] = await Promise.all([judged([]), judged(MENDS.slice(0, 1)), judged(MENDS)]);
+  const [faulty, oneMended, mended] = await Promise.all([
+    judged([]),
+    judged(MENDS.slice(0, 1)),
+    judged(MENDS),
+  ]);
   const wrong = (lines: readonly string[]) => lines.filter((line) => line.startsWith("wrong  "));
   assert.deepEqual([faulty.code, wrong(faulty.lines).length], [1, 5]);
   assert.doesNotMatch(faulty.lines.join("\n"), /JSON\.|seen|await|created/);
@@ -79,7 +95,8 @@ test("exercise: the receiver has five faults, each is told and none is solved; m
 });
 
 const KEY = "a-key-for-tests";
-const trace = (id: string, at: string) => ["trace.ts", "--id", id, "--base-url", at, "--api-key", KEY] as const;
+const trace = (id: string, at: string) =>
+  ["trace.ts", "--id", id, "--base-url", at, "--api-key", KEY] as const;
 
 test("trace: tells what a request of a running server has led to", async () => {
   await using own = await embedded({ apiKey: KEY, control: true });
@@ -92,7 +109,10 @@ test("trace: tells what a request of a running server has led to", async () => {
     await traced(),
     /^1\. Client → Service: POST \/v1\/apps – req_\w+, .*, answered 201\n2\. Service: app\.created – evt_/,
   );
-  assert.match(await traced(), /: attempt 1 – .*: 500 – 0 ms\n.*: pending – to be tried again .* our choice.*\n$/s);
+  assert.match(
+    await traced(),
+    /: attempt 1 – .*: 500 – 0 ms\n.*: pending – to be tried again .* our choice.*\n$/s,
+  );
   await service.clock.advance("10s");
   assert.match(await traced(), /: attempt 2 – .*: 200 – 0 ms\n.*: succeeded\n$/s);
 });

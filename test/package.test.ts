@@ -38,9 +38,15 @@ const REQUIRE_USE = `const { startService } = require("app-hosting-service");\n(
 for (const [what, file, script, ...flags] of [
   ["import", "use.mjs", `import { startService } from "app-hosting-service";\n${USE}`],
   ["require", "use.cjs", REQUIRE_USE],
-  ["require where Node cannot require ES modules", "old.cjs", REQUIRE_USE, "--no-experimental-require-module"],
+  [
+    "require where Node cannot require ES modules",
+    "old.cjs",
+    REQUIRE_USE,
+    "--no-experimental-require-module",
+  ],
 ] as const)
-  test(`package: ${what} works`, async () => assert.equal((await runFile(file, script, ...flags)).stdout, "200 0\n"));
+  test(`package: ${what} works`, async () =>
+    assert.equal((await runFile(file, script, ...flags)).stdout, "200 0\n"));
 
 test("package: import and require share one copy of the code, two services share no state", async () => {
   const script = `
@@ -79,7 +85,7 @@ test("package: it exports what the contract names, and the errors that a store o
   const script = 'console.log(Object.keys(await import("app-hosting-service")).sort().join(", "));';
   const stores =
     "collection, isStoreError, jsonFileStore, memoryStore, startReceiver, startService, storeContract, verifySignature";
-  const errors = "OptionError, READINGS, StorageUnavailable, StoreRefusal, UniqueViolation";
+  const errors = "ALL_VARIANTS, OptionError, StorageUnavailable, StoreOpenError, UniqueViolation";
   assert.equal((await runFile("names.mjs", script)).stdout, `${errors}, ${stores}\n`);
 });
 
@@ -113,12 +119,17 @@ test("package: its types say what there is, and what there is not", async () => 
   `;
   await installed.write("use.mts", script);
   // Node's own types declare this class differently from one version to the next.
-  const own = join(dist, "embedding/disturbances.d.ts");
+  const own = join(dist, "testing/disturbances.d.ts");
   assert.doesNotMatch(await readFile(own, "utf8"), /EventEmitter/);
   const types = join(process.cwd(), "node_modules/@types");
   const lib = ["--module", "nodenext", "--target", "es2023", "--lib", "es2023,esnext.disposable"];
   const flags = ["--strict", "--declaration", "--exactOptionalPropertyTypes", ...lib];
-  const tsc = [join(process.cwd(), "node_modules/typescript/bin/tsc"), "--noEmit", "--types", "node"];
+  const tsc = [
+    join(process.cwd(), "node_modules/typescript/bin/tsc"),
+    "--noEmit",
+    "--types",
+    "node",
+  ];
   await run(process.execPath, ...tsc, "--typeRoots", types, ...flags, "use.mts").catch((error) =>
     assert.fail(String(error.stdout)),
   );
@@ -126,7 +137,10 @@ test("package: its types say what there is, and what there is not", async () => 
 
 /** Starts a server by npm or npx, and returns what its ready line says. */
 async function startBy(command: string, args: readonly string[], cwd: string) {
-  const npm = spawn(command, [...args, "--port", "0", "--log", "json", "--control"], { cwd, detached: true });
+  const npm = spawn(command, [...args, "--port", "0", "--log", "json", "--control"], {
+    cwd,
+    detached: true,
+  });
   const [line] = await once(npm.stdout, "data");
   npm.stdout.resume();
   return { npm, ...readyIn(String(line)) };
@@ -136,7 +150,8 @@ function readyIn(output: string) {
   const { base_url, auth_url, api_key, pid } = JSON.parse(output.split("\n")[0] ?? "");
   const headers = { authorization: `Bearer ${api_key}` };
   const list = async () => (await fetch(`${base_url}/apps`, { headers })).status;
-  const reset = async () => (await fetch(`${auth_url}/_control/reset`, { method: "POST", headers })).status;
+  const reset = async () =>
+    (await fetch(`${auth_url}/_control/reset`, { method: "POST", headers })).status;
   const hasEnded = () =>
     fetch(`${auth_url}/healthz`).then(
       () => false,
@@ -149,7 +164,12 @@ const NPX = ["--no-install", "app-hosting-service"];
 const NPM_START = ["start", "--silent", "--"];
 
 /** Starts, answers, and ends with a signal that npm or its process group receives. */
-async function answersAndEnds(command: string, args: readonly string[], cwd: string, stop: (pid: number) => void) {
+async function answersAndEnds(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  stop: (pid: number) => void,
+) {
   const { npm, list, reset, hasEnded } = await startBy(command, args, cwd);
   assert.deepEqual([await list(), await reset()], [200, 204]);
   stop(npm.pid ?? 0);
@@ -157,18 +177,25 @@ async function answersAndEnds(command: string, args: readonly string[], cwd: str
   assert.ok(await hasEnded());
 }
 
-test("package: the command starts by npx, answers, and ends by Ctrl-C", { timeout: 60_000 }, async () => {
+test("package: the command starts by npx, answers, and ends by Ctrl-C", {
+  timeout: 60_000,
+}, async () => {
   const version = JSON.parse(await readFile("package.json", "utf8")).version;
-  for (const flag of ["--version", "-v"]) assert.equal((await run("npx", ...NPX, flag)).stdout, `${version}\n`);
+  for (const flag of ["--version", "-v"])
+    assert.equal((await run("npx", ...NPX, flag)).stdout, `${version}\n`);
   await answersAndEnds("npx", NPX, folder, (pid) => process.kill(-pid, "SIGINT"));
 });
 
 for (const signal of ["SIGTERM", "SIGKILL"] as const)
-  test(`package: npm start runs the sources, and ends when its npm gets ${signal}`, { timeout: 60_000 }, () =>
-    answersAndEnds("npm", NPM_START, process.cwd(), (pid) => process.kill(pid, signal)),
+  test(
+    `package: npm start runs the sources, and ends when its npm gets ${signal}`,
+    { timeout: 60_000 },
+    () => answersAndEnds("npm", NPM_START, process.cwd(), (pid) => process.kill(pid, signal)),
   );
 
-test("package: a server that an npm script started in the background outlives it", { timeout: 60_000 }, async () => {
+test("package: a server that an npm script started in the background outlives it", {
+  timeout: 60_000,
+}, async () => {
   await installed.write(
     "package.json",
     JSON.stringify({
@@ -191,7 +218,10 @@ test("package: a server that an npm script started in the background outlives it
 });
 
 test("package: on an old version of Node the command prints one line", async () => {
-  await installed.write("node18.cjs", 'Object.defineProperty(process, "versions", { value: { node: "18.20.8" } });');
+  await installed.write(
+    "node18.cjs",
+    'Object.defineProperty(process, "versions", { value: { node: "18.20.8" } });',
+  );
   const bin = join(dist, "bin.js");
   await assert.rejects(run(process.execPath, "--require", "./node18.cjs", bin), {
     code: 1,
@@ -206,15 +236,27 @@ test("package: on an old version of Node the command prints one line", async () 
 });
 
 test("package: PostgreSQL needs its driver, and one line says so", async () => {
-  const started = run(process.execPath, join(dist, "bin.js"), "--data", "postgres://localhost/apps");
+  const started = run(
+    process.execPath,
+    join(dist, "bin.js"),
+    "--data",
+    "postgres://localhost/apps",
+  );
   await assert.rejects(started, (error: Error & { code?: unknown; stderr?: unknown }) => {
-    assert.match(String(error.stderr), /^.*driver that is not installed here: npm install pg\. See --help\.\n$/);
+    assert.match(
+      String(error.stderr),
+      /^.*driver that is not installed here: npm install pg\. See --help\.\n$/,
+    );
     return error.code === 2;
   });
 });
 
 test("README: the recipe for node:test passes", async () => {
-  const { stdout } = await run(process.execPath, "--test", await installed.copyRecipe("apps.test.mjs"));
+  const { stdout } = await run(
+    process.execPath,
+    "--test",
+    await installed.copyRecipe("apps.test.mjs"),
+  );
   assert.match(stdout, /^(#|ℹ) pass 2$/m); // newer Nodes print it their way
 });
 

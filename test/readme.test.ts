@@ -35,19 +35,25 @@ test("README: the five minutes go as they are shown", async () => {
   const printed: string[] = [];
   const receiver = await startReceiver({
     secret: "between-us",
-    onRequest: ({ verdict, rawBody, headers, answer }) => {
+    onRequest: ({ result: verdict, rawBody, headers, answer }) => {
       const attempt = `attempt ${headers["x-service-attempt"]}`;
-      printed.push(`${headers["x-service-event"]}, ${attempt}: ${verdict}, answered ${answer}\n  ${rawBody}`);
+      printed.push(
+        `${headers["x-service-event"]}, ${attempt}: ${verdict}, answered ${answer}\n  ${rawBody}`,
+      );
     },
   });
   closeLater(() => receiver.close());
   await using own = await embedded({ clock: "system" });
   const here = (text: string) =>
-    text.replaceAll("http://localhost:4600", own.authUrl).replaceAll("http://localhost:4700/", receiver.url);
+    text
+      .replaceAll("http://localhost:4600", own.authUrl)
+      .replaceAll("http://localhost:4700/", receiver.url);
   const type = shell();
   await type(`API_KEY=${own.service.apiKey}`);
   let output = "";
-  for (const [, language, ofReceiver, text = ""] of FIVE_MINUTES.matchAll(/^```(sh|text)( receiver)?\n(.*?)^```$/gms)) {
+  for (const [, language, ofReceiver, text = ""] of FIVE_MINUTES.matchAll(
+    /^```(sh|text)( receiver)?\n(.*?)^```$/gms,
+  )) {
     if (language === "text" && ofReceiver === undefined) shows(output, here(text));
     if (ofReceiver !== undefined) shows(await eventually(async () => printed[0]), text);
     if (language !== "sh") continue;

@@ -31,34 +31,56 @@ test("receiver: a wrong flag or value is one line that names it, exit 2", async 
 test("receiver: a port in use is one line and exit 1", async () => {
   const other = createServer();
   const port = String(await listen(other));
-  await refused([...SECRET, "-p", port], 1, new RegExp(`^Port ${port} is in use[^\\n]*--port[^\\n]*\\n$`));
+  await refused(
+    [...SECRET, "-p", port],
+    1,
+    new RegExp(`^Port ${port} is in use[^\\n]*--port[^\\n]*\\n$`),
+  );
   other.close();
 });
 
 test("an unknown command is one line that suggests the known one, exit 2", async () => {
-  await refused(["receivr", "--port", "1"], 2, /^There is no command receivr; did you mean receiver\? See --help\.\n$/);
+  await refused(
+    ["receivr", "--port", "1"],
+    2,
+    /^There is no command receivr; did you mean receiver\? See --help\.\n$/,
+  );
   await refused(["serve"], 2, /^There is no command serve\. See --help\.\n$/);
 });
 
 test("--help names the receiver, whose own --help lists its flags; -h, -v and -p are short for the long names", async () => {
   const texts = await Promise.all(
-    [["--help"], ["-h"], ["receiver", "--help"], ["receiver", "-h"], ["--version"], ["-v"]].map(async (args) => {
-      const { code, stdout, stderr } = await serve(args).ended;
-      assert.deepEqual([code, stderr], [0, ""]);
-      return stdout;
-    }),
+    [["--help"], ["-h"], ["receiver", "--help"], ["receiver", "-h"], ["--version"], ["-v"]].map(
+      async (args) => {
+        const { code, stdout, stderr } = await serve(args).ended;
+        assert.deepEqual([code, stderr], [0, ""]);
+        return stdout;
+      },
+    ),
   );
   const [help = "", h, receiverHelp = "", receiverH, version = "", v] = texts;
   assert.deepEqual([h, receiverH, v], [help, receiverHelp, version]);
   assert.match(help, /app-hosting-service receiver/);
-  for (const name of ["-p, --port", "-h, --help", "-v, --version"]) assert.ok(help.includes(name), name);
-  for (const name of ["--secret", "-p, --port", "--host", "--answers"]) assert.ok(receiverHelp.includes(name), name);
+  for (const name of ["-p, --port", "-h, --help", "-v, --version"])
+    assert.ok(help.includes(name), name);
+  for (const name of ["--secret", "-p, --port", "--host", "--answers"])
+    assert.ok(receiverHelp.includes(name), name);
   assert.match(version, /^\d+\.\d+\.\d+\n$/);
   await refused(["-p", "http"], 2, /^--port must be [^\n]*"http"/);
 });
 
 test("receiver: it prints each delivery with its verdict, and ends with a signal", async () => {
-  const args = ["receiver", "-p", "0", "--host", "0.0.0.0", "--secret", "whsecret", "--answers", "500,200"];
+  const args = [
+    "receiver",
+    "-p",
+    "0",
+    "--host",
+    "0.0.0.0",
+    "--secret",
+    "whsecret",
+    "--answers",
+    "500,200",
+  ];
   const { child, said, prints, ended } = serve(args);
   await prints("\n");
   const url = said.stdout.replace("Listening on ", "").trim();
@@ -72,11 +94,15 @@ test("receiver: it prints each delivery with its verdict, and ends with a signal
       body,
       headers: { "X-Service-Signature": `sha256=${hex}` },
     });
-  for (const [hex, status] of Object.entries({ 0: 401, [right]: 500 })) assert.equal((await post(hex)).status, status);
+  for (const [hex, status] of Object.entries({ 0: 401, [right]: 500 }))
+    assert.equal((await post(hex)).status, status);
   assert.equal((await post(right)).status, 200);
   await prints("answered 200");
   const printed = said.stdout.split("\n").slice(1, 6).join("|");
-  assert.match(printed, /bad signature, answered 401\|.*\|.*new, answered 500\|.*\|.*seen before, answered 200$/);
+  assert.match(
+    printed,
+    /bad signature, answered 401\|.*\|.*new, answered 500\|.*\|.*seen before, answered 200$/,
+  );
   assert.equal(printed.split("|")[3]?.trim(), body);
   child.kill("SIGTERM");
   const { code, stderr } = await ended;

@@ -12,7 +12,7 @@ import { RIGHT } from "../scripts/wrong/right.ts";
 import { FAULTS, judged, started } from "../scripts/wrong/server.ts";
 import { apps, faultsOf, gone, refuses } from "../scripts/wrong/ways.ts";
 import { startService } from "../src/index.ts";
-import { verifySignature } from "../src/kit/signature.ts";
+import { verifySignature } from "../src/lib/signature.ts";
 import { str } from "./support/client.ts";
 import { embedded } from "./support/embedded.ts";
 import { openHub } from "./support/hub.ts";
@@ -52,16 +52,33 @@ test("conformance: whose rate limit is used up by the kit is not told that it is
 });
 
 test("conformance: a list that shows the first of many only is not wrong", async () => {
-  const data_sources = Array.from("twenty, and more of them", (name) => ({ name: `S${name}`, type: "json", data: [] }));
-  await using service = await startService({ apiKey: KEY, seed: { accounts: [{ name: "A", data_sources }] } });
-  assert.equal((await ran("conformance.ts", ...AT(service.baseUrl), "--only", "4.create-data-source")).code, 0);
+  const data_sources = Array.from("twenty, and more of them", (name) => ({
+    name: `S${name}`,
+    type: "json",
+    data: [],
+  }));
+  await using service = await startService({
+    apiKey: KEY,
+    seed: { accounts: [{ name: "A", data_sources }] },
+  });
+  assert.equal(
+    (await ran("conformance.ts", ...AT(service.baseUrl), "--only", "4.create-data-source")).code,
+    0,
+  );
 });
 
 test("conformance: what a client cannot make can be given", async () => {
   await using own = await ownTarget();
   const { service, baseUrl, target } = own;
   const { access_token } = await service.signIn({ scopes: ["read:apps"] });
-  const at = ["--base-url", baseUrl, "--api-key", target["api-key"], "--token", `read:apps=${access_token}`];
+  const at = [
+    "--base-url",
+    baseUrl,
+    "--api-key",
+    target["api-key"],
+    "--token",
+    `read:apps=${access_token}`,
+  ];
   await printedBy("conformance.ts", ...at, "--only", "5.403.scope");
   const consenting = createServer(async ({ url = "" }, response) =>
     response.end(await target["sign-in"]?.(decodeURIComponent(url.slice(1)))),
@@ -70,7 +87,12 @@ test("conformance: what a client cannot make can be given", async () => {
   const command = `fetch("${there}" + encodeURIComponent(process.argv[1])).then((it) => it.text()).then(console.log)`;
   const names = ["client-id", "client-secret", "redirect-uri"] as const;
   const client = names.flatMap((name) => [`--${name}`, str(target[name])]);
-  const signIn = ["--sign-in", `node -e '${command}' {authorize_url}`, "--only", "5.oauth.authorize"];
+  const signIn = [
+    "--sign-in",
+    `node -e '${command}' {authorize_url}`,
+    "--only",
+    "5.oauth.authorize",
+  ];
   await printedBy("conformance.ts", ...at, ...client, ...signIn);
   consenting.close();
 });
@@ -78,7 +100,9 @@ test("conformance: what a client cannot make can be given", async () => {
 /** The base URL of a server that answers everything so. */
 async function answering(status: number, type: string, body: string, location = "") {
   const headers = { "content-type": type, location };
-  const { url } = await httpReceiver((_, response) => void response.writeHead(status, headers).end(body));
+  const { url } = await httpReceiver(
+    (_, response) => void response.writeHead(status, headers).end(body),
+  );
   return new URL("/v1", url).href;
 }
 
@@ -116,9 +140,16 @@ test("conformance: where there is nothing to judge, one line says why, with exit
 test("conformance: the report is JSON, and JUnit that is well formed whatever a server answers", () => {
   const why = "expected \"a\" & got <b>\n\u0000\ud800 of 'c'";
   const result = { id: "4.deploy", requirement: "a < b", verdict: "failed", why } as const;
-  const report = { baseUrl: "http://x/v1?a=1&b=2", profile: { create: "answers 201" }, results: [result] };
+  const report = {
+    baseUrl: "http://x/v1?a=1&b=2",
+    profile: { create: "answers 201" },
+    results: [result],
+  };
   const sums = { shown: 0, chosen: 0, failed: 1, "not tried": 0 };
-  const [json, junit] = [FORMS.json?.({ ...report, sums }), String(FORMS.junit?.({ ...report, sums }))];
+  const [json, junit] = [
+    FORMS.json?.({ ...report, sums }),
+    String(FORMS.junit?.({ ...report, sums })),
+  ];
   assert.deepEqual(JSON.parse(String(json)), { ...report, sums });
   const open: string[] = [];
   for (const [tag, slash, name = "", rest = ""] of junit
@@ -129,14 +160,23 @@ test("conformance: the report is JSON, and JUnit that is well formed whatever a 
     else if (!rest.endsWith("/")) open.push(name);
   }
   assert.deepEqual(open, []);
-  assert.match(junit, /<failure message="expected &#34;a&#34; &#38; got &#60;b&#62;&#10;\ufffd\ufffd of 'c'"\/>/);
+  assert.match(
+    junit,
+    /<failure message="expected &#34;a&#34; &#38; got &#60;b&#62;&#10;\ufffd\ufffd of 'c'"\/>/,
+  );
 });
 
 test("clause: this server is held to the one clause, or the choice, that is named", async () => {
   const printed = (id: string) => printedBy("conformance.ts", "--own", "--only", id);
   const [clause, choice] = [await printed("9.path-segment"), await printed("9.deprecation")];
-  assert.match(clause, /^shown +9\.path-segment .*\n\n1 shown, 0 chosen, 0 failed, 0 not tried\n$/m);
-  assert.match(choice, /^chosen +9\.deprecation(.*\n)+\n0 shown, \d chosen, 0 failed, 0 not tried\n$/);
+  assert.match(
+    clause,
+    /^shown +9\.path-segment .*\n\n1 shown, 0 chosen, 0 failed, 0 not tried\n$/m,
+  );
+  assert.match(
+    choice,
+    /^chosen +9\.deprecation(.*\n)+\n0 shown, \d chosen, 0 failed, 0 not tried\n$/,
+  );
 });
 
 test("conformance:self: at least 80 faults, each of a clause that exists, spread over all nine parts", () => {
@@ -159,7 +199,9 @@ test("conformance:self: a right server is told nothing; a fault that no clause s
   const [unseen] = faultsOf({ "unseen 9: nobody asks for it": refuses("GET /nowhere", 500) });
   const [seen] = faultsOf({ "seen 9: nobody looks at a title": apps("title", gone) });
   const verdicts = [right, unseen, seen].map((fault) => fault && judged(fault, "9"));
-  const told = (await Promise.all(verdicts)).map((verdict) => `${verdict?.failed.length} ${verdict?.unseen}`);
+  const told = (await Promise.all(verdicts)).map(
+    (verdict) => `${verdict?.failed.length} ${verdict?.unseen}`,
+  );
   assert.match(told.join(), /^0 [a-z ]+,0 never provoked,0 survived$/);
 });
 
@@ -167,7 +209,10 @@ test("conformance:self: a server that sends each event twice is right, and its f
   const [twice] = faultsOf(RIGHT).filter(({ id }) => id === "twice");
   const [fault] = FAULTS.filter(({ id }) => id === "missing-success-twice");
   assert.ok(twice && fault);
-  const [right, wrong] = await Promise.all([judged(twice, "6.success"), judged(fault, "6.success")]);
+  const [right, wrong] = await Promise.all([
+    judged(twice, "6.success"),
+    judged(fault, "6.success"),
+  ]);
   assert.deepEqual(right.failed, []);
   assert.match(wrong.failed.join(), /^6\.success\.2xx-only: answered 404 and not sent again/);
 });
@@ -185,7 +230,9 @@ test("conformance:self: deliveries go through the proxy, which changes them wher
     const [first] = await arrived(() => true);
     await service.settled();
     assert.deepEqual([first?.method, proxy.fired()], [method, name === "" ? 0 : 1]);
-    assert.ok(verifySignature(first?.body ?? "", String(first?.headers["x-service-signature"]), "s"));
+    assert.ok(
+      verifySignature(first?.body ?? "", String(first?.headers["x-service-signature"]), "s"),
+    );
     await hub.close();
   }
 });
@@ -198,7 +245,10 @@ test("riddle: the same number is the same wrong server, which says neither what 
   assert.ok(CLAUSES.has(clause), told);
   const { said, prints, kill } = script("wrong/riddle.ts", "--number", "7");
   await prints("API key");
-  assert.match(said.stdout, /^Riddle 7: .*\n +base URL +http:\/\/127\.0\.0\.1:\d+\/v1\n +API key +\S+\n/);
+  assert.match(
+    said.stdout,
+    /^Riddle 7: .*\n +base URL +http:\/\/127\.0\.0\.1:\d+\/v1\n +API key +\S+\n/,
+  );
   assert.ok(!said.stdout.includes(clause));
   await kill();
 });
@@ -207,12 +257,23 @@ const AT_X = "--base-url http://x/v1 --api-key k";
 
 /** What is said of each wrong use. */
 const WRONG: readonly (readonly [script: string, says: RegExp, ...uses: readonly string[]])[] = [
-  ["conformance.ts", /Usage: npm run conformance/, "", "--all", "--base-url nowhere --api-key k", `${AT_X} --only *`],
+  [
+    "conformance.ts",
+    /Usage: npm run conformance/,
+    "",
+    "--all",
+    "--base-url nowhere --api-key k",
+    `${AT_X} --only *`,
+  ],
   ["conformance.ts", /Usage: npm run conformance/, "--base-url localhost:4600/v1 --api-key k"],
   ["conformance.ts", /^No clause begins with 9\.nothing\.$/m, "--own --only 9.nothing"],
   ["conformance.ts", /^--token must be SCOPES=TOKEN/, `${AT_X} --token x`],
   ["conformance.ts", /^--client-id, .* must be given together/, `${AT_X} --client-id c`],
-  ["bench/main.ts", /^There is no part calm\. Choose from: throughput, holds/, "bench:delivery calm"],
+  [
+    "bench/main.ts",
+    /^There is no part calm\. Choose from: throughput, holds/,
+    "bench:delivery calm",
+  ],
   ["decisions.ts", /^There is no choice 4\.etags\. Choose from: .*4\.etag/, "4.etag 4.etags"],
   ["mutate.ts", /Usage: npm run mutate/, "--rooms attic", "--sample some", "--everything"],
   ["wrong/riddle.ts", /Usage: npm run riddle -- N/, "", "--number 1000", "--number 7 --tell"],

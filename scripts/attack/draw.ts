@@ -1,19 +1,42 @@
 // Draws by a seed: the same one draws the same. Values come from a JSON Schema: mostly such as it takes, their sizes often
 // at a bound or just beyond, now and then something hostile.
-import { seededRandom } from "../../src/kit/ids.ts";
-import { trusted } from "../../src/kit/schema.ts";
+import { seededRandom } from "../../src/lib/ids.ts";
+import { unsafeCast } from "../../src/lib/schema.ts";
 import { isMembers, type Members, members } from "../../test/support/client.ts";
 import { HOSTILE } from "../../test/support/hostile.ts";
 
 /** Texts that fit their format, and texts that nearly do. */
 const FORMATS: Readonly<Record<string, readonly string[]>> = {
-  hostname: ["a.example.com", "B.example.com", "localhost", "EXÄMPLE.com", "a..b", "127.0.0.1", "x.test:80"],
-  email: ["ada@example.com", "ADA@example.com", "b@xn--.test", "c\u0085@example.com", "d@e@f", "owner@example.com"],
-  uri: ["http://127.0.0.1:9/", "https://c.example.com/cb", "https:///x", "http://u:p@127.0.0.1/", "http://[::1]:9/#a"],
+  hostname: [
+    "a.example.com",
+    "B.example.com",
+    "localhost",
+    "EXÄMPLE.com",
+    "a..b",
+    "127.0.0.1",
+    "x.test:80",
+  ],
+  email: [
+    "ada@example.com",
+    "ADA@example.com",
+    "b@xn--.test",
+    "c\u0085@example.com",
+    "d@e@f",
+    "owner@example.com",
+  ],
+  uri: [
+    "http://127.0.0.1:9/",
+    "https://c.example.com/cb",
+    "https:///x",
+    "http://u:p@127.0.0.1/",
+    "http://[::1]:9/#a",
+  ],
 };
 const LETTERS = ["a", "b", "a", "b", "a", "é", "\u{10FFFF}", " ", "\u001b", "\ud800"];
 /** What is put between other bytes. */
-const NASTY = "\0|\r\n|\n| |:|é|\ufeff|0|\r\n\r\n|\r\nTransfer-Encoding: chunked|\r\nHost: a".split("|");
+const NASTY = "\0|\r\n|\n| |:|é|\ufeff|0|\r\n\r\n|\r\nTransfer-Encoding: chunked|\r\nHost: a".split(
+  "|",
+);
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
@@ -27,7 +50,7 @@ export class Draw {
   below = (limit: number): number => this.#random(3).readUIntBE(0, 3) % limit;
   /** Once in so many times. */
   once = (times: number): boolean => this.below(times) === 0;
-  one = <T>(from: readonly T[]): T => trusted<T>(from[this.below(from.length)]);
+  one = <T>(from: readonly T[]): T => unsafeCast<T>(from[this.below(from.length)]);
 
   /** With some bytes turned over, cut out, repeated or put in. */
   spoiled(bytes: Buffer): Buffer {
@@ -50,7 +73,9 @@ export class Draw {
     if (kind === "string") return this.#text(rule);
     if (kind === "object") return this.#object(rule);
     if (kind !== "array") return this.#size(rule.minimum, rule.maximum);
-    return Array.from({ length: this.#size(rule.minItems, rule.maxItems) }, () => this.value(members(rule.items)));
+    return Array.from({ length: this.#size(rule.minItems, rule.maxItems) }, () =>
+      this.value(members(rule.items)),
+    );
   }
 
   #size(min: unknown = 0, max: unknown = 8): number {

@@ -23,23 +23,59 @@ const TYPE = "application/json";
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
 const ALL_HEADERS = [...HEADERS, "host", "expect", "authorization"];
 
-const WORD = { enum: ["authorization_code", "refresh_token", "code", "read:apps", "https://c.example.com/cb", "x"] };
-const names = ["grant_type", "code", "refresh_token", "client_id", "redirect_uri", "response_type", "scope", "token"];
-const schema = { type: "object", properties: Object.fromEntries(names.map((name) => [name, WORD])) };
+const WORD = {
+  enum: [
+    "authorization_code",
+    "refresh_token",
+    "code",
+    "read:apps",
+    "https://c.example.com/cb",
+    "x",
+  ],
+};
+const names = [
+  "grant_type",
+  "code",
+  "refresh_token",
+  "client_id",
+  "redirect_uri",
+  "response_type",
+  "scope",
+  "token",
+];
+const schema = {
+  type: "object",
+  properties: Object.fromEntries(names.map((name) => [name, WORD])),
+};
 /** All that is beside the document is asked for in one way. */
 const servers = [{ url: "/" }];
 const BESIDE = {
   get: { servers, parameters: names.map((name) => ({ name, in: "query", schema: WORD })) },
   post: { servers, requestBody: { content: { [TYPE]: { schema } } } },
 };
-const STRANGERS = ["oauth/token", "oauth/introspect", "oauth/authorize", "dashboard/sign-in", "sites/{deployment_id}/"];
+const STRANGERS = [
+  "oauth/token",
+  "oauth/introspect",
+  "oauth/authorize",
+  "dashboard/sign-in",
+  "sites/{deployment_id}/",
+];
 
 type Asked = ReturnType<ReturnType<typeof drawing>>;
 
 /** `keys`: the first one opens everything. `own`: what is there; `foreign`: what belongs to somebody else. */
-function drawing(draw: Draw, document: ApiDocument, keys: (string | null)[], own: Ids, foreign: Ids) {
+function drawing(
+  draw: Draw,
+  document: ApiDocument,
+  keys: (string | null)[],
+  own: Ids,
+  foreign: Ids,
+) {
   const { document: whole } = document;
-  const paths = { ...members(whole.paths), ...Object.fromEntries(STRANGERS.map((path) => [`/${path}`, BESIDE])) };
+  const paths = {
+    ...members(whole.paths),
+    ...Object.fromEntries(STRANGERS.map((path) => [`/${path}`, BESIDE])),
+  };
   const { operations } = new ApiDocument({ ...whole, paths });
   const others: readonly Ids[] = [foreign, NOWHERE, {}];
   const other = (name: string): string =>
@@ -47,30 +83,48 @@ function drawing(draw: Draw, document: ApiDocument, keys: (string | null)[], own
 
   const pathOf = ({ fullPath, value: { parameters } }: Operation): string => {
     const ids = Object.entries(own).map(([name, id]) => [name, draw.once(12) ? other(name) : id]);
-    const given = (Array.isArray(parameters) ? parameters : []).filter((each) => each.in === "query" && draw.once(3));
-    const pairs = given.map(({ name, schema }): [string, string] => [name, String(draw.value(schema))]);
+    const given = (Array.isArray(parameters) ? parameters : []).filter(
+      (each) => each.in === "query" && draw.once(3),
+    );
+    const pairs = given.map(({ name, schema }): [string, string] => [
+      name,
+      String(draw.value(schema)),
+    ]);
     if (draw.once(30)) pairs.push(["unknown", "x"], ...pairs);
     return `${fill(fullPath, Object.fromEntries(ids))}${pairs.length > 0 ? "?" : ""}${new URLSearchParams(pairs)}`;
   };
 
   /** With what the schema has against it. */
-  const bodyOf = (operation: Operation): { body?: string | Buffer; against?: readonly string[] } => {
+  const bodyOf = (
+    operation: Operation,
+  ): { body?: string | Buffer; against?: readonly string[] } => {
     const { requestBody } = operation.value;
     if (!isMembers(requestBody)) return {};
     const schema = members(members(members(requestBody.content)[TYPE]).schema);
     const value = (draw.once(4) && exampleBody(document, operation)) || draw.value(schema);
     const body = JSON.stringify(value);
-    if (draw.once(8)) return { body: draw.once(2) ? draw.one(RAW) : draw.spoiled(Buffer.from(body)) };
+    if (draw.once(8))
+      return { body: draw.once(2) ? draw.one(RAW) : draw.spoiled(Buffer.from(body)) };
     // The names of hosts are judged by more than a pattern.
-    return { body, against: breaches(value, schema, whole).filter((each) => !each.includes("against format")) };
+    return {
+      body,
+      against: breaches(value, schema, whole).filter((each) => !each.includes("against format")),
+    };
   };
 
   return () => {
     const operation = draw.one(operations);
     const key = draw.once(4) ? draw.one(keys) : (keys[0] ?? null);
-    const headers = { "content-type": TYPE, ...(draw.once(4) && { [draw.one(ALL_HEADERS)]: draw.one(VALUES) }) };
+    const headers = {
+      "content-type": TYPE,
+      ...(draw.once(4) && { [draw.one(ALL_HEADERS)]: draw.one(VALUES) }),
+    };
     const asked = { method: operation.method, path: pathOf(operation), key, headers };
-    return { ...asked, ...bodyOf(operation), ...(draw.once(25) && { method: draw.one(METHODS), against: [] }) };
+    return {
+      ...asked,
+      ...bodyOf(operation),
+      ...(draw.once(25) && { method: draw.one(METHODS), against: [] }),
+    };
   };
 }
 
@@ -94,7 +148,10 @@ export async function fuzz(count: number, seed: string): Promise<Finding> {
       judge(asked, answer);
       if (answer.status < 400) continue;
       refused += 1;
-      assert.ok(isDeepStrictEqual(before, await stateOf(service)), `${answer.status}, and the state has changed`);
+      assert.ok(
+        isDeepStrictEqual(before, await stateOf(service)),
+        `${answer.status}, and the state has changed`,
+      );
     } catch (error) {
       wrong.push(`${shown(asked)}\n    ${error}`);
     }
@@ -120,8 +177,14 @@ async function stateOf(service: Service) {
 function judge({ against = [] }: Asked, answer: Answer): void {
   const { status, text } = answer;
   assert.ok(status < 500, `${status} ${text}`);
-  assert.ok(status < 400 || answer.bytes.length <= REFUSAL_MAX, `a refusal of ${answer.bytes.length} bytes`);
-  assert.ok(status >= 400 || against.length === 0, `${status}, against the document: ${against.join(", ")}`);
+  assert.ok(
+    status < 400 || answer.bytes.length <= REFUSAL_MAX,
+    `a refusal of ${answer.bytes.length} bytes`,
+  );
+  assert.ok(
+    status >= 400 || against.length === 0,
+    `${status}, against the document: ${against.join(", ")}`,
+  );
 }
 
 const shown = ({ method, path, key, headers, body = "" }: Asked): string =>

@@ -1,6 +1,6 @@
 // `npm run attack`: what an attacker and a bad network can do. One row each says what was tried and what it found; what was
 // found stands below with the request that did it, and makes it fail.
-import { LIMITS } from "../../src/http/arriving.ts";
+import { LIMITS } from "../../src/http/request.ts";
 import { COUNT, given, text } from "../arguments.ts";
 import { tell } from "../findings.ts";
 import { fuzz } from "./fuzz.ts";
@@ -8,7 +8,11 @@ import { soak } from "./soak.ts";
 import { slow, spoiled } from "./wire.ts";
 
 const [{ requests = "50000", minutes = "10", seed = "1" }] = given("attack -- [options]", {
-  requests: text("N", "so many drawn from the OpenAPI document (50000), and a tenth of it spoiled on the wire", COUNT),
+  requests: text(
+    "N",
+    "so many drawn from the OpenAPI document (50000), and a tenth of it spoiled on the wire",
+    COUNT,
+  ),
   minutes: text("N", "so long under mixed load (10)", COUNT),
   seed: text("TEXT", "another text draws others (1)"),
 });

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { RATE_WINDOW_S } from "../../src/http/limits.ts";
+import { RATE_WINDOW_S } from "../../src/http/rate-limit.ts";
 import type { Client } from "../../test/support/client.ts";
 import { listen } from "../../test/support/ports.ts";
 import { head, RawConnection } from "../../test/support/raw.ts";
@@ -21,7 +21,9 @@ const CLICK = { user_id: "visitor", interaction_type: "click" };
 
 export async function soak(minutes: number): Promise<Finding> {
   // One that keeps nothing, however long it takes.
-  await using receiver = createServer((request, response) => request.resume().on("end", () => response.end()));
+  await using receiver = createServer((request, response) =>
+    request.resume().on("end", () => response.end()),
+  );
   const url = `http://127.0.0.1:${await listen(receiver)}/`;
   await using server = await startServer("soak", SOURCES);
   const { api } = server;
@@ -33,7 +35,9 @@ export async function soak(minutes: number): Promise<Finding> {
     const going = function* () {
       while (performance.now() < until || lives < LIVES_MIN) yield lives++;
     };
-    await pool(AT_ONCE, going(), () => life(api).catch((error: Error) => wrong.push(String(error))));
+    await pool(AT_ONCE, going(), () =>
+      life(api).catch((error: Error) => wrong.push(String(error))),
+    );
     await pause(RATE_WINDOW_S * 1_000);
     // The next request clears away what has run out.
     await api.get("/account");
@@ -51,10 +55,17 @@ export async function soak(minutes: number): Promise<Finding> {
 async function life(api: Client): Promise<void> {
   const { id: app_id } = await api.create("/apps", { title: "Soak", public: true });
   const app = `/apps/${app_id}`;
-  const source = await api.create("/data-sources", { name: "S", type: "csv", data: "a,b\n1,2\n".repeat(99), app_id });
+  const source = await api.create("/data-sources", {
+    name: "S",
+    type: "csv",
+    data: "a,b\n1,2\n".repeat(99),
+    app_id,
+  });
   const { id } = await api.create(`${app}/deploy`, { name: "Release" });
   const upload = await RawConnection.open(api.baseUrl);
-  upload.write(head("POST /v1/apps", { api }, "content-type: application/json", "content-length: 9000"));
+  upload.write(
+    head("POST /v1/apps", { api }, "content-type: application/json", "content-length: 9000"),
+  );
   upload.socket.resetAndDestroy();
   for (const [status, answer] of [
     [200, await api.patch(app, { description: "changed" })],

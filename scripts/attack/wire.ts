@@ -3,7 +3,7 @@
 // byte at a time or read nothing of long answers: others get theirs, and in time there is room for all again.
 import assert from "node:assert/strict";
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
-import { LIMITS } from "../../src/http/arriving.ts";
+import { LIMITS } from "../../src/http/request.ts";
 import { type Embedded, embedded } from "../../test/support/embedded.ts";
 import { account, head, post, RawConnection, rawAnswer } from "../../test/support/raw.ts";
 import type { Finding } from "../findings.ts";
@@ -19,7 +19,9 @@ export async function spoiled(count: number, seed: string): Promise<Finding> {
   const draw = new Draw(seed);
   const cases = Array.from({ length: count }, () => {
     const bytes = draw.spoiled(Buffer.from(draw.one(whole)));
-    const cuts = Array.from({ length: draw.below(6) }, () => draw.below(bytes.length + 1)).sort((a, b) => a - b);
+    const cuts = Array.from({ length: draw.below(6) }, () => draw.below(bytes.length + 1)).sort(
+      (a, b) => a - b,
+    );
     return [...cuts, bytes.length].map((end, n) => bytes.subarray(cuts[n - 1] ?? 0, end));
   });
   const wrong: string[] = [];
@@ -28,7 +30,9 @@ export async function spoiled(count: number, seed: string): Promise<Finding> {
       await answered(service.authUrl, pieces);
       assert.equal((await api.get("/account")).status, 200, "the next client");
     } catch (error) {
-      wrong.push(`${JSON.stringify(pieces.map((piece) => piece.toString("latin1")))}\n    ${error}`);
+      wrong.push(
+        `${JSON.stringify(pieces.map((piece) => piece.toString("latin1")))}\n    ${error}`,
+      );
     }
   });
   return { what: "Requests spoiled on the wire", tried: `${count}`, wrong };
@@ -40,7 +44,12 @@ function wholeRequests(own: Embedded): readonly string[] {
   const chunks = [...title].map((byte) => `1;a=b\r\n${byte}\r\n`).join("");
   const chunked = `${post(own, "transfer-encoding: chunked")}${chunks}0\r\nt: 1\r\n\r\n${get}`;
   const expecting = post(own, "content-length: 15", "expect: 100-continue") + title + get;
-  return [get + get, expecting, chunked, head("GET http://localhost:80/v1/account", own, "connection: close")];
+  return [
+    get + get,
+    expecting,
+    chunked,
+    head("GET http://localhost:80/v1/account", own, "connection: close"),
+  ];
 }
 
 /** Sends them and reads whatever is answered until the server closes. */
@@ -64,16 +73,24 @@ const OVER_MS = LIMITS.request_ms + 10_000;
 const PIPELINED = 12;
 
 /** Each sends so many bytes, one after the other. */
-export async function slow(connections: number, bytes: number, between_ms: number): Promise<Finding> {
+export async function slow(
+  connections: number,
+  bytes: number,
+  between_ms: number,
+): Promise<Finding> {
   await using it = await embedded({ rateLimit: "off" });
   const { service, api } = it;
-  await pool(AT_ONCE, Array(100), () => api.create("/apps", { title: "T", description: "x".repeat(5_000) }));
+  await pool(AT_ONCE, Array(100), () =>
+    api.create("/apps", { title: "T", description: "x".repeat(5_000) }),
+  );
   const asking = account(it);
   const deaf = head("GET /v1/apps?limit=100", it).repeat(PIPELINED);
   const begun = post(it, "content-length: 999");
   const kinds = ["", begun, "", begun, "", begun, "", begun, deaf];
   const open = await pool(AT_ONCE, Array(connections).keys(), async (n) => {
-    const connection = (await RawConnection.open(service.authUrl)).write(kinds[n % kinds.length] ?? "");
+    const connection = (await RawConnection.open(service.authUrl)).write(
+      kinds[n % kinds.length] ?? "",
+    );
     connection.socket.pause();
     return connection;
   });
@@ -84,7 +101,8 @@ export async function slow(connections: number, bytes: number, between_ms: numbe
   };
   for (let sent = 0; sent < bytes; sent += 1) {
     // Every other one stays silent.
-    for (const [n, connection] of open.entries()) if (n % 2 === 0) connection.write(asking.slice(sent, sent + 1));
+    for (const [n, connection] of open.entries())
+      if (n % 2 === 0) connection.write(asking.slice(sent, sent + 1));
     await ask(`after ${sent} bytes`);
     await pause(between_ms);
   }

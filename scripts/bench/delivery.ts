@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent, createServer, request } from "node:http";
-import { httpSender, type Sender } from "../../src/delivery/sender.ts";
+import { createHttpSender, type Sender } from "../../src/delivery/sender.ts";
 import { startReceiver } from "../../src/receiver.ts";
 import { took } from "../../test/support/costs.ts";
 import { outboxWorld } from "../../test/support/outbox-world.ts";
@@ -22,7 +22,9 @@ const WARM_POSTS = scaled(2_000);
 
 export async function throughput(): Promise<void> {
   const options = { keepAliveTimeout: 60_000 };
-  await using receiver = createServer(options, (request, response) => request.resume().on("end", () => response.end()));
+  await using receiver = createServer(options, (request, response) =>
+    request.resume().on("end", () => response.end()),
+  );
   const url = `http://127.0.0.1:${await listen(receiver)}/`;
   for (const [atOnce, goal] of Object.entries(RATES)) {
     const own = side("own", "delivery", "send", url, atOnce);
@@ -43,7 +45,10 @@ export function post(url: string, atOnce: string): Promise<Figures> {
   const body = JSON.stringify({ filler: "x".repeat(380) });
   const headers = { "Content-Type": "application/json", "Content-Length": String(body.length) };
   const work = async () => {
-    const [response] = await once(request(url, { agent, method: "POST", headers }).end(body), "response");
+    const [response] = await once(
+      request(url, { agent, method: "POST", headers }).end(body),
+      "response",
+    );
     await once(response.resume(), "end");
   };
   return rate((count) => took(() => pool(Number(atOnce), Array(count), work)));
@@ -51,15 +56,19 @@ export function post(url: string, atOnce: string): Promise<Figures> {
 
 /** The outbox alone, one attempt at a time for each webhook; all rows are there before the first is sent. */
 export async function send(url: string, webhooks: string): Promise<Figures> {
-  const real = httpSender({ policy: "local", timeout_ms: 30_000 });
+  const real = createHttpSender({ policy: "local", timeout_ms: 30_000 });
   let gate = Promise.resolve();
-  const sender: Sender = { send: (one) => gate.then(() => real.send(one)), close: () => real.close() };
+  const sender: Sender = {
+    send: (one) => gate.then(() => real.send(one)),
+    close: () => real.close(),
+  };
   const world = await outboxWorld({ sender });
   for (let n = 0; n < Number(webhooks); n += 1) await world.webhook(url);
   return rate(async (count) => {
     const { kept, keep } = promised();
     gate = kept;
-    for (let n = 0; n < count / Number(webhooks); n += 1) await world.emit({ filler: "x".repeat(220) });
+    for (let n = 0; n < count / Number(webhooks); n += 1)
+      await world.emit({ filler: "x".repeat(220) });
     keep();
     return took(() => world.idle());
   });
@@ -81,7 +90,11 @@ async function deleted(pending: number): Promise<void> {
   await using silent = await startReceiver({ secret: SECRET, answers: ["hang"] });
   await using server = await startServer("this server", [built("bin")]);
   const { port, api } = server;
-  const { id } = await api.create("/webhooks", { url: silent.url, events: ["app.created"], secret: SECRET });
+  const { id } = await api.create("/webhooks", {
+    url: silent.url,
+    events: ["app.created"],
+    secret: SECRET,
+  });
   await create(server, pending);
   const work = api.delete(`/webhooks/${id}`);
   await longest(`a webhook with ${whole(pending)} pending is deleted`, port, work, "<= 50");
@@ -100,7 +113,13 @@ async function upload(): Promise<void> {
 }
 
 /** What others wait at most while the work goes on; `beside_ms`: what of that is none of its doing. */
-async function longest(what: string, port: number, work: Promise<unknown>, goal: string, beside_ms = 0): Promise<void> {
+async function longest(
+  what: string,
+  port: number,
+  work: Promise<unknown>,
+  goal: string,
+  beside_ms = 0,
+): Promise<void> {
   const latencies = await run(port, BESIDE);
   await work;
   const values = [percentile(latencies, 1) - beside_ms];

@@ -34,8 +34,16 @@ export function tell({ what, against = "", figure, values, goal, beside = "" }: 
   const value = median(values);
   const reached = sign === ">=" ? value >= Number(limit) : sign === "" || value <= Number(limit);
   if (!reached) process.exitCode = 1;
-  const range = values.length > 1 ? ` (${shown(percentile(values, 0))}–${shown(percentile(values, 1))})` : "";
-  const cells = [what, against, figure, `**${shown(value)}**${range}`, goal + (reached ? "" : " **missed**"), beside];
+  const range =
+    values.length > 1 ? ` (${shown(percentile(values, 0))}–${shown(percentile(values, 1))})` : "";
+  const cells = [
+    what,
+    against,
+    figure,
+    `**${shown(value)}**${range}`,
+    goal + (reached ? "" : " **missed**"),
+    beside,
+  ];
   console.log(`| ${cells.join(" | ")} |`);
 }
 
@@ -52,13 +60,17 @@ export async function compare(
   const rounds: Map<Side, Figures>[] = [];
   for (let round = -warm; round < ROUNDS; round += 1) {
     const figures = new Map<Side, Figures>();
-    for (const side of round % 2 === 0 ? [own, base] : [base, own]) figures.set(side, await side.measure());
+    for (const side of round % 2 === 0 ? [own, base] : [base, own])
+      figures.set(side, await side.measure());
     if (round >= 0) rounds.push(figures);
   }
-  const of = (side: Side, unit: string) => rounds.map((figures) => figures.get(side)?.[unit] ?? Number.NaN);
+  const of = (side: Side, unit: string) =>
+    rounds.map((figures) => figures.get(side)?.[unit] ?? Number.NaN);
   const middle = (side: Side, unit: string) => shown(median(of(side, unit)));
   const units = Object.keys(rounds[0]?.get(own) ?? {});
-  const beside = units.map((unit) => `${middle(own, unit)} against ${middle(base, unit)} ${unit}`).join(", ");
+  const beside = units
+    .map((unit) => `${middle(own, unit)} against ${middle(base, unit)} ${unit}`)
+    .join(", ");
   for (const [unit, goal] of Object.entries(goals)) {
     const bases = of(base, unit);
     const values = of(own, unit).map((value, round) => value / (bases[round] ?? Number.NaN));

@@ -11,15 +11,22 @@ import { BARE, built, KEY, newFolder, type Server, startServer } from "./machine
 /** How many are there before a measurement; those are read, listed and changed. */
 const STORED = 100;
 const { BENCH_BEFORE } = process.env;
-const BEFORE = BENCH_BEFORE ? (["before", [join(BENCH_BEFORE, "dist/bin.js")]] as const) : undefined;
+const BEFORE = BENCH_BEFORE
+  ? (["before", [join(BENCH_BEFORE, "dist/bin.js")]] as const)
+  : undefined;
 
 /** With the ids of the apps that are there. */
-const stocked = async (server: Server, count = STORED) => ({ server, ids: await create(server, count) });
+const stocked = async (server: Server, count = STORED) => ({
+  server,
+  ids: await create(server, count),
+});
 type Stocked = Awaited<ReturnType<typeof stocked>>;
 const nth = (ids: readonly string[], n = 0): string => `/v1/apps/${ids[n % STORED]}`;
 
 /** By what they ask: the goal, and the load that is made before each measurement. */
-type Cases = Readonly<Record<string, readonly [goal: string, make: (on: Stocked) => Load | Promise<Load>]>>;
+type Cases = Readonly<
+  Record<string, readonly [goal: string, make: (on: Stocked) => Load | Promise<Load>]>
+>;
 
 /** The one with the tag goes before those that change apps; a server that sends none knows `*`. */
 const CASES: Cases = {
@@ -37,7 +44,10 @@ const CASES: Cases = {
     "<= 2.00",
     ({ ids }) => load((n) => asking("PATCH", nth(ids, n), { title: `Sales ${n}` })),
   ],
-  "Create refused: 422": ["<= 1.60", () => load((n) => asking("POST", "/v1/apps", { ...draft(n), title: "" }), 422)],
+  "Create refused: 422": [
+    "<= 1.60",
+    () => load((n) => asking("POST", "/v1/apps", { ...draft(n), title: "" }), 422),
+  ],
 };
 
 /** Tells the CPU time of a request on the first server against that on the other; `held` to another goal than the cases'. */
@@ -93,9 +103,15 @@ const GROWING: Cases = {
   [`GET one app: ${SIZE}`]: ["<= 1.15", ({ ids }) => load((n) => asking("GET", nth(ids, n)))],
   [`First page of apps: ${SIZE}`]: ["<= 1.15", () => last("", 0)],
   [`Last page of apps: ${SIZE}`]: ["<= 1.15", ({ ids }) => last("", ids.length)],
-  [`Last page of public apps: ${SIZE}`]: ["<= 1.15", ({ ids }) => last("public=true&", ids.length / 2)],
+  [`Last page of public apps: ${SIZE}`]: [
+    "<= 1.15",
+    ({ ids }) => last("public=true&", ids.length / 2),
+  ],
   [`Create an app: ${SIZE}`]: ["<= 1.15", () => creates()],
-  [`Delete an app: ${SIZE}`]: ["<= 1.15", async ({ server }) => removal(await create(server, scaled(6_000)))],
+  [`Delete an app: ${SIZE}`]: [
+    "<= 1.15",
+    async ({ server }) => removal(await create(server, scaled(6_000))),
+  ],
 };
 
 export async function growth(): Promise<void> {
@@ -106,6 +122,7 @@ export async function growth(): Promise<void> {
   const [values, beside] = [[rss / 1e6], `${whole(heap / 1e6)} MB are in use`];
   tell({ what: `Memory with ${SIZE}`, figure: "MB RSS", values, goal: "<= 180", beside });
   // Both come to the number of events kept.
-  for (const each of [many, few]) await run(each.port, removal(await create(each, scaled(EVENTS / 2))));
+  for (const each of [many, few])
+    await run(each.port, removal(await create(each, scaled(EVENTS / 2))));
   await contest(...sides, GROWING);
 }

@@ -23,7 +23,10 @@ export const load = (request: Load["request"], status = 200, over: Partial<Load>
 });
 
 /** Answers the latencies, in milliseconds. */
-export async function run(port: number, { request, status, requests, connections }: Load): Promise<number[]> {
+export async function run(
+  port: number,
+  { request, status, requests, connections }: Load,
+): Promise<number[]> {
   const latencies: number[] = [];
   let [sent, open] = [0, connections];
   const connection = async () => {
@@ -37,7 +40,8 @@ export async function run(port: number, { request, status, requests, connections
         const since = performance.now();
         socket.write(bytes);
         let { value: received } = await chunks.next();
-        while (statusIn(received) === undefined) received = Buffer.concat([received, (await chunks.next()).value]);
+        while (statusIn(received) === undefined)
+          received = Buffer.concat([received, (await chunks.next()).value]);
         if (statusIn(received) !== status) throw new Error(received.toString());
         latencies.push(performance.now() - since);
       }
@@ -61,15 +65,30 @@ function statusIn(bytes: Buffer): number | undefined {
   if (end < 0) return undefined;
   const head = bytes.toString("latin1", 0, end);
   const status = Number(head.slice(9, 12));
-  const length = status === 204 || status === 304 ? 0 : Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1]);
+  const length =
+    status === 204 || status === 304 ? 0 : Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1]);
   return bytes.length < end + 4 + length ? undefined : status;
 }
 
 /** The bytes of a request; what it sends is JSON. */
-export function asking(method: string, path: string, value?: object, headers: Readonly<Record<string, string>> = {}) {
+export function asking(
+  method: string,
+  path: string,
+  value?: object,
+  headers: Readonly<Record<string, string>> = {},
+) {
   const body = value === undefined ? "" : JSON.stringify(value);
-  const sent = value && { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
-  const all = { Host: "localhost", Authorization: `Bearer ${KEY}`, Accept: "application/json", ...sent, ...headers };
+  const sent = value && {
+    "Content-Type": "application/json",
+    "Content-Length": Buffer.byteLength(body),
+  };
+  const all = {
+    Host: "localhost",
+    Authorization: `Bearer ${KEY}`,
+    Accept: "application/json",
+    ...sent,
+    ...headers,
+  };
   const lines = Object.entries(all).map(([name, given]) => `${name}: ${given}\r\n`);
   return `${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
 }
@@ -82,7 +101,8 @@ export const draft = (n: number) => ({
   public: n % 2 === 0,
 });
 
-export const creates = (over: Partial<Load> = {}): Load => load((n) => asking("POST", "/v1/apps", draft(n)), 201, over);
+export const creates = (over: Partial<Load> = {}): Load =>
+  load((n) => asking("POST", "/v1/apps", draft(n)), 201, over);
 
 /** Makes `count` apps; answers their ids. */
 export function create({ api }: Server, count: number): Promise<string[]> {
@@ -98,7 +118,11 @@ export const loadOn = (servers: readonly Server[], make: () => Load | Promise<Lo
   measure: async () => {
     const given = await make();
     const share = (count: number) => Math.ceil(count / servers.length);
-    const part = { ...given, requests: share(given.requests), connections: share(given.connections) };
+    const part = {
+      ...given,
+      requests: share(given.requests),
+      connections: share(given.connections),
+    };
     const used_us = async () => {
       const all = await Promise.all(servers.map((server) => server.ask("usage")));
       return all.reduce((sum, { cpu_us }) => sum + cpu_us, 0);

@@ -25,7 +25,12 @@ export const KEY = "ahs_bench-0123456789abcdefghijklmnopqrstuvwxyz";
 /** What our own server and the bare one are told. The limit is counted and reported like any other, and never reached. */
 const ENV = {
   ...process.env,
-  ...{ NODE_ENV: "production", APPHOST_API_KEY: KEY, APPHOST_LOG: "off", APPHOST_RATE_LIMIT: "999999999" },
+  ...{
+    NODE_ENV: "production",
+    APPHOST_API_KEY: KEY,
+    APPHOST_LOG: "off",
+    APPHOST_RATE_LIMIT: "999999999",
+  },
 };
 
 const canPin = cpus().length > 1 && spawnSync("taskset", ["--version"]).status === 0;
@@ -100,7 +105,10 @@ export function newFolder() {
 }
 
 /** One measurement in a process of its own, so that none finds the heap of another warm (side.ts). */
-export const side = (name: string, ...args: string[]): Side => ({ name, measure: () => inSide(...args) });
+export const side = (name: string, ...args: string[]): Side => ({
+  name,
+  measure: () => inSide(...args),
+});
 
 export async function inSide(...args: string[]): Promise<Figures> {
   const all = ["--max-old-space-size=8192", "--import", "tsx", here("side.ts"), ...args];

@@ -26,7 +26,10 @@ export async function start(): Promise<void> {
     compare(`First answer after ${what}`, [starting(what, args), starting(...BARE)], { ms: goal });
   await first("the start of the bin", [built("bin")], "<= 1.45");
   await first("npm start, without npm", npmStart, "<= 4.50");
-  const lives = [side("embedded", "start", "life", "own"), side(BARE[0], "start", "life", "bare")] as const;
+  const lives = [
+    side("embedded", "start", "life", "own"),
+    side(BARE[0], "start", "life", "bare"),
+  ] as const;
   await compare("Embedded: start, first request, close", lives, { ms: "<= 2.50" }, 1);
 }
 

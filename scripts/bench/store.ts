@@ -17,7 +17,10 @@ const WRITE_MS = 1_500;
 const GOALS = { 1: ">= 0.6", 16: ">= 4", 128: ">= 8" };
 
 export async function writes(): Promise<void> {
-  const module = join(installed(`better-sqlite3@${SQLITE}`), "node_modules/better-sqlite3/lib/index.js");
+  const module = join(
+    installed(`better-sqlite3@${SQLITE}`),
+    "node_modules/better-sqlite3/lib/index.js",
+  );
   const sqlite = side(`better-sqlite3 ${SQLITE}, WAL, FULL`, "store", "write", "1", module);
   for (const [writers, goal] of Object.entries(GOALS)) {
     const sides = [side("own", "store", "write", writers), sqlite] as const;
@@ -38,7 +41,12 @@ export async function loads(): Promise<void> {
 
 const times = { created_at: "2026-01-01T00:00:00.000Z", updated_at: "2026-01-01T00:00:00.000Z" };
 const idOf = (prefix: string, n: number) => `${prefix}_${String(n).padStart(23, "0")}`;
-const record = (n: number) => ({ id: idOf("app", n), ...draft(n), ...times, account_id: idOf("acc", n % 10) });
+const record = (n: number) => ({
+  id: idOf("app", n),
+  ...draft(n),
+  ...times,
+  account_id: idOf("acc", n % 10),
+});
 
 const storeOn = async (file: string): Promise<Store> => (await index()).jsonFileStore(file);
 
@@ -49,7 +57,9 @@ async function sqlite(module: string, folder: string): Promise<(n: number) => vo
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
     CREATE TABLE apps (seq INTEGER PRIMARY KEY, id TEXT UNIQUE, account TEXT, public INTEGER, body TEXT);
     CREATE INDEX account ON apps (account, seq); CREATE INDEX account_public ON apps (account, public, seq)`);
-  const insert = database.prepare("INSERT INTO apps (id, account, public, body) VALUES (?, ?, ?, ?)");
+  const insert = database.prepare(
+    "INSERT INTO apps (id, account, public, body) VALUES (?, ?, ?, ?)",
+  );
   return (n) => {
     const app = record(n);
     insert.run(app.id, app.account_id, app.public ? 1 : 0, JSON.stringify(app));

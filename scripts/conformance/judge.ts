@@ -50,15 +50,28 @@ export async function judge(target: Target, only: string) {
 const REAL_TIME: readonly string[] = ["6.success.30-seconds", "8.answer-time"];
 
 async function resultOf({ id, requirement }: Clause, kit: Kit, error?: unknown): Promise<Result> {
-  const missing = error instanceof NotTried ? error.message : await hindered(id, kit, error !== undefined);
+  const missing =
+    error instanceof NotTried ? error.message : await hindered(id, kit, error !== undefined);
   if (missing !== undefined) return { id, requirement, verdict: "not tried", why: missing };
   if (error === undefined) return { id, requirement, verdict: "shown", why: "" };
-  return { id, requirement, verdict: "failed", why: error instanceof Error ? error.message : String(error) };
+  return {
+    id,
+    requirement,
+    verdict: "failed",
+    why: error instanceof Error ? error.message : String(error),
+  };
 }
 
 /** Why nothing can be concluded from how the clause went. */
-async function hindered(id: string, { api, target }: Kit, failed: boolean): Promise<string | undefined> {
-  if (!failed) return REAL_TIME.includes(id) && !target.slow ? "give --slow, a shorter wait is kept" : undefined;
+async function hindered(
+  id: string,
+  { api, target }: Kit,
+  failed: boolean,
+): Promise<string | undefined> {
+  if (!failed)
+    return REAL_TIME.includes(id) && !target.slow
+      ? "give --slow, a shorter wait is kept"
+      : undefined;
   // The key opened the list before anything was judged.
   const { status } = await api.get("/apps?limit=1").catch(() => ({ status: 0 }));
   return status === 403 ? "403 to all by now: give a key with a higher rate limit" : undefined;
@@ -79,7 +92,9 @@ export async function chosen(only: string): Promise<readonly Result[]> {
     if (!id?.startsWith(only) || requirement === undefined) return;
     results.push({ id, requirement, verdict: error ? "failed" : "chosen", why: message });
   };
-  const testNamePatterns = [new RegExp(`^${only.replaceAll(".", "\\.")}[\\w.-]* \\(our choice\\): `)];
+  const testNamePatterns = [
+    new RegExp(`^${only.replaceAll(".", "\\.")}[\\w.-]* \\(our choice\\): `),
+  ];
   const events = run({ files, concurrency: 1, testNamePatterns });
   events.on("test:pass", ({ name, skip }) => skip === undefined && told(name));
   events.on("test:fail", ({ name, details }) => told(name, details.error));

@@ -12,16 +12,34 @@ import type { Target } from "./target.ts";
 export type Own = Awaited<ReturnType<typeof ownTarget>>;
 
 export const KEY = "key-of-the-judged";
-const [LIMITED, SUSPENDED, BUSY] = ["key-of-the-limited", "key-of-the-suspended", "key-of-the-busy"];
+const [LIMITED, SUSPENDED, BUSY] = [
+  "key-of-the-limited",
+  "key-of-the-suspended",
+  "key-of-the-busy",
+];
 const id = "cli_conformance0000000000";
 export const SECRET = "known-to-the-kit-alone";
 const scopes = ["admin"] as const;
 /** Twice what the kit asks of any other account, and soon used up. */
 const RATE_LIMIT = 1_000;
 
-const client = { id, client_secret: SECRET, name: "Conformance", redirect_uris: [REDIRECT], scopes };
-const account = (key: string, state: string) => ({ name: key, state, api_keys: [{ name: "Conformance", key }] });
-const others = [account(LIMITED, "limited"), account(SUSPENDED, "suspended"), account(BUSY, "active")];
+const client = {
+  id,
+  client_secret: SECRET,
+  name: "Conformance",
+  redirect_uris: [REDIRECT],
+  scopes,
+};
+const account = (key: string, state: string) => ({
+  name: key,
+  state,
+  api_keys: [{ name: "Conformance", key }],
+});
+const others = [
+  account(LIMITED, "limited"),
+  account(SUSPENDED, "suspended"),
+  account(BUSY, "active"),
+];
 const SEED = { accounts: [{ name: "Judged", oauth_clients: [client] }, ...others] };
 
 /** Longer than any token lasts. */
@@ -52,7 +70,9 @@ export async function ownTarget(options: ServiceOptions = {}) {
       signedIn ??= signInLink().then((link) => browser.signIn(link));
       await signedIn;
       const page = await browser.open(authorizeUrl);
-      return (await browser.submit(page, "/oauth/consent", { decision: "allow" })).header("location");
+      return (await browser.submit(page, "/oauth/consent", { decision: "allow" })).header(
+        "location",
+      );
     },
     ...{ "limited-key": LIMITED, "suspended-key": SUSPENDED, "rate-limited-key": BUSY },
     ...{ "expired-token": old.access_token, "expired-refresh-token": old.refresh_token },

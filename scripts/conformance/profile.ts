@@ -1,8 +1,14 @@
 // How an implementation reads what the specification leaves open, found out by trying, before anything is judged. Telling
 // the choices apart is a result and never a failure; the clauses send and read what is found here.
 import { randomUUID } from "node:crypto";
-import { isLoopbackHost } from "../../src/kit/loopback.ts";
-import { type Answer, type Client, freshHost, isMembers, type Members } from "../../test/support/client.ts";
+import { isLoopbackHost } from "../../src/lib/loopback.ts";
+import {
+  type Answer,
+  type Client,
+  freshHost,
+  isMembers,
+  type Members,
+} from "../../test/support/client.ts";
 import type { Hub, Inbox } from "../../test/support/hub.ts";
 import { objectIn, succeeded } from "../../test/support/shown.ts";
 
@@ -41,7 +47,11 @@ const DELETED_MS = 1_000;
 
 export async function profiled(api: Client, hub: Hub): Promise<Profile> {
   const themes = THEMES.map((theme) => ({ ...APP, theme }));
-  const releases = ENVIRONMENTS.map((environment) => ({ name: "R1", custom_domain: freshHost(), environment }));
+  const releases = ENVIRONMENTS.map((environment) => ({
+    name: "R1",
+    custom_domain: freshHost(),
+    environment,
+  }));
   const app = await firstTaken(api, "/apps", themes);
   const id = String(objectIn(app.answer.text).id);
   const { inbox, hookless, webhooks } = await hooks(api, hub);
@@ -54,10 +64,13 @@ export async function profiled(api: Client, hub: Hub): Promise<Profile> {
   const says = {
     ...answered,
     deploy: `answers a deployment with ${deployment.answer.status}, to ${deployment.body.environment}`,
-    data_source: isKnown ? `takes a data source of ${members}` : "takes no body of a data source that is known here",
+    data_source: isKnown
+      ? `takes a data source of ${members}`
+      : "takes no body of a data source that is known here",
     delete: `answers a delete with ${deleted.status} and ${deleted.text === "" ? "no body" : "a body"}`,
     webhooks,
-    ...(hookless === undefined && (await deliveries(hub, inbox, began, succeeded(deployment.answer)))),
+    ...(hookless === undefined &&
+      (await deliveries(hub, inbox, began, succeeded(deployment.answer)))),
   };
   const pageSize = succeeded(await api.get("/apps?limit=100")) ? 100 : 20;
   const dataSource = isKnown ? source.body : undefined;
@@ -70,7 +83,11 @@ interface Tried {
 }
 
 /** The first of the bodies that is taken, or the first of all, with its answer. */
-async function firstTaken(api: Client, path: string, [body = {}, ...others]: readonly Members[]): Promise<Tried> {
+async function firstTaken(
+  api: Client,
+  path: string,
+  [body = {}, ...others]: readonly Members[],
+): Promise<Tried> {
   const one = { body, answer: await api.post(path, body) };
   if (succeeded(one.answer) || others.length === 0) return one;
   const other = await firstTaken(api, path, others);
@@ -88,7 +105,8 @@ async function creates(api: Client, { body, answer }: Tried): Promise<Says> {
     return made;
   };
   const needed: string[] = [];
-  for (const name of Object.keys(body)) if (!succeeded(await tried({ [name]: undefined }))) needed.push(name);
+  for (const name of Object.keys(body))
+    if (!succeeded(await tried({ [name]: undefined }))) needed.push(name);
   const extra = await tried({ colour: "red" });
   return {
     create: `answers a create with ${answer.status}`,
@@ -104,7 +122,9 @@ async function lists(api: Client): Promise<Says> {
   const answer = await api.get("/apps?limit=1");
   const members = Object.entries(objectIn(answer.text));
   const wrapper = members.find(([, member]) => Array.isArray(member))?.[0];
-  const total = members.find(([name, member]) => TOTAL.test(name) && typeof member === "number")?.[0];
+  const total = members.find(
+    ([name, member]) => TOTAL.test(name) && typeof member === "number",
+  )?.[0];
   const headers = Object.keys(answer.headers);
   const inHeader = headers.find((name) => TOTAL.test(name));
   const beyond = await api.get(`/apps?limit=${BEYOND}`);
@@ -148,23 +168,34 @@ async function hooks(api: Client, hub: Hub) {
   // What refuses any webhook is no reading of a gap, and for the clauses to tell.
   const isChoosy = status >= 300 && succeeded(await api.post("/webhooks", elsewhere));
   const isFar = !hub.isPublic && !isLoopbackHost(new URL(api.baseUrl).hostname);
-  const why = isChoosy ? `it answers ${status} to webhooks that lead to ${origin}` : "it is not on this machine";
-  const hookless = isChoosy || isFar ? `${why}: give --receiver-url and --receiver-port` : undefined;
+  const why = isChoosy
+    ? `it answers ${status} to webhooks that lead to ${origin}`
+    : "it is not on this machine";
+  const hookless =
+    isChoosy || isFar ? `${why}: give --receiver-url and --receiver-port` : undefined;
   const webhooks = `${status < 300 ? "takes" : "refuses"} webhooks that lead to ${protocol}//, with ${status}`;
   return { inbox, hookless, webhooks };
 }
 
 /** How long the first event takes, and what the other holds; where none comes, nobody waits as long again. */
-async function deliveries(hub: Hub, inbox: Inbox, began: number, isDeployed: boolean): Promise<Says> {
+async function deliveries(
+  hub: Hub,
+  inbox: Inbox,
+  began: number,
+  isDeployed: boolean,
+): Promise<Says> {
   const [first] = isDeployed ? await inbox.arrived(() => true).catch(() => []) : [];
   if (first === undefined) {
     hub.hurry();
     return { delivery: "delivers no event" };
   }
-  const [deleted] = await inbox.arrived(({ event }) => event.type === "app.deleted", 1, DELETED_MS).catch(() => []);
+  const [deleted] = await inbox
+    .arrived(({ event }) => event.type === "app.deleted", 1, DELETED_MS)
+    .catch(() => []);
   const names = Object.keys(Object(Object(deleted?.event.data).object)).join(", ");
   return {
     delivery: `delivers an event within ${Math.ceil(first.at - began)} ms`,
-    event_objects: names === "" ? "tells nothing of a deleted app" : `tells of a deleted app its ${names}`,
+    event_objects:
+      names === "" ? "tells nothing of a deleted app" : `tells of a deleted app its ${names}`,
   };
 }

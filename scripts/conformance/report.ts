@@ -1,6 +1,6 @@
 // The report in the forms that people and programs read: lines, JSON, and JUnit's XML, which every CI shows.
 import { styleText } from "node:util";
-import { escaped as legible } from "../../src/log.ts";
+import { escapeControl as legible } from "../../src/log.ts";
 import type { Judgement, Result, Verdict } from "./judge.ts";
 
 export type Report = ReturnType<typeof reportOf>;
@@ -20,7 +20,10 @@ const LINES_MAX = 6;
 
 export function text({ baseUrl, profile, results, sums }: Report): string {
   const readings = Object.values(profile).map((says) => `  ${legible(says)}`);
-  const told = readings.length === 0 ? [] : [`Where the specification leaves it open, ${baseUrl}`, ...readings, ""];
+  const told =
+    readings.length === 0
+      ? []
+      : [`Where the specification leaves it open, ${baseUrl}`, ...readings, ""];
   const counted = Object.entries(sums).map(([verdict, sum]) => `${sum} ${verdict}`);
   return [...told, ...results.flatMap(lines), "", counted.join(", ")].join("\n");
 }
@@ -30,23 +33,41 @@ function lines({ id, requirement, verdict, why }: Result): string[] {
   const line = `${styleText(COLOURS[verdict], verdict.padEnd(9))} ${id.padEnd(34)} ${requirement}`;
   if (verdict === "not tried") return [`${line} (${why})`];
   const reasons = why.split("\n").filter((reason) => reason.trim() !== "");
-  return [line, ...reasons.slice(0, LINES_MAX).map((reason) => `          ${id}: ${legible(reason)}`)];
+  return [
+    line,
+    ...reasons.slice(0, LINES_MAX).map((reason) => `          ${id}: ${legible(reason)}`),
+  ];
 }
 
 function junit({ baseUrl, profile, results, sums }: Report): string {
-  const properties = Object.entries(profile).map(([name, value]) => element("property", { name, value }));
+  const properties = Object.entries(profile).map(([name, value]) =>
+    element("property", { name, value }),
+  );
   const counts = { tests: results.length, failures: sums.failed, skipped: sums["not tried"] };
   const cases = results.map(({ id, requirement, verdict, why }) => {
     const outcome = verdict === "failed" ? "failure" : "skipped";
     const inner = why === "" ? [] : [element(outcome, { message: why })];
-    return element("testcase", { classname: `part ${id.slice(0, 1)}`, name: `${id}: ${requirement}` }, inner);
+    return element(
+      "testcase",
+      { classname: `part ${id.slice(0, 1)}`, name: `${id}: ${requirement}` },
+      inner,
+    );
   });
-  const suite = element("testsuite", { name: baseUrl, ...counts }, [element("properties", {}, properties), ...cases]);
+  const suite = element("testsuite", { name: baseUrl, ...counts }, [
+    element("properties", {}, properties),
+    ...cases,
+  ]);
   return `<?xml version="1.0" encoding="UTF-8"?>\n${element("testsuites", counts, [suite])}`;
 }
 
-function element(name: string, attributes: Readonly<Record<string, string | number>>, inner: readonly string[] = []) {
-  const given = Object.entries(attributes).map(([key, value]) => ` ${key}="${escaped(String(value))}"`);
+function element(
+  name: string,
+  attributes: Readonly<Record<string, string | number>>,
+  inner: readonly string[] = [],
+) {
+  const given = Object.entries(attributes).map(
+    ([key, value]) => ` ${key}="${escaped(String(value))}"`,
+  );
   const start = `<${name}${given.join("")}`;
   return inner.length === 0 ? `${start}/>` : `${start}>\n${inner.join("\n")}\n</${name}>`;
 }

@@ -9,7 +9,11 @@ const URI = ["a URI", (value: string) => URL.canParse(value)] as const;
 export const TEXTS = {
   "base-url": text("URL", "the REST API of the implementation, which ends in /v1", HTTP_URL),
   "api-key": text("KEY", "a key of an account that tests may use"),
-  "auth-url": text("URL", "the authorization server, where it is not the root of --base-url", HTTP_URL),
+  "auth-url": text(
+    "URL",
+    "the authorization server, where it is not the root of --base-url",
+    HTTP_URL,
+  ),
   "client-id": text("ID", "an OAuth client"),
   "client-secret": text("SECRET", "its secret"),
   "redirect-uri": text("URI", "one of its redirect URIs", URI),
@@ -54,22 +58,29 @@ export async function reached(api: Client): Promise<void> {
 
 function silence({ message }: Error): string {
   const code = /E[A-Z]{4,}/.exec(message)?.[0];
-  if (code === "ECONNREFUSED") return "refuses the connection: is the server running, and is this its address";
+  if (code === "ECONNREFUSED")
+    return "refuses the connection: is the server running, and is this its address";
   return message.includes("no answer")
     ? `does not answer within ${PATIENCE_MS / 1_000} s`
     : `cannot be reached (${message.split("\n")[0]})`;
 }
 
 function misfit({ status, headers, text }: Answer): string | undefined {
-  if (status === 401 || status === 403) return `answers ${status}: --api-key is no key that opens it`;
-  if (status === 404) return "answers 404: --base-url is not the root of the REST API, which ends in /v1";
-  if (status >= 300 && status < 400) return `answers ${status} and leads to ${headers.location ?? "nowhere"}`;
+  if (status === 401 || status === 403)
+    return `answers ${status}: --api-key is no key that opens it`;
+  if (status === 404)
+    return "answers 404: --base-url is not the root of the REST API, which ends in /v1";
+  if (status >= 300 && status < 400)
+    return `answers ${status} and leads to ${headers.location ?? "nowhere"}`;
   const isJson = /json/.test(headers["content-type"] ?? "") || text === "";
-  return isJson ? undefined : `answers ${status} with ${headers["content-type"] ?? "no content type"}, and not as JSON`;
+  return isJson
+    ? undefined
+    : `answers ${status} with ${headers["content-type"] ?? "no content type"}, and not as JSON`;
 }
 
 /** A server that is gone in the middle is nothing to judge, either. */
 export function gone({ baseUrl }: Client, error: unknown): never {
-  if (!(error instanceof Error) || !/no answer|hang up|\bE[A-Z]{4,}/.test(error.message)) throw error;
+  if (!(error instanceof Error) || !/no answer|hang up|\bE[A-Z]{4,}/.test(error.message))
+    throw error;
   throw new Unreachable(`${baseUrl} stopped answering (${error.message}).`);
 }

@@ -35,7 +35,10 @@ async function receive(request, response) {
 
 const server = createServer((request, response) => {
   // Here the exercise looks in.
-  if (request.method === "GET") return response.end(JSON.stringify({ handled, apps: Object.fromEntries(apps) }));
+  if (request.method === "GET")
+    return response.end(JSON.stringify({ handled, apps: Object.fromEntries(apps) }));
   receive(request, response).catch(() => response.writeHead(400).end());
 });
-server.listen(Number(PORT), "127.0.0.1", () => console.log(`Listening on http://127.0.0.1:${server.address().port}/`));
+server.listen(Number(PORT), "127.0.0.1", () =>
+  console.log(`Listening on http://127.0.0.1:${server.address().port}/`),
+);

@@ -4,8 +4,28 @@ import { TOKEN } from "../../test/support/sources.ts";
 
 /** What stands there instead of an operator, and of a truth. */
 const OTHER: Readonly<Record<string, string>> = {
-  ...{ "<": "<=", "<=": "<", ">": ">=", ">=": ">", "===": "!==", "!==": "===", "&&": "||", "||": "&&", "??": "&&" },
-  ...{ "+": "-", "-": "+", "+=": "-=", "-=": "+=", "++": "--", "--": "++", "*": "/", "/": "*", "%": "*" },
+  ...{
+    "<": "<=",
+    "<=": "<",
+    ">": ">=",
+    ">=": ">",
+    "===": "!==",
+    "!==": "===",
+    "&&": "||",
+    "||": "&&",
+    "??": "&&",
+  },
+  ...{
+    "+": "-",
+    "-": "+",
+    "+=": "-=",
+    "-=": "+=",
+    "++": "--",
+    "--": "++",
+    "*": "/",
+    "/": "*",
+    "%": "*",
+  },
   ...{ "?": "&& false ?", true: "false", false: "true" },
 };
 const other = (found: string) => OTHER[found] ?? "";
@@ -20,7 +40,10 @@ const RULES: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/(?<=[(:=?,&|] |[([]|\breturn |^\s*)\[[^[\]]+\](?! =| of\b)/g, () => "[]"],
   [/(?<=\breturn) (?!void\b|undefined;).+(?=;$)/g, () => ""],
   [/(?<==> )(?!void\b|\{\}|\{$)(?:.+(?=;$)|[\w$#.]+(?:\([^()]*\))?(?=[,)]))/g, () => "void 0"],
-  [/(?<=^\s*)(?!(?:const|let|return|if|else|for|while|do|case|default|export|type)\b)\w.*[(.].*;$/g, () => ";"],
+  [
+    /(?<=^\s*)(?!(?:const|let|return|if|else|for|while|do|case|default|export|type)\b)\w.*[(.].*;$/g,
+    () => ";",
+  ],
   [/\b(?:break|continue)(?=;$)/g, () => ""],
 ];
 const LINK = /^\s*(?:import\b|export [{*]|\} from )/;

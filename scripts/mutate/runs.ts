@@ -30,13 +30,18 @@ process.on("exit", () => {
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
 
 export interface Change {
-  /** From the root, with slashes: src/kit/ids.ts. */
+  /** From the root, with slashes: src/lib/ids.ts. */
   readonly path: string;
   readonly text: string;
 }
 
 /** Whether it passes; the run ends with the first test that fails. `before`: what node runs that runs the tests. */
-async function run(test: string, limit_ms: number, change?: Change, before: readonly string[] = []): Promise<boolean> {
+async function run(
+  test: string,
+  limit_ms: number,
+  change?: Change,
+  before: readonly string[] = [],
+): Promise<boolean> {
   const tree = free.pop() ?? copied();
   if (change) fs.writeFileSync(join(tree, change.path), change.text);
   // A mutant may ask for memory without end.
@@ -72,7 +77,14 @@ export type Measured = Awaited<ReturnType<typeof measured>>;
 export async function measured(path: string) {
   const folder = fs.mkdtempSync(join(scratch, "coverage-"));
   const began = performance.now();
-  const c8 = [...C8, "--reports-dir", folder, "--temp-directory", join(folder, "raw"), process.execPath];
+  const c8 = [
+    ...C8,
+    "--reports-dir",
+    folder,
+    "--temp-directory",
+    join(folder, "raw"),
+    process.execPath,
+  ];
   const passed = await run(path, LIMIT_MS, undefined, c8);
   const took_ms = Math.ceil(performance.now() - began);
   const report = join(folder, "lcov.info");

@@ -2,7 +2,7 @@
 // `session FILE` goes through a fixed list of commits once; `hold FILE…` opens the files and waits. What it says on
 // standard output is the only word on what was acknowledged, written at once so that no kill can swallow it.
 import { writeSync } from "node:fs";
-import { StorageUnavailable, StoreRefusal } from "../../src/domain/store.ts";
+import { StorageUnavailable, StoreOpenError } from "../../src/domain/store.ts";
 import { advance, opened, total } from "./model.ts";
 
 const say = (line: string) => writeSync(1, `${line}\n`);
@@ -19,7 +19,8 @@ async function write(file: string, name: number): Promise<void> {
   for (let life = 0; ; life += 1) {
     const store = await opened(file, FOLDING);
     const writer = async () => {
-      for (let left = 5 + ((life * 7) % 25); left > 0; left -= 1) say(`${name} ${await advance(store)}`);
+      for (let left = 5 + ((life * 7) % 25); left > 0; left -= 1)
+        say(`${name} ${await advance(store)}`);
     };
     await Promise.all(Array.from({ length: WRITERS }, writer));
     await store.close();
@@ -67,6 +68,6 @@ try {
   else if (role === "session") await session(files[0] ?? "");
   else await hold(files);
 } catch (error) {
-  if (!(error instanceof StoreRefusal)) throw error;
+  if (!(error instanceof StoreOpenError)) throw error;
   say(`refused: ${error.message}`);
 }

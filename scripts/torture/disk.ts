@@ -43,7 +43,9 @@ export async function damage(lab: Lab, flips: number): Promise<Finding> {
 }
 
 /** A FILE with some records and a journal of some lines, as a crash leaves them. */
-async function sample(file: string): Promise<{ readonly snapshot: Buffer; readonly journal: Buffer }> {
+async function sample(
+  file: string,
+): Promise<{ readonly snapshot: Buffer; readonly journal: Buffer }> {
   for (const commits of COMMITS) {
     const store = await opened(file);
     for (let commit = 0; commit < commits; commit += 1) await advance(store);
@@ -59,11 +61,15 @@ async function endOf(file: string, isCutAtLine: boolean): Promise<string> {
   for (const warning of torn) rmSync(warning.split(" ").at(-1) ?? "");
   const [fault] = wrong;
   if (refused !== undefined)
-    return refused.includes(file) && /lines? \d+/.test(refused) ? "refused by file and line" : `WRONG: ${refused}`;
+    return refused.includes(file) && /lines? \d+/.test(refused)
+      ? "refused by file and line"
+      : `WRONG: ${refused}`;
   if (fault !== undefined) return `WRONG: ${fault}`;
   if (total === ALL && torn.length === 0) return "without effect";
   if (total === ALL - 1 && torn.length === 1) return "set aside with a warning";
-  return total === ALL - 1 && isCutAtLine ? "as if never written" : "WRONG: other data without a word";
+  return total === ALL - 1 && isCutAtLine
+    ? "as if never written"
+    : "WRONG: other data without a word";
 }
 
 const SIZE = "256k";
@@ -73,10 +79,15 @@ const TRIES = 40;
 export async function fullDisk(lab: Lab, rounds: number): Promise<Finding> {
   const folder = join(lab.folder, "small");
   mkdirSync(folder);
-  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE}`, "tmpfs", folder]).status === 0;
-  if (!mounted) return { what: "full disk", tried: "SKIPPED, this user may not mount a tmpfs", wrong: [] };
+  const mounted =
+    spawnSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE}`, "tmpfs", folder]).status === 0;
+  if (!mounted)
+    return { what: "full disk", tried: "SKIPPED, this user may not mount a tmpfs", wrong: [] };
   try {
-    return { what: "full disk", ...(await fill(join(folder, "data.json"), join(folder, "ballast"), rounds)) };
+    return {
+      what: "full disk",
+      ...(await fill(join(folder, "data.json"), join(folder, "ballast"), rounds)),
+    };
   } finally {
     spawnSync("umount", ["-l", folder]);
   }
@@ -102,7 +113,8 @@ async function fill(file: string, ballast: string, rounds: number) {
     for (let tries = 0; tries < TRIES; tries += 1) {
       await attempt();
       const seen = await total(store);
-      if (seen !== acknowledged) wrong.push(`round ${round}: ${acknowledged} acknowledged, ${seen} seen`);
+      if (seen !== acknowledged)
+        wrong.push(`round ${round}: ${acknowledged} acknowledged, ${seen} seen`);
     }
     rmSync(ballast);
     if (!(await attempt())) wrong.push(`round ${round}: still refused although there is room`);

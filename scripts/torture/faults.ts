@@ -13,7 +13,17 @@ const COMMITS = 8;
 /** Each of the session's two starts renames its lock, which need not be durable, and creates a journal, whose name must be. */
 const STARTS = 2;
 
-const CHANGING = ["open", "write", "fdatasync", "fsync", "renameSync", "ftruncate", "writeFileSync", "rm", "rmSync"];
+const CHANGING = [
+  "open",
+  "write",
+  "fdatasync",
+  "fsync",
+  "renameSync",
+  "ftruncate",
+  "writeFileSync",
+  "rm",
+  "rmSync",
+];
 const CALLS = [...CHANGING, "read", "close"];
 
 /** What can befall which calls. After "short" the disk is full; after "no cut" what failed cannot be cut off again either. */
@@ -73,7 +83,9 @@ export async function faults(
   const count = (asked: string) => calls.filter((name) => name === asked).length;
   if (count("fdatasync") < COMMITS) wrong.push("a commit was acknowledged without fdatasync");
   if (count("fsync") < 2 * (count("renameSync") - STARTS) + STARTS)
-    wrong.push("a name was given, or a journal begun, before the disk had what bears it and its folder");
+    wrong.push(
+      "a name was given, or a journal begun, before the disk had what bears it and its folder",
+    );
   const cases = kinds.flatMap((kind) =>
     [...calls.entries()]
       .filter(([, name]) => KINDS[kind]?.includes(name) && among.includes(name))
@@ -104,10 +116,13 @@ async function session(lab: Lab, file: string, at: number, kind: string) {
   const [, ...calls] = said.find((line) => line.startsWith("calls "))?.split(" ") ?? [];
   const wrong = lines.filter((line) => line.startsWith("phantom"));
   const last = lines.at(-1) ?? "";
-  if (kind !== "SIGKILL" && last !== "end" && !last.startsWith("refused")) wrong.push(`ended with "${last}"`);
-  if (calls[at - 1] === "fdatasync" && isWrittenAfterFailedSync(lines)) wrong.push("written after a failed fsync");
+  if (kind !== "SIGKILL" && last !== "end" && !last.startsWith("refused"))
+    wrong.push(`ended with "${last}"`);
+  if (calls[at - 1] === "fdatasync" && isWrittenAfterFailedSync(lines))
+    wrong.push("written after a failed fsync");
   const opened = calls.filter((name, n) => name === "open" && n !== at - 1).length;
-  if (last === "end" && opened !== calls.filter((name) => name === "close").length) wrong.push("a file stays open");
+  if (last === "end" && opened !== calls.filter((name) => name === "close").length)
+    wrong.push("a file stays open");
   const acknowledged = BEFORE + lines.filter((line) => line === "ack").length;
   // What was under way when the process died may be there or not, and what the disk would not let be cut off.
   const open = last === "start" || kind === "no cut" ? 1 : 0;

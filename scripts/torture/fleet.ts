@@ -22,7 +22,12 @@ const EARLY_MS = 0.8 * RETRY_MS - 100;
 /** A lease ends six seconds after its holder's last word. */
 const FROZEN_MS = 8_000;
 const LOOK_AGAIN_MS = 50;
-const FLAGS = ["--retry-schedule", Array(20).fill(`${RETRY_MS}ms`).join(","), "--webhook-timeout", "1s"];
+const FLAGS = [
+  "--retry-schedule",
+  Array(20).fill(`${RETRY_MS}ms`).join(","),
+  "--webhook-timeout",
+  "1s",
+];
 
 interface Trial {
   readonly what: string;
@@ -39,9 +44,21 @@ interface Trial {
 }
 
 export const restarts = (lab: Lab, events: number, kills: number): Promise<Finding> =>
-  disturbed({ what: "restarts", processes: 1, data: lab.file(), events, kills, outstanding_ms: 300_000 });
+  disturbed({
+    what: "restarts",
+    processes: 1,
+    data: lab.file(),
+    events,
+    kills,
+    outstanding_ms: 300_000,
+  });
 
-export async function fleet(processes: number, events: number, kills: number, freezes = 1): Promise<Finding> {
+export async function fleet(
+  processes: number,
+  events: number,
+  kills: number,
+  freezes = 1,
+): Promise<Finding> {
   const what = `fleet of ${processes}, a restart of the database, ${freezes} frozen processes`;
   if (missing) return { what, tried: `SKIPPED, ${missing}`, wrong: [] };
   using database = startDatabase();
@@ -50,7 +67,15 @@ export async function fleet(processes: number, events: number, kills: number, fr
     database.start();
   };
   const more = [restart, ...Array<typeof freeze>(freezes).fill(freeze)];
-  return await disturbed({ what, processes, data: database.address(), events, kills, outstanding_ms: 30_000, more });
+  return await disturbed({
+    what,
+    processes,
+    data: database.address(),
+    events,
+    kills,
+    outstanding_ms: 30_000,
+    more,
+  });
 }
 
 const leave = (ports: number[], port = 0) => void ports.splice(ports.indexOf(port), 1);
@@ -64,7 +89,15 @@ async function freeze([server]: readonly Server[], ports: number[]): Promise<voi
   ports.push(server.port);
 }
 
-async function disturbed({ what, processes, data, events, kills, outstanding_ms, more = [] }: Trial): Promise<Finding> {
+async function disturbed({
+  what,
+  processes,
+  data,
+  events,
+  kills,
+  outstanding_ms,
+  more = [],
+}: Trial): Promise<Finding> {
   using balancer = await startBalancer();
   const { ports } = balancer;
   const start = async () => {
@@ -75,7 +108,9 @@ async function disturbed({ what, processes, data, events, kills, outstanding_ms,
   const servers = await pool(processes, Array(processes), start);
   const api = balancer.client(KEY);
   const early: string[] = [];
-  const receivers = await pool(WEBHOOKS, Array(WEBHOOKS), () => startReceiver(failing(events, early)));
+  const receivers = await pool(WEBHOOKS, Array(WEBHOOKS), () =>
+    startReceiver(failing(events, early)),
+  );
   const drafts = receivers.map(({ url }) => ({ url, events: ["app.created"], secret: SECRET }));
   const webhooks = await pool(1, drafts, (draft) => api.create("/webhooks", draft));
   const kill = async (n: number) => {
@@ -98,19 +133,32 @@ async function disturbed({ what, processes, data, events, kills, outstanding_ms,
 /** A receiver that fails at random for as long as events come, and notes which retries come early. */
 function failing(events: number, early: string[]) {
   const last = new Map<unknown, { readonly at: number; readonly attempt: number }>();
-  const answers = [...Array.from({ length: 3 * events }, () => (Math.random() < 0.3 ? 500 : 200)), 200];
+  const answers = [
+    ...Array.from({ length: 3 * events }, () => (Math.random() < 0.3 ? 500 : 200)),
+    200,
+  ];
   const onRequest: Parameters<typeof startReceiver>[0]["onRequest"] = ({ headers }) => {
-    const [id, attempt, at] = [headers["x-service-delivery"], Number(headers["x-service-attempt"]), performance.now()];
+    const [id, attempt, at] = [
+      headers["x-service-delivery"],
+      Number(headers["x-service-attempt"]),
+      performance.now(),
+    ];
     const before = last.get(id);
     if (before && attempt > before.attempt && at - before.at < EARLY_MS)
-      early.push(`attempt ${attempt} of ${id} came ${Math.round(at - before.at)} ms after the one before`);
+      early.push(
+        `attempt ${attempt} of ${id} came ${Math.round(at - before.at)} ms after the one before`,
+      );
     last.set(id, { at, attempt });
   };
   return { secret: SECRET, answers, onRequest };
 }
 
 /** Makes apps, and strikes a blow after each share of them; the ids of those that were acknowledged. */
-async function load(api: Client, events: number, blows: readonly (() => unknown)[]): Promise<string[]> {
+async function load(
+  api: Client,
+  events: number,
+  blows: readonly (() => unknown)[],
+): Promise<string[]> {
   const acknowledged: string[] = [];
   let [struck, striking] = [0, Promise.resolve<unknown>(undefined)];
   const work = function* () {
@@ -127,17 +175,28 @@ async function load(api: Client, events: number, blows: readonly (() => unknown)
   return acknowledged;
 }
 
-async function delivered(api: Client, webhooks: readonly { readonly id: string }[], limit_ms: number) {
+async function delivered(
+  api: Client,
+  webhooks: readonly { readonly id: string }[],
+  limit_ms: number,
+) {
   for (const until = performance.now() + limit_ms; ; await sleep(LOOK_AGAIN_MS)) {
-    const lists = webhooks.map(({ id }) => api.get(`/webhooks/${id}/deliveries?status=pending&limit=1`));
+    const lists = webhooks.map(({ id }) =>
+      api.get(`/webhooks/${id}/deliveries?status=pending&limit=1`),
+    );
     const pending = (await Promise.all(lists)).map(({ json }) => Number(json.total));
     if (pending.every((count) => count === 0)) return [];
-    if (performance.now() > until) return [`${pending.join(", ")} deliveries are outstanding after ${limit_ms} ms`];
+    if (performance.now() > until)
+      return [`${pending.join(", ")} deliveries are outstanding after ${limit_ms} ms`];
   }
 }
 
 /** Every app has its event, and every event its deliveries. */
-async function halves(api: Client, acknowledged: readonly string[], webhooks: readonly { readonly id: string }[]) {
+async function halves(
+  api: Client,
+  acknowledged: readonly string[],
+  webhooks: readonly { readonly id: string }[],
+) {
   const all = async (path: string) => {
     const found = [];
     for (let offset = 0, total = 1; offset < total; offset += 100) {
@@ -151,13 +210,16 @@ async function halves(api: Client, acknowledged: readonly string[], webhooks: re
   const events = await all("/events?type=app.created");
   const appOf = new Map(events.map(({ id, data }) => [id, str(Object(data).object.id)]));
   const deliveries = await pool(1, webhooks, ({ id }) => all(`/webhooks/${id}/deliveries?`));
-  const told = deliveries.map((list) => new Set(list.map(({ event_id }) => appOf.get(event_id) ?? "")));
+  const told = deliveries.map(
+    (list) => new Set(list.map(({ event_id }) => appOf.get(event_id) ?? "")),
+  );
   const lists = [apps, new Set(appOf.values()), ...told];
   const known = new Set([...acknowledged, ...lists.flatMap((ids) => [...ids])]);
   const places = (id: string) => lists.filter((ids) => ids.has(id)).length;
   const broken = [...known].filter((id) => places(id) < lists.length);
   return broken.map(
-    (id) => `${id}, acknowledged: ${acknowledged.includes(id)}, is in ${places(id)} of ${lists.length} places`,
+    (id) =>
+      `${id}, acknowledged: ${acknowledged.includes(id)}, is in ${places(id)} of ${lists.length} places`,
   );
 }
 
@@ -166,14 +228,21 @@ function judged(receivers: readonly Receiver[], acknowledged: readonly string[],
   const wrong: string[] = [];
   let twice = 0;
   for (const [at, { received }] of receivers.entries()) {
-    const taken = received.map(({ attempts }) => attempts.filter(({ answer }) => answer === 200).length);
-    const heard = new Set(received.filter((_, n) => taken[n] !== 0).map(({ event }) => event.data.object.id));
+    const taken = received.map(
+      ({ attempts }) => attempts.filter(({ answer }) => answer === 200).length,
+    );
+    const heard = new Set(
+      received.filter((_, n) => taken[n] !== 0).map(({ event }) => event.data.object.id),
+    );
     for (const id of acknowledged) if (!heard.has(id)) wrong.push(`webhook ${at} never took ${id}`);
     for (const { id, rawBody, attempts } of received)
-      if (attempts.some((attempt) => attempt.rawBody !== rawBody)) wrong.push(`webhook ${at} got two bodies of ${id}`);
+      if (attempts.some((attempt) => attempt.rawBody !== rawBody))
+        wrong.push(`webhook ${at} got two bodies of ${id}`);
     const again = taken.filter((times) => times > 1).length;
     if (again > inFlight)
-      wrong.push(`webhook ${at} took ${again} events again, with one in flight at ${inFlight} blows`);
+      wrong.push(
+        `webhook ${at} took ${again} events again, with one in flight at ${inFlight} blows`,
+      );
     twice += again;
   }
   const pairs = acknowledged.length * WEBHOOKS;

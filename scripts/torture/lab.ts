@@ -14,14 +14,26 @@ export class Lab {
 
   constructor() {
     const entryPoints = [fileURLToPath(new URL("child.ts", import.meta.url))];
-    buildSync({ entryPoints, outfile: this.#program, bundle: true, platform: "node", format: "esm", target: "node20" });
+    buildSync({
+      entryPoints,
+      outfile: this.#program,
+      bundle: true,
+      platform: "node",
+      format: "esm",
+      target: "node20",
+    });
   }
 
   /** The path of a file that is not there yet. */
   file = (): string => join(this.folder, `${this.#files++}.json`);
 
   /** Starts the tortured program; `flags` of node. */
-  child(role: "write" | "session" | "hold", files: readonly string[], flags: readonly string[] = [], env = {}) {
+  child(
+    role: "write" | "session" | "hold",
+    files: readonly string[],
+    flags: readonly string[] = [],
+    env = {},
+  ) {
     const child = started([...flags, this.#program, role, ...files], env);
     child.child.stderr.on("data", (why) => process.stderr.write(why));
     return child;

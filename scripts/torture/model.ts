@@ -1,6 +1,6 @@
 // The data of the torture: a counter, and for each number it has reached a record and, for the latest, its partner. One
 // commit moves all of them on, so that half a commit, a lost one and a repeated one can all be told from the data.
-import { collection, type Store, StoreRefusal } from "../../src/domain/store.ts";
+import { collection, type Store, StoreOpenError } from "../../src/domain/store.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
 
 const TOTAL = "total";
@@ -22,9 +22,17 @@ const partners = collection<Record>()("partners", { all: { by: ["list"] } });
 export const collections = [counters, records, partners];
 
 const idOf = (n: number) => `record ${n}`;
-const make = (n: number): Record => ({ id: idOf(n), list: "all", n, text: "é\u2028".repeat(n % 30) });
+const make = (n: number): Record => ({
+  id: idOf(n),
+  list: "all",
+  n,
+  text: "é\u2028".repeat(n % 30),
+});
 
-export async function opened(file: string, options: Parameters<typeof jsonFileStore>[1] = {}): Promise<Store> {
+export async function opened(
+  file: string,
+  options: Parameters<typeof jsonFileStore>[1] = {},
+): Promise<Store> {
   const store = jsonFileStore(file, options);
   await store.open(collections);
   return store;
@@ -43,7 +51,8 @@ export const advance = (store: Store): Promise<number> =>
   });
 
 /** The number that the data have reached. */
-export const total = async (store: Store): Promise<number> => (await store.get(counters, TOTAL))?.n ?? 0;
+export const total = async (store: Store): Promise<number> =>
+  (await store.get(counters, TOTAL))?.n ?? 0;
 
 /**
  * Opens the file as a start after the crash would: it must hold what was acknowledged, and of commits no half one. `torn`: the
@@ -51,19 +60,25 @@ export const total = async (store: Store): Promise<number> => (await store.get(c
  */
 export async function examine(file: string, least: number, most = Infinity) {
   const [torn, wrong]: [string[], string[]] = [[], []];
-  const store = await opened(file, { warn: (line) => torn.push(line) }).catch((error: Error) => error);
+  const store = await opened(file, { warn: (line) => torn.push(line) }).catch(
+    (error: Error) => error,
+  );
   if (store instanceof Error) {
-    const refused = store instanceof StoreRefusal ? store.message : undefined;
+    const refused = store instanceof StoreOpenError ? store.message : undefined;
     return { total: 0, torn, wrong: [`${file} does not open: ${store}`], refused };
   }
   const reached = await total(store);
   const first = Math.max(0, reached - KEPT) + 1;
-  const expected = JSON.stringify(Array.from({ length: reached + 1 - first }, (_, at) => make(first + at)));
+  const expected = JSON.stringify(
+    Array.from({ length: reached + 1 - first }, (_, at) => make(first + at)),
+  );
   for (const from of [records, partners]) {
     const found = await store.page(from, "all", ["all"], { offset: 0, limit: 10 * KEPT });
-    if (JSON.stringify(found) !== expected) wrong.push(`${file}: half a commit in ${from.name} at ${reached}`);
+    if (JSON.stringify(found) !== expected)
+      wrong.push(`${file}: half a commit in ${from.name} at ${reached}`);
   }
   await store.close();
-  if (reached < least || reached > most) wrong.push(`${file}: ${least} acknowledged, ${reached} kept`);
+  if (reached < least || reached > most)
+    wrong.push(`${file}: ${least} acknowledged, ${reached} kept`);
   return { total: reached, torn, wrong };
 }

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { StoreRefusal } from "../../src/domain/store.ts";
+import { StoreOpenError } from "../../src/domain/store.ts";
 import type { Finding } from "../findings.ts";
 import { type Lab, linesOf } from "./lab.ts";
 import { examine, opened } from "./model.ts";
@@ -18,7 +18,8 @@ export async function kill(lab: Lab, runs: number): Promise<Finding> {
   let stores: { readonly file: string; reached: number }[] = [];
   for (let run = 0; run < runs; run += STORES) {
     // Most kills hit stores that were killed before; now and then it starts afresh.
-    if (run % (STORES * 8) === 0) stores = Array.from({ length: STORES }, () => ({ file: lab.file(), reached: 0 }));
+    if (run % (STORES * 8) === 0)
+      stores = Array.from({ length: STORES }, () => ({ file: lab.file(), reached: 0 }));
     const files = stores.map(({ file }) => file);
     const child = lab.child("write", files);
     await child.prints("\n");
@@ -52,17 +53,22 @@ export async function twoProcesses(lab: Lab, times: number, races: number): Prom
     const start = performance.now();
     const refusal = await opened(file).catch((error) => error);
     slowest_ms = Math.max(slowest_ms, performance.now() - start);
-    const isRefused = refusal instanceof StoreRefusal;
+    const isRefused = refusal instanceof StoreOpenError;
     if (!isRefused || !refusal.message.includes(`in use by process ${holder.child.pid}`))
       wrong.push(`${file}: ${isRefused ? refusal.message : "not refused"}`);
   }
   if (slowest_ms > REFUSED_WITHIN_MS) wrong.push(`a refusal took ${slowest_ms} ms`);
   if (contents(lab) !== before) wrong.push("a second process has written");
   await holder.kill();
-  for (const file of files) wrong.push(...(await examine(file, 1, 1)).wrong.map((what) => `stale lock: ${what}`));
+  for (const file of files)
+    wrong.push(...(await examine(file, 1, 1)).wrong.map((what) => `stale lock: ${what}`));
   for (let race = 0; race < races; race += 1) wrong.push(...(await contend(lab)));
   const slowest = `${times} refused in ${slowest_ms.toFixed(1)} ms at most`;
-  return { what: "two processes", tried: `${slowest}, ${times} stale locks, ${races} races`, wrong };
+  return {
+    what: "two processes",
+    tried: `${slowest}, ${times} stale locks, ${races} races`,
+    wrong,
+  };
 }
 
 async function contend(lab: Lab): Promise<string[]> {
@@ -75,11 +81,15 @@ async function contend(lab: Lab): Promise<string[]> {
   const answers = (await Promise.all(contenders.map((child) => child.kill()))).flatMap(linesOf);
   const winners = answers.filter((answer) => answer === "open").length;
   const refusals = answers.filter((answer) => answer.startsWith("refused: ")).length;
-  return winners === 1 && refusals === CONTENDERS - 1 ? [] : [`race for a stale lock: ${answers.join(", ")}`];
+  return winners === 1 && refusals === CONTENDERS - 1
+    ? []
+    : [`race for a stale lock: ${answers.join(", ")}`];
 }
 
 /** Every file of the lab with its content. */
 function contents({ folder }: Lab): string {
   const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
-  return names.map(({ name }) => `${name} ${readFileSync(join(folder, name), "latin1")}`).join("\n");
+  return names
+    .map(({ name }) => `${name} ${readFileSync(join(folder, name), "latin1")}`)
+    .join("\n");
 }

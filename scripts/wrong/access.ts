@@ -5,11 +5,25 @@ import { objectIn } from "../../test/support/shown.ts";
 import { SECRET } from "../conformance/own.ts";
 import type { Message } from "./proxy.ts";
 import * as way from "./ways.ts";
-import { answersJson, asksJson, bearer, type Faults, instead, is, lets, refuses, type Way } from "./ways.ts";
+import {
+  answersJson,
+  asksJson,
+  bearer,
+  type Faults,
+  instead,
+  is,
+  lets,
+  refuses,
+  type Way,
+} from "./ways.ts";
 
 const [CREATE, HOOK] = ["POST /apps", "POST /webhooks"];
 const [READ, DELETE] = ["GET /apps", "DELETE /apps/*"];
-const [MISSING, INVALID, EXPIRED] = ["missing_credential", "invalid_credential", "expired_credential"];
+const [MISSING, INVALID, EXPIRED] = [
+  "missing_credential",
+  "invalid_credential",
+  "expired_credential",
+];
 
 /** What the token says of itself; nothing where it is an API key, or nothing that was ever a token. */
 const read = (asked: Message, part: 0 | 1) =>
@@ -23,39 +37,55 @@ const isForged = (asked: Message) => isToken(asked) && !isUnsigned(asked);
 const named = (asked: Message) =>
   /^\S+$/.test(asked.headers.authorization ?? "") ? way.as(asked, bearer(asked)) : asked;
 
-const opens = (scope: string, at: string) => lets("insufficient_scope", at, (asked) => scopesOf(asked).includes(scope));
-const closes = (scope: string, at: string) => refuses(at, 403, (asked) => scopesOf(asked).includes(scope));
+const opens = (scope: string, at: string) =>
+  lets("insufficient_scope", at, (asked) => scopesOf(asked).includes(scope));
+const closes = (scope: string, at: string) =>
+  refuses(at, 403, (asked) => scopesOf(asked).includes(scope));
 const everyScope = (query: URLSearchParams) => query.set("scope", SCOPES.join(" "));
 const [TOKEN, AUTHORIZE] = ["POST /oauth/token", "GET /oauth/authorize"];
 const grants = (type: string) => (asked: Message) => asked.body.includes(`"grant_type":"${type}"`);
 const [exchanges, refreshes] = [grants("authorization_code"), grants("refresh_token")];
 const isUnnamed = (asked: Message) => refreshes(asked) && !asked.body.includes("client_id");
 const anonymous = (body: unknown) =>
-  "refresh_token" in Object(body) ? { ...Object(body), client_id: undefined, client_secret: undefined } : body;
+  "refresh_token" in Object(body)
+    ? { ...Object(body), client_id: undefined, client_secret: undefined }
+    : body;
 
 /** Consent leads back to the client without a member of the query. */
 const loses = (name: string) =>
   way.answers("POST /oauth/consent", (answer) =>
-    way.header(answer, "location", answer.headers.location?.replace(new RegExp(`\\b${name}=[^&]*`), "")),
+    way.header(
+      answer,
+      "location",
+      answer.headers.location?.replace(new RegExp(`\\b${name}=[^&]*`), ""),
+    ),
   );
 
 /** Another text, which says nothing, stands for each access token. */
 const opaque: Way = async (asked, send) => {
   const [, hex] = /^opaque(\w+)$/.exec(bearer(asked)) ?? [];
-  const answer = await send(hex === undefined ? asked : way.as(asked, Buffer.from(hex, "hex").toString()));
+  const answer = await send(
+    hex === undefined ? asked : way.as(asked, Buffer.from(hex, "hex").toString()),
+  );
   const hidden = (token: unknown) => `opaque${Buffer.from(String(token)).toString("hex")}`;
-  return asked.url === "/oauth/token" && answer.status === 200 ? way.changed(answer, "access_token", hidden) : answer;
+  return asked.url === "/oauth/token" && answer.status === 200
+    ? way.changed(answer, "access_token", hidden)
+    : answer;
 };
 
 const anySecret: Way = (asked, send) => send(way.changed(asked, "client_secret", is(SECRET)));
 
 const unversioned = (asked: Message) => ({ ...asked, url: asked.url.replace(/^\/api\b/, "/v1") });
-const isVersionless = ({ url, headers }: Message) => url.startsWith("/v1/") && !headers["api-version"];
+const isVersionless = ({ url, headers }: Message) =>
+  url.startsWith("/v1/") && !headers["api-version"];
 
 export const access: Faults = {
   "missing-reads 5.401.missing: without a credential apps can be read": lets(MISSING, READ),
   "missing-deletes 5.401.missing: without a credential apps can be deleted": lets(MISSING, DELETE),
-  "missing-hooks 5.401.missing: without a credential webhooks can be registered": lets(MISSING, HOOK),
+  "missing-hooks 5.401.missing: without a credential webhooks can be registered": lets(
+    MISSING,
+    HOOK,
+  ),
   "missing-400 5.401.missing: without a credential it is 400": instead(MISSING, 400),
   "jwt-unsigned 5.401.invalid: a token that nobody signed is taken": lets(INVALID, "", isUnsigned),
   "jwt-forged 5.401.invalid: a token's signature is not looked at": lets(INVALID, "", isForged),
@@ -82,17 +112,51 @@ export const access: Faults = {
   "authorize-post 5.oauth.authorize: it is POST alone": refuses(AUTHORIZE, 405),
   "state-lost 5.oauth.authorize: the state does not come back": loses("state"),
   "code-lost 5.oauth.authorize: the code does not come back": loses("code"),
-  "scopes-all 5.oauth.authorize: more scopes are granted than asked for": way.asksQuery(AUTHORIZE, everyScope),
+  "scopes-all 5.oauth.authorize: more scopes are granted than asked for": way.asksQuery(
+    AUTHORIZE,
+    everyScope,
+  ),
   "token-form 5.oauth.exchange: a JSON body is refused": refuses(TOKEN, 400, way.isJson),
   "token-opaque 5.oauth.jwt: the access token is an opaque text": way.where("", opaque),
-  "token-unknown 5.oauth.bearer: the API does not know the flow's tokens": refuses("", 401, isToken),
-  "secret-any 5.oauth.client-credentials: a wrong client secret will do": way.where(TOKEN, anySecret, exchanges),
+  "token-unknown 5.oauth.bearer: the API does not know the flow's tokens": refuses(
+    "",
+    401,
+    isToken,
+  ),
+  "secret-any 5.oauth.client-credentials: a wrong client secret will do": way.where(
+    TOKEN,
+    anySecret,
+    exchanges,
+  ),
   "refresh-none 5.oauth.refresh: there is none": refuses(TOKEN, 400, refreshes),
-  "refresh-named 5.oauth.refresh: it fails where no client is named": refuses(TOKEN, 401, isUnnamed),
-  "refresh-dead 5.oauth.refresh: its tokens open nothing": answersJson(TOKEN, "access_token", is("e.e.e"), refreshes),
-  "refresh-expired 5.refresh-failure.expired: an expired refresh token works": instead("has expired", 200),
-  "refresh-secret 5.refresh-failure.credentials: wrong client credentials will do": asksJson(TOKEN, "", anonymous),
+  "refresh-named 5.oauth.refresh: it fails where no client is named": refuses(
+    TOKEN,
+    401,
+    isUnnamed,
+  ),
+  "refresh-dead 5.oauth.refresh: its tokens open nothing": answersJson(
+    TOKEN,
+    "access_token",
+    is("e.e.e"),
+    refreshes,
+  ),
+  "refresh-expired 5.refresh-failure.expired: an expired refresh token works": instead(
+    "has expired",
+    200,
+  ),
+  "refresh-secret 5.refresh-failure.credentials: wrong client credentials will do": asksJson(
+    TOKEN,
+    "",
+    anonymous,
+  ),
   "refresh-revoked 5.refresh-failure.revoked: revoked access works": instead("revoked", 200),
-  "version-nowhere 9.path-segment: the base URL has no version": { way: way.asks("", unversioned), base: "/api" },
-  "version-header 9.path-segment: the version has to stand in a header": refuses("", 400, isVersionless),
+  "version-nowhere 9.path-segment: the base URL has no version": {
+    way: way.asks("", unversioned),
+    base: "/api",
+  },
+  "version-header 9.path-segment: the version has to stand in a header": refuses(
+    "",
+    400,
+    isVersionless,
+  ),
 };

@@ -28,24 +28,33 @@ const oneWebhook = where(EVENT, async (delivery, send) => {
 const follows = where(EVENT, async (delivery, send) => {
   const answer = await send(delivery);
   const { location } = answer.headers;
-  return location === undefined ? answer : send({ ...delivery, url: new URL(location, delivery.url).href });
+  return location === undefined
+    ? answer
+    : send({ ...delivery, url: new URL(location, delivery.url).href });
 });
 /** Just before its own deadline the server hears of a success. */
 const waits = where(EVENT, (delivery, send) =>
   Promise.race([send(delivery), sleep(29_500, way.bare(200), { ref: false })]),
 );
 const counts = (statuses: RegExp, status: number) =>
-  way.answers(EVENT, (answer) => (statuses.test(String(answer.status)) ? { ...answer, status } : answer));
+  way.answers(EVENT, (answer) =>
+    statuses.test(String(answer.status)) ? { ...answer, status } : answer,
+  );
 type Form = (digest: Buffer) => string;
 const plain: Form = (digest) => `sha256=${digest.toString("hex")}`;
 /** The signature is made of another text, or told in another form. */
 const signs = (form: Form, of = (body: string) => body) =>
   asks(EVENT, (each) =>
-    header(each, SIGNATURE, form(createHmac("sha256", String(each.secret)).update(of(each.body)).digest())),
+    header(
+      each,
+      SIGNATURE,
+      form(createHmac("sha256", String(each.secret)).update(of(each.body)).digest()),
+    ),
   );
 const escaped = (sign: string) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;
 const printed = (body: string) => JSON.stringify(JSON.parse(body), null, 2);
-const moved = (each: Message) => header(header(each, "x-signature", each.headers[SIGNATURE]), SIGNATURE);
+const moved = (each: Message) =>
+  header(header(each, "x-signature", each.headers[SIGNATURE]), SIGNATURE);
 
 export const events: Faults = {
   "no-created 6.types.app-created: it is never sent": never("app.created"),
@@ -55,22 +64,66 @@ export const events: Faults = {
   "no-interaction 6.types.user-interaction: it is never sent": never("user.interaction"),
   "event-no-id 6.envelope: there is no id": asksJson(EVENT, "id", gone),
   "event-id-bare 6.envelope: the id has no prefix": asksJson(EVENT, "id", way.unprefixed),
-  "event-type 6.envelope: the type is in capitals": asksJson(EVENT, "type", (type) => String(type).toUpperCase()),
-  "event-called 6.envelope: created is called created_at": asksJson(EVENT, "", called("created", "created_at")),
-  "event-seconds 6.envelope: created is a number of seconds": asksJson(EVENT, "created", way.seconds),
-  "event-flat 6.envelope: data is the object itself": asksJson(EVENT, "data", (data) => Object(data).object),
+  "event-type 6.envelope: the type is in capitals": asksJson(EVENT, "type", (type) =>
+    String(type).toUpperCase(),
+  ),
+  "event-called 6.envelope: created is called created_at": asksJson(
+    EVENT,
+    "",
+    called("created", "created_at"),
+  ),
+  "event-seconds 6.envelope: created is a number of seconds": asksJson(
+    EVENT,
+    "created",
+    way.seconds,
+  ),
+  "event-flat 6.envelope: data is the object itself": asksJson(
+    EVENT,
+    "data",
+    (data) => Object(data).object,
+  ),
   "event-two 6.envelope: data has a second member": asksJson(EVENT, "data.previous", is(null)),
-  "event-wrapped 6.envelope: the event is a member of the body": asksJson(EVENT, "", (event) => ({ event })),
+  "event-wrapped 6.envelope: the event is a member of the body": asksJson(EVENT, "", (event) => ({
+    event,
+  })),
   "event-batch 6.envelope: the body is a list of events": asksJson(EVENT, "", listed),
   "account-lost 6.envelope.account: app.deployed has none": asksJson(DEPLOYED, "account", gone),
   "account-text 6.envelope.account: it is an id": asksJson(DEPLOYED, "account", is("acc_1")),
-  "account-present 6.envelope.account-absent: user.interaction has one": asksJson(CLICKED, "account", is({})),
-  "deployed-untitled 6.data.app-deployed: the title is missing": asksJson(DEPLOYED, "data.object.title", gone),
-  "deployed-id 6.data.app-deployed: the id is the deployment's": asksJson(DEPLOYED, "data.object", renumbered),
-  "deployed-by-id 6.data.app-deployed: the deployment is an id": asksJson(DEPLOYED, "data.object.deployment", idOf),
-  "clicked-app 6.data.user-interaction: app_id is called id": asksJson(CLICKED, "data.object", called("app_id", "id")),
-  "clicked-nobody 6.data.user-interaction: there is no user_id": asksJson(CLICKED, "data.object.user_id", gone),
-  "clicked-list 6.data.user-interaction: data_point is a list": asksJson(CLICKED, "data.object.data_point", listed),
+  "account-present 6.envelope.account-absent: user.interaction has one": asksJson(
+    CLICKED,
+    "account",
+    is({}),
+  ),
+  "deployed-untitled 6.data.app-deployed: the title is missing": asksJson(
+    DEPLOYED,
+    "data.object.title",
+    gone,
+  ),
+  "deployed-id 6.data.app-deployed: the id is the deployment's": asksJson(
+    DEPLOYED,
+    "data.object",
+    renumbered,
+  ),
+  "deployed-by-id 6.data.app-deployed: the deployment is an id": asksJson(
+    DEPLOYED,
+    "data.object.deployment",
+    idOf,
+  ),
+  "clicked-app 6.data.user-interaction: app_id is called id": asksJson(
+    CLICKED,
+    "data.object",
+    called("app_id", "id"),
+  ),
+  "clicked-nobody 6.data.user-interaction: there is no user_id": asksJson(
+    CLICKED,
+    "data.object.user_id",
+    gone,
+  ),
+  "clicked-list 6.data.user-interaction: data_point is a list": asksJson(
+    CLICKED,
+    "data.object.data_point",
+    listed,
+  ),
   "sent-put 6.delivery.post: it is a PUT": asks(EVENT, (each) => ({ ...each, method: "PUT" })),
   "sent-form 6.delivery.post: its body is a form": asks(EVENT, asForm),
   "sent-unasked 6.delivery.subscribed: every webhook gets every type": everyType,
@@ -80,20 +133,32 @@ export const events: Faults = {
   "missing-success 6.success.2xx-only: 404 counts as success": counts(/^404/, 200),
   "only-200 6.success.2xx: no other 2xx is a success": counts(/^2(?!00)/, 500),
   "never-success 6.success.2xx: every answer is a failure": counts(/^2/, 500),
-  "missing-success-twice 6.success.2xx-only: 404 counts as success, and each event is sent twice": way.both(
-    counts(/^404/, 200),
-    where(EVENT, async (delivery, send) => {
-      await send(delivery);
-      return send(delivery);
-    }),
-  ),
-  "two-seconds 6.success.30-seconds: an endpoint has 2 seconds": { options: { webhookTimeout: "2s" } },
-  "no-deadline 6.success.30-seconds: an endpoint has all the time it wants": { way: waits, slow: true },
+  "missing-success-twice 6.success.2xx-only: 404 counts as success, and each event is sent twice":
+    way.both(
+      counts(/^404/, 200),
+      where(EVENT, async (delivery, send) => {
+        await send(delivery);
+        return send(delivery);
+      }),
+    ),
+  "two-seconds 6.success.30-seconds: an endpoint has 2 seconds": {
+    options: { webhookTimeout: "2s" },
+  },
+  "no-deadline 6.success.30-seconds: an endpoint has all the time it wants": {
+    way: waits,
+    slow: true,
+  },
   "signature-none 6.signature: there is none": asks(EVENT, (each) => header(each, SIGNATURE)),
   "signature-bare 6.signature: it is the digest alone": signs((digest) => digest.toString("hex")),
-  "signature-capitals 6.signature: it is in capitals": signs((digest) => plain(digest).toUpperCase()),
-  "signature-base64 6.signature: it is Base64": signs((digest) => `sha256=${digest.toString("base64")}`),
+  "signature-capitals 6.signature: it is in capitals": signs((digest) =>
+    plain(digest).toUpperCase(),
+  ),
+  "signature-base64 6.signature: it is Base64": signs(
+    (digest) => `sha256=${digest.toString("base64")}`,
+  ),
   "signature-header 6.signature: its header is X-Signature": asks(EVENT, moved),
   "signature-printed 6.signature: it is over the body as it is printed": signs(plain, printed),
-  "signature-ascii 6.signature: letters are escaped": signs(plain, (body) => body.replace(/[^ -~]/g, escaped)),
+  "signature-ascii 6.signature: letters are escaped": signs(plain, (body) =>
+    body.replace(/[^ -~]/g, escaped),
+  ),
 };

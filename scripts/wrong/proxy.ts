@@ -1,10 +1,16 @@
 // Stands before a server and lets a fault change what goes by: requests with their answers, and deliveries, because a
 // webhook that leads to this machine is registered with an address here instead. Without a fault nobody sees that it is
 // there. It counts how often the fault changed anything. What goes past it: webhooks that lead to https, or are changed later.
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+  type ServerResponse,
+} from "node:http";
 import { text } from "node:stream/consumers";
 import { isDeepStrictEqual } from "node:util";
-import { serviceSignature } from "../../src/kit/signature.ts";
+import { serviceSignature } from "../../src/lib/signature.ts";
 import { listen } from "../../test/support/ports.ts";
 import { objectIn } from "../../test/support/shown.ts";
 import { header, type Wrong } from "./ways.ts";
@@ -34,7 +40,9 @@ const TO_LOOPBACK = /^http:\/\/(localhost|127\.|\[::1\])/;
 /** Longer than anybody pauses. */
 const KEPT_MS = 60_000;
 /** What belongs to one connection or is told anew; what is compressed could not be changed. */
-const OWN = new Set("connection keep-alive transfer-encoding content-length accept-encoding".split(" "));
+const OWN = new Set(
+  "connection keep-alive transfer-encoding content-length accept-encoding".split(" "),
+);
 
 /** `port`: where the server is, or will be. */
 export async function startProxy(port: number, { way = (asked, send) => send(asked) }: Wrong = {}) {
@@ -53,11 +61,16 @@ export async function startProxy(port: number, { way = (asked, send) => send(ask
   }
 
   async function toServer(asked: Message, signal: AbortSignal): Promise<Answer> {
-    const webhook = asked.method === "POST" && asked.url === "/v1/webhooks" ? objectIn(asked.body) : {};
+    const webhook =
+      asked.method === "POST" && asked.url === "/v1/webhooks" ? objectIn(asked.body) : {};
     const hook = { url: String(webhook.url), secret: String(webhook.secret ?? "") };
-    const led = () => JSON.stringify({ ...webhook, url: `${address}${HOOKS}${hooks.push(hook) - 1}` });
+    const led = () =>
+      JSON.stringify({ ...webhook, url: `${address}${HOOKS}${hooks.push(hook) - 1}` });
     const body = TO_LOOPBACK.test(hook.url) ? led() : asked.body;
-    const answer = await exchange({ ...asked, url: `http://127.0.0.1:${port}${asked.url}`, body }, signal);
+    const answer = await exchange(
+      { ...asked, url: `http://127.0.0.1:${port}${asked.url}`, body },
+      signal,
+    );
     // Where no secret was given, the server made one.
     hook.secret ||= String(objectIn(answer.body).secret);
     return { ...answer, body: answer.body.replaceAll(SHOWN, (at, n) => hooks[n]?.url ?? at) };
@@ -86,18 +99,31 @@ export async function startProxy(port: number, { way = (asked, send) => send(ask
 
 /** A delivery of which only the body was changed is well signed. */
 const signedAgain = (message: Message, { body, headers }: Message): Message =>
-  message.secret === undefined || message.body === body || message.headers[SIGNATURE] !== headers[SIGNATURE]
+  message.secret === undefined ||
+  message.body === body ||
+  message.headers[SIGNATURE] !== headers[SIGNATURE]
     ? message
     : header(message, SIGNATURE, serviceSignature(message.body, message.secret));
 
 const passed = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
-  Object.fromEntries(Object.entries(headers).filter(([name, value]) => value !== undefined && !OWN.has(name)));
+  Object.fromEntries(
+    Object.entries(headers).filter(([name, value]) => value !== undefined && !OWN.has(name)),
+  );
 
-async function exchange({ method, url, headers, body }: Message, signal: AbortSignal): Promise<Answer> {
-  const sent = { ...passed(headers), ...(body !== "" && { "content-length": Buffer.byteLength(body) }) };
+async function exchange(
+  { method, url, headers, body }: Message,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const sent = {
+    ...passed(headers),
+    ...(body !== "" && { "content-length": Buffer.byteLength(body) }),
+  };
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     // A connection that was kept may be closed by the other side just when it is used again.
-    request(url, { method, headers: sent, signal, agent: false }).on("response", resolve).on("error", reject).end(body);
+    request(url, { method, headers: sent, signal, agent: false })
+      .on("response", resolve)
+      .on("error", reject)
+      .end(body);
   });
   const { statusCode: status = 0, headers: got } = answer;
   return { status, headers: got, body: await text(answer) };

@@ -1,14 +1,25 @@
 // Servers that keep the specification and are not like this one: each reads a gap in another way, and none may be told
 // that it is wrong. Those that a start can be asked for come from the register, the others are made on the way.
-import { READINGS } from "../../src/domain/readings.ts";
+import { ALL_VARIANTS } from "../../src/domain/variants.ts";
 import { objectIn } from "../../test/support/shown.ts";
 import type { Answer, Message } from "./proxy.ts";
 import * as way from "./ways.ts";
-import { answers, answersJson, changed, type Faults, refuses, type Way, type Wrong } from "./ways.ts";
+import {
+  answers,
+  answersJson,
+  changed,
+  type Faults,
+  refuses,
+  type Way,
+  type Wrong,
+} from "./ways.ts";
 
 const asOffset = (text: string) => text.replace(/(\d\d:\d\d:\d\d)\.\d+Z"/g, '$1+00:00"');
 const read = (readings: object): Wrong => ({ options: { readings } });
-const switched = ([id, name]: [string, unknown]) => [`${id}=${name} ${id}: by --reading`, read({ [id]: name })];
+const switched = ([id, name]: [string, unknown]) => [
+  `${id}=${name} ${id}: by --reading`,
+  read({ [id]: name }),
+];
 
 const ONES = "(GET|PUT|PATCH|DELETE) /(apps|users|data-sources|webhooks)/*";
 const BESIDE = `${ONES}|GET /(data-sources|webhooks|users)|POST /(oauth/revoke|apps/*/interactions)`;
@@ -25,17 +36,25 @@ const newestFirst: Way = async (asked, send) => {
   const [limit, offset] = [Number(query.get("limit") ?? 20), Number(query.get("offset") ?? 0)];
   for (const name of ["limit", "offset"]) query.delete(name);
   const part = (from: number, to: number) => {
-    const span = new URLSearchParams([...query, ["limit", String(to - from || 1)], ["offset", String(from)]]);
+    const span = new URLSearchParams([
+      ...query,
+      ["limit", String(to - from || 1)],
+      ["offset", String(from)],
+    ]);
     return send({ ...asked, url: `/v1/apps?${span}` });
   };
   const total = Number(objectIn((await part(0, 1)).body).total ?? 0);
   const [from, to] = [Math.max(total - offset - limit, 0), Math.max(total - offset, 0)];
-  return changed(await part(from, to), "data", (data) => (to > from ? [data].flat().toReversed() : []));
+  return changed(await part(from, to), "data", (data) =>
+    to > from ? [data].flat().toReversed() : [],
+  );
 };
 
 /** Success has no body. */
-const empty = (answer: Answer): Answer => (answer.status < 300 ? { ...answer, status: 204, body: "" } : answer);
-const emptyError = (answer: Answer): Answer => (answer.status < 400 ? answer : way.bare(answer.status));
+const empty = (answer: Answer): Answer =>
+  answer.status < 300 ? { ...answer, status: 204, body: "" } : answer;
+const emptyError = (answer: Answer): Answer =>
+  answer.status < 400 ? answer : way.bare(answer.status);
 const called = (from: Readonly<Record<string, string>>) => (value: unknown) =>
   Object.fromEntries(Object.entries(from).map(([name, other]) => [other, Object(value)[name]]));
 const otherTokens = called({ access_token: "accessToken", refresh_token: "refreshToken" });
@@ -60,8 +79,8 @@ function sentTwice(after_ms: number, outOf = 1): Way {
 
 export const RIGHT: Faults = {
   "itself 1: this server": {},
-  ...Object.fromEntries(Object.entries(READINGS).map(switched)),
-  "every-reading 1: all of them at once": read(READINGS),
+  ...Object.fromEntries(Object.entries(ALL_VARIANTS).map(switched)),
+  "every-reading 1: all of them at once": read(ALL_VARIANTS),
   "list-of-apps 4.list-shape: a list is {apps, count}": answersJson(
     "GET /apps",
     "",
@@ -69,18 +88,33 @@ export const RIGHT: Faults = {
   ),
   "newest-first 4.list-order: the newest app is listed first": way.where("GET /apps", newestFirst),
   "limit-of-20 8.page-limit: no page holds more than 20": refuses("GET /apps", 400, isBeyond),
-  "deploy-empty 4.deploy: a deployment is answered without a body": answers("POST /apps/*/deploy", empty),
+  "deploy-empty 4.deploy: a deployment is answered without a body": answers(
+    "POST /apps/*/deploy",
+    empty,
+  ),
   "hook-empty 4.webhook: a webhook is answered without a body": answers("POST /webhooks", empty),
   "errors-empty 7.errors: errors have no members": answers("", emptyError),
   "times-in-seconds 2.times: times end in +00:00, without fractions": inSeconds,
-  "create-more 4.create-app: a create answers more than a list": answersJson("POST /apps", "url", way.is("")),
+  "create-more 4.create-app: a create answers more than a list": answersJson(
+    "POST /apps",
+    "url",
+    way.is(""),
+  ),
   "json-of-its-own 4.media-type: it speaks application/vnd.apps+json": answers("", inTypeOfItsOwn),
   "more-members 2.members: apps and events have more members": way.both(
     way.apps("owner", way.is(null)),
     way.asksJson(way.EVENT, "api_version", way.is("1")),
   ),
-  "camel-tokens 5.token-response: tokens have other names": answersJson("POST /oauth/token", "", otherTokens),
-  "nothing-beside 4.operations: there are but the six": refuses(BESIDE, 404, (asked) => !isDelete(asked)),
+  "camel-tokens 5.token-response: tokens have other names": answersJson(
+    "POST /oauth/token",
+    "",
+    otherTokens,
+  ),
+  "nothing-beside 4.operations: there are but the six": refuses(
+    BESIDE,
+    404,
+    (asked) => !isDelete(asked),
+  ),
   "hooks-over-https 6.policy: webhooks lead to https alone": refuses("POST /webhooks", 422, isBare),
   "twice 6.at-least-once: each event is sent twice, one after the other": sentTwice(0),
   "twice-at-once 6.at-least-once: each event is sent twice at the same time": way.where(
@@ -96,5 +130,8 @@ export const RIGHT: Faults = {
     answers(way.EVENT, (answer) => ({ ...answer, status: 200 })),
     sentTwice(0),
   ),
-  "never-again 6.retry: nothing is sent again": answers(way.EVENT, (answer) => ({ ...answer, status: 200 })),
+  "never-again 6.retry: nothing is sent again": answers(way.EVENT, (answer) => ({
+    ...answer,
+    status: 200,
+  })),
 };

@@ -14,8 +14,12 @@ const [{ only, part }, misused] = given("conformance:self -- [options]", {
   only: text("NAME", "this fault or reading alone"),
   part: text("N", "only the faults of that part of the specification"),
 });
-const isAsked = ({ id, clause }: Fault) => (only ?? id) === id && (part === undefined || clause.startsWith(`${part}.`));
-const [right, wrong] = [faultsOf(RIGHT).filter((each) => !part && isAsked(each)), FAULTS.filter(isAsked)];
+const isAsked = ({ id, clause }: Fault) =>
+  (only ?? id) === id && (part === undefined || clause.startsWith(`${part}.`));
+const [right, wrong] = [
+  faultsOf(RIGHT).filter((each) => !part && isAsked(each)),
+  FAULTS.filter(isAsked),
+];
 if (right.length + wrong.length === 0) misused("There is no such fault.");
 
 const began = performance.now();
@@ -23,15 +27,21 @@ let [wronged, caught] = [0, 0];
 await pool(AT_ONCE, [...right, ...wrong], async (fault) => {
   const { id, clause, says } = fault;
   const isRight = right.includes(fault);
-  const { failed, unseen } = await judged(fault, isRight ? "" : `${clause[0]}.`).catch((error: unknown) => {
-    const why = `the kit gave up (${error})`;
-    return { failed: isRight ? [why] : [], unseen: why };
-  });
+  const { failed, unseen } = await judged(fault, isRight ? "" : `${clause[0]}.`).catch(
+    (error: unknown) => {
+      const why = `the kit gave up (${error})`;
+      return { failed: isRight ? [why] : [], unseen: why };
+    },
+  );
   if (failed.length > 0 && isRight) wronged += 1;
   else if (failed.length > 0) caught += 1;
   const verdict = isRight ? `${failed.length} failed` : failed.length > 0 ? "caught" : unseen;
   // Below it what should not be.
-  console.log([`${verdict.padEnd(14)} ${clause.padEnd(34)} ${id}: ${says}`, ...(isRight ? failed : [])].join("\n    "));
+  console.log(
+    [`${verdict.padEnd(14)} ${clause.padEnd(34)} ${id}: ${says}`, ...(isRight ? failed : [])].join(
+      "\n    ",
+    ),
+  );
 });
 const took_s = Math.round((performance.now() - began) / 1_000);
 const faults = `${caught} of ${wrong.length} faults caught`;

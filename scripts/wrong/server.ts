@@ -10,8 +10,8 @@ import { resources } from "./resources.ts";
 import { type Fault, faultsOf, type Wrong } from "./ways.ts";
 
 /** In the order of the specification's parts. */
-export const FAULTS: readonly Fault[] = faultsOf({ ...resources, ...access, ...events }).sort((a, b) =>
-  a.clause.localeCompare(b.clause),
+export const FAULTS: readonly Fault[] = faultsOf({ ...resources, ...access, ...events }).sort(
+  (a, b) => a.clause.localeCompare(b.clause),
 );
 
 /** Without a fault it is right. */
@@ -19,7 +19,11 @@ export async function started(fault?: Wrong) {
   const port = await closedPort();
   const proxy = await startProxy(port, fault);
   const own = await ownTarget({ port, publicUrl: proxy.url, ...fault?.options });
-  const target = { ...own.target, slow: fault?.slow, ...(fault?.base && { "base-url": proxy.url + fault.base }) };
+  const target = {
+    ...own.target,
+    slow: fault?.slow,
+    ...(fault?.base && { "base-url": proxy.url + fault.base }),
+  };
   const close = async () => {
     proxy.close();
     await own[Symbol.asyncDispose]();

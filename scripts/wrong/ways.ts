@@ -31,7 +31,11 @@ export type Faults = Readonly<Record<string, Way | Wrong>>;
 
 export const faultsOf = (faults: Faults): Fault[] =>
   Object.entries(faults).map(([name, wrong]) => {
-    const { id = "", clause = "", says = "" } = /^(?<id>\S+) (?<clause>[^:]+): (?<says>.+)$/.exec(name)?.groups ?? {};
+    const {
+      id = "",
+      clause = "",
+      says = "",
+    } = /^(?<id>\S+) (?<clause>[^:]+): (?<says>.+)$/.exec(name)?.groups ?? {};
     return { id, clause, says, ...(typeof wrong === "function" ? { way: wrong } : wrong) };
   });
 
@@ -56,8 +60,14 @@ export function edited(value: unknown, path: string, change: Change): unknown {
 export const isJson = ({ body }: { readonly body: string }): boolean => body.startsWith("{");
 
 /** With the JSON object in its body changed. */
-export const changed = <M extends { readonly body: string }>(message: M, path: string, change: Change): M =>
-  isJson(message) ? { ...message, body: JSON.stringify(edited(objectIn(message.body), path, change)) } : message;
+export const changed = <M extends { readonly body: string }>(
+  message: M,
+  path: string,
+  change: Change,
+): M =>
+  isJson(message)
+    ? { ...message, body: JSON.stringify(edited(objectIn(message.body), path, change)) }
+    : message;
 
 export const header = <M extends { readonly headers: Message["headers"] }>(
   message: M,
@@ -125,9 +135,11 @@ const HEADERS = { "content-type": "application/json" };
 export const bare = (status: number): Answer => ({ status, headers: HEADERS, body: "{}" });
 
 /** It answers that and does nothing; a delivery with 200 is one that nobody hears of. */
-export const refuses = (at: string, status: number, when = always): Way => where(at, async () => bare(status), when);
+export const refuses = (at: string, status: number, when = always): Way =>
+  where(at, async () => bare(status), when);
 
-const isRefused = (reason: string, { status, body }: Answer): boolean => status >= 400 && body.includes(reason);
+const isRefused = (reason: string, { status, body }: Answer): boolean =>
+  status >= 400 && body.includes(reason);
 
 /** What is refused for that reason is done after all. */
 export function lets(reason: string, at = "", when = always): Way {
@@ -143,6 +155,8 @@ export const instead = (reason: string, status: number): Way =>
   answers("", (answer) => (isRefused(reason, answer) ? { ...answer, status } : answer));
 
 /** With another credential. */
-export const as = (asked: Message, token: string): Message => header(asked, "authorization", `Bearer ${token}`);
+export const as = (asked: Message, token: string): Message =>
+  header(asked, "authorization", `Bearer ${token}`);
 
-export const bearer = ({ headers }: Message): string => String(headers.authorization).replace(/^Bearer /, "");
+export const bearer = ({ headers }: Message): string =>
+  String(headers.authorization).replace(/^Bearer /, "");

@@ -3,14 +3,14 @@
 // functions return the rule that refuses, in words for the one who sent the URL.
 import type { LookupAddress } from "node:dns";
 import { BlockList, isIP } from "node:net";
-import { isLoopbackHost } from "../kit/loopback.ts";
+import { isLoopbackHost } from "../lib/loopback.ts";
 
 /** A developer's receiver runs on this machine or in a private network; a server that others reach allows neither. */
 export const WEBHOOK_POLICIES = ["local", "strict"] as const;
 export type WebhookPolicy = (typeof WEBHOOK_POLICIES)[number];
 
 /** The first range that holds an address gives its kind, after IANA's special-purpose registries. */
-const SPECIAL = {
+const RESERVED_RANGES = {
   ipv4: [
     ["unspecified", "0.0.0.0/8"],
     ["private", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"],
@@ -47,10 +47,10 @@ const SPECIAL = {
 const INSIDE = ["loopback", "private"];
 
 // A list holds one family only: Node's BlockList matches an IPv4 address against the ranges of its mapped form too.
-const LISTS = { ipv4: lists("ipv4"), ipv6: lists("ipv6") };
+const LISTS = { ipv4: createBlockList("ipv4"), ipv6: createBlockList("ipv6") };
 
-function lists(family: keyof typeof SPECIAL) {
-  return SPECIAL[family].map(([name = "", ...subnets]) => {
+function createBlockList(family: keyof typeof RESERVED_RANGES) {
+  return RESERVED_RANGES[family].map(([name = "", ...subnets]) => {
     const list = new BlockList();
     for (const subnet of subnets) {
       const [net = "", prefix] = subnet.split("/");
@@ -61,28 +61,36 @@ function lists(family: keyof typeof SPECIAL) {
 }
 
 /** Why a connection to this address is refused; undefined where it is allowed. `secure`: over TLS. */
-export function judgeAddress(address: string, policy: WebhookPolicy, secure: boolean): string | undefined {
+export function checkAddress(
+  address: string,
+  policy: WebhookPolicy,
+  secure: boolean,
+): string | undefined {
   const bare = address.replace(/%.*$/, "");
   const version = isIP(bare);
   const family = version === 4 ? "ipv4" : "ipv6";
-  const kind = version === 0 ? "unreadable" : LISTS[family].find(({ list }) => list.check(bare, family))?.name;
+  const kind =
+    version === 0 ? "unreadable" : LISTS[family].find(({ list }) => list.check(bare, family))?.name;
   if (kind !== undefined && INSIDE.includes(kind)) {
     if (policy === "local") return undefined;
     return `must lead to a public address: the strict webhook policy refuses ${kind} ones (--webhook-policy local allows them)`;
   }
-  if (kind !== "public") return `must lead to another address: both webhook policies refuse ${kind} ones`;
+  if (kind !== "public")
+    return `must lead to another address: both webhook policies refuse ${kind} ones`;
   return secure ? undefined : HTTPS_ONLY[policy];
 }
 
 const HTTPS_ONLY = {
-  local: "must use https: the local webhook policy allows http to loopback and private addresses only",
+  local:
+    "must use https: the local webhook policy allows http to loopback and private addresses only",
   strict:
     "must use https: the strict webhook policy refuses http (--webhook-policy local allows it in private networks)",
 };
 
 /** Which rule refuses the URL, as far as it shows; undefined where none does. */
-export function judgeUrl(text: string, policy: WebhookPolicy): string | undefined {
-  if (/[\s\\\p{Cc}]/u.test(text)) return "must not contain spaces, control characters or backslashes";
+export function checkUrl(text: string, policy: WebhookPolicy): string | undefined {
+  if (/[\s\\\p{Cc}]/u.test(text))
+    return "must not contain spaces, control characters or backslashes";
   if (!/^https?:\/\/(?!\/)/i.test(text) || !URL.canParse(text))
     return "must be a URL that starts with https:// or http:// and a host";
   const url = new URL(text);
@@ -90,8 +98,8 @@ export function judgeUrl(text: string, policy: WebhookPolicy): string | undefine
   if (url.port === "0") return "must not name port 0";
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const secure = url.protocol === "https:";
-  if (isIP(host) !== 0) return judgeAddress(host, policy, secure);
-  if (isLoopbackHost(host)) return judgeAddress("127.0.0.1", policy, secure);
+  if (isIP(host) !== 0) return checkAddress(host, policy, secure);
+  if (isLoopbackHost(host)) return checkAddress("127.0.0.1", policy, secure);
   // A name is judged when it is sent to: only DNS knows where it leads.
   return secure || policy === "local" ? undefined : HTTPS_ONLY.strict;
 }
@@ -109,7 +117,7 @@ const LOOPBACK: readonly LookupAddress[] = [
  * The system's resolver, asked once at a time for a name and for two names at once: a lookup holds one of the process's
  * four worker threads until it ends, and dead name servers must not keep them all from the files.
  */
-export function systemResolver(): Resolve {
+export function createResolver(): Resolve {
   const running = new Map<string, Promise<readonly LookupAddress[]>>();
   const waiting: (() => void)[] = [];
   let free = LOOKUPS_AT_ONCE;

@@ -4,15 +4,15 @@
 // here waits: what is due when are pure functions of the attempt, the time and what the receiver asked for.
 import { createHash } from "node:crypto";
 import { decide } from "../decisions.ts";
-import { dueAt, isWanted, type Made } from "../domain/deliveries.ts";
+import { type AttemptResult, dueTime, isDeliverable } from "../domain/deliveries.ts";
 import { type Attempt, deliveries, events, webhooks } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
 import { deliveryHeaders } from "../domain/webhooks.ts";
-import { type Clock, duration, type Instant, instant, iso } from "../kit/clock.ts";
-import { RANDOM_LENGTH } from "../kit/ids.ts";
-import type { NotNow, Post, Sender } from "./sender.ts";
+import { type Clock, type Instant, parseDuration, parseIso, toIso } from "../lib/clock.ts";
+import { RANDOM_LENGTH } from "../lib/ids.ts";
+import type { Deferred, Sender, WebhookRequest } from "./sender.ts";
 
-export interface AttemptParts {
+export interface AttemptDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly sender: Sender;
@@ -23,20 +23,27 @@ export interface AttemptParts {
 }
 
 /** Attempts the delivery. Answers undefined where it is not to be sent: it is over, no longer wanted, or not yet due. */
-export async function makeAttempt(parts: AttemptParts, deliveryId: string): Promise<Made | NotNow | undefined> {
-  const { store, clock, sender, retryWaits_ms } = parts;
+export async function makeAttempt(
+  deps: AttemptDeps,
+  deliveryId: string,
+): Promise<AttemptResult | Deferred | undefined> {
+  const { store, clock, sender, retryWaits_ms } = deps;
   const start = clock.now();
   const delivery = await store.get(deliveries, deliveryId);
   // Another process may have sent it since it was seen to be due.
-  if (!delivery || dueAt(delivery) > start) return undefined;
+  if (!delivery || dueTime(delivery) > start) return undefined;
   const webhook = await store.get(webhooks, delivery.webhook_id);
   const event = await store.get(events, delivery.event_id);
-  if (!webhook || !event || !isWanted(delivery, webhook)) return undefined;
+  if (!webhook || !event || !isDeliverable(delivery, webhook)) return undefined;
   const { url } = webhook;
   const number = delivery.attempts.length + 1;
-  const timestamp_s = Math.floor(parts.timestamp() / 1_000);
-  const postWith = (body: string): Post => {
-    const headers = deliveryHeaders(webhook, { ...event, body }, deliveryId, { number, at: start, timestamp_s });
+  const timestamp_s = Math.floor(deps.timestamp() / 1_000);
+  const postWith = (body: string): WebhookRequest => {
+    const headers = deliveryHeaders(webhook, { ...event, body }, deliveryId, {
+      number,
+      at: start,
+      timestamp_s,
+    });
     return { url, headers, body };
   };
   const outcome = await sender.send(postWith(event.body), delivery, postWith);
@@ -46,24 +53,33 @@ export async function makeAttempt(parts: AttemptParts, deliveryId: string): Prom
   const attempt: Attempt = {
     number,
     trigger: delivery.manual ? "manual" : "schedule",
-    at: iso(start),
+    at: toIso(start),
     // The clock may have been set back meanwhile.
     duration_ms: Math.max(now - start, 0),
     ...answer,
   };
   // Those by hand do not count. Where it succeeded nobody asks.
   const scheduled = delivery.attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
-  const fraction = jitterOf(deliveryId.slice(-RANDOM_LENGTH), scheduled);
+  const fraction = calculateJitter(deliveryId.slice(-RANDOM_LENGTH), scheduled);
   const asked = { now, status: answer.response_status, retryAfter };
-  const [planned, wait_ms] = [delivery.next_attempt_at, asked_ms(asked)];
+  const [planned, wait_ms] = [delivery.next_attempt_at, requestedDelay_ms(asked)];
   const next = delivery.manual
-    ? planned && Math.max(instant(planned), wait_ms && now + wait_ms)
-    : nextAttempt({ attempt: scheduled, fraction, ...asked }, retryWaits_ms);
-  return { deliveryId, url, type: event.type, attempt, timestamp_s, retryAt: next ? iso(next) : null };
+    ? planned && Math.max(parseIso(planned), wait_ms && now + wait_ms)
+    : calculateRetryDelay({ attempt: scheduled, fraction, ...asked }, retryWaits_ms);
+  return {
+    deliveryId,
+    url,
+    type: event.type,
+    attempt,
+    timestamp_s,
+    retryAt: next ? toIso(next) : null,
+  };
 }
 
 /** The wait after each failed attempt; after the last there is no other. */
-export const RETRY_WAITS_MS: readonly number[] = decide("6.retry-schedule").map((wait: string) => duration(wait) ?? 0);
+export const RETRY_WAITS_MS: readonly number[] = decide("6.retry-schedule").map(
+  (wait: string) => parseDuration(wait) ?? 0,
+);
 
 /** A receiver that comes back is not met by all deliveries at once. */
 const JITTER = 0.2;
@@ -71,16 +87,16 @@ const JITTER = 0.2;
 /** Retry-After can only lengthen a wait, and no further than the longest of the schedule. */
 const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
 /** Spec part 8: the time that an endpoint has to answer a delivery. */
-export const ANSWER_MS = 30_000;
+export const RESPONSE_TIMEOUT_MS = 30_000;
 
-interface Asked {
+interface RetryInput {
   readonly now: Instant;
   readonly status: number | null;
   /** The value of the answer's Retry-After. */
   readonly retryAfter: string | null;
 }
 
-interface Failure extends Asked {
+interface Failure extends RetryInput {
   /** How many attempts of the schedule were made, this one included. */
   readonly attempt: number;
   /** In [0, 1): where within the jitter the wait falls. */
@@ -88,34 +104,37 @@ interface Failure extends Asked {
 }
 
 /** How long the receiver asks to be left alone. */
-function asked_ms({ now, status, retryAfter }: Asked): number {
+function requestedDelay_ms({ now, status, retryAfter }: RetryInput): number {
   const isAsked = retryAfter !== null && (status === 429 || status === 503);
-  return Math.min((isAsked && retryAfter_ms(retryAfter, now)) || 0, RETRY_AFTER_MAX_MS);
+  return Math.min((isAsked && parseRetryAfter(retryAfter, now)) || 0, RETRY_AFTER_MAX_MS);
 }
 
 /** When the attempt after a failed one is due; undefined after the last. */
-export function nextAttempt(failure: Failure, waits_ms: readonly number[]): Instant | undefined {
+export function calculateRetryDelay(
+  failure: Failure,
+  waits_ms: readonly number[],
+): Instant | undefined {
   const { attempt, now, fraction } = failure;
   const wait_ms = waits_ms[attempt - 1];
   if (wait_ms === undefined) return undefined;
   const jittered_ms = Math.round(wait_ms * (1 - JITTER + 2 * JITTER * fraction));
-  return now + Math.max(jittered_ms, asked_ms(failure));
+  return now + Math.max(jittered_ms, requestedDelay_ms(failure));
 }
 
 /**
  * Where in the jitter an attempt falls: taken from what is random in the delivery's id, so that it repeats whenever that
  * does, at whatever time and in whatever order the receivers answer.
  */
-const jitterOf = (random: string, attempt: number): number =>
+const calculateJitter = (random: string, attempt: number): number =>
   createHash("sha256").update(`${random} ${attempt}`).digest().readUInt32BE() / 2 ** 32;
 
 /** How long a Retry-After asks to wait: whole seconds or an HTTP date (RFC 9110 10.2.3, 5.6.7). */
-export function retryAfter_ms(header: string, now: Instant): number | undefined {
+export function parseRetryAfter(header: string, now: Instant): number | undefined {
   const value = header.trim();
   if (/^\d+$/.test(value)) return Number(value) * 1_000;
   if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(value)) return undefined;
   // The oldest of the three forms names no zone and means UTC.
-  const at = instant(value.endsWith("GMT") ? value : `${value} GMT`);
+  const at = parseIso(value.endsWith("GMT") ? value : `${value} GMT`);
   return Number.isNaN(at) ? undefined : Math.max(at - now, 0);
 }
 
@@ -123,7 +142,9 @@ export function retryAfter_ms(header: string, now: Instant): number | undefined 
 const WAIT_MAX_MS = 365 * 86_400_000;
 
 /** "5s,5m,1h" in milliseconds; undefined for anything else. */
-export function retrySchedule(text: string): readonly number[] | undefined {
-  const waits = text.split(",").map((wait) => duration(wait.trim()) ?? Number.POSITIVE_INFINITY);
+export function parseRetrySchedule(text: string): readonly number[] | undefined {
+  const waits = text
+    .split(",")
+    .map((wait) => parseDuration(wait.trim()) ?? Number.POSITIVE_INFINITY);
   return waits.length <= 100 && waits.every((wait) => wait <= WAIT_MAX_MS) ? waits : undefined;
 }

@@ -10,11 +10,15 @@ const CERTIFICATE_CHECKS = new Map<string | undefined, string>([
   ["UNABLE_TO_GET_ISSUER_CERT", "comes from an unknown issuer"],
   ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "comes from an unknown issuer"],
 ]);
-const TRUST = "To trust it, set NODE_EXTRA_CA_CERTS to the file of its CA (PEM) and restart the server.";
+const TRUST =
+  "To trust it, set NODE_EXTRA_CA_CERTS to the file of its CA (PEM) and restart the server.";
 
 const TLS_ERRORS = new Map<string | undefined, string>([
   ["CERT_HAS_EXPIRED", "The receiver's certificate has expired. Renew it."],
-  ["CERT_NOT_YET_VALID", "The receiver's certificate is not valid yet. Check its dates and this machine's clock."],
+  [
+    "CERT_NOT_YET_VALID",
+    "The receiver's certificate is not valid yet. Check its dates and this machine's clock.",
+  ],
   [
     "ERR_TLS_CERT_ALTNAME_INVALID",
     "The receiver's certificate is for another host name. Use a host name in the URL that the certificate contains.",
@@ -35,14 +39,17 @@ export function tlsDetail({ code, message }: NodeJS.ErrnoException): string {
 
 /** Why the connection failed before anything was sent. */
 export const connectDetail = ({ code }: NodeJS.ErrnoException): string =>
-  code === "ECONNREFUSED" ? DETAILS.refused : `The connection failed (${code}). Check the host and port of the URL.`;
+  code === "ECONNREFUSED"
+    ? DETAILS.refused
+    : `The connection failed (${code}). Check the host and port of the URL.`;
 
 /** The rule is one of `judgeUrl` or `judgeAddress`. */
 export const blockedDetail = (rule: string): string => `The URL ${rule}.`;
 
 const DETAILS = {
   dns: "The host name in the URL does not resolve. Check its spelling.",
-  refused: "Nothing listens at the host and port of the URL. Start the receiver, or correct the URL.",
+  refused:
+    "Nothing listens at the host and port of the URL. Start the receiver, or correct the URL.",
   reset: "The receiver closed the connection without a response.",
   tls: "The TLS handshake failed.",
   blocked_address: "The webhook policy refuses the address.",
@@ -64,6 +71,7 @@ export const bodyDetail = (error: AttemptError, timeout_ms: number): string =>
 
 /** What a status that is no success means where that is not obvious. */
 export function statusDetail(status: number): string | null {
-  if (status >= 300 && status < 400) return "Redirects are not followed. Use the final address as the webhook's URL.";
+  if (status >= 300 && status < 400)
+    return "Redirects are not followed. Use the final address as the webhook's URL.";
   return status === 410 ? "A response of 410 (Gone) switches the webhook off." : null;
 }

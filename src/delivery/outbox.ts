@@ -2,42 +2,42 @@
 // what came of it. The rows are the truth; what is held here is only which queue is looked at when, and is rebuilt at a
 // start, so a crash loses nothing and what was under way is sent again. It has one life: start, stop.
 import {
-  cancelUnwanted,
-  dueAt,
+  type AttemptResult,
+  cancelUndeliverable,
+  dueTime,
+  isDeliverable,
   isRetry,
-  isWanted,
-  type Made,
+  isSuccess,
   recordAttempt,
-  succeeded,
-  webhookOf,
+  webhookIdOfQueue,
 } from "../domain/deliveries.ts";
 import { type DeliveryRecord, deliveries, webhooks } from "../domain/model.ts";
-import { ALL, isStoreError, type Lease, type Span } from "../domain/store.ts";
-import type { Background } from "../kit/background.ts";
-import { type Instant, nextTurn, type Scheduled } from "../kit/clock.ts";
-import { type AttemptParts, makeAttempt } from "./attempt.ts";
+import { ALL_RECORDS, isStoreError, type Lease, type Range } from "../domain/store.ts";
+import { type Instant, nextTurn, type Timer } from "../lib/clock.ts";
+import type { TaskTracker } from "../lib/tasks.ts";
+import { type AttemptDeps, makeAttempt } from "./attempt.ts";
 
-export interface OutboxParts extends AttemptParts {
+export interface OutboxDeps extends AttemptDeps {
   /** Where all of it runs, so that whoever has it can wait for its end. */
-  readonly background: Background;
+  readonly tasks: TaskTracker;
   /** How many attempts at once for one webhook. */
   readonly concurrency: number;
   /** How long a claimed row is left to its claimer: longer than an attempt can take. */
   readonly lease_ms: number;
-  readonly onAttempt: (made: Made) => void;
+  readonly onAttempt: (made: AttemptResult) => void;
   readonly onError: (error: unknown, during: string) => void;
 }
 
 const WHAT = "webhook deliveries";
 /** What waits beyond is a row in the store and costs no socket. */
-const AT_ONCE_MAX = 256;
+const CONCURRENCY_MAX = 256;
 /** Of these for retries and where the last attempt failed: each may last 30 s, and a quarter stays for who answers. */
 const DOUBTFUL_MAX = 192;
 /** How long is waited after the store has failed, or while another process holds the next row or its webhook. */
 const PAUSE_MS = 1_000;
 
 /** A webhook to which something is to be sent. */
-interface Lane {
+interface EndpointQueue {
   readonly webhookId: string;
   /** The one that it is looked for in; what is under way may be of one that the webhook has left since. */
   queue: string;
@@ -45,25 +45,25 @@ interface Lane {
   readonly taken: Set<string>;
   sending: number;
   failing: boolean;
-  timer?: Scheduled;
+  timer?: Timer;
 }
 
-export type Outbox = ReturnType<typeof outboxOf>;
+export type Outbox = ReturnType<typeof createOutbox>;
 
-export function outboxOf(parts: OutboxParts) {
-  const { store, clock, sender, background, lease_ms, onAttempt, onError } = parts;
+export function createOutbox(deps: OutboxDeps) {
+  const { store, clock, sender, tasks: background, lease_ms, onAttempt, onError } = deps;
   // A lane that never failed is not doubted, and still must not take all places with deliveries that nobody answers.
-  const concurrency = Math.min(parts.concurrency, DOUBTFUL_MAX);
-  const lanes = new Map<string, Lane>();
+  const concurrency = Math.min(deps.concurrency, DOUBTFUL_MAX);
+  const lanes = new Map<string, EndpointQueue>();
   /** The lanes that could send now, each with its delivery: first attempts, those of failing webhooks, retries. */
-  const ready: readonly Map<Lane, string>[] = [new Map(), new Map(), new Map()];
+  const ready: readonly Map<EndpointQueue, string>[] = [new Map(), new Map(), new Map()];
   let sending = 0;
   let doubtful = 0;
   /** Queues that have changed and were not looked at since. */
   const told = new Set<string>();
   /** Those that could not be looked at, until they are again. */
   const missed = new Set<string>();
-  let missing: Scheduled | undefined;
+  let missing: Timer | undefined;
   let turning = false;
   let stopped = false;
   let unavailable = false;
@@ -72,18 +72,21 @@ export function outboxOf(parts: OutboxParts) {
    * Takes up deliveries that are still to be sent, or to be cancelled, and that nothing here waits for; answers how many
    * there are in this span of all that wait.
    */
-  async function takeUp(span: Span = ALL): Promise<number> {
-    const rows = await store.page(deliveries, "waiting", ["pending"], span);
+  async function resume(range: Range = ALL_RECORDS): Promise<number> {
+    const rows = await store.page(deliveries, "waiting", ["pending"], range);
     for (const row of rows)
-      if (row.queue_of !== null && (lanes.get(row.webhook_id)?.queue !== row.queue_of || dueAt(row) <= clock.now()))
-        notify(row.queue_of);
+      if (
+        row.queue_id !== null &&
+        (lanes.get(row.webhook_id)?.queue !== row.queue_id || dueTime(row) <= clock.now())
+      )
+        notify(row.queue_id);
     return rows.length;
   }
 
   /** This queue has changed. */
   function notify(queue: string): void {
     told.add(queue);
-    turn();
+    flush();
   }
 
   /** Breaks off what is under way; its rows stay and are sent after the next start. */
@@ -99,29 +102,38 @@ export function outboxOf(parts: OutboxParts) {
    * answer leaves before the deliveries that its commit has caused, and posts go out together: a receiver is then woken
    * once for many, which saves the sender some 10 us of system time a post.
    */
-  function turn(): void {
+  function flush(): void {
     if (turning || stopped) return;
     turning = true;
     background.run(WHAT, async () => {
       await nextTurn();
       const changed = [...told];
       told.clear();
-      await Promise.all(changed.map(look));
+      await Promise.all(changed.map(poll));
       turning = false;
       sendReady();
-      if (told.size > 0) turn();
+      if (told.size > 0) flush();
     });
   }
 
-  async function look(queue: string): Promise<void> {
-    const webhookId = webhookOf(queue);
-    const lane: Lane = lanes.get(webhookId) ?? { webhookId, queue, taken: new Set(), sending: 0, failing: false };
+  async function poll(queue: string): Promise<void> {
+    const webhookId = webhookIdOfQueue(queue);
+    const lane: EndpointQueue = lanes.get(webhookId) ?? {
+      webhookId,
+      queue,
+      taken: new Set(),
+      sending: 0,
+      failing: false,
+    };
     lanes.set(webhookId, lane);
     try {
-      const rows = await store.page(deliveries, "queue", [queue], { offset: 0, limit: lane.taken.size + 1 });
+      const rows = await store.page(deliveries, "queue", [queue], {
+        offset: 0,
+        limit: lane.taken.size + 1,
+      });
       const webhook = rows[0] && (await store.get(webhooks, webhookId));
-      if (rows.every((row) => isWanted(row, webhook))) return place(lane, queue, rows);
-      await store.transact((tx) => cancelUnwanted(tx, queue));
+      if (rows.every((row) => isDeliverable(row, webhook))) return place(lane, queue, rows);
+      await store.transact((tx) => cancelUndeliverable(tx, queue));
       notify(queue);
     } catch (error) {
       report(error);
@@ -136,16 +148,17 @@ export function outboxOf(parts: OutboxParts) {
   }
 
   /** Puts the lane where its next row belongs: among the ready ones, or to its time. */
-  function place(lane: Lane, queue: string, rows: readonly DeliveryRecord[]): void {
+  function place(lane: EndpointQueue, queue: string, rows: readonly DeliveryRecord[]): void {
     if (rows.length === 0 && queue !== lane.queue) return;
     lane.queue = queue;
     lane.timer?.cancel();
     // A look at a queue before it may just have found nothing more to do.
     if (rows.length > 0) lanes.set(lane.webhookId, lane);
     else if (lane.taken.size === 0) lanes.delete(lane.webhookId);
-    const next = lane.sending < concurrency ? rows.find(({ id }) => !lane.taken.has(id)) : undefined;
-    const later = next !== undefined && dueAt(next) > clock.now();
-    if (later) lane.timer = at(dueAt(next), () => notify(lane.queue));
+    const next =
+      lane.sending < concurrency ? rows.find(({ id }) => !lane.taken.has(id)) : undefined;
+    const later = next !== undefined && dueTime(next) > clock.now();
+    if (later) lane.timer = at(dueTime(next), () => notify(lane.queue));
     const rank = next === undefined || later ? undefined : isRetry(next) ? 2 : lane.failing ? 1 : 0;
     for (const [at, those] of ready.entries())
       if (next !== undefined && at === rank) those.set(lane, next.id);
@@ -155,7 +168,7 @@ export function outboxOf(parts: OutboxParts) {
   function sendReady(): void {
     for (const [rank, those] of ready.entries())
       for (const [lane, id] of those) {
-        const full = sending >= AT_ONCE_MAX || (rank > 0 && doubtful >= DOUBTFUL_MAX);
+        const full = sending >= CONCURRENCY_MAX || (rank > 0 && doubtful >= DOUBTFUL_MAX);
         if (full || stopped) return;
         those.delete(lane);
         background.run(WHAT, () => deliver(lane, id, rank > 0 ? 1 : 0));
@@ -164,13 +177,15 @@ export function outboxOf(parts: OutboxParts) {
   }
 
   /** Has a place, and one of the lane's, until it ends. */
-  async function deliver(lane: Lane, id: string, doubt: 0 | 1): Promise<void> {
+  async function deliver(lane: EndpointQueue, id: string, doubt: 0 | 1): Promise<void> {
     lane.taken.add(id);
     lane.sending += 1;
     sending += 1;
     doubtful += doubt;
     const lease = await leased(lane, id);
-    const made = lease ? await attempt(lane, id).catch((error) => pause(lane, id, error)) : undefined;
+    const made = lease
+      ? await attempt(lane, id).catch((error) => pause(lane, id, error))
+      : undefined;
     if (!lease) pause(lane, id);
     else if (typeof made === "object") await record(lane, made, lease);
     // Not awaited: who looks at the lane meanwhile finds it full, and nobody would look again when it no more is.
@@ -178,12 +193,13 @@ export function outboxOf(parts: OutboxParts) {
     lane.sending -= 1;
     sending -= 1;
     doubtful -= doubt;
-    turn();
+    flush();
   }
 
   /** One process sends a delivery, whatever else the others do; where it is one at a time, it is one over all of them. */
-  async function leased({ webhookId }: Lane, id: string): Promise<Lease | undefined> {
-    const take = async (what: string) => (await store.lease(`delivery ${what}`, lease_ms).catch(report)) ?? undefined;
+  async function leased({ webhookId }: EndpointQueue, id: string): Promise<Lease | undefined> {
+    const take = async (what: string) =>
+      (await store.lease(`delivery ${what}`, lease_ms).catch(report)) ?? undefined;
     if (concurrency > 1) return take(id);
     const whole = await take(webhookId);
     const own = whole && (await take(id));
@@ -193,16 +209,19 @@ export function outboxOf(parts: OutboxParts) {
   }
 
   /** Answers what is to be written down, or what is to be done once the lease has ended. */
-  async function attempt(lane: Lane, id: string): Promise<Made | (() => void) | undefined> {
-    const sent = await makeAttempt(parts, id);
+  async function attempt(
+    lane: EndpointQueue,
+    id: string,
+  ): Promise<AttemptResult | (() => void) | undefined> {
+    const sent = await makeAttempt(deps, id);
     if (sent === undefined) return () => free(lane, id);
     if ("again" in sent) {
       void sent.again.then(() => free(lane, id));
       return () => notify(lane.queue);
     }
     // What was broken off by the stop has no outcome; what arrived just before it has.
-    if (stopped && !succeeded(sent.attempt)) return undefined;
-    lane.failing = !succeeded(sent.attempt);
+    if (stopped && !isSuccess(sent.attempt)) return undefined;
+    lane.failing = !isSuccess(sent.attempt);
     onAttempt(sent);
     return sent;
   }
@@ -211,7 +230,7 @@ export function outboxOf(parts: OutboxParts) {
    * Until it is written down, the delivery stays taken, here and for other processes: nothing is sent twice because the
    * store is out of reach.
    */
-  async function record(lane: Lane, made: Made, lease: Lease): Promise<void> {
+  async function record(lane: EndpointQueue, made: AttemptResult, lease: Lease): Promise<void> {
     try {
       await store.transact((tx) => recordAttempt(tx, made, clock.now()));
       unavailable = false;
@@ -225,13 +244,13 @@ export function outboxOf(parts: OutboxParts) {
     free(lane, made.deliveryId);
   }
 
-  function free(lane: Lane, id: string): void {
+  function free(lane: EndpointQueue, id: string): void {
     lane.taken.delete(id);
     notify(lane.queue);
   }
 
   /** Leaves the lane for a moment; its rows stay. */
-  function pause(lane: Lane, id: string, error?: unknown): undefined {
+  function pause(lane: EndpointQueue, id: string, error?: unknown): undefined {
     lane.taken.delete(id);
     if (error !== undefined) report(error);
     lane.timer?.cancel();
@@ -245,10 +264,10 @@ export function outboxOf(parts: OutboxParts) {
     unavailable ||= outage;
   }
 
-  const at = (time: Instant, work: () => void): Scheduled =>
+  const at = (time: Instant, work: () => void): Timer =>
     clock.schedule(time, WHAT, () => {
       if (!stopped) work();
     });
 
-  return { takeUp, notify, stop };
+  return { resume: resume, notify, stop };
 }

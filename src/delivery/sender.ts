@@ -1,15 +1,33 @@
 // One attempt of a delivery: one POST and what came of it, as a value (spec part 6: 2xx within 30 seconds; contract, part
 // 6). It never rejects, never follows a redirect, never sends twice and reads no more of an answer than it must. The
 // deadline is in real time and total, from the start to the headers, since Node's own time-outs only watch for silence.
-import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+} from "node:http";
 import type { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
 import type { Attempt, AttemptError, DeliveryRecord } from "../domain/model.ts";
-import { after } from "../kit/clock.ts";
-import { judgeAddress, judgeUrl, type Resolve, systemResolver, type WebhookPolicy } from "./address-policy.ts";
-import { blockedDetail, bodyDetail, connectDetail, errorDetail, statusDetail, tlsDetail } from "./error-details.ts";
+import { after } from "../lib/clock.ts";
+import {
+  checkAddress,
+  checkUrl,
+  createResolver,
+  type Resolve,
+  type WebhookPolicy,
+} from "./address-policy.ts";
+import {
+  blockedDetail,
+  bodyDetail,
+  connectDetail,
+  errorDetail,
+  statusDetail,
+  tlsDetail,
+} from "./error-details.ts";
 
-export interface Post {
+export interface WebhookRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -19,20 +37,26 @@ export interface Post {
 type Failure = Pick<Attempt, "error" | "error_detail">;
 
 /** What of an attempt only the receiver says. */
-export interface Outcome extends Failure, Pick<Attempt, "response_status" | "response_body"> {
+export interface DispatchResult
+  extends Failure,
+    Pick<Attempt, "response_status" | "response_body"> {
   /** The answer's Retry-After. */
   readonly retryAfter: string | null;
 }
 
 /** Nothing was sent and nothing is to be noted; ask again once this resolves. */
-export interface NotNow {
+export interface Deferred {
   readonly again: Promise<void>;
 }
 
 /** What the outbox sends through; another one may stand before the real one, to disturb deliveries on purpose. */
 export interface Sender {
   /** `postWith` signs another body for the same attempt. */
-  send(post: Post, delivery: DeliveryRecord, postWith: (body: string) => Post): Promise<Outcome | NotNow>;
+  send(
+    post: WebhookRequest,
+    delivery: DeliveryRecord,
+    postWith: (body: string) => WebhookRequest,
+  ): Promise<DispatchResult | Deferred>;
   /** Breaks off what is under way and leaves no socket; what is sent later opens others. */
   close(): void;
 }
@@ -41,7 +65,7 @@ export interface SenderOptions {
   readonly policy: WebhookPolicy;
   readonly timeout_ms: number;
   readonly resolve?: Resolve;
-  readonly judge?: typeof judgeAddress;
+  readonly judge?: typeof checkAddress;
   /** Other timers are for tests. */
   readonly startTimer?: typeof after;
 }
@@ -54,16 +78,27 @@ const KEPT_BYTES_MAX = 1024;
 const STATUS_MIN = 100;
 /** Shorter than receivers keep an idle connection, so that one is not closed just as it is used again. */
 const IDLE_MS = 2_000;
-const AGENT = { keepAlive: true, timeout: IDLE_MS, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1_000 };
+const AGENT = {
+  keepAlive: true,
+  timeout: IDLE_MS,
+  autoSelectFamily: true,
+  autoSelectFamilyAttemptTimeout: 1_000,
+};
 
 /** Which rule refuses a connection to the address. */
-type Judge = (address: string) => string | undefined;
+type AddressCheck = (address: string) => string | undefined;
 
-export function httpSender(options: SenderOptions) {
-  const { policy, timeout_ms, resolve = systemResolver(), judge = judgeAddress, startTimer = after } = options;
-  const plain: Judge = (address) => judge(address, policy, false);
-  const secure: Judge = (address) => judge(address, policy, true);
-  const http = new HttpAgent({ ...AGENT, lookup: lookupBy(resolve, plain) });
+export function createHttpSender(options: SenderOptions) {
+  const {
+    policy,
+    timeout_ms,
+    resolve = createResolver(),
+    judge = checkAddress,
+    startTimer = after,
+  } = options;
+  const plain: AddressCheck = (address) => judge(address, policy, false);
+  const secure: AddressCheck = (address) => judge(address, policy, true);
+  const http = new HttpAgent({ ...AGENT, lookup: createLookup(resolve, plain) });
   let https: HttpsAgent | undefined;
 
   /**
@@ -72,20 +107,20 @@ export function httpSender(options: SenderOptions) {
    */
   function tlsAgent(): HttpsAgent {
     const { Agent } = process.getBuiltinModule("node:https");
-    https ??= new Agent({ ...AGENT, lookup: lookupBy(resolve, secure) });
+    https ??= new Agent({ ...AGENT, lookup: createLookup(resolve, secure) });
     return https;
   }
 
   return {
-    async send({ url, headers, body }: Post): Promise<Outcome> {
-      const rule = judgeUrl(url, policy);
-      if (rule !== undefined) return unanswered("blocked_address", blockedDetail(rule));
+    async send({ url, headers, body }: WebhookRequest): Promise<DispatchResult> {
+      const rule = checkUrl(url, policy);
+      if (rule !== undefined) return withoutResponse("blocked_address", blockedDetail(rule));
       const target = new URL(url);
       const [agent, judgeBy] = target.protocol === "https:" ? [tlsAgent(), secure] : [http, plain];
       // As a list they are written as they stand, without a look-up for each.
       const listed = ["Host", target.host, ...Object.entries(headers).flat()];
       const request = httpRequest(target, { agent, method: "POST", headers: listed });
-      return exchange(request, body, timeout_ms, startTimer, judgeBy);
+      return dispatch(request, body, timeout_ms, startTimer, judgeBy);
     },
     close(): void {
       // The agents know every socket, and a request ends with its own. A Set of the open requests would keep 6 KB of each
@@ -97,7 +132,7 @@ export function httpSender(options: SenderOptions) {
 }
 
 /** Judges every address of the name; the connection then goes to one of exactly these. */
-function lookupBy(resolve: Resolve, judge: Judge): LookupFunction {
+function createLookup(resolve: Resolve, judge: AddressCheck): LookupFunction {
   return async (host, _, callback) => {
     const addresses = await resolve(host).catch(() => []);
     const rule = addresses.map(({ address }) => judge(address)).find((each) => each !== undefined);
@@ -112,29 +147,32 @@ class UnknownHost extends Error {}
 /** Its message is the rule that refuses the address. */
 class BlockedAddress extends Error {}
 
-const SILENT = { response_status: null, response_body: null, retryAfter: null };
-export const unanswered = (error: AttemptError, error_detail = errorDetail(error)): Outcome => ({
-  ...SILENT,
+const NO_RESPONSE = { response_status: null, response_body: null, retryAfter: null };
+export const withoutResponse = (
+  error: AttemptError,
+  error_detail = errorDetail(error),
+): DispatchResult => ({
+  ...NO_RESPONSE,
   error,
   error_detail,
 });
 
 /** Sends the body and follows the exchange to its end; `judge` is asked again about the address that is connected to. */
-function exchange(
+function dispatch(
   request: ClientRequest,
   body: string,
   timeout_ms: number,
   startTimer: typeof after,
-  judge: Judge,
-): Promise<Outcome> {
+  checkPeer: AddressCheck,
+): Promise<DispatchResult> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let answer: IncomingMessage | undefined;
     const finish = (error: AttemptError | null, detail?: string | null) => {
       deadline.cancel();
-      if (answer !== undefined) return resolve(answered(answer, chunks, error, timeout_ms));
+      if (answer !== undefined) return resolve(withResponse(answer, chunks, error, timeout_ms));
       const why = error ?? "reset";
-      resolve(unanswered(why, detail ?? errorDetail(why, timeout_ms)));
+      resolve(withoutResponse(why, detail ?? errorDetail(why, timeout_ms)));
     };
     const giveUp = (error: AttemptError | null) => {
       finish(error);
@@ -147,7 +185,7 @@ function exchange(
         // One that was closed already has none.
         if (remoteAddress === undefined) socket.destroy();
         else {
-          const rule = judge(remoteAddress);
+          const rule = checkPeer(remoteAddress);
           if (rule !== undefined) socket.destroy(new BlockedAddress(rule));
         }
       };
@@ -159,7 +197,7 @@ function exchange(
     request.on("response", (response) => {
       if ((response.statusCode ?? 0) < STATUS_MIN) return giveUp("aborted");
       answer = response;
-      if (!isKept(response)) request.shouldKeepAlive = false;
+      if (!isReusable(response)) request.shouldKeepAlive = false;
       let read = 0;
       response.on("data", (chunk: Buffer) => {
         chunks.push(chunk);
@@ -179,22 +217,24 @@ function exchange(
 }
 
 /** A connection is used again only where the receiver says that it keeps it long enough: any other may close just then. */
-const isKept = ({ headers }: IncomingMessage): boolean =>
+const isReusable = ({ headers }: IncomingMessage): boolean =>
   Number(/\btimeout=(\d+)/.exec(String(headers["keep-alive"]))?.[1]) * 1_000 > IDLE_MS;
 
-function answered(
+function withResponse(
   { statusCode = 0, headers }: IncomingMessage,
   chunks: readonly Buffer[],
   error: AttemptError | null,
   timeout_ms: number,
-): Outcome {
+): DispatchResult {
   const whole = Buffer.concat(chunks);
   const kept = whole.subarray(0, KEPT_BYTES_MAX);
   const isSuccess = statusCode >= 200 && statusCode < 300;
   return {
     response_status: statusCode,
     // Decoding as a stream drops a character that the cut has split.
-    response_body: new TextDecoder("utf-8", { ignoreBOM: true }).decode(kept, { stream: kept.length < whole.length }),
+    response_body: new TextDecoder("utf-8", { ignoreBOM: true }).decode(kept, {
+      stream: kept.length < whole.length,
+    }),
     error: isSuccess ? error : "status",
     error_detail: isSuccess ? error && bodyDetail(error, timeout_ms) : statusDetail(statusCode),
     retryAfter: headers["retry-after"] ?? null,

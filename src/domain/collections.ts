@@ -4,6 +4,9 @@ import * as grants from "./oauth/grants.ts";
 import * as keys from "./oauth/signing-keys.ts";
 import type { AnyCollection } from "./store.ts";
 
-const isCollection = (value: unknown): value is AnyCollection => value instanceof Object && "indexes" in value;
+const isCollection = (value: unknown): value is AnyCollection =>
+  value instanceof Object && "indexes" in value;
 
-export const collections = Object.values<unknown>({ ...model, ...grants, ...keys }).filter(isCollection);
+export const collections = Object.values<unknown>({ ...model, ...grants, ...keys }).filter(
+  isCollection,
+);

@@ -2,10 +2,10 @@
 // in, the same table with a type for each column and its cells in that type out, in steps. It refuses what is too wide or
 // too large at the first row that shows it; it never rounds a number and never drops a leading zero.
 import { decide } from "../decisions.ts";
-import type { Steps } from "../kit/background.ts";
-import { isDateTime } from "../kit/clock.ts";
-import { recordsOf } from "../kit/csv.ts";
-import { isExactNumber, isWithinRange } from "../kit/numbers.ts";
+import { isDateTime } from "../lib/clock.ts";
+import { parseCsv } from "../lib/csv.ts";
+import { isExactNumber, isWithinRange } from "../lib/numbers.ts";
+import type { Chunked } from "../lib/tasks.ts";
 import type { Cell, Column, Row } from "./model.ts";
 
 /** Wider tables are nearly always a list whose rows and columns were confused. */
@@ -20,21 +20,26 @@ const NAME_MAX = 1_000;
 const NAME = new RegExp(`^.{0,${NAME_MAX}}$`, "su");
 
 /** Rows that are looked at in one step: some ten milliseconds, where they are wide. */
-const STEP = 500;
+const ROWS_PER_STEP = 500;
 
 type Type = Column["type"];
-type Fit = (cell: Cell) => boolean;
-type Fits = { readonly [T in Type]: Fit };
+type CellMatcher = (cell: Cell) => boolean;
+type CellMatchers = { readonly [T in Type]: CellMatcher };
 
-const datetime: Fit = (cell) => typeof cell === "string" && isDateTime(cell);
-const fitting = (number: Fit, boolean: Fit): Fits => ({ number, boolean, datetime, string: () => true });
-const JSON_FITS = fitting(
+const datetime: CellMatcher = (cell) => typeof cell === "string" && isDateTime(cell);
+const createMatchers = (number: CellMatcher, boolean: CellMatcher): CellMatchers => ({
+  number,
+  boolean,
+  datetime,
+  string: () => true,
+});
+const JSON_MATCHERS = createMatchers(
   (cell) => typeof cell === "number" && isWithinRange(cell),
   (cell) => typeof cell === "boolean",
 );
-const CSV_FITS = fitting(isPlainNumber, (cell) => cell === "true" || cell === "false");
+const CSV_MATCHERS = createMatchers(isPlainNumber, (cell) => cell === "true" || cell === "false");
 
-const READ: { readonly [T in Type]: (cell: Cell) => Cell } = {
+const PARSERS: { readonly [T in Type]: (cell: Cell) => Cell } = {
   number: Number,
   boolean: (cell) => cell === true || cell === "true",
   datetime: String,
@@ -46,13 +51,13 @@ const READ: { readonly [T in Type]: (cell: Cell) => Cell } = {
  * values differ they are given as text; so are numbers that a double would round, and whole numbers beyond 2^53 - 1. Of
  * CSV, 007, +1 and 1e5 stay text, because they may as well be codes, which a number would spoil.
  */
-const ORDER = decide("2.data-reading");
+const TYPE_ORDER = decide("2.data-reading");
 
 /** Of a column without values: text is the one type that any later value fits. */
 const EMPTY_COLUMN = "string";
 
 /** Rows of JSON as a table, the columns in the order in which they first occur; a text says why not. */
-export function* tableOfObjects(objects: readonly Row[]): Steps<Table | string> {
+export function* parseObjects(objects: readonly Row[]): Chunked<Table | string> {
   const places = new Map<string, number>();
   const rows: Cell[][] = [];
   for (const object of objects) {
@@ -65,48 +70,55 @@ export function* tableOfObjects(objects: readonly Row[]): Steps<Table | string> 
       row[place] = cell;
     }
     if (objects.length * Math.max(places.size, 1) > CELLS_MAX) return TOO_LARGE;
-    if (rows.push(row) % STEP === 0) yield;
+    if (rows.push(row) % ROWS_PER_STEP === 0) yield;
   }
-  return yield* typed([...places.keys()], rows, JSON_FITS);
+  return yield* toTable([...places.keys()], rows, JSON_MATCHERS);
 }
 
 /** CSV as a table; a text says why not. */
-export function* tableOfCsv(text: string): Steps<Table | string> {
+export function* parseCsvTable(text: string): Chunked<Table | string> {
   let names: readonly string[] | undefined;
   const rows: Cell[][] = [];
-  for (const record of recordsOf(text, COLUMNS_MAX)) {
+  for (const record of parseCsv(text, COLUMNS_MAX)) {
     if (typeof record === "string") return record;
     if (names !== undefined) rows.push(record.map((field) => (field === "" ? null : field)));
     names ??= record;
     if (rows.length * names.length > CELLS_MAX) return TOO_LARGE;
-    if (rows.length % STEP === STEP - 1) yield;
+    if (rows.length % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield;
   }
-  return yield* typed(names ?? [], rows, CSV_FITS);
+  return yield* toTable(names ?? [], rows, CSV_MATCHERS);
 }
 
 /** The rows are the table's from here on: of one length, and filled with what their cells are read as. */
-function* typed(names: readonly string[], rows: Cell[][], fits: Fits): Steps<Table | string> {
+function* toTable(
+  names: readonly string[],
+  rows: Cell[][],
+  fits: CellMatchers,
+): Chunked<Table | string> {
   const long = names.findIndex((name) => !NAME.test(name));
   if (long >= 0) return `The name of column ${long + 1} has more than ${NAME_MAX} characters.`;
   const left: (readonly Type[] | undefined)[] = names.map(() => undefined);
   for (const [n, row] of rows.entries()) {
     for (const [at, cell] of row.entries())
-      if (cell !== null) left[at] = (left[at] ?? ORDER).filter((type) => fits[type](cell));
-    if (n % STEP === STEP - 1) yield;
+      if (cell !== null) left[at] = (left[at] ?? TYPE_ORDER).filter((type) => fits[type](cell));
+    if (n % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield;
   }
   const columns = names.map((name, at) => ({ name, type: left[at]?.[0] ?? EMPTY_COLUMN }));
   for (const [n, row] of rows.entries()) {
     for (const [at, { type }] of columns.entries()) {
       const cell = row[at] ?? null;
-      row[at] = cell === null ? null : READ[type](cell);
+      row[at] = cell === null ? null : PARSERS[type](cell);
     }
-    if (n % STEP === STEP - 1) yield;
+    if (n % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield;
   }
   return { columns, rows };
 }
 
 /** The cells of each row stand in the order of the columns. */
-export type Table = { readonly columns: readonly Column[]; readonly rows: readonly (readonly Cell[])[] };
+export type Table = {
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly Cell[])[];
+};
 
 /** Decimal digits as JSON writes them, without exponent, whose value a double has. */
 function isPlainNumber(cell: Cell): boolean {
@@ -123,7 +135,12 @@ export function keepNumbersOfRows(rows: unknown, written: unknown): void {
   const texts = new Set<string>();
   for (const [row, as] of pairs)
     for (const name of Object.keys(row))
-      if (typeof row[name] === "number" ? typeof as[name] === "string" && !isExactNumber(as[name]) : row[name] !== null)
+      if (
+        typeof row[name] === "number"
+          ? typeof as[name] === "string" && !isExactNumber(as[name])
+          : row[name] !== null
+      )
         texts.add(name);
-  for (const [row, as] of pairs) for (const name of texts) if (typeof row[name] === "number") row[name] = as[name];
+  for (const [row, as] of pairs)
+    for (const name of texts) if (typeof row[name] === "number") row[name] = as[name];
 }

@@ -1,100 +1,145 @@
 // Deployments of an app (spec parts 2 and 3; contract, parts 1 to 3): one is live in an environment, a custom domain
 // belongs to one app at a time; which of them an address leads to, and who may see it. How it looks is not known here.
 import { decide } from "../decisions.ts";
-import type { Infer } from "../kit/schema.ts";
-import { allows } from "./access.ts";
-import { own as ofAccount } from "./apps.ts";
+import type { Infer } from "../lib/schema.ts";
+import { appService as ofAccount } from "./apps.ts";
+import { hasScope } from "./credentials.ts";
+import { fail, invalidField, notFound } from "./errors.ts";
 import { recordEvent } from "./events.ts";
-import { canonicalHost } from "./fields.ts";
 import type { AccountRecord, DeploymentRecord } from "./model.ts";
-import { accounts, apps, type deployment, deployments, domains, goneDeployments } from "./model.ts";
-import { invalidField, notFound, refuse } from "./refusal.ts";
+import {
+  accounts,
+  apps,
+  type deployment,
+  deployments,
+  deploymentTombstones,
+  domains,
+} from "./model.ts";
 import type { Reader } from "./store.ts";
+import type { TxContext, UnitOfWork } from "./unit-of-work.ts";
 import type { SignedIn } from "./users.ts";
-import type { Unit, Work } from "./work.ts";
+import { canonicalHostName } from "./validators.ts";
 
-type DeployRequest = Infer<typeof deployment.draft>;
+type DeployRequest = Infer<typeof deployment.createBody>;
 
 /** Puts the app live in the environment; the deployment that was live there is retired by the same commit. */
-export const deploy = (unit: Unit, account: AccountRecord, app_id: string, request: DeployRequest, links: Links) =>
-  ofAccount.act(unit, account, app_id, async (w, app) => {
+export const deploy = (
+  unit: UnitOfWork,
+  account: AccountRecord,
+  app_id: string,
+  request: DeployRequest,
+  urls: SiteUrls,
+) =>
+  ofAccount.withRecord(unit, account, app_id, async (ctx, app) => {
     const { environment } = request;
-    const domain = (request.custom_domain && canonicalHost(request.custom_domain)) ?? null;
+    const domain = (request.custom_domain && canonicalHostName(request.custom_domain)) ?? null;
     if (domain !== null) {
-      const holder = await w.tx.get(domains, domain);
-      if (links.isOwn(domain, !holder)) return invalidField("#/custom_domain", "must not be this server's own host");
-      const held = holder && holder.app_id !== app_id && (await w.tx.get(apps, holder.app_id));
-      if (held)
-        return refuse({ code: "domain_taken", detail: `${domain} is held by a live deployment of another app.` });
+      const holder = await ctx.tx.get(domains, domain);
+      if (urls.isReservedHost(domain, !holder))
+        return invalidField("#/custom_domain", "must not be this server's own host");
+      const otherApp =
+        holder && holder.app_id !== app_id && (await ctx.tx.get(apps, holder.app_id));
+      if (otherApp)
+        return fail({
+          code: "domain_taken",
+          detail: `${domain} is held by a live deployment of another app.`,
+        });
     }
-    const before = await w.tx.find(deployments, "live", [app_id, environment]);
-    if (before) await retire(w, before);
-    const id = w.ids.next("dep_");
-    const now = { status: "live", deployed_at: w.at } as const;
+    const previous = await ctx.tx.find(deployments, "live", [app_id, environment]);
+    if (previous) await retire(ctx, previous);
+    const id = ctx.ids.next("dep_");
+    const now = { status: "live", deployed_at: ctx.timestamp } as const;
     const of = { account_id: account.id, live_in: environment, live_domain: domain };
-    const deployment: DeploymentRecord = { id, app_id, ...request, custom_domain: domain, ...now, ...of };
-    await w.tx.put(deployments, deployment);
-    if (domain !== null) await w.tx.put(domains, { id: domain, app_id });
-    const shown = { id: app.id, title: app.title, deployment: { id, url: links.site(id), ...now } };
-    await recordEvent(w, account, "app.deployed", shown);
+    const deployment: DeploymentRecord = {
+      id,
+      app_id,
+      ...request,
+      custom_domain: domain,
+      ...now,
+      ...of,
+    };
+    await ctx.tx.put(deployments, deployment);
+    if (domain !== null) await ctx.tx.put(domains, { id: domain, app_id });
+    const payload = {
+      id: app.id,
+      title: app.title,
+      deployment: { id, url: urls.site(id), ...now },
+    };
+    await recordEvent(ctx, account, "app.deployed", payload);
     return deployment;
   });
 
 /** Where deployed apps are reached, and which host names, in lower case and free of apps or not, are the server's own. */
-export interface Links {
+export interface SiteUrls {
   site(deploymentId: string): string;
-  isOwn(host: string, isFree: boolean): boolean;
+  isReservedHost(host: string, isFree: boolean): boolean;
 }
 
 /** Its domain becomes free unless another live deployment of the app holds it. */
-async function retire(w: Work, deployment: DeploymentRecord): Promise<void> {
+async function retire(ctx: TxContext, deployment: DeploymentRecord): Promise<void> {
   const { app_id, live_domain: domain } = deployment;
-  await w.tx.put(deployments, { ...deployment, status: ON_REDEPLOY.live, live_in: null, live_domain: null });
-  if (domain !== null && (await w.tx.count(deployments, "live_domain", [app_id, domain])) === 0)
-    await w.tx.remove(domains, domain);
+  await ctx.tx.put(deployments, {
+    ...deployment,
+    status: STATUS_AFTER_REDEPLOY.live,
+    live_in: null,
+    live_domain: null,
+  });
+  if (domain !== null && (await ctx.tx.count(deployments, "live_domain", [app_id, domain])) === 0)
+    await ctx.tx.remove(domains, domain);
 }
 
-const ON_REDEPLOY = decide("3.redeploy");
+const STATUS_AFTER_REDEPLOY = decide("3.redeploy");
 
-export async function getDeployment(reader: Reader, account: AccountRecord, appId: string, id: string) {
+export async function getDeployment(
+  reader: Reader,
+  account: AccountRecord,
+  appId: string,
+  id: string,
+) {
   const found = await reader.get(deployments, id);
   const isOwn = found?.account_id === account.id && found.app_id === appId;
   return isOwn && (await reader.get(apps, appId)) ? found : notFound("deployment");
 }
 
 /** A deployment that is live, with its app and the account that owns both. */
-export type Site = NonNullable<Awaited<ReturnType<typeof whole>>>;
+export type Site = NonNullable<Awaited<ReturnType<typeof loadSite>>>;
 
-const GONE = { gone: true, successor: undefined } as const;
+const GONE_SITE = { gone: true, successor: undefined } as const;
 
 /** Where it was there once, it is gone; `successor` is live in its place where there is one. */
-export async function siteOf(reader: Reader, id: string) {
+export async function findSiteById(reader: Reader, id: string) {
   const deployment = await reader.get(deployments, id);
-  if (deployment === undefined) return (await reader.get(goneDeployments, id)) && GONE;
-  if (deployment.status === "live") return (await whole(reader, deployment)) ?? GONE;
+  if (deployment === undefined) return (await reader.get(deploymentTombstones, id)) && GONE_SITE;
+  if (deployment.status === "live") return (await loadSite(reader, deployment)) ?? GONE_SITE;
   const next = await reader.find(deployments, "live", [deployment.app_id, deployment.environment]);
-  return { ...GONE, successor: next && (await whole(reader, next)) };
+  return { ...GONE_SITE, successor: next && (await loadSite(reader, next)) };
 }
 
 /** The site under a custom domain: the newest where the app has several live deployments under it. */
-export async function siteAt(reader: Reader, host: string): Promise<Site | undefined> {
+export async function findSiteByHost(reader: Reader, host: string): Promise<Site | undefined> {
   const held = [(await reader.get(domains, host))?.app_id ?? "", host];
   const count = await reader.count(deployments, "live_domain", held);
-  const [newest] = await reader.page(deployments, "live_domain", held, { offset: Math.max(count - 1, 0), limit: 1 });
-  if (newest) return whole(reader, newest);
-  return count > 0 ? siteAt(reader, host) : undefined; // one of them was retired meanwhile
+  const [newest] = await reader.page(deployments, "live_domain", held, {
+    offset: Math.max(count - 1, 0),
+    limit: 1,
+  });
+  if (newest) return loadSite(reader, newest);
+  return count > 0 ? findSiteByHost(reader, host) : undefined; // one of them was retired meanwhile
 }
 
-async function whole(reader: Reader, deployment: DeploymentRecord) {
+async function loadSite(reader: Reader, deployment: DeploymentRecord) {
   const app = await reader.get(apps, deployment.app_id);
   const account = await reader.get(accounts, deployment.account_id);
   return app && account && { deployment, app, account };
 }
 
 /** Whoever may read the app through the API may look at it, too. Where nobody is signed in, signing in may help. */
-export function mayView({ app }: Site, signedIn: SignedIn | undefined): "yes" | "sign in" | "not yours" | "no" {
+export function checkViewAccess(
+  { app }: Site,
+  signedIn: SignedIn | undefined,
+): "yes" | "sign in" | "not yours" | "no" {
   if (app.public) return "yes";
   if (signedIn === undefined) return "sign in";
   if (signedIn.account.id !== app.account_id) return "not yours";
-  return allows(signedIn.user.permissions, "read:apps") ? "yes" : "no";
+  return hasScope(signedIn.user.permissions, "read:apps") ? "yes" : "no";
 }

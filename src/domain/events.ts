@@ -2,39 +2,50 @@
 // active webhook that asked for its type; and samples for test deliveries. Sending is the outbox's; here only rows are
 // written.
 import { decide } from "../decisions.ts";
-import { type Infer, object, optional } from "../kit/schema.ts";
-import { newDelivery, putDelivery } from "./deliveries.ts";
-import { pageOf, spanParameters } from "./lists.ts";
+import { type Infer, object, optional } from "../lib/schema.ts";
+import { paginate, paginationParameters } from "./crud.ts";
+import { createDelivery, putDelivery } from "./deliveries.ts";
+import { notFound } from "./errors.ts";
 import type { AccountRecord, EventRecord, EventType } from "./model.ts";
 import { deliveries, events, eventType, TOPIC, webhooks } from "./model.ts";
-import { notFound } from "./refusal.ts";
-import { ALL, type Reader, type Span } from "./store.ts";
-import type { Work } from "./work.ts";
+import { ALL_RECORDS, type Range, type Reader } from "./store.ts";
+import type { TxContext } from "./unit-of-work.ts";
 
-export const EVENTS_WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(decide("6.events-without-account"));
+export const EVENTS_WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(
+  decide("6.events-without-account"),
+);
 
 /** Records that `object` became what it is, and queues the event for every webhook that asked for it. */
-export async function recordEvent(w: Work, account: AccountRecord, type: EventType, object: object) {
-  const event = await putEvent(w, account, type, object, false);
-  for (const webhook of await w.tx.page(webhooks, "account", [account.id], ALL))
-    if (webhook.active && webhook.events.includes(type)) await putDelivery(w.tx, newDelivery(w, webhook, event));
+export async function recordEvent(
+  ctx: TxContext,
+  account: AccountRecord,
+  type: EventType,
+  object: object,
+) {
+  const event = await putEvent(ctx, account, type, object, false);
+  for (const webhook of await ctx.tx.page(webhooks, "account", [account.id], ALL_RECORDS))
+    if (webhook.active && webhook.events.includes(type))
+      await putDelivery(ctx.tx, createDelivery(ctx, webhook, event));
   return event;
 }
 
 /** The event of a test delivery: real in form, listed nowhere. */
-export const recordSample = (w: Work, account: AccountRecord, type: EventType) =>
-  putEvent(w, account, type, sampleObject(w, type), true);
+export const recordSample = (ctx: TxContext, account: AccountRecord, type: EventType) =>
+  putEvent(ctx, account, type, sampleObject(ctx, type), true);
 
 /** The event as it is sent, with what its type tells of an object. */
-export function envelope(
-  { ids, at, decide }: Pick<Work, "ids" | "at" | "decide">,
+export function buildEnvelope(
+  { ids, timestamp: at, decide }: Pick<TxContext, "ids" | "timestamp" | "decide">,
   owner: AccountRecord,
   type: EventType,
   object: object,
 ) {
   const { id, name } = owner;
-  const told = () => Object.fromEntries(decide("6.event-objects").map((field) => [field, Reflect.get(object, field)]));
-  const data = { object: type === "app.deleted" ? told() : object };
+  const deletedPayload = () =>
+    Object.fromEntries(
+      decide("6.event-objects").map((field) => [field, Reflect.get(object, field)]),
+    );
+  const data = { object: type === "app.deleted" ? deletedPayload() : object };
   return {
     id: ids.next("evt_"),
     type,
@@ -44,41 +55,78 @@ export function envelope(
   };
 }
 
-async function putEvent(w: Work, owner: AccountRecord, type: EventType, object: object, isSample: boolean) {
+async function putEvent(
+  ctx: TxContext,
+  owner: AccountRecord,
+  type: EventType,
+  object: object,
+  isSample: boolean,
+) {
   const account_id = owner.id;
-  const sent = envelope(w, owner, type, object);
-  const { id, created } = sent;
-  const [listed_in, sample_of] = isSample ? [null, account_id] : [account_id, null];
-  const body = JSON.stringify(sent);
-  const event: EventRecord = { id, type, created, body, account_id, listed_in, sample_of, request_id: w.cause };
-  await w.tx.put(events, event);
-  w.tx.tell(TOPIC.event, id);
-  w.tx.tell(TOPIC.events, account_id);
+  const envelope = buildEnvelope(ctx, owner, type, object);
+  const { id, created } = envelope;
+  const [list_key, sample_account_id] = isSample ? [null, account_id] : [account_id, null];
+  const body = JSON.stringify(envelope);
+  const event: EventRecord = {
+    id,
+    type,
+    created,
+    body,
+    account_id,
+    list_key,
+    sample_account_id,
+    request_id: ctx.requestId,
+  };
+  await ctx.tx.put(events, event);
+  ctx.tx.publish(TOPIC.event, id);
+  ctx.tx.publish(TOPIC.events, account_id);
   return event;
 }
 
-export const eventQuery = object({ ...spanParameters, type: optional(eventType) });
+export const eventQuery = object({ ...paginationParameters, type: optional(eventType) });
 
-export const listEvents = (reader: Reader, account: AccountRecord, asked: Infer<typeof eventQuery>) =>
-  pageOf(reader, events, asked.type ? "account_type" : "account", [account.id, asked.type], asked);
+export const listEvents = (
+  reader: Reader,
+  account: AccountRecord,
+  query: Infer<typeof eventQuery>,
+) =>
+  paginate(
+    reader,
+    events,
+    query.type ? "account_type" : "account",
+    [account.id, query.type],
+    query,
+  );
 
 export async function getEvent(reader: Reader, account: AccountRecord, id: string) {
   const event = await reader.get(events, id);
-  return event?.account_id === account.id && event.sample_of === null ? event : notFound("event");
+  return event?.account_id === account.id && event.sample_account_id === null
+    ? event
+    : notFound("event");
 }
 
-export const deliveriesOf = (reader: Reader, event: EventRecord, span: Span) =>
-  pageOf(reader, deliveries, "event", [event.id], span);
+export const listDeliveriesOfEvent = (reader: Reader, event: EventRecord, range: Range) =>
+  paginate(reader, deliveries, "event", [event.id], range);
 
 /** A realistic `data.object` of the type, in exactly the form of a real one; its ids are new and belong to nothing. */
-export function sampleObject({ ids, at }: Pick<Work, "ids" | "at">, type: EventType): object {
+export function sampleObject(
+  { ids, timestamp: at }: Pick<TxContext, "ids" | "timestamp">,
+  type: EventType,
+): object {
   const [id, title] = [ids.next("app_"), "Sales overview"];
   const times = { created_at: at, updated_at: at };
   switch (type) {
     case "app.created":
     case "app.updated":
     case "app.deleted":
-      return { id, title, description: "Revenue by region and month", theme: "light", public: false, ...times };
+      return {
+        id,
+        title,
+        description: "Revenue by region and month",
+        theme: "light",
+        public: false,
+        ...times,
+      };
     case "app.deployed": {
       const deployed = ids.next("dep_");
       const url = `https://sales.example.com/sites/${deployed}/`;

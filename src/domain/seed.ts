@@ -1,12 +1,11 @@
 // What a fresh server starts with (contract, part 1): one account with its owner and one key, or what a seed says. A
 // seed's members are those of the create bodies, checked by the same schemas, each with an optional id.
-import type { KeepNumbers } from "../kit/numbers.ts";
-import type { Fault, Infer, Members, ObjectSchema, Schema } from "../kit/schema.ts";
-import { list, object, optional, pointer, text, withDefault } from "../kit/schema.ts";
-import { addApiKey, addOAuthClient } from "./access.ts";
+import type { KeepNumbers } from "../lib/numbers.ts";
+import type { Infer, Issue, Members, ObjectSchema, Schema } from "../lib/schema.ts";
+import { array, object, optional, pointer, text, withDefault } from "../lib/schema.ts";
 import { addApp } from "./apps.ts";
-import { addDataSource, judged, keepNumbersOfDraft } from "./data-sources.ts";
-import { name, pinnedKey } from "./fields.ts";
+import { createApiKey, createOAuthClient } from "./credentials.ts";
+import { createDataSource, keepNumbersOfDraft, withDataValidation } from "./data-sources.ts";
 import {
   accountState,
   accounts,
@@ -16,11 +15,12 @@ import {
   oauthClient,
   redirectFaults,
   user,
-  type WebhookBodies,
+  type WebhookSchemas,
 } from "./model.ts";
-import { addUser } from "./users.ts";
-import { addWebhook } from "./webhooks.ts";
-import type { Unit, Work } from "./work.ts";
+import type { TxContext, UnitOfWork } from "./unit-of-work.ts";
+import { insertUser } from "./users.ts";
+import { name, pinnedKey } from "./validators.ts";
+import { createWebhook } from "./webhooks.ts";
 
 const ITEMS_MAX = 100_000;
 export const FIRST_KEY = "Start-up key";
@@ -31,24 +31,33 @@ const idWith = (prefix: string) => {
   const says = `${prefix}_ and letters or digits`;
   return optional(text({ min: 1, max: 64, pattern: new RegExp(`^${prefix}_[0-9A-Za-z]+$`), says }));
 };
-const withId = <M extends Members>({ prefix, draft }: { prefix: string; draft: ObjectSchema<unknown, M> }) => ({
+const withId = <M extends Members>({
+  prefix,
+  createBody,
+}: {
+  prefix: string;
+  createBody: ObjectSchema<unknown, M>;
+}) => ({
   id: idWith(prefix),
-  ...draft.members,
+  ...createBody.members,
 });
-const many = <T>(item: Schema<T>) => withDefault(list(item, { max: ITEMS_MAX }), []);
+const listOfItems = <T>(item: Schema<T>) => withDefault(array(item, { max: ITEMS_MAX }), []);
 
 const MEMBERS = {
   id: idWith("acc"),
   name,
   state: withDefault(accountState, "active"),
-  api_keys: many(object({ ...withId(apiKey), key: pinnedKey })),
-  users: many(object(withId(user))),
-  oauth_clients: many(object({ ...withId(oauthClient), client_secret: optional(pinnedKey) }, redirectFaults)),
-  apps: many(object(withId(app))),
-  data_sources: many(judged(object(withId(dataSource)))),
+  api_keys: listOfItems(object({ ...withId(apiKey), key: pinnedKey })),
+  users: listOfItems(object(withId(user))),
+  oauth_clients: listOfItems(
+    object({ ...withId(oauthClient), client_secret: optional(pinnedKey) }, redirectFaults),
+  ),
+  apps: listOfItems(object(withId(app))),
+  data_sources: listOfItems(withDataValidation(object(withId(dataSource)))),
 };
 /** The webhooks' URLs are judged by the policy in force. */
-const accountSeed = (webhook: WebhookBodies) => object({ ...MEMBERS, webhooks: many(object(withId(webhook))) });
+const accountSeed = (webhook: WebhookSchemas) =>
+  object({ ...MEMBERS, webhooks: listOfItems(object(withId(webhook))) });
 type AccountSeed = Infer<ReturnType<typeof accountSeed>>;
 
 type Seed = { readonly accounts: readonly AccountSeed[] };
@@ -57,13 +66,17 @@ type Seed = { readonly accounts: readonly AccountSeed[] };
 export const DEFAULT_SEED = { accounts: [{ name: "Example account" }] };
 
 /** `pinned`: the key that the first account gets whatever its seed says. */
-export const seedSchema = (webhook: WebhookBodies, pinned: string | null): Schema<Seed> =>
-  object({ accounts: list(accountSeed(webhook), { min: 1, max: ITEMS_MAX }) }, (seed) => clashes(seed, pinned));
+export const seedSchema = (webhook: WebhookSchemas, pinned: string | null): Schema<Seed> =>
+  object({ accounts: array(accountSeed(webhook), { min: 1, max: ITEMS_MAX }) }, (seed) =>
+    crossValidate(seed, pinned),
+  );
 
 /** Keeps the numbers of data sources in a seed's text as POST /data-sources does. */
 export const keepNumbersOfSeed: KeepNumbers = (seed, written) => {
-  const entries = (of: unknown, list: "accounts" | "data_sources"): unknown[] => [Object(of)[list] ?? []].flat();
-  const sources = (of: unknown) => entries(of, "accounts").flatMap((account) => entries(account, "data_sources"));
+  const entries = (of: unknown, list: "accounts" | "data_sources"): unknown[] =>
+    [Object(of)[list] ?? []].flat();
+  const sources = (of: unknown) =>
+    entries(of, "accounts").flatMap((account) => entries(account, "data_sources"));
   const asWritten = sources(written);
   for (const [at, source] of sources(seed).entries()) keepNumbersOfDraft(source, asWritten[at]);
 };
@@ -71,9 +84,13 @@ export const keepNumbersOfSeed: KeepNumbers = (seed, written) => {
 const LISTS = ["api_keys", "users", "oauth_clients", "apps", "data_sources", "webhooks"] as const;
 
 /** What no schema of one member sees: what stands twice (an id would replace the record before it), or ill together. */
-function* clashes(seed: Seed, pinned: string | null): Generator<Fault> {
-  const firstAt = new Map<string, Fault["path"]>();
-  function* once(what: "id" | "key" | "e-mail address", value: string | undefined, path: Fault["path"]) {
+function* crossValidate(seed: Seed, pinned: string | null): Generator<Issue> {
+  const firstAt = new Map<string, Issue["path"]>();
+  function* once(
+    what: "id" | "key" | "e-mail address",
+    value: string | undefined,
+    path: Issue["path"],
+  ) {
     const before = firstAt.get(`${what} ${value}`);
     if (value === undefined) return;
     if (before) yield { path, detail: `is the same ${what} as ${pointer(before)}` };
@@ -82,16 +99,23 @@ function* clashes(seed: Seed, pinned: string | null): Generator<Fault> {
   for (const [at, account] of seed.accounts.entries()) {
     yield* once("id", account.id, ["accounts", at, "id"]);
     if (at > 0 && account.api_keys.some(({ key }) => key === pinned))
-      yield { path: ["accounts", at, "api_keys"], detail: "holds the key that is pinned for the first account" };
+      yield {
+        path: ["accounts", at, "api_keys"],
+        detail: "holds the key that is pinned for the first account",
+      };
     const apps = new Set([null, ...account.apps.map(({ id }) => id)]);
     for (const list of LISTS)
       for (const [n, item] of account[list].entries()) {
         const place = (member: string) => ["accounts", at, list, n, member];
         if ("id" in item) yield* once("id", item.id, place("id"));
         if ("key" in item) yield* once("key", item.key, place("key"));
-        if ("email" in item) yield* once("e-mail address", `${at} ${item.email.toLowerCase()}`, place("email"));
+        if ("email" in item)
+          yield* once("e-mail address", `${at} ${item.email.toLowerCase()}`, place("email"));
         if ("app_id" in item && !apps.has(item.app_id))
-          yield { path: place("app_id"), detail: "must be the id of one of the apps of this account, or null" };
+          yield {
+            path: place("app_id"),
+            detail: "must be the id of one of the apps of this account, or null",
+          };
         if ("client_secret" in item && item.client_secret !== undefined && item.public)
           yield { path: place("client_secret"), detail: "must not be given where public is true" };
       }
@@ -99,27 +123,27 @@ function* clashes(seed: Seed, pinned: string | null): Generator<Fault> {
 }
 
 /** Writes the whole seed in one transaction. Answers the first key of the first account: `pinned`, or one made for it. */
-export const plant = (unit: Unit, seed: Seed, pinned: string | null) =>
-  unit.transact(async (w) => {
+export const applySeed = (unit: UnitOfWork, seed: Seed, pinnedKey: string | null) =>
+  unit.run(async (ctx) => {
     const firsts: string[] = [];
     for (const [at, account] of seed.accounts.entries())
-      firsts.push(await plantAccount(w, account, at === 0 ? pinned : null));
+      firsts.push(await insertAccount(ctx, account, at === 0 ? pinnedKey : null));
     return firsts[0] ?? "";
   });
 
 /** Answers its first key, in clear. What could be refused here the schema has told. */
-async function plantAccount(w: Work, planned: AccountSeed, pinned: string | null) {
-  const { id = w.ids.next("acc_"), name, state, users } = planned;
-  await w.tx.put(accounts, { id, name, state, all: "accounts" });
-  const given = planned.api_keys.filter(({ key }) => key !== pinned);
+async function insertAccount(ctx: TxContext, seed: AccountSeed, pinned: string | null) {
+  const { id = ctx.ids.next("acc_"), name, state, users } = seed;
+  await ctx.tx.put(accounts, { id, name, state, partition: "accounts" });
+  const given = seed.api_keys.filter(({ key }) => key !== pinned);
   const keys = pinned === null ? given : [{ name: FIRST_KEY, key: pinned }, ...given];
   const [first = { name: FIRST_KEY }, ...more] = keys;
-  const { key } = await addApiKey(w, id, first);
-  for (const each of more) await addApiKey(w, id, each);
-  for (const each of users.length > 0 ? users : [OWNER]) await addUser(w, id, each);
-  for (const each of planned.oauth_clients) await addOAuthClient(w, id, each);
-  for (const each of planned.apps) await addApp(w, id, each);
-  for (const each of planned.data_sources) await addDataSource(w, id, each);
-  for (const each of planned.webhooks) await addWebhook(w, id, each);
+  const { key } = await createApiKey(ctx, id, first);
+  for (const each of more) await createApiKey(ctx, id, each);
+  for (const each of users.length > 0 ? users : [OWNER]) await insertUser(ctx, id, each);
+  for (const each of seed.oauth_clients) await createOAuthClient(ctx, id, each);
+  for (const each of seed.apps) await addApp(ctx, id, each);
+  for (const each of seed.data_sources) await createDataSource(ctx, id, each);
+  for (const each of seed.webhooks) await createWebhook(ctx, id, each);
   return key;
 }

@@ -13,7 +13,7 @@
 export type Scalar = string | number | boolean | null;
 export type Values = readonly Scalar[];
 
-export interface Stored {
+export interface Entity {
   readonly id: string;
 }
 
@@ -23,7 +23,11 @@ export interface Stored {
  * field `order` (a short one such as a time; then by creation). `unique`: fields whose values only one record may have at a
  * time. A record with null in one of an index's or unique key's fields is left out of it.
  */
-export interface Collection<R extends Stored, I extends string = string, U extends string = string> {
+export interface Collection<
+  R extends Entity,
+  I extends string = string,
+  U extends string = string,
+> {
   readonly name: string;
   readonly indexes: Readonly<Record<I, IndexRule<R>>>;
   readonly unique: Readonly<Record<U, readonly (keyof R & string)[]>>;
@@ -35,7 +39,7 @@ interface IndexRule<R> {
 
 /** Declares a collection; the record type is given, the names of indexes and unique keys are inferred. */
 export const collection =
-  <R extends Stored>() =>
+  <R extends Entity>() =>
   <I extends string = never, U extends string = never>(
     name: string,
     indexes: Collection<R, I, U>["indexes"] = Object.create(null),
@@ -45,41 +49,45 @@ export const collection =
 /** A collection of any record type, as a store sees it. */
 export type AnyCollection = Collection<never>;
 
-export interface Span {
+export interface Range {
   readonly offset: number;
   readonly limit: number;
 }
 /** The whole list. */
-export const ALL: Span = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
-export const FIRST: Span = { offset: 0, limit: 1 };
+export const ALL_RECORDS: Range = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
+export const FIRST_RECORD: Range = { offset: 0, limit: 1 };
 
 /** Every read costs what it answers, wherever in the list it lies and however much is stored. */
 export interface Reader {
-  get<R extends Stored>(from: Collection<R>, id: string): Promise<R | undefined>;
+  get<R extends Entity>(from: Collection<R>, id: string): Promise<R | undefined>;
   /** The record whose unique key has these values, in the order of the key's fields. */
-  find<R extends Stored, U extends string>(
+  find<R extends Entity, U extends string>(
     from: Collection<R, string, U>,
     unique: U,
     values: Values,
   ): Promise<R | undefined>;
-  page<R extends Stored, I extends string>(
+  page<R extends Entity, I extends string>(
     from: Collection<R, I>,
     index: I,
     values: Values,
-    span: Span,
+    range: Range,
   ): Promise<readonly R[]>;
-  count<R extends Stored, I extends string>(from: Collection<R, I>, index: I, values: Values): Promise<number>;
+  count<R extends Entity, I extends string>(
+    from: Collection<R, I>,
+    index: I,
+    values: Values,
+  ): Promise<number>;
 }
 
 export interface Tx extends Reader {
   /** Creates the record or replaces the one with its id. A replaced record keeps its place in creation order. */
-  put<R extends Stored>(into: Collection<R>, record: R): Promise<void>;
-  remove<R extends Stored>(from: Collection<R>, id: string): Promise<void>;
+  put<R extends Entity>(into: Collection<R>, record: R): Promise<void>;
+  remove<R extends Entity>(from: Collection<R>, id: string): Promise<void>;
   /**
    * Once this unit of work is durable, whoever hears the topic is told the subject; once, however often it is said. The two
    * have at most 1,000 characters.
    */
-  tell(topic: string, subject: string): void;
+  publish(topic: string, subject: string): void;
 }
 
 /** A lease that is held. */
@@ -92,13 +100,13 @@ export interface Lease {
 }
 
 export interface Store extends Reader {
-  /** Before anything else, once. Rejects with `StoreRefusal` where the data cannot be used. */
+  /** Before anything else, once. Rejects with `StoreOpenError` where the data cannot be used. */
   open(collections: readonly AnyCollection[]): Promise<void>;
   /**
    * Only where each question costs a journey: what `find` answers, and the record of `to` whose id stands in the one field
    * of the index `by`. Without this method the service asks twice.
    */
-  findWith?<R extends Stored, T extends Stored, I extends string, U extends string>(
+  findWith?<R extends Entity, T extends Entity, I extends string, U extends string>(
     from: Collection<R, I, U>,
     unique: U,
     values: Values,
@@ -120,7 +128,7 @@ export interface Store extends Reader {
    * says that there is something to look at, and what others tell while a line is lost may be missed: whoever must miss
    * nothing also looks at its start, and now and then where others are.
    */
-  hear(topic: string, heard: (subject: string) => void): () => void;
+  subscribe(topic: string, heard: (subject: string) => void): () => void;
   /**
    * Takes the lease called `name` for so many milliseconds of the store's own clock; undefined while another holds it. At
    * most one holder over all processes on the same data; a lease need not outlive its holder's process.
@@ -142,12 +150,12 @@ export interface Store extends Reader {
 /** Records by collection name, each list in creation order. */
 export interface StoreData {
   readonly format: 1;
-  readonly collections: { readonly [name: string]: readonly Stored[] };
+  readonly collections: { readonly [name: string]: readonly Entity[] };
 }
 
 /** The data, the file or its lock forbids to start. The message names the file and what to do. */
-export class StoreRefusal extends Error {
-  override readonly name = "StoreRefusal";
+export class StoreOpenError extends Error {
+  override readonly name = "StoreOpenError";
 }
 
 /** A write could not be kept, or nothing can be read (disk full, I/O error, connection lost); nothing of it is visible. */
@@ -160,7 +168,8 @@ export class UniqueViolation extends Error {
   override readonly name = "UniqueViolation";
 }
 
-type StoreError = StoreRefusal | StorageUnavailable | UniqueViolation;
+type StoreError = StoreOpenError | StorageUnavailable | UniqueViolation;
 
 /** Whether an error is of this kind, whichever copy of the package its class came from. */
-export const isStoreError = (error: unknown, name: StoreError["name"]): error is Error => Object(error).name === name;
+export const isStoreError = (error: unknown, name: StoreError["name"]): error is Error =>
+  Object(error).name === name;

@@ -3,59 +3,74 @@
 // a session, a secret in the browser's cookie. It ends by signing out, by time, and with its user. Links and sessions are
 // kept as SHA-256 only.
 import { decide } from "../decisions.ts";
-import { instant, iso } from "../kit/clock.ts";
-import type { Infer } from "../kit/schema.ts";
-import { sha256 } from "./access.ts";
-import { owned } from "./lists.ts";
-import { accounts, sessions, signIns, type UserRecord, user, users } from "./model.ts";
-import { Refusal, refuse } from "./refusal.ts";
+import { parseIso, toIso } from "../lib/clock.ts";
+import type { Infer } from "../lib/schema.ts";
+import { sha256 } from "./credentials.ts";
+import { createCrudService } from "./crud.ts";
+import { AppError, fail } from "./errors.ts";
+import { accounts, sessions, signInTokens, type UserRecord, user, users } from "./model.ts";
 import type { Reader, Store, Tx } from "./store.ts";
-import type { Seeded, Unit, Work } from "./work.ts";
+import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 
-type UserDraft = Seeded<Infer<typeof user.draft>>;
+type UserDraft = WithOptionalId<Infer<typeof user.createBody>>;
 
 /** Makes a user and the token of a sign-in link for them. */
-async function adding(w: Work, account_id: string, draft: UserDraft) {
-  const record = await addUser(w, account_id, draft);
-  return record instanceof Refusal ? record : { ...record, signInToken: await newSignIn(w, record.id) };
+async function createUser(ctx: TxContext, account_id: string, draft: UserDraft) {
+  const record = await insertUser(ctx, account_id, draft);
+  return record instanceof AppError
+    ? record
+    : { ...record, signInToken: await createSignInToken(ctx, record.id) };
 }
 
-const derived = ({ email, permissions }: Pick<UserDraft, "email" | "permissions">) => ({
+const derivedFields = ({ email, permissions }: Pick<UserDraft, "email" | "permissions">) => ({
   email_key: email.toLowerCase(),
   is_admin: permissions.includes("admin"),
 });
 
-export async function addUser(w: Work, account_id: string, { id = w.ids.next("usr_"), ...draft }: UserDraft) {
-  const record: UserRecord = { id, ...draft, created_at: w.at, updated_at: w.at, account_id, ...derived(draft) };
-  const taken = await emailTaken(w.tx, record);
+export async function insertUser(
+  ctx: TxContext,
+  account_id: string,
+  { id = ctx.ids.next("usr_"), ...draft }: UserDraft,
+) {
+  const record: UserRecord = {
+    id,
+    ...draft,
+    created_at: ctx.timestamp,
+    updated_at: ctx.timestamp,
+    account_id,
+    ...derivedFields(draft),
+  };
+  const taken = await checkEmailFree(ctx.tx, record);
   if (taken) return taken;
-  await w.tx.put(users, record);
+  await ctx.tx.put(users, record);
   return record;
 }
 
-export const own = owned(users, "user", user, {
-  adding,
-  changing,
-  removing: ({ tx }, record) => lastAdmin(tx, record),
+export const userService = createCrudService(users, "user", user, {
+  onCreate: createUser,
+  onUpdate: updateUser,
+  onDelete: ({ tx }, record) => checkNotLastAdmin(tx, record),
 });
 
-async function changing(w: Work, after: UserRecord, before: UserRecord) {
-  const changed = { ...after, ...derived(after), updated_at: w.at };
-  const taken = await emailTaken(w.tx, changed);
-  return taken ?? (changed.is_admin ? undefined : await lastAdmin(w.tx, before)) ?? changed;
+async function updateUser(ctx: TxContext, after: UserRecord, before: UserRecord) {
+  const updated = { ...after, ...derivedFields(after), updated_at: ctx.timestamp };
+  const taken = await checkEmailFree(ctx.tx, updated);
+  return (
+    taken ?? (updated.is_admin ? undefined : await checkNotLastAdmin(ctx.tx, before)) ?? updated
+  );
 }
 
-async function emailTaken(tx: Tx, { id, account_id, email, email_key }: UserRecord) {
+async function checkEmailFree(tx: Tx, { id, account_id, email, email_key }: UserRecord) {
   const holder = await tx.find(users, "email", [account_id, email_key]);
   return holder && holder.id !== id
-    ? refuse({ code: "email_taken", detail: `${email} is already a user of this account.` })
+    ? fail({ code: "email_taken", detail: `${email} is already a user of this account.` })
     : undefined;
 }
 
-async function lastAdmin(tx: Tx, user: UserRecord) {
+async function checkNotLastAdmin(tx: Tx, user: UserRecord) {
   if (!user.is_admin) return undefined;
   const admins = await tx.count(users, "account_admin", [user.account_id, true]);
-  return admins > 1 ? undefined : refuse({ code: "last_admin" });
+  return admins > 1 ? undefined : fail({ code: "last_admin" });
 }
 
 const { link_min, session_h } = decide("5.sign-in-link");
@@ -67,59 +82,80 @@ const LINKS_MAX = 5;
 const NAMESAKES_MAX = 20;
 
 /** A user with the account that the user belongs to; undefined where either is gone. */
-export async function userIn(reader: Reader, userId: string) {
+export async function loadUserWithAccount(reader: Reader, userId: string) {
   const user = await reader.get(users, userId);
   const account = user && (await reader.get(accounts, user.account_id));
   return account && { user, account };
 }
-export type SignedIn = NonNullable<Awaited<ReturnType<typeof userIn>>>;
+export type SignedIn = NonNullable<Awaited<ReturnType<typeof loadUserWithAccount>>>;
 
-export async function sessionOf(reader: Reader, secret: string, now: number) {
+export async function findSession(reader: Reader, secret: string, now: number) {
   const session = await reader.get(sessions, sha256(secret));
-  return session && now < instant(session.expires_at) ? userIn(reader, session.user_id) : undefined;
+  return session && now < parseIso(session.expires_at)
+    ? loadUserWithAccount(reader, session.user_id)
+    : undefined;
 }
 
 /**
  * Uses up the token of a sign-in link and ends the session that this browser had. Answers the new session's secret;
  * undefined where the link does not work.
  */
-export const signInWith = (unit: Unit, token: string, before: string) =>
-  unit.transact(async ({ tx, now, ids }) => {
-    const link = await tx.get(signIns, sha256(token));
+export const redeemSignInToken = (unit: UnitOfWork, token: string, previousSession: string) =>
+  unit.run(async ({ tx, now, ids }) => {
+    const link = await tx.get(signInTokens, sha256(token));
     if (link === undefined) return undefined;
-    await tx.remove(signIns, link.id);
+    await tx.remove(signInTokens, link.id);
     const { user_id } = link;
-    if (now >= instant(link.expires_at) || (await tx.get(users, user_id)) === undefined) return undefined;
-    await tx.remove(sessions, sha256(before));
+    if (now >= parseIso(link.expires_at) || (await tx.get(users, user_id)) === undefined)
+      return undefined;
+    await tx.remove(sessions, sha256(previousSession));
     const secret = ids.secret();
-    await tx.put(sessions, { id: sha256(secret), user_id, expires_at: iso(now + SESSION_MS), all: "sessions" });
+    await tx.put(sessions, {
+      id: sha256(secret),
+      user_id,
+      expires_at: toIso(now + SESSION_MS),
+      partition: "sessions",
+    });
     return secret;
   });
 
-export const signOut = (store: Store, secret: string) => store.transact((tx) => tx.remove(sessions, sha256(secret)));
+export const signOut = (store: Store, secret: string) =>
+  store.transact((tx) => tx.remove(sessions, sha256(secret)));
 
 /** Makes a link for the user; answers its token, which is known nowhere else. */
-export async function newSignIn(w: Work, user_id: string) {
-  const token = w.ids.secret();
-  await w.tx.put(signIns, { id: sha256(token), user_id, expires_at: iso(w.now + LINK_MS), all: "sign_ins" });
+export async function createSignInToken(ctx: TxContext, user_id: string) {
+  const token = ctx.ids.secret();
+  await ctx.tx.put(signInTokens, {
+    id: sha256(token),
+    user_id,
+    expires_at: toIso(ctx.now + LINK_MS),
+    partition: "sign_ins",
+  });
   return token;
 }
 
 /** New links for the users with this address, one in each of their accounts; none where enough are waiting. */
-export async function askForLinks(w: Work, email: string) {
+export async function requestSignInLinks(ctx: TxContext, email: string) {
   const made: (SignedIn & { readonly token: string })[] = [];
-  const named = await w.tx.page(users, "email", [email.toLowerCase()], { offset: 0, limit: NAMESAKES_MAX });
+  const named = await ctx.tx.page(users, "email", [email.toLowerCase()], {
+    offset: 0,
+    limit: NAMESAKES_MAX,
+  });
   for (const user of named) {
-    const account = await w.tx.get(accounts, user.account_id);
-    if (account && (await roomForLink(w, user.id))) made.push({ user, account, token: await newSignIn(w, user.id) });
+    const account = await ctx.tx.get(accounts, user.account_id);
+    if (account && (await hasRoomForLink(ctx, user.id)))
+      made.push({ user, account, token: await createSignInToken(ctx, user.id) });
   }
   return made;
 }
 
 /** Links that are over make room at once: they are forgotten within the hour, and that may be long after. */
-async function roomForLink(w: Work, userId: string) {
-  const waiting = await w.tx.page(signIns, "user", [userId], { offset: 0, limit: LINKS_MAX });
-  const over = waiting.filter((link) => w.now >= instant(link.expires_at));
-  for (const link of over) await w.tx.remove(signIns, link.id);
+async function hasRoomForLink(ctx: TxContext, userId: string) {
+  const waiting = await ctx.tx.page(signInTokens, "user", [userId], {
+    offset: 0,
+    limit: LINKS_MAX,
+  });
+  const over = waiting.filter((link) => ctx.now >= parseIso(link.expires_at));
+  for (const link of over) await ctx.tx.remove(signInTokens, link.id);
   return waiting.length - over.length < LINKS_MAX;
 }

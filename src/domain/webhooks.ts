@@ -1,54 +1,68 @@
 // Webhooks (spec part 2; contract, parts 2, 4 and 6): who is told of what, and where; their delivery log, and the two ways
 // to send by hand: the same delivery again, or a sample. Both only queue a row; the answer never waits for it. What waits
 // for a webhook that is deleted or switched off is the outbox's to cancel, as sending is.
-import { type Instant, iso } from "../kit/clock.ts";
-import { type Infer, object, optional } from "../kit/schema.ts";
-import { serviceSignature, standardSignature } from "../kit/signature.ts";
-import { VERSION } from "../kit/version.ts";
-import { askedAgain, leavingQueue, putDelivery, testDelivery } from "./deliveries.ts";
+import { type Instant, toIso } from "../lib/clock.ts";
+import { type Infer, object, optional } from "../lib/schema.ts";
+import { serviceSignature, standardSignature } from "../lib/signature.ts";
+import { VERSION } from "../lib/version.ts";
+import { createCrudService, paginate, paginationParameters } from "./crud.ts";
+import {
+  createTestDelivery,
+  putDelivery,
+  requestRedelivery,
+  startNextQueue,
+} from "./deliveries.ts";
+import { AppError, notFound } from "./errors.ts";
 import { recordSample } from "./events.ts";
-import { owned, pageOf, spanParameters } from "./lists.ts";
 import type { AccountRecord, EventRecord, EventType, WebhookRecord } from "./model.ts";
 import { deliveries, deliveryStatus, eventType, webhook, webhooks } from "./model.ts";
-import { notFound, Refusal } from "./refusal.ts";
 import type { Reader } from "./store.ts";
-import type { Seeded, Unit, Work } from "./work.ts";
+import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 
 /** So long `webhook-signature` carries both secrets, so that a receiver can change over without a gap. */
 const ROTATION_MS = 24 * 3_600_000;
 
-export const testRequest = object({ type: eventType });
+export const testBody = object({ type: eventType });
 
 /** 40 letters and digits are the base64 of 30 bytes: a key that libraries for Standard Webhooks take as it stands. */
-const newSecret = ({ ids }: Work): string => `whsec_${ids.secret().slice(0, 40)}`;
+const newSecret = ({ ids }: TxContext): string => `whsec_${ids.secret().slice(0, 40)}`;
 
-export async function addWebhook(w: Work, account_id: string, given: Seeded<Infer<typeof webhook.draft>>) {
-  const { id = w.ids.next("wh_"), secret = newSecret(w), ...draft } = given;
-  const untried = { disabled_reason: null, old_secret: null, old_secret_until: null, failing_since: null };
-  const times = { created_at: w.at, updated_at: w.at };
-  const made: WebhookRecord = { id, ...draft, ...untried, secret, ...times, account_id };
-  await w.tx.put(webhooks, made);
-  return made;
+export async function createWebhook(
+  ctx: TxContext,
+  account_id: string,
+  request: WithOptionalId<Infer<typeof webhook.createBody>>,
+) {
+  const { id = ctx.ids.next("wh_"), secret = newSecret(ctx), ...draft } = request;
+  const untried = {
+    disabled_reason: null,
+    old_secret: null,
+    old_secret_until: null,
+    first_failure_at: null,
+  };
+  const times = { created_at: ctx.timestamp, updated_at: ctx.timestamp };
+  const record: WebhookRecord = { id, ...draft, ...untried, secret, ...times, account_id };
+  await ctx.tx.put(webhooks, record);
+  return record;
 }
 
-export const own = owned(webhooks, "webhook", webhook, {
-  adding: addWebhook,
-  changing,
-  removing: ({ tx }, webhook) => leavingQueue(tx, webhook),
+export const webhookService = createCrudService(webhooks, "webhook", webhook, {
+  onCreate: createWebhook,
+  onUpdate: updateWebhook,
+  onDelete: ({ tx }, webhook) => startNextQueue(tx, webhook),
 });
 
 /** Switched off, it leaves what waits behind; switched on again, it forgets why it was off. */
-async function changing(w: Work, after: WebhookRecord, before: WebhookRecord) {
+async function updateWebhook(ctx: TxContext, after: WebhookRecord, before: WebhookRecord) {
   const { url, active, secret } = before;
   const switched = after.active !== active;
-  const rotated = { old_secret: secret, old_secret_until: iso(w.now + ROTATION_MS) };
+  const rotated = { old_secret: secret, old_secret_until: toIso(ctx.now + ROTATION_MS) };
   return {
-    ...(active && switched ? leavingQueue(w.tx, after) : after),
-    updated_at: w.at,
+    ...(active && switched ? startNextQueue(ctx.tx, after) : after),
+    updated_at: ctx.timestamp,
     ...(after.secret !== secret && rotated),
     ...(switched && { disabled_reason: null }),
     // Neither a new address nor one that was switched on again answers for the failures before.
-    ...((switched || after.url !== url) && { failing_since: null }),
+    ...((switched || after.url !== url) && { first_failure_at: null }),
   };
 }
 
@@ -61,10 +75,15 @@ interface Sent {
 }
 
 /** The headers of an attempt; the last three are for libraries of Standard Webhooks. */
-export function deliveryHeaders(webhook: WebhookRecord, event: EventRecord, id: string, sent: Sent) {
+export function deliveryHeaders(
+  webhook: WebhookRecord,
+  event: EventRecord,
+  id: string,
+  sent: Sent,
+) {
   const { number, at, timestamp_s } = sent;
   const { secret, old_secret, old_secret_until } = webhook;
-  const both = old_secret !== null && old_secret_until !== null && iso(at) < old_secret_until;
+  const both = old_secret !== null && old_secret_until !== null && toIso(at) < old_secret_until;
   return {
     "Content-Type": "application/json",
     "Content-Length": String(Buffer.byteLength(event.body)),
@@ -75,15 +94,23 @@ export function deliveryHeaders(webhook: WebhookRecord, event: EventRecord, id: 
     "X-Service-Attempt": String(number),
     "webhook-id": event.id,
     "webhook-timestamp": String(timestamp_s),
-    "webhook-signature": standardSignature(event.id, timestamp_s, event.body, both ? [secret, old_secret] : [secret]),
+    "webhook-signature": standardSignature(
+      event.id,
+      timestamp_s,
+      event.body,
+      both ? [secret, old_secret] : [secret],
+    ),
   };
 }
 
-export const deliveryQuery = object({ ...spanParameters, status: optional(deliveryStatus) });
+export const deliveryQuery = object({ ...paginationParameters, status: optional(deliveryStatus) });
 
 /** Whose webhook it is, the row has asked. */
-export const listDeliveries = (reader: Reader, id: string, { status, ...span }: Infer<typeof deliveryQuery>) =>
-  pageOf(reader, deliveries, status ? "webhook_status" : "webhook", [id, status], span);
+export const listDeliveries = (
+  reader: Reader,
+  id: string,
+  { status, ...range }: Infer<typeof deliveryQuery>,
+) => paginate(reader, deliveries, status ? "webhook_status" : "webhook", [id, status], range);
 
 export async function getDelivery(reader: Reader, webhookId: string, id: string) {
   const delivery = await reader.get(deliveries, id);
@@ -91,14 +118,24 @@ export async function getDelivery(reader: Reader, webhookId: string, id: string)
 }
 
 /** Queues the delivery once more, ahead of what waits; it stays as it is where its webhook is off and nothing is sent. */
-export const redeliver = (unit: Unit, account: AccountRecord, webhookId: string, id: string) =>
-  own.act(unit, account, webhookId, async (w, webhook) => {
-    const delivery = await getDelivery(w.tx, webhookId, id);
-    if (delivery instanceof Refusal || !(webhook.active || delivery.test)) return delivery;
-    return putDelivery(w.tx, askedAgain(delivery, webhook, w.at));
+export const redeliver = (
+  unit: UnitOfWork,
+  account: AccountRecord,
+  webhookId: string,
+  id: string,
+) =>
+  webhookService.withRecord(unit, account, webhookId, async (ctx, webhook) => {
+    const delivery = await getDelivery(ctx.tx, webhookId, id);
+    if (delivery instanceof AppError || !(webhook.active || delivery.test)) return delivery;
+    return putDelivery(ctx.tx, requestRedelivery(delivery, webhook, ctx.timestamp));
   });
 
-export const sendTest = (unit: Unit, account: AccountRecord, webhookId: string, type: EventType) =>
-  own.act(unit, account, webhookId, async (w, webhook) =>
-    putDelivery(w.tx, testDelivery(w, webhook, await recordSample(w, account, type))),
+export const sendTest = (
+  unit: UnitOfWork,
+  account: AccountRecord,
+  webhookId: string,
+  type: EventType,
+) =>
+  webhookService.withRecord(unit, account, webhookId, async (ctx, webhook) =>
+    putDelivery(ctx.tx, createTestDelivery(ctx, webhook, await recordSample(ctx, account, type))),
   );

@@ -2,174 +2,259 @@
 // rate, and says with every answer what is left of it; the router finds the row; then come the scope, headers and query, the
 // body, what was answered before, the resource, the fields, and the operation, which judges states. A page of the dashboard
 // comes to `ask` with what a person typed; so it is allowed no more than a request, and shows the same.
-import { allows, type Caller, standing } from "../domain/access.ts";
-import { cutLimit, type Page } from "../domain/lists.ts";
-import { asChosen, type Decide } from "../domain/readings.ts";
-import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
-import { Unit, type UnitParts } from "../domain/work.ts";
-import { object, passing, type Schema, trusted } from "../kit/schema.ts";
-import type { Authenticate } from "./authorization.ts";
-import { type Call, empty, JSON_TYPE, type Reply, VERSION_PREFIX } from "./call.ts";
-import { idempotencyKey, once } from "./idempotency.ts";
-import { badInput, conditionsOf, FAILED, judged, parseJson, readFields, readQuery, unfitMediaType } from "./input.ts";
-import { RATE_WINDOW_S, type Rate, type RateLimiter } from "./limits.ts";
-import { problem } from "./problem.ts";
-import type { Asked, Operation, Services } from "./route.ts";
-import { accountRoutes } from "./routes-account.ts";
-import { appRoutes } from "./routes-apps.ts";
-import { filling, type Presenter } from "./view.ts";
-import { type Answer, type Request, RouteTree, type Way } from "./way.ts";
+import { type Caller, checkAccountState, hasScope } from "../domain/credentials.ts";
+import { clampedLimit, type Page } from "../domain/crud.ts";
+import { AppError, type FieldError, fail } from "../domain/errors.ts";
+import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
+import { DEFAULT_DECIDE, type Decide } from "../domain/variants.ts";
+import { object, passthrough, type Schema, unsafeCast } from "../lib/schema.ts";
+import { accountRoutes } from "./account-routes.ts";
+import { appRoutes } from "./app-routes.ts";
+import type { Authenticate } from "./authenticate.ts";
+import { parseIdempotencyKey, withIdempotency } from "./idempotency.ts";
+import {
+  emptyResponse,
+  type HttpRequest,
+  type HttpResponse,
+  JSON_TYPE,
+  VERSION_PREFIX,
+} from "./message.ts";
+import { problemResponse } from "./problem.ts";
+import { RATE_WINDOW_S, type Rate, type RateLimiter } from "./rate-limit.ts";
+import type { AppContext, HandlerContext, Operation } from "./route.ts";
+import { type Result, type RoutedRequest, type Router, RouteTable } from "./router.ts";
+import { createTemplate, type ResponseCache } from "./serializers.ts";
+import {
+  checkMediaType,
+  evaluatePreconditions,
+  invalidInput,
+  PRECONDITION_FAILED,
+  parseJson,
+  parsePreconditions,
+  validateBody,
+  validateQuery,
+} from "./validation.ts";
 
-export interface OperateParts {
-  readonly unit: UnitParts;
-  readonly services: Services;
-  readonly presenter: Presenter;
+export interface OperationDeps {
+  readonly unit: UnitOfWorkDeps;
+  readonly services: AppContext;
+  readonly responseCache: ResponseCache;
 }
 
-export interface ApiParts extends OperateParts {
+export interface ApiDeps extends OperationDeps {
   readonly authenticate: Authenticate;
   readonly limiter: RateLimiter;
   /** Failures that a test asked for: one stands in the operation's place. */
   readonly faults: {
-    strike(call: Call, row: Operation, goOn: () => Promise<Answer>): Promise<Answer>;
+    apply(request: HttpRequest, row: Operation, goOn: () => Promise<Result>): Promise<Result>;
   };
 }
 
 /** The rows as they are read: what a request may bring, and what a success says. */
-function read(rows: readonly Operation[], decide: Decide): readonly Operation[] {
-  const taken = <S extends Schema<unknown>>(schema: S): S => (decide("2.unknown-members") ? passing(schema) : schema);
+function applyVariants(rows: readonly Operation[], decide: Decide): readonly Operation[] {
+  const taken = <S extends Schema<unknown>>(schema: S): S =>
+    decide("2.unknown-members") ? passthrough(schema) : schema;
   const isCut = decide("8.max-limit").over === "cut";
   const gone = decide("4.delete-response");
   return rows.map((row): Operation => {
-    const { body, location, method, target, headers } = row;
-    const query = isCut && "limit" in row.query.members ? object({ ...row.query.members, limit: cutLimit }) : row.query;
-    const other = { ...row, query: taken(query), ...(body && { body: (services: Services) => taken(body(services)) }) };
+    const { body, location, method, loads: target, headers } = row;
+    const query =
+      isCut && "limit" in row.query.members
+        ? object({ ...row.query.members, limit: clampedLimit })
+        : row.query;
+    const other = {
+      ...row,
+      query: taken(query),
+      ...(body && { body: (services: AppContext) => taken(body(services)) }),
+    };
     if (location) return { ...other, status: decide("4.create-status") };
-    if (method !== "DELETE" || !target?.view || gone === 204) return other;
-    const view = { ...target.view, kind: "plain" } as const;
-    return { ...other, status: gone, view, headers: { ...headers, "content-type": JSON_TYPE } };
+    if (method !== "DELETE" || !target?.serializer || gone === 204) return other;
+    const serializer = { ...target.serializer, kind: "plain" } as const;
+    return {
+      ...other,
+      status: gone,
+      serializer,
+      headers: { ...headers, "content-type": JSON_TYPE },
+    };
   });
 }
 
 /** THE route table (spec part 4; contract, part 4), as a service has it that was asked for no other reading. */
-export const API = new RouteTree(read([...appRoutes, ...accountRoutes], asChosen));
+export const API = new RouteTable(applyVariants([...appRoutes, ...accountRoutes], DEFAULT_DECIDE));
 
-export function apiWay(parts: ApiParts): Way<Operation, Caller> {
-  const { decide, links } = parts.services;
-  const { limiter } = parts;
+export function createApiRouter(deps: ApiDeps): Router<Operation, Caller> {
+  const { decide, urls } = deps.services;
+  const { limiter } = deps;
   // What stays the same is filled in once, and what is left with each answer: in place of what has that name already,
   // since a member that is new to an object costs ten times as much.
-  const fixed = { limit: limiter.limit, window: RATE_WINDOW_S, remaining: "<remaining>", reset: "<reset>" };
-  const told = Object.entries(decide("8.rate-headers")).map(([name, text]) => [name, filling(text)(fixed)] as const);
+  const fixed = {
+    limit: limiter.limit,
+    window: RATE_WINDOW_S,
+    remaining: "<remaining>",
+    reset: "<reset>",
+  };
+  const told = Object.entries(decide("8.rate-headers")).map(
+    ([name, text]) => [name, createTemplate(text)(fixed)] as const,
+  );
   const rateHeaders = Object.fromEntries(told);
-  const counted = told.filter(([, text]) => text.includes("<")).map(([name, text]) => [name, filling(text)] as const);
+  const counted = told
+    .filter(([, text]) => text.includes("<"))
+    .map(([name, text]) => [name, createTemplate(text)] as const);
   /** Says what is left, and refuses where nothing was. */
-  function within({ remaining, reset_s, exceeded }: Rate, said: Reply["headers"]): Refusal | undefined {
+  function applyRateLimit(
+    { remaining, reset_s, exceeded }: Rate,
+    said: HttpResponse["headers"],
+  ): AppError | undefined {
     Object.assign(said, rateHeaders);
     for (const [name, filled] of counted) said[name] = filled({ remaining, reset: reset_s });
-    return exceeded ? refuse({ code: "rate_limit_exceeded", retry_after_s: reset_s }) : undefined;
+    return exceeded ? fail({ code: "rate_limit_exceeded", retry_after_s: reset_s }) : undefined;
   }
   return {
-    under: VERSION_PREFIX,
-    tree: decide === asChosen ? API : new RouteTree(read(API.rows, decide)),
-    async enter(call, said) {
-      const who = await parts.authenticate(call.values("authorization"));
-      if (who instanceof Refusal) return who;
-      const unfit = standing(who.account, call.method);
+    basePath: VERSION_PREFIX,
+    routes: decide === DEFAULT_DECIDE ? API : new RouteTable(applyVariants(API.routes, decide)),
+    async authenticate(call, said) {
+      const who = await deps.authenticate(call.header("authorization"));
+      if (who instanceof AppError) return who;
+      const unfit = checkAccountState(who.account, call.method);
       const rate = await limiter.count(who.account.id, unfit ? 0 : 1);
-      const over = rate && within(rate, said); // said with every answer that has an account
+      const over = rate && applyRateLimit(rate, said); // said with every answer that has an account
       return unfit ?? over ?? { who };
     },
-    async perform(row, request) {
-      const { call, who } = request;
+    async handle(row, request) {
+      const { request: call, caller: who } = request;
       const { scope } = row;
-      if (scope !== null && !allows(who.scopes, scope)) {
+      if (scope !== null && !hasScope(who.scopes, scope)) {
         const has = who.scopes.join(", ") || "none that its user still holds";
-        return refuse({
+        return fail({
           code: "insufficient_scope",
           scope,
           detail: `This needs the scope ${scope}; the token has ${has}.`,
         });
       }
-      return parts.faults.strike(call, row, () => operate(parts, row, request));
+      return deps.faults.apply(call, row, () => handleOperation(deps, row, request));
     },
-    refused: (refusal, call) => problem(refusal, call.id, links, decide),
+    onError: (refusal, call) => problemResponse(refusal, call.id, urls, decide),
   };
 }
 
 /** What is allowed: it reads what the request brings and does it. */
-export async function operate(
-  { services, presenter, unit: parts }: OperateParts,
+export async function handleOperation(
+  { services, responseCache, unit: deps }: OperationDeps,
   row: Operation,
-  { call, who: caller, params }: Request<Caller>,
-): Promise<Answer> {
+  { request, caller, params }: RoutedRequest<Caller>,
+): Promise<Result> {
   const wrong: FieldError[] = [];
-  const conditions = conditionsOf(call, wrong);
-  const key = idempotencyKey(call, wrong);
-  const query = readQuery(row.query, call.query, wrong);
-  if (wrong.length > 0) return badInput(wrong);
-  const there = row.target?.view;
-  const expect = (record: object) =>
-    there && conditions && judged(conditions, presenter.shown(there, record).etag, FAILED);
-  const perform = async (sent: unknown, unit: Unit): Promise<Answer> => {
+  const conditions = parsePreconditions(request, wrong);
+  const key = parseIdempotencyKey(request, wrong);
+  const query = validateQuery(row.query, request.query, wrong);
+  if (wrong.length > 0) return invalidInput(wrong);
+  const there = row.loads?.serializer;
+  const precondition = (record: object) =>
+    there &&
+    conditions &&
+    evaluatePreconditions(
+      conditions,
+      responseCache.serialize(there, record).etag,
+      PRECONDITION_FAILED,
+    );
+  const perform = async (sent: unknown, unit: UnitOfWork): Promise<Result> => {
     const { account, user } = caller;
-    const asked = { unit, account, user, params, services, query, call, expect, body: undefined };
-    const result = await ask(row, asked, sent);
-    if (result instanceof Refusal) return result;
-    const reply = answered(row, result, presenter, call);
-    const { etag } = reply.headers;
+    const context = {
+      unitOfWork: unit,
+      account,
+      user,
+      params,
+      services,
+      query,
+      request,
+      precondition,
+      body: undefined,
+    };
+    const result = await invoke(row, context, sent);
+    if (result instanceof AppError) return result;
+    const response = serializeResponse(row, result, responseCache, request);
+    const { etag } = response.headers;
     const isRead = etag !== undefined && row.method === "GET";
-    return (isRead && conditions && judged(conditions, etag, empty(304, { etag }))) || reply;
+    return (
+      (isRead &&
+        conditions &&
+        evaluatePreconditions(conditions, etag, emptyResponse(304, { etag }))) ||
+      response
+    );
   };
   // Where none is taken it still tells one request from another with the same key.
   const isWanted = row.body !== undefined || key !== undefined;
-  const body = isWanted ? await call.body(row.bodyLimit, row.body && unfitMediaType(call)) : undefined;
-  if (body instanceof Refusal) return body;
+  const body = isWanted
+    ? await request.readBody(row.bodyLimit, row.body && checkMediaType(request))
+    : undefined;
+  if (body instanceof AppError) return body;
   const sent = row.body && body && parseJson(body, row.keepNumbers);
-  if (sent instanceof Refusal) return sent;
-  if (key === undefined) return perform(sent, new Unit(parts, call.id));
-  return once(parts, { caller, key, call, body }, (keep) =>
-    perform(sent, new Unit(parts, call.id, ({ tx }, value) => keep(tx, answered(row, value, presenter, call, true)))),
+  if (sent instanceof AppError) return sent;
+  if (key === undefined) return perform(sent, new UnitOfWork(deps, request.id));
+  return withIdempotency(deps, { caller, key, call: request, body }, (keep) =>
+    perform(
+      sent,
+      new UnitOfWork(deps, request.id, ({ tx }, value) =>
+        keep(tx, serializeResponse(row, value, responseCache, request, true)),
+      ),
+    ),
   );
 }
 
 /** The resource, the fields, and then the operation itself, which judges states. */
-export async function ask(row: Operation, asked: Asked & { body: unknown }, sent: unknown): Promise<unknown> {
-  const there = row.target && (await row.target.run(asked));
-  if (there instanceof Refusal) return there;
-  asked.body = row.body && (await readFields(row.body(asked.services), sent));
-  return asked.body instanceof Refusal ? asked.body : await row.run(asked);
+export async function invoke(
+  row: Operation,
+  asked: HandlerContext & { body: unknown },
+  sent: unknown,
+): Promise<unknown> {
+  const there = row.loads && (await row.loads.handler(asked));
+  if (there instanceof AppError) return there;
+  asked.body = row.body && (await validateBody(row.body(asked.services), sent));
+  return asked.body instanceof AppError ? asked.body : await row.handler(asked);
 }
 
 /** The answer to what went well. `isKept`: as it comes again, without what is shown once. */
-export function answered(
-  { status, headers: own, view, location, once, method }: Operation,
+export function serializeResponse(
+  { status, headers: own, serializer, location, shownOnce: once, method }: Operation,
   result: unknown,
-  presenter: Presenter,
-  { path, query }: Pick<Call, "path" | "query">,
+  responseCache: ResponseCache,
+  { path, query }: Pick<HttpRequest, "path" | "query">,
   isKept = false,
-): Reply {
+): HttpResponse {
   // Not a copy by spread: that cost each request 10 us.
-  const headers: Reply["headers"] = Object.assign({}, own);
-  if (view === undefined) return { status, headers, body: "" };
-  const { links } = presenter;
-  if (view.kind === "page") {
-    const link = neighbours(trusted(result), links.authUrl + path, query);
+  const headers: HttpResponse["headers"] = Object.assign({}, own);
+  if (serializer === undefined) return { status, headers, body: "" };
+  const { links: urls } = responseCache;
+  if (serializer.kind === "page") {
+    const link = paginationLinks(unsafeCast(result), urls.authUrl + path, query);
     if (link !== "") headers.link = link;
-    if (presenter.isTotalApart) headers["x-total-count"] = String(trusted<Page<unknown>>(result).total);
+    if (responseCache.isTotalInHeader)
+      headers["x-total-count"] = String(unsafeCast<Page<unknown>>(result).total);
   }
-  if (view.kind !== "one") return { status, headers, body: view.text(result, presenter) };
-  const record = trusted<object>(result);
-  const { text, etag } = method === "GET" ? presenter.shown(view, record) : presenter.fresh(view, record);
+  if (serializer.kind !== "one")
+    return { status, headers, body: serializer.text(result, responseCache) };
+  const record = unsafeCast<object>(result);
+  const { text, etag } =
+    method === "GET"
+      ? responseCache.serialize(serializer, record)
+      : responseCache.serializeUncached(serializer, record);
   headers.etag = etag;
-  if (location) headers.location = links.baseUrl + location(record);
+  if (location) headers.location = urls.baseUrl + location(record);
   if (once === undefined) return { status, headers, body: text };
-  const shown = Object.entries(once).map(([name, of]) => [name, isKept ? null : of(record, links)]);
-  return { status, headers, body: `${text.slice(0, -1)},${JSON.stringify(Object.fromEntries(shown)).slice(1)}` };
+  const shown = Object.entries(once).map(([name, of]) => [name, isKept ? null : of(record, urls)]);
+  return {
+    status,
+    headers,
+    body: `${text.slice(0, -1)},${JSON.stringify(Object.fromEntries(shown)).slice(1)}`,
+  };
 }
 
 /** RFC 8288: where the next and the previous page are. */
-function neighbours({ total, span: { limit, offset } }: Page<unknown>, url: string, query: string): string {
+function paginationLinks(
+  { total, range: { limit, offset } }: Page<unknown>,
+  url: string,
+  query: string,
+): string {
   const to = (at: number, rel: "next" | "prev") => {
     const given = new URLSearchParams(query);
     given.set("limit", String(limit));

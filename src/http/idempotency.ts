@@ -3,14 +3,14 @@
 // kept and is judged anew. What is shown once is null in what is kept.
 import { createHash } from "node:crypto";
 import { decide } from "../decisions.ts";
-import type { Caller } from "../domain/access.ts";
+import type { Caller } from "../domain/credentials.ts";
+import { type FieldError, fail } from "../domain/errors.ts";
 import { idempotency } from "../domain/model.ts";
-import { type FieldError, refuse } from "../domain/refusal.ts";
 import type { Reader, Tx } from "../domain/store.ts";
-import type { UnitParts } from "../domain/work.ts";
-import { instant, iso } from "../kit/clock.ts";
-import type { Call, Reply } from "./call.ts";
-import type { Answer } from "./way.ts";
+import type { UnitOfWorkDeps } from "../domain/unit-of-work.ts";
+import { parseIso, toIso } from "../lib/clock.ts";
+import type { HttpRequest, HttpResponse } from "./message.ts";
+import type { Result } from "./router.ts";
 
 const { keep_h, key_max } = decide("4.idempotency");
 const KEEP_MS = keep_h * 3_600_000;
@@ -19,19 +19,28 @@ export const KEY_MAX = key_max;
 /** Longer than any request may take; a crashed holder must not block the key for good. */
 const LEASE_MS = 60_000;
 
-const IN_PROGRESS = refuse({ code: "idempotency_in_progress" });
-const REUSED: readonly FieldError[] = [
-  { header: "Idempotency-Key", detail: "was used for another request; use a new key for a new one" },
+const IN_PROGRESS = fail({ code: "idempotency_in_progress" });
+const KEY_REUSED: readonly FieldError[] = [
+  {
+    header: "Idempotency-Key",
+    detail: "was used for another request; use a new key for a new one",
+  },
 ];
 
 /** The key of a POST, or undefined; a malformed one is added to the faults. */
-export function idempotencyKey(call: Call, faults: FieldError[]): string | undefined {
-  if (call.method !== "POST") return undefined;
-  const values = call.values("idempotency-key");
+export function parseIdempotencyKey(
+  request: HttpRequest,
+  issues: FieldError[],
+): string | undefined {
+  if (request.method !== "POST") return undefined;
+  const values = request.header("idempotency-key");
   const [key] = values;
   if (key === undefined) return undefined;
   if (values.length > 1 || key.length < 1 || key.length > KEY_MAX)
-    faults.push({ header: "Idempotency-Key", detail: `must be sent once, with 1 to ${KEY_MAX} characters` });
+    issues.push({
+      header: "Idempotency-Key",
+      detail: `must be sent once, with 1 to ${KEY_MAX} characters`,
+    });
   return key;
 }
 
@@ -39,17 +48,22 @@ export function idempotencyKey(call: Call, faults: FieldError[]): string | undef
  * What was answered before, or what is answered now by whoever is the first with the key, and holds its lease meanwhile.
  * `use`: the holder of the key, the key and the request that it came with; `keep` keeps it, in the transaction of the change.
  */
-export async function once(
-  { store, clock }: UnitParts,
-  use: { readonly caller: Caller; readonly key: string; readonly call: Call; readonly body: Buffer | undefined },
-  answer: (keep: (tx: Tx, reply: Reply) => Promise<void>) => Promise<Answer>,
-): Promise<Answer> {
-  const { caller, key, call } = use;
+export async function withIdempotency(
+  { store, clock }: UnitOfWorkDeps,
+  use: {
+    readonly caller: Caller;
+    readonly key: string;
+    readonly call: HttpRequest;
+    readonly body: Buffer | undefined;
+  },
+  answer: (keep: (tx: Tx, response: HttpResponse) => Promise<void>) => Promise<Result>,
+): Promise<Result> {
+  const { caller, key, call: request } = use;
   const id = hash([caller.credential, key]);
-  const fingerprint = hash([call.method, `${call.path}?${call.query}`, use.body ?? ""]);
+  const fingerprint = hash([request.method, `${request.path}?${request.query}`, use.body ?? ""]);
   const keptIn = async (reader: Reader) => {
     const kept = await reader.get(idempotency, id);
-    return kept && instant(kept.expires_at) > clock.now() ? kept : undefined;
+    return kept && parseIso(kept.expires_at) > clock.now() ? kept : undefined;
   };
   const lease = await store.lease(`idempotency ${id}`, LEASE_MS);
   try {
@@ -58,22 +72,30 @@ export async function once(
       const { status, headers, body } = kept;
       return kept.fingerprint === fingerprint
         ? { status, headers: { ...headers, "idempotency-replayed": "true" }, body }
-        : refuse({ code: "idempotency_key_reused", errors: REUSED });
+        : fail({ code: "idempotency_key_reused", errors: KEY_REUSED });
     }
     if (lease === undefined) return IN_PROGRESS;
     return await answer(async (tx, { status, headers, body }) => {
       // The lease may have been lost meanwhile, and somebody else have answered.
       if (await keptIn(tx)) throw IN_PROGRESS;
-      const expires_at = iso(clock.now() + KEEP_MS);
-      await tx.put(idempotency, { id, fingerprint, status, headers, body, expires_at, all: "idempotency" });
+      const expires_at = toIso(clock.now() + KEEP_MS);
+      await tx.put(idempotency, {
+        id,
+        fingerprint,
+        status,
+        headers,
+        body,
+        expires_at,
+        partition: "idempotency",
+      });
     });
   } finally {
     await lease?.release();
   }
 }
 
-function hash(parts: readonly (string | Buffer)[]): string {
+function hash(deps: readonly (string | Buffer)[]): string {
   const digest = createHash("sha256");
-  for (const part of parts) digest.update(`${part.length}:`).update(part);
+  for (const part of deps) digest.update(`${part.length}:`).update(part);
   return digest.digest("base64url");
 }

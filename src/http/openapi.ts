@@ -2,19 +2,19 @@
 // table of problems. `x-spec` names the clause of the specification that shows an operation, `x-decision` the decision that
 // added it. Generated clients have one flat namespace, so operation ids and schema names are unambiguous on their own.
 // Many generators cannot merge `allOf` with closed objects, or handle status ranges such as `4XX`: the documents use neither.
-import { dataPoint, interaction } from "../domain/apps.ts";
+import { dataPoint, interactionBody } from "../domain/apps.ts";
 import { EVENTS_WITHOUT_ACCOUNT } from "../domain/events.ts";
 import * as model from "../domain/model.ts";
 import { EVENT_TYPES, type EventType } from "../domain/model.ts";
-import { asChosen, type Decide } from "../domain/readings.ts";
-import { type JsonSchema, nullable, object, required } from "../kit/schema.ts";
-import { VERSION } from "../kit/version.ts";
-import { JSON_TYPE } from "./call.ts";
+import { DEFAULT_DECIDE, type Decide } from "../domain/variants.ts";
+import { type JsonSchema, nullable, object, required } from "../lib/schema.ts";
+import { VERSION } from "../lib/version.ts";
 import { KEY_MAX } from "./idempotency.ts";
-import { ADDRESSES, CONTROL_PREFIX } from "./links.ts";
-import { CODE_MEMBER, CODES, PROBLEMS, statusOf } from "./problem.ts";
-import type { Operation, Services } from "./route.ts";
-import { isTotalApart, listing, shape } from "./view.ts";
+import { JSON_TYPE } from "./message.ts";
+import { CODE_FIELD, CODES, PROBLEMS, statusOf } from "./problem.ts";
+import type { AppContext, Operation } from "./route.ts";
+import { closedObject, isTotalInHeader, listEnvelope } from "./serializers.ts";
+import { CONTROL_PATH, PATHS } from "./urls.ts";
 
 type Entries = readonly (readonly [name: string, value: JsonSchema])[];
 
@@ -24,43 +24,67 @@ const TEXT: JsonSchema = { type: "string" };
 const ref = (kind: string, name: string): JsonSchema => ({ $ref: `#/components/${kind}/${name}` });
 
 /** The document of the REST API. `hasControls`: whether it mentions the document of the test controls. */
-export function createApiDocument(rows: readonly Operation[], services: Services, hasControls: boolean): JsonSchema {
-  const { links, decide } = services;
-  const [authorizationUrl, tokenUrl] = ["authorize", "token"].map((each) => `${links.authUrl}/oauth/${each}`);
-  const authorizationCode = { authorizationUrl, tokenUrl, refreshUrl: tokenUrl, scopes: model.SCOPES_IN_WORDS };
-  const controls = `The test controls have a document of their own, ${links.authUrl}${CONTROL_PREFIX}/openapi.json.`;
+export function createApiDocument(
+  rows: readonly Operation[],
+  services: AppContext,
+  hasControls: boolean,
+): JsonSchema {
+  const { urls: links, decide } = services;
+  const [authorizationUrl, tokenUrl] = ["authorize", "token"].map(
+    (each) => `${links.authUrl}/oauth/${each}`,
+  );
+  const authorizationCode = {
+    authorizationUrl,
+    tokenUrl,
+    refreshUrl: tokenUrl,
+    scopes: model.SCOPE_LABELS,
+  };
+  const controls = `The test controls have a document of their own, ${links.authUrl}${CONTROL_PATH}/openapi.json.`;
   return createDocument(rows, services, rateHeaders(decide), {
     info: {
       title: "Application Hosting Service",
       summary: "Create and deploy data apps, and receive their events by webhook.",
-      description: `Errors are explained at ${links.authUrl}${ADDRESSES.docs}/errors.${hasControls ? ` ${controls}` : ""}`,
+      description: `Errors are explained at ${links.authUrl}${PATHS.docs}/errors.${hasControls ? ` ${controls}` : ""}`,
     },
     server: { url: links.baseUrl, description: "The REST API of this server" },
     pathOf: ({ path }) => path,
     // An access token may do what an API key may, if it has the scope.
-    securityOf: ({ scope }) => (scope ? [{ apiKey: [] }, { oauth: [scope] }] : [{ apiKey: [] }, { oauth: [] }]),
-    descriptionOf: ({ scope }) => (scope === null ? "Any credential will do." : `Takes the scope ${scope}.`),
+    securityOf: ({ scope }) =>
+      scope ? [{ apiKey: [] }, { oauth: [scope] }] : [{ apiKey: [] }, { oauth: [] }],
+    descriptionOf: ({ scope }) =>
+      scope === null ? "Any credential will do." : `Takes the scope ${scope}.`,
     schemas: eventSchemas(decide),
     securitySchemes: {
-      apiKey: { type: "http", scheme: "bearer", description: "An API key of the account: full access." },
-      oauth: { type: "oauth2", description: "An access token of a user.", flows: { authorizationCode } },
+      apiKey: {
+        type: "http",
+        scheme: "bearer",
+        description: "An API key of the account: full access.",
+      },
+      oauth: {
+        type: "oauth2",
+        description: "An access token of a user.",
+        flows: { authorizationCode },
+      },
     },
     webhooks: Object.fromEntries(EVENT_TYPES.map((type) => [type, webhook(type)])),
   });
 }
 
 /** The document of the test controls. They are beside /v1, so they cannot share the server of the REST API. */
-export function createControlDocument(rows: readonly Operation[], services: Services): JsonSchema {
-  const { links } = services;
+export function createControlDocument(
+  rows: readonly Operation[],
+  services: AppContext,
+): JsonSchema {
+  const { urls: links } = services;
   const description = "Takes the start-up API key and no other.";
-  return createDocument(rows, { ...services, decide: asChosen }, [], {
+  return createDocument(rows, { ...services, decide: DEFAULT_DECIDE }, [], {
     info: {
       title: "Application Hosting Service: test controls",
       summary: "Control the clock, the failures and the data of a server under test.",
-      description: `The REST API has a document of its own, ${links.authUrl}${ADDRESSES.openapi}.`,
+      description: `The REST API has a document of its own, ${links.authUrl}${PATHS.openapi}.`,
     },
     server: { url: links.authUrl, description: "This server" },
-    pathOf: ({ path }) => CONTROL_PREFIX + path,
+    pathOf: ({ path }) => CONTROL_PATH + path,
     securityOf: () => [{ apiKey: [] }],
     descriptionOf: () => description,
     schemas: [],
@@ -84,29 +108,31 @@ interface Parts {
 /** `rate`: the names of the headers that report the rate limit. */
 function createDocument(
   rows: readonly Operation[],
-  services: Services,
+  services: AppContext,
   rate: readonly string[],
-  parts: Parts,
+  deps: Parts,
 ): JsonSchema {
-  const { links, decide } = services;
-  const { server, pathOf, securitySchemes, webhooks } = parts;
+  const { urls: links, decide } = services;
+  const { server, pathOf, securitySchemes, webhooks } = deps;
   const paths: Record<string, object> = {};
   for (const row of rows) {
     const [path, method] = [pathOf(row), row.method.toLowerCase()];
-    paths[path] = { ...paths[path], [method]: operation(row, services, rate, parts) };
+    paths[path] = { ...paths[path], [method]: operation(row, services, rate, deps) };
   }
   const statuses = [...new Set(rows.flatMap((row) => failures(row, decide)))];
-  const responses = statuses.map((status) => [`Problem${status}`, failure(status, decide, rate)] as const);
+  const responses = statuses.map(
+    (status) => [`Problem${status}`, failure(status, decide, rate)] as const,
+  );
   const used = JSON.stringify([paths, responses]);
   return {
     openapi: "3.1.1",
     info: {
-      ...parts.info,
+      ...deps.info,
       version: VERSION,
-      contact: { name: "Documentation of this server", url: links.authUrl + ADDRESSES.docs },
+      contact: { name: "Documentation of this server", url: links.authUrl + PATHS.docs },
       license: { name: "MIT", identifier: "MIT" },
     },
-    externalDocs: { url: links.authUrl + ADDRESSES.docs, description: "Documentation of this server" },
+    externalDocs: { url: links.authUrl + PATHS.docs, description: "Documentation of this server" },
     servers: [server],
     security: Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
     tags: [...new Set(rows.map((row) => tagOf(pathOf(row))))].map((name) => {
@@ -116,12 +142,16 @@ function createDocument(
     webhooks,
     components: {
       schemas: Object.fromEntries([
-        ...statuses.map((status) => [problemName(status, decide), problemOf(status, decide)] as const),
+        ...statuses.map(
+          (status) => [problemName(status, decide), problemOf(status, decide)] as const,
+        ),
         ...rows.flatMap((row) => schemasOf(row, services)),
-        ...parts.schemas,
+        ...deps.schemas,
       ]),
       responses: Object.fromEntries(responses),
-      headers: Object.fromEntries(Object.entries(HEADERS).filter(([name]) => used.includes(`headers/${name}"`))),
+      headers: Object.fromEntries(
+        Object.entries(HEADERS).filter(([name]) => used.includes(`headers/${name}"`)),
+      ),
       securitySchemes,
     },
   };
@@ -129,13 +159,29 @@ function createDocument(
 
 const tagOf = (path: string): string => /[a-z][^/]*/.exec(path)?.[0] ?? "";
 
-const readsOne = ({ method, view }: Operation): boolean => method === "GET" && view?.kind === "one";
+const readsOne = ({ method, serializer: view }: Operation): boolean =>
+  method === "GET" && view?.kind === "one";
 
 /** Whether If-Match and If-None-Match are evaluated. */
-const isConditional = (row: Operation): boolean => ["PATCH", "DELETE"].includes(row.method) || readsOne(row);
+const isConditional = (row: Operation): boolean =>
+  ["PATCH", "DELETE"].includes(row.method) || readsOne(row);
 
-function operation(row: Operation, services: Services, rate: readonly string[], parts: Parts): JsonSchema {
-  const { operation, summary, spec, gap, example, status, bodyName, method } = row;
+function operation(
+  row: Operation,
+  services: AppContext,
+  rate: readonly string[],
+  deps: Parts,
+): JsonSchema {
+  const {
+    operationId: operation,
+    summary,
+    spec,
+    decision: gap,
+    example,
+    status,
+    bodyName,
+    method,
+  } = row;
   const types = method === "PATCH" ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
   const media = bodyName && { schema: ref("schemas", bodyName), example };
   const unchanged = {
@@ -144,36 +190,60 @@ function operation(row: Operation, services: Services, rate: readonly string[], 
   };
   return {
     operationId: operation,
-    deprecated: row.ends && true,
+    deprecated: row.deprecation && true,
     summary,
-    description: parts.descriptionOf(row),
-    tags: [tagOf(parts.pathOf(row))],
-    security: parts.securityOf(row),
+    description: deps.descriptionOf(row),
+    tags: [tagOf(deps.pathOf(row))],
+    security: deps.securityOf(row),
     "x-spec": spec,
     "x-decision": gap,
     parameters: parameters(row),
-    requestBody: media && { required: true, content: Object.fromEntries(types.map((type) => [type, media])) },
+    requestBody: media && {
+      required: true,
+      content: Object.fromEntries(types.map((type) => [type, media])),
+    },
     responses: {
       [status]: success(row, services, rate),
       ...(readsOne(row) && { "304": unchanged }),
       ...Object.fromEntries(
-        failures(row, services.decide).map((failed) => [failed, ref("responses", `Problem${failed}`)]),
+        failures(row, services.decide).map((failed) => [
+          failed,
+          ref("responses", `Problem${failed}`),
+        ]),
       ),
     },
   };
 }
 
-const parameter = (where: string, name: string, schema: JsonSchema, description?: string, example?: string) => {
+const parameter = (
+  where: string,
+  name: string,
+  schema: JsonSchema,
+  description?: string,
+  example?: string,
+) => {
   return { name, in: where, required: where === "path", schema, description, example };
 };
 const KEY = { ...TEXT, minLength: 1, maxLength: KEY_MAX };
 /** Importers send examples as they are, and Postman only defaults: these have no effect. */
 const CONDITIONS = [
-  parameter("header", "If-Match", { ...TEXT, default: "*" }, "Only if the resource has one of these ETags.", "*"),
-  parameter("header", "If-None-Match", { ...TEXT, default: '"0"' }, "Only if it has none of these ETags.", '"0"'),
+  parameter(
+    "header",
+    "If-Match",
+    { ...TEXT, default: "*" },
+    "Only if the resource has one of these ETags.",
+    "*",
+  ),
+  parameter(
+    "header",
+    "If-None-Match",
+    { ...TEXT, default: '"0"' },
+    "Only if it has none of these ETags.",
+    '"0"',
+  ),
 ];
 /** Two operations must not share an example: a key that was used for another request is refused. */
-const idempotencyKey = ({ operation }: Operation) =>
+const idempotencyKey = ({ operationId: operation }: Operation) =>
   parameter(
     "header",
     "Idempotency-Key",
@@ -197,15 +267,17 @@ const parameters = (row: Operation): object[] => [
   ...Array.from(row.path.matchAll(/\{(\w+)\}/g), ([, name = ""]) =>
     parameter("path", name, TEXT, `The id of the ${inWords(name)}.`),
   ),
-  ...Object.entries(row.query.members).map(([name, { json }]) => parameter("query", name, json, QUERY[name])),
+  ...Object.entries(row.query.members).map(([name, { json }]) =>
+    parameter("query", name, json, QUERY[name]),
+  ),
   // The test controls, which need no scope, store no responses.
   ...(row.method === "POST" && row.scope !== null ? [idempotencyKey(row)] : []),
   ...(isConditional(row) ? CONDITIONS : []),
 ];
 
-function success(row: Operation, services: Services, rate: readonly string[]): JsonSchema {
-  const { view, location, method, scope, summary: description } = row;
-  const page = ["Link", ...(isTotalApart(services.decide) ? ["X-Total-Count"] : [])];
+function success(row: Operation, services: AppContext, rate: readonly string[]): JsonSchema {
+  const { serializer: view, location, method, scope, summary: description } = row;
+  const page = ["Link", ...(isTotalInHeader(services.decide) ? ["X-Total-Count"] : [])];
   const names = [
     "X-Request-Id",
     ...{ one: ["ETag"], page, plain: [] }[view?.kind ?? "plain"],
@@ -220,7 +292,10 @@ function success(row: Operation, services: Services, rate: readonly string[]): J
   return { description, headers, content: { [JSON_TYPE]: { schema } } };
 }
 
-const header = (description: string, schema: JsonSchema = TEXT): JsonSchema => ({ description, schema });
+const header = (description: string, schema: JsonSchema = TEXT): JsonSchema => ({
+  description,
+  schema,
+});
 const COUNT: JsonSchema = { type: "integer", minimum: 0 };
 
 const HEADERS = {
@@ -229,11 +304,20 @@ const HEADERS = {
   Location: header("The URL of the new resource.", { ...TEXT, format: "uri" }),
   Link: header("The next and the previous page (RFC 8288)."),
   ETag: header("The version of the resource, for If-Match and If-None-Match."),
-  "Idempotency-Replayed": header("`true` if this is the stored response of an earlier request with the same key."),
-  "WWW-Authenticate": header("How to authenticate (RFC 6750), and where the metadata is (RFC 9728)."),
-  "Retry-After": header("Seconds until the next rate window; sent with `rate_limit_exceeded`.", COUNT),
+  "Idempotency-Replayed": header(
+    "`true` if this is the stored response of an earlier request with the same key.",
+  ),
+  "WWW-Authenticate": header(
+    "How to authenticate (RFC 6750), and where the metadata is (RFC 9728).",
+  ),
+  "Retry-After": header(
+    "Seconds until the next rate window; sent with `rate_limit_exceeded`.",
+    COUNT,
+  ),
   "RateLimit-Policy": header('The rate limit: `"default";q=` requests in `w=` seconds.'),
-  RateLimit: header('The rest of the rate window: `"default";r=` requests, and `t=` seconds until the next one.'),
+  RateLimit: header(
+    'The rest of the rate window: `"default";r=` requests, and `t=` seconds until the next one.',
+  ),
   "X-RateLimit-Limit": header("The number of requests in a rate window.", COUNT),
   "X-RateLimit-Remaining": header("The number of requests that remain in this rate window.", COUNT),
   "X-RateLimit-Reset": header("Seconds until the next rate window.", COUNT),
@@ -243,11 +327,13 @@ const headersOf = (names: readonly string[]): JsonSchema =>
   Object.fromEntries(names.map((name) => [name, ref("headers", name)]));
 
 const rateHeaders = (decide: Decide): readonly string[] =>
-  Object.keys(HEADERS).filter((name) => Object.hasOwn(decide("8.rate-headers"), name.toLowerCase()));
+  Object.keys(HEADERS).filter((name) =>
+    Object.hasOwn(decide("8.rate-headers"), name.toLowerCase()),
+  );
 
 /** The statuses an operation of this kind can fail with. 405 is none of them: it means that there is no operation. */
 function failures(row: Operation, decide: Decide): number[] {
-  const { path, method, body, refusals = [] } = row;
+  const { path, method, body, errorCodes: refusals = [] } = row;
   return [
     ...[400, 401, 403, 408, 414, 431, 500, 501, 503],
     ...(path.includes("{") ? [404] : []),
@@ -258,7 +344,8 @@ function failures(row: Operation, decide: Decide): number[] {
   ];
 }
 
-const codesOf = (status: number, decide: Decide) => CODES.filter((code) => statusOf(code, decide) === status);
+const codesOf = (status: number, decide: Decide) =>
+  CODES.filter((code) => statusOf(code, decide) === status);
 
 /** Responses that are sent before the account is known, and so without the state of its rate limit. */
 const WITHOUT_ACCOUNT = [401, 408, 414, 431, 501];
@@ -284,11 +371,14 @@ const PROBLEM_MEMBERS = {
   status: { type: "integer" },
   detail: TEXT,
   instance: { type: "string", description: "The request id." },
-  [CODE_MEMBER]: { type: "string", enum: CODES },
-  errors: { type: "array", items: shape({ pointer: TEXT, parameter: TEXT, header: TEXT, detail: TEXT }, ["detail"]) },
+  [CODE_FIELD]: { type: "string", enum: CODES },
+  errors: {
+    type: "array",
+    items: closedObject({ pointer: TEXT, parameter: TEXT, header: TEXT, detail: TEXT }, ["detail"]),
+  },
 };
 const ALWAYS = Object.keys(PROBLEM_MEMBERS).filter((name) => name !== "errors");
-const problem = shape(PROBLEM_MEMBERS, ALWAYS);
+const problem = closedObject(PROBLEM_MEMBERS, ALWAYS);
 
 const isFlat = (decide: Decide): boolean => decide("7.error-body") === JSON_TYPE;
 
@@ -299,21 +389,26 @@ const problemName = (status: number, decide: Decide): string =>
 /** The problem with the codes of one status. */
 function problemOf(status: number, decide: Decide): JsonSchema {
   if (problemName(status, decide) === "Problem") return problem;
-  const own = { [CODE_MEMBER]: { type: "string", enum: codesOf(status, decide) } };
-  if (isFlat(decide)) return shape({ error: shape({ ...own, message: TEXT }) });
-  return shape({ ...PROBLEM_MEMBERS, status: { type: "integer", const: status }, ...own }, ALWAYS);
+  const own = { [CODE_FIELD]: { type: "string", enum: codesOf(status, decide) } };
+  if (isFlat(decide)) return closedObject({ error: closedObject({ ...own, message: TEXT }) });
+  return closedObject(
+    { ...PROBLEM_MEMBERS, status: { type: "integer", const: status }, ...own },
+    ALWAYS,
+  );
 }
 
 /** Created as the list itself is. */
 function listed(name: string, decide: Decide): JsonSchema {
   const count = JSON.stringify(COUNT);
   const items = JSON.stringify({ type: "array", items: ref("schemas", name) });
-  const made = JSON.parse(listing(decide)({ items, total: count, limit: count, offset: count }));
-  return made.type === "array" ? made : shape(made);
+  const made = JSON.parse(
+    listEnvelope(decide)({ items, total: count, limit: count, offset: count }),
+  );
+  return made.type === "array" ? made : closedObject(made);
 }
 
 /** The schemas of a row: of its request body and of its response. */
-function schemasOf(row: Operation, services: Services): Entries {
+function schemasOf(row: Operation, services: AppContext): Entries {
   const { bodyName, body } = row;
   const sent = bodyName && body ? [[bodyName, withoutDefaults(body(services).json)] as const] : [];
   return [...shown(row, services.decide), ...sent];
@@ -329,27 +424,34 @@ function withoutDefaults(schema: JsonSchema): JsonSchema {
   return JSON.parse(JSON.stringify(schema), inDescription);
 }
 
-const isSchema = (value: unknown): value is JsonSchema => typeof value === "object" && value !== null;
+const isSchema = (value: unknown): value is JsonSchema =>
+  typeof value === "object" && value !== null;
 
 /** The schema of the response, and then that of a single resource if it is another; JSON that is no resource has none. */
-function shown({ view, once }: Operation, decide: Decide): Entries {
+function shown({ serializer: view, shownOnce: once }: Operation, decide: Decide): Entries {
   if (view === undefined || view.kind === "plain") return [];
   const { name, json } = view;
   const one = [name, json] as const;
   if (view.kind === "page") return [[`${name}List`, listed(name, decide)], one];
   if (once === undefined) return [one];
   // A replayed response has null where the first had what is shown once.
-  const secrets = Object.fromEntries(Object.keys(once).map((each) => [each, { type: ["string", "null"] }]));
-  return [[`Created${name}`, shape({ ...json.properties, ...secrets })], one];
+  const secrets = Object.fromEntries(
+    Object.keys(once).map((each) => [each, { type: ["string", "null"] }]),
+  );
+  return [[`Created${name}`, closedObject({ ...json.properties, ...secrets })], one];
 }
 
-const { id: app_id, title } = model.app.shown.members;
-const { id, url, status, deployed_at } = model.deployment.shown.members;
+const { id: app_id, title } = model.app.response.members;
+const { id, url, status, deployed_at } = model.deployment.response.members;
 /** The objects of the events that the specification shows. */
-const DeployedApp = object({ id: app_id, title, deployment: object({ id, url, status, deployed_at }) }).json;
+const DeployedApp = object({
+  id: app_id,
+  title,
+  deployment: object({ id, url, status, deployed_at }),
+}).json;
 const Interaction = object({
   app_id,
-  ...required(interaction.members),
+  ...required(interactionBody.members),
   data_point: nullable(object(required(dataPoint.members))),
 }).json;
 
@@ -376,7 +478,10 @@ function eventSchemas(decide: Decide): Entries {
     ["DeployedApp", DeployedApp],
     ["Interaction", Interaction],
     ...EVENT_TYPES.map((type) => [eventName(type), event(type, decide)] as const),
-    ["Event", { oneOf: all.map(([, schema]) => schema), discriminator: { propertyName: "type", mapping } }],
+    [
+      "Event",
+      { oneOf: all.map(([, schema]) => schema), discriminator: { propertyName: "type", mapping } },
+    ],
   ];
 }
 
@@ -384,9 +489,11 @@ function eventSchemas(decide: Decide): Entries {
 function event(type: EventType, decide: Decide): JsonSchema {
   const isWhole = type !== "app.deleted" || decide("6.event-objects").length > 1;
   const isChosen = OBJECTS[type] === "App" || OBJECTS[type] === "DataSource";
-  const data = shape({ object: isWhole ? ref("schemas", OBJECTS[type]) : shape({ id: TEXT }) });
-  const { account, ...members } = model.envelope.json.properties ?? {};
-  return shape({
+  const data = closedObject({
+    object: isWhole ? ref("schemas", OBJECTS[type]) : closedObject({ id: TEXT }),
+  });
+  const { account, ...members } = model.envelopeSchema.json.properties ?? {};
+  return closedObject({
     ...members,
     type: { type: "string", enum: [type] },
     data: isChosen ? { ...data, "x-decision": "6.event-objects" } : data,
@@ -395,7 +502,8 @@ function event(type: EventType, decide: Decide): JsonSchema {
 }
 
 const SENT = {
-  "X-Service-Signature": "`sha256=` and the HMAC-SHA256 of the raw body in hexadecimal, keyed with the webhook secret.",
+  "X-Service-Signature":
+    "`sha256=` and the HMAC-SHA256 of the raw body in hexadecimal, keyed with the webhook secret.",
   "X-Service-Event": "The type of the event.",
   "X-Service-Delivery": "The id of the delivery, the same at every attempt.",
   "X-Service-Attempt": "The number of the attempt, from 1.",
@@ -405,7 +513,9 @@ const SENT = {
 };
 
 function webhook(type: EventType): JsonSchema {
-  const received = { description: "Received. Any other 2xx status means the same; other statuses are retried." };
+  const received = {
+    description: "Received. Any other 2xx status means the same; other statuses are retried.",
+  };
   return {
     post: {
       operationId: `on${inPascalCase(type)}`,
@@ -415,7 +525,10 @@ function webhook(type: EventType): JsonSchema {
       parameters: Object.entries(SENT).map(([name, description]) => {
         return { ...parameter("header", name, TEXT, description), required: true };
       }),
-      requestBody: { required: true, content: { [JSON_TYPE]: { schema: ref("schemas", eventName(type)) } } },
+      requestBody: {
+        required: true,
+        content: { [JSON_TYPE]: { schema: ref("schemas", eventName(type)) } },
+      },
       responses: {
         "200": received,
         "204": received,

@@ -4,13 +4,13 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { hash } from "node:crypto";
 import type * as port from "../domain/store.ts";
-import { StorageUnavailable, StoreRefusal, UniqueViolation } from "../domain/store.ts";
-import { inSteps, Turns } from "../kit/background.ts";
-import { after, monotonicNow, type Scheduled } from "../kit/clock.ts";
-import { systemRandom } from "../kit/ids.ts";
-import { OptionError, trusted } from "../kit/schema.ts";
-import { Hearers } from "../store/hearers.ts";
-import { load, named, tablesOf } from "../store/tables.ts";
+import { StorageUnavailable, StoreOpenError, UniqueViolation } from "../domain/store.ts";
+import { after, monotonicNow, type Timer } from "../lib/clock.ts";
+import { systemRandom } from "../lib/ids.ts";
+import { OptionError, unsafeCast } from "../lib/schema.ts";
+import { Mutex, runCooperatively } from "../lib/tasks.ts";
+import { Subscribers } from "../store/subscribers.ts";
+import { createTables, load, lookup } from "../store/tables.ts";
 import * as sql from "./tables.ts";
 
 /** Of the driver, which is the user's to install, what is used here. */
@@ -50,7 +50,9 @@ async function poolOf(address: string, more: object): Promise<Pool> {
   url.searchParams.set("options", `${BY_INDEX} ${url.searchParams.get("options") ?? ""}`);
   const { default: pg } = await import(DRIVER).catch((cause: unknown) => {
     if (codeOf(cause) !== "ERR_MODULE_NOT_FOUND") throw cause;
-    throw new OptionError("PostgreSQL needs a driver that is not installed here: npm install pg", { cause });
+    throw new OptionError("PostgreSQL needs a driver that is not installed here: npm install pg", {
+      cause,
+    });
   });
   const pool: Pool = new pg.Pool({
     connectionString: url.href,
@@ -75,11 +77,20 @@ function fail(cause: unknown): never {
 }
 
 /** Units of work were in each other's way: this one has to be done again. */
-const isAgain = (error: unknown): boolean => /^(40001|40P01|55P03)$/.test(codeOf(Object(error).cause));
+const isAgain = (error: unknown): boolean =>
+  /^(40001|40P01|55P03)$/.test(codeOf(Object(error).cause));
 
 /** A session prepares each text once, by its hash. Rows are read as they come, so that a long answer holds nobody up. */
-async function ask(of: Pick<Client, "query">, text: string, values: sql.Values = []): Promise<sql.Rows> {
-  const how = { name: hash("sha256", text, "base64"), rowMode: "array", types: { getTypeParser: () => JSON.parse } };
+async function ask(
+  of: Pick<Client, "query">,
+  text: string,
+  values: sql.Values = [],
+): Promise<sql.Rows> {
+  const how = {
+    name: hash("sha256", text, "base64"),
+    rowMode: "array",
+    types: { getTypeParser: () => JSON.parse },
+  };
   return (await of.query({ ...how, text, values }).catch(fail)).rows;
 }
 
@@ -108,24 +119,26 @@ type Opened = Readonly<Record<"pool" | "line", Pool>>;
 export function postgresStore(address: string, monotonic = monotonicNow): port.Store {
   let declared: readonly port.AnyCollection[] | undefined;
   let opened: Opened | undefined;
-  const hearers = new Hearers();
+  const hearers = new Subscribers();
   /** By which it knows what it has told itself. */
   const us = systemRandom(12).toString("hex");
   const running = new Set<Promise<unknown>>();
   /** The unit of work that whoever asks is part of. */
   const inside = new AsyncLocalStorage<Run>();
   /** What has to run again does so one after the other: so it is not in the way of its like once more. */
-  const again = new Turns();
+  const again = new Mutex();
   /** The leases that are held here: the number of each taking, and its end. One that nobody here knows of runs out. */
   const held = new Map<number, number>();
   /** The last renewal, by the database's clock, and how many there were since the database was away. */
   let renewed = { at: 0, times: 0 };
   /** None while it renews. */
-  let renewal: Scheduled | undefined;
+  let renewal: Timer | undefined;
 
   async function during<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
     if (inside.getStore()?.isOver === false)
-      throw new Error("A unit of work may only ask its own transaction; this one asked the store itself");
+      throw new Error(
+        "A unit of work may only ask its own transaction; this one asked the store itself",
+      );
     if (opened === undefined) throw new Error("The store is not open");
     const run = work(opened);
     running.add(run);
@@ -164,7 +177,7 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
       ...sql.unitOf(askOwn),
       isOver: false,
       ask: askOwn,
-      tell(topic, subject) {
+      publish(topic, subject) {
         assertRuns();
         told.add(`${us} ${wordOf(topic)} ${wordOf(subject)}`);
       },
@@ -194,22 +207,29 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
   async function commit(client: Client, told: ReadonlySet<string>): Promise<void> {
     const notes = Array.from(told, (note) => `'${note}'`);
     const tell = `SELECT pg_notify(${sql.CHANNEL}, note) FROM unnest(ARRAY[${notes}]) AS note; `;
-    const end: unknown = await client.query(`${notes.length > 0 ? tell : ""}COMMIT`).catch((error: unknown) => error);
+    const end: unknown = await client
+      .query(`${notes.length > 0 ? tell : ""}COMMIT`)
+      .catch((error: unknown) => error);
     if (Object(end).severity !== undefined && !/^(08|57)/.test(codeOf(end))) fail(end);
     for (const note of told) hear(note.split(" "));
     // No `StorageUnavailable`, which says that nothing was kept.
     if (end instanceof Error)
-      throw new Error("The database was lost at a commit: whether it was kept is not known", { cause: end });
+      throw new Error("The database was lost at a commit: whether it was kept is not known", {
+        cause: end,
+      });
   }
 
-  const hear = ([, topic, subject]: readonly string[]) => hearers.tell(textIn(topic), textIn(subject));
+  const hear = ([, topic, subject]: readonly string[]) =>
+    hearers.publish(textIn(topic), textIn(subject));
 
   /** Asks its one session, which is a new one where the old is lost, to hear others and to renew the leases. */
   const renew = () =>
     during(async ({ line }) => {
       const now = monotonic();
       // What ends before it would be renewed again is left to run out.
-      const ours = Array.from(held).flatMap(([taking, ends]) => (ends - now > GONE_MS - RENEW_MS ? taking : []));
+      const ours = Array.from(held).flatMap(([taking, ends]) =>
+        ends - now > GONE_MS - RENEW_MS ? taking : [],
+      );
       await ask(line, LISTEN);
       const at = Number((await ask(line, RENEW, [ours]))[0]?.[0]);
       renewed = { at, times: at > renewed.at + SILENT_MS ? 1 : renewed.times + 1 };
@@ -228,7 +248,7 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
   return {
     ...sql.readerOf(askPool),
     transact,
-    hear: (topic, heard) => hearers.hear(topic, heard),
+    subscribe: (topic, heard) => hearers.subscribe(topic, heard),
 
     async open(collections) {
       if (declared) throw new Error("A store is opened once");
@@ -236,15 +256,21 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
       const first = await poolOf(address, { max: 1 });
       await attempt(first, "BEGIN", ({ ask }) => sql.prepare(ask, collections))
         .catch((cause: unknown) => {
-          throw new StoreRefusal(`The database cannot be used: ${saidBy(cause)}`, { cause });
+          throw new StoreOpenError(`The database cannot be used: ${saidBy(cause)}`, { cause });
         })
         .finally(() => first.end());
       const line = await poolOf(address, { max: 1, query_timeout: LATE_MS });
       line.on("connect", (client) =>
-        client.on("notification", ({ payload }) => payload.startsWith(us) || hear(payload.split(" "))),
+        client.on(
+          "notification",
+          ({ payload }) => payload.startsWith(us) || hear(payload.split(" ")),
+        ),
       );
       line.on("error", tend); // lost while nothing was asked of it; what is refused is asked again later
-      opened = { line, pool: await poolOf(address, { query_timeout: AWAY_MS, lock_timeout: WAIT_MS }) };
+      opened = {
+        line,
+        pool: await poolOf(address, { query_timeout: AWAY_MS, lock_timeout: WAIT_MS }),
+      };
       await tend();
     },
 
@@ -261,7 +287,9 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
         async release() {
           held.delete(taking);
           // It runs out where that fails; then the line may be lost.
-          await during(({ line }) => ask(line, RELEASE, [key, taking])).catch(() => void (renewal && tend()));
+          await during(({ line }) => ask(line, RELEASE, [key, taking])).catch(
+            () => void (renewal && tend()),
+          );
         },
       };
     },
@@ -270,21 +298,25 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
 
     snapshot: () =>
       transact(async ({ ask }) => {
-        const lists = (declared ?? []).map(async (each) => [each.name, await sql.recordsOf(ask, each)]);
+        const lists = (declared ?? []).map(async (each) => [
+          each.name,
+          await sql.recordsOf(ask, each),
+        ]);
         return { format: 1, collections: Object.fromEntries(await Promise.all(lists)) };
       }),
 
     /** Readers go on meanwhile, and who writes waits. */
     async restore(data) {
-      const tables = tablesOf(declared ?? []);
-      const refusal = (fault: string) => new StoreRefusal(`The data cannot be used: ${fault}`);
-      await inSteps(load(tables, Object.entries(data.collections), refusal));
+      const tables = createTables(declared ?? []);
+      const refusal = (fault: string) => new StoreOpenError(`The data cannot be used: ${fault}`);
+      await runCooperatively(load(tables, Object.entries(data.collections), refusal));
       await transact(async ({ ask, put }) => {
         const all = (declared ?? []).map(sql.tableOf);
         await ask(`LOCK TABLE ${all.join(", ")} IN EXCLUSIVE MODE`);
         for (const table of all) await ask(`DELETE FROM ${table}`);
         for (const each of declared ?? [])
-          for (const record of named(tables, each.name).records()) await put(each, trusted(record));
+          for (const record of lookup(tables, each.name).records())
+            await put(each, unsafeCast(record));
       });
     },
 

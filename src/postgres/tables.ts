@@ -2,9 +2,9 @@
 // the keys by which the record stands in each index and unique key. Those are made here, since SQL cannot read every string
 // that a record may hold: NUL and lone surrogates are no text to it. Who asks the database, and how, is the store's business.
 import { hash } from "node:crypto";
-import type { AnyCollection, Reader, Store, Stored, Tx } from "../domain/store.ts";
-import { trusted } from "../kit/schema.ts";
-import type { Fields } from "../store/indexes.ts";
+import type { AnyCollection, Entity, Reader, Store, Tx } from "../domain/store.ts";
+import { unsafeCast } from "../lib/schema.ts";
+import type { StoredRecord } from "../store/indexes.ts";
 
 /** What comes in each is read as JSON. */
 export type Rows = readonly (readonly unknown[])[];
@@ -25,7 +25,8 @@ export function keyOf(values: Values): string | null {
 }
 
 /** Compares as JavaScript compares text. */
-const rankOf = (value: unknown): string => Buffer.from(String(value), "utf16le").swap16().toString("hex");
+const rankOf = (value: unknown): string =>
+  Buffer.from(String(value), "utf16le").swap16().toString("hex");
 
 /** One that was not declared has none, and PostgreSQL says so. */
 export const tableOf = ({ name }: { readonly name: string }): string => `"apphost_${name}"`;
@@ -36,7 +37,10 @@ const inOrder = (list: string): string => `${keyIn(`${list} order`)}, seq`;
 
 type Rule = AnyCollection["indexes"][string];
 
-const listsOf = ({ indexes, unique }: AnyCollection): readonly (readonly [list: string, rule: Rule])[] => [
+const listsOf = ({
+  indexes,
+  unique,
+}: AnyCollection): readonly (readonly [list: string, rule: Rule])[] => [
   ...Object.entries<Rule>(indexes).map(([index, rule]) => [`index_${index}`, rule] as const),
   ...Object.entries<Rule["by"]>(unique).map(([key, by]) => [`unique_${key}`, { by }] as const),
 ];
@@ -47,31 +51,42 @@ function madeOf(collection: AnyCollection): (readonly [line: string, text: strin
   const columns = `seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id text COLLATE "C" UNIQUE NOT NULL, record text NOT NULL, keys jsonb NOT NULL`;
   const lists = listsOf(collection).map(([list, rule]) => {
-    const [kind, within] = list.startsWith("unique_") ? ["UNIQUE INDEX", ""] : ["INDEX", `, ${inOrder(list)}`];
-    return [JSON.stringify([name, list, rule]), `CREATE ${kind} ON ${table} (${keyIn(list)}${within})`] as const;
+    const [kind, within] = list.startsWith("unique_")
+      ? ["UNIQUE INDEX", ""]
+      : ["INDEX", `, ${inOrder(list)}`];
+    return [
+      JSON.stringify([name, list, rule]),
+      `CREATE ${kind} ON ${table} (${keyIn(list)}${within})`,
+    ] as const;
   });
   return [[JSON.stringify([name]), `CREATE TABLE ${table} (${columns})`], ...lists];
 }
 
 /** Those of a collection that it says, or all in creation order. */
-export const recordsOf = async (ask: Ask, from: AnyCollection, which = "ORDER BY seq", values: Values = []) =>
-  (await ask(`SELECT record FROM ${tableOf(from)} ${which}`, values)).flat();
+export const recordsOf = async (
+  ask: Ask,
+  from: AnyCollection,
+  which = "ORDER BY seq",
+  values: Values = [],
+) => (await ask(`SELECT record FROM ${tableOf(from)} ${which}`, values)).flat();
 
 /** Puts the port's questions into SQL. A collection's type vouches for that of its records, which are noted in `seen`. */
 export function readerOf(ask: Ask, seen?: Set<string>): Reader & Required<Pick<Store, "findWith">> {
   async function records(from: AnyCollection, which: string, values: Values) {
     const found = await recordsOf(ask, from, which, values);
-    for (const record of found) seen?.add(placeOf(from, trusted(record)));
+    for (const record of found) seen?.add(placeOf(from, unsafeCast(record)));
     return found;
   }
   return {
-    get: async (from, id) => trusted((await records(from, "WHERE id = $1", [keyOf([id])]))[0]),
+    get: async (from, id) => unsafeCast((await records(from, "WHERE id = $1", [keyOf([id])]))[0]),
     find: async (from, unique, values) =>
-      trusted((await records(from, `WHERE ${keyIn(`unique_${unique}`)} = $1`, [keyOf(values)]))[0]),
+      unsafeCast(
+        (await records(from, `WHERE ${keyIn(`unique_${unique}`)} = $1`, [keyOf(values)]))[0],
+      ),
     async page(from, index, values, { offset, limit }) {
       const list = `index_${index}`;
       const part = `WHERE ${keyIn(list)} = $1 ORDER BY ${inOrder(list)} OFFSET $2 LIMIT $3`;
-      return trusted(await records(from, part, [keyOf(values), offset, limit]));
+      return unsafeCast(await records(from, part, [keyOf(values), offset, limit]));
     },
     async count(from, index, values) {
       const text = `SELECT count(*) FROM ${tableOf(from)} WHERE ${keyIn(`index_${index}`)} = $1`;
@@ -82,18 +97,18 @@ export function readerOf(ask: Ask, seen?: Set<string>): Reader & Required<Pick<S
       const other = `SELECT record FROM ${tableOf(to)} WHERE id = ${keyIn(`index_${by}`, "mine.")}`;
       const one = `FROM ${tableOf(from)} AS mine WHERE ${keyIn(`unique_${unique}`)} = $1`;
       const [row] = await ask(`SELECT record, (${other}) ${one}`, [keyOf(values)]);
-      return row && [trusted(row[0]), trusted(row[1] ?? undefined)];
+      return row && [unsafeCast(row[0]), unsafeCast(row[1] ?? undefined)];
     },
   };
 }
 
-const placeOf = ({ name }: AnyCollection, { id }: Stored): string => `${name} ${id}`;
+const placeOf = ({ name }: AnyCollection, { id }: Entity): string => `${name} ${id}`;
 
 /** `seen`: what this unit of work has read, and does not create. */
 const writerOf = (ask: Ask, seen: Set<string>): Pick<Tx, "put" | "remove"> => ({
   /** What lacks a value of a list's fields stands in no such list; and who knows less takes nothing out of others. */
   async put(into, given) {
-    const [table, record] = [tableOf(into), trusted<Fields>(given)];
+    const [table, record] = [tableOf(into), unsafeCast<StoredRecord>(given)];
     const keys: Record<string, unknown> = {};
     for (const [list, { by, order }] of listsOf(into)) {
       const valuesOf = (fields: readonly string[]) => keyOf(fields.map((field) => record[field]));
@@ -101,7 +116,9 @@ const writerOf = (ask: Ask, seen: Set<string>): Pick<Tx, "put" | "remove"> => ({
       if (order !== undefined) keys[`${list} order`] = rankOf(record[order]);
     }
     // Who creates waits for whoever did before: else that would come later, and stand before what was seen in a list.
-    const turn = seen.has(placeOf(into, record)) ? "" : `FROM pg_advisory_xact_lock('${table}'::regclass::oid::bigint)`;
+    const turn = seen.has(placeOf(into, record))
+      ? ""
+      : `FROM pg_advisory_xact_lock('${table}'::regclass::oid::bigint)`;
     await ask(
       `INSERT INTO ${table} (id, record, keys) SELECT $1, $2, $3 ${turn}
        ON CONFLICT (id) DO UPDATE SET record = excluded.record, keys = ${table}.keys || excluded.keys`,
@@ -134,18 +151,25 @@ const BEGINNING = [
 export async function prepare(ask: Ask, collections: readonly AnyCollection[]): Promise<void> {
   for (const text of BEGINNING) await ask(text);
   // Formats come first.
-  const declared = await ask(`SELECT to_json(line) FROM apphost_declared ORDER BY line COLLATE "C" DESC`);
+  const declared = await ask(
+    `SELECT to_json(line) FROM apphost_declared ORDER BY line COLLATE "C" DESC`,
+  );
   const found = new Set(declared.flat());
   const lines = new Set<unknown>([FORMAT, ...collections.flatMap(madeOf).map(([line]) => line)]);
   const other = [...found].find((line) => !lines.has(line));
   if (other !== undefined)
-    throw new Error(`it was made by another version of this service (it has ${other}); start that one.`);
+    throw new Error(
+      `it was made by another version of this service (it has ${other}); start that one.`,
+    );
   for (const collection of collections) {
     const lacking = madeOf(collection).filter(([line]) => !found.has(line));
     for (const [, text] of lacking) await ask(text);
     // What stands in a table that was there has no key in a list that was not.
     if (lacking.length > 0)
-      for (const record of await recordsOf(ask, collection)) await unitOf(ask).put(collection, trusted(record));
+      for (const record of await recordsOf(ask, collection))
+        await unitOf(ask).put(collection, unsafeCast(record));
   }
-  await ask("INSERT INTO apphost_declared SELECT unnest($1::text[]) ON CONFLICT DO NOTHING", [[...lines]]);
+  await ask("INSERT INTO apphost_declared SELECT unnest($1::text[]) ON CONFLICT DO NOTHING", [
+    [...lines],
+  ]);
 }

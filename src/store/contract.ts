@@ -15,8 +15,8 @@ export type RegisterTest = (title: string, run: () => Promise<void>) => unknown;
 
 /** `makeStore` gives a fresh, empty store that has not been opened. */
 export function storeContract(test: RegisterTest, makeStore: () => Store | Promise<Store>): void {
-  const parts = { writes, isolation, signals, data, life };
-  for (const [at, [name, cases]] of Object.entries(parts).entries())
+  const deps = { writes, isolation, signals, data, life };
+  for (const [at, [name, cases]] of Object.entries(deps).entries())
     for (const [n, [title, run]] of Object.entries(cases).entries())
       test(`store contract ${at + 1}.${n + 1} ${name}: ${title}`, async () => {
         const store = await makeStore();

@@ -1,15 +1,15 @@
 // One index of a collection: for each key the rows that have it, in order. A unique key is an index whose lists have one
 // row at most. It refuses nothing: that a row is in it once, and who may hold a key, is the table's to see to.
-import type { Span, Stored, Values } from "../domain/store.ts";
+import type { Entity, Range, Values } from "../domain/store.ts";
 
 /** A record as the store sees it: a JSON object with fields it may look at by name. */
-export interface Fields extends Stored {
+export interface StoredRecord extends Entity {
   readonly [field: string]: unknown;
 }
 
 /** A record and when it was created. The record is exchanged when it is replaced, and its place stays. */
 export interface Row {
-  record: Fields;
+  record: StoredRecord;
   readonly seq: number;
 }
 
@@ -34,7 +34,7 @@ export class Index {
   }
 
   /** None where the record is left out. */
-  #valuesOf(record: Fields): unknown[] {
+  #valuesOf(record: StoredRecord): unknown[] {
     const values: unknown[] = [];
     // A loop: a start asks this for every record and index, and `map` takes three times as long.
     for (const field of this.#fields) {
@@ -45,7 +45,7 @@ export class Index {
     return values;
   }
 
-  enter(row: Row): void {
+  insert(row: Row): void {
     const values = this.#valuesOf(row.record);
     if (values.length === 0) return;
     const chunks = listOf(this.#lists, values);
@@ -60,7 +60,7 @@ export class Index {
     chunks.splice(at + 1, 0, chunk.splice(within === CHUNK_MAX ? within : CHUNK_MAX / 2));
   }
 
-  leave(row: Row): void {
+  delete(row: Row): void {
     const values = this.#valuesOf(row.record);
     const chunks = listOf(this.#lists, values);
     if (chunks === undefined) return;
@@ -75,22 +75,22 @@ export class Index {
   }
 
   /** Whether a row whose record is replaced has to leave its list and enter again. */
-  isMoved(before: Fields, after: Fields): boolean {
+  isMoved(before: StoredRecord, after: StoredRecord): boolean {
     return this.#fields.some((field) => before[field] !== after[field]);
   }
 
   /** The one row of a unique key that the record has or would have. */
-  holderBeside(record: Fields): Row | undefined {
+  findConflict(record: StoredRecord): Row | undefined {
     return listOf(this.#lists, this.#valuesOf(record))?.[0]?.[0];
   }
 
   /** The one record of a unique key that has these values. */
-  holder(values: Values): Fields | undefined {
+  find(values: Values): StoredRecord | undefined {
     return listOf(this.#lists, values)?.[0]?.[0]?.record;
   }
 
-  page(values: Values, { offset, limit }: Span): readonly Fields[] {
-    const found: Fields[] = [];
+  page(values: Values, { offset, limit }: Range): readonly StoredRecord[] {
+    const found: StoredRecord[] = [];
     let skip = offset;
     for (const chunk of listOf(this.#lists, values) ?? []) {
       for (const { record } of chunk.slice(skip, skip + limit - found.length)) found.push(record);
@@ -139,7 +139,11 @@ function listOf(lists: Lists, values: readonly unknown[]): Chunks | undefined {
 }
 
 /** Puts the list there, or takes away the one that is there, and with it what holds nothing any more. */
-function setList(lists: Lists, [value, ...rest]: readonly unknown[], list: Chunks | undefined): void {
+function setList(
+  lists: Lists,
+  [value, ...rest]: readonly unknown[],
+  list: Chunks | undefined,
+): void {
   let there: Lists | Chunks | undefined = list;
   if (rest.length > 0) {
     const known = lists.get(value);

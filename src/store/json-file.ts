@@ -3,16 +3,16 @@
 // to be good, but that a last line which is cut short or damaged, as a crash leaves it, is set aside and told. Anything
 // else that does not fit is refused, with file, line and remedy: never silently less data.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { type Store, StoreRefusal } from "../domain/store.ts";
-import { after } from "../kit/clock.ts";
-import { trusted } from "../kit/schema.ts";
-import { committing } from "./commits.ts";
-import type { Fields } from "./indexes.ts";
-import { codeOf, followLinks, PRIVATE, sizeOf } from "./json-file/disk.ts";
-import { readDocument } from "./json-file/document.ts";
-import { Files, type Settings } from "./json-file/files.ts";
-import { batchOf, isTwoLines } from "./json-file/layout.ts";
+import { type Store, StoreOpenError } from "../domain/store.ts";
+import { after } from "../lib/clock.ts";
+import { unsafeCast } from "../lib/schema.ts";
+import { createGroupCommit } from "./group-commit.ts";
+import type { StoredRecord } from "./indexes.ts";
+import { batchOf, isTwoLines } from "./json-file/format.ts";
+import { codeOf, followLinks, PRIVATE, sizeOf } from "./json-file/fs.ts";
+import { Files, type Settings } from "./json-file/journal.ts";
 import { acquireLock } from "./json-file/lock.ts";
+import { readDocument } from "./json-file/snapshot-reader.ts";
 import { MemoryStore } from "./memory.ts";
 import type { Tables } from "./tables.ts";
 
@@ -39,7 +39,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 };
 
 export const jsonFileStore = (path: string, options: Partial<Settings> = {}): Store =>
-  new MemoryStore(committing((tables) => open(path, tables, { ...DEFAULTS, ...options })));
+  new MemoryStore(createGroupCommit((tables) => open(path, tables, { ...DEFAULTS, ...options })));
 
 async function open(path: string, tables: Tables, settings: Settings): Promise<Files> {
   let [release, aside]: [() => void, string | undefined] = [() => {}, undefined];
@@ -50,7 +50,10 @@ async function open(path: string, tables: Tables, settings: Settings): Promise<F
     const { seq, torn } = recover(file, tables);
     aside = torn && setAside(file, torn.line, seq + 1);
     const files = await Files.open({ ...settings, file, tables, lock }, seq);
-    if (torn) settings.warn(`${torn.name} was cut short by a crash and never acknowledged; it was moved to ${aside}`);
+    if (torn)
+      settings.warn(
+        `${torn.name} was cut short by a crash and never acknowledged; it was moved to ${aside}`,
+      );
     return files;
   } catch (error) {
     if (aside !== undefined) rmSync(aside, { force: true });
@@ -59,25 +62,33 @@ async function open(path: string, tables: Tables, settings: Settings): Promise<F
     if (code === undefined) throw error;
     // What fails on the disk is refused like what fails on the data: with one line that says what to do.
     const remedy = REMEDIES[code] ?? "Look into the disk.";
-    throw new StoreRefusal(`${path} cannot be used (${error}). ${remedy}`, { cause: error });
+    throw new StoreOpenError(`${path} cannot be used (${error}). ${remedy}`, { cause: error });
   }
 }
 
 function refuse(what: string): never {
-  throw new StoreRefusal(what);
+  throw new StoreOpenError(what);
 }
 
 /** The number of the last line that counts, and a last one that does not, which a crash has cut short. */
-type Recovered = { readonly seq: number; readonly torn?: { readonly name: string; readonly line: Buffer } };
+type Recovered = {
+  readonly seq: number;
+  readonly torn?: { readonly name: string; readonly line: Buffer };
+};
 
 /** Fills the tables, which are empty. */
 function recover(file: string, tables: Tables): Recovered {
   const journal = `${file}.journal`;
   const size = sizeOf(file);
   const hasJournal = (sizeOf(journal) ?? 0) > 0;
-  if (size === 0) refuse(`${file} is empty. Put a good copy in its place, or delete it for a fresh start. ${MOUNT}.`);
+  if (size === 0)
+    refuse(
+      `${file} is empty. Put a good copy in its place, or delete it for a fresh start. ${MOUNT}.`,
+    );
   if (size === undefined && hasJournal)
-    refuse(`${file} is missing but ${journal} is there. Put ${file} back, or delete both to start afresh.`);
+    refuse(
+      `${file} is missing but ${journal} is there. Put ${file} back, or delete both to start afresh.`,
+    );
   for (const left of [`${file}.new`, `${journal}.new`]) rmSync(left, { force: true });
   if (size === undefined) return { seq: 0 };
   const contained = readDocument(file, size, tables);
@@ -115,9 +126,13 @@ function replay(file: string, tables: Tables, contained: number): Recovered {
     if (seq <= contained) continue;
     for (const [kind, collection, what] of commits.flat()) {
       const table =
-        tables.get(collection) ?? wrong(`writes to a collection "${collection}" that this version does not know`);
+        tables.get(collection) ??
+        wrong(`writes to a collection "${collection}" that this version does not know`);
       // The line's CRC holds: `what` is the record or the id that a commit wrote.
-      const change = kind === "put" ? table.put(trusted<Fields>(what)) : table.remove(trusted<string>(what));
+      const change =
+        kind === "put"
+          ? table.put(unsafeCast<StoredRecord>(what))
+          : table.remove(unsafeCast<string>(what));
       if (typeof change === "string") wrong(`has ${change}`);
     }
   }

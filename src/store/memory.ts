@@ -2,23 +2,23 @@
 // work that run strictly one after the other. What a unit has written is undone where it fails. Nobody outside sees what is not
 // durable yet: a read that would takes its turn among the units of work, and its answer is held back.
 import type * as port from "../domain/store.ts";
-import { StoreRefusal, UniqueViolation } from "../domain/store.ts";
-import { inSteps, Turns } from "../kit/background.ts";
-import { monotonicNow, nextTurn } from "../kit/clock.ts";
-import { trusted } from "../kit/schema.ts";
-import { Hearers } from "./hearers.ts";
-import type { Fields } from "./indexes.ts";
+import { StoreOpenError, UniqueViolation } from "../domain/store.ts";
+import { monotonicNow, nextTurn } from "../lib/clock.ts";
+import { unsafeCast } from "../lib/schema.ts";
+import { Mutex, runCooperatively } from "../lib/tasks.ts";
+import type { StoredRecord } from "./indexes.ts";
+import { Subscribers } from "./subscribers.ts";
 import {
   type Batch,
   type Change,
-  copied,
-  type Lists,
+  clone,
+  createTables,
+  dump,
   load,
-  named,
-  recordsIn,
+  lookup,
   Table,
+  type TableDump,
   type Tables,
-  tablesOf,
 } from "./tables.ts";
 
 const GIVEN_UP =
@@ -28,46 +28,55 @@ const GIVEN_UP =
 interface Commits {
   add(changes: readonly Change[]): Batch;
   /** In the place of everything. */
-  replace(records: Lists): Promise<void>;
+  replace(records: TableDump): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Fills the tables. `isBusy`: a unit of work is in the midst, and what it has written may yet be undone. */
 type Load = (tables: Tables, isBusy: () => boolean) => Promise<Commits | undefined>;
 
-type Opened = { collections: readonly port.AnyCollection[]; tables: Tables; commits: Commits | undefined };
+type Opened = {
+  collections: readonly port.AnyCollection[];
+  tables: Tables;
+  commits: Commits | undefined;
+};
 type Named = { readonly name: string };
 
 /** Puts the port's questions to a table. A collection's type vouches for that of its records. */
-abstract class Reading implements port.Reader {
+abstract class TableReader implements port.Reader {
   abstract ask<T>(from: Named, question: (table: Table) => T): Promise<T>;
 
-  get<R extends port.Stored>(from: port.Collection<R>, id: string): Promise<R | undefined> {
-    return this.ask(from, (table) => trusted(table.get(id)));
+  get<R extends port.Entity>(from: port.Collection<R>, id: string): Promise<R | undefined> {
+    return this.ask(from, (table) => unsafeCast(table.get(id)));
   }
 
   find<R>(from: Named, unique: string, values: port.Values): Promise<R | undefined> {
-    return this.ask(from, (table) => trusted(named(table.uniques, unique).holder(values)));
+    return this.ask(from, (table) => unsafeCast(lookup(table.uniques, unique).find(values)));
   }
 
-  page<R>(from: Named, index: string, values: port.Values, span: port.Span): Promise<readonly R[]> {
-    return this.ask(from, (table) => trusted(named(table.indexes, index).page(values, span)));
+  page<R>(
+    from: Named,
+    index: string,
+    values: port.Values,
+    range: port.Range,
+  ): Promise<readonly R[]> {
+    return this.ask(from, (table) => unsafeCast(lookup(table.indexes, index).page(values, range)));
   }
 
   count(from: Named, index: string, values: port.Values): Promise<number> {
-    return this.ask(from, (table) => named(table.indexes, index).count(values));
+    return this.ask(from, (table) => lookup(table.indexes, index).count(values));
   }
 }
 
 export const memoryStore = (): port.Store => new MemoryStore(async () => undefined);
 
-export class MemoryStore extends Reading implements port.Store {
+export class MemoryStore extends TableReader implements port.Store {
   readonly #leases = new Map<string, { readonly until: number }>();
-  readonly #hearers = new Hearers();
-  readonly #turns = new Turns();
+  readonly #hearers = new Subscribers();
+  readonly #turns = new Mutex();
   #life: Opened | "new" | "closed" = "new";
   /** The latest, which may be over. */
-  #run: Run | undefined;
+  #run: Transaction | undefined;
   #watch: Promise<void> | undefined;
 
   constructor(private readonly load: Load) {
@@ -77,37 +86,38 @@ export class MemoryStore extends Reading implements port.Store {
   async open(collections: readonly port.AnyCollection[]): Promise<void> {
     if (this.#life !== "new") throw new Error("A store is opened once");
     this.#life = "closed";
-    const tables = tablesOf(collections);
+    const tables = createTables(collections);
     this.#life = { collections, tables, commits: await this.load(tables, () => this.#isBusy) };
   }
 
   get #isBusy(): boolean {
-    return this.#run?.giveUp !== undefined;
+    return this.#run?.abort !== undefined;
   }
 
   /** At once where nobody is writing and all that was written there is durable. */
   async ask<T>(from: Named, question: (table: Table) => T): Promise<T> {
-    const table = named(this.#opened().tables, from.name);
+    const table = lookup(this.#opened().tables, from.name);
     if (!this.#isBusy && table.batch === undefined) return question(table);
     return this.transact((run) => run.ask(from, question));
   }
 
-  async transact<T>(work: (run: Run) => Promise<T>): Promise<T> {
+  async transact<T>(work: (run: Transaction) => Promise<T>): Promise<T> {
     // Not by calling itself: whoever had to run again would resolve a moment after who is told later.
     for (;;) {
-      const run = new Run(this.#opened());
+      const run = new Transaction(this.#opened());
       const outcome = await this.#turns.run(() => {
         this.#run = run;
         // By the end of the turn of the event loop each is over that asks only its tx, which answers at once.
         this.#watch ??= nextTurn().then(() => {
           this.#watch = undefined;
-          this.#run?.giveUp?.(new Error(GIVEN_UP));
+          this.#run?.abort?.(new Error(GIVEN_UP));
         });
-        return run.do(work);
+        return run.execute(work);
       });
-      const lost = run.needed && (await run.needed.ended);
+      const lost = run.dependsOn && (await run.dependsOn.ended);
       if (lost === undefined) {
-        for (const [topic, subjects] of run.told) for (const subject of subjects) this.#hearers.tell(topic, subject);
+        for (const [topic, subjects] of run.messages)
+          for (const subject of subjects) this.#hearers.publish(topic, subject);
         if ("error" in outcome) throw outcome.error;
         return outcome.value;
       }
@@ -116,7 +126,8 @@ export class MemoryStore extends Reading implements port.Store {
     }
   }
 
-  readonly hear: port.Store["hear"] = (topic, heard) => this.#hearers.hear(topic, heard);
+  readonly subscribe: port.Store["subscribe"] = (topic, heard) =>
+    this.#hearers.subscribe(topic, heard);
 
   async lease(name: string, for_ms: number): Promise<port.Lease | undefined> {
     this.#opened();
@@ -125,23 +136,27 @@ export class MemoryStore extends Reading implements port.Store {
     const mine = { until: now + for_ms };
     this.#leases.set(name, mine);
     // Another may have taken the name since it ran out.
-    return { release: async () => void (this.#leases.get(name) === mine && this.#leases.delete(name)) };
+    return {
+      release: async () => void (this.#leases.get(name) === mine && this.#leases.delete(name)),
+    };
   }
 
   /** What goes out and what comes in is copied, so that neither side can change what the other has. */
   async snapshot(): Promise<port.StoreData> {
     const lists = await this.transact((run) => run.records());
-    return { format: 1, collections: Object.fromEntries(await inSteps(copied(lists))) };
+    return { format: 1, collections: Object.fromEntries(await runCooperatively(clone(lists))) };
   }
 
   /** In steps, so that reading goes on; to write, others wait for its end, as their writes would go with the old data. */
   async restore(data: port.StoreData): Promise<void> {
     const { collections, tables, commits } = this.#opened();
     await this.#turns.run(async () => {
-      const others = tablesOf(collections);
-      const lists = await inSteps(copied(Object.entries(data.collections)));
-      await inSteps(load(others, lists, (fault) => new StoreRefusal(`The data cannot be used: ${fault}`)));
-      await commits?.replace(recordsIn(others));
+      const others = createTables(collections);
+      const lists = await runCooperatively(clone(Object.entries(data.collections)));
+      await runCooperatively(
+        load(others, lists, (fault) => new StoreOpenError(`The data cannot be used: ${fault}`)),
+      );
+      await commits?.replace(dump(others));
       for (const [name, table] of others) tables.set(name, table);
     });
   }
@@ -160,13 +175,13 @@ export class MemoryStore extends Reading implements port.Store {
 }
 
 /** One run of a unit of work. */
-class Run extends Reading implements port.Tx {
+class Transaction extends TableReader implements port.Tx {
   changes: Change[] = [];
   /** The last that must be durable before anybody hears what this run has seen and done. */
-  needed: Batch | undefined;
-  readonly told = new Map<string, Set<string>>();
+  dependsOn: Batch | undefined;
+  readonly messages = new Map<string, Set<string>>();
   /** Ends it with this error; undefined where it is over. */
-  giveUp: ((error: Error) => void) | undefined;
+  abort: ((error: Error) => void) | undefined;
   #violation: UniqueViolation | undefined;
 
   constructor(private readonly opened: Opened) {
@@ -177,35 +192,37 @@ class Run extends Reading implements port.Tx {
     return question(this.#table(from));
   }
 
-  async records(): Promise<Lists> {
+  async records(): Promise<TableDump> {
     const { tables } = this.opened;
     for (const table of tables.values()) this.#table(table);
-    return recordsIn(tables);
+    return dump(tables);
   }
 
-  async put<R extends port.Stored>(into: port.Collection<R>, record: R): Promise<void> {
+  async put<R extends port.Entity>(into: port.Collection<R>, record: R): Promise<void> {
     // Records are JSON objects (domain/store.ts), so their fields can be looked at by name.
-    const change = this.#table(into).put(trusted<Fields>(record));
+    const change = this.#table(into).put(unsafeCast<StoredRecord>(record));
     if (typeof change === "string") this.#violation = new UniqueViolation(change);
     else this.changes.push(change);
     if (this.#violation !== undefined) throw this.#violation;
   }
 
-  async remove<R extends port.Stored>(from: port.Collection<R>, id: string): Promise<void> {
+  async remove<R extends port.Entity>(from: port.Collection<R>, id: string): Promise<void> {
     const change = this.#table(from).remove(id);
     if (change !== undefined) this.changes.push(change);
   }
 
-  tell(topic: string, subject: string): void {
+  publish(topic: string, subject: string): void {
     this.#assertRuns();
-    this.told.set(topic, (this.told.get(topic) ?? new Set()).add(subject));
+    this.messages.set(topic, (this.messages.get(topic) ?? new Set()).add(subject));
   }
 
   /** Resolves when its turn is over: what the work has written is committed, or undone where it failed. */
-  async do<T>(work: (run: Run) => Promise<T>): Promise<{ readonly value: T } | { readonly error: unknown }> {
+  async execute<T>(
+    work: (run: Transaction) => Promise<T>,
+  ): Promise<{ readonly value: T } | { readonly error: unknown }> {
     try {
       const value = await new Promise<T>((resolve, reject) => {
-        this.giveUp = reject;
+        this.abort = reject;
         work(this).then(resolve, reject);
       });
       if (this.#violation !== undefined) throw this.#violation;
@@ -215,25 +232,26 @@ class Run extends Reading implements port.Tx {
     } catch (error) {
       Table.undo(this.changes);
       this.changes = [];
-      this.told.clear();
+      this.messages.clear();
       return { error };
     } finally {
-      this.giveUp = undefined;
+      this.abort = undefined;
     }
   }
 
   #table(from: Named): Table {
     this.#assertRuns();
-    const table = named(this.opened.tables, from.name);
+    const table = lookup(this.opened.tables, from.name);
     if (table.batch !== undefined) this.#need(table.batch);
     return table;
   }
 
   #need(batch: Batch): void {
-    if (batch.number > (this.needed?.number ?? 0)) this.needed = batch;
+    if (batch.number > (this.dependsOn?.number ?? 0)) this.dependsOn = batch;
   }
 
   #assertRuns(): void {
-    if (this.giveUp === undefined) throw new Error("This unit of work is over: its transaction answers no more");
+    if (this.abort === undefined)
+      throw new Error("This unit of work is over: its transaction answers no more");
   }
 }

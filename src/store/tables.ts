@@ -1,16 +1,16 @@
 // All records of a store, with the indexes they are found by. Everything here answers and changes at once and can be
 // undone, change by change; who may ask and write when is the engine's to say. It keeps no promise about disks.
-import type { AnyCollection, Stored } from "../domain/store.ts";
-import type { Steps } from "../kit/background.ts";
-import { trusted } from "../kit/schema.ts";
-import { type Fields, Index, type Row } from "./indexes.ts";
+import type { AnyCollection, Entity } from "../domain/store.ts";
+import { unsafeCast } from "../lib/schema.ts";
+import type { Chunked } from "../lib/tasks.ts";
+import { Index, type Row, type StoredRecord } from "./indexes.ts";
 
 /** One write. `before` is undefined where the record was created, `after` where it was removed. */
 export interface Change {
   readonly table: Table;
   readonly row: Row;
-  readonly before: Fields | undefined;
-  readonly after: Fields | undefined;
+  readonly before: StoredRecord | undefined;
+  readonly after: StoredRecord | undefined;
 }
 
 /** Commits that are written together. One with a higher number ends later, and is lost where one before it is. */
@@ -37,7 +37,7 @@ export class Batch {
 }
 
 /** The records of each collection in creation order. */
-export type Lists = readonly (readonly [name: string, records: readonly unknown[]])[];
+export type TableDump = readonly (readonly [name: string, records: readonly unknown[]])[];
 
 export class Table {
   readonly name: string;
@@ -51,27 +51,30 @@ export class Table {
 
   constructor({ name, indexes, unique }: AnyCollection) {
     this.name = name;
-    this.indexes = new Map(Object.entries(indexes).map(([key, { by, order }]) => [key, new Index(by, order)]));
+    this.indexes = new Map(
+      Object.entries(indexes).map(([key, { by, order }]) => [key, new Index(by, order)]),
+    );
     this.uniques = new Map(Object.entries(unique).map(([key, by]) => [key, new Index(by)]));
     this.#all = [...this.indexes.values(), ...this.uniques.values()];
   }
 
-  get(id: string): Fields | undefined {
+  get(id: string): StoredRecord | undefined {
     return this.#rows.get(id)?.record;
   }
 
   /** In creation order: a row whose removal was undone stands late in the Map. */
-  records(): readonly Fields[] {
+  records(): readonly StoredRecord[] {
     const rows = [...this.#rows.values()].sort((a, b) => a.seq - b.seq);
     return rows.map(({ record }) => record);
   }
 
   /** Answers what forbids it, where another record holds one of its unique keys. */
-  put(record: Fields): Change | string {
+  put(record: StoredRecord): Change | string {
     const known = this.#rows.get(record.id);
     for (const [name, unique] of this.uniques) {
-      const holder = unique.holderBeside(record);
-      if (holder !== undefined && holder !== known) return `a second record with the same ${name} in ${this.name}`;
+      const holder = unique.findConflict(record);
+      if (holder !== undefined && holder !== known)
+        return `a second record with the same ${name} in ${this.name}`;
     }
     const row = known ?? { record, seq: ++this.#seq };
     return this.#changed({ table: this, row, before: known?.record, after: record });
@@ -91,19 +94,20 @@ export class Table {
   /** Adds what comes from elsewhere; answers what is wrong with it, if anything is. */
   load(given: unknown): string | undefined {
     if (typeof Object(given).id !== "string") return "not a record with an id";
-    const change = this.put(trusted<Fields>(given));
+    const change = this.put(unsafeCast<StoredRecord>(given));
     if (typeof change === "string") return change;
     return change.before && `a second record with the id "${change.before.id}" in ${this.name}`;
   }
 
   #changed(change: Change): Change {
     const { row, before, after } = change;
-    const moved = before && after ? this.#all.filter((index) => index.isMoved(before, after)) : this.#all;
-    if (before) for (const index of moved) index.leave(row);
+    const moved =
+      before && after ? this.#all.filter((index) => index.isMoved(before, after)) : this.#all;
+    if (before) for (const index of moved) index.delete(row);
     if (after) {
       row.record = after;
       this.#rows.set(after.id, row);
-      for (const index of moved) index.enter(row);
+      for (const index of moved) index.insert(row);
     } else this.#rows.delete(row.record.id);
     return change;
   }
@@ -111,16 +115,17 @@ export class Table {
 
 export type Tables = Map<string, Table>;
 
-export const tablesOf = (collections: readonly AnyCollection[]): Tables =>
+export const createTables = (collections: readonly AnyCollection[]): Tables =>
   new Map(collections.map((collection) => [collection.name, new Table(collection)]));
 
-export function named<T>(all: ReadonlyMap<string, T>, name: string): T {
+export function lookup<T>(all: ReadonlyMap<string, T>, name: string): T {
   const one = all.get(name);
   if (one === undefined) throw new Error(`${name} was not declared when the store was opened`);
   return one;
 }
 
-export const recordsIn = (tables: Tables): Lists => Array.from(tables, ([name, table]) => [name, table.records()]);
+export const dump = (tables: Tables): TableDump =>
+  Array.from(tables, ([name, table]) => [name, table.records()]);
 
 type Refusal = (fault: string, name: string, n?: number) => Error;
 
@@ -128,7 +133,7 @@ type Refusal = (fault: string, name: string, n?: number) => Error;
 const STEP = 500;
 
 /** Takes what comes from elsewhere; `refusal` tells what is wrong with a collection, or with its n-th record. */
-export function* load(tables: Tables, lists: Lists, refusal: Refusal): Steps<void> {
+export function* load(tables: Tables, lists: TableDump, refusal: Refusal): Chunked<void> {
   for (const [name, records] of lists) {
     const table = tables.get(name);
     if (table === undefined) throw refusal(`this version knows no collection "${name}"`, name);
@@ -141,11 +146,12 @@ export function* load(tables: Tables, lists: Lists, refusal: Refusal): Steps<voi
 }
 
 /** The records as JSON has them. */
-export function* copied(lists: Lists): Steps<[name: string, Stored[]][]> {
-  const copies: [string, Stored[]][] = [];
+export function* clone(lists: TableDump): Chunked<[name: string, Entity[]][]> {
+  const copies: [string, Entity[]][] = [];
   for (const [name, records] of lists) {
-    const copy: Stored[] = [];
-    for (const record of records) if (copy.push(JSON.parse(JSON.stringify(record))) % STEP === 0) yield;
+    const copy: Entity[] = [];
+    for (const record of records)
+      if (copy.push(JSON.parse(JSON.stringify(record))) % STEP === 0) yield;
     copies.push([name, copy]);
   }
   return copies;

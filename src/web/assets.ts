@@ -184,8 +184,12 @@ if (live) {
 
 /** A file that pages load: asked for again each time, but sent only where it has changed. */
 const asset = (path: string, type: string, body: string) => {
-  const headers = { "content-type": type, "cache-control": "public, no-cache", "x-content-type-options": "nosniff" };
-  return { method: "GET" as const, path, answer: async () => ({ status: 200, headers, body }) };
+  const headers = {
+    "content-type": type,
+    "cache-control": "public, no-cache",
+    "x-content-type-options": "nosniff",
+  };
+  return { method: "GET" as const, path, handler: async () => ({ status: 200, headers, body }) };
 };
 
 export const assets = [

@@ -42,49 +42,82 @@ if (code === null) {
 }
 </script>`;
 
-inBrowser("a single-page app of another origin completes the code flow with PKCE and calls the API", async (own) => {
-  const { page, api, authUrl, baseUrl, hosts } = own;
-  const server = createServer((_, response) => response.setHeader("content-type", "text/html").end(SINGLE_PAGE_APP));
-  closeLater(() => server.close());
-  const origin = `http://localhost:${await listen(server)}`;
-  hosts.add(new URL(origin).host);
-  const scopes = ["read:apps", "write:apps"];
-  const { client_id } = await register(api, { public: true, scopes, redirect_uris: [`${origin}/`] });
-  // The 403 that it is to read is an error in the console.
-  const other = await page.context().browser()?.newContext();
-  assert.ok(other);
-  await using context = other;
-  await context.addCookies(await page.context().cookies(authUrl));
-  const app = await context.newPage();
-  await app.goto(`${origin}/#${encodeURIComponent(JSON.stringify({ authUrl, baseUrl, client_id }))}`);
-  await press(app, "Allow");
-  await sees(app, '"created"');
-  assert.deepEqual(JSON.parse((await app.locator("#out").textContent()) ?? ""), {
-    ...{ created: 201, location: true, changed: 200, refused: 403, challenge: true, request: true, rate: true },
-  });
-});
+inBrowser(
+  "a single-page app of another origin completes the code flow with PKCE and calls the API",
+  async (own) => {
+    const { page, api, authUrl, baseUrl, hosts } = own;
+    const server = createServer((_, response) =>
+      response.setHeader("content-type", "text/html").end(SINGLE_PAGE_APP),
+    );
+    closeLater(() => server.close());
+    const origin = `http://localhost:${await listen(server)}`;
+    hosts.add(new URL(origin).host);
+    const scopes = ["read:apps", "write:apps"];
+    const { client_id } = await register(api, {
+      public: true,
+      scopes,
+      redirect_uris: [`${origin}/`],
+    });
+    // The 403 that it is to read is an error in the console.
+    const other = await page.context().browser()?.newContext();
+    assert.ok(other);
+    await using context = other;
+    await context.addCookies(await page.context().cookies(authUrl));
+    const app = await context.newPage();
+    await app.goto(
+      `${origin}/#${encodeURIComponent(JSON.stringify({ authUrl, baseUrl, client_id }))}`,
+    );
+    await press(app, "Allow");
+    await sees(app, '"created"');
+    assert.deepEqual(JSON.parse((await app.locator("#out").textContent()) ?? ""), {
+      ...{
+        created: 201,
+        location: true,
+        changed: 200,
+        refused: 403,
+        challenge: true,
+        request: true,
+        rate: true,
+      },
+    });
+  },
+);
 
-inBrowser("a page of a foreign origin reads nothing and sends nothing with a credential", async (own) => {
-  const { page, api, baseUrl, authUrl, service } = own;
-  const foreign = await page.context().browser()?.newContext();
-  assert.ok(foreign);
-  await using context = foreign;
-  const server = createServer((_, response) => response.setHeader("content-type", "text/html").end("<p>Hi"));
-  closeLater(() => server.close());
-  const evil = await context.newPage();
-  // Browsers keep pages from elsewhere away from this machine, so it comes from here, under a name that is not allowed.
-  await evil.goto(`http://[::ffff:127.0.0.1]:${await listen(server)}`);
-  const tried = (url: string, init: object) =>
-    evil.evaluate(([url, init]) => fetch(url, { ...init }).then(({ status }) => status, String), [url, init] as const);
-  const headers = { authorization: `Bearer ${api.key}`, "content-type": "application/json" };
-  const before = service.requests.length;
-  for (const [url, init] of [
-    [`${baseUrl}/apps`, { headers }],
-    [`${baseUrl}/apps`, { method: "POST", headers, body: '{"title":"T"}' }],
-    [`${authUrl}/openapi.json`, {}],
-  ] as const)
-    assert.match(String(await tried(url, init)), /Failed to fetch/, url);
-  const sent = service.requests.slice(before).map(({ method, path, status }) => `${method} ${path} ${status}`);
-  assert.deepEqual(sent, ["OPTIONS /v1/apps 204", "OPTIONS /v1/apps 204", "GET /openapi.json 200"]);
-  assert.equal((await api.get("/apps")).json.total, 0);
-});
+inBrowser(
+  "a page of a foreign origin reads nothing and sends nothing with a credential",
+  async (own) => {
+    const { page, api, baseUrl, authUrl, service } = own;
+    const foreign = await page.context().browser()?.newContext();
+    assert.ok(foreign);
+    await using context = foreign;
+    const server = createServer((_, response) =>
+      response.setHeader("content-type", "text/html").end("<p>Hi"),
+    );
+    closeLater(() => server.close());
+    const evil = await context.newPage();
+    // Browsers keep pages from elsewhere away from this machine, so it comes from here, under a name that is not allowed.
+    await evil.goto(`http://[::ffff:127.0.0.1]:${await listen(server)}`);
+    const tried = (url: string, init: object) =>
+      evil.evaluate(([url, init]) => fetch(url, { ...init }).then(({ status }) => status, String), [
+        url,
+        init,
+      ] as const);
+    const headers = { authorization: `Bearer ${api.key}`, "content-type": "application/json" };
+    const before = service.requests.length;
+    for (const [url, init] of [
+      [`${baseUrl}/apps`, { headers }],
+      [`${baseUrl}/apps`, { method: "POST", headers, body: '{"title":"T"}' }],
+      [`${authUrl}/openapi.json`, {}],
+    ] as const)
+      assert.match(String(await tried(url, init)), /Failed to fetch/, url);
+    const sent = service.requests
+      .slice(before)
+      .map(({ method, path, status }) => `${method} ${path} ${status}`);
+    assert.deepEqual(sent, [
+      "OPTIONS /v1/apps 204",
+      "OPTIONS /v1/apps 204",
+      "GET /openapi.json 200",
+    ]);
+    assert.equal((await api.get("/apps")).json.total, 0);
+  },
+);

@@ -1,7 +1,7 @@
 // How the pages look, as far as a machine can tell: nothing sticks out at 380 or 1440 px, light and dark are told apart and
 // readable, and what people typed in stands there as text.
 import assert from "node:assert/strict";
-import { dashboardRows } from "../../src/web/dashboard/dashboard.ts";
+import { dashboardRoutes } from "../../src/web/dashboard/dashboard.ts";
 import { inBrowser, type Stage } from "../support/chromium.ts";
 import { str } from "../support/client.ts";
 import { hooked } from "../support/receivers.ts";
@@ -13,15 +13,32 @@ const LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerk".repeat(3);
 
 // The tour’s pages with pictures, and the first of the others.
 const TOUR = ["/docs/tour", "/docs/tour/1", "/docs/tour/5", "/docs/tour/6"];
-const DOCS = ["/docs", ...TOUR, "/docs/endpoints", "/docs/events", "/docs/errors", "/docs/register"];
+const DOCS = [
+  "/docs",
+  ...TOUR,
+  "/docs/endpoints",
+  "/docs/events",
+  "/docs/errors",
+  "/docs/register",
+];
 
 async function everyPath({ api }: Stage): Promise<string[]> {
   const ids = await makeWorld(api);
   await api.patch(`/apps/${ids.app_id}`, { title: LONG, description: LONG, public: true });
-  await api.post("/data-sources", { name: LONG, type: "json", app_id: ids.app_id, data: [{ [LONG]: LONG, n: 1 }] });
-  const shown = dashboardRows.filter(({ method }) => method === "GET");
+  await api.post("/data-sources", {
+    name: LONG,
+    type: "json",
+    app_id: ids.app_id,
+    data: [{ [LONG]: LONG, n: 1 }],
+  });
+  const shown = dashboardRoutes.filter(({ method }) => method === "GET");
   const site = (await api.get(`/apps/${ids.app_id}/deployments`)).items[0];
-  return [...shown.map(({ path }) => fill(path, ids)), new URL(str(site?.url)).pathname, ...DOCS, "/dashboard/sign-in"];
+  return [
+    ...shown.map(({ path }) => fill(path, ids)),
+    new URL(str(site?.url)).pathname,
+    ...DOCS,
+    "/dashboard/sign-in",
+  ];
 }
 
 /** The words of pictures that end where the picture does. */
@@ -61,7 +78,11 @@ inBrowser(
       await go(path);
       for (const width of [380, 1440]) {
         await page.setViewportSize({ width, height: 900 });
-        assert.equal(await page.evaluate("document.documentElement.scrollWidth"), width, `${path} at ${width}`);
+        assert.equal(
+          await page.evaluate("document.documentElement.scrollWidth"),
+          width,
+          `${path} at ${width}`,
+        );
         assert.equal(await page.evaluate(CUT), 0, path);
         assert.deepEqual(await page.evaluate(UNREACHABLE), [], `${path} at ${width}`);
       }
@@ -83,7 +104,11 @@ const PARTS = [
   ...['"><img src=x onerror=alert(1)>', "'><svg onload=alert(1)>", "onfocus=alert(1) autofocus x="],
   ...["</title><script>alert(1)</script>", "</textarea><script>alert(1)</script>"],
   ...["</pre></code><iframe src=javascript:alert(1)>", "<!--", "]]>", "<script>alert(1)</script>"],
-  ...["<a href='//evil.example'>x</a>", "<base href=//evil.example>", "<form action=//evil.example>"],
+  ...[
+    "<a href='//evil.example'>x</a>",
+    "<base href=//evil.example>",
+    "<form action=//evil.example>",
+  ],
   ...["<style>*{display:none}</style>", "&lt;b&gt;", "&amp;#60;", "%3Cscript%3E", "\\u003cscript>"],
   ...["javascript:alert(1)", "{{7*7}}$" + "{7*7}#{7*7}", "`$" + "{alert(1)}`"],
   ...["\u2028\u2029", "\u202eesrever", "\ufeffmark", "a\u0300\u0301", "\u{1f469}\u200d\u{1f680}"],
@@ -92,7 +117,8 @@ const PARTS = [
 const HOSTILE = PARTS.flatMap((part, at) =>
   Array.from(
     { length: 20 },
-    (_, n) => `${n}${"<".repeat(n % 3)}${part}${n % 2 === 0 ? part : ""}${PARTS[(at + n) % PARTS.length]}`,
+    (_, n) =>
+      `${n}${"<".repeat(n % 3)}${part}${n % 2 === 0 ? part : ""}${PARTS[(at + n) % PARTS.length]}`,
   ),
 );
 
@@ -102,9 +128,15 @@ const STRAY = `document.querySelectorAll("main img, main iframe, main script, ma
 inBrowser("500 hostile strings are shown as text", async ({ api, page, go }) => {
   assert.equal(new Set(HOSTILE).size, 500);
   for (const text of HOSTILE)
-    await api.create("/apps", { title: text, description: text, theme: text.slice(0, 64).toWellFormed() });
+    await api.create("/apps", {
+      title: text,
+      description: text,
+      theme: text.slice(0, 64).toWellFormed(),
+    });
   const texts = (selector: string) =>
-    page.evaluate<string[]>(`[...document.querySelectorAll("${selector}")].map((each) => each.textContent)`);
+    page.evaluate<string[]>(
+      `[...document.querySelectorAll("${selector}")].map((each) => each.textContent)`,
+    );
   const shown: string[] = [];
   for (let skip = 0; skip < HOSTILE.length; skip += 20) {
     await go(`/dashboard/apps?skip=${skip}`);
@@ -121,36 +153,45 @@ inBrowser("500 hostile strings are shown as text", async ({ api, page, go }) => 
   }
 });
 
-inBrowser("a chart has words at its points, labels where there is room, and no bar like a wall", async (stage) => {
-  const { api, page, go } = stage;
-  const { path, give } = await deployed(api, { title: "Charts", theme: "dark" });
-  await give("One", [{ region: "North", visitors: 1_020 }]);
-  const long = Array.from({ length: 2_000 }, (_, n) => ({ n, load: (n * 7_919) % 997 }));
-  await give("Long", long);
-  const labels = async (width: number) => {
-    await page.setViewportSize({ width, height: 900 });
-    await go(path);
-    const all = `[...document.querySelectorAll("section:last-of-type .canvas text")]`;
-    return page.evaluate<number>(`${all}.filter((text) => text.getBoundingClientRect().width > 0).length`);
-  };
-  const [narrow, wide] = [await labels(380), await labels(1440)];
-  assert.ok(narrow >= 3 && wide > narrow, `${narrow}, ${wide}`);
-  const bar = page.getByRole("button", { name: "North, 1,020 visitors" });
-  assert.ok(Number((await bar.boundingBox())?.width) < 120);
-  const said = () => page.evaluate(`getComputedStyle(document.querySelector(".point"), "::after").content`);
-  assert.equal(await said(), "none");
-  await bar.hover();
-  assert.equal(await said(), `"North, 1,020 visitors"`);
-  const kept = `["forcedColorAdjust", "printColorAdjust"].map((each) => getComputedStyle(document.querySelector(".point"))[each])`;
-  assert.deepEqual(await page.evaluate(kept), ["none", "exact"], "bars are printed, too");
-  await page.emulateMedia({ media: "print" });
-  const ink = await page.evaluate(`getComputedStyle(document.querySelector("text")).fill`);
-  assert.equal(ink, "rgb(0, 0, 0)", "paper is light");
-  const values = `[...document.querySelectorAll("section:last-of-type .point")].map((point) => Number(point.value))`;
-  const rows = await page.evaluate<number[]>(values);
-  assert.equal(rows.length, 200);
-  assert.ok(rows.every((row, at) => row - (rows[at - 1] ?? -1) <= 10) && rows.at(-1) === 1_999, "spread over all");
-});
+inBrowser(
+  "a chart has words at its points, labels where there is room, and no bar like a wall",
+  async (stage) => {
+    const { api, page, go } = stage;
+    const { path, give } = await deployed(api, { title: "Charts", theme: "dark" });
+    await give("One", [{ region: "North", visitors: 1_020 }]);
+    const long = Array.from({ length: 2_000 }, (_, n) => ({ n, load: (n * 7_919) % 997 }));
+    await give("Long", long);
+    const labels = async (width: number) => {
+      await page.setViewportSize({ width, height: 900 });
+      await go(path);
+      const all = `[...document.querySelectorAll("section:last-of-type .canvas text")]`;
+      return page.evaluate<number>(
+        `${all}.filter((text) => text.getBoundingClientRect().width > 0).length`,
+      );
+    };
+    const [narrow, wide] = [await labels(380), await labels(1440)];
+    assert.ok(narrow >= 3 && wide > narrow, `${narrow}, ${wide}`);
+    const bar = page.getByRole("button", { name: "North, 1,020 visitors" });
+    assert.ok(Number((await bar.boundingBox())?.width) < 120);
+    const said = () =>
+      page.evaluate(`getComputedStyle(document.querySelector(".point"), "::after").content`);
+    assert.equal(await said(), "none");
+    await bar.hover();
+    assert.equal(await said(), `"North, 1,020 visitors"`);
+    const kept = `["forcedColorAdjust", "printColorAdjust"].map((each) => getComputedStyle(document.querySelector(".point"))[each])`;
+    assert.deepEqual(await page.evaluate(kept), ["none", "exact"], "bars are printed, too");
+    await page.emulateMedia({ media: "print" });
+    const ink = await page.evaluate(`getComputedStyle(document.querySelector("text")).fill`);
+    assert.equal(ink, "rgb(0, 0, 0)", "paper is light");
+    const values = `[...document.querySelectorAll("section:last-of-type .point")].map((point) => Number(point.value))`;
+    const rows = await page.evaluate<number[]>(values);
+    assert.equal(rows.length, 200);
+    assert.ok(
+      rows.every((row, at) => row - (rows[at - 1] ?? -1) <= 10) && rows.at(-1) === 1_999,
+      "spread over all",
+    );
+  },
+);
 
 inBrowser("what a point says lies on top, and within the page", async ({ api, page, go }) => {
   const { path, give } = await deployed(api);
@@ -174,64 +215,84 @@ inBrowser("what a point says lies on top, and within the page", async ({ api, pa
   }
 });
 
-inBrowser("no label of a chart is over another or sticks out, the last included", async ({ api, page, go }) => {
-  const { path, give } = await deployed(api);
-  const names = (length: number) => (at: number) => ({ x: `K${String(at).padStart(length - 1, "0")}`, y: at });
-  for (const size of "5x17 7x25 8x25 9x19 11x17 12x17 14x9 14x25".split(" ")) {
-    const [length = 0, count = 0] = size.split("x").map(Number);
-    await give(size, [...Array(count).keys()].map(names(length)));
-  }
-  const gaps = `[...document.querySelectorAll("section")].flatMap((section) => {
+inBrowser(
+  "no label of a chart is over another or sticks out, the last included",
+  async ({ api, page, go }) => {
+    const { path, give } = await deployed(api);
+    const names = (length: number) => (at: number) => ({
+      x: `K${String(at).padStart(length - 1, "0")}`,
+      y: at,
+    });
+    for (const size of "5x17 7x25 8x25 9x19 11x17 12x17 14x9 14x25".split(" ")) {
+      const [length = 0, count = 0] = size.split("x").map(Number);
+      await give(size, [...Array(count).keys()].map(names(length)));
+    }
+    const gaps = `[...document.querySelectorAll("section")].flatMap((section) => {
     const texts = [...section.querySelectorAll(".canvas > text[y='242']")].map((text) => text.getBoundingClientRect());
     const seen = [...texts.filter(({ width }) => width > 0), { left: section.getBoundingClientRect().right }];
     return seen.slice(1).map(({ left }, at) => left - seen[at].right);
   })`;
-  for (const width of [380, 1440]) {
-    await page.setViewportSize({ width, height: 900 });
+    for (const width of [380, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      await go(path);
+      assert.ok(Math.min(...(await page.evaluate<number[]>(gaps))) >= 0, `at ${width}`);
+    }
+    // Whatever font is here, these are as wide as they are high.
+    const three = [..."北南西"].map((x) => ({ x: x.repeat(8), y: 1 }));
+    const id = await give("Wide", three);
+    await page.setViewportSize({ width: 380, height: 900 });
     await go(path);
-    assert.ok(Math.min(...(await page.evaluate<number[]>(gaps))) >= 0, `at ${width}`);
-  }
-  // Whatever font is here, these are as wide as they are high.
-  const three = [..."北南西"].map((x) => ({ x: x.repeat(8), y: 1 }));
-  const id = await give("Wide", three);
-  await page.setViewportSize({ width: 380, height: 900 });
-  await go(path);
-  assert.equal(await page.locator(`#${id} .canvas > .narrow`).count(), 2, "three have no room");
-});
+    assert.equal(await page.locator(`#${id} .canvas > .narrow`).count(), 2, "three have no room");
+  },
+);
 
-inBrowser("badges stand apart, headings step down, and prose in a table keeps the width of a line", async (stage) => {
-  const { api, page, go } = stage;
-  await page.setViewportSize({ width: 380, height: 900 });
-  // In one step of the page: where it follows, what was found is exchanged meanwhile.
-  const box = async (what: string, at = 0) => {
-    const measured = `document.querySelectorAll("${what}")[${at}]?.getBoundingClientRect().toJSON()`;
-    const found = await page.evaluate<{ x: number; y: number; width: number; bottom: number } | undefined>(measured);
-    assert.ok(found, what);
-    return found;
-  };
-  const { webhook } = await hooked(api, ["app.created"]);
-  await hooked(api, ["app.created"], {}, [410]);
-  await api.create("/apps", { title: "Told of" });
-  await stage.service.settled();
-  await go("/dashboard/events");
-  const [first, second] = [await box(".badge", 0), await box(".badge", 1)];
-  assert.ok(second.y > first.y || second.x - (first.x + first.width) >= 4, "badges touch");
-  await go("/dashboard/settings/webhooks");
-  assert.deepEqual(await page.locator(".badge").allInnerTexts(), ["off, gone", "active"]);
-  const [delivery] = (await api.get(`/webhooks/${webhook.id}/deliveries`)).items;
-  await go(`/dashboard/settings/webhooks/${webhook.id}/deliveries/${str(delivery?.id)}`);
-  const size = (heading: string) =>
-    page.evaluate<number>(`parseFloat(getComputedStyle(document.querySelector("${heading}")).fontSize)`);
-  assert.ok((await size("h1")) > (await size("h2")) && (await size("h2")) > (await size("h3")));
-  const note = "A note that is rather long, and wraps where there is little room. ".repeat(3);
-  const row = { name: "A", note, city: "Kiel", country: "Germany", [LONG]: "none", zip: "24103" };
-  const { id } = await uploaded(api, { name: "Notes", type: "json", data: [row] });
-  await go(`/dashboard/data-sources/${id}`);
-  assert.ok((await box("td", 1)).width > 200, "a word a line");
-  assert.ok((await box("th", 4)).width < 340, "a name is no wider than what it names");
-  assert.ok((await box("td", 0)).y < (await box("td", 1)).y + 1);
-  await go("/docs");
-  assert.ok((await box("ol > li", 1)).y - (await box("ol .code")).bottom >= 16, "a step stands off the one before");
-  await go("/dashboard/apps/new");
-  assert.equal(Math.round((await box("form.card label")).y - (await box("form.card")).y), 17, "as far as at the sides");
-});
+inBrowser(
+  "badges stand apart, headings step down, and prose in a table keeps the width of a line",
+  async (stage) => {
+    const { api, page, go } = stage;
+    await page.setViewportSize({ width: 380, height: 900 });
+    // In one step of the page: where it follows, what was found is exchanged meanwhile.
+    const box = async (what: string, at = 0) => {
+      const measured = `document.querySelectorAll("${what}")[${at}]?.getBoundingClientRect().toJSON()`;
+      const found = await page.evaluate<
+        { x: number; y: number; width: number; bottom: number } | undefined
+      >(measured);
+      assert.ok(found, what);
+      return found;
+    };
+    const { webhook } = await hooked(api, ["app.created"]);
+    await hooked(api, ["app.created"], {}, [410]);
+    await api.create("/apps", { title: "Told of" });
+    await stage.service.settled();
+    await go("/dashboard/events");
+    const [first, second] = [await box(".badge", 0), await box(".badge", 1)];
+    assert.ok(second.y > first.y || second.x - (first.x + first.width) >= 4, "badges touch");
+    await go("/dashboard/settings/webhooks");
+    assert.deepEqual(await page.locator(".badge").allInnerTexts(), ["off, gone", "active"]);
+    const [delivery] = (await api.get(`/webhooks/${webhook.id}/deliveries`)).items;
+    await go(`/dashboard/settings/webhooks/${webhook.id}/deliveries/${str(delivery?.id)}`);
+    const size = (heading: string) =>
+      page.evaluate<number>(
+        `parseFloat(getComputedStyle(document.querySelector("${heading}")).fontSize)`,
+      );
+    assert.ok((await size("h1")) > (await size("h2")) && (await size("h2")) > (await size("h3")));
+    const note = "A note that is rather long, and wraps where there is little room. ".repeat(3);
+    const row = { name: "A", note, city: "Kiel", country: "Germany", [LONG]: "none", zip: "24103" };
+    const { id } = await uploaded(api, { name: "Notes", type: "json", data: [row] });
+    await go(`/dashboard/data-sources/${id}`);
+    assert.ok((await box("td", 1)).width > 200, "a word a line");
+    assert.ok((await box("th", 4)).width < 340, "a name is no wider than what it names");
+    assert.ok((await box("td", 0)).y < (await box("td", 1)).y + 1);
+    await go("/docs");
+    assert.ok(
+      (await box("ol > li", 1)).y - (await box("ol .code")).bottom >= 16,
+      "a step stands off the one before",
+    );
+    await go("/dashboard/apps/new");
+    assert.equal(
+      Math.round((await box("form.card label")).y - (await box("form.card")).y),
+      17,
+      "as far as at the sides",
+    );
+  },
+);

@@ -2,22 +2,25 @@
 import { startService } from "../../src/index.ts";
 import { inBrowser, press, sees } from "../support/chromium.ts";
 
-inBrowser("two servers on one host do not sign each other's user out", async ({ context, page, authUrl, hosts }) => {
-  await using other = await startService();
-  hosts.add(new URL(other.authUrl).host);
-  const second = await context.newPage();
-  await second.goto(other.signInUrl);
-  await press(second, "Sign in");
-  await second.waitForURL(`${other.authUrl}/dashboard`);
-  for (const [tab, url] of [
-    [page, authUrl],
-    [second, other.authUrl],
-  ] as const) {
-    await tab.goto(`${url}/dashboard/apps`);
-    await sees(tab, "owner@example.com");
-    await tab.waitForURL(`${url}/dashboard/apps`);
-  }
-  await press(second, "Sign out");
-  await page.reload();
-  await sees(page, "owner@example.com");
-});
+inBrowser(
+  "two servers on one host do not sign each other's user out",
+  async ({ context, page, authUrl, hosts }) => {
+    await using other = await startService();
+    hosts.add(new URL(other.authUrl).host);
+    const second = await context.newPage();
+    await second.goto(other.signInUrl);
+    await press(second, "Sign in");
+    await second.waitForURL(`${other.authUrl}/dashboard`);
+    for (const [tab, url] of [
+      [page, authUrl],
+      [second, other.authUrl],
+    ] as const) {
+      await tab.goto(`${url}/dashboard/apps`);
+      await sees(tab, "owner@example.com");
+      await tab.waitForURL(`${url}/dashboard/apps`);
+    }
+    await press(second, "Sign out");
+    await page.reload();
+    await sees(page, "owner@example.com");
+  },
+);

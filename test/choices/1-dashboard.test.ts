@@ -2,11 +2,19 @@
 // done there is the same as through the API.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { dashboardRows } from "../../src/web/dashboard/dashboard.ts";
+import { dashboardRoutes } from "../../src/web/dashboard/dashboard.ts";
 import { Browser, formsOf } from "../support/browser.ts";
 import { type Context, choice } from "../support/clauses.ts";
 import { type Answer, freshAddress, str } from "../support/client.ts";
-import { assertPage, csrfOf, idIn, multipart, owner, secretIn, textOf } from "../support/dashboard.ts";
+import {
+  assertPage,
+  csrfOf,
+  idIn,
+  multipart,
+  owner,
+  secretIn,
+  textOf,
+} from "../support/dashboard.ts";
 import { ALL_SCOPES, person } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
 import { attempted, eventually, uploaded } from "../support/wait.ts";
@@ -24,19 +32,26 @@ const asOwnerAlone = (title: string, run: Run) =>
   choice("1.dashboard", title, ALONE, async (own) => run(await owner(own.api), own));
 const KEYS = "/dashboard/settings/api-keys";
 
-choice("1.dashboard", "asks for a sign-in first and then goes on where one wanted to be", async ({ api }) => {
-  const browser = new Browser(api);
-  for (const [asked, next] of [
-    [await browser.request("GET", "/dashboard/apps?skip=20"), "%2Fdashboard%2Fapps%3Fskip%3D20"],
-    [await browser.request("HEAD", "/dashboard/apps?skip=20"), "%2Fdashboard%2Fapps%3Fskip%3D20"],
-    [await browser.post("/dashboard/apps/new", { title: "x" }), "%2Fdashboard%2Fapps%2Fnew"],
-  ] as const)
-    assert.deepEqual([asked.status, asked.headers.location], [303, `/dashboard/sign-in?next=${next}`]);
-});
+choice(
+  "1.dashboard",
+  "asks for a sign-in first and then goes on where one wanted to be",
+  async ({ api }) => {
+    const browser = new Browser(api);
+    for (const [asked, next] of [
+      [await browser.request("GET", "/dashboard/apps?skip=20"), "%2Fdashboard%2Fapps%3Fskip%3D20"],
+      [await browser.request("HEAD", "/dashboard/apps?skip=20"), "%2Fdashboard%2Fapps%3Fskip%3D20"],
+      [await browser.post("/dashboard/apps/new", { title: "x" }), "%2Fdashboard%2Fapps%2Fnew"],
+    ] as const)
+      assert.deepEqual(
+        [asked.status, asked.headers.location],
+        [303, `/dashboard/sign-in?next=${next}`],
+      );
+  },
+);
 
 asOwner("every page is whole and keeps to itself, the first in 30 kB", async (browser, { api }) => {
   const ids = await makeWorld(api);
-  const pages = dashboardRows.filter(({ method }) => method === "GET");
+  const pages = dashboardRoutes.filter(({ method }) => method === "GET");
   for (const { path } of pages) assertPage(await browser.open(fill(path, ids)));
   assert.ok(pages.length > 20);
   for (const path of ["/dashboard", "/dashboard/sign-in"]) {
@@ -60,49 +75,85 @@ asOwner("nothing there says that it is missing, and what does", async (browser) 
 
 const EMPTY = /No (apps|data sources|events|webhooks|OAuth apps) yet/;
 
-choice("1.dashboard", "an empty account is told what to do; the last admin stays", ALONE, async (own) => {
-  const { api, service, baseUrl } = own;
-  const browser = new Browser(api);
-  await browser.signIn(service.signInUrl);
-  for (const part of ["apps", "data-sources", "events", "settings/webhooks", "settings/oauth-apps"])
-    assert.match(textOf(await browser.open(`/dashboard/${part}`)), EMPTY, part);
-  assert.match(textOf(await browser.open("/dashboard")), /Create app/);
-  const edit = `/dashboard/users/${str((await api.get("/users")).items[0]?.id)}/edit`;
-  const refused = await browser.fillIn(edit, { email: "owner@example.com" });
-  assert.match(assertPage(refused, 409), /last user with the permission admin/);
-  const reader = (await person(api, ["read:apps"])).browser;
-  const hasRequest = async (who: Browser) =>
-    textOf(await who.open("/dashboard")).includes(`curl -X POST "${baseUrl}/apps"`);
-  assert.deepEqual([await hasRequest(browser), await hasRequest(reader)], [true, false], "to whoever may make one");
-  await api.create("/apps", { title: "First" });
-  assert.equal(await hasRequest(browser), false, "until there is an app");
-});
+choice(
+  "1.dashboard",
+  "an empty account is told what to do; the last admin stays",
+  ALONE,
+  async (own) => {
+    const { api, service, baseUrl } = own;
+    const browser = new Browser(api);
+    await browser.signIn(service.signInUrl);
+    for (const part of [
+      "apps",
+      "data-sources",
+      "events",
+      "settings/webhooks",
+      "settings/oauth-apps",
+    ])
+      assert.match(textOf(await browser.open(`/dashboard/${part}`)), EMPTY, part);
+    assert.match(textOf(await browser.open("/dashboard")), /Create app/);
+    const edit = `/dashboard/users/${str((await api.get("/users")).items[0]?.id)}/edit`;
+    const refused = await browser.fillIn(edit, { email: "owner@example.com" });
+    assert.match(assertPage(refused, 409), /last user with the permission admin/);
+    const reader = (await person(api, ["read:apps"])).browser;
+    const hasRequest = async (who: Browser) =>
+      textOf(await who.open("/dashboard")).includes(`curl -X POST "${baseUrl}/apps"`);
+    assert.deepEqual(
+      [await hasRequest(browser), await hasRequest(reader)],
+      [true, false],
+      "to whoever may make one",
+    );
+    await api.create("/apps", { title: "First" });
+    assert.equal(await hasRequest(browser), false, "until there is an app");
+  },
+);
 
 /** The permission that the API takes for the operation behind a page. */
 const scopesOf = ({ document }: Context) =>
-  new Map(document.api.map(({ value }) => [value.operationId, String(Object(value.security)[1]?.oauth[0] ?? "")]));
+  new Map(
+    document.api.map(({ value }) => [
+      value.operationId,
+      String(Object(value.security)[1]?.oauth[0] ?? ""),
+    ]),
+  );
 
-choice("1.dashboard", "each page takes the permission of the operation that it stands for", ALONE, async (own) => {
-  const { api } = own;
-  const [ids, scopes] = [await makeWorld(api), scopesOf(own)];
-  for (const held of [...ALL_SCOPES, null]) {
-    const { browser } = await person(api, held === null ? [] : [held]);
-    for (const { method, path, operation } of dashboardRows) {
-      // The form of a deed shows what it is done to, so it takes the permission to read that, too.
-      const read = dashboardRows.find((row) => row.method === method && row.path === path.replace(/\}\/[a-z]+$/, "}"));
-      const needed = [operation, read?.operation].flatMap((row) => (row ? [str(scopes.get(row.operation))] : []));
-      const may = needed.every((scope) => held === "admin" || held === scope);
-      const address = fill(path, ids);
-      // Without its token a form changes nothing, and whoever may send one is told so instead.
-      const answer = method === "GET" ? await browser.request("GET", address) : await browser.post(address, {});
-      if (method === "POST") assert.equal(answer.status, 403, path);
-      const refused = answer.status === 403 && textOf(answer).includes("This takes the permission");
-      if (refused) assertPage(answer, 403);
-      assert.equal(refused, !may, `${held} ${method} ${path}: ${answer.status}`);
-      assert.ok(may || needed.some((scope) => textOf(answer).includes(scope)), "it says which permission");
+choice(
+  "1.dashboard",
+  "each page takes the permission of the operation that it stands for",
+  ALONE,
+  async (own) => {
+    const { api } = own;
+    const [ids, scopes] = [await makeWorld(api), scopesOf(own)];
+    for (const held of [...ALL_SCOPES, null]) {
+      const { browser } = await person(api, held === null ? [] : [held]);
+      for (const { method, path, operation } of dashboardRoutes) {
+        // The form of a deed shows what it is done to, so it takes the permission to read that, too.
+        const read = dashboardRoutes.find(
+          (row) => row.method === method && row.path === path.replace(/\}\/[a-z]+$/, "}"),
+        );
+        const needed = [operation, read?.operation].flatMap((row) =>
+          row ? [str(scopes.get(row.operationId))] : [],
+        );
+        const may = needed.every((scope) => held === "admin" || held === scope);
+        const address = fill(path, ids);
+        // Without its token a form changes nothing, and whoever may send one is told so instead.
+        const answer =
+          method === "GET"
+            ? await browser.request("GET", address)
+            : await browser.post(address, {});
+        if (method === "POST") assert.equal(answer.status, 403, path);
+        const refused =
+          answer.status === 403 && textOf(answer).includes("This takes the permission");
+        if (refused) assertPage(answer, 403);
+        assert.equal(refused, !may, `${held} ${method} ${path}: ${answer.status}`);
+        assert.ok(
+          may || needed.some((scope) => textOf(answer).includes(scope)),
+          "it says which permission",
+        );
+      }
     }
-  }
-});
+  },
+);
 
 choice("1.dashboard", "what a user may not do has no button", async ({ api }) => {
   const app = await api.create("/apps", { title: "Shown" });
@@ -112,44 +163,72 @@ choice("1.dashboard", "what a user may not do has no button", async ({ api }) =>
   assert.doesNotMatch(page.text, /\/(edit|deploy|delete)"/);
   assert.doesNotMatch((await browser.open("/dashboard/apps")).text, /apps\/new/);
   assert.match((await (await owner(api)).open("/dashboard/apps")).text, /apps\/new/);
-  const source = await uploaded(api, { name: "Shown", type: "csv", app_id: app.id, data: "a\n1\n" });
+  const source = await uploaded(api, {
+    name: "Shown",
+    type: "csv",
+    app_id: app.id,
+    data: "a\n1\n",
+  });
   for (const [held, leads] of Object.entries({ "read:data": false, admin: true })) {
-    const shown = await (await person(api, [held])).browser.open(`/dashboard/data-sources/${source.id}`);
+    const shown = await (await person(api, [held])).browser.open(
+      `/dashboard/data-sources/${source.id}`,
+    );
     assert.deepEqual(
       [shown.text.includes(`/apps/${app.id}">Shown</a>`), textOf(shown).includes(app.id)],
       [leads, !leads],
     );
   }
-  assert.match(textOf(await (await person(api, [])).browser.open("/dashboard")), /has no permissions/);
+  assert.match(
+    textOf(await (await person(api, [])).browser.open("/dashboard")),
+    /has no permissions/,
+  );
 });
 
-choice("1.dashboard", "a page links to the app or webhook that it belongs to, by its name", {}, async ({ api }) => {
-  const ids = await makeWorld(api);
-  const browser = await owner(api);
-  const webhook = `/dashboard/settings/webhooks/${ids.webhook_id}`;
-  await api.patch(`/apps/${ids.app_id}`, { title: "<Sales>" });
-  const source = await uploaded(api, { name: "S", type: "csv", app_id: ids.app_id, data: "a\n1\n" });
-  const alone = await uploaded(api, { name: "S", type: "csv", data: "a\n1\n" });
-  for (const [path, term, shown] of [
-    [`/dashboard/data-sources/${source.id}`, "app", `<a href="/dashboard/apps/${ids.app_id}">&lt;Sales&gt;</a>`],
-    [`/dashboard/data-sources/${alone.id}`, "app", "none"],
-    [
-      `/dashboard/apps/${ids.app_id}/deployments/${ids.deployment_id}`,
-      "app",
-      `<a href="/dashboard/apps/${ids.app_id}">&lt;Sales&gt;</a>`,
-    ],
-    [`${webhook}/deliveries/${ids.delivery_id}`, "webhook", `<a href="${webhook}">http://127.0.0.1:9/</a>`],
-  ] as const) {
-    const { text } = await browser.open(path);
-    assert.ok(text.includes(`<dt>${term}</dt><dd>${shown}</dd>`), `${path}: ${text}`);
-  }
-});
+choice(
+  "1.dashboard",
+  "a page links to the app or webhook that it belongs to, by its name",
+  {},
+  async ({ api }) => {
+    const ids = await makeWorld(api);
+    const browser = await owner(api);
+    const webhook = `/dashboard/settings/webhooks/${ids.webhook_id}`;
+    await api.patch(`/apps/${ids.app_id}`, { title: "<Sales>" });
+    const source = await uploaded(api, {
+      name: "S",
+      type: "csv",
+      app_id: ids.app_id,
+      data: "a\n1\n",
+    });
+    const alone = await uploaded(api, { name: "S", type: "csv", data: "a\n1\n" });
+    for (const [path, term, shown] of [
+      [
+        `/dashboard/data-sources/${source.id}`,
+        "app",
+        `<a href="/dashboard/apps/${ids.app_id}">&lt;Sales&gt;</a>`,
+      ],
+      [`/dashboard/data-sources/${alone.id}`, "app", "none"],
+      [
+        `/dashboard/apps/${ids.app_id}/deployments/${ids.deployment_id}`,
+        "app",
+        `<a href="/dashboard/apps/${ids.app_id}">&lt;Sales&gt;</a>`,
+      ],
+      [
+        `${webhook}/deliveries/${ids.delivery_id}`,
+        "webhook",
+        `<a href="${webhook}">http://127.0.0.1:9/</a>`,
+      ],
+    ] as const) {
+      const { text } = await browser.open(path);
+      assert.ok(text.includes(`<dt>${term}</dt><dd>${shown}</dd>`), `${path}: ${text}`);
+    }
+  },
+);
 
 choice("1.dashboard", "another account's things are not there", TWO, async ({ api }) => {
   const ids = await makeWorld(api.as(B_KEY));
   const browser = await owner(api);
   const fields = { csrf: csrfOf(await browser.open("/dashboard/apps/new")), type: "app.created" };
-  const rows = dashboardRows.filter(({ path }) => path.includes("{"));
+  const rows = dashboardRoutes.filter(({ path }) => path.includes("{"));
   for (const { method, path } of rows) {
     const address = fill(path, ids);
     const answer = await (method === "GET" ? browser.open(address) : browser.post(address, fields));
@@ -166,7 +245,10 @@ asOwnerAlone(
     assert.doesNotMatch((await browser.open("/dashboard/apps")).text, /Create app/);
     const page = await browser.open("/dashboard/apps/new");
     assert.match(textOf(page), /This account is limited/);
-    assertPage(await browser.submit(page, "/dashboard/apps/new", { title: "No", theme: "light" }), 403);
+    assertPage(
+      await browser.submit(page, "/dashboard/apps/new", { title: "No", theme: "light" }),
+      403,
+    );
     await service.setAccountState("suspended");
     const suspended = assertPage(await browser.open("/dashboard"), 403);
     assert.match(suspended, /The account is suspended.*Sign out/);
@@ -189,7 +271,11 @@ asOwner("an app is made, changed, deployed and deleted", async (browser, { api }
   };
   assert.deepEqual(await fields(), [title, "One\ntwo", "dark", true]);
   const edit = await browser.open(`${path}/edit`);
-  assert.match(edit.text, /<textarea[^>]*>\nOne\ntwo<\/textarea>/, "what is there stands in the form");
+  assert.match(
+    edit.text,
+    /<textarea[^>]*>\nOne\ntwo<\/textarea>/,
+    "what is there stands in the form",
+  );
   await browser.submit(edit, `${path}/edit`, { title: "Other", theme: "light" });
   assert.deepEqual(await fields(), ["Other", "", "light", false]);
   const wrong = { name: "", environment: "No!", custom_domain: "x" };
@@ -197,7 +283,10 @@ asOwner("an app is made, changed, deployed and deleted", async (browser, { api }
   assertPage(refused, 422);
   for (const field of Object.keys(wrong)) assert.ok(refused.text.includes(`id="${field}-fault"`));
   assert.match(refused.text, /value="No!"/, "what was typed is still there");
-  const deployed = await browser.fillIn(`${path}/deploy`, { name: "R1", environment: "production" });
+  const deployed = await browser.fillIn(`${path}/deploy`, {
+    name: "R1",
+    environment: "production",
+  });
   assert.match(textOf(deployed), /It is live now/);
   assert.equal((await api.get(`${app}/deployments`)).items[0]?.status, "live");
   assert.match(textOf(await browser.fillIn(`${path}/delete`)), /Deleted\./);
@@ -205,7 +294,12 @@ asOwner("an app is made, changed, deployed and deleted", async (browser, { api }
 });
 
 /** Made by its form: the page that shows something once, that, and its id. */
-async function makes(browser: Browser, path: string, prefix: string, fields: Readonly<Record<string, string>>) {
+async function makes(
+  browser: Browser,
+  path: string,
+  prefix: string,
+  fields: Readonly<Record<string, string>>,
+) {
   const page = await browser.fillIn(`${path}/new`, fields);
   assertPage(page, 201);
   return { page, secret: secretIn(page), id: idIn(page, prefix) };
@@ -217,64 +311,77 @@ asOwner("a new API key is shown once and works until it is revoked", async (brow
   assert.match(page.text, /<button [^>]*data-copy hidden>/, "shown by the script alone");
   assert.equal((await api.as(secret).get("/apps")).status, 200);
   const later = await browser.open(KEYS);
-  assert.deepEqual([later.text.includes(secret), later.text.includes(secret.slice(-4))], [false, true]);
+  assert.deepEqual(
+    [later.text.includes(secret), later.text.includes(secret.slice(-4))],
+    [false, true],
+  );
   assert.match(textOf(await browser.fillIn(`${KEYS}/${id}/delete`)), /Deleted\./);
   problem(await api.as(secret).get("/apps"), "invalid_credential");
   assertPage(await browser.fillIn(`${KEYS}/new`, { name: " " }), 422);
 });
 
-asOwner("users are added with a link that signs in, changed and removed", async (browser, { api }) => {
-  const email = freshAddress();
-  const sent = { email, "permissions.read:apps": "on" };
-  const { page, secret, id } = await makes(browser, "/dashboard/users", "usr", sent);
-  assert.match(textOf(page), /Its sign in URL .* ID usr_.* created 20/, "called as in the form");
-  assert.equal((await new Browser(api).signIn(secret)).headers.location, "/dashboard");
-  const again = await browser.fillIn("/dashboard/users/new", { email });
-  assert.match(assertPage(again, 409), /is already a user of this account/);
-  const path = `/dashboard/users/${id}`;
-  await browser.fillIn(`${path}/edit`, { email, name: "Ada", "permissions.read:data": "on" });
-  const changed = (await api.get(`/users/${id}`)).json;
-  assert.deepEqual([changed.name, changed.permissions], ["Ada", ["read:data"]]);
-  await browser.fillIn(`${path}/delete`);
-  problem(await api.get(`/users/${id}`), "not_found");
-});
+asOwner(
+  "users are added with a link that signs in, changed and removed",
+  async (browser, { api }) => {
+    const email = freshAddress();
+    const sent = { email, "permissions.read:apps": "on" };
+    const { page, secret, id } = await makes(browser, "/dashboard/users", "usr", sent);
+    assert.match(textOf(page), /Its sign in URL .* ID usr_.* created 20/, "called as in the form");
+    assert.equal((await new Browser(api).signIn(secret)).headers.location, "/dashboard");
+    const again = await browser.fillIn("/dashboard/users/new", { email });
+    assert.match(assertPage(again, 409), /is already a user of this account/);
+    const path = `/dashboard/users/${id}`;
+    await browser.fillIn(`${path}/edit`, { email, name: "Ada", "permissions.read:data": "on" });
+    const changed = (await api.get(`/users/${id}`)).json;
+    assert.deepEqual([changed.name, changed.permissions], ["Ada", ["read:data"]]);
+    await browser.fillIn(`${path}/delete`);
+    problem(await api.get(`/users/${id}`), "not_found");
+  },
+);
 
-asOwner("a form sent again makes one thing; changes it again; is judged anew", async (browser, { api }) => {
-  const path = `${KEYS}/new`;
-  const form = formsOf(await browser.open(path)).find(({ action }) => action === path);
-  const name = randomUUID();
-  const press = (more: object = {}, who = browser) => who.post(path, { ...form?.fields, name, ...more });
-  const named = async (text: string) =>
-    (await api.get("/api-keys?limit=100")).items.filter((key) => key.name === text).length;
-  const [first, second] = await Promise.all([press(), press()]);
-  assertPage(first, 201);
-  for (const answer of [second, await press()]) assert.equal(answer.text, first.text, "seen again");
-  assert.equal(await named(name), 1);
-  assertPage(await press({ name: `${name} 2` }), 201);
-  assert.equal(await named(`${name} 2`), 1, "filled in otherwise it is another");
-  const other = await owner(api);
-  const csrf = csrfOf(await other.open(KEYS));
-  assert.notEqual((await press({ csrf }, other)).text, first.text, "nobody else sees it");
-  // A change is made again, whatever came between.
-  const { id } = await api.create("/apps", { title: "T" });
-  const edit = `/dashboard/apps/${id}/edit`;
-  const page = await browser.open(edit);
-  for (const title of ["first", "second", "first"]) {
-    await browser.submit(page, edit, { title });
-    assert.equal((await api.get(`/apps/${id}`)).json.title, title);
-  }
-  // What was refused may have become right.
-  const email = `${name}@example.com`;
-  const holder = await api.create("/users", { email });
-  const add = () => browser.post("/dashboard/users/new", { ...form?.fields, once: "the same", email });
-  assertPage(await add(), 409);
-  await api.delete(`/users/${holder.id}`);
-  assertPage(await add(), 201);
-});
+asOwner(
+  "a form sent again makes one thing; changes it again; is judged anew",
+  async (browser, { api }) => {
+    const path = `${KEYS}/new`;
+    const form = formsOf(await browser.open(path)).find(({ action }) => action === path);
+    const name = randomUUID();
+    const press = (more: object = {}, who = browser) =>
+      who.post(path, { ...form?.fields, name, ...more });
+    const named = async (text: string) =>
+      (await api.get("/api-keys?limit=100")).items.filter((key) => key.name === text).length;
+    const [first, second] = await Promise.all([press(), press()]);
+    assertPage(first, 201);
+    for (const answer of [second, await press()])
+      assert.equal(answer.text, first.text, "seen again");
+    assert.equal(await named(name), 1);
+    assertPage(await press({ name: `${name} 2` }), 201);
+    assert.equal(await named(`${name} 2`), 1, "filled in otherwise it is another");
+    const other = await owner(api);
+    const csrf = csrfOf(await other.open(KEYS));
+    assert.notEqual((await press({ csrf }, other)).text, first.text, "nobody else sees it");
+    // A change is made again, whatever came between.
+    const { id } = await api.create("/apps", { title: "T" });
+    const edit = `/dashboard/apps/${id}/edit`;
+    const page = await browser.open(edit);
+    for (const title of ["first", "second", "first"]) {
+      await browser.submit(page, edit, { title });
+      assert.equal((await api.get(`/apps/${id}`)).json.title, title);
+    }
+    // What was refused may have become right.
+    const email = `${name}@example.com`;
+    const holder = await api.create("/users", { email });
+    const add = () =>
+      browser.post("/dashboard/users/new", { ...form?.fields, once: "the same", email });
+    assertPage(await add(), 409);
+    await api.delete(`/users/${holder.id}`);
+    assertPage(await add(), 201);
+  },
+);
 
 asOwnerAlone("the newest 100 answers to forms are remembered", async (browser) => {
   const csrf = csrfOf(await browser.open(`${KEYS}/new`));
-  const pressed = (n: number) => browser.post(`${KEYS}/new`, { csrf, once: `form ${n}`, name: `Key ${n}` });
+  const pressed = (n: number) =>
+    browser.post(`${KEYS}/new`, { csrf, once: `form ${n}`, name: `Key ${n}` });
   const first = await pressed(0);
   for (let n = 1; n < 100; n += 1) await pressed(n);
   assert.equal((await pressed(0)).text, first.text);
@@ -284,7 +391,10 @@ asOwnerAlone("the newest 100 answers to forms are remembered", async (browser) =
 
 asOwner("data are uploaded or pasted, shown when they are read, or why not", async (browser) => {
   const csrf = csrfOf(await browser.open("/dashboard/data-sources/new"));
-  const upload = async (fields: Record<string, string>, sent = (body: string): string | Buffer => body) => {
+  const upload = async (
+    fields: Record<string, string>,
+    sent = (body: string): string | Buffer => body,
+  ) => {
     const { body, type } = multipart({ csrf, name: "N", ...fields });
     const headers = { "content-type": type, origin: browser.origin };
     return browser.request("POST", "/dashboard/data-sources/new", headers, sent(body));
@@ -302,60 +412,92 @@ asOwner("data are uploaded or pasted, shown when they are read, or why not", asy
   await shows(made, /<Łódź> 670/);
   await shows(await upload({ type: "json", "data-text": '[{"a":1}]', data: "" }), /a number 1 /);
   const long = '[{"a":1.50,"b":1.50},{"a":9007199254740993,"b":2}]';
-  await shows(await upload({ type: "json", data: long }), /a string b number 1\.50 1\.5 9007199254740993 2 /);
-  await shows(await upload({ type: "csv", data: "a,b\r\n1\r\n" }), /could not be processed\. Line 2/);
+  await shows(
+    await upload({ type: "json", data: long }),
+    /a string b number 1\.50 1\.5 9007199254740993 2 /,
+  );
+  await shows(
+    await upload({ type: "csv", data: "a,b\r\n1\r\n" }),
+    /could not be processed\. Line 2/,
+  );
   for (const [type, data] of Object.entries({ json: "[", csv: "", xml: "x" })) {
     const refused = await upload({ type, data });
     assertPage(refused, 422);
     assert.match(refused.text, /class="fault"/);
   }
-  for (const spoiled of [(body: string) => body.replace("<1>", "\xff"), (body: string) => body.slice(0, -10)])
-    assertPage(await upload({ type: "csv", data: "a\r\n<1>" }, (body) => Buffer.from(spoiled(body), "latin1")), 415);
+  for (const spoiled of [
+    (body: string) => body.replace("<1>", "\xff"),
+    (body: string) => body.slice(0, -10),
+  ])
+    assertPage(
+      await upload({ type: "csv", data: "a\r\n<1>" }, (body) =>
+        Buffer.from(spoiled(body), "latin1"),
+      ),
+      415,
+    );
   const where = made.header("location").replace(/\?.*/, "");
   await browser.fillIn(`${where}/delete`);
   assertPage(await browser.open(where), 404);
 });
 
-asOwner("OAuth apps are registered with a secret shown once, and removed", async (browser, { api }) => {
-  const path = "/dashboard/settings/oauth-apps";
-  const redirect_uris = "https://a.example/cb\r\n\r\n https://b.example/cb ";
-  const { secret, id } = await makes(browser, path, "cli", { name: "Mailer", redirect_uris, "scopes.admin": "on" });
-  assert.match(secret, /^[\w-]{43}$/);
-  const { json } = await api.get(`/oauth-clients/${id}`);
-  assert.deepEqual([json.redirect_uris, json.scopes], [["https://a.example/cb", "https://b.example/cb"], ["admin"]]);
-  const refused = await browser.fillIn(`${path}/new`, { name: "N", redirect_uris: "ftp://x" });
-  assert.match(assertPage(refused, 422), /Entry 1 must be https/);
-  await browser.fillIn(`${path}/${id}/delete`);
-  problem(await api.get(`/oauth-clients/${id}`), "not_found");
-});
+asOwner(
+  "OAuth apps are registered with a secret shown once, and removed",
+  async (browser, { api }) => {
+    const path = "/dashboard/settings/oauth-apps";
+    const redirect_uris = "https://a.example/cb\r\n\r\n https://b.example/cb ";
+    const { secret, id } = await makes(browser, path, "cli", {
+      name: "Mailer",
+      redirect_uris,
+      "scopes.admin": "on",
+    });
+    assert.match(secret, /^[\w-]{43}$/);
+    const { json } = await api.get(`/oauth-clients/${id}`);
+    assert.deepEqual(
+      [json.redirect_uris, json.scopes],
+      [["https://a.example/cb", "https://b.example/cb"], ["admin"]],
+    );
+    const refused = await browser.fillIn(`${path}/new`, { name: "N", redirect_uris: "ftp://x" });
+    assert.match(assertPage(refused, 422), /Entry 1 must be https/);
+    await browser.fillIn(`${path}/${id}/delete`);
+    problem(await api.get(`/oauth-clients/${id}`), "not_found");
+  },
+);
 
-asOwner("an event leads to the request that caused it and to what was sent", async (browser, { api }) => {
-  const hook = await api.create("/webhooks", { url: "http://127.0.0.1:9/", events: ["app.created"] });
-  const caused = await api.post("/apps", { title: "Caused" });
-  const id = str((await api.get("/events?type=app.created&limit=100")).items.at(-1)?.id);
-  await attempted(api, hook);
-  const page = await browser.open(`/dashboard/events/${id}`);
-  const text = assertPage(page);
-  for (const said of [
-    `Client → Service: ${caused.header("x-request-id")} `,
-    `Service: app.created – ${id}`,
-    "to http://127.0.0.1:9/",
-    "Service → Receiver: attempt 1 – ",
-    "Receiver → Service: refused – ",
-    "Service: pending – to be tried again at",
-  ])
-    assert.ok(text.includes(said), said);
-  assert.match(page.text, new RegExp(`/webhooks/${hook.id}/deliveries/dlv_`), "the delivery");
-  const list = await browser.open("/dashboard/events?type=app.created");
-  assert.ok(list.text.includes(id));
-  assert.doesNotMatch(list.text.replace(/<nav[\s\S]*?<\/nav>/g, ""), /app\.deployed/);
-});
+asOwner(
+  "an event leads to the request that caused it and to what was sent",
+  async (browser, { api }) => {
+    const hook = await api.create("/webhooks", {
+      url: "http://127.0.0.1:9/",
+      events: ["app.created"],
+    });
+    const caused = await api.post("/apps", { title: "Caused" });
+    const id = str((await api.get("/events?type=app.created&limit=100")).items.at(-1)?.id);
+    await attempted(api, hook);
+    const page = await browser.open(`/dashboard/events/${id}`);
+    const text = assertPage(page);
+    for (const said of [
+      `Client → Service: ${caused.header("x-request-id")} `,
+      `Service: app.created – ${id}`,
+      "to http://127.0.0.1:9/",
+      "Service → Receiver: attempt 1 – ",
+      "Receiver → Service: refused – ",
+      "Service: pending – to be tried again at",
+    ])
+      assert.ok(text.includes(said), said);
+    assert.match(page.text, new RegExp(`/webhooks/${hook.id}/deliveries/dlv_`), "the delivery");
+    const list = await browser.open("/dashboard/events?type=app.created");
+    assert.ok(list.text.includes(id));
+    assert.doesNotMatch(list.text.replace(/<nav[\s\S]*?<\/nav>/g, ""), /app\.deployed/);
+  },
+);
 
 asOwnerAlone("an event that went to more than its page lists says so", async (browser, { api }) => {
   for (let n = 0; n <= 100; n += 1)
     await api.create("/webhooks", { url: `http://127.0.0.1:9/${n}`, events: ["app.created"] });
   await api.create("/apps", { title: "Told to many" });
-  const page = await browser.open(`/dashboard/events/${str((await api.get("/events")).items[0]?.id)}`);
+  const page = await browser.open(
+    `/dashboard/events/${str((await api.get("/events")).items[0]?.id)}`,
+  );
   assert.match(textOf(page), /The first 100 of 101 deliveries/);
 });
 
@@ -364,11 +506,22 @@ asOwnerAlone("any app can be given data, however many there are", async (browser
   const { id } = await api.create("/apps", { title: "The last" });
   const path = "/dashboard/data-sources/new";
   const page = await browser.open(`${path}?app_id=${id}`);
-  const refused = await browser.submit(page, path, { name: "", type: "csv", app_id: id, "data-text": "a" });
-  for (const { text } of [page, refused]) assert.ok(text.includes(`<option value="${id}" selected>The last<`));
-  assert.doesNotMatch((await browser.open(`${path}?app_id=app_0`)).text, /"app_0"/, "of those alone that are there");
+  const refused = await browser.submit(page, path, {
+    name: "",
+    type: "csv",
+    app_id: id,
+    "data-text": "a",
+  });
+  for (const { text } of [page, refused])
+    assert.ok(text.includes(`<option value="${id}" selected>The last<`));
+  assert.doesNotMatch(
+    (await browser.open(`${path}?app_id=app_0`)).text,
+    /"app_0"/,
+    "of those alone that are there",
+  );
   const draft = { name: "N", type: "csv", app_id: id, data: "a" };
-  const said = async () => /The first .* data sources/.exec(textOf(await browser.open(`/dashboard/apps/${id}`)))?.[0];
+  const said = async () =>
+    /The first .* data sources/.exec(textOf(await browser.open(`/dashboard/apps/${id}`)))?.[0];
   for (let n = 0; n < 100; n += 1) await api.create("/data-sources", draft);
   assert.equal(await said(), undefined);
   await api.create("/data-sources", draft);

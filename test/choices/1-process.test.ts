@@ -23,7 +23,11 @@ import { delivery } from "../support/wait.ts";
 const started = (args: readonly string[], use: (own: Started) => Promise<void> = async () => {}) =>
   serving(["--log", "json", ...args], "\n", (server) => {
     const ready = members(JSON.parse(server.said.stdout.split("\n")[0] ?? ""));
-    return use({ server, ready, api: new Client({ baseUrl: str(ready.base_url), key: str(ready.api_key) }) });
+    return use({
+      server,
+      ready,
+      api: new Client({ baseUrl: str(ready.base_url), key: str(ready.api_key) }),
+    });
   });
 
 interface Started {
@@ -49,92 +53,133 @@ function refused({ code, stdout, stderr }: Ended, exit: number, what: RegExp): v
   assert.doesNotMatch(stderr, /\.ts:\d/);
 }
 
-choice("1.test-controls.ready-line", "all in it works; then a line for each request and attempt, unread too", () =>
-  started(["--api-key", "pinned-key-1"], async ({ server, ready, api }) => {
-    const { base_url, auth_url, sign_in_url, pid, ...rest } = ready;
-    assert.deepEqual(rest, { event: "ready", api_key: "pinned-key-1" });
-    assert.equal(base_url, `${auth_url}/v1`);
-    assert.ok(str(sign_in_url).startsWith(`${auth_url}/dashboard/`));
-    assert.equal(typeof pid, "number");
-    const { url } = await httpReceiver((count) => (count === 1 ? 500 : 200));
-    const webhook = await api.create("/webhooks", { url: `${url}?token=t`, events: ["app.created"] });
-    await api.create("/apps", { title: "Told" });
-    await server.prints('"outcome":"500"');
-    const id = (await api.get(`/webhooks/${webhook.id}/deliveries`)).items[0]?.id;
-    const said = (event: string) => {
-      const [told = "{}"] = server.said.stdout.split("\n").filter((line) => line.includes(`"event":"${event}"`));
-      const { at, duration_ms, ...line } = members(JSON.parse(told));
-      assert.match(str(at), /Z$/);
-      assert.equal(typeof duration_ms, "number");
-      return line;
-    };
-    const attempted = { id, type: "app.created", url, outcome: "500", attempt: 1, error_detail: null };
-    assert.deepEqual(said("delivery"), { event: "delivery", ...attempted });
-    const { id: asked, ...request } = said("request");
-    assert.match(str(asked), /^req_/);
-    assert.deepEqual(request, { event: "request", method: "POST", path: "/v1/webhooks", status: 201 });
-    server.child.stdout.destroy();
-    for (let asked = 0; asked < 3; asked += 1) assert.equal((await api.get("/account")).status, 200);
-  }),
+choice(
+  "1.test-controls.ready-line",
+  "all in it works; then a line for each request and attempt, unread too",
+  () =>
+    started(["--api-key", "pinned-key-1"], async ({ server, ready, api }) => {
+      const { base_url, auth_url, sign_in_url, pid, ...rest } = ready;
+      assert.deepEqual(rest, { event: "ready", api_key: "pinned-key-1" });
+      assert.equal(base_url, `${auth_url}/v1`);
+      assert.ok(str(sign_in_url).startsWith(`${auth_url}/dashboard/`));
+      assert.equal(typeof pid, "number");
+      const { url } = await httpReceiver((count) => (count === 1 ? 500 : 200));
+      const webhook = await api.create("/webhooks", {
+        url: `${url}?token=t`,
+        events: ["app.created"],
+      });
+      await api.create("/apps", { title: "Told" });
+      await server.prints('"outcome":"500"');
+      const id = (await api.get(`/webhooks/${webhook.id}/deliveries`)).items[0]?.id;
+      const said = (event: string) => {
+        const [told = "{}"] = server.said.stdout
+          .split("\n")
+          .filter((line) => line.includes(`"event":"${event}"`));
+        const { at, duration_ms, ...line } = members(JSON.parse(told));
+        assert.match(str(at), /Z$/);
+        assert.equal(typeof duration_ms, "number");
+        return line;
+      };
+      const attempted = {
+        id,
+        type: "app.created",
+        url,
+        outcome: "500",
+        attempt: 1,
+        error_detail: null,
+      };
+      assert.deepEqual(said("delivery"), { event: "delivery", ...attempted });
+      const { id: asked, ...request } = said("request");
+      assert.match(str(asked), /^req_/);
+      assert.deepEqual(request, {
+        event: "request",
+        method: "POST",
+        path: "/v1/webhooks",
+        status: 201,
+      });
+      server.child.stdout.destroy();
+      for (let asked = 0; asked < 3; asked += 1)
+        assert.equal((await api.get("/account")).status, 200);
+    }),
 );
 
-choice("6.webhook-policy.certificates", "NODE_EXTRA_CA_CERTS is trusted; else the log says what to do", async () => {
-  const receiver = createHttpsServer(TLS, (_, response) => response.end());
-  closeLater(() => receiver.close().closeAllConnections());
-  const url = `https://localhost:${await listen(receiver)}/`;
-  const unknown =
-    "tls 0 ms, attempt 1: The receiver's certificate comes from an unknown issuer. To trust it, set NODE_EXTRA_CA_CERTS " +
-    "to the file of its CA (PEM) and restart the server.\n";
-  const certificates = { NODE_EXTRA_CA_CERTS: freshFile("ca.pem", CA_CERT) };
-  for (const [env, says] of [
-    [{}, unknown],
-    [certificates, "200 0 ms, attempt 1\n"],
-  ] as const)
-    await serving(
-      ["--api-key", "pinned-key-1"],
-      "curl ",
-      async (server) => {
-        const [, base = ""] = /(http:\/\/localhost:\d+)\/v1/.exec(server.said.stdout) ?? [];
-        const api = new Client({ baseUrl: `${base}/v1`, key: "pinned-key-1" });
-        const webhook = await api.create("/webhooks", { url, events: ["app.created"] });
-        await api.create("/apps", { title: "Told" });
-        await delivery(api, webhook, ({ attempts }) => String(attempts) !== "");
-        const line = server.said.stdout.split("\n").find((each) => each.includes("app.created -> "));
-        assert.equal(line?.replace(/^\S+ app.created -> (\S+) (\w+) \d+ ms/, "$1 $2 0 ms"), `${url} ${says}`.trim());
-      },
-      env,
+choice(
+  "6.webhook-policy.certificates",
+  "NODE_EXTRA_CA_CERTS is trusted; else the log says what to do",
+  async () => {
+    const receiver = createHttpsServer(TLS, (_, response) => response.end());
+    closeLater(() => receiver.close().closeAllConnections());
+    const url = `https://localhost:${await listen(receiver)}/`;
+    const unknown =
+      "tls 0 ms, attempt 1: The receiver's certificate comes from an unknown issuer. To trust it, set NODE_EXTRA_CA_CERTS " +
+      "to the file of its CA (PEM) and restart the server.\n";
+    const certificates = { NODE_EXTRA_CA_CERTS: freshFile("ca.pem", CA_CERT) };
+    for (const [env, says] of [
+      [{}, unknown],
+      [certificates, "200 0 ms, attempt 1\n"],
+    ] as const)
+      await serving(
+        ["--api-key", "pinned-key-1"],
+        "curl ",
+        async (server) => {
+          const [, base = ""] = /(http:\/\/localhost:\d+)\/v1/.exec(server.said.stdout) ?? [];
+          const api = new Client({ baseUrl: `${base}/v1`, key: "pinned-key-1" });
+          const webhook = await api.create("/webhooks", { url, events: ["app.created"] });
+          await api.create("/apps", { title: "Told" });
+          await delivery(api, webhook, ({ attempts }) => String(attempts) !== "");
+          const line = server.said.stdout
+            .split("\n")
+            .find((each) => each.includes("app.created -> "));
+          assert.equal(
+            line?.replace(/^\S+ app.created -> (\S+) (\w+) \d+ ms/, "$1 $2 0 ms"),
+            `${url} ${says}`.trim(),
+          );
+        },
+        env,
+      );
+  },
+);
+
+choice(
+  "1.test-controls.ready-line.port",
+  "and a store's module are named where needed",
+  async () => {
+    const args = ["--store", "./test/stores/skeleton.mjs", "--public-url", "http://localhost:1"];
+    await started(args, async ({ ready, api }) => {
+      assert.equal(ready.base_url, "http://localhost:1/v1");
+      const here = api.at(`http://localhost:${ready.port}/v1`);
+      const { id } = await here.create("/apps", { title: "Kept" });
+      assert.equal((await here.get(`/apps/${id}`)).json.title, "Kept");
+    });
+    const { stdout } = await serving(args, "curl ");
+    const six = await serving(["--public-url", "http://[::1]:1"], "curl ");
+    assert.match(
+      six.stdout,
+      /Base URL +http:\/\/\[::1\]:1\/v1\n[\s\S]*curl http:\/\/\\\[::1\\\]:1\/v1\/apps -H/,
     );
-});
+    assert.match(stdout, /Port +\d+\n[\s\S]*Data +\.\/test\/stores\/skeleton\.mjs\n/);
+  },
+);
 
-choice("1.test-controls.ready-line.port", "and a store's module are named where needed", async () => {
-  const args = ["--store", "./test/stores/skeleton.mjs", "--public-url", "http://localhost:1"];
-  await started(args, async ({ ready, api }) => {
-    assert.equal(ready.base_url, "http://localhost:1/v1");
-    const here = api.at(`http://localhost:${ready.port}/v1`);
-    const { id } = await here.create("/apps", { title: "Kept" });
-    assert.equal((await here.get(`/apps/${id}`)).json.title, "Kept");
-  });
-  const { stdout } = await serving(args, "curl ");
-  const six = await serving(["--public-url", "http://[::1]:1"], "curl ");
-  assert.match(six.stdout, /Base URL +http:\/\/\[::1\]:1\/v1\n[\s\S]*curl http:\/\/\\\[::1\\\]:1\/v1\/apps -H/);
-  assert.match(stdout, /Port +\d+\n[\s\S]*Data +\.\/test\/stores\/skeleton\.mjs\n/);
-});
-
-choice("1.test-controls.ready-line.people", "shows addresses, key, link and a curl that works", async () => {
-  await serving([], "'\n", async ({ said: { stdout }, child, ended }) => {
-    const [, base = ""] = /(http:\/\/localhost:\d+\/v1)/.exec(stdout) ?? [];
-    const [, key] = /(ahs_[\w-]+)/.exec(stdout) ?? [];
-    assert.match(stdout, /http:\/\/localhost:\d+\/dashboard\/\S+ {2}\(owner@example\.com\)\n/);
-    assert.match(stdout, /Data +in memory; --data FILE keeps them\n/);
-    const CURL = /curl (\S+) -H "Authorization: ([^"]+)" -H "Content-Type: ([^"]+)" -d '([^']+)'/;
-    const [, url = "", authorization = "", type = "", body = ""] = CURL.exec(stdout) ?? [];
-    assert.deepEqual([url, authorization], [`${base}/apps`, `Bearer ${key}`]);
-    const headers = { authorization, "content-type": type };
-    assert.equal((await fetch(url, { method: "POST", headers, body })).status, 201);
-    child.kill("SIGINT");
-    await ended;
-  });
-});
+choice(
+  "1.test-controls.ready-line.people",
+  "shows addresses, key, link and a curl that works",
+  async () => {
+    await serving([], "'\n", async ({ said: { stdout }, child, ended }) => {
+      const [, base = ""] = /(http:\/\/localhost:\d+\/v1)/.exec(stdout) ?? [];
+      const [, key] = /(ahs_[\w-]+)/.exec(stdout) ?? [];
+      assert.match(stdout, /http:\/\/localhost:\d+\/dashboard\/\S+ {2}\(owner@example\.com\)\n/);
+      assert.match(stdout, /Data +in memory; --data FILE keeps them\n/);
+      const CURL = /curl (\S+) -H "Authorization: ([^"]+)" -H "Content-Type: ([^"]+)" -d '([^']+)'/;
+      const [, url = "", authorization = "", type = "", body = ""] = CURL.exec(stdout) ?? [];
+      assert.deepEqual([url, authorization], [`${base}/apps`, `Bearer ${key}`]);
+      const headers = { authorization, "content-type": type };
+      assert.equal((await fetch(url, { method: "POST", headers, body })).status, 201);
+      child.kill("SIGINT");
+      await ended;
+    });
+  },
+);
 
 const IN_FLIGHT = '{"title":"In flight"}';
 
@@ -163,36 +208,44 @@ choice("1.test-controls.stop", "a second signal ends all at once", async () => {
   await assert.rejects(busy, { code: "ERR_ASSERTION", operator: "strictEqual", expected: 0 });
 });
 
-choice("1.test-controls.stop", "a signal between the first answer and the start's end is heard", async () => {
-  const data = freshFile("knocked.json");
-  let authUrl = "";
-  await withService({ data }, async ({ api, service }) => {
-    ({ authUrl } = service);
-    // What waits for its next attempt has the start load what sends it, after the first answers.
-    await api.create("/webhooks", { url: "http://127.0.0.1:1/", events: ["app.created"] });
-    await api.create("/apps", { title: "A" });
-    await service.settled();
-  });
-  const server = serve(["--port", new URL(authUrl).port, "--data", data]);
-  while ((await fetch(`${authUrl}/healthz`).catch(() => null))?.status !== 200);
-  server.child.kill("SIGTERM");
-  const { code, signal, stderr } = await server.ended;
-  assert.deepEqual([code, signal, stderr], [0, null, ""]);
-});
+choice(
+  "1.test-controls.stop",
+  "a signal between the first answer and the start's end is heard",
+  async () => {
+    const data = freshFile("knocked.json");
+    let authUrl = "";
+    await withService({ data }, async ({ api, service }) => {
+      ({ authUrl } = service);
+      // What waits for its next attempt has the start load what sends it, after the first answers.
+      await api.create("/webhooks", { url: "http://127.0.0.1:1/", events: ["app.created"] });
+      await api.create("/apps", { title: "A" });
+      await service.settled();
+    });
+    const server = serve(["--port", new URL(authUrl).port, "--data", data]);
+    while ((await fetch(`${authUrl}/healthz`).catch(() => null))?.status !== 200);
+    server.child.kill("SIGTERM");
+    const { code, signal, stderr } = await server.ended;
+    assert.deepEqual([code, signal, stderr], [0, null, ""]);
+  },
+);
 
-choice("1.test-controls.exit-codes", "a port in use, or a database that is away, is one line and exit 1", async () => {
-  const away = serve(["--port", "0", "--data", "postgres:///none?host=/nowhere"]);
-  refused(await away.ended, 1, /^The database cannot be used: .*ENOENT/);
-  const other = createServer();
-  const port = String(await listen(other));
-  const data = freshFile("in-use.json");
-  for (const more of [[], ["--data", data]])
-    refused(await serve(["--port", port, ...more]).ended, 1, new RegExp(`Port ${port} .*--port`));
-  other.close();
-  await started(["--data", data], async ({ ready }) => {
-    assert.match(str(ready.api_key), /^ahs_/, "no key may have been made that nobody got to see");
-  });
-});
+choice(
+  "1.test-controls.exit-codes",
+  "a port in use, or a database that is away, is one line and exit 1",
+  async () => {
+    const away = serve(["--port", "0", "--data", "postgres:///none?host=/nowhere"]);
+    refused(await away.ended, 1, /^The database cannot be used: .*ENOENT/);
+    const other = createServer();
+    const port = String(await listen(other));
+    const data = freshFile("in-use.json");
+    for (const more of [[], ["--data", data]])
+      refused(await serve(["--port", port, ...more]).ended, 1, new RegExp(`Port ${port} .*--port`));
+    other.close();
+    await started(["--data", data], async ({ ready }) => {
+      assert.match(str(ready.api_key), /^ahs_/, "no key may have been made that nobody got to see");
+    });
+  },
+);
 
 const PKCS8 = { type: "pkcs8", format: "pem" } as const;
 const PEM = {
@@ -200,7 +253,10 @@ const PEM = {
   key: freshFile("key.pem", TLS.key),
   empty: freshFile("empty.pem", ""),
   // To TLS a key of another kind is no contradiction.
-  other: freshFile("other.pem", generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export(PKCS8)),
+  other: freshFile(
+    "other.pem",
+    generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export(PKCS8),
+  ),
 };
 
 /** As processes only what the command line itself has to find; the values are held below, without a process each. */
@@ -212,7 +268,10 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--control", "stray"], /stray/],
   [["--api-key", "short"], /^--api-key (?!.*"short")/],
   [["--seed", "no-such-file.json"], /no-such-file\.json/],
-  [["--data", "nowhere/data.json"], /^--data: nowhere\/data\.json cannot be used \(.*\)\. Its folder does not exist; /],
+  [
+    ["--data", "nowhere/data.json"],
+    /^--data: nowhere\/data\.json cannot be used \(.*\)\. Its folder does not exist; /,
+  ],
   [["--data", "package.json/data.json"], /^--data: .* A part of its path is no folder/],
   [["--data", "n".repeat(256)], /^--data: .* Its name is too long/],
   [["--data", "src"], /^--data: .* It is a folder; name a file/],
@@ -220,156 +279,261 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--log", "jsn"], /^--log must be one of .* it is "jsn"; did you mean json\?/],
   [["--host", "300.1.1.1", "--api-key", "secret-key-1"], /^--host (?!.*secret-key-1)/],
   [["--tls-cert", "package.json", "--tls-key", "package.json"], /--tls-cert.*--tls-key/],
-  [["--tls-cert", PEM.cert, "--tls-key", PEM.empty], /^--tls-key must be the name of a file \(PEM\) that is not empty/],
+  [
+    ["--tls-cert", PEM.cert, "--tls-key", PEM.empty],
+    /^--tls-key must be the name of a file \(PEM\) that is not empty/,
+  ],
   [["--tls-cert", PEM.empty, "--tls-key", PEM.key], /^--tls-cert must be the name of a file/],
   [["--tls-cert", PEM.cert, "--tls-key", PEM.other], /--tls-cert and --tls-key.* not a pair/],
   [["--tls-cert", "package.json"], /^--tls-cert and --tls-key must be given together\. See/],
-  [["--store", "./none.mjs"], /--store, APPHOST_STORE.* must be .*; it is "\.\/none\.mjs" \(.*none\.mjs/],
+  [
+    ["--store", "./none.mjs"],
+    /--store, APPHOST_STORE.* must be .*; it is "\.\/none\.mjs" \(.*none\.mjs/,
+  ],
   [["--store", "no-such-package"], /--store, APPHOST_STORE.* must be .*; it is "no-such-package"/],
-  [["--store", "src/kit/loopback.ts"], /it exports neither/],
+  [["--store", "src/lib/loopback.ts"], /it exports neither/],
   [
     ["--store", freshFile("store.mjs", "export const store = { open() {} };")],
     /--store, APPHOST_STORE.*it has no get, find, /,
   ],
   [["--store", "x", "--data", "y"], /^--store and --data cannot be given together/],
-  [["--reading", "4.create-status=200", "--reading", "4.list-shap=bare"], /^--reading .*mean 4\.list-shape=bare\?/],
+  [
+    ["--reading", "4.create-status=200", "--reading", "4.list-shap=bare"],
+    /^--reading .*mean 4\.list-shape=bare\?/,
+  ],
 ];
 
 choice("1.test-controls.exit-codes.wrong-flag", "is one line that names it, exit 2", async () => {
-  await Promise.all(WRONG.map(async ([args, names]) => refused(await serve(["--port", "0", ...args]).ended, 2, names)));
+  await Promise.all(
+    WRONG.map(async ([args, names]) =>
+      refused(await serve(["--port", "0", ...args]).ended, 2, names),
+    ),
+  );
 });
 
-choice("1.test-controls.flags.bounds", "each value has its bounds, and the option is named", async () => {
-  const noUrls = "apps.example.com ftp://x.example https://x.example/path https://u@x.example https://\u65e5.example";
-  for (const [option, values] of Object.entries({
-    port: ["http", "-1", 65_536, 1.5, ""],
-    host: ["::1%lo", "[::1]", "a b", ""],
-    rateLimit: [0, -1, "none", 1.5],
-    publicUrl: noUrls.split(" "),
-    apiKey: ["short77", "a".repeat(201), "has spaces in it", "ümlaut-key-1", ""],
-  }))
-    for (const value of values) await startRefused({ [option]: value }, new RegExp(option));
-  const seeds = ["null", "false", "0", '""', "[", Buffer.from('{"accounts":[{"name":"caf\u00e9"}]}', "latin1")];
-  for (const text of seeds) await startRefused({ seed: freshFile("wrong.json", text) }, /seed must be .* JSON object/);
-  for (const open of [{ host: "0.0.0.0" }, { publicUrl: "https://x.example" }])
-    await startRefused({ randomSeed: "x", ...open }, /randomSeed/);
-  await startRefused({ rateLimit: "OFF" }, /; did you mean off\?$/);
-  await startRefused({ control: "ture" }, /; did you mean true\?$/);
-  // On many machines localhost is no IPv6 address; some have no IPv6 at all.
-  const six = await startService({ host: "::1" }).catch(() => null);
-  assert.match(six?.baseUrl ?? "http://[::1]:1/v1", /^http:\/\/\[::1\]:\d+\/v1$/);
-  await six?.close();
-  // One of them looks like a signed token.
-  for (const apiKey of ["8letters", "a".repeat(200), "-._~-._~", "eyJa.b.cd"])
-    await withService({ apiKey }, async ({ api }) => {
-      assert.equal((await api.get("/account")).status, 200);
-      assert.equal((await api.as(`${apiKey.slice(0, -1)}e`).get("/account")).status, 401);
+choice(
+  "1.test-controls.flags.bounds",
+  "each value has its bounds, and the option is named",
+  async () => {
+    const noUrls =
+      "apps.example.com ftp://x.example https://x.example/path https://u@x.example https://\u65e5.example";
+    for (const [option, values] of Object.entries({
+      port: ["http", "-1", 65_536, 1.5, ""],
+      host: ["::1%lo", "[::1]", "a b", ""],
+      rateLimit: [0, -1, "none", 1.5],
+      publicUrl: noUrls.split(" "),
+      apiKey: ["short77", "a".repeat(201), "has spaces in it", "ümlaut-key-1", ""],
+    }))
+      for (const value of values) await startRefused({ [option]: value }, new RegExp(option));
+    const seeds = [
+      "null",
+      "false",
+      "0",
+      '""',
+      "[",
+      Buffer.from('{"accounts":[{"name":"caf\u00e9"}]}', "latin1"),
+    ];
+    for (const text of seeds)
+      await startRefused({ seed: freshFile("wrong.json", text) }, /seed must be .* JSON object/);
+    for (const open of [{ host: "0.0.0.0" }, { publicUrl: "https://x.example" }])
+      await startRefused({ randomSeed: "x", ...open }, /randomSeed/);
+    await startRefused({ rateLimit: "OFF" }, /; did you mean off\?$/);
+    await startRefused({ control: "ture" }, /; did you mean true\?$/);
+    // On many machines localhost is no IPv6 address; some have no IPv6 at all.
+    const six = await startService({ host: "::1" }).catch(() => null);
+    assert.match(six?.baseUrl ?? "http://[::1]:1/v1", /^http:\/\/\[::1\]:\d+\/v1$/);
+    await six?.close();
+    // One of them looks like a signed token.
+    for (const apiKey of ["8letters", "a".repeat(200), "-._~-._~", "eyJa.b.cd"])
+      await withService({ apiKey }, async ({ api }) => {
+        assert.equal((await api.get("/account")).status, 200);
+        assert.equal((await api.as(`${apiKey.slice(0, -1)}e`).get("/account")).status, 401);
+      });
+  },
+);
+
+choice(
+  "1.test-controls.environment",
+  "each flag is also a variable, PORT too, and the flag wins",
+  async () => {
+    for (const [variables, names] of [
+      [{ PORT: "0", APPHOST_RATE_LIMIT: "never" }, /^APPHOST_RATE_LIMIT /],
+      [{ PORT: "http" }, /^PORT /],
+      [{ PORT: "0", APPHOST_HOST: "192.0.2.1" }, /^APPHOST_HOST /],
+      [{ PORT: "0", APPHOST_DATA: "src" }, /^APPHOST_DATA: /],
+      [{ APPHOST_PROT: "1" }, /APPHOST_PROT; did you mean APPHOST_PORT\?/],
+    ] as const)
+      refused(await serve([], variables).ended, 2, names);
+    const server = serve(["--log", "json"], {
+      PORT: "0",
+      APPHOST_API_KEY: "from-environment",
+      APPHOST_LOG: "pretty",
     });
-});
-
-choice("1.test-controls.environment", "each flag is also a variable, PORT too, and the flag wins", async () => {
-  for (const [variables, names] of [
-    [{ PORT: "0", APPHOST_RATE_LIMIT: "never" }, /^APPHOST_RATE_LIMIT /],
-    [{ PORT: "http" }, /^PORT /],
-    [{ PORT: "0", APPHOST_HOST: "192.0.2.1" }, /^APPHOST_HOST /],
-    [{ PORT: "0", APPHOST_DATA: "src" }, /^APPHOST_DATA: /],
-    [{ APPHOST_PROT: "1" }, /APPHOST_PROT; did you mean APPHOST_PORT\?/],
-  ] as const)
-    refused(await serve([], variables).ended, 2, names);
-  const server = serve(["--log", "json"], { PORT: "0", APPHOST_API_KEY: "from-environment", APPHOST_LOG: "pretty" });
-  await server.prints("\n");
-  server.child.kill("SIGTERM");
-  const { code, stdout } = await server.ended;
-  assert.match(stdout, /"api_key":"from-environment"/);
-  assert.equal(code, 0);
-});
+    await server.prints("\n");
+    server.child.kill("SIGTERM");
+    const { code, stdout } = await server.ended;
+    assert.match(stdout, /"api_key":"from-environment"/);
+    assert.equal(code, 0);
+  },
+);
 
 choice("1.test-controls.flags", "--help fits a screen and names every flag", async () => {
   const { code, stdout, stderr } = await serve(["--help"]).ended;
   assert.deepEqual([code, stderr], [0, ""]);
   const lines = stdout.trimEnd().split("\n");
   assert.ok(lines.length <= 40 && Math.max(...lines.map((line) => line.length)) <= 120, stdout);
-  for (const flag of ["port", "host", "public-url", "seed", "api-key", "tls-cert", "rate-limit", "log"])
+  for (const flag of [
+    "port",
+    "host",
+    "public-url",
+    "seed",
+    "api-key",
+    "tls-cert",
+    "rate-limit",
+    "log",
+  ])
     assert.ok(stdout.includes(`--${flag}`), flag);
 });
 
-choice("1.test-controls.seed", "makes its accounts; the first key is the ready line's", async () => {
-  const app = { id: "app_seeded0000000000000000", title: "Seeded", public: true };
-  const data_sources = [{ name: "S", type: "csv", data: "a\n1\n" }];
-  const users = [{ email: "x@example.com", permissions: ["admin"] }];
-  const [one, two] = ["first", "second"].map((name) => [{ id: `key_${name}`, name, key: `${name}-seed-key` }]);
-  const accounts = [
-    { id: "acc_first", name: "First", api_keys: one, apps: [app], data_sources },
-    { name: "Second", state: "limited", api_keys: two, users },
-  ];
-  await started(["--seed", freshFile("good.json", JSON.stringify({ accounts }))], async ({ ready, api }) => {
-    assert.equal(ready.api_key, "first-seed-key");
-    const second = api.as("second-seed-key");
-    for (const [answer, member, value] of [
-      [await api.get("/account"), "id", "acc_first"],
-      [await api.get(`/apps/${app.id}`), "title", "Seeded"],
-      [await api.get("/data-sources"), "total", 1],
-      [await api.get("/api-keys/key_first"), "name", "first"],
-      [await second.get("/apps"), "total", 0],
-    ] as const)
-      assert.equal(answer.json[member], value);
-    const owners = [api, second].map(async (each) => (await each.get("/users")).items[0]?.email);
-    assert.deepEqual(await Promise.all(owners), ["owner@example.com", "x@example.com"]);
-    problem(await second.post("/apps", { title: "T" }), "account_limited");
-  });
-});
+choice(
+  "1.test-controls.seed",
+  "makes its accounts; the first key is the ready line's",
+  async () => {
+    const app = { id: "app_seeded0000000000000000", title: "Seeded", public: true };
+    const data_sources = [{ name: "S", type: "csv", data: "a\n1\n" }];
+    const users = [{ email: "x@example.com", permissions: ["admin"] }];
+    const [one, two] = ["first", "second"].map((name) => [
+      { id: `key_${name}`, name, key: `${name}-seed-key` },
+    ]);
+    const accounts = [
+      { id: "acc_first", name: "First", api_keys: one, apps: [app], data_sources },
+      { name: "Second", state: "limited", api_keys: two, users },
+    ];
+    await started(
+      ["--seed", freshFile("good.json", JSON.stringify({ accounts }))],
+      async ({ ready, api }) => {
+        assert.equal(ready.api_key, "first-seed-key");
+        const second = api.as("second-seed-key");
+        for (const [answer, member, value] of [
+          [await api.get("/account"), "id", "acc_first"],
+          [await api.get(`/apps/${app.id}`), "title", "Seeded"],
+          [await api.get("/data-sources"), "total", 1],
+          [await api.get("/api-keys/key_first"), "name", "first"],
+          [await second.get("/apps"), "total", 0],
+        ] as const)
+          assert.equal(answer.json[member], value);
+        const owners = [api, second].map(
+          async (each) => (await each.get("/users")).items[0]?.email,
+        );
+        assert.deepEqual(await Promise.all(owners), ["owner@example.com", "x@example.com"]);
+        problem(await second.post("/apps", { title: "T" }), "account_limited");
+      },
+    );
+  },
+);
 
-choice("1.test-controls.ready-line.people", "what others chose comes escaped, without a log, too", async () => {
-  const email = "\u202eowner@example.com";
-  const users = [{ email, permissions: ["admin"] }];
-  const seed = freshFile("address.json", JSON.stringify({ accounts: [{ name: "\u001b[2J", users }] }));
-  const { stdout } = await serving(["--log", "off", "--control", "--seed", seed], "'\n", async ({ said, prints }) => {
-    const [, baseUrl = ""] = /Base URL +(\S+)/.exec(said.stdout) ?? [];
-    await new Browser(new Client({ baseUrl, key: null })).fillIn("/dashboard/sign-in", { email });
-    await prints("Sign-in link for");
-  });
-  assert.match(
-    stdout,
-    / {2}\(\\u202eowner@example\.com\)\n[\s\S]*\nSign-in link for \\u202eowner@\S+ \(\\u001b\[2J\): http/,
-  );
-});
+choice(
+  "1.test-controls.ready-line.people",
+  "what others chose comes escaped, without a log, too",
+  async () => {
+    const email = "\u202eowner@example.com";
+    const users = [{ email, permissions: ["admin"] }];
+    const seed = freshFile(
+      "address.json",
+      JSON.stringify({ accounts: [{ name: "\u001b[2J", users }] }),
+    );
+    const { stdout } = await serving(
+      ["--log", "off", "--control", "--seed", seed],
+      "'\n",
+      async ({ said, prints }) => {
+        const [, baseUrl = ""] = /Base URL +(\S+)/.exec(said.stdout) ?? [];
+        await new Browser(new Client({ baseUrl, key: null })).fillIn("/dashboard/sign-in", {
+          email,
+        });
+        await prints("Sign-in link for");
+      },
+    );
+    assert.match(
+      stdout,
+      / {2}\(\\u202eowner@example\.com\)\n[\s\S]*\nSign-in link for \\u202eowner@\S+ \(\\u001b\[2J\): http/,
+    );
+  },
+);
 
-const NO_ADMIN = { accounts: [{ name: "A", users: [{ email: "x@example.com", permissions: ["read:apps"] }] }] };
+const NO_ADMIN = {
+  accounts: [{ name: "A", users: [{ email: "x@example.com", permissions: ["read:apps"] }] }],
+};
 
-choice("1.test-controls.seed", "without an admin it still has a sign-in link", { seed: NO_ADMIN }, async (own) => {
-  assert.equal((await new Browser(own.api).signIn(own.service.signInUrl)).header("location"), "/dashboard");
-});
+choice(
+  "1.test-controls.seed",
+  "without an admin it still has a sign-in link",
+  { seed: NO_ADMIN },
+  async (own) => {
+    assert.equal(
+      (await new Browser(own.api).signIn(own.service.signInUrl)).header("location"),
+      "/dashboard",
+    );
+  },
+);
 
-choice("1.test-controls.in-the-open", "what only a test should reach is warned of in the open", async () => {
-  const open = await started(["--control", "--webhook-policy", "local", "--public-url", "https://apps.example.com"]);
-  assert.match(open.stderr, /^[^\n]*--control and --webhook-policy local: [^\n]*\n$/);
-  const quiet = await serving(["--control", "--host", "0.0.0.0", "--log", "off"], "curl ");
-  assert.match(quiet.stderr, /^--control: [^\n]*\n$/);
-  assert.equal((await started(["--control"])).stderr, "");
-  const wrong = ["--control", "--public-url", "https://apps.example.com", "--host", "192.0.2.1"];
-  refused(await serve(wrong).ended, 2, /^--host /);
-});
+choice(
+  "1.test-controls.in-the-open",
+  "what only a test should reach is warned of in the open",
+  async () => {
+    const open = await started([
+      "--control",
+      "--webhook-policy",
+      "local",
+      "--public-url",
+      "https://apps.example.com",
+    ]);
+    assert.match(open.stderr, /^[^\n]*--control and --webhook-policy local: [^\n]*\n$/);
+    const quiet = await serving(["--control", "--host", "0.0.0.0", "--log", "off"], "curl ");
+    assert.match(quiet.stderr, /^--control: [^\n]*\n$/);
+    assert.equal((await started(["--control"])).stderr, "");
+    const wrong = ["--control", "--public-url", "https://apps.example.com", "--host", "192.0.2.1"];
+    refused(await serve(wrong).ended, 2, /^--host /);
+  },
+);
 
-choice("1.dashboard.addresses", "/healthz answers anybody, / leads on, as does what is no address", async ({ api }) => {
-  const anyone = api.root.as(null);
-  const answer = await anyone.get("/healthz");
-  assert.deepEqual([answer.status, answer.json.status], [200, "ok"]);
-  assert.equal((await anyone.send("POST", "/healthz")).status, 405);
-  const led = await anyone.get("/");
-  assert.equal(led.header("location"), "/dashboard");
-  assert.ok(led.status > 300 && led.status < 309);
-  const page = await anyone.get("/nowhere", { accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
-  assertPage(page, 404);
-  assert.match(page.text, /href="\/dashboard"[\s\S]*href="\/docs"/);
-  const head = await anyone.head("/nowhere", { accept: "text/html" });
-  assert.equal(head.header("content-length"), page.header("content-length"));
-  assert.match((await anyone.get("/nowhere")).header("content-type"), /problem\+json/, "a program does not");
-  for (const path of ["/v2/apps", "/v2", "/v0/", "/v10/users/x?y=z"]) {
-    const version = await anyone.get(path, { accept: "text/html,*/*;q=0.8" });
-    assertPage(version, 404);
-    assert.match(version.text, /supports <code>\/v1<\/code> only[\s\S]*href="\/dashboard"[\s\S]*href="\/docs"/, path);
-    assert.match(str(problem(await anyone.get(path), "not_found").detail), /\/v1 only/, path);
-  }
-  for (const path of ["/v1/nowhere", "/_control/x"])
-    assert.match((await anyone.get(path, { accept: "text/html" })).header("content-type"), /problem\+json/, path);
-});
+choice(
+  "1.dashboard.addresses",
+  "/healthz answers anybody, / leads on, as does what is no address",
+  async ({ api }) => {
+    const anyone = api.root.as(null);
+    const answer = await anyone.get("/healthz");
+    assert.deepEqual([answer.status, answer.json.status], [200, "ok"]);
+    assert.equal((await anyone.send("POST", "/healthz")).status, 405);
+    const led = await anyone.get("/");
+    assert.equal(led.header("location"), "/dashboard");
+    assert.ok(led.status > 300 && led.status < 309);
+    const page = await anyone.get("/nowhere", {
+      accept: "text/html,application/xhtml+xml,*/*;q=0.8",
+    });
+    assertPage(page, 404);
+    assert.match(page.text, /href="\/dashboard"[\s\S]*href="\/docs"/);
+    const head = await anyone.head("/nowhere", { accept: "text/html" });
+    assert.equal(head.header("content-length"), page.header("content-length"));
+    assert.match(
+      (await anyone.get("/nowhere")).header("content-type"),
+      /problem\+json/,
+      "a program does not",
+    );
+    for (const path of ["/v2/apps", "/v2", "/v0/", "/v10/users/x?y=z"]) {
+      const version = await anyone.get(path, { accept: "text/html,*/*;q=0.8" });
+      assertPage(version, 404);
+      assert.match(
+        version.text,
+        /supports <code>\/v1<\/code> only[\s\S]*href="\/dashboard"[\s\S]*href="\/docs"/,
+        path,
+      );
+      assert.match(str(problem(await anyone.get(path), "not_found").detail), /\/v1 only/, path);
+    }
+    for (const path of ["/v1/nowhere", "/_control/x"])
+      assert.match(
+        (await anyone.get(path, { accept: "text/html" })).header("content-type"),
+        /problem\+json/,
+        path,
+      );
+  },
+);

@@ -4,7 +4,15 @@
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import { freshAddress, type Members, members, str } from "../support/client.ts";
-import { fieldRules, ISO_TIME, idOf, NOT_FLAG, NOT_TEXT, requiredFields, wide } from "../support/fields.ts";
+import {
+  fieldRules,
+  ISO_TIME,
+  idOf,
+  NOT_FLAG,
+  NOT_TEXT,
+  requiredFields,
+  wide,
+} from "../support/fields.ts";
 import { ALL_SCOPES } from "../support/oauth.ts";
 import { invalid, problem } from "../support/problem.ts";
 
@@ -21,7 +29,11 @@ interface Kind {
   readonly fixed?: readonly string[];
 }
 
-const CLIENT = { name: "Mailer", redirect_uris: ["https://c.example.com/cb"], scopes: ["read:apps"] };
+const CLIENT = {
+  name: "Mailer",
+  redirect_uris: ["https://c.example.com/cb"],
+  scopes: ["read:apps"],
+};
 const OPEN = { status: "processing", columns: null, row_count: null, error: null };
 
 const KINDS: readonly Kind[] = [
@@ -99,7 +111,10 @@ for (const { is, least, more, once, change, fixed = [] } of KINDS) {
         problem(await api.patch(one, change, OTHER), "precondition_failed");
         assert.deepEqual((await api.get(one)).json, kept, "what was refused has changed nothing");
         let now = kept;
-        for (const part of [...Object.entries(change).map(([name, value]) => ({ [name]: value })), {}]) {
+        for (const part of [
+          ...Object.entries(change).map(([name, value]) => ({ [name]: value })),
+          {},
+        ]) {
           const changed = await api.patch(one, part, ANY);
           now = { ...now, ...part, updated_at: changed.json.updated_at };
           assert.deepEqual([changed.status, changed.json], [200, now]);
@@ -108,7 +123,10 @@ for (const { is, least, more, once, change, fixed = [] } of KINDS) {
       }
       problem(await api.delete(one, OTHER), "precondition_failed");
       const gone = await api.delete(one, ANY);
-      assert.deepEqual([gone.status, gone.text, gone.headers["content-type"]], [204, "", undefined]);
+      assert.deepEqual(
+        [gone.status, gone.text, gone.headers["content-type"]],
+        [204, "", undefined],
+      );
       for (const method of ["GET", "DELETE"]) problem(await api.send(method, one), "not_found");
       if (change) problem(await api.patch(one, change), "not_found");
     },
@@ -117,91 +135,180 @@ for (const { is, least, more, once, change, fixed = [] } of KINDS) {
 
 choice("2.user-fields.email", "is required and has to be an address", async ({ api }) => {
   const long = (length: number) => freshAddress().replace(/@.*/, "@").padEnd(length, "x");
-  const good = [`Ada+tag.${freshAddress()}`, `o'brien.${freshAddress()}`, `UPPER.${freshAddress()}`, long(254)];
+  const good = [
+    `Ada+tag.${freshAddress()}`,
+    `o'brien.${freshAddress()}`,
+    `UPPER.${freshAddress()}`,
+    long(254),
+  ];
   const controls = [..."\u0001\u001b\u001f\u007f\u0080\u009b\u009f"];
   const bad = [
-    ...["", "x", "a@", "@b.example", "a@b@c.example", "a b@c.example", "a@c example", "a@c.example\n", ...NOT_TEXT],
+    ...[
+      "",
+      "x",
+      "a@",
+      "@b.example",
+      "a@b@c.example",
+      "a b@c.example",
+      "a@c example",
+      "a@c.example\n",
+      ...NOT_TEXT,
+    ],
     long(255),
     ...controls.flatMap((control) => [`a${control}b@c.example`, `a@c${control}.example`]),
   ];
   await fieldRules(api, "POST /users", {}, { field: "email", good, bad });
 });
 
-choice("2.user-fields.permissions", "are some of the five scopes; a name is any text", async ({ api }) => {
-  const twice = ["read:apps", "read:apps"];
-  const unknown = [["root"], ["Admin"], [""], [null], [5], [["admin"]]];
-  const request = `PATCH /users/${(await api.create("/users", { email: freshAddress() })).id}`;
-  await fieldRules(
-    api,
-    request,
-    {},
-    { field: "name", good: ["", "Ada", "名", "n".repeat(200)], bad: [...NOT_TEXT, wide(10_000)] },
-    { field: "permissions", good: [["read:apps"], ALL_SCOPES, ["admin"], []], bad: [null, "admin", 5, {}, twice] },
-    { field: "permissions", at: "#/permissions/0", bad: unknown },
-  );
-});
+choice(
+  "2.user-fields.permissions",
+  "are some of the five scopes; a name is any text",
+  async ({ api }) => {
+    const twice = ["read:apps", "read:apps"];
+    const unknown = [["root"], ["Admin"], [""], [null], [5], [["admin"]]];
+    const request = `PATCH /users/${(await api.create("/users", { email: freshAddress() })).id}`;
+    await fieldRules(
+      api,
+      request,
+      {},
+      { field: "name", good: ["", "Ada", "名", "n".repeat(200)], bad: [...NOT_TEXT, wide(10_000)] },
+      {
+        field: "permissions",
+        good: [["read:apps"], ALL_SCOPES, ["admin"], []],
+        bad: [null, "admin", 5, {}, twice],
+      },
+      { field: "permissions", at: "#/permissions/0", bad: unknown },
+    );
+  },
+);
 
-choice("7.error-codes.email_taken", "an address is one user of the account, in any capitals", async ({ api }) => {
-  const email = freshAddress();
-  const shouted = { email: email.toUpperCase() };
-  const { id } = await api.create("/users", { email });
-  const other = await api.create("/users", { email: freshAddress() });
-  for (const body of [{ email }, shouted]) problem(await api.post("/users", body), "email_taken");
-  problem(await api.patch(`/users/${other.id}`, shouted), "email_taken");
-  assert.equal((await api.get(`/users/${other.id}`)).json.email, other.email, "nothing was changed");
-  assert.equal((await api.patch(`/users/${id}`, shouted)).json.email, shouted.email, "one's own may change");
-  await api.delete(`/users/${id}`);
-  await api.create("/users", { email });
-});
+choice(
+  "7.error-codes.email_taken",
+  "an address is one user of the account, in any capitals",
+  async ({ api }) => {
+    const email = freshAddress();
+    const shouted = { email: email.toUpperCase() };
+    const { id } = await api.create("/users", { email });
+    const other = await api.create("/users", { email: freshAddress() });
+    for (const body of [{ email }, shouted]) problem(await api.post("/users", body), "email_taken");
+    problem(await api.patch(`/users/${other.id}`, shouted), "email_taken");
+    assert.equal(
+      (await api.get(`/users/${other.id}`)).json.email,
+      other.email,
+      "nothing was changed",
+    );
+    assert.equal(
+      (await api.patch(`/users/${id}`, shouted)).json.email,
+      shouted.email,
+      "one's own may change",
+    );
+    await api.delete(`/users/${id}`);
+    await api.create("/users", { email });
+  },
+);
 
-choice("1.test-controls.first-account", "has one key, an owner who is admin, nothing else", {}, async (own) => {
-  const { api, service } = own;
-  const { id, name, ...shown } = (await api.get("/account")).json;
-  assert.deepEqual([id, typeof name, shown], [service.account.id, "string", { state: "active", user: null }]);
-  assert.match(str(id), idOf("acc"));
-  const lists = ["/api-keys", "/users", "/apps", "/data-sources", "/webhooks", "/events", "/oauth-clients"];
-  const found = await Promise.all(lists.map(async (path) => (await api.get(path)).json.total));
-  assert.deepEqual(found, [1, 1, 0, 0, 0, 0, 0]);
-  const [owner] = (await api.get("/users")).items;
-  assert.deepEqual([owner?.email, owner?.permissions], ["owner@example.com", ["admin"]]);
-});
+choice(
+  "1.test-controls.first-account",
+  "has one key, an owner who is admin, nothing else",
+  {},
+  async (own) => {
+    const { api, service } = own;
+    const { id, name, ...shown } = (await api.get("/account")).json;
+    assert.deepEqual(
+      [id, typeof name, shown],
+      [service.account.id, "string", { state: "active", user: null }],
+    );
+    assert.match(str(id), idOf("acc"));
+    const lists = [
+      "/api-keys",
+      "/users",
+      "/apps",
+      "/data-sources",
+      "/webhooks",
+      "/events",
+      "/oauth-clients",
+    ];
+    const found = await Promise.all(lists.map(async (path) => (await api.get(path)).json.total));
+    assert.deepEqual(found, [1, 1, 0, 0, 0, 0, 0]);
+    const [owner] = (await api.get("/users")).items;
+    assert.deepEqual([owner?.email, owner?.permissions], ["owner@example.com", ["admin"]]);
+  },
+);
 
-choice("7.error-codes.last_admin", "the last admin can neither go nor lose the permission", {}, async ({ api }) => {
-  const [owner] = (await api.get("/users")).items;
-  const path = `/users/${owner?.id}`;
-  problem(await api.delete(path), "last_admin");
-  problem(await api.patch(path, { permissions: ["read:apps"] }), "last_admin");
-  assert.deepEqual((await api.get(path)).json, owner);
-  assert.equal((await api.patch(path, { name: "Owner", permissions: ["admin", "read:apps"] })).status, 200);
-  await api.create("/users", { email: freshAddress(), permissions: ["admin"] });
-  assert.equal((await api.patch(path, { permissions: [] })).status, 200);
-  assert.equal((await api.delete(path)).status, 204);
-});
+choice(
+  "7.error-codes.last_admin",
+  "the last admin can neither go nor lose the permission",
+  {},
+  async ({ api }) => {
+    const [owner] = (await api.get("/users")).items;
+    const path = `/users/${owner?.id}`;
+    problem(await api.delete(path), "last_admin");
+    problem(await api.patch(path, { permissions: ["read:apps"] }), "last_admin");
+    assert.deepEqual((await api.get(path)).json, owner);
+    assert.equal(
+      (await api.patch(path, { name: "Owner", permissions: ["admin", "read:apps"] })).status,
+      200,
+    );
+    await api.create("/users", { email: freshAddress(), permissions: ["admin"] });
+    assert.equal((await api.patch(path, { permissions: [] })).status, 200);
+    assert.equal((await api.delete(path)).status, 204);
+  },
+);
 
-choice("1.dashboard.api-keys.name", "is required, has 1 to 200 characters and is not blank", async ({ api }) => {
-  const bad = ["", " ", "n".repeat(201), wide(201), ...NOT_TEXT];
-  await fieldRules(api, "POST /api-keys", {}, { field: "name", good: ["n", "n".repeat(200)], bad });
-  invalid(await api.post("/api-keys", { name: "N", key: "ahs_my-own-key", scopes: [] }), "#/key", "#/scopes");
-});
+choice(
+  "1.dashboard.api-keys.name",
+  "is required, has 1 to 200 characters and is not blank",
+  async ({ api }) => {
+    const bad = ["", " ", "n".repeat(201), wide(201), ...NOT_TEXT];
+    await fieldRules(
+      api,
+      "POST /api-keys",
+      {},
+      { field: "name", good: ["n", "n".repeat(200)], bad },
+    );
+    invalid(
+      await api.post("/api-keys", { name: "N", key: "ahs_my-own-key", scopes: [] }),
+      "#/key",
+      "#/scopes",
+    );
+  },
+);
 
 const HALF_PAST = { clock: "manual", startAt: "1969-12-31T23:58:30.000Z" } as const;
 
-choice("1.dashboard.api-keys.last-used", "is the minute that has begun, at any time", HALF_PAST, async (own) => {
-  const { api, service } = own;
-  for (const [wait, minute] of [
-    ["0ms", 58],
-    ["29999ms", 58],
-    ["1ms", 59],
-  ] as const) {
-    await service.clock.advance(wait);
-    await api.get("/account");
-    await service.settled();
-    assert.equal((await api.get("/api-keys")).items[0]?.last_used_at, `1969-12-31T23:${minute}:00.000Z`);
-  }
-});
+choice(
+  "1.dashboard.api-keys.last-used",
+  "is the minute that has begun, at any time",
+  HALF_PAST,
+  async (own) => {
+    const { api, service } = own;
+    for (const [wait, minute] of [
+      ["0ms", 58],
+      ["29999ms", 58],
+      ["1ms", 59],
+    ] as const) {
+      await service.clock.advance(wait);
+      await api.get("/account");
+      await service.settled();
+      assert.equal(
+        (await api.get("/api-keys")).items[0]?.last_used_at,
+        `1969-12-31T23:${minute}:00.000Z`,
+      );
+    }
+  },
+);
 
 const NO_REDIRECTS = [
-  ...["", "/cb", "http://c.example.com/cb", "https://c.example.com/#f", "https://c.example.com/#", "app:/cb", null, 5],
+  ...[
+    "",
+    "/cb",
+    "http://c.example.com/cb",
+    "https://c.example.com/#f",
+    "https://c.example.com/#",
+    "app:/cb",
+    null,
+    5,
+  ],
   ...[
     "javascript:alert(1.2)",
     "data:text/html,x",
@@ -210,52 +317,118 @@ const NO_REDIRECTS = [
     "c.example.com:443/cb",
     "ftp://c.d/",
   ],
-  ...["com.example.app:/cb#f", "com.example.app:", "com.example.app:/c b", "com..app:/cb", ".app:/cb", "com.app.:/cb"],
-  ...["com.example.app://u:p@x/cb", "1com.example:/cb", "com.example_app:/cb", "//c.example.com/cb", "com.example.app"],
-  ...["https:c.example.com/cb", "https:///c.example.com/cb", "https://c.example.com/c b", " https://c.example.com/"],
-  ...["https://c.example.com/\r\nx: y", "https://c.example.com/\u65e5", "https://\u65e5.example.com/"],
+  ...[
+    "com.example.app:/cb#f",
+    "com.example.app:",
+    "com.example.app:/c b",
+    "com..app:/cb",
+    ".app:/cb",
+    "com.app.:/cb",
+  ],
+  ...[
+    "com.example.app://u:p@x/cb",
+    "1com.example:/cb",
+    "com.example_app:/cb",
+    "//c.example.com/cb",
+    "com.example.app",
+  ],
+  ...[
+    "https:c.example.com/cb",
+    "https:///c.example.com/cb",
+    "https://c.example.com/c b",
+    " https://c.example.com/",
+  ],
+  ...[
+    "https://c.example.com/\r\nx: y",
+    "https://c.example.com/\u65e5",
+    "https://\u65e5.example.com/",
+  ],
 ];
-const LOOPBACK = ["http://127.0.0.1:8080/cb", "http://localhost/cb", "http://localhost./cb", "http://[::1]/"];
+const LOOPBACK = [
+  "http://127.0.0.1:8080/cb",
+  "http://localhost/cb",
+  "http://localhost./cb",
+  "http://[::1]/",
+];
 const TWICE = ["https://c.example.com/", "https://c.example.com/"];
 
-choice("1.dashboard.oauth-clients.rules", "redirects to https or loopback, scopes of the five", async ({ api }) => {
-  const longest = `https://c.example.com/${"x".repeat(2_026)}`;
-  await fieldRules(
-    api,
-    "POST /oauth-clients",
-    CLIENT,
-    { field: "redirect_uris", good: [["https://c.example.com/cb?x=1", longest], LOOPBACK] },
-    { field: "redirect_uris", bad: [[], TWICE, null, TWICE[0], {}] },
-    { field: "redirect_uris", at: "#/redirect_uris/0", bad: [...NO_REDIRECTS, `${longest}x`].map((uri) => [uri]) },
-    { field: "scopes", good: [["admin"], ["read:apps", "write:apps"]], bad: [null, "admin", ["admin", "admin"]] },
-    { field: "scopes", at: "#/scopes/0", bad: [["root"], [""], [null]] },
-    { field: "public", good: [true, false], bad: NOT_FLAG },
-  );
-  assert.equal((await api.create("/oauth-clients", { ...CLIENT, public: true })).client_secret, null);
-});
-
-const PRIVATE_USE = ["com.example.app:/callback", "com.example.app://callback", "Com.Example.App-1:cb?a=1", "a.b:/"];
-
-choice("1.dashboard.oauth-clients.rules", "a private-use scheme is for public clients", async ({ api }) => {
-  const [https = ""] = CLIENT.redirect_uris;
-  for (const uri of PRIVATE_USE) {
-    const redirect_uris = [https, uri];
-    const made = await api.create("/oauth-clients", { ...CLIENT, redirect_uris, public: true });
-    assert.deepEqual(made.redirect_uris, redirect_uris);
-    for (const draft of [{}, { public: false }]) {
-      const refused = await api.post("/oauth-clients", { ...CLIENT, redirect_uris, ...draft });
-      invalid(refused, "#/redirect_uris/1");
-      assert.match(refused.text, /a private-use scheme is for public clients only/);
-    }
-  }
-  for (const uri of [
-    ...["app:/cb", "javascript:alert(1)", "data:text/html,x", "http://c.example.com/cb", "c.example.com:443/cb"],
-    ...["ftp://localhost/cb", "javascript://localhost/%0Aalert(1)", "app://127.0.0.1/cb", "c.example.com:443"],
-  ]) {
-    const refused = await api.post("/oauth-clients", { ...CLIENT, redirect_uris: [uri], public: true });
-    assert.match(
-      refused.text,
-      /must be https, http to a loopback address, or for a public client a private-use scheme with a dot/,
+choice(
+  "1.dashboard.oauth-clients.rules",
+  "redirects to https or loopback, scopes of the five",
+  async ({ api }) => {
+    const longest = `https://c.example.com/${"x".repeat(2_026)}`;
+    await fieldRules(
+      api,
+      "POST /oauth-clients",
+      CLIENT,
+      { field: "redirect_uris", good: [["https://c.example.com/cb?x=1", longest], LOOPBACK] },
+      { field: "redirect_uris", bad: [[], TWICE, null, TWICE[0], {}] },
+      {
+        field: "redirect_uris",
+        at: "#/redirect_uris/0",
+        bad: [...NO_REDIRECTS, `${longest}x`].map((uri) => [uri]),
+      },
+      {
+        field: "scopes",
+        good: [["admin"], ["read:apps", "write:apps"]],
+        bad: [null, "admin", ["admin", "admin"]],
+      },
+      { field: "scopes", at: "#/scopes/0", bad: [["root"], [""], [null]] },
+      { field: "public", good: [true, false], bad: NOT_FLAG },
     );
-  }
-});
+    assert.equal(
+      (await api.create("/oauth-clients", { ...CLIENT, public: true })).client_secret,
+      null,
+    );
+  },
+);
+
+const PRIVATE_USE = [
+  "com.example.app:/callback",
+  "com.example.app://callback",
+  "Com.Example.App-1:cb?a=1",
+  "a.b:/",
+];
+
+choice(
+  "1.dashboard.oauth-clients.rules",
+  "a private-use scheme is for public clients",
+  async ({ api }) => {
+    const [https = ""] = CLIENT.redirect_uris;
+    for (const uri of PRIVATE_USE) {
+      const redirect_uris = [https, uri];
+      const made = await api.create("/oauth-clients", { ...CLIENT, redirect_uris, public: true });
+      assert.deepEqual(made.redirect_uris, redirect_uris);
+      for (const draft of [{}, { public: false }]) {
+        const refused = await api.post("/oauth-clients", { ...CLIENT, redirect_uris, ...draft });
+        invalid(refused, "#/redirect_uris/1");
+        assert.match(refused.text, /a private-use scheme is for public clients only/);
+      }
+    }
+    for (const uri of [
+      ...[
+        "app:/cb",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "http://c.example.com/cb",
+        "c.example.com:443/cb",
+      ],
+      ...[
+        "ftp://localhost/cb",
+        "javascript://localhost/%0Aalert(1)",
+        "app://127.0.0.1/cb",
+        "c.example.com:443",
+      ],
+    ]) {
+      const refused = await api.post("/oauth-clients", {
+        ...CLIENT,
+        redirect_uris: [uri],
+        public: true,
+      });
+      assert.match(
+        refused.text,
+        /must be https, http to a loopback address, or for a public client a private-use scheme with a dot/,
+      );
+    }
+  },
+);

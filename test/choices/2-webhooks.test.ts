@@ -7,7 +7,14 @@ import { fieldRules, NOT_FLAG, NOT_TEXT, wide } from "../support/fields.ts";
 import { errorsOf, invalid } from "../support/problem.ts";
 import { attemptsOf, settled } from "../support/wait.ts";
 
-const TYPES = ["app.created", "app.updated", "app.deployed", "app.deleted", "data.processed", "user.interaction"];
+const TYPES = [
+  "app.created",
+  "app.updated",
+  "app.deployed",
+  "app.deleted",
+  "data.processed",
+  "user.interaction",
+];
 const URL_ = "https://hooks.example.com/in";
 /** Inactive, so that nothing is sent anywhere. */
 const WHOLE = { url: URL_, events: ["app.created"], active: false };
@@ -29,24 +36,35 @@ choice("4.webhook-endpoints.events", "are some of the six types, none twice", as
       api,
       request,
       WHOLE,
-      { field: "events", good: [["data.processed"], TYPES], bad: [[], ...twice, null, "app.created", {}, 5] },
+      {
+        field: "events",
+        good: [["data.processed"], TYPES],
+        bad: [[], ...twice, null, "app.created", {}, 5],
+      },
       { field: "events", at: "#/events/0", bad: unknown },
       { field: "active", good: [false], bad: NOT_FLAG },
     );
 });
 
-choice("4.webhook-endpoints.secret", "has 1 to 255 characters and is made where absent", async ({ api }) => {
-  const good = ["s", "s".repeat(255), wide(255), " "];
-  const bad = ["", "s".repeat(256), wide(256), ...NOT_TEXT];
-  await fieldRules(api, "POST /webhooks", WHOLE, { field: "secret", good, bad });
-  const [one, two] = [await api.create("/webhooks", WHOLE), await api.create("/webhooks", WHOLE)];
-  assert.notEqual(one.secret, two.secret);
-  for (const { secret } of [one, two]) {
-    const [, encoded = ""] = /^whsec_([A-Za-z0-9+/]+=*)$/.exec(str(secret)) ?? [];
-    assert.equal(Buffer.from(encoded, "base64").length, 30);
-  }
-  assert.equal("secret" in (await api.patch(`/webhooks/${one.id}`, { secret: "twice" })).json, false);
-});
+choice(
+  "4.webhook-endpoints.secret",
+  "has 1 to 255 characters and is made where absent",
+  async ({ api }) => {
+    const good = ["s", "s".repeat(255), wide(255), " "];
+    const bad = ["", "s".repeat(256), wide(256), ...NOT_TEXT];
+    await fieldRules(api, "POST /webhooks", WHOLE, { field: "secret", good, bad });
+    const [one, two] = [await api.create("/webhooks", WHOLE), await api.create("/webhooks", WHOLE)];
+    assert.notEqual(one.secret, two.secret);
+    for (const { secret } of [one, two]) {
+      const [, encoded = ""] = /^whsec_([A-Za-z0-9+/]+=*)$/.exec(str(secret)) ?? [];
+      assert.equal(Buffer.from(encoded, "base64").length, 30);
+    }
+    assert.equal(
+      "secret" in (await api.patch(`/webhooks/${one.id}`, { secret: "twice" })).json,
+      false,
+    );
+  },
+);
 
 choice("8.field-lengths.url", "takes absolute URLs of 2,048 characters", async ({ api }) => {
   const bad = ["", "/in", URL_.padEnd(2_049, "x"), ...NOT_TEXT];
@@ -61,7 +79,8 @@ const https = (hosts: string) => words(hosts).map((host) => `https://${host}/`);
 const FORBIDDEN = {
   unspecified: "0.0.0.0 0 [::]",
   "carrier-grade NAT": "100.64.0.0 100.127.255.255",
-  "link-local": "169.254.0.0 169.254.169.253 169.254.169.255 169.254.255.255 [fe80::1] [febf:ffff::]",
+  "link-local":
+    "169.254.0.0 169.254.169.253 169.254.169.255 169.254.255.255 [fe80::1] [febf:ffff::]",
   "site-local": "[fec0::1] [feff:ffff::]",
   "cloud metadata":
     "169.254.169.254/latest/meta-data 0xa9fea9fe 168.63.129.16 [fd00:ec2::254] [fd00:ec2:0::0254] [fd20:ce::254]",
@@ -98,7 +117,9 @@ const PUBLIC = [
 ];
 const http = (hosts: string) => words(hosts).map((host) => `http://${host}/`);
 /** Names over http: only DNS knows where they lead. */
-const NAMED = http("example.com receiver:4700 my_receiver:4700 localhost.example.com notlocalhost db.internal");
+const NAMED = http(
+  "example.com receiver:4700 my_receiver:4700 localhost.example.com notlocalhost db.internal",
+);
 const PLAIN = http(`8.8.8.8 [2606:4700::1111] ${OUTSIDE}`);
 
 type Refused = Readonly<Record<string, readonly string[]>>;
@@ -143,24 +164,41 @@ choice(
   "local takes loopback, private hosts and names by http or https, public ones by https",
   ({ api }) =>
     judges(api, [...LOOPBACK, ...PUBLIC, ...https(PRIVATE), ...http(PRIVATE), ...NAMED], {
-      "must use https: the local webhook policy allows http to loopback and private addresses only": PLAIN,
+      "must use https: the local webhook policy allows http to loopback and private addresses only":
+        PLAIN,
     }),
 );
 
-choice("6.webhook-policy", "strict takes https to public addresses", { webhookPolicy: "strict" }, ({ api }) =>
-  judges(api, PUBLIC, {
-    "must use https: the strict webhook policy refuses http (--webhook-policy local": [...PLAIN, ...NAMED],
-    "must lead to a public address: the strict webhook policy refuses loopback ones (--webhook-policy local": LOOPBACK,
-    "must lead to a public address: the strict webhook policy refuses private ones (--webhook-policy local": [
-      ...https(PRIVATE),
-      ...http(PRIVATE),
-    ],
-  }),
+choice(
+  "6.webhook-policy",
+  "strict takes https to public addresses",
+  { webhookPolicy: "strict" },
+  ({ api }) =>
+    judges(api, PUBLIC, {
+      "must use https: the strict webhook policy refuses http (--webhook-policy local": [
+        ...PLAIN,
+        ...NAMED,
+      ],
+      "must lead to a public address: the strict webhook policy refuses loopback ones (--webhook-policy local":
+        LOOPBACK,
+      "must lead to a public address: the strict webhook policy refuses private ones (--webhook-policy local":
+        [...https(PRIVATE), ...http(PRIVATE)],
+    }),
 );
 
-choice("6.webhook-policy", "what only DNS shows is found when it is sent, and said", async ({ api }) => {
-  const webhook = await api.create("/webhooks", { url: "http://dns-shows-it.invalid/", events: ["app.created"] });
-  await api.post(`/webhooks/${webhook.id}/test`, { type: "app.created" });
-  const [{ error, error_detail } = {}] = attemptsOf(await settled(api, webhook));
-  assert.deepEqual([error, error_detail], ["dns", "The host name in the URL does not resolve. Check its spelling."]);
-});
+choice(
+  "6.webhook-policy",
+  "what only DNS shows is found when it is sent, and said",
+  async ({ api }) => {
+    const webhook = await api.create("/webhooks", {
+      url: "http://dns-shows-it.invalid/",
+      events: ["app.created"],
+    });
+    await api.post(`/webhooks/${webhook.id}/test`, { type: "app.created" });
+    const [{ error, error_detail } = {}] = attemptsOf(await settled(api, webhook));
+    assert.deepEqual(
+      [error, error_detail],
+      ["dns", "The host name in the URL does not resolve. Check its spelling."],
+    );
+  },
+);

@@ -13,7 +13,8 @@ import { begun } from "../support/raw.ts";
 
 const once = (api: Client, key: string, path = "/apps", body: object = { title: "Once" }) =>
   api.post(path, body, { "idempotency-key": key });
-const total = async (api: Client, path = "/apps") => Number((await api.get(`${path}?limit=1`)).json.total);
+const total = async (api: Client, path = "/apps") =>
+  Number((await api.get(`${path}?limit=1`)).json.total);
 const replayed = (answer: Answer): boolean => answer.headers["idempotency-replayed"] === "true";
 const reused = (answer: Answer) => problem(answer, "idempotency_key_reused");
 
@@ -21,33 +22,45 @@ const reused = (answer: Answer) => problem(answer, "idempotency_key_reused");
 const kept = ({ status, headers, text }: Answer) =>
   [status, text].concat(["content-type", "location", "etag"].map((name) => String(headers[name])));
 
-choice("4.idempotency", "the same request again replays the first answer and does nothing", async ({ api }) => {
-  const key = randomUUID();
-  const first = await once(api, key);
-  const before = [await total(api), await total(api, "/events")];
-  for (let again = 0; again < 3; again += 1) {
-    const answer = await once(api, key);
-    assert.ok(replayed(answer));
-    assert.deepEqual(kept(answer), kept(first));
-    assert.notEqual(answer.header("x-request-id"), first.header("x-request-id"));
-  }
-  assert.deepEqual([await total(api), await total(api, "/events")], before);
-});
+choice(
+  "4.idempotency",
+  "the same request again replays the first answer and does nothing",
+  async ({ api }) => {
+    const key = randomUUID();
+    const first = await once(api, key);
+    const before = [await total(api), await total(api, "/events")];
+    for (let again = 0; again < 3; again += 1) {
+      const answer = await once(api, key);
+      assert.ok(replayed(answer));
+      assert.deepEqual(kept(answer), kept(first));
+      assert.notEqual(answer.header("x-request-id"), first.header("x-request-id"));
+    }
+    assert.deepEqual([await total(api), await total(api, "/events")], before);
+  },
+);
 
-choice("4.idempotency", "of twelve at once one creates; others wait in vain or have its answer", async ({ api }) => {
-  const key = randomUUID();
-  const before = await total(api);
-  const answers = await Promise.all(Array.from({ length: 12 }, () => once(api, key)));
-  const made = answers.filter(({ status }) => status === 201);
-  for (const answer of answers) if (!made.includes(answer)) problem(answer, "idempotency_in_progress");
-  assert.equal(new Set(made.map(({ id }) => id)).size, 1);
-  assert.equal(await total(api), before + 1);
-});
+choice(
+  "4.idempotency",
+  "of twelve at once one creates; others wait in vain or have its answer",
+  async ({ api }) => {
+    const key = randomUUID();
+    const before = await total(api);
+    const answers = await Promise.all(Array.from({ length: 12 }, () => once(api, key)));
+    const made = answers.filter(({ status }) => status === 201);
+    for (const answer of answers)
+      if (!made.includes(answer)) problem(answer, "idempotency_in_progress");
+    assert.equal(new Set(made.map(({ id }) => id)).size, 1);
+    assert.equal(await total(api), before + 1);
+  },
+);
 
 choice("4.idempotency", "with another body or path it is refused", async ({ api }) => {
   const key = randomUUID();
   const first = await once(api, key);
-  assert.equal(errorsOf(reused(await once(api, key, "/apps", { title: "Twice" })))[0]?.header, "Idempotency-Key");
+  assert.equal(
+    errorsOf(reused(await once(api, key, "/apps", { title: "Twice" })))[0]?.header,
+    "Idempotency-Key",
+  );
   assert.equal((await once(api, key)).text, first.text, "the first answer is still kept");
   const other = await api.create("/apps", { title: "Other" });
   const deployed = randomUUID();
@@ -56,7 +69,10 @@ choice("4.idempotency", "with another body or path it is refused", async ({ api 
 });
 
 choice("4.idempotency", "a body tells requests apart also where none is taken", async ({ api }) => {
-  const webhook = await api.create("/webhooks", { url: "http://127.0.0.1:9/", events: ["app.created"] });
+  const webhook = await api.create("/webhooks", {
+    url: "http://127.0.0.1:9/",
+    events: ["app.created"],
+  });
   const { id } = (await api.post(`/webhooks/${webhook.id}/test`, { type: "app.created" })).json;
   const path = `/webhooks/${webhook.id}/deliveries/${id}/redeliver`;
   const [key, none] = [randomUUID(), { "idempotency-key": randomUUID() }];
@@ -69,34 +85,46 @@ choice("4.idempotency", "a body tells requests apart also where none is taken", 
   problem(await once(api, key, path, { a: "x".repeat(1_048_576) }), "payload_too_large");
 });
 
-choice("4.idempotency", "has 1 to 255 characters, comes once, on POST, and is its credential's", async ({ api }) => {
-  for (const key of ["k", "k".repeat(255)]) assert.equal((await once(api, key)).status, 201);
-  for (const key of ["", "k".repeat(256), [randomUUID(), randomUUID()]])
-    badHeader(await api.post("/apps", { title: "T" }, { "idempotency-key": key }), "Idempotency-Key");
-  const other = api.as(String((await api.create("/api-keys", { name: "Other" })).key));
-  const key = randomUUID();
-  const { id } = await once(api, key);
-  assert.notEqual((await once(other, key)).id, id);
-  const header = { "idempotency-key": randomUUID() };
-  for (const title of ["A", "B"]) assert.equal((await api.patch(`/apps/${id}`, { title }, header)).json.title, title);
-  assert.equal((await api.delete(`/apps/${id}`, header)).status, 204);
-});
+choice(
+  "4.idempotency",
+  "has 1 to 255 characters, comes once, on POST, and is its credential's",
+  async ({ api }) => {
+    for (const key of ["k", "k".repeat(255)]) assert.equal((await once(api, key)).status, 201);
+    for (const key of ["", "k".repeat(256), [randomUUID(), randomUUID()]])
+      badHeader(
+        await api.post("/apps", { title: "T" }, { "idempotency-key": key }),
+        "Idempotency-Key",
+      );
+    const other = api.as(String((await api.create("/api-keys", { name: "Other" })).key));
+    const key = randomUUID();
+    const { id } = await once(api, key);
+    assert.notEqual((await once(other, key)).id, id);
+    const header = { "idempotency-key": randomUUID() };
+    for (const title of ["A", "B"])
+      assert.equal((await api.patch(`/apps/${id}`, { title }, header)).json.title, title);
+    assert.equal((await api.delete(`/apps/${id}`, header)).status, 204);
+  },
+);
 
-choice("4.idempotency", "a refusal is not kept: it is judged anew, and another body may follow", async ({ api }) => {
-  const key = randomUUID();
-  assert.equal((await once(api.as(null), key)).status, 401);
-  assert.equal((await once(api, key, "/apps?x=1")).status, 400);
-  invalid(await once(api, key, "/apps", { title: "" }), "#/title");
-  assert.equal((await once(api, key, "/apps", { title: "Mended" })).status, 201);
-  const email = freshAddress();
-  const { id } = await api.create("/users", { email });
-  const taken = randomUUID();
-  problem(await once(api, taken, "/users", { email }), "email_taken");
-  await api.delete(`/users/${id}`);
-  const made = await once(api, taken, "/users", { email });
-  assert.deepEqual([made.status, replayed(made)], [201, false]);
-  assert.ok(replayed(await once(api, taken, "/users", { email })));
-});
+choice(
+  "4.idempotency",
+  "a refusal is not kept: it is judged anew, and another body may follow",
+  async ({ api }) => {
+    const key = randomUUID();
+    assert.equal((await once(api.as(null), key)).status, 401);
+    assert.equal((await once(api, key, "/apps?x=1")).status, 400);
+    invalid(await once(api, key, "/apps", { title: "" }), "#/title");
+    assert.equal((await once(api, key, "/apps", { title: "Mended" })).status, 201);
+    const email = freshAddress();
+    const { id } = await api.create("/users", { email });
+    const taken = randomUUID();
+    problem(await once(api, taken, "/users", { email }), "email_taken");
+    await api.delete(`/users/${id}`);
+    const made = await once(api, taken, "/users", { email });
+    assert.deepEqual([made.status, replayed(made)], [201, false]);
+    assert.ok(replayed(await once(api, taken, "/users", { email })));
+  },
+);
 
 choice("4.idempotency.secrets", "what is shown once is null in a replay", async ({ api }) => {
   const url = "https://h.example.com/";
@@ -115,15 +143,20 @@ choice("4.idempotency.secrets", "what is shown once is null in a replay", async 
   }
 });
 
-choice("4.idempotency.window", "the answer is kept for 24 hours, no longer", MANUAL, async ({ api, service }) => {
-  const key = randomUUID();
-  const first = await once(api, key);
-  await service.clock.advance(`${24 * 3_600_000 - 1}ms`);
-  assert.equal((await once(api, key)).text, first.text);
-  await service.clock.advance("1ms");
-  assert.notEqual((await once(api, key)).id, first.id);
-  reused(await once(api, key, "/apps", { title: "Other" }));
-});
+choice(
+  "4.idempotency.window",
+  "the answer is kept for 24 hours, no longer",
+  MANUAL,
+  async ({ api, service }) => {
+    const key = randomUUID();
+    const first = await once(api, key);
+    await service.clock.advance(`${24 * 3_600_000 - 1}ms`);
+    assert.equal((await once(api, key)).text, first.text);
+    await service.clock.advance("1ms");
+    assert.notEqual((await once(api, key)).id, first.id);
+    reused(await once(api, key, "/apps", { title: "Other" }));
+  },
+);
 
 choice("4.idempotency", "a request that broke off half-way leaves the key free", async (own) => {
   const key = randomUUID();
@@ -146,78 +179,108 @@ choice("4.idempotency.window", "a restart does not end it", async () => {
   });
 });
 
-gated("7.error-codes.storage", "a write that cannot be kept is 503, and not seen", async ({ api }, gate) => {
-  const app = `/apps/${(await api.create("/apps", { title: "Before" })).id}`;
-  const lists = async () => [(await api.get("/apps")).text, (await api.get("/events")).text];
-  const before = await lists();
-  gate.fault = new StorageUnavailable("disk full");
-  for (const answer of [
-    await api.post("/apps", { title: "Lost" }),
-    await api.patch(app, { title: "Lost" }),
-    await api.delete(app),
-    await api.post(`${app}/deploy`, { name: "Lost" }),
-  ]) {
-    problem(answer, "storage_unavailable");
-    assert.match(answer.header("RateLimit"), /^"default";r=\d+;t=\d+$/, "it was counted like any other");
-  }
-  assert.deepEqual(await lists(), before, "reads go on, and show what was");
-});
+gated(
+  "7.error-codes.storage",
+  "a write that cannot be kept is 503, and not seen",
+  async ({ api }, gate) => {
+    const app = `/apps/${(await api.create("/apps", { title: "Before" })).id}`;
+    const lists = async () => [(await api.get("/apps")).text, (await api.get("/events")).text];
+    const before = await lists();
+    gate.fault = new StorageUnavailable("disk full");
+    for (const answer of [
+      await api.post("/apps", { title: "Lost" }),
+      await api.patch(app, { title: "Lost" }),
+      await api.delete(app),
+      await api.post(`${app}/deploy`, { name: "Lost" }),
+    ]) {
+      problem(answer, "storage_unavailable");
+      assert.match(
+        answer.header("RateLimit"),
+        /^"default";r=\d+;t=\d+$/,
+        "it was counted like any other",
+      );
+    }
+    assert.deepEqual(await lists(), before, "reads go on, and show what was");
+  },
+);
 
-gated("7.error-codes.internal", "what nobody foresaw is a bare 500; no 5xx is kept", async ({ api }, gate) => {
-  for (const [fault, code] of [
-    [new TypeError("secret cause in /some/path.ts"), "internal_error"],
-    [new StorageUnavailable("disk full"), "storage_unavailable"],
-  ] as const) {
-    const key = randomUUID();
-    gate.fault = fault;
-    const answer = await once(api, key);
-    problem(answer, code);
-    assert.doesNotMatch(answer.text, /secret|path\.ts|TypeError/);
-    const page = await new Browser(api).fillIn("/dashboard/sign-in", { email: "owner@example.com" });
-    assert.equal(textOf(page).includes(page.header("x-request-id")), code === "internal_error", "told to people");
+gated(
+  "7.error-codes.internal",
+  "what nobody foresaw is a bare 500; no 5xx is kept",
+  async ({ api }, gate) => {
+    for (const [fault, code] of [
+      [new TypeError("secret cause in /some/path.ts"), "internal_error"],
+      [new StorageUnavailable("disk full"), "storage_unavailable"],
+    ] as const) {
+      const key = randomUUID();
+      gate.fault = fault;
+      const answer = await once(api, key);
+      problem(answer, code);
+      assert.doesNotMatch(answer.text, /secret|path\.ts|TypeError/);
+      const page = await new Browser(api).fillIn("/dashboard/sign-in", {
+        email: "owner@example.com",
+      });
+      assert.equal(
+        textOf(page).includes(page.header("x-request-id")),
+        code === "internal_error",
+        "told to people",
+      );
+      gate.fault = undefined;
+      const again = await once(api, key);
+      assert.deepEqual([again.status, replayed(again)], [201, false]);
+    }
+  },
+);
+
+gated(
+  "4.idempotency.in-progress",
+  "a second is 409 while the first runs, then replays",
+  async ({ api }, gate) => {
+    const send = (title: string) => once(api, "in-progress", "/apps", { title });
+    const held = gate.hold();
+    const first = send("Once");
+    await held.begun;
+    for (const title of ["Once", "Other"]) problem(await send(title), "idempotency_in_progress");
+    held.release();
+    const [answer, again] = [await first, await send("Once")];
+    assert.deepEqual([answer.status, replayed(again), again.text], [201, true, answer.text]);
+    assert.equal(await total(api), 1);
+  },
+);
+
+gated(
+  "4.idempotency.in-progress",
+  "of two whose leases were lost one is done",
+  async ({ api }, gate) => {
+    gate.store.lease = async () => ({ release: async () => {} });
+    const send = async () => {
+      const { begun, release } = gate.hold();
+      const answer = once(api, "lost");
+      await begun;
+      return { answer, release };
+    };
+    const both = [await send(), await send()];
+    for (const { release } of both) release();
+    const [first, second] = await Promise.all(both.map(({ answer }) => answer));
+    assert.equal(first?.status, 201);
+    problem(second ?? assert.fail(), "idempotency_in_progress");
+    assert.equal(await total(api), 1);
+  },
+);
+
+gated(
+  "1.dashboard.api-keys.last-used",
+  "noting it delays and fails no read",
+  async ({ api, service }, gate) => {
+    const reads = async () => assert.equal((await api.get("/account")).status, 200);
+    await service.clock.advance("60000ms");
+    const held = gate.hold();
+    await reads(); // while the note waits
+    gate.fault = new StorageUnavailable("disk full");
+    held.release();
+    await reads(); // after the note failed
     gate.fault = undefined;
-    const again = await once(api, key);
-    assert.deepEqual([again.status, replayed(again)], [201, false]);
-  }
-});
-
-gated("4.idempotency.in-progress", "a second is 409 while the first runs, then replays", async ({ api }, gate) => {
-  const send = (title: string) => once(api, "in-progress", "/apps", { title });
-  const held = gate.hold();
-  const first = send("Once");
-  await held.begun;
-  for (const title of ["Once", "Other"]) problem(await send(title), "idempotency_in_progress");
-  held.release();
-  const [answer, again] = [await first, await send("Once")];
-  assert.deepEqual([answer.status, replayed(again), again.text], [201, true, answer.text]);
-  assert.equal(await total(api), 1);
-});
-
-gated("4.idempotency.in-progress", "of two whose leases were lost one is done", async ({ api }, gate) => {
-  gate.store.lease = async () => ({ release: async () => {} });
-  const send = async () => {
-    const { begun, release } = gate.hold();
-    const answer = once(api, "lost");
-    await begun;
-    return { answer, release };
-  };
-  const both = [await send(), await send()];
-  for (const { release } of both) release();
-  const [first, second] = await Promise.all(both.map(({ answer }) => answer));
-  assert.equal(first?.status, 201);
-  problem(second ?? assert.fail(), "idempotency_in_progress");
-  assert.equal(await total(api), 1);
-});
-
-gated("1.dashboard.api-keys.last-used", "noting it delays and fails no read", async ({ api, service }, gate) => {
-  const reads = async () => assert.equal((await api.get("/account")).status, 200);
-  await service.clock.advance("60000ms");
-  const held = gate.hold();
-  await reads(); // while the note waits
-  gate.fault = new StorageUnavailable("disk full");
-  held.release();
-  await reads(); // after the note failed
-  gate.fault = undefined;
-  await service.clock.advance("60000ms");
-  await reads();
-});
+    await service.clock.advance("60000ms");
+    await reads();
+  },
+);

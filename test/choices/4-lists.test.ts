@@ -5,57 +5,75 @@ import { choice } from "../support/clauses.ts";
 import type { Client } from "../support/client.ts";
 import { badHeader, badParameter, problem } from "../support/problem.ts";
 
-const idsOf = async (api: Client, query: string) => (await api.get(`/apps${query}`)).items.map(({ id }) => id);
+const idsOf = async (api: Client, query: string) =>
+  (await api.get(`/apps${query}`)).items.map(({ id }) => id);
 
-choice("4.list-shape", "is data, total, limit and offset, with each app as it is by itself", async ({ api }) => {
-  const apps = [];
-  for (const title of ["plain", "Zürich", "東京", "🗼 and more"]) apps.push(await api.create("/apps", { title }));
-  const { total } = (await api.get("/apps?limit=1")).json;
-  const offset = Number(total) - apps.length;
-  const { json } = await api.get(`/apps?limit=50&offset=${offset}`);
-  assert.deepEqual(json, { data: apps, total, limit: 50, offset });
-  assert.deepEqual(Object.keys(json), ["data", "total", "limit", "offset"]);
-  const counts = ["true", "false"].map(async (flag) => Number((await api.get(`/apps?public=${flag}`)).json.total));
-  const [shared = 0, own = 0] = await Promise.all(counts);
-  assert.equal(shared + own, total, "total counts what the filter lets through");
-  const past = await api.get("/apps?offset=9007199254740991");
-  assert.deepEqual([past.status, past.items], [200, []]);
-});
+choice(
+  "4.list-shape",
+  "is data, total, limit and offset, with each app as it is by itself",
+  async ({ api }) => {
+    const apps = [];
+    for (const title of ["plain", "Zürich", "東京", "🗼 and more"])
+      apps.push(await api.create("/apps", { title }));
+    const { total } = (await api.get("/apps?limit=1")).json;
+    const offset = Number(total) - apps.length;
+    const { json } = await api.get(`/apps?limit=50&offset=${offset}`);
+    assert.deepEqual(json, { data: apps, total, limit: 50, offset });
+    assert.deepEqual(Object.keys(json), ["data", "total", "limit", "offset"]);
+    const counts = ["true", "false"].map(async (flag) =>
+      Number((await api.get(`/apps?public=${flag}`)).json.total),
+    );
+    const [shared = 0, own = 0] = await Promise.all(counts);
+    assert.equal(shared + own, total, "total counts what the filter lets through");
+    const past = await api.get("/apps?offset=9007199254740991");
+    assert.deepEqual([past.status, past.items], [200, []]);
+  },
+);
 
 choice("8.max-limit", "100 is the most, 1 the least", async ({ api }) => {
-  for (const limit of ["1", "100"]) assert.equal((await api.get(`/apps?limit=${limit}`)).json.limit, Number(limit));
+  for (const limit of ["1", "100"])
+    assert.equal((await api.get(`/apps?limit=${limit}`)).json.limit, Number(limit));
   for (const limit of ["0", "101", "1000000", "99999999999999999999"])
     badParameter(await api.get(`/apps?limit=${limit}`), "limit");
 });
 
 const NO_NUMBERS =
-  " -1 -0 +5 1e1 1e3 1.0 0x10 %205 5%20 ten NaN Infinity null 1,000 %D9%A1 5; 05 00 true 9007199254740992".split(" ");
+  " -1 -0 +5 1e1 1e3 1.0 0x10 %205 5%20 ten NaN Infinity null 1,000 %D9%A1 5; 05 00 true 9007199254740992".split(
+    " ",
+  );
 const NO_FLAGS = " 1 0 True FALSE yes true%20 null".split(" ");
 
-choice("7.error-codes.parameters", "in one spelling, known and once, or all are named", async ({ api }) => {
-  for (const name of ["limit", "offset"])
-    for (const text of NO_NUMBERS) badParameter(await api.get(`/apps?${name}=${text}`), name);
-  for (const text of NO_FLAGS) badParameter(await api.get(`/apps?public=${text}`), "public");
-  assert.equal((await api.get("/apps?offset=0")).status, 200);
-  const app = `/apps/${(await api.create("/apps", { title: "T" })).id}`;
-  for (const [request, ...names] of [
-    ["GET /apps?limit=5&limit=5", "limit"],
-    ["GET /apps?limit=5&%6Cimit=6", "limit"],
-    ["GET /apps?Limit=2", "Limit"],
-    ["GET /apps?limit[]=2", "limit[]"],
-    ["GET /apps??limit=2", "?limit"],
-    ["GET /apps?__proto__=2", "__proto__"],
-    ["GET /apps?constructor=2&toString=1", "constructor", "toString"],
-    ["GET /account?verbose=true", "verbose"],
-    ["POST /apps?draft=true", "draft"],
-    [`DELETE ${app}?force=true`, "force"],
-    ["GET /apps?limit=0&offset=-1&public=maybe&x=1", "limit", "offset", "public", "x"],
-  ] as const) {
-    const [method = "", path = ""] = request.split(" ");
-    badParameter(await api.call(method, path, method === "POST" ? { title: "T" } : undefined), ...names);
-  }
-  assert.equal((await api.get(app)).status, 200, "nothing was deleted");
-});
+choice(
+  "7.error-codes.parameters",
+  "in one spelling, known and once, or all are named",
+  async ({ api }) => {
+    for (const name of ["limit", "offset"])
+      for (const text of NO_NUMBERS) badParameter(await api.get(`/apps?${name}=${text}`), name);
+    for (const text of NO_FLAGS) badParameter(await api.get(`/apps?public=${text}`), "public");
+    assert.equal((await api.get("/apps?offset=0")).status, 200);
+    const app = `/apps/${(await api.create("/apps", { title: "T" })).id}`;
+    for (const [request, ...names] of [
+      ["GET /apps?limit=5&limit=5", "limit"],
+      ["GET /apps?limit=5&%6Cimit=6", "limit"],
+      ["GET /apps?Limit=2", "Limit"],
+      ["GET /apps?limit[]=2", "limit[]"],
+      ["GET /apps??limit=2", "?limit"],
+      ["GET /apps?__proto__=2", "__proto__"],
+      ["GET /apps?constructor=2&toString=1", "constructor", "toString"],
+      ["GET /account?verbose=true", "verbose"],
+      ["POST /apps?draft=true", "draft"],
+      [`DELETE ${app}?force=true`, "force"],
+      ["GET /apps?limit=0&offset=-1&public=maybe&x=1", "limit", "offset", "public", "x"],
+    ] as const) {
+      const [method = "", path = ""] = request.split(" ");
+      badParameter(
+        await api.call(method, path, method === "POST" ? { title: "T" } : undefined),
+        ...names,
+      );
+    }
+    assert.equal((await api.get(app)).status, 200, "nothing was deleted");
+  },
+);
 
 /** The pages from `path` on, as far as Link leads. */
 async function walk(api: Client, path: string, rel: "next" | "prev") {
@@ -70,86 +88,147 @@ async function walk(api: Client, path: string, rel: "next" | "prev") {
 }
 
 async function fillUp(api: Client, count: number): Promise<void> {
-  for (let made = 0; made < count; made += 1) await api.create("/apps", { title: "Sales", public: made % 3 === 0 });
+  for (let made = 0; made < count; made += 1)
+    await api.create("/apps", { title: "Sales", public: made % 3 === 0 });
 }
 
-choice("4.list-shape.link", "next and prev lead to the end and back, and keep filter and limit", async ({ api }) => {
-  await fillUp(api, 25);
-  const pages = await walk(api, "/apps?public=false&limit=7", "next");
-  assert.ok(pages.length > 2 && pages.every(({ ids }) => ids.length <= 7));
-  const seen = pages.flatMap(({ ids }) => ids);
-  assert.equal(seen.length, (await api.get("/apps?public=false")).json.total);
-  assert.equal(new Set(seen).size, seen.length);
-  const back = (await walk(api, pages.at(-1)?.path ?? "", "prev")).reverse().flatMap(({ ids }) => ids);
-  assert.deepEqual(back, seen);
-  assert.doesNotMatch(String((await api.get("/apps?limit=7")).headers.link), /prev/);
-  const last = await api.get(`/apps?public=false&limit=5&offset=${seen.length - 5}`);
-  assert.doesNotMatch(String(last.headers.link), /next/, "no page follows that has nothing");
-  const beyond = await api.get("/apps?public=false&limit=5&offset=99999");
-  assert.match(String(beyond.headers.link), new RegExp(`^<[^>]*offset=${seen.length - 5}>; rel="prev"$`));
-});
+choice(
+  "4.list-shape.link",
+  "next and prev lead to the end and back, and keep filter and limit",
+  async ({ api }) => {
+    await fillUp(api, 25);
+    const pages = await walk(api, "/apps?public=false&limit=7", "next");
+    assert.ok(pages.length > 2 && pages.every(({ ids }) => ids.length <= 7));
+    const seen = pages.flatMap(({ ids }) => ids);
+    assert.equal(seen.length, (await api.get("/apps?public=false")).json.total);
+    assert.equal(new Set(seen).size, seen.length);
+    const back = (await walk(api, pages.at(-1)?.path ?? "", "prev"))
+      .reverse()
+      .flatMap(({ ids }) => ids);
+    assert.deepEqual(back, seen);
+    assert.doesNotMatch(String((await api.get("/apps?limit=7")).headers.link), /prev/);
+    const last = await api.get(`/apps?public=false&limit=5&offset=${seen.length - 5}`);
+    assert.doesNotMatch(String(last.headers.link), /next/, "no page follows that has nothing");
+    const beyond = await api.get("/apps?public=false&limit=5&offset=99999");
+    assert.match(
+      String(beyond.headers.link),
+      new RegExp(`^<[^>]*offset=${seen.length - 5}>; rel="prev"$`),
+    );
+  },
+);
 
-choice("4.list-shape.stable", "a page never shifts when something is added or changed", async ({ api }) => {
-  await fillUp(api, 25);
-  const before = await idsOf(api, "?limit=10&offset=5");
-  await api.create("/apps", { title: "Added" });
-  await api.patch(`/apps/${before[3]}`, { title: "Changed", public: true });
-  assert.deepEqual(await idsOf(api, "?limit=10&offset=5"), before);
-  const made: unknown[] = [];
-  for (const name of ["b", "a", "c"]) made.push((await api.create("/api-keys", { name })).id);
-  const keys = (await api.get("/api-keys")).items.map(({ id }) => id);
-  assert.deepEqual(keys.slice(-3), made, "every list is in the order of creation");
-});
+choice(
+  "4.list-shape.stable",
+  "a page never shifts when something is added or changed",
+  async ({ api }) => {
+    await fillUp(api, 25);
+    const before = await idsOf(api, "?limit=10&offset=5");
+    await api.create("/apps", { title: "Added" });
+    await api.patch(`/apps/${before[3]}`, { title: "Changed", public: true });
+    assert.deepEqual(await idsOf(api, "?limit=10&offset=5"), before);
+    const made: unknown[] = [];
+    for (const name of ["b", "a", "c"]) made.push((await api.create("/api-keys", { name })).id);
+    const keys = (await api.get("/api-keys")).items.map(({ id }) => id);
+    assert.deepEqual(keys.slice(-3), made, "every list is in the order of creation");
+  },
+);
 
 const OTHER = '"another-tag"';
 
-choice("4.etag", "one resource has a strong one, which changes with the resource only", async ({ api }) => {
-  const created = await api.post("/apps", { title: "Tagged" });
-  const path = `/apps/${created.id}`;
-  const tag = created.header("etag");
-  assert.match(tag, /^"[\x21\x23-\x7e]+"$/);
-  for (const same of [await api.get(path), await api.head(path), await api.patch(path, { title: "Tagged" })])
-    assert.equal(same.header("etag"), tag);
-  const changed = await api.patch(path, { title: "Retagged" });
-  assert.notEqual(changed.header("etag"), tag);
-  assert.equal((await api.get(path)).header("etag"), changed.header("etag"));
-  assert.notEqual((await api.post("/apps", { title: "Tagged" })).header("etag"), tag, "another has another");
-  assert.equal((await api.get("/apps")).headers.etag, undefined, "lists have none");
-});
+choice(
+  "4.etag",
+  "one resource has a strong one, which changes with the resource only",
+  async ({ api }) => {
+    const created = await api.post("/apps", { title: "Tagged" });
+    const path = `/apps/${created.id}`;
+    const tag = created.header("etag");
+    assert.match(tag, /^"[\x21\x23-\x7e]+"$/);
+    for (const same of [
+      await api.get(path),
+      await api.head(path),
+      await api.patch(path, { title: "Tagged" }),
+    ])
+      assert.equal(same.header("etag"), tag);
+    const changed = await api.patch(path, { title: "Retagged" });
+    assert.notEqual(changed.header("etag"), tag);
+    assert.equal((await api.get(path)).header("etag"), changed.header("etag"));
+    assert.notEqual(
+      (await api.post("/apps", { title: "Tagged" })).header("etag"),
+      tag,
+      "another has another",
+    );
+    assert.equal((await api.get("/apps")).headers.etag, undefined, "lists have none");
+  },
+);
 
-choice("4.etag.if-none-match", "one that holds answers 304 without a body, and forbids a change", async ({ api }) => {
-  const path = `/apps/${(await api.create("/apps", { title: "Cached" })).id}`;
-  const tag = (await api.get(path)).header("etag");
-  for (const value of [tag, `W/${tag}`, "*", `${OTHER}, ${tag}`, `${OTHER},${tag},W/"x"`, [OTHER, tag]]) {
-    const answer = await api.get(path, { "if-none-match": value });
-    assert.deepEqual([answer.status, answer.bytes.length, answer.header("etag")], [304, 0, tag], String(value));
-    assert.ok(answer.header("x-request-id"));
-  }
-  assert.equal((await api.head(path, { "if-none-match": tag })).status, 304);
-  assert.equal((await api.get(path, { "if-none-match": OTHER })).status, 200);
-  problem(await api.patch(path, { title: "T" }, { "if-none-match": tag }), "precondition_failed");
-  problem(await api.delete(path, { "if-none-match": "*" }), "precondition_failed");
-  assert.equal((await api.patch(path, { title: "T" }, { "if-none-match": OTHER })).status, 200);
-});
-
-choice("4.etag.if-match", "passes with the present tag; a malformed one is refused", async ({ api }) => {
-  const path = `/apps/${(await api.create("/apps", { title: "Guarded" })).id}`;
-  const tag = (await api.get(path)).header("etag");
-  for (const value of [OTHER, `W/${tag}`, `${OTHER}, "x"`])
-    problem(await api.patch(path, { title: "Lost" }, { "if-match": value }), "precondition_failed");
-  problem(await api.get(path, { "if-match": OTHER }), "precondition_failed");
-  for (const name of ["If-Match", "If-None-Match"])
-    for (const value of ["unquoted", '"open', 'w/"lower"', '"a" "b', ",", `${tag}"`, `${tag} ${tag}`]) {
-      badHeader(await api.patch(path, { title: "T" }, { [name]: value }), name);
-      badHeader(await api.get(path, { [name]: value }), name);
+choice(
+  "4.etag.if-none-match",
+  "one that holds answers 304 without a body, and forbids a change",
+  async ({ api }) => {
+    const path = `/apps/${(await api.create("/apps", { title: "Cached" })).id}`;
+    const tag = (await api.get(path)).header("etag");
+    for (const value of [
+      tag,
+      `W/${tag}`,
+      "*",
+      `${OTHER}, ${tag}`,
+      `${OTHER},${tag},W/"x"`,
+      [OTHER, tag],
+    ]) {
+      const answer = await api.get(path, { "if-none-match": value });
+      assert.deepEqual(
+        [answer.status, answer.bytes.length, answer.header("etag")],
+        [304, 0, tag],
+        String(value),
+      );
+      assert.ok(answer.header("x-request-id"));
     }
-  const read = await api.get(path, { "if-match": tag });
-  assert.deepEqual([read.status, read.json.title], [200, "Guarded"]);
-  const changed = await api.patch(path, { title: "Won" }, { "if-match": `${OTHER}, ${tag}` });
-  assert.equal(changed.status, 200);
-  problem(await api.patch(path, { title: "Late" }, { "if-match": tag }), "precondition_failed");
-  const all = ["A", "B", "C", "D"].map((title) => api.patch(path, { title }, { "if-match": changed.header("etag") }));
-  const statuses = (await Promise.all(all)).map(({ status }) => status).sort();
-  assert.deepEqual(statuses, [200, 412, 412, 412], "of many with the same tag one wins");
-  assert.equal((await api.delete(path, { "if-match": (await api.get(path)).header("etag") })).status, 204);
-});
+    assert.equal((await api.head(path, { "if-none-match": tag })).status, 304);
+    assert.equal((await api.get(path, { "if-none-match": OTHER })).status, 200);
+    problem(await api.patch(path, { title: "T" }, { "if-none-match": tag }), "precondition_failed");
+    problem(await api.delete(path, { "if-none-match": "*" }), "precondition_failed");
+    assert.equal((await api.patch(path, { title: "T" }, { "if-none-match": OTHER })).status, 200);
+  },
+);
+
+choice(
+  "4.etag.if-match",
+  "passes with the present tag; a malformed one is refused",
+  async ({ api }) => {
+    const path = `/apps/${(await api.create("/apps", { title: "Guarded" })).id}`;
+    const tag = (await api.get(path)).header("etag");
+    for (const value of [OTHER, `W/${tag}`, `${OTHER}, "x"`])
+      problem(
+        await api.patch(path, { title: "Lost" }, { "if-match": value }),
+        "precondition_failed",
+      );
+    problem(await api.get(path, { "if-match": OTHER }), "precondition_failed");
+    for (const name of ["If-Match", "If-None-Match"])
+      for (const value of [
+        "unquoted",
+        '"open',
+        'w/"lower"',
+        '"a" "b',
+        ",",
+        `${tag}"`,
+        `${tag} ${tag}`,
+      ]) {
+        badHeader(await api.patch(path, { title: "T" }, { [name]: value }), name);
+        badHeader(await api.get(path, { [name]: value }), name);
+      }
+    const read = await api.get(path, { "if-match": tag });
+    assert.deepEqual([read.status, read.json.title], [200, "Guarded"]);
+    const changed = await api.patch(path, { title: "Won" }, { "if-match": `${OTHER}, ${tag}` });
+    assert.equal(changed.status, 200);
+    problem(await api.patch(path, { title: "Late" }, { "if-match": tag }), "precondition_failed");
+    const all = ["A", "B", "C", "D"].map((title) =>
+      api.patch(path, { title }, { "if-match": changed.header("etag") }),
+    );
+    const statuses = (await Promise.all(all)).map(({ status }) => status).sort();
+    assert.deepEqual(statuses, [200, 412, 412, 412], "of many with the same tag one wins");
+    assert.equal(
+      (await api.delete(path, { "if-match": (await api.get(path)).header("etag") })).status,
+      204,
+    );
+  },
+);

@@ -8,49 +8,71 @@ import { HEADERS, HOSTILE, RAW, VALUES } from "../support/hostile.ts";
 import { invalid, problem } from "../support/problem.ts";
 import { B_KEY, exampleBody, fill, makeWorld, NOWHERE, TWO } from "../support/world.ts";
 
-const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PURGE", "REPORT", "PROPFIND"];
+const METHODS = [
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "OPTIONS",
+  "PURGE",
+  "REPORT",
+  "PROPFIND",
+];
 const VOLATILE = ["x-request-id", "date", "ratelimit"];
 
 /** The headers of an answer, but for those that are different in every answer. */
 const lasting = ({ headers }: Answer) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !VOLATILE.includes(name)));
 
-choice("1.rfcs.methods", "HEAD is as GET; OPTIONS and every 405 tell Allow", {}, async ({ api, document }) => {
-  const ids = await makeWorld(api);
-  for (const path of new Set(document.api.map((operation) => operation.path))) {
-    const methods = document.api.filter((each) => each.path === path).map(({ method }) => method);
-    const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].sort();
-    const allows = (header: string) => assert.deepEqual(header.split(/,\s*/).sort(), allow, path);
-    const address = fill(path, ids);
-    const options = await api.options(address);
-    assert.deepEqual([options.status, options.bytes.length], [204, 0], path);
-    allows(options.header("allow"));
-    for (const method of METHODS.filter((each) => !allow.includes(each))) {
-      const answer = await api.send(method, address);
-      if (method !== "HEAD") problem(answer, "method_not_allowed");
-      assert.equal(answer.status, 405, `${method} ${path}`);
-      allows(answer.header("allow"));
+choice(
+  "1.rfcs.methods",
+  "HEAD is as GET; OPTIONS and every 405 tell Allow",
+  {},
+  async ({ api, document }) => {
+    const ids = await makeWorld(api);
+    for (const path of new Set(document.api.map((operation) => operation.path))) {
+      const methods = document.api.filter((each) => each.path === path).map(({ method }) => method);
+      const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].sort();
+      const allows = (header: string) => assert.deepEqual(header.split(/,\s*/).sort(), allow, path);
+      const address = fill(path, ids);
+      const options = await api.options(address);
+      assert.deepEqual([options.status, options.bytes.length], [204, 0], path);
+      allows(options.header("allow"));
+      for (const method of METHODS.filter((each) => !allow.includes(each))) {
+        const answer = await api.send(method, address);
+        if (method !== "HEAD") problem(answer, "method_not_allowed");
+        assert.equal(answer.status, 405, `${method} ${path}`);
+        allows(answer.header("allow"));
+      }
+      if (!methods.includes("GET")) continue;
+      const [get, head] = [await api.get(address), await api.head(address)];
+      assert.deepEqual([get.status, head.status, head.bytes.length], [200, 200, 0], path);
+      assert.deepEqual(lasting(head), lasting(get), path);
+      assert.equal(get.header("content-length"), String(get.bytes.length));
     }
-    if (!methods.includes("GET")) continue;
-    const [get, head] = [await api.get(address), await api.head(address)];
-    assert.deepEqual([get.status, head.status, head.bytes.length], [200, 200, 0], path);
-    assert.deepEqual(lasting(head), lasting(get), path);
-    assert.equal(get.header("content-length"), String(get.bytes.length));
-  }
-  const missing = await api.head("/apps/app_00000000000000000000000");
-  assert.deepEqual([missing.status, missing.bytes.length], [404, 0]);
-});
+    const missing = await api.head("/apps/app_00000000000000000000000");
+    assert.deepEqual([missing.status, missing.bytes.length], [404, 0]);
+  },
+);
 
 const NO_PATHS = [
   ..." / //apps /apps/ /apps// /Apps /APPS /apps%2f /app /appss /apps;v=1 /apps.json".split(" "),
-  ..."/apps/%2e%2e/account /./apps /x/../apps /apps/a/b/c /account/ /account/x /events/a/b /users/me/keys".split(" "),
+  ..."/apps/%2e%2e/account /./apps /x/../apps /apps/a/b/c /account/ /account/x /events/a/b /users/me/keys".split(
+    " ",
+  ),
   ..."/__proto__ /constructor /apps/x/__proto__ /apps/x/constructor /null /%00".split(" "),
 ];
 
 /** Nothing that is an id, and things that mean something elsewhere. */
 const NO_IDS = [
-  ..."x app_ app_1 APP_0000 %00 %2e%2e %2E%2E%2f ..%2f.. . .. % %zz %ff %c0%ae * __proto__ constructor".split(" "),
-  ..."toString null undefined 0 -1 %20 %0d%0aX:1 a%00b app_%00 %f0%9f%98%80 '%20OR%201=1-- %7Bapp_id%7D".split(" "),
+  ..."x app_ app_1 APP_0000 %00 %2e%2e %2E%2E%2f ..%2f.. . .. % %zz %ff %c0%ae * __proto__ constructor".split(
+    " ",
+  ),
+  ..."toString null undefined 0 -1 %20 %0d%0aX:1 a%00b app_%00 %f0%9f%98%80 '%20OR%201=1-- %7Bapp_id%7D".split(
+    " ",
+  ),
   "a".repeat(2000),
 ];
 /** With what one is called. */
@@ -59,15 +81,23 @@ const KINDS = Object.entries({
   ...{ "api-keys": "API key", "data-sources": "data source", "oauth-clients": "OAuth client" },
 });
 
-choice("7.error-codes.404", "what is no path or no id is not there, however written", async ({ api }) => {
-  for (const path of NO_PATHS)
-    for (const method of ["GET", "POST", "DELETE"]) problem(await api.send(method, path), "not_found");
-  for (const id of NO_IDS) {
-    for (const [kind, word] of KINDS)
-      assert.equal(problem(await api.get(`/${kind}/${id}`), "not_found").detail, `There is no such ${word}.`);
-    problem(await api.post(`/apps/${id}/deploy`, { name: "R" }), "not_found");
-  }
-});
+choice(
+  "7.error-codes.404",
+  "what is no path or no id is not there, however written",
+  async ({ api }) => {
+    for (const path of NO_PATHS)
+      for (const method of ["GET", "POST", "DELETE"])
+        problem(await api.send(method, path), "not_found");
+    for (const id of NO_IDS) {
+      for (const [kind, word] of KINDS)
+        assert.equal(
+          problem(await api.get(`/${kind}/${id}`), "not_found").detail,
+          `There is no such ${word}.`,
+        );
+      problem(await api.post(`/apps/${id}/deploy`, { name: "R" }), "not_found");
+    }
+  },
+);
 
 /** All that a refusal says, but for what is different in every answer. */
 const said = (answer: Answer) => [answer.status, lasting(answer), { ...answer.json, instance: "" }];
@@ -75,99 +105,156 @@ const said = (answer: Answer) => [answer.status, lasting(answer), { ...answer.js
 /** Everything that the account's lists show. */
 async function listsOf({ document }: Context, client: Client): Promise<string> {
   const lists = document.api.filter(({ method, path }) => method === "GET" && !path.includes("{"));
-  return (await Promise.all(lists.map(async ({ path }) => (await client.get(path)).text))).join("\n");
+  return (await Promise.all(lists.map(async ({ path }) => (await client.get(path)).text))).join(
+    "\n",
+  );
 }
 
-choice("7.validation-status.tenants", "B gets 404 for every id of A, and lists show none of A", TWO, async (own) => {
-  const { api, document } = own;
-  const [b, ids] = [api.as(B_KEY), await makeWorld(api)];
-  const routes = document.api.filter(({ path }) => path.includes("{"));
-  const reads = routes.filter(({ method }) => method === "GET");
-  const readAll = () =>
-    Promise.all(reads.map(async ({ path }) => [path, (await api.get(fill(path, ids))).text] as const));
-  const before = await readAll();
-  for (const operation of routes) {
-    const { method, path } = operation;
-    const body = exampleBody(document, operation);
-    const foreign = await b.call(method, fill(path, ids), body);
-    problem(foreign, "not_found");
-    assert.deepEqual(said(foreign), said(await b.call(method, fill(path, NOWHERE), body)), `${method} ${path}`);
-  }
-  assert.ok(routes.length >= 20, `${routes.length} routes have a parameter`);
-  assert.deepEqual(await readAll(), before);
-  for (const [path] of before) assert.equal((await api.get(fill(path, ids))).status, 200, path);
-  const [ofA, ofB] = [await listsOf(own, api), await listsOf(own, b)];
-  for (const [name, id] of Object.entries(ids)) {
-    assert.equal(ofB.includes(id), false, `${name} of A is in a list of B`);
-    assert.ok(["deployment_id", "delivery_id"].includes(name) || ofA.includes(id), `${name} is in a list of A`);
-  }
-  for (const path of ["/apps", "/users"]) assert.equal((await b.get(path)).json.total, 1);
-  const theirs = await makeWorld(b);
-  for (const [method, path] of [
-    ["GET", `/apps/${theirs.app_id}/deployments/${ids.deployment_id}`],
-    ["GET", `/webhooks/${theirs.webhook_id}/deliveries/${ids.delivery_id}`],
-    ["POST", `/webhooks/${theirs.webhook_id}/deliveries/${ids.delivery_id}/redeliver`],
-  ] as const)
-    problem(await b.send(method, path), "not_found");
-});
+choice(
+  "7.validation-status.tenants",
+  "B gets 404 for every id of A, and lists show none of A",
+  TWO,
+  async (own) => {
+    const { api, document } = own;
+    const [b, ids] = [api.as(B_KEY), await makeWorld(api)];
+    const routes = document.api.filter(({ path }) => path.includes("{"));
+    const reads = routes.filter(({ method }) => method === "GET");
+    const readAll = () =>
+      Promise.all(
+        reads.map(async ({ path }) => [path, (await api.get(fill(path, ids))).text] as const),
+      );
+    const before = await readAll();
+    for (const operation of routes) {
+      const { method, path } = operation;
+      const body = exampleBody(document, operation);
+      const foreign = await b.call(method, fill(path, ids), body);
+      problem(foreign, "not_found");
+      assert.deepEqual(
+        said(foreign),
+        said(await b.call(method, fill(path, NOWHERE), body)),
+        `${method} ${path}`,
+      );
+    }
+    assert.ok(routes.length >= 20, `${routes.length} routes have a parameter`);
+    assert.deepEqual(await readAll(), before);
+    for (const [path] of before) assert.equal((await api.get(fill(path, ids))).status, 200, path);
+    const [ofA, ofB] = [await listsOf(own, api), await listsOf(own, b)];
+    for (const [name, id] of Object.entries(ids)) {
+      assert.equal(ofB.includes(id), false, `${name} of A is in a list of B`);
+      assert.ok(
+        ["deployment_id", "delivery_id"].includes(name) || ofA.includes(id),
+        `${name} is in a list of A`,
+      );
+    }
+    for (const path of ["/apps", "/users"]) assert.equal((await b.get(path)).json.total, 1);
+    const theirs = await makeWorld(b);
+    for (const [method, path] of [
+      ["GET", `/apps/${theirs.app_id}/deployments/${ids.deployment_id}`],
+      ["GET", `/webhooks/${theirs.webhook_id}/deliveries/${ids.delivery_id}`],
+      ["POST", `/webhooks/${theirs.webhook_id}/deliveries/${ids.delivery_id}/redeliver`],
+    ] as const)
+      problem(await b.send(method, path), "not_found");
+  },
+);
 
-choice("7.validation-status.foreign-app", "is 422; a domain is taken in all", TWO, async ({ api }) => {
-  const b = api.as(B_KEY);
-  for (const client of [api, b]) await client.create("/users", { email: "ada@example.com" });
-  const [mine, theirs] = [await api.create("/apps", { title: "A" }), await b.create("/apps", { title: "B" })];
-  const body = { name: "R", custom_domain: "shared.example.com" };
-  await api.create(`/apps/${mine.id}/deploy`, body);
-  const refused = problem(await b.post(`/apps/${theirs.id}/deploy`, body), "domain_taken");
-  assert.equal(JSON.stringify(refused).includes(mine.id), false, "the holder is not named");
-  const send = (app_id: string) => b.post("/data-sources", { name: "N", type: "json", data: [], app_id });
-  const foreign = await send(mine.id);
-  invalid(foreign, "#/app_id");
-  assert.deepEqual(said(foreign), said(await send("app_00000000000000000000000")));
-});
+choice(
+  "7.validation-status.foreign-app",
+  "is 422; a domain is taken in all",
+  TWO,
+  async ({ api }) => {
+    const b = api.as(B_KEY);
+    for (const client of [api, b]) await client.create("/users", { email: "ada@example.com" });
+    const [mine, theirs] = [
+      await api.create("/apps", { title: "A" }),
+      await b.create("/apps", { title: "B" }),
+    ];
+    const body = { name: "R", custom_domain: "shared.example.com" };
+    await api.create(`/apps/${mine.id}/deploy`, body);
+    const refused = problem(await b.post(`/apps/${theirs.id}/deploy`, body), "domain_taken");
+    assert.equal(JSON.stringify(refused).includes(mine.id), false, "the holder is not named");
+    const send = (app_id: string) =>
+      b.post("/data-sources", { name: "N", type: "json", data: [], app_id });
+    const foreign = await send(mine.id);
+    invalid(foreign, "#/app_id");
+    assert.deepEqual(said(foreign), said(await send("app_00000000000000000000000")));
+  },
+);
 
 /** Nothing is sent anywhere: no webhook here is active, and the limit of requests is off. */
 const OFF = { rateLimit: "off" } as const;
 
 /** Answers the status of an answer that is in order. */
 function sound(answer: Answer, what: string): number {
-  assert.ok(answer.status >= 200 && answer.status < 500, `${what}: ${answer.status} ${answer.text.slice(0, 300)}`);
+  assert.ok(
+    answer.status >= 200 && answer.status < 500,
+    `${what}: ${answer.status} ${answer.text.slice(0, 300)}`,
+  );
   if (answer.status >= 400) problem(answer, String(answer.json.code));
   return answer.status;
 }
 
-choice("7.error-codes.hostile", "every member of every body, and whole bodies", OFF, async ({ api, document }) => {
-  const ids = await makeWorld(api);
-  for (const operation of document.api.filter(({ value }) => value.requestBody !== undefined)) {
-    const { method, path } = operation;
-    const body = members(exampleBody(document, operation));
-    const send = async (text: string) =>
-      sound(await api.text(method, fill(path, ids), text), `${method} ${path} ${text.slice(0, 200)}`);
-    const changed = Object.keys(body).flatMap((name) => HOSTILE.map((value) => ({ ...body, [name]: value })));
-    await Promise.all(changed.map((each) => send(JSON.stringify(each))));
-    for (const text of [...RAW, ...HOSTILE.map((value) => JSON.stringify(value))]) {
-      const nothing = method === "PATCH" && text === "{}";
-      assert.ok([400, 422].includes(await send(text)) || nothing, `${method} ${path} ${text.slice(0, 60)}`);
+choice(
+  "7.error-codes.hostile",
+  "every member of every body, and whole bodies",
+  OFF,
+  async ({ api, document }) => {
+    const ids = await makeWorld(api);
+    for (const operation of document.api.filter(({ value }) => value.requestBody !== undefined)) {
+      const { method, path } = operation;
+      const body = members(exampleBody(document, operation));
+      const send = async (text: string) =>
+        sound(
+          await api.text(method, fill(path, ids), text),
+          `${method} ${path} ${text.slice(0, 200)}`,
+        );
+      const changed = Object.keys(body).flatMap((name) =>
+        HOSTILE.map((value) => ({ ...body, [name]: value })),
+      );
+      await Promise.all(changed.map((each) => send(JSON.stringify(each))));
+      for (const text of [...RAW, ...HOSTILE.map((value) => JSON.stringify(value))]) {
+        const nothing = method === "PATCH" && text === "{}";
+        assert.ok(
+          [400, 422].includes(await send(text)) || nothing,
+          `${method} ${path} ${text.slice(0, 60)}`,
+        );
+      }
     }
-  }
-  assert.equal(Object.hasOwn(Object.prototype, "admin"), false);
-});
+    assert.equal(Object.hasOwn(Object.prototype, "admin"), false);
+  },
+);
 
-choice("7.error-codes.hostile", "every parameter of every path and query, headers", OFF, async ({ api, document }) => {
-  const ids = await makeWorld(api);
-  const texts = HOSTILE.filter((value) => typeof value === "string").filter(({ length }) => length < 2_000);
-  for (const { path, value } of document.api.filter(({ method }) => method === "GET")) {
-    const parameters = Array.isArray(value.parameters) ? value.parameters.filter(isMembers) : [];
-    const queries = parameters.map((each) => document.deref(each)).filter((each) => each.in === "query");
-    for (const text of texts.map(encodeURIComponent)) {
-      for (const { name } of queries)
-        assert.equal((await api.get(`${fill(path, ids)}?${name}=${text}`)).status, 400, `${path}?${name}=${text}`);
-      const spoiled = Object.fromEntries(Object.keys(ids).map((name) => [name, text]));
-      if (path.includes("{")) sound(await api.get(fill(path, spoiled)), `${path} with ${text}`);
+choice(
+  "7.error-codes.hostile",
+  "every parameter of every path and query, headers",
+  OFF,
+  async ({ api, document }) => {
+    const ids = await makeWorld(api);
+    const texts = HOSTILE.filter((value) => typeof value === "string").filter(
+      ({ length }) => length < 2_000,
+    );
+    for (const { path, value } of document.api.filter(({ method }) => method === "GET")) {
+      const parameters = Array.isArray(value.parameters) ? value.parameters.filter(isMembers) : [];
+      const queries = parameters
+        .map((each) => document.deref(each))
+        .filter((each) => each.in === "query");
+      for (const text of texts.map(encodeURIComponent)) {
+        for (const { name } of queries)
+          assert.equal(
+            (await api.get(`${fill(path, ids)}?${name}=${text}`)).status,
+            400,
+            `${path}?${name}=${text}`,
+          );
+        const spoiled = Object.fromEntries(Object.keys(ids).map((name) => [name, text]));
+        if (path.includes("{")) sound(await api.get(fill(path, spoiled)), `${path} with ${text}`);
+      }
     }
-  }
-  for (const name of HEADERS)
-    for (const value of VALUES) {
-      sound(await api.text("POST", "/apps", '{"title":"T"}', { [name]: value }), `${name}: ${value.slice(0, 20)}`);
-      sound(await api.get("/apps", { [name]: value }), `GET ${name}: ${value.slice(0, 20)}`);
-    }
-});
+    for (const name of HEADERS)
+      for (const value of VALUES) {
+        sound(
+          await api.text("POST", "/apps", '{"title":"T"}', { [name]: value }),
+          `${name}: ${value.slice(0, 20)}`,
+        );
+        sound(await api.get("/apps", { [name]: value }), `GET ${name}: ${value.slice(0, 20)}`);
+      }
+  },
+);

@@ -23,56 +23,99 @@ import { B_KEY, TWO } from "../support/world.ts";
 
 const { code_challenge: CHALLENGE } = PKCE;
 
-choice("1.rfcs.response-type", "iss comes back too (RFC 9207), state only when it was sent", MANUAL, async (own) => {
-  const { app, who } = await scene(own.api);
-  const { code, ...sent } = await consent(who, app);
-  assert.equal(typeof code, "string");
-  assert.deepEqual(sent, { state: "xyz", iss: own.authUrl });
-  for (const state of [null, ""])
-    assert.deepEqual(Object.keys(await consent(who, app, { state })).sort(), ["code", "iss"]);
-  const { error_description: _, ...denied } = await consent(who, app, {}, "deny");
-  assert.deepEqual(denied, { error: "access_denied", state: "xyz", iss: own.authUrl });
-});
+choice(
+  "1.rfcs.response-type",
+  "iss comes back too (RFC 9207), state only when it was sent",
+  MANUAL,
+  async (own) => {
+    const { app, who } = await scene(own.api);
+    const { code, ...sent } = await consent(who, app);
+    assert.equal(typeof code, "string");
+    assert.deepEqual(sent, { state: "xyz", iss: own.authUrl });
+    for (const state of [null, ""])
+      assert.deepEqual(Object.keys(await consent(who, app, { state })).sort(), ["code", "iss"]);
+    const { error_description: _, ...denied } = await consent(who, app, {}, "deny");
+    assert.deepEqual(denied, { error: "access_denied", state: "xyz", iss: own.authUrl });
+  },
+);
 
-choice("1.rfcs.loopback-redirect", "an unknown client or redirect_uri ends on a page", MANUAL, async ({ api }) => {
-  const { app, who } = await scene(api);
-  const changed = [
-    ...[`${REDIRECT}/`, `${REDIRECT}?x=1`, REDIRECT.toUpperCase(), REDIRECT.replace("https", "http")],
-    ...[REDIRECT.replace(".com", ".com:443"), `${REDIRECT}/../callback`, REDIRECT.replace("://", "://user@")],
-    ...["javascript:alert(1)", null],
-  ];
-  for (const url of [
-    ...changed.map((redirect_uri) => authorizeUrl(app, { redirect_uri })),
-    ...[null, "cli_00000000000000000000000"].map((client_id) => authorizeUrl(app, { client_id })),
-    `${authorizeUrl(app)}&redirect_uri=${encodeURIComponent(REDIRECT)}`,
-    `${authorizeUrl(app)}&client_id=${app.client_id}`,
-  ]) {
-    const page = await who.browser.open(url);
-    assert.deepEqual([page.status, page.headers.location], [400, undefined], url);
-    assert.match(page.header("content-type"), /^text\/html/);
-  }
-  // HTML writes this character in five; it need not be encoded in a query.
-  const long = await who.browser.open(`${authorizeUrl(app, { redirect_uri: null })}&redirect_uri=${"'".repeat(7_000)}`);
-  assert.ok(long.status === 400 && long.text.length < 16_384, `${long.status}, ${long.text.length}`);
-});
-
-choice("1.rfcs.loopback-redirect", "the port of a loopback redirect may vary, no more", MANUAL, async ({ api }) => {
-  for (const host of ["127.0.0.1", "127.1", "localhost", "LocalHost", "localhost.", "app.localhost.", "[::1]"]) {
-    const redirect_uris = [`http://${host}:8000/cb?a=1`, "http://127.0.0.1"];
-    const { app, who, open } = await scene(api, { redirect_uris });
-    for (const port of ["", ":8000", ":51234"]) {
-      const redirect_uri = `http://${host}${port}/cb?a=1`;
-      const back = await consent(who, app, { redirect_uri });
-      assert.equal(back.a, "1");
-      pair(await exchange(api, app, str(back.code), { redirect_uri }));
+choice(
+  "1.rfcs.loopback-redirect",
+  "an unknown client or redirect_uri ends on a page",
+  MANUAL,
+  async ({ api }) => {
+    const { app, who } = await scene(api);
+    const changed = [
+      ...[
+        `${REDIRECT}/`,
+        `${REDIRECT}?x=1`,
+        REDIRECT.toUpperCase(),
+        REDIRECT.replace("https", "http"),
+      ],
+      ...[
+        REDIRECT.replace(".com", ".com:443"),
+        `${REDIRECT}/../callback`,
+        REDIRECT.replace("://", "://user@"),
+      ],
+      ...["javascript:alert(1)", null],
+    ];
+    for (const url of [
+      ...changed.map((redirect_uri) => authorizeUrl(app, { redirect_uri })),
+      ...[null, "cli_00000000000000000000000"].map((client_id) => authorizeUrl(app, { client_id })),
+      `${authorizeUrl(app)}&redirect_uri=${encodeURIComponent(REDIRECT)}`,
+      `${authorizeUrl(app)}&client_id=${app.client_id}`,
+    ]) {
+      const page = await who.browser.open(url);
+      assert.deepEqual([page.status, page.headers.location], [400, undefined], url);
+      assert.match(page.header("content-type"), /^text\/html/);
     }
-    assert.ok((await consent(who, app, { redirect_uri: "http://127.0.0.1:4711" })).code);
-    for (const other of "/cb /cb?a=2 /CB?a=1 :99999/cb?a=1 :80@evil.example/cb?a=1 .evil.example/cb?a=1".split(" "))
-      assert.equal((await open({ redirect_uri: `http://${host}${other}` })).status, 400, other);
-  }
-});
+    // HTML writes this character in five; it need not be encoded in a query.
+    const long = await who.browser.open(
+      `${authorizeUrl(app, { redirect_uri: null })}&redirect_uri=${"'".repeat(7_000)}`,
+    );
+    assert.ok(
+      long.status === 400 && long.text.length < 16_384,
+      `${long.status}, ${long.text.length}`,
+    );
+  },
+);
 
-const FAULTS: readonly (readonly [error: string, extra: Record<string, string | null>, more?: string])[] = [
+choice(
+  "1.rfcs.loopback-redirect",
+  "the port of a loopback redirect may vary, no more",
+  MANUAL,
+  async ({ api }) => {
+    for (const host of [
+      "127.0.0.1",
+      "127.1",
+      "localhost",
+      "LocalHost",
+      "localhost.",
+      "app.localhost.",
+      "[::1]",
+    ]) {
+      const redirect_uris = [`http://${host}:8000/cb?a=1`, "http://127.0.0.1"];
+      const { app, who, open } = await scene(api, { redirect_uris });
+      for (const port of ["", ":8000", ":51234"]) {
+        const redirect_uri = `http://${host}${port}/cb?a=1`;
+        const back = await consent(who, app, { redirect_uri });
+        assert.equal(back.a, "1");
+        pair(await exchange(api, app, str(back.code), { redirect_uri }));
+      }
+      assert.ok((await consent(who, app, { redirect_uri: "http://127.0.0.1:4711" })).code);
+      for (const other of "/cb /cb?a=2 /CB?a=1 :99999/cb?a=1 :80@evil.example/cb?a=1 .evil.example/cb?a=1".split(
+        " ",
+      ))
+        assert.equal((await open({ redirect_uri: `http://${host}${other}` })).status, 400, other);
+    }
+  },
+);
+
+const FAULTS: readonly (readonly [
+  error: string,
+  extra: Record<string, string | null>,
+  more?: string,
+])[] = [
   ["invalid_request", { response_type: null }],
   ["unsupported_response_type", { response_type: "token" }],
   ["unsupported_response_type", { response_type: "code id_token" }],
@@ -91,163 +134,242 @@ const FAULTS: readonly (readonly [error: string, extra: Record<string, string | 
     .map((repeated) => ["invalid_request", {}, `&${repeated}`] as const),
 ];
 
-choice("1.rfcs.response-type", "every other fault goes back in the redirect with state, iss", MANUAL, async (own) => {
-  const { app, who } = await scene(own.api, { scopes: ["read:apps"] });
-  for (const [error, extra, more = ""] of FAULTS) {
-    const { error_description, ...rest } = returned(await who.browser.open(authorizeUrl(app, extra) + more));
-    const state = more === "&state=other" ? {} : { state: "xyz" };
-    assert.deepEqual(rest, { error, ...state, iss: own.authUrl }, JSON.stringify(extra) + more);
-    assert.match(str(error_description), /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
-    if (extra.scope?.includes("\u00e9")) assert.match(str(error_description), /^\?\?\? is not a scope/);
-  }
-});
+choice(
+  "1.rfcs.response-type",
+  "every other fault goes back in the redirect with state, iss",
+  MANUAL,
+  async (own) => {
+    const { app, who } = await scene(own.api, { scopes: ["read:apps"] });
+    for (const [error, extra, more = ""] of FAULTS) {
+      const { error_description, ...rest } = returned(
+        await who.browser.open(authorizeUrl(app, extra) + more),
+      );
+      const state = more === "&state=other" ? {} : { state: "xyz" };
+      assert.deepEqual(rest, { error, ...state, iss: own.authUrl }, JSON.stringify(extra) + more);
+      assert.match(str(error_description), /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
+      if (extra.scope?.includes("\u00e9"))
+        assert.match(str(error_description), /^\?\?\? is not a scope/);
+    }
+  },
+);
 
-choice("1.rfcs.resource", "a request may name the base URL, also more than once", MANUAL, async ({ api, baseUrl }) => {
-  const { app, who, code } = await scene(api);
-  pair(await exchange(api, app, await code({ resource: baseUrl })));
-  const twice = `${authorizeUrl(app)}&${new URLSearchParams([
-    ["resource", baseUrl],
-    ["resource", baseUrl],
-  ])}`;
-  const page = await who.browser.open(twice);
-  assert.ok(returned(await who.browser.submit(page, "/oauth/consent", { decision: "allow" })).code);
-  const { error, error_description } = returned(await who.browser.open(`${twice}&resource=x`));
-  assert.deepEqual([error, error_description], ["invalid_target", `The resource must be ${baseUrl}.`]);
-});
+choice(
+  "1.rfcs.resource",
+  "a request may name the base URL, also more than once",
+  MANUAL,
+  async ({ api, baseUrl }) => {
+    const { app, who, code } = await scene(api);
+    pair(await exchange(api, app, await code({ resource: baseUrl })));
+    const twice = `${authorizeUrl(app)}&${new URLSearchParams([
+      ["resource", baseUrl],
+      ["resource", baseUrl],
+    ])}`;
+    const page = await who.browser.open(twice);
+    assert.ok(
+      returned(await who.browser.submit(page, "/oauth/consent", { decision: "allow" })).code,
+    );
+    const { error, error_description } = returned(await who.browser.open(`${twice}&resource=x`));
+    assert.deepEqual(
+      [error, error_description],
+      ["invalid_target", `The resource must be ${baseUrl}.`],
+    );
+  },
+);
 
-choice("1.rfcs.response-type", "a wrong scope list is told how to separate scopes", MANUAL, async ({ api }) => {
-  const { open } = await scene(api);
-  for (const [scope, says] of [
-    ["read:apps,write:apps", "read:apps,write:apps is not a scope; separate scopes with spaces."],
-    ["read:apps, write:apps", "read:apps, is not a scope; separate scopes with spaces."],
-    ["read:apps , write:apps", ", is not a scope; separate scopes with spaces."],
-    ["read:apps;write:apps", "read:apps;write:apps is not a scope; separate scopes with spaces."],
-    ["read:apps+write:apps", "read:apps+write:apps is not a scope; separate scopes with spaces."],
-    ["read:apps%20write:apps", "read:apps%20write:apps is not a scope; separate scopes with spaces."],
-    ["read:apps\twrite:apps", "read:apps?write:apps is not a scope; separate scopes with spaces."],
-    ["read:apps read:ap", "read:ap is not a scope; did you mean read:apps?"],
-    ["Read:apps", "Read:apps is not a scope; did you mean read:apps?"],
-    ["openid", "openid is not a scope; the scopes are read:apps, write:apps, delete:apps, read:data, admin."],
-  ] as const) {
-    const { error, error_description } = returned(await open({ scope }));
-    assert.deepEqual([error, error_description], ["invalid_scope", says], scope);
-  }
-});
+choice(
+  "1.rfcs.response-type",
+  "a wrong scope list is told how to separate scopes",
+  MANUAL,
+  async ({ api }) => {
+    const { open } = await scene(api);
+    for (const [scope, says] of [
+      ["read:apps,write:apps", "read:apps,write:apps is not a scope; separate scopes with spaces."],
+      ["read:apps, write:apps", "read:apps, is not a scope; separate scopes with spaces."],
+      ["read:apps , write:apps", ", is not a scope; separate scopes with spaces."],
+      ["read:apps;write:apps", "read:apps;write:apps is not a scope; separate scopes with spaces."],
+      ["read:apps+write:apps", "read:apps+write:apps is not a scope; separate scopes with spaces."],
+      [
+        "read:apps%20write:apps",
+        "read:apps%20write:apps is not a scope; separate scopes with spaces.",
+      ],
+      [
+        "read:apps\twrite:apps",
+        "read:apps?write:apps is not a scope; separate scopes with spaces.",
+      ],
+      ["read:apps read:ap", "read:ap is not a scope; did you mean read:apps?"],
+      ["Read:apps", "Read:apps is not a scope; did you mean read:apps?"],
+      [
+        "openid",
+        "openid is not a scope; the scopes are read:apps, write:apps, delete:apps, read:data, admin.",
+      ],
+    ] as const) {
+      const { error, error_description } = returned(await open({ scope }));
+      assert.deepEqual([error, error_description], ["invalid_scope", says], scope);
+    }
+  },
+);
 
-choice("1.rfcs.loopback-redirect", "an error page lists the addresses to the client's own admin", TWO, async (own) => {
-  const { api } = own;
-  const redirect_uris = [REDIRECT, "https://client.example.com/<other>".replace(/[<>]/g, "'")];
-  const app = await register(api, { redirect_uris });
-  const admin = (await person(api)).browser;
-  const others = [
-    new Browser(api),
-    (await person(api, ["read:apps", "read:data"])).browser,
-    (await person(api.as(B_KEY))).browser,
-  ];
-  const open = (browser: Browser, extra: Extra, more = "") => browser.open(authorizeUrl(app, extra) + more);
-  const wrong: readonly (readonly [Extra, string?])[] = [
-    [{ redirect_uri: null }],
-    [{ redirect_uri: "" }],
-    [{ redirect_uri: "https://evil.example/" }],
-    [{}, `&redirect_uri=${encodeURIComponent(REDIRECT)}`],
-  ];
-  for (const [extra, more] of wrong) {
-    const shown = await open(admin, extra, more);
-    assert.equal(shown.status, 400);
-    for (const uri of redirect_uris) assert.ok(textOf(shown).includes(uri), uri);
-    for (const browser of others) {
-      const page = await open(browser, extra, more);
+choice(
+  "1.rfcs.loopback-redirect",
+  "an error page lists the addresses to the client's own admin",
+  TWO,
+  async (own) => {
+    const { api } = own;
+    const redirect_uris = [REDIRECT, "https://client.example.com/<other>".replace(/[<>]/g, "'")];
+    const app = await register(api, { redirect_uris });
+    const admin = (await person(api)).browser;
+    const others = [
+      new Browser(api),
+      (await person(api, ["read:apps", "read:data"])).browser,
+      (await person(api.as(B_KEY))).browser,
+    ];
+    const open = (browser: Browser, extra: Extra, more = "") =>
+      browser.open(authorizeUrl(app, extra) + more);
+    const wrong: readonly (readonly [Extra, string?])[] = [
+      [{ redirect_uri: null }],
+      [{ redirect_uri: "" }],
+      [{ redirect_uri: "https://evil.example/" }],
+      [{}, `&redirect_uri=${encodeURIComponent(REDIRECT)}`],
+    ];
+    for (const [extra, more] of wrong) {
+      const shown = await open(admin, extra, more);
+      assert.equal(shown.status, 400);
+      for (const uri of redirect_uris) assert.ok(textOf(shown).includes(uri), uri);
+      for (const browser of others) {
+        const page = await open(browser, extra, more);
+        assertPage(page, 400);
+        assert.equal("location" in page.headers, false);
+        for (const uri of redirect_uris) assert.equal(textOf(page).includes(uri), false, uri);
+        assert.match(page.text, /<a href="\/docs#oauth">/);
+      }
+    }
+    for (const client_id of [null, "cli_00000000000000000000000"]) {
+      const page = await open(admin, { client_id });
       assertPage(page, 400);
-      assert.equal("location" in page.headers, false);
-      for (const uri of redirect_uris) assert.equal(textOf(page).includes(uri), false, uri);
       assert.match(page.text, /<a href="\/docs#oauth">/);
     }
-  }
-  for (const client_id of [null, "cli_00000000000000000000000"]) {
-    const page = await open(admin, { client_id });
-    assertPage(page, 400);
-    assert.match(page.text, /<a href="\/docs#oauth">/);
-  }
-  await own.service.setAccountState("suspended");
-  assert.equal(
-    textOf(await open(admin, { redirect_uri: null })).includes(REDIRECT),
-    false,
-    "who may not read it sees no address",
-  );
-});
+    await own.service.setAccountState("suspended");
+    assert.equal(
+      textOf(await open(admin, { redirect_uri: null })).includes(REDIRECT),
+      false,
+      "who may not read it sees no address",
+    );
+  },
+);
 
-choice("1.rfcs.private-use", "a public client is answered at its private-use scheme", MANUAL, async ({ api }) => {
-  for (const redirect_uri of ["com.example.app:/callback", "com.example.app://callback?a=1"]) {
-    const { app, who, open } = await scene(api, { redirect_uris: [redirect_uri], public: true });
-    const sent = { redirect_uri, ...PKCE };
-    const page = await open(sent);
-    assertPage(page, 200, "'self' com.example.app:");
-    assert.match(textOf(page), /Either way you go back to com\.example\.app\./);
-    const back = await consent(who, app, sent);
-    pair(await exchange(api, app, str(back.code), { redirect_uri, code_verifier: VERIFIER }));
-    assert.equal((await consent(who, app, sent, "deny")).error, "access_denied");
-    assert.equal(returned(await open({ redirect_uri }), redirect_uri).error, "invalid_request", "PKCE is missing");
-    for (const other of ["com.example.app:/other", "com.example.other:/callback", "COM.EXAMPLE.APP:/callback"])
-      assert.equal((await open({ ...sent, redirect_uri: other })).status, 400, other);
-    const signIn = await new Browser(api).open(authorizeUrl(app, sent));
-    assertPage(signIn, 200, "'self' com.example.app:");
-  }
-});
+choice(
+  "1.rfcs.private-use",
+  "a public client is answered at its private-use scheme",
+  MANUAL,
+  async ({ api }) => {
+    for (const redirect_uri of ["com.example.app:/callback", "com.example.app://callback?a=1"]) {
+      const { app, who, open } = await scene(api, { redirect_uris: [redirect_uri], public: true });
+      const sent = { redirect_uri, ...PKCE };
+      const page = await open(sent);
+      assertPage(page, 200, "'self' com.example.app:");
+      assert.match(textOf(page), /Either way you go back to com\.example\.app\./);
+      const back = await consent(who, app, sent);
+      pair(await exchange(api, app, str(back.code), { redirect_uri, code_verifier: VERIFIER }));
+      assert.equal((await consent(who, app, sent, "deny")).error, "access_denied");
+      assert.equal(
+        returned(await open({ redirect_uri }), redirect_uri).error,
+        "invalid_request",
+        "PKCE is missing",
+      );
+      for (const other of [
+        "com.example.app:/other",
+        "com.example.other:/callback",
+        "COM.EXAMPLE.APP:/callback",
+      ])
+        assert.equal((await open({ ...sent, redirect_uri: other })).status, 400, other);
+      const signIn = await new Browser(api).open(authorizeUrl(app, sent));
+      assertPage(signIn, 200, "'self' com.example.app:");
+    }
+  },
+);
 
-choice("5.sign-in-link.consent", "grants what was asked for as far as the user holds it", MANUAL, async ({ api }) => {
-  for (const [permissions, asked, granted] of [
-    [["read:apps"], "admin", "read:apps"],
-    [["read:apps"], "read:apps write:apps", "read:apps"],
-    [["admin"], "write:apps read:apps", "write:apps read:apps"],
-    [["admin"], "admin", "admin"],
-    [["read:data", "write:apps"], "admin read:apps", "read:data write:apps"],
-  ] as const) {
-    const { open, tokens } = await scene(api, {}, permissions);
-    const page = await open({ scope: asked });
-    const shown = [...page.text.matchAll(/<code>([^<]*)/g)].map(([, scope]) => scope);
-    assert.deepEqual(shown.sort(), granted.split(" ").sort(), asked);
-    assert.equal((await tokens(asked)).scope, granted);
-  }
-  for (const permissions of [[], ["read:data"]])
-    assert.equal(returned(await (await scene(api, {}, permissions)).open()).error, "access_denied");
-});
+choice(
+  "5.sign-in-link.consent",
+  "grants what was asked for as far as the user holds it",
+  MANUAL,
+  async ({ api }) => {
+    for (const [permissions, asked, granted] of [
+      [["read:apps"], "admin", "read:apps"],
+      [["read:apps"], "read:apps write:apps", "read:apps"],
+      [["admin"], "write:apps read:apps", "write:apps read:apps"],
+      [["admin"], "admin", "admin"],
+      [["read:data", "write:apps"], "admin read:apps", "read:data write:apps"],
+    ] as const) {
+      const { open, tokens } = await scene(api, {}, permissions);
+      const page = await open({ scope: asked });
+      const shown = [...page.text.matchAll(/<code>([^<]*)/g)].map(([, scope]) => scope);
+      assert.deepEqual(shown.sort(), granted.split(" ").sort(), asked);
+      assert.equal((await tokens(asked)).scope, granted);
+    }
+    for (const permissions of [[], ["read:data"]])
+      assert.equal(
+        returned(await (await scene(api, {}, permissions)).open()).error,
+        "access_denied",
+      );
+  },
+);
 
-choice("5.sign-in-link.consent", "is asked for each time, says who asks, and no is no", MANUAL, async ({ api }) => {
-  const { who, open } = await scene(api, { name: "<i>Sneaky\u202e\u2067</i> & Co" });
-  // No name turns the words around it.
-  const title = "<h1>Allow “&lt;i&gt;Sneaky&lt;/i&gt; &amp; Co” to use your account?</h1>";
-  for (const sent of ["decision=allow", "decision=ALLOW", "decision=yes", "other="]) {
-    const page = await open();
-    for (const shown of [title, "Example account", who.email, "client.example.com"])
-      assert.ok(page.text.includes(shown), shown);
-    const filled = Object.fromEntries(new URLSearchParams(sent));
-    const { error } = returned(await who.browser.submit(page, "/oauth/consent", filled));
-    assert.equal(error, sent === "decision=allow" ? undefined : "access_denied", sent);
-  }
-});
+choice(
+  "5.sign-in-link.consent",
+  "is asked for each time, says who asks, and no is no",
+  MANUAL,
+  async ({ api }) => {
+    const { who, open } = await scene(api, { name: "<i>Sneaky\u202e\u2067</i> & Co" });
+    // No name turns the words around it.
+    const title = "<h1>Allow “&lt;i&gt;Sneaky&lt;/i&gt; &amp; Co” to use your account?</h1>";
+    for (const sent of ["decision=allow", "decision=ALLOW", "decision=yes", "other="]) {
+      const page = await open();
+      for (const shown of [title, "Example account", who.email, "client.example.com"])
+        assert.ok(page.text.includes(shown), shown);
+      const filled = Object.fromEntries(new URLSearchParams(sent));
+      const { error } = returned(await who.browser.submit(page, "/oauth/consent", filled));
+      assert.equal(error, sent === "decision=allow" ? undefined : "access_denied", sent);
+    }
+  },
+);
 
-choice("5.sign-in-link.consent", "the request is judged again at the answer", MANUAL, async ({ api, service }) => {
-  const { app, who, open, permit } = await scene(api, {}, ["read:apps"]);
-  let page = await open({ scope: "admin" });
-  const allow = () => who.browser.submit(page, "/oauth/consent", { decision: "allow" });
-  await permit("admin");
-  page = await allow();
-  assertPage(page, 200, "'self' https:");
-  assert.match(page.text, /<code>admin/, "what was not shown is not granted: it is asked anew");
-  assert.ok(returned(await allow()).code);
-  await permit();
-  assert.equal(returned(await allow()).error, "access_denied");
-  await api.delete(`/oauth-clients/${app.client_id}`);
-  assert.equal((await allow()).status, 400);
-  const other = await scene(api);
-  await service.setAccountState("suspended");
-  assert.equal(returned(await other.open()).error, "access_denied", "a suspended account grants nothing");
-});
+choice(
+  "5.sign-in-link.consent",
+  "the request is judged again at the answer",
+  MANUAL,
+  async ({ api, service }) => {
+    const { app, who, open, permit } = await scene(api, {}, ["read:apps"]);
+    let page = await open({ scope: "admin" });
+    const allow = () => who.browser.submit(page, "/oauth/consent", { decision: "allow" });
+    await permit("admin");
+    page = await allow();
+    assertPage(page, 200, "'self' https:");
+    assert.match(page.text, /<code>admin/, "what was not shown is not granted: it is asked anew");
+    assert.ok(returned(await allow()).code);
+    await permit();
+    assert.equal(returned(await allow()).error, "access_denied");
+    await api.delete(`/oauth-clients/${app.client_id}`);
+    assert.equal((await allow()).status, 400);
+    const other = await scene(api);
+    await service.setAccountState("suspended");
+    assert.equal(
+      returned(await other.open()).error,
+      "access_denied",
+      "a suspended account grants nothing",
+    );
+  },
+);
 
-choice("5.sign-in-link.client-reach", "any account's users may be asked; it acts in theirs", TWO, async ({ api }) => {
-  const { app } = await scene(api);
-  const { who } = await scene(api.as(B_KEY), {}, ["read:apps"]);
-  const { access } = pair(await exchange(api, app, str((await consent(who, app)).code)));
-  const titles = async (client: Client) => (await client.get("/apps")).items.map(({ title }) => title);
-  assert.deepEqual([await titles(api.as(access)), await titles(api)], [["Of B"], []]);
-});
+choice(
+  "5.sign-in-link.client-reach",
+  "any account's users may be asked; it acts in theirs",
+  TWO,
+  async ({ api }) => {
+    const { app } = await scene(api);
+    const { who } = await scene(api.as(B_KEY), {}, ["read:apps"]);
+    const { access } = pair(await exchange(api, app, str((await consent(who, app)).code)));
+    const titles = async (client: Client) =>
+      (await client.get("/apps")).items.map(({ title }) => title);
+    assert.deepEqual([await titles(api.as(access)), await titles(api)], [["Of B"], []]);
+  },
+);

@@ -6,147 +6,208 @@ import { choice, MANUAL, withService } from "../support/clauses.ts";
 import type { Client } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
 import { FIXED } from "../support/embedded.ts";
-import { ALL_SCOPES, basic, held, oauthError, pair, refresh, register, sendForm, sendJson } from "../support/oauth.ts";
+import {
+  ALL_SCOPES,
+  basic,
+  held,
+  oauthError,
+  pair,
+  refresh,
+  register,
+  sendForm,
+  sendJson,
+} from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
 
 const SERVER = "/.well-known/oauth-authorization-server";
 const OPENID = "/.well-known/openid-configuration";
 const RESOURCE = "/.well-known/oauth-protected-resource/v1";
 
-choice("1.rfcs.metadata", "are of the server, and of the API, which leads there", async ({ api, authUrl, baseUrl }) => {
-  const answer = await api.root.as(null).get(SERVER);
-  assert.deepEqual([answer.status, answer.headers["content-type"]], [200, "application/json"]);
-  const secrets = ["client_secret_basic", "client_secret_post"];
-  assert.deepEqual(answer.json, {
-    issuer: authUrl,
-    authorization_endpoint: `${authUrl}/oauth/authorize`,
-    token_endpoint: `${authUrl}/oauth/token`,
-    revocation_endpoint: `${authUrl}/oauth/revoke`,
-    introspection_endpoint: `${authUrl}/oauth/introspect`,
-    userinfo_endpoint: `${baseUrl}/account`,
-    jwks_uri: `${authUrl}/oauth/jwks`,
-    scopes_supported: ALL_SCOPES,
-    response_types_supported: ["code"],
-    response_modes_supported: ["query"],
-    grant_types_supported: ["authorization_code", "refresh_token"],
-    token_endpoint_auth_methods_supported: [...secrets, "none"],
-    revocation_endpoint_auth_methods_supported: [...secrets, "none"],
-    introspection_endpoint_auth_methods_supported: secrets,
-    code_challenge_methods_supported: ["S256"],
-    authorization_response_iss_parameter_supported: true,
-    service_documentation: `${authUrl}/docs`,
-    protected_resources: [baseUrl],
-  });
-  const openid = await api.root.as(null).get(OPENID);
-  assert.deepEqual([openid.status, openid.text], [200, answer.text], "one document at both addresses");
-  const challenge = (await api.as(null).get("/apps")).header("www-authenticate");
-  assert.equal(/resource_metadata="([^"]+)"/.exec(challenge)?.[1], authUrl + RESOURCE);
-  assert.deepEqual((await api.root.as(null).get(RESOURCE)).json, {
-    resource: baseUrl,
-    authorization_servers: [authUrl],
-    scopes_supported: ALL_SCOPES,
-    bearer_methods_supported: ["header"],
-    resource_name: "Application Hosting Service",
-    resource_documentation: `${authUrl}/docs`,
-  });
-});
+choice(
+  "1.rfcs.metadata",
+  "are of the server, and of the API, which leads there",
+  async ({ api, authUrl, baseUrl }) => {
+    const answer = await api.root.as(null).get(SERVER);
+    assert.deepEqual([answer.status, answer.headers["content-type"]], [200, "application/json"]);
+    const secrets = ["client_secret_basic", "client_secret_post"];
+    assert.deepEqual(answer.json, {
+      issuer: authUrl,
+      authorization_endpoint: `${authUrl}/oauth/authorize`,
+      token_endpoint: `${authUrl}/oauth/token`,
+      revocation_endpoint: `${authUrl}/oauth/revoke`,
+      introspection_endpoint: `${authUrl}/oauth/introspect`,
+      userinfo_endpoint: `${baseUrl}/account`,
+      jwks_uri: `${authUrl}/oauth/jwks`,
+      scopes_supported: ALL_SCOPES,
+      response_types_supported: ["code"],
+      response_modes_supported: ["query"],
+      grant_types_supported: ["authorization_code", "refresh_token"],
+      token_endpoint_auth_methods_supported: [...secrets, "none"],
+      revocation_endpoint_auth_methods_supported: [...secrets, "none"],
+      introspection_endpoint_auth_methods_supported: secrets,
+      code_challenge_methods_supported: ["S256"],
+      authorization_response_iss_parameter_supported: true,
+      service_documentation: `${authUrl}/docs`,
+      protected_resources: [baseUrl],
+    });
+    const openid = await api.root.as(null).get(OPENID);
+    assert.deepEqual(
+      [openid.status, openid.text],
+      [200, answer.text],
+      "one document at both addresses",
+    );
+    const challenge = (await api.as(null).get("/apps")).header("www-authenticate");
+    assert.equal(/resource_metadata="([^"]+)"/.exec(challenge)?.[1], authUrl + RESOURCE);
+    assert.deepEqual((await api.root.as(null).get(RESOURCE)).json, {
+      resource: baseUrl,
+      authorization_servers: [authUrl],
+      scopes_supported: ALL_SCOPES,
+      bearer_methods_supported: ["header"],
+      resource_name: "Application Hosting Service",
+      resource_documentation: `${authUrl}/docs`,
+    });
+  },
+);
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE"];
 const IN_JSON = ["/oauth/token", "/oauth/revoke", "/oauth/introspect"];
 
-choice("5.token-response.errors", "another method is 405 with Allow, in the form of RFC 6749", async ({ api }) => {
-  const anyone = api.root.as(null);
-  for (const [allow, ...paths] of [
-    ["POST, OPTIONS", ...IN_JSON, "/oauth/consent", "/dashboard/sign-out"],
-    ["GET, HEAD, OPTIONS", "/oauth/authorize", "/oauth/jwks", SERVER, OPENID, RESOURCE],
-    ["GET, HEAD, POST, OPTIONS", "/dashboard/sign-in"],
-  ] as const)
-    for (const path of paths) {
-      for (const method of METHODS.filter((each) => !allow.includes(each))) {
-        const answer = await anyone.send(method, path);
-        assert.deepEqual([answer.status, answer.header("allow")], [405, allow], `${method} ${path}`);
-        if (IN_JSON.includes(path) && method !== "HEAD") assert.equal(answer.json.error, "invalid_request");
+choice(
+  "5.token-response.errors",
+  "another method is 405 with Allow, in the form of RFC 6749",
+  async ({ api }) => {
+    const anyone = api.root.as(null);
+    for (const [allow, ...paths] of [
+      ["POST, OPTIONS", ...IN_JSON, "/oauth/consent", "/dashboard/sign-out"],
+      ["GET, HEAD, OPTIONS", "/oauth/authorize", "/oauth/jwks", SERVER, OPENID, RESOURCE],
+      ["GET, HEAD, POST, OPTIONS", "/dashboard/sign-in"],
+    ] as const)
+      for (const path of paths) {
+        for (const method of METHODS.filter((each) => !allow.includes(each))) {
+          const answer = await anyone.send(method, path);
+          assert.deepEqual(
+            [answer.status, answer.header("allow")],
+            [405, allow],
+            `${method} ${path}`,
+          );
+          if (IN_JSON.includes(path) && method !== "HEAD")
+            assert.equal(answer.json.error, "invalid_request");
+        }
+        assert.equal((await anyone.options(path)).status, 204);
       }
-      assert.equal((await anyone.options(path)).status, 204);
-    }
-  for (const path of ["/oauth/jwks", SERVER, OPENID, RESOURCE]) assert.equal((await anyone.head(path)).status, 200);
-  assert.equal((await anyone.get("/oauth/nothing")).status, 404);
-});
+    for (const path of ["/oauth/jwks", SERVER, OPENID, RESOURCE])
+      assert.equal((await anyone.head(path)).status, 200);
+    assert.equal((await anyone.get("/oauth/nothing")).status, 404);
+  },
+);
 
 const DAY_MS = 86_400_000;
 
-choice("5.token-lifetimes.refresh", "30 days from each use; 30 more it is told", MANUAL, async ({ api, service }) => {
-  let { refresh: token } = (await held(api)).tokens;
-  for (let used = 0; used < 2; used += 1) {
-    await service.clock.advance(`${30 * DAY_MS - 1}ms`);
-    token = pair(await refresh(api, token)).refresh;
-  }
-  for (const days of [30, 29]) {
-    await service.clock.advance(`${days * DAY_MS}ms`);
-    assert.match(oauthError(await refresh(api, token)), /has expired/);
-  }
-  assert.match(oauthError(await refresh(api, "ahr_never-was")), /not known/);
-});
+choice(
+  "5.token-lifetimes.refresh",
+  "30 days from each use; 30 more it is told",
+  MANUAL,
+  async ({ api, service }) => {
+    let { refresh: token } = (await held(api)).tokens;
+    for (let used = 0; used < 2; used += 1) {
+      await service.clock.advance(`${30 * DAY_MS - 1}ms`);
+      token = pair(await refresh(api, token)).refresh;
+    }
+    for (const days of [30, 29]) {
+      await service.clock.advance(`${days * DAY_MS}ms`);
+      assert.match(oauthError(await refresh(api, token)), /has expired/);
+    }
+    assert.match(oauthError(await refresh(api, "ahr_never-was")), /not known/);
+  },
+);
 
-choice("5.token-response.errors", "credentials need not be sent, but must be right", MANUAL, async ({ api }) => {
-  const { app, tokens } = await held(api);
-  const other = await register(api);
-  const { client_id, client_secret } = app;
-  for (const [extra, error, says] of [
-    [{ client_id, client_secret: "x" }, "invalid_client", /client credentials/],
-    [{ client_secret }, "invalid_client", /./],
-    [{ client_id: "cli_nobody" }, "invalid_client", /./],
-    [{ ...other }, "invalid_grant", /./],
-    [{ client_id: other.client_id }, "invalid_grant", /./],
-  ] as const)
-    assert.match(oauthError(await refresh(api, tokens.refresh, extra), error), says);
-  oauthError(await refresh(api, tokens.access));
-  oauthError(await sendJson(api, "/oauth/token", { grant_type: "refresh_token" }), "invalid_request");
-  const second = pair(await refresh(api, tokens.refresh, { ...app }));
-  const third = pair(await refresh(api, second.refresh, { client_id }));
-  const form = { grant_type: "refresh_token", refresh_token: third.refresh };
-  pair(await sendForm(api, "/oauth/token", form, basic(client_id, client_secret)));
-});
+choice(
+  "5.token-response.errors",
+  "credentials need not be sent, but must be right",
+  MANUAL,
+  async ({ api }) => {
+    const { app, tokens } = await held(api);
+    const other = await register(api);
+    const { client_id, client_secret } = app;
+    for (const [extra, error, says] of [
+      [{ client_id, client_secret: "x" }, "invalid_client", /client credentials/],
+      [{ client_secret }, "invalid_client", /./],
+      [{ client_id: "cli_nobody" }, "invalid_client", /./],
+      [{ ...other }, "invalid_grant", /./],
+      [{ client_id: other.client_id }, "invalid_grant", /./],
+    ] as const)
+      assert.match(oauthError(await refresh(api, tokens.refresh, extra), error), says);
+    oauthError(await refresh(api, tokens.access));
+    oauthError(
+      await sendJson(api, "/oauth/token", { grant_type: "refresh_token" }),
+      "invalid_request",
+    );
+    const second = pair(await refresh(api, tokens.refresh, { ...app }));
+    const third = pair(await refresh(api, second.refresh, { client_id }));
+    const form = { grant_type: "refresh_token", refresh_token: third.refresh };
+    pair(await sendForm(api, "/oauth/token", form, basic(client_id, client_secret)));
+  },
+);
 
 const SEPARATE = /is not a scope; separate scopes with spaces\.$/;
 
-choice("5.token-response", "a refresh may ask for less, and hands out what the user holds", MANUAL, async ({ api }) => {
-  const { tokens, permit } = await held(api, "read:apps write:apps");
-  for (const scope of ["admin", "read:apps read:data", "nonsense", " "])
-    oauthError(await refresh(api, tokens.refresh, { scope }), "invalid_scope");
-  for (const scope of ["read:apps,write:apps", "read:apps, write:apps", "read:apps;write:apps", "read:apps+write:apps"])
-    assert.match(oauthError(await refresh(api, tokens.refresh, { scope }), "invalid_scope"), SEPARATE);
-  const less = pair(await refresh(api, tokens.refresh, { scope: "read:apps" }));
-  assert.equal(less.scope, "read:apps");
-  problem(await api.as(less.access).post("/apps", { title: "T" }), "insufficient_scope");
-  await permit("write:apps");
-  oauthError(await refresh(api, less.refresh, { scope: "read:apps" }));
-  const asked = pair(await refresh(api, less.refresh, { scope: "read:apps write:apps" }));
-  assert.equal(asked.scope, "write:apps", "what was granted may be asked for, and is cut");
-  const cut = pair(await refresh(api, asked.refresh));
-  assert.equal(cut.scope, "write:apps");
-  await permit();
-  oauthError(await refresh(api, cut.refresh));
-  await permit("admin");
-  assert.equal(pair(await refresh(api, cut.refresh)).scope, "read:apps write:apps");
-});
+choice(
+  "5.token-response",
+  "a refresh may ask for less, and hands out what the user holds",
+  MANUAL,
+  async ({ api }) => {
+    const { tokens, permit } = await held(api, "read:apps write:apps");
+    for (const scope of ["admin", "read:apps read:data", "nonsense", " "])
+      oauthError(await refresh(api, tokens.refresh, { scope }), "invalid_scope");
+    for (const scope of [
+      "read:apps,write:apps",
+      "read:apps, write:apps",
+      "read:apps;write:apps",
+      "read:apps+write:apps",
+    ])
+      assert.match(
+        oauthError(await refresh(api, tokens.refresh, { scope }), "invalid_scope"),
+        SEPARATE,
+      );
+    const less = pair(await refresh(api, tokens.refresh, { scope: "read:apps" }));
+    assert.equal(less.scope, "read:apps");
+    problem(await api.as(less.access).post("/apps", { title: "T" }), "insufficient_scope");
+    await permit("write:apps");
+    oauthError(await refresh(api, less.refresh, { scope: "read:apps" }));
+    const asked = pair(await refresh(api, less.refresh, { scope: "read:apps write:apps" }));
+    assert.equal(asked.scope, "write:apps", "what was granted may be asked for, and is cut");
+    const cut = pair(await refresh(api, asked.refresh));
+    assert.equal(cut.scope, "write:apps");
+    await permit();
+    oauthError(await refresh(api, cut.refresh));
+    await permit("admin");
+    assert.equal(pair(await refresh(api, cut.refresh)).scope, "read:apps write:apps");
+  },
+);
 
-choice("5.token-lifetimes.memory", "the store is rid of what nothing can come of", MANUAL, async ({ api, service }) => {
-  const { tokens } = await held(api);
-  await service.signIn({ scopes: ["admin"] });
-  for (const [wait_ms, kept] of [
-    [0, [2, 2, 1, 1]],
-    [DAY_MS, [2, 2, 0, 0]],
-    [29 * DAY_MS + 1, [0, 2, 0, 0]],
-    [30 * DAY_MS, [0, 0, 0, 0]],
-  ] as const) {
-    await service.clock.advance(`${wait_ms}ms`);
-    const { collections } = await service.snapshot();
-    const counts = ["grants", "refresh_tokens", "sessions", "sign_ins"].map((name) => collections[name]?.length ?? 0);
-    assert.deepEqual(counts, kept);
-  }
-  assert.match(oauthError(await refresh(api, tokens.refresh)), /not known/);
-});
+choice(
+  "5.token-lifetimes.memory",
+  "the store is rid of what nothing can come of",
+  MANUAL,
+  async ({ api, service }) => {
+    const { tokens } = await held(api);
+    await service.signIn({ scopes: ["admin"] });
+    for (const [wait_ms, kept] of [
+      [0, [2, 2, 1, 1]],
+      [DAY_MS, [2, 2, 0, 0]],
+      [29 * DAY_MS + 1, [0, 2, 0, 0]],
+      [30 * DAY_MS, [0, 0, 0, 0]],
+    ] as const) {
+      await service.clock.advance(`${wait_ms}ms`);
+      const { collections } = await service.snapshot();
+      const counts = ["grants", "refresh_tokens", "sessions", "sign_ins"].map(
+        (name) => collections[name]?.length ?? 0,
+      );
+      assert.deepEqual(counts, kept);
+    }
+    assert.match(oauthError(await refresh(api, tokens.refresh)), /not known/);
+  },
+);
 
 async function asked(api: Client, app: object, token: string) {
   const answer = await sendJson(api, "/oauth/introspect", { ...app, token });
@@ -155,88 +216,118 @@ async function asked(api: Client, app: object, token: string) {
   return answer.json;
 }
 
-choice("1.rfcs.revocation", "either token, in any form, however sent, ends the grant", MANUAL, async ({ api }) => {
-  for (const [kind, token_type_hint] of [
-    ["access", "access_token"],
-    ["refresh", "refresh_token"],
-    ["access", "refresh_token"],
-    ["refresh", "nonsense"],
-  ] as const) {
-    const { app, tokens, holder } = await held(api);
-    const fields = { token: tokens[kind], token_type_hint };
-    const answer =
-      kind === "access"
-        ? await sendForm(api, "/oauth/revoke", fields, basic(app.client_id, app.client_secret))
-        : await sendJson(api, "/oauth/revoke", { ...app, ...fields });
-    assert.deepEqual([answer.status, answer.header("content-type"), answer.text], [200, "application/json", "{}"]);
-    const refusal = problem(await holder.get("/apps"), "invalid_credential");
-    for (const said of [String(refusal.detail), oauthError(await refresh(api, tokens.refresh))])
-      assert.match(said, /access .* has been revoked/);
-  }
-});
+choice(
+  "1.rfcs.revocation",
+  "either token, in any form, however sent, ends the grant",
+  MANUAL,
+  async ({ api }) => {
+    for (const [kind, token_type_hint] of [
+      ["access", "access_token"],
+      ["refresh", "refresh_token"],
+      ["access", "refresh_token"],
+      ["refresh", "nonsense"],
+    ] as const) {
+      const { app, tokens, holder } = await held(api);
+      const fields = { token: tokens[kind], token_type_hint };
+      const answer =
+        kind === "access"
+          ? await sendForm(api, "/oauth/revoke", fields, basic(app.client_id, app.client_secret))
+          : await sendJson(api, "/oauth/revoke", { ...app, ...fields });
+      assert.deepEqual(
+        [answer.status, answer.header("content-type"), answer.text],
+        [200, "application/json", "{}"],
+      );
+      const refusal = problem(await holder.get("/apps"), "invalid_credential");
+      for (const said of [String(refusal.detail), oauthError(await refresh(api, tokens.refresh))])
+        assert.match(said, /access .* has been revoked/);
+    }
+  },
+);
 
-choice("1.rfcs.revocation", "only its proven client may; what is over is 200", MANUAL, async ({ api, service }) => {
-  const [{ app, tokens, holder }, second] = [await held(api), await held(api)];
-  const token = tokens.refresh;
-  // Who asks about a token has to prove as much.
-  for (const [path, token] of Object.entries({ "/oauth/revoke": tokens.refresh, "/oauth/introspect": tokens.access }))
-    for (const [fields, error] of [
-      [{ token }, "invalid_client"],
-      [{ client_id: app.client_id, token }, "invalid_client"],
-      [{ ...app, client_secret: "wrong", token }, "invalid_client"],
-      [{ ...app }, "invalid_request"],
-    ] as const)
-      oauthError(await sendJson(api, path, fields), error);
-  // A public client proves itself by its id alone.
-  for (const other of [await register(api), await register(api, { public: true })])
-    for (const token of [tokens.refresh, tokens.access])
-      oauthError(await sendJson(api, "/oauth/revoke", { ...other, token }), "invalid_grant");
-  assert.equal((await holder.get("/apps")).status, 200);
-  const revoke = async (client: object, token: string) =>
-    assert.equal((await sendJson(api, "/oauth/revoke", { ...client, token })).status, 200);
-  for (const each of ["nonsense", "a.b.c", "ahr_nothing", token, token, tokens.access]) await revoke(app, each);
-  await service.clock.advance("3600000ms");
-  await revoke(second.app, second.tokens.access);
-});
+choice(
+  "1.rfcs.revocation",
+  "only its proven client may; what is over is 200",
+  MANUAL,
+  async ({ api, service }) => {
+    const [{ app, tokens, holder }, second] = [await held(api), await held(api)];
+    const token = tokens.refresh;
+    // Who asks about a token has to prove as much.
+    for (const [path, token] of Object.entries({
+      "/oauth/revoke": tokens.refresh,
+      "/oauth/introspect": tokens.access,
+    }))
+      for (const [fields, error] of [
+        [{ token }, "invalid_client"],
+        [{ client_id: app.client_id, token }, "invalid_client"],
+        [{ ...app, client_secret: "wrong", token }, "invalid_client"],
+        [{ ...app }, "invalid_request"],
+      ] as const)
+        oauthError(await sendJson(api, path, fields), error);
+    // A public client proves itself by its id alone.
+    for (const other of [await register(api), await register(api, { public: true })])
+      for (const token of [tokens.refresh, tokens.access])
+        oauthError(await sendJson(api, "/oauth/revoke", { ...other, token }), "invalid_grant");
+    assert.equal((await holder.get("/apps")).status, 200);
+    const revoke = async (client: object, token: string) =>
+      assert.equal((await sendJson(api, "/oauth/revoke", { ...client, token })).status, 200);
+    for (const each of ["nonsense", "a.b.c", "ahr_nothing", token, token, tokens.access])
+      await revoke(app, each);
+    await service.clock.advance("3600000ms");
+    await revoke(second.app, second.tokens.access);
+  },
+);
 
-choice("1.rfcs.introspection", "either token: whose, what it opens, how long", FIXED, async ({ api, service }) => {
-  const { app, who, tokens, permit } = await held(api);
-  const ask = (token: string) => asked(api, app, token);
-  const { jti, ...claims } = tokens.claims;
-  const common = { active: true, ...claims, username: who.email };
-  assert.deepEqual(await ask(tokens.access), { ...common, jti, token_type: "Bearer" });
-  const [iat, exp] = [1_767_225_600, 1_769_817_600]; // the manual clock's start, and 30 days later
-  assert.deepEqual(await ask(tokens.refresh), { ...common, iat, exp });
-  await permit("write:apps");
-  assert.equal((await ask(tokens.access)).scope, "");
-  await permit("admin");
-  const next = String((await refresh(api, tokens.refresh)).json.refresh_token);
-  assert.deepEqual([await ask(tokens.refresh), (await ask(next)).active], [{ active: false }, true]);
-  await service.clock.advance("30d");
-  assert.deepEqual(await ask(next), { active: false });
-});
+choice(
+  "1.rfcs.introspection",
+  "either token: whose, what it opens, how long",
+  FIXED,
+  async ({ api, service }) => {
+    const { app, who, tokens, permit } = await held(api);
+    const ask = (token: string) => asked(api, app, token);
+    const { jti, ...claims } = tokens.claims;
+    const common = { active: true, ...claims, username: who.email };
+    assert.deepEqual(await ask(tokens.access), { ...common, jti, token_type: "Bearer" });
+    const [iat, exp] = [1_767_225_600, 1_769_817_600]; // the manual clock's start, and 30 days later
+    assert.deepEqual(await ask(tokens.refresh), { ...common, iat, exp });
+    await permit("write:apps");
+    assert.equal((await ask(tokens.access)).scope, "");
+    await permit("admin");
+    const next = String((await refresh(api, tokens.refresh)).json.refresh_token);
+    assert.deepEqual(
+      [await ask(tokens.refresh), (await ask(next)).active],
+      [{ active: false }, true],
+    );
+    await service.clock.advance("30d");
+    assert.deepEqual(await ask(next), { active: false });
+  },
+);
 
-choice("1.rfcs.introspection", "by clients with a secret; inactive opens nothing", MANUAL, async ({ api, service }) => {
-  const { app, tokens } = await held(api);
-  const token = tokens.access;
-  const open = await register(api, { public: true });
-  oauthError(await sendJson(api, "/oauth/introspect", { ...open, token }), "invalid_client");
-  assert.equal((await sendForm(api, "/oauth/introspect", { ...app, token })).json.active, true);
-  const inactive = async (client: object, ...list: readonly string[]) => {
-    for (const each of list) assert.deepEqual(await asked(api, client, each), { active: false });
-  };
-  await inactive(app, "nonsense", `${token}x`, String(api.key));
-  const both = [token, tokens.refresh];
-  await inactive(await register(api), ...both);
-  await service.setAccountState("suspended");
-  await inactive(app, ...both);
-  await service.setAccountState("active");
-  assert.equal((await asked(api, app, token)).active, true);
-  await service.clock.advance("3600000ms");
-  await inactive(app, token);
-  await sendJson(api, "/oauth/revoke", { ...app, token: tokens.refresh });
-  await inactive(app, tokens.refresh);
-});
+choice(
+  "1.rfcs.introspection",
+  "by clients with a secret; inactive opens nothing",
+  MANUAL,
+  async ({ api, service }) => {
+    const { app, tokens } = await held(api);
+    const token = tokens.access;
+    const open = await register(api, { public: true });
+    oauthError(await sendJson(api, "/oauth/introspect", { ...open, token }), "invalid_client");
+    assert.equal((await sendForm(api, "/oauth/introspect", { ...app, token })).json.active, true);
+    const inactive = async (client: object, ...list: readonly string[]) => {
+      for (const each of list) assert.deepEqual(await asked(api, client, each), { active: false });
+    };
+    await inactive(app, "nonsense", `${token}x`, String(api.key));
+    const both = [token, tokens.refresh];
+    await inactive(await register(api), ...both);
+    await service.setAccountState("suspended");
+    await inactive(app, ...both);
+    await service.setAccountState("active");
+    assert.equal((await asked(api, app, token)).active, true);
+    await service.clock.advance("3600000ms");
+    await inactive(app, token);
+    await sendJson(api, "/oauth/revoke", { ...app, token: tokens.refresh });
+    await inactive(app, tokens.refresh);
+  },
+);
 
 choice("1.rfcs.revocation", "tokens outlast a restart, and so does their end", async () => {
   const options = { data: freshFile("data.json"), apiKey: "restart-test-key", port: 0 };

@@ -6,44 +6,104 @@ import { choice } from "../support/clauses.ts";
 import { type Answer, type Client, freshAddress, freshHost } from "../support/client.ts";
 import { badHeader, badParameter, invalid, problem } from "../support/problem.ts";
 
-const send = (api: Client, authorization: string | string[]) => api.as(null).get("/apps", { authorization });
+const send = (api: Client, authorization: string | string[]) =>
+  api.as(null).get("/apps", { authorization });
 
 /** 401 with this code, a challenge with this error or none, and where the metadata are. */
 function challenged(answer: Answer, code: string, error?: string): void {
   problem(answer, code);
   const challenge = answer.header("www-authenticate");
-  assert.match(challenge, /^Bearer .*resource_metadata="[^"]+\/\.well-known\/oauth-protected-resource\/v1"/);
+  assert.match(
+    challenge,
+    /^Bearer .*resource_metadata="[^"]+\/\.well-known\/oauth-protected-resource\/v1"/,
+  );
   assert.equal(/error="(\w+)"/.exec(challenge)?.[1], error, challenge);
 }
 
 /** After the scheme Bearer: no single token (RFC 6750 2.1). */
 const MALFORMED = [
-  ...["Bearer", "Bearer ", "bearer", "BEARER   ", "Bearer a b", "Bearer a,b", "Bearer a, Bearer b", 'Bearer "quoted"'],
-  ...["Bearer key=value; x", "Bearer =abc", "Bearer a=b", "Bearer a==b", "Bearer ä", "Bearer a\tb", "Bearer {json}"],
-  ...["Bearer <key>", "Bearer a:b", "Bearer a@b", "Bearer a%20b%", "Bearer a\\b", "Bearer a?b", "Bearer a#b"],
+  ...[
+    "Bearer",
+    "Bearer ",
+    "bearer",
+    "BEARER   ",
+    "Bearer a b",
+    "Bearer a,b",
+    "Bearer a, Bearer b",
+    'Bearer "quoted"',
+  ],
+  ...[
+    "Bearer key=value; x",
+    "Bearer =abc",
+    "Bearer a=b",
+    "Bearer a==b",
+    "Bearer ä",
+    "Bearer a\tb",
+    "Bearer {json}",
+  ],
+  ...[
+    "Bearer <key>",
+    "Bearer a:b",
+    "Bearer a@b",
+    "Bearer a%20b%",
+    "Bearer a\\b",
+    "Bearer a?b",
+    "Bearer a#b",
+  ],
   "Bearer (a)",
 ];
 const OTHER_SCHEMES = [
-  ...["Basic dXNlcjpwYXNz", "Token abc", "Digest x=1", "BearerX abc", "Bearerabc", "Negotiate", "key", ":", "="],
+  ...[
+    "Basic dXNlcjpwYXNz",
+    "Token abc",
+    "Digest x=1",
+    "BearerX abc",
+    "Bearerabc",
+    "Negotiate",
+    "key",
+    ":",
+    "=",
+  ],
   "Bearer,abc",
 ];
-const UNKNOWN = ["ahs_nobody-has-this-key", "unknown", "a.b.c", "A".repeat(9000), "__proto__", "-._~+/=="];
+const UNKNOWN = [
+  "ahs_nobody-has-this-key",
+  "unknown",
+  "a.b.c",
+  "A".repeat(9000),
+  "__proto__",
+  "-._~+/==",
+];
 
-choice("7.error-codes.401", "each cause has its code, and its error in the challenge or none", async ({ api }) => {
-  for (const path of ["/apps", `/apps?access_token=${api.key}`])
-    challenged(await api.as(null).get(path), "missing_credential");
-  for (const value of MALFORMED) challenged(await send(api, value), "malformed_credential", "invalid_request");
-  for (const value of OTHER_SCHEMES) challenged(await send(api, value), "malformed_credential");
-  for (const token of UNKNOWN) challenged(await api.as(token).get("/apps"), "invalid_credential", "invalid_token");
-});
+choice(
+  "7.error-codes.401",
+  "each cause has its code, and its error in the challenge or none",
+  async ({ api }) => {
+    for (const path of ["/apps", `/apps?access_token=${api.key}`])
+      challenged(await api.as(null).get(path), "missing_credential");
+    for (const value of MALFORMED)
+      challenged(await send(api, value), "malformed_credential", "invalid_request");
+    for (const value of OTHER_SCHEMES) challenged(await send(api, value), "malformed_credential");
+    for (const token of UNKNOWN)
+      challenged(await api.as(token).get("/apps"), "invalid_credential", "invalid_token");
+  },
+);
 
-choice("1.rfcs.one-credential", "its scheme in any case; it stands alone and is never repeated", async ({ api }) => {
-  for (const scheme of ["bearer", "BEARER", "bEaReR"])
-    assert.equal((await send(api, `${scheme} ${api.key}`)).status, 200);
-  problem(await send(api, Array(2).fill(`Bearer ${api.key}`)), "malformed_credential");
-  for (const value of ["Bearer my-secret-token", "Basic my-secret-token", "Bearer my-secret-token two"])
-    assert.equal((await send(api, value)).text.includes("my-secret-token"), false, value);
-});
+choice(
+  "1.rfcs.one-credential",
+  "its scheme in any case; it stands alone and is never repeated",
+  async ({ api }) => {
+    for (const scheme of ["bearer", "BEARER", "bEaReR"])
+      assert.equal((await send(api, `${scheme} ${api.key}`)).status, 200);
+    problem(await send(api, Array(2).fill(`Bearer ${api.key}`)), "malformed_credential");
+    for (const value of [
+      "Bearer my-secret-token",
+      "Basic my-secret-token",
+      "Bearer my-secret-token two",
+    ])
+      assert.equal((await send(api, value)).text.includes("my-secret-token"), false, value);
+  },
+);
 
 const ID = "7.error-codes.order";
 const NO_APP = "/apps/app_00000000000000000000000";
@@ -57,7 +117,12 @@ const SUSPENDED = { seed: { accounts: [{ name: "Held", state: "suspended" }] } }
 /** What is wrong in its path, method, query and body. */
 async function wrongs(api: Client): Promise<readonly Answer[]> {
   const query = await api.get("/apps?limit=0");
-  return [await api.get("/nowhere"), await api.send("PUT", "/apps"), query, await api.send("POST", "/apps", TEXT)];
+  return [
+    await api.get("/nowhere"),
+    await api.send("PUT", "/apps"),
+    query,
+    await api.send("POST", "/apps", TEXT),
+  ];
 }
 
 choice(ID, "credential before everything else, then the state", SUSPENDED, async ({ api }) => {
@@ -66,13 +131,18 @@ choice(ID, "credential before everything else, then the state", SUSPENDED, async
   for (const answer of await wrongs(api)) problem(answer, "account_suspended");
 });
 
-choice(ID, "rate before path, method and query, the state before rate", { rateLimit: 2 }, async ({ api, service }) => {
-  for (let used = 0; used < 2; used += 1) await api.get("/account");
-  for (const answer of await wrongs(api)) problem(answer, "rate_limit_exceeded");
-  await service.setAccountState("limited");
-  problem(await api.get("/account"), "rate_limit_exceeded");
-  problem(await api.post("/apps", { title: "T" }), "account_limited");
-});
+choice(
+  ID,
+  "rate before path, method and query, the state before rate",
+  { rateLimit: 2 },
+  async ({ api, service }) => {
+    for (let used = 0; used < 2; used += 1) await api.get("/account");
+    for (const answer of await wrongs(api)) problem(answer, "rate_limit_exceeded");
+    await service.setAccountState("limited");
+    problem(await api.get("/account"), "rate_limit_exceeded");
+    problem(await api.post("/apps", { title: "T" }), "account_limited");
+  },
+);
 
 choice(ID, "path and method before headers, query and body", async ({ api }) => {
   problem(await api.get("/nowhere?limit=0"), "not_found");
@@ -82,41 +152,56 @@ choice(ID, "path and method before headers, query and body", async ({ api }) => 
   problem(await api.send("PUT", "/apps", TEXT), "method_not_allowed");
 });
 
-choice(ID, "headers and query, in one answer, before the body; its size, type, JSON", async ({ api }) => {
-  const key = { "idempotency-key": "k".repeat(256) };
-  badParameter(await api.send("POST", "/apps?x=1", TEXT), "x");
-  badHeader(await api.send("POST", "/apps", { ...TEXT, headers: { ...TEXT.headers, ...key } }), "Idempotency-Key");
-  badParameter(await api.text("POST", "/apps?x=1", TOO_LARGE), "x");
-  const both = await api.post("/apps?x=1", { title: "T" }, key);
-  assert.equal(both.status, 400);
-  for (const fault of [/"parameter":"x"/, /"header":"Idempotency-Key"/]) assert.match(both.text, fault);
-  problem(await api.send("POST", "/apps", { ...TEXT, body: TOO_LARGE }), "payload_too_large");
-  problem(await api.send("POST", "/apps", TEXT), "unsupported_media_type");
-});
+choice(
+  ID,
+  "headers and query, in one answer, before the body; its size, type, JSON",
+  async ({ api }) => {
+    const key = { "idempotency-key": "k".repeat(256) };
+    badParameter(await api.send("POST", "/apps?x=1", TEXT), "x");
+    badHeader(
+      await api.send("POST", "/apps", { ...TEXT, headers: { ...TEXT.headers, ...key } }),
+      "Idempotency-Key",
+    );
+    badParameter(await api.text("POST", "/apps?x=1", TOO_LARGE), "x");
+    const both = await api.post("/apps?x=1", { title: "T" }, key);
+    assert.equal(both.status, 400);
+    for (const fault of [/"parameter":"x"/, /"header":"Idempotency-Key"/])
+      assert.match(both.text, fault);
+    problem(await api.send("POST", "/apps", { ...TEXT, body: TOO_LARGE }), "payload_too_large");
+    problem(await api.send("POST", "/apps", TEXT), "unsupported_media_type");
+  },
+);
 
-choice(ID, "query and body before the resource, the resource before fields and tag", async ({ api }) => {
-  badParameter(await api.get(`${NO_APP}/deployments?limit=0`), "limit");
-  badParameter(await api.get(`${NO_APP}?x=1`), "x");
-  problem(await api.text("POST", `${NO_APP}/deploy`, TOO_LARGE), "payload_too_large");
-  problem(await api.send("POST", `${NO_APP}/deploy`, TEXT), "unsupported_media_type");
-  problem(await api.text("POST", `${NO_APP}/deploy`, "{"), "invalid_json");
-  problem(await api.text("PATCH", NO_APP, "{"), "invalid_json");
-  for (const [method, path, body] of [
-    ["PATCH", NO_APP, { title: 5 }],
-    ["POST", `${NO_APP}/deploy`, {}],
-    ["POST", `${NO_APP}/interactions`, { x: 1 }],
-    ["PATCH", "/users/usr_00000000000000000000000", { email: 5 }],
-    ["PATCH", "/webhooks/wh_00000000000000000000000", { url: 5 }],
-    ["POST", "/webhooks/wh_00000000000000000000000/test", {}],
-  ] as const)
-    problem(await api.call(method, path, body), "not_found");
-  problem(await api.patch(NO_APP, { title: "T" }, OLD), "not_found");
-  problem(await api.delete(NO_APP, { "if-match": "*" }), "not_found");
-});
+choice(
+  ID,
+  "query and body before the resource, the resource before fields and tag",
+  async ({ api }) => {
+    badParameter(await api.get(`${NO_APP}/deployments?limit=0`), "limit");
+    badParameter(await api.get(`${NO_APP}?x=1`), "x");
+    problem(await api.text("POST", `${NO_APP}/deploy`, TOO_LARGE), "payload_too_large");
+    problem(await api.send("POST", `${NO_APP}/deploy`, TEXT), "unsupported_media_type");
+    problem(await api.text("POST", `${NO_APP}/deploy`, "{"), "invalid_json");
+    problem(await api.text("PATCH", NO_APP, "{"), "invalid_json");
+    for (const [method, path, body] of [
+      ["PATCH", NO_APP, { title: 5 }],
+      ["POST", `${NO_APP}/deploy`, {}],
+      ["POST", `${NO_APP}/interactions`, { x: 1 }],
+      ["PATCH", "/users/usr_00000000000000000000000", { email: 5 }],
+      ["PATCH", "/webhooks/wh_00000000000000000000000", { url: 5 }],
+      ["POST", "/webhooks/wh_00000000000000000000000/test", {}],
+    ] as const)
+      problem(await api.call(method, path, body), "not_found");
+    problem(await api.patch(NO_APP, { title: "T" }, OLD), "not_found");
+    problem(await api.delete(NO_APP, { "if-match": "*" }), "not_found");
+  },
+);
 
 choice(ID, "the fields before the state, the state before the tag", {}, async ({ api }) => {
   const custom_domain = freshHost();
-  const [mine, other] = [await api.create("/apps", { title: "A" }), await api.create("/apps", { title: "B" })];
+  const [mine, other] = [
+    await api.create("/apps", { title: "A" }),
+    await api.create("/apps", { title: "B" }),
+  ];
   await api.create(`/apps/${mine.id}/deploy`, { name: "R", custom_domain });
   invalid(await api.post(`/apps/${other.id}/deploy`, { name: "", custom_domain }), "#/name");
   invalid(await api.patch(`/apps/${mine.id}`, { title: "" }, OLD), "#/title");

@@ -4,10 +4,19 @@
 // RFC 9700 2.2, 4.10.2; RFC 8725 3.1, 3.10, 3.11 (units/jwt has the rest).
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { trusted } from "../../src/kit/schema.ts";
+import { unsafeCast } from "../../src/lib/schema.ts";
 import { choice, MANUAL, withService } from "../support/clauses.ts";
 import { type Answer, type Client, str } from "../support/client.ts";
-import { ALL_SCOPES, headerOf, held, pair, person, publishedKeys, refresh, sendJson } from "../support/oauth.ts";
+import {
+  ALL_SCOPES,
+  headerOf,
+  held,
+  pair,
+  person,
+  publishedKeys,
+  refresh,
+  sendJson,
+} from "../support/oauth.ts";
 import type { ApiDocument } from "../support/openapi.ts";
 import { problem } from "../support/problem.ts";
 import { fill, NOWHERE } from "../support/world.ts";
@@ -17,11 +26,24 @@ type Scope = (typeof ALL_SCOPES)[number];
 /** The contract's table. */
 const EXPECTED = {
   "read:apps": ["GET /apps", ...onApp("GET", "", "/deployments", "/deployments/{deployment_id}")],
-  "write:apps": ["POST /apps", "PATCH /apps/{app_id}", ...onApp("POST", "/deploy", "/interactions")],
+  "write:apps": [
+    "POST /apps",
+    "PATCH /apps/{app_id}",
+    ...onApp("POST", "/deploy", "/interactions"),
+  ],
   "delete:apps": ["DELETE /apps/{app_id}"],
-  "read:data": ["GET /data-sources", "GET /data-sources/{data_source_id}", "GET /data-sources/{data_source_id}/rows"],
+  "read:data": [
+    "GET /data-sources",
+    "GET /data-sources/{data_source_id}",
+    "GET /data-sources/{data_source_id}/rows",
+  ],
   admin: [
-    ...["POST /data-sources", "DELETE /data-sources/{data_source_id}", "GET /events", "GET /events/{event_id}"],
+    ...[
+      "POST /data-sources",
+      "DELETE /data-sources/{data_source_id}",
+      "GET /events",
+      "GET /events/{event_id}",
+    ],
     ...["PATCH /users/{user_id}", ...resource("/users", "user_id"), "PATCH /webhooks/{webhook_id}"],
     ...[...resource("/webhooks", "webhook_id"), "POST /webhooks/{webhook_id}/test"],
     ...["", "/{delivery_id}"].map((end) => `GET /webhooks/{webhook_id}/deliveries${end}`),
@@ -40,7 +62,9 @@ function resource(list: string, id: string): string[] {
 }
 
 const NEEDED = new Map(
-  Object.entries(EXPECTED).flatMap(([scope, operations]) => operations.map((operation) => [operation, scope] as const)),
+  Object.entries(EXPECTED).flatMap(([scope, operations]) =>
+    operations.map((operation) => [operation, scope] as const),
+  ),
 );
 
 type Send = (client: Client) => Promise<Answer>;
@@ -48,56 +72,86 @@ type Send = (client: Client) => Promise<Answer>;
 /** Each operation, called with ids of things that never were and without a body: what is let through does nothing. */
 const eachOperation = ({ api }: ApiDocument, run: (send: Send, name: string) => Promise<void>) =>
   Promise.all(
-    api.map(({ method, path }) => run((client) => client.send(method, fill(path, NOWHERE)), `${method} ${path}`)),
+    api.map(({ method, path }) =>
+      run((client) => client.send(method, fill(path, NOWHERE)), `${method} ${path}`),
+    ),
   );
 
 /** The checks of credential, standing and scope are behind this answer. */
 const passed = (answer: Answer, why: string) =>
   assert.ok(![401, 403, 405].includes(answer.status), `${why}: ${answer.text}`);
 
-choice("5.scope-per-endpoint", "every operation x every scope: its own, and admin, open it", {}, async (own) => {
-  const operations = own.document.api.map(({ method, path }) => `${method} ${path}`);
-  assert.deepEqual(operations.sort(), [...NEEDED.keys()].sort(), "those of the contract, no more and no less");
-  for (const scope of ALL_SCOPES) {
-    const holder = own.api.as((await own.service.signIn({ scopes: [scope] })).access_token);
-    await eachOperation(own.document, async (send, name) => {
-      const [answer, needed = ""] = [await send(holder), NEEDED.get(name)];
-      if (needed === "any" || needed === scope || scope === "admin") return passed(answer, `${name} with ${scope}`);
-      problem(answer, "insufficient_scope");
-      const challenge = answer.header("www-authenticate");
-      assert.ok(challenge.includes(`error="insufficient_scope"`) && challenge.includes(`scope="${needed}"`), challenge);
-    });
-  }
-});
+choice(
+  "5.scope-per-endpoint",
+  "every operation x every scope: its own, and admin, open it",
+  {},
+  async (own) => {
+    const operations = own.document.api.map(({ method, path }) => `${method} ${path}`);
+    assert.deepEqual(
+      operations.sort(),
+      [...NEEDED.keys()].sort(),
+      "those of the contract, no more and no less",
+    );
+    for (const scope of ALL_SCOPES) {
+      const holder = own.api.as((await own.service.signIn({ scopes: [scope] })).access_token);
+      await eachOperation(own.document, async (send, name) => {
+        const [answer, needed = ""] = [await send(holder), NEEDED.get(name)];
+        if (needed === "any" || needed === scope || scope === "admin")
+          return passed(answer, `${name} with ${scope}`);
+        problem(answer, "insufficient_scope");
+        const challenge = answer.header("www-authenticate");
+        assert.ok(
+          challenge.includes(`error="insufficient_scope"`) &&
+            challenge.includes(`scope="${needed}"`),
+          challenge,
+        );
+      });
+    }
+  },
+);
 
-choice("5.scope-per-endpoint", "every operation x each credential", {}, async ({ api, service, document }) => {
-  const { access_token, refresh_token } = await service.signIn({ scopes: ["admin"] });
-  const revoked = api.as(access_token);
-  assert.equal((await revoked.get("/account")).status, 200);
-  await sendJson(api, "/oauth/revoke", { token: refresh_token });
-  await eachOperation(document, async (send, name) => {
-    problem(await send(api.as(null)), "missing_credential");
-    passed(await send(api), `${name} with a key`);
-    problem(await send(revoked), "invalid_credential");
-  });
-});
-
-choice("3.account-states", "every operation x each state: a limited account still reads, no more", {}, async (own) => {
-  const { api, service } = own;
-  const holder = api.as((await service.signIn({ scopes: ["admin"] })).access_token);
-  await api.create("/apps", { title: "Kept" });
-  for (const state of ["suspended", "limited"] as const) {
-    await service.setAccountState(state);
-    await eachOperation(own.document, async (send, name) => {
-      for (const answer of [await send(api), await send(holder)])
-        if (state === "limited" && name.startsWith("GET ")) passed(answer, `${name} in a limited account`);
-        else problem(answer, `account_${state}`);
+choice(
+  "5.scope-per-endpoint",
+  "every operation x each credential",
+  {},
+  async ({ api, service, document }) => {
+    const { access_token, refresh_token } = await service.signIn({ scopes: ["admin"] });
+    const revoked = api.as(access_token);
+    assert.equal((await revoked.get("/account")).status, 200);
+    await sendJson(api, "/oauth/revoke", { token: refresh_token });
+    await eachOperation(document, async (send, name) => {
+      problem(await send(api.as(null)), "missing_credential");
+      passed(await send(api), `${name} with a key`);
+      problem(await send(revoked), "invalid_credential");
     });
-  }
-  const { json } = await api.get("/apps");
-  assert.deepEqual([json.total, (await api.head("/apps")).status, (await api.options("/apps")).status], [1, 200, 204]);
-  assert.equal((await api.get("/account")).json.state, "limited");
-});
+  },
+);
+
+choice(
+  "3.account-states",
+  "every operation x each state: a limited account still reads, no more",
+  {},
+  async (own) => {
+    const { api, service } = own;
+    const holder = api.as((await service.signIn({ scopes: ["admin"] })).access_token);
+    await api.create("/apps", { title: "Kept" });
+    for (const state of ["suspended", "limited"] as const) {
+      await service.setAccountState(state);
+      await eachOperation(own.document, async (send, name) => {
+        for (const answer of [await send(api), await send(holder)])
+          if (state === "limited" && name.startsWith("GET "))
+            passed(answer, `${name} in a limited account`);
+          else problem(answer, `account_${state}`);
+      });
+    }
+    const { json } = await api.get("/apps");
+    assert.deepEqual(
+      [json.total, (await api.head("/apps")).status, (await api.options("/apps")).status],
+      [1, 200, 204],
+    );
+    assert.equal((await api.get("/account")).json.state, "limited");
+  },
+);
 
 async function refused(holder: Client, says: RegExp): Promise<void> {
   const answer = await holder.get("/apps");
@@ -105,26 +159,31 @@ async function refused(holder: Client, says: RegExp): Promise<void> {
   assert.match(answer.header("www-authenticate"), /^Bearer .*error="invalid_token"/);
 }
 
-choice("1.rfcs.access-token", "none of another server, a lost key or to refresh", MANUAL, async ({ api, service }) => {
-  await withService({}, async (other) => {
-    const { access_token } = await other.service.signIn({ scopes: ["admin"] });
-    assert.equal((await other.api.as(access_token).get("/apps")).status, 200);
-    await refused(api.as(access_token), /not signed by this service/);
-    await service.restore(await other.service.snapshot());
-    await refused(api.as(access_token), /another use: its iss does not fit/);
-  });
-  for (const cut of ["eyJhbGciOiJFUzI1NiJ9.e30", "eyJhbGciOiJFUzI1NiJ9.e30.AA.AA"])
-    await refused(api.as(cut), /not a well-formed JWT/);
-  const { tokens, holder } = await held(api);
-  assert.equal((await holder.get("/apps")).status, 200);
-  await refused(api.as(tokens.refresh), /no access token and no API key/);
-  const data = await service.snapshot();
-  await service.restore({ ...data, collections: { ...data.collections, signing_keys: [] } });
-  await refused(holder, /not signed by this service/);
-  const next = pair(await refresh(api, tokens.refresh)).access;
-  assert.notEqual(headerOf(next).kid, headerOf(tokens.access).kid);
-  assert.equal((await api.as(next).get("/apps")).status, 200);
-});
+choice(
+  "1.rfcs.access-token",
+  "none of another server, a lost key or to refresh",
+  MANUAL,
+  async ({ api, service }) => {
+    await withService({}, async (other) => {
+      const { access_token } = await other.service.signIn({ scopes: ["admin"] });
+      assert.equal((await other.api.as(access_token).get("/apps")).status, 200);
+      await refused(api.as(access_token), /not signed by this service/);
+      await service.restore(await other.service.snapshot());
+      await refused(api.as(access_token), /another use: its iss does not fit/);
+    });
+    for (const cut of ["eyJhbGciOiJFUzI1NiJ9.e30", "eyJhbGciOiJFUzI1NiJ9.e30.AA.AA"])
+      await refused(api.as(cut), /not a well-formed JWT/);
+    const { tokens, holder } = await held(api);
+    assert.equal((await holder.get("/apps")).status, 200);
+    await refused(api.as(tokens.refresh), /no access token and no API key/);
+    const data = await service.snapshot();
+    await service.restore({ ...data, collections: { ...data.collections, signing_keys: [] } });
+    await refused(holder, /not signed by this service/);
+    const next = pair(await refresh(api, tokens.refresh)).access;
+    assert.notEqual(headerOf(next).kid, headerOf(tokens.access).kid);
+    assert.equal((await api.as(next).get("/apps")).status, 200);
+  },
+);
 
 /** What the holder may do, by name. */
 async function opened(holder: Client): Promise<string> {
@@ -136,84 +195,133 @@ async function opened(holder: Client): Promise<string> {
     account: await holder.get("/account"),
   };
   const answered = Object.entries(tried).filter(([, { status }]) => status !== 403);
-  for (const [name, { status }] of answered) assert.equal(status, name === "write" ? 201 : 200, name);
+  for (const [name, { status }] of answered)
+    assert.equal(status, name === "write" ? 201 : 200, name);
   return answered.map(([name]) => name).join(" ");
 }
 
-choice("5.scope-per-endpoint", "a token's scopes are cut to its user's at each use", MANUAL, async ({ api }) => {
-  const [some, admin] = [await held(api, "read:apps write:apps"), await held(api, "admin")];
-  for (const [permissions, ofSome, ofAdmin] of [
-    ["admin", "read write account", "read write data users account"],
-    ["read:apps read:data", "read account", "read data account"],
-    ["write:apps", "write account", "write account"],
-    ["", "account", "account"],
-    ["read:apps write:apps", "read write account", "read write account"],
-  ] as const) {
-    for (const { permit } of [some, admin]) await permit(...permissions.split(" ").filter((each) => each !== ""));
-    assert.deepEqual([await opened(some.holder), await opened(admin.holder)], [ofSome, ofAdmin], permissions);
-  }
-});
+choice(
+  "5.scope-per-endpoint",
+  "a token's scopes are cut to its user's at each use",
+  MANUAL,
+  async ({ api }) => {
+    const [some, admin] = [await held(api, "read:apps write:apps"), await held(api, "admin")];
+    for (const [permissions, ofSome, ofAdmin] of [
+      ["admin", "read write account", "read write data users account"],
+      ["read:apps read:data", "read account", "read data account"],
+      ["write:apps", "write account", "write account"],
+      ["", "account", "account"],
+      ["read:apps write:apps", "read write account", "read write account"],
+    ] as const) {
+      for (const { permit } of [some, admin])
+        await permit(...permissions.split(" ").filter((each) => each !== ""));
+      assert.deepEqual(
+        [await opened(some.holder), await opened(admin.holder)],
+        [ofSome, ofAdmin],
+        permissions,
+      );
+    }
+  },
+);
 
-choice("1.rfcs.token-algorithm", "one ES256 key is there before any token, whoever asks", {}, async ({ api }) => {
-  const seen = await Promise.all(Array.from({ length: 50 }, () => publishedKeys(api)));
-  const [{ x, y, kid, ...rest } = {}, ...more] = seen[0] ?? [];
-  assert.deepEqual([rest, more], [{ kty: "EC", crv: "P-256", alg: "ES256", use: "sig" }, []]);
-  for (const value of [x, y, kid]) assert.match(String(value), /^[A-Za-z0-9_-]{43}$/);
-  assert.equal(new Set(seen.map((keys) => JSON.stringify(keys))).size, 1);
-});
+choice(
+  "1.rfcs.token-algorithm",
+  "one ES256 key is there before any token, whoever asks",
+  {},
+  async ({ api }) => {
+    const seen = await Promise.all(Array.from({ length: 50 }, () => publishedKeys(api)));
+    const [{ x, y, kid, ...rest } = {}, ...more] = seen[0] ?? [];
+    assert.deepEqual([rest, more], [{ kty: "EC", crv: "P-256", alg: "ES256", use: "sig" }, []]);
+    for (const value of [x, y, kid]) assert.match(String(value), /^[A-Za-z0-9_-]{43}$/);
+    assert.equal(new Set(seen.map((keys) => JSON.stringify(keys))).size, 1);
+  },
+);
 
-choice("1.rfcs.token-algorithm", "RS256 by setting, its key made when needed", { tokenAlg: "RS256" }, async (own) => {
-  const { api, service } = own;
-  const count = async () => (await service.snapshot()).collections.signing_keys?.length ?? 0;
-  assert.equal(await count(), 0);
-  const { access_token } = await service.signIn({ scopes: ["read:apps"] });
-  assert.equal(await count(), 1);
-  assert.equal((await api.as(access_token).get("/apps")).status, 200);
-  const [key = {}] = await publishedKeys(api);
-  const thumbprint = createHash("sha256").update(`{"e":"${key.e}","kty":"RSA","n":"${key.n}"}`).digest("base64url");
-  assert.equal(key.kty, "RSA");
-  for (const { kid, alg } of [key, headerOf(access_token)]) assert.deepEqual([kid, alg], [thumbprint, "RS256"]);
-});
+choice(
+  "1.rfcs.token-algorithm",
+  "RS256 by setting, its key made when needed",
+  { tokenAlg: "RS256" },
+  async (own) => {
+    const { api, service } = own;
+    const count = async () => (await service.snapshot()).collections.signing_keys?.length ?? 0;
+    assert.equal(await count(), 0);
+    const { access_token } = await service.signIn({ scopes: ["read:apps"] });
+    assert.equal(await count(), 1);
+    assert.equal((await api.as(access_token).get("/apps")).status, 200);
+    const [key = {}] = await publishedKeys(api);
+    const thumbprint = createHash("sha256")
+      .update(`{"e":"${key.e}","kty":"RSA","n":"${key.n}"}`)
+      .digest("base64url");
+    assert.equal(key.kty, "RSA");
+    for (const { kid, alg } of [key, headerOf(access_token)])
+      assert.deepEqual([kid, alg], [thumbprint, "RS256"]);
+  },
+);
 
-choice("1.rfcs.access-token", "GET /account names the token's user, and none for a key", MANUAL, async (own) => {
-  const { api, service } = own;
-  const account = { ...service.account, user: null };
-  assert.deepEqual((await api.get("/account")).json, account);
-  const first = await api.get("/users");
-  const { id, email, name } = { ...first.items[0] };
-  const made = await service.signIn({ scopes: ["read:apps"] });
-  assert.deepEqual((await api.as(made.access_token).get("/account")).json, { ...account, user: { id, email, name } });
-  // One account, two users: what one of them sees is never the other's.
-  const { who, holder, permit } = await held(api);
-  await permit();
-  const answer = await holder.get("/account");
-  assert.deepEqual(answer.json, { ...account, user: { id: who.id, email: who.email, name: "" } });
-  await permit("admin");
-  await api.patch(`/users/${who.id}`, { name: "Ada" });
-  const changed = await holder.get("/account", { "if-none-match": answer.header("etag") });
-  assert.deepEqual(changed.json.user, { id: who.id, email: who.email, name: "Ada" });
-  assert.equal((await holder.get("/account", { "if-none-match": changed.header("etag") })).status, 304);
-  assert.deepEqual((await api.get("/account")).json, account);
-});
+choice(
+  "1.rfcs.access-token",
+  "GET /account names the token's user, and none for a key",
+  MANUAL,
+  async (own) => {
+    const { api, service } = own;
+    const account = { ...service.account, user: null };
+    assert.deepEqual((await api.get("/account")).json, account);
+    const first = await api.get("/users");
+    const { id, email, name } = { ...first.items[0] };
+    const made = await service.signIn({ scopes: ["read:apps"] });
+    assert.deepEqual((await api.as(made.access_token).get("/account")).json, {
+      ...account,
+      user: { id, email, name },
+    });
+    // One account, two users: what one of them sees is never the other's.
+    const { who, holder, permit } = await held(api);
+    await permit();
+    const answer = await holder.get("/account");
+    assert.deepEqual(answer.json, { ...account, user: { id: who.id, email: who.email, name: "" } });
+    await permit("admin");
+    await api.patch(`/users/${who.id}`, { name: "Ada" });
+    const changed = await holder.get("/account", { "if-none-match": answer.header("etag") });
+    assert.deepEqual(changed.json.user, { id: who.id, email: who.email, name: "Ada" });
+    assert.equal(
+      (await holder.get("/account", { "if-none-match": changed.header("etag") })).status,
+      304,
+    );
+    assert.deepEqual((await api.get("/account")).json, account);
+  },
+);
 
-choice("1.rfcs.access-token", "signIn gives tokens to be refreshed and revoked", MANUAL, async ({ api, service }) => {
-  const made = await service.signIn({ scopes: ["read:apps", "read:data"] });
-  assert.deepEqual([made.scope, made.expires_in], ["read:apps read:data", 3600]);
-  const holder = api.as(made.access_token);
-  assert.equal((await holder.get("/apps")).status, 200);
-  const { access: token } = pair(await refresh(api, made.refresh_token));
-  assert.equal((await sendJson(api, "/oauth/revoke", { token })).status, 200);
-  await refused(holder, /revoked/);
-  const userId = (await person(api, ["read:apps"])).id;
-  assert.equal((await service.signIn({ scopes: ["admin"], userId })).scope, "read:apps");
-  await assert.rejects(service.signIn({ scopes: ["read:data"], userId }), /holds none/);
-  await assert.rejects(service.signIn({ scopes: ["admin"], userId: "usr_nobody" }), /no user usr_nobody/);
-  const scopes = trusted<Scope[]>(["read:apps", "read:nothing"]);
-  await assert.rejects(service.signIn({ scopes }), /signIn: read:nothing is not a scope; the scopes are read:apps,/);
-  await assert.rejects(service.signIn({ scopes: [] }), /signIn: scopes is empty; the scopes are read:apps,/);
-  const joined = trusted<Scope[]>(["read:apps,read:data"]);
-  await assert.rejects(
-    service.signIn({ scopes: joined }),
-    /read:apps,read:data is not a scope; separate scopes with spaces/,
-  );
-});
+choice(
+  "1.rfcs.access-token",
+  "signIn gives tokens to be refreshed and revoked",
+  MANUAL,
+  async ({ api, service }) => {
+    const made = await service.signIn({ scopes: ["read:apps", "read:data"] });
+    assert.deepEqual([made.scope, made.expires_in], ["read:apps read:data", 3600]);
+    const holder = api.as(made.access_token);
+    assert.equal((await holder.get("/apps")).status, 200);
+    const { access: token } = pair(await refresh(api, made.refresh_token));
+    assert.equal((await sendJson(api, "/oauth/revoke", { token })).status, 200);
+    await refused(holder, /revoked/);
+    const userId = (await person(api, ["read:apps"])).id;
+    assert.equal((await service.signIn({ scopes: ["admin"], userId })).scope, "read:apps");
+    await assert.rejects(service.signIn({ scopes: ["read:data"], userId }), /holds none/);
+    await assert.rejects(
+      service.signIn({ scopes: ["admin"], userId: "usr_nobody" }),
+      /no user usr_nobody/,
+    );
+    const scopes = unsafeCast<Scope[]>(["read:apps", "read:nothing"]);
+    await assert.rejects(
+      service.signIn({ scopes }),
+      /signIn: read:nothing is not a scope; the scopes are read:apps,/,
+    );
+    await assert.rejects(
+      service.signIn({ scopes: [] }),
+      /signIn: scopes is empty; the scopes are read:apps,/,
+    );
+    const joined = unsafeCast<Scope[]>(["read:apps,read:data"]);
+    await assert.rejects(
+      service.signIn({ scopes: joined }),
+      /read:apps,read:data is not a scope; separate scopes with spaces/,
+    );
+  },
+);

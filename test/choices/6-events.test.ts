@@ -15,7 +15,14 @@ import { badParameter, invalid, problem } from "../support/problem.ts";
 import { hooked, httpReceiver, SECRET } from "../support/receivers.ts";
 import { attempted, attemptsOf, delivery, eventually, logOf, settled } from "../support/wait.ts";
 
-const TYPES = ["app.created", "app.updated", "app.deployed", "app.deleted", "data.processed", "user.interaction"];
+const TYPES = [
+  "app.created",
+  "app.updated",
+  "app.deployed",
+  "app.deleted",
+  "data.processed",
+  "user.interaction",
+];
 
 /** The events, in order, that `act` caused. */
 async function caused(api: Client, act: () => Promise<unknown>): Promise<readonly Members[]> {
@@ -32,93 +39,135 @@ const HOOK = { url: "http://127.0.0.1:9/", events: ["app.created"] };
 const newApp = (api: Client) =>
   api.create("/apps", { title: "Watched", description: "D", theme: "dark", public: true });
 
-choice("6.events-without-account", "each holds what was answered, all but a visitor's the account", async ({ api }) => {
-  const { id, name } = (await api.get("/account")).json;
-  let answered: Members = {};
-  const told = async (type: string, act: () => Promise<Members>) => {
-    const [event = {}, ...more] = await caused(api, async () => (answered = await act()));
-    assert.deepEqual([event.type, more], [type, []]);
-    assert.deepEqual(event.account, type === "user.interaction" ? undefined : { id, name }, type);
-    return objectOf(event);
-  };
-  assert.deepEqual(await told("app.created", () => newApp(api)), answered);
-  const app = `/apps/${answered.id}`;
-  assert.deepEqual(await told("app.updated", async () => (await api.patch(app, { title: "New" })).json), answered);
-  const changed = answered;
-  const { deployment } = await told("app.deployed", () => api.create(`${app}/deploy`, { name: "R" }));
-  const { id: deployed, url, status, deployed_at } = answered;
-  assert.deepEqual(deployment, { id: deployed, url, status, deployed_at });
-  const click = { user_id: "u", interaction_type: "t" };
-  await told("user.interaction", async () => (await api.post(`${app}/interactions`, click)).json);
-  assert.deepEqual(await told("app.deleted", async () => ({ gone: (await api.delete(app)).status })), changed);
-});
+choice(
+  "6.events-without-account",
+  "each holds what was answered, all but a visitor's the account",
+  async ({ api }) => {
+    const { id, name } = (await api.get("/account")).json;
+    let answered: Members = {};
+    const told = async (type: string, act: () => Promise<Members>) => {
+      const [event = {}, ...more] = await caused(api, async () => (answered = await act()));
+      assert.deepEqual([event.type, more], [type, []]);
+      assert.deepEqual(event.account, type === "user.interaction" ? undefined : { id, name }, type);
+      return objectOf(event);
+    };
+    assert.deepEqual(await told("app.created", () => newApp(api)), answered);
+    const app = `/apps/${answered.id}`;
+    assert.deepEqual(
+      await told("app.updated", async () => (await api.patch(app, { title: "New" })).json),
+      answered,
+    );
+    const changed = answered;
+    const { deployment } = await told("app.deployed", () =>
+      api.create(`${app}/deploy`, { name: "R" }),
+    );
+    const { id: deployed, url, status, deployed_at } = answered;
+    assert.deepEqual(deployment, { id: deployed, url, status, deployed_at });
+    const click = { user_id: "u", interaction_type: "t" };
+    await told("user.interaction", async () => (await api.post(`${app}/interactions`, click)).json);
+    assert.deepEqual(
+      await told("app.deleted", async () => ({ gone: (await api.delete(app)).status })),
+      changed,
+    );
+  },
+);
 
-choice("1.dashboard.events.list", "come as they happened, or of one type, each as it is alone", async ({ api }) => {
-  const app = await newApp(api);
-  for (const title of ["One", "Two", "Three"]) await api.patch(`/apps/${app.id}`, { title });
-  await newApp(api);
-  const { items } = await api.get("/events?type=app.updated&limit=100");
-  assert.ok(items.every(({ type }) => type === "app.updated"));
-  const titles = items.slice(-3).map((event) => objectOf(event).title);
-  assert.deepEqual(titles, ["One", "Two", "Three"]);
-  const last = members(items.at(-1));
-  assert.deepEqual((await api.get(`/events/${last.id}`)).json, last);
-  assert.match(`${last.id} ${last.created}`, /^evt_[0-9A-Za-z]{20,} \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-  for (const type of ["app.renamed", "", "APP.CREATED", "__proto__"])
-    badParameter(await api.get(`/events?type=${type}`), "type");
-});
+choice(
+  "1.dashboard.events.list",
+  "come as they happened, or of one type, each as it is alone",
+  async ({ api }) => {
+    const app = await newApp(api);
+    for (const title of ["One", "Two", "Three"]) await api.patch(`/apps/${app.id}`, { title });
+    await newApp(api);
+    const { items } = await api.get("/events?type=app.updated&limit=100");
+    assert.ok(items.every(({ type }) => type === "app.updated"));
+    const titles = items.slice(-3).map((event) => objectOf(event).title);
+    assert.deepEqual(titles, ["One", "Two", "Three"]);
+    const last = members(items.at(-1));
+    assert.deepEqual((await api.get(`/events/${last.id}`)).json, last);
+    assert.match(
+      `${last.id} ${last.created}`,
+      /^evt_[0-9A-Za-z]{20,} \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+    );
+    for (const type of ["app.renamed", "", "APP.CREATED", "__proto__"])
+      badParameter(await api.get(`/events?type=${type}`), "type");
+  },
+);
 
-choice("6.emitted-by.same-commit", "each change leaves one event, what is refused none", async ({ api }) => {
-  const custom_domain = freshHost();
-  const [mine, other] = [await newApp(api), await newApp(api)];
-  await api.create(`/apps/${mine.id}/deploy`, { name: "R", custom_domain });
-  const found = await caused(api, async () => {
-    await api.post("/apps", { title: "" });
-    await api.patch(`/apps/${mine.id}`, { title: mine.title });
-    await api.patch(`/apps/${mine.id}`, { title: "T" }, { "if-match": '"old"' });
-    await api.post(`/apps/${other.id}/deploy`, { name: "R", custom_domain });
-    await api.delete("/apps/app_00000000000000000000000");
-    await api.post(`/apps/${mine.id}/interactions`, {});
-  });
-  assert.deepEqual(found, []);
-  const titles = Array.from({ length: 20 }, (_, at) => `Title ${at}`);
-  const rename = (title: string) => api.patch(`/apps/${mine.id}`, { title });
-  const renamed = await caused(api, () => Promise.all(titles.map(rename)));
-  assert.deepEqual(renamed.map((event) => objectOf(event).title).sort(), [...titles].sort());
-  const last = objectOf(members(renamed.at(-1)));
-  assert.deepEqual((await api.get(`/apps/${mine.id}`)).json, last, "the last event tells the final state");
-});
+choice(
+  "6.emitted-by.same-commit",
+  "each change leaves one event, what is refused none",
+  async ({ api }) => {
+    const custom_domain = freshHost();
+    const [mine, other] = [await newApp(api), await newApp(api)];
+    await api.create(`/apps/${mine.id}/deploy`, { name: "R", custom_domain });
+    const found = await caused(api, async () => {
+      await api.post("/apps", { title: "" });
+      await api.patch(`/apps/${mine.id}`, { title: mine.title });
+      await api.patch(`/apps/${mine.id}`, { title: "T" }, { "if-match": '"old"' });
+      await api.post(`/apps/${other.id}/deploy`, { name: "R", custom_domain });
+      await api.delete("/apps/app_00000000000000000000000");
+      await api.post(`/apps/${mine.id}/interactions`, {});
+    });
+    assert.deepEqual(found, []);
+    const titles = Array.from({ length: 20 }, (_, at) => `Title ${at}`);
+    const rename = (title: string) => api.patch(`/apps/${mine.id}`, { title });
+    const renamed = await caused(api, () => Promise.all(titles.map(rename)));
+    assert.deepEqual(renamed.map((event) => objectOf(event).title).sort(), [...titles].sort());
+    const last = objectOf(members(renamed.at(-1)));
+    assert.deepEqual(
+      (await api.get(`/apps/${mine.id}`)).json,
+      last,
+      "the last event tells the final state",
+    );
+  },
+);
 
-choice("6.retry-schedule.headers", "tell type, delivery and attempt, with a standard signature", async ({ api }) => {
-  const { next, webhook } = await hooked(api, ["app.created"]);
-  await newApp(api);
-  const { id, rawBody, attempts } = await next("app.created");
-  const sent = await settled(api, webhook);
-  const headers = attempts[0]?.headers ?? {};
-  assert.match(String(headers["user-agent"]), /^AppHostingService\/\d/);
-  const time = String(headers["webhook-timestamp"]);
-  const hmac = createHmac("sha256", Buffer.from(SECRET)).update(`${id}.${time}.${rawBody}`).digest("base64");
-  for (const [name, value] of Object.entries({
-    ...{ "x-service-event": "app.created", "x-service-delivery": sent.id, "x-service-attempt": "1" },
-    ...{ "webhook-id": id, "webhook-timestamp": time, "webhook-signature": `v1,${hmac}` },
-  }))
-    assert.equal(headers[name], value, name);
-});
+choice(
+  "6.retry-schedule.headers",
+  "tell type, delivery and attempt, with a standard signature",
+  async ({ api }) => {
+    const { next, webhook } = await hooked(api, ["app.created"]);
+    await newApp(api);
+    const { id, rawBody, attempts } = await next("app.created");
+    const sent = await settled(api, webhook);
+    const headers = attempts[0]?.headers ?? {};
+    assert.match(String(headers["user-agent"]), /^AppHostingService\/\d/);
+    const time = String(headers["webhook-timestamp"]);
+    const hmac = createHmac("sha256", Buffer.from(SECRET))
+      .update(`${id}.${time}.${rawBody}`)
+      .digest("base64");
+    for (const [name, value] of Object.entries({
+      ...{
+        "x-service-event": "app.created",
+        "x-service-delivery": sent.id,
+        "x-service-attempt": "1",
+      },
+      ...{ "webhook-id": id, "webhook-timestamp": time, "webhook-signature": `v1,${hmac}` },
+    }))
+      assert.equal(headers[name], value, name);
+  },
+);
 
-choice("6.retry-schedule.timestamp", "is the real time of sending, whatever the clock says", MANUAL, async (own) => {
-  const { api, service } = own;
-  const { next, webhook } = await hooked(api, ["app.created"], {}, [500, 200]);
-  await newApp(api);
-  await service.settled();
-  await service.clock.advance("7d");
-  const { attempts } = await next("app.created");
-  assert.equal(attempts.length, 2);
-  for (const { headers } of attempts) {
-    const ago_s = Date.now() / 1_000 - Number(headers["webhook-timestamp"]);
-    assert.ok(ago_s >= 0 && ago_s < 60, String(ago_s));
-  }
-  assert.equal("timestamps_s" in (await settled(api, webhook)), false);
-});
+choice(
+  "6.retry-schedule.timestamp",
+  "is the real time of sending, whatever the clock says",
+  MANUAL,
+  async (own) => {
+    const { api, service } = own;
+    const { next, webhook } = await hooked(api, ["app.created"], {}, [500, 200]);
+    await newApp(api);
+    await service.settled();
+    await service.clock.advance("7d");
+    const { attempts } = await next("app.created");
+    assert.equal(attempts.length, 2);
+    for (const { headers } of attempts) {
+      const ago_s = Date.now() / 1_000 - Number(headers["webhook-timestamp"]);
+      assert.ok(ago_s >= 0 && ago_s < 60, String(ago_s));
+    }
+    assert.equal("timestamps_s" in (await settled(api, webhook)), false);
+  },
+);
 
 const SEEDED = { ...MANUAL, randomSeed: "repeat" };
 
@@ -134,159 +183,239 @@ choice(
     await service.clock.advance("7d");
     const { attempts } = await next("app.created");
     const sent = attempts.map(({ headers }) => Number(headers["webhook-timestamp"]));
-    const times = attemptsOf(await settled(api, webhook)).map(({ at }) => Math.floor(Date.parse(str(at)) / 1_000));
+    const times = attemptsOf(await settled(api, webhook)).map(({ at }) =>
+      Math.floor(Date.parse(str(at)) / 1_000),
+    );
     assert.deepEqual(sent, times);
   },
 );
 
-choice("4.webhook-endpoints.delivery-log", "a delivery has nine fields, an attempt eight", async ({ api }) => {
-  const { webhook } = await hooked(api, ["app.created"], {}, [300]);
-  const app = await newApp(api);
-  const found = await attempted(api, webhook);
-  const { id, created_at, next_attempt_at, attempts, event_id, ...rest } = found;
-  assert.match(str(id), idOf("dlv"));
-  assert.match(str(event_id), idOf("evt"));
-  assert.deepEqual(rest, { webhook_id: webhook.id, event_type: "app.created", status: "pending" });
-  const { at, duration_ms, ...shown } = members(attemptsOf(found)[0]);
-  const error_detail = "Redirects are not followed. Use the final address as the webhook's URL.";
-  const answered = { response_status: 300, response_body: "", error: "status", error_detail };
-  assert.deepEqual(shown, { number: 1, trigger: "schedule", ...answered });
-  const fields = [
-    "number",
-    "trigger",
-    "at",
-    "duration_ms",
-    "response_status",
-    "response_body",
-    "error",
-    "error_detail",
-  ];
-  assert.deepEqual(Object.keys(members(attemptsOf(found)[0])), fields);
-  assert.ok(Number.isInteger(duration_ms) && Number(duration_ms) >= 0);
-  for (const time of [at, created_at, next_attempt_at]) assert.match(str(time), ISO_TIME);
-  assert.ok(str(at) >= str(created_at) && str(next_attempt_at) > str(at));
-  assert.equal(members(members((await api.get(`/events/${event_id}`)).json.data).object).id, app.id);
-  assert.deepEqual((await api.get(`/webhooks/${webhook.id}/deliveries/${id}`)).json, found);
-  await api.delete(`/webhooks/${webhook.id}`);
-  for (const end of ["", `/${id}`]) problem(await api.get(`/webhooks/${webhook.id}/deliveries${end}`), "not_found");
-});
+choice(
+  "4.webhook-endpoints.delivery-log",
+  "a delivery has nine fields, an attempt eight",
+  async ({ api }) => {
+    const { webhook } = await hooked(api, ["app.created"], {}, [300]);
+    const app = await newApp(api);
+    const found = await attempted(api, webhook);
+    const { id, created_at, next_attempt_at, attempts, event_id, ...rest } = found;
+    assert.match(str(id), idOf("dlv"));
+    assert.match(str(event_id), idOf("evt"));
+    assert.deepEqual(rest, {
+      webhook_id: webhook.id,
+      event_type: "app.created",
+      status: "pending",
+    });
+    const { at, duration_ms, ...shown } = members(attemptsOf(found)[0]);
+    const error_detail = "Redirects are not followed. Use the final address as the webhook's URL.";
+    const answered = { response_status: 300, response_body: "", error: "status", error_detail };
+    assert.deepEqual(shown, { number: 1, trigger: "schedule", ...answered });
+    const fields = [
+      "number",
+      "trigger",
+      "at",
+      "duration_ms",
+      "response_status",
+      "response_body",
+      "error",
+      "error_detail",
+    ];
+    assert.deepEqual(Object.keys(members(attemptsOf(found)[0])), fields);
+    assert.ok(Number.isInteger(duration_ms) && Number(duration_ms) >= 0);
+    for (const time of [at, created_at, next_attempt_at]) assert.match(str(time), ISO_TIME);
+    assert.ok(str(at) >= str(created_at) && str(next_attempt_at) > str(at));
+    assert.equal(
+      members(members((await api.get(`/events/${event_id}`)).json.data).object).id,
+      app.id,
+    );
+    assert.deepEqual((await api.get(`/webhooks/${webhook.id}/deliveries/${id}`)).json, found);
+    await api.delete(`/webhooks/${webhook.id}`);
+    for (const end of ["", `/${id}`])
+      problem(await api.get(`/webhooks/${webhook.id}/deliveries${end}`), "not_found");
+  },
+);
 
-choice("4.webhook-endpoints.deliveries", "the log is a list like all, by status if asked for", async ({ api }) => {
-  const [webhook, other] = [await api.create("/webhooks", HOOK), await api.create("/webhooks", HOOK)];
-  const path = `/webhooks/${webhook.id}/deliveries`;
-  await api.post(path.replace("deliveries", "test"), { type: "data.processed" });
-  const found = await settled(api, webhook);
-  assert.deepEqual([found.status, found.next_attempt_at], ["failed", null]);
-  const [{ trigger, response_status, response_body, error } = {}] = attemptsOf(found);
-  assert.deepEqual([trigger, response_status, response_body, error], ["manual", null, null, "refused"]);
-  const page = await (await owner(api)).open(`${HOOKS}/${webhook.id}/deliveries/${found.id}`);
-  assert.match(textOf(page), /Response refused Nothing listens at the host and port of the URL\. Start the receiver/);
-  const all = await api.get(path);
-  assert.deepEqual([all.json.total, all.items], [1, [found]]);
-  for (const status of ["pending", "succeeded", "cancelled", "failed"])
-    assert.deepEqual(await logOf(api, webhook, `?status=${status}`), status === "failed" ? [found] : [], status);
-  for (const status of ["", "FAILED", "Failed", "done", "lost", "live", "__proto__"])
-    badParameter(await api.get(`${path}?status=${status}`), "status");
-  badParameter(await api.get(`${path}?limit=0&type=x`), "limit", "type");
-  const missing = `${path}/dlv_00000000000000000000000`;
-  for (const at of [`/webhooks/${other.id}/deliveries/${found.id}`, missing]) problem(await api.get(at), "not_found");
-  problem(await api.post(`${missing}/redeliver`), "not_found");
-  assert.equal((await api.post(`${path}/${found.id}/redeliver`)).status, 202, "one that is over goes once more");
-  await delivery(api, webhook, (each) => attemptsOf(each).length === 2);
-});
+choice(
+  "4.webhook-endpoints.deliveries",
+  "the log is a list like all, by status if asked for",
+  async ({ api }) => {
+    const [webhook, other] = [
+      await api.create("/webhooks", HOOK),
+      await api.create("/webhooks", HOOK),
+    ];
+    const path = `/webhooks/${webhook.id}/deliveries`;
+    await api.post(path.replace("deliveries", "test"), { type: "data.processed" });
+    const found = await settled(api, webhook);
+    assert.deepEqual([found.status, found.next_attempt_at], ["failed", null]);
+    const [{ trigger, response_status, response_body, error } = {}] = attemptsOf(found);
+    assert.deepEqual(
+      [trigger, response_status, response_body, error],
+      ["manual", null, null, "refused"],
+    );
+    const page = await (await owner(api)).open(`${HOOKS}/${webhook.id}/deliveries/${found.id}`);
+    assert.match(
+      textOf(page),
+      /Response refused Nothing listens at the host and port of the URL\. Start the receiver/,
+    );
+    const all = await api.get(path);
+    assert.deepEqual([all.json.total, all.items], [1, [found]]);
+    for (const status of ["pending", "succeeded", "cancelled", "failed"])
+      assert.deepEqual(
+        await logOf(api, webhook, `?status=${status}`),
+        status === "failed" ? [found] : [],
+        status,
+      );
+    for (const status of ["", "FAILED", "Failed", "done", "lost", "live", "__proto__"])
+      badParameter(await api.get(`${path}?status=${status}`), "status");
+    badParameter(await api.get(`${path}?limit=0&type=x`), "limit", "type");
+    const missing = `${path}/dlv_00000000000000000000000`;
+    for (const at of [`/webhooks/${other.id}/deliveries/${found.id}`, missing])
+      problem(await api.get(at), "not_found");
+    problem(await api.post(`${missing}/redeliver`), "not_found");
+    assert.equal(
+      (await api.post(`${path}/${found.id}/redeliver`)).status,
+      202,
+      "one that is over goes once more",
+    );
+    await delivery(api, webhook, (each) => attemptsOf(each).length === 2);
+  },
+);
 
-choice("4.webhook-endpoints.delivery-request", "a sample of each type goes out, also when off", async (own) => {
-  const { api, document } = own;
-  const { next, received, webhook } = await hooked(api, ["app.created"], { active: false });
-  await newApp(api);
-  const before = (await api.get("/events?limit=1")).json.total;
-  for (const type of TYPES) {
-    const answer = await api.post(`/webhooks/${webhook.id}/test`, { type });
-    assert.deepEqual([answer.status, answer.json.event_type], [202, type]);
-    problem(await api.get(`/events/${answer.json.event_id}`), "not_found");
-  }
-  await next("user.interaction");
-  const sent = received.map(({ type, attempts }) => [type, attempts[0]?.headers["x-service-event"]]);
-  const twice = TYPES.map((type) => [type, type]);
-  assert.deepEqual(sent, twice);
-  for (const { type, event } of received) {
-    const schema = resolve(document.document, `#/webhooks/${type}/post/requestBody/content/application~1json/schema`);
-    assert.deepEqual(breaches(event, schema, document.document), [], `${type} is what the description says of it`);
-  }
-  const bodies = received.map(({ rawBody }) => rawBody).join("\n");
-  assert.match(bodies, /"deployment":\{"id":"dep_\w{20,}","url":"https:/);
-  assert.doesNotMatch(bodies, /""/, "they say something everywhere");
-  assert.equal((await api.get("/events?limit=1")).json.total, before, "they are listed nowhere");
-  assert.equal((await logOf(api, webhook)).length, TYPES.length, "of what happens while it is off there is none");
-  for (const body of [{ type: "app.exploded" }, {}])
-    invalid(await api.post(`/webhooks/${webhook.id}/test`, body), "#/type");
-});
-
-choice("4.webhook-endpoints.redelivery", "is one attempt by hand whose success settles it", MANUAL, async (own) => {
-  const { api, service } = own;
-  const { webhook, received } = await hooked(api, ["app.created"], {}, [500, 200]);
-  await newApp(api);
-  const { id } = await attempted(api, webhook);
-  const asked = await api.post(`/webhooks/${webhook.id}/deliveries/${id}/redeliver`);
-  assert.deepEqual([asked.status, asked.id], [202, id]);
-  const done = await settled(api, webhook);
-  assert.deepEqual([done.status, done.next_attempt_at], ["succeeded", null]);
-  const triggers = attemptsOf(done).map(({ number, trigger }) => `${number} ${trigger}`);
-  assert.deepEqual(triggers, ["1 schedule", "2 manual"]);
-  for (const { what } of await service.clock.advance("5d")) assert.doesNotMatch(what, /deliveries/);
-  assert.equal(received[0]?.attempts.length, 2);
-});
-
-choice("3.delivery-cancelled.failing", "five days without a success, to the ms: off, says why", MANUAL, async (own) => {
-  const { api, service } = own;
-  const { webhook } = await hooked(api, ["app.created"], {}, [500]);
-  for (const [wait, ...stands] of [
-    ["0ms", true, null],
-    ["431999999ms", true, null],
-    ["1ms", false, "failing"],
-  ] as const) {
-    await service.clock.advance(wait);
+choice(
+  "4.webhook-endpoints.delivery-request",
+  "a sample of each type goes out, also when off",
+  async (own) => {
+    const { api, document } = own;
+    const { next, received, webhook } = await hooked(api, ["app.created"], { active: false });
     await newApp(api);
-    await service.settled();
-    const { active, disabled_reason } = (await api.get(`/webhooks/${webhook.id}`)).json;
-    assert.deepEqual([active, disabled_reason], stands, wait);
-  }
-  const log = (await logOf(api, webhook)).map((each) => `${each.status} ${attemptsOf(each).length}`);
-  assert.deepEqual(log, ["failed 10", "cancelled 1", "cancelled 1"]);
-});
+    const before = (await api.get("/events?limit=1")).json.total;
+    for (const type of TYPES) {
+      const answer = await api.post(`/webhooks/${webhook.id}/test`, { type });
+      assert.deepEqual([answer.status, answer.json.event_type], [202, type]);
+      problem(await api.get(`/events/${answer.json.event_id}`), "not_found");
+    }
+    await next("user.interaction");
+    const sent = received.map(({ type, attempts }) => [
+      type,
+      attempts[0]?.headers["x-service-event"],
+    ]);
+    const twice = TYPES.map((type) => [type, type]);
+    assert.deepEqual(sent, twice);
+    for (const { type, event } of received) {
+      const schema = resolve(
+        document.document,
+        `#/webhooks/${type}/post/requestBody/content/application~1json/schema`,
+      );
+      assert.deepEqual(
+        breaches(event, schema, document.document),
+        [],
+        `${type} is what the description says of it`,
+      );
+    }
+    const bodies = received.map(({ rawBody }) => rawBody).join("\n");
+    assert.match(bodies, /"deployment":\{"id":"dep_\w{20,}","url":"https:/);
+    assert.doesNotMatch(bodies, /""/, "they say something everywhere");
+    assert.equal((await api.get("/events?limit=1")).json.total, before, "they are listed nowhere");
+    assert.equal(
+      (await logOf(api, webhook)).length,
+      TYPES.length,
+      "of what happens while it is off there is none",
+    );
+    for (const body of [{ type: "app.exploded" }, {}])
+      invalid(await api.post(`/webhooks/${webhook.id}/test`, body), "#/type");
+  },
+);
 
-choice("4.webhook-endpoints.redelivery", "of a webhook that is off leaves all as it was", async ({ api, service }) => {
-  for (const [answer, status] of [
-    [200, "succeeded"],
-    [410, "failed"], // and with it the webhook is off
-  ] as const) {
-    const { received, webhook } = await hooked(api, ["app.created"], {}, [answer]);
+choice(
+  "4.webhook-endpoints.redelivery",
+  "is one attempt by hand whose success settles it",
+  MANUAL,
+  async (own) => {
+    const { api, service } = own;
+    const { webhook, received } = await hooked(api, ["app.created"], {}, [500, 200]);
     await newApp(api);
-    const sent = await settled(api, webhook);
-    assert.equal(sent.status, status);
-    await api.patch(`/webhooks/${webhook.id}`, { active: false });
-    const asked = await api.post(`/webhooks/${webhook.id}/deliveries/${sent.id}/redeliver`);
-    assert.deepEqual([asked.status, asked.json], [202, sent], "nothing is promised that will not be");
-    await service.settled();
-    assert.deepEqual(await settled(api, webhook), sent);
-    assert.equal(received[0]?.attempts.length, 1);
-  }
-});
+    const { id } = await attempted(api, webhook);
+    const asked = await api.post(`/webhooks/${webhook.id}/deliveries/${id}/redeliver`);
+    assert.deepEqual([asked.status, asked.id], [202, id]);
+    const done = await settled(api, webhook);
+    assert.deepEqual([done.status, done.next_attempt_at], ["succeeded", null]);
+    const triggers = attemptsOf(done).map(({ number, trigger }) => `${number} ${trigger}`);
+    assert.deepEqual(triggers, ["1 schedule", "2 manual"]);
+    for (const { what } of await service.clock.advance("5d"))
+      assert.doesNotMatch(what, /deliveries/);
+    assert.equal(received[0]?.attempts.length, 2);
+  },
+);
 
-choice("4.webhook-endpoints.rotation", "both secrets sign for a day", MANUAL, async ({ api, service }) => {
-  const { next, webhook } = await hooked(api, ["app.created"], { secret: "new" });
-  for (const secret of ["old", "new"]) await api.patch(`/webhooks/${webhook.id}`, { secret });
-  for (const [wait_ms, signatures] of [
-    [0, 2],
-    [86_399_999, 2],
-    [1, 1],
-  ] as const) {
-    await service.clock.advance(`${wait_ms}ms`);
-    await newApp(api);
-    const { attempts } = await next("app.created");
-    assert.equal(String(attempts[0]?.headers["webhook-signature"]).split(" ").length, signatures);
-  }
-});
+choice(
+  "3.delivery-cancelled.failing",
+  "five days without a success, to the ms: off, says why",
+  MANUAL,
+  async (own) => {
+    const { api, service } = own;
+    const { webhook } = await hooked(api, ["app.created"], {}, [500]);
+    for (const [wait, ...stands] of [
+      ["0ms", true, null],
+      ["431999999ms", true, null],
+      ["1ms", false, "failing"],
+    ] as const) {
+      await service.clock.advance(wait);
+      await newApp(api);
+      await service.settled();
+      const { active, disabled_reason } = (await api.get(`/webhooks/${webhook.id}`)).json;
+      assert.deepEqual([active, disabled_reason], stands, wait);
+    }
+    const log = (await logOf(api, webhook)).map(
+      (each) => `${each.status} ${attemptsOf(each).length}`,
+    );
+    assert.deepEqual(log, ["failed 10", "cancelled 1", "cancelled 1"]);
+  },
+);
+
+choice(
+  "4.webhook-endpoints.redelivery",
+  "of a webhook that is off leaves all as it was",
+  async ({ api, service }) => {
+    for (const [answer, status] of [
+      [200, "succeeded"],
+      [410, "failed"], // and with it the webhook is off
+    ] as const) {
+      const { received, webhook } = await hooked(api, ["app.created"], {}, [answer]);
+      await newApp(api);
+      const sent = await settled(api, webhook);
+      assert.equal(sent.status, status);
+      await api.patch(`/webhooks/${webhook.id}`, { active: false });
+      const asked = await api.post(`/webhooks/${webhook.id}/deliveries/${sent.id}/redeliver`);
+      assert.deepEqual(
+        [asked.status, asked.json],
+        [202, sent],
+        "nothing is promised that will not be",
+      );
+      await service.settled();
+      assert.deepEqual(await settled(api, webhook), sent);
+      assert.equal(received[0]?.attempts.length, 1);
+    }
+  },
+);
+
+choice(
+  "4.webhook-endpoints.rotation",
+  "both secrets sign for a day",
+  MANUAL,
+  async ({ api, service }) => {
+    const { next, webhook } = await hooked(api, ["app.created"], { secret: "new" });
+    for (const secret of ["old", "new"]) await api.patch(`/webhooks/${webhook.id}`, { secret });
+    for (const [wait_ms, signatures] of [
+      [0, 2],
+      [86_399_999, 2],
+      [1, 1],
+    ] as const) {
+      await service.clock.advance(`${wait_ms}ms`);
+      await newApp(api);
+      const { attempts } = await next("app.created");
+      assert.equal(String(attempts[0]?.headers["webhook-signature"]).split(" ").length, signatures);
+    }
+  },
+);
 
 /** The page as soon as it says this. */
 const until = (browser: Browser, path: string, says: RegExp) =>
@@ -295,86 +424,132 @@ const until = (browser: Browser, path: string, says: RegExp) =>
     return says.test(textOf(page)) && page;
   });
 
-const SIGNED = ["X-Service-Signature", "X-Service-Attempt", "webhook-signature", "webhook-timestamp"];
+const SIGNED = [
+  "X-Service-Signature",
+  "X-Service-Attempt",
+  "webhook-signature",
+  "webhook-timestamp",
+];
 
-choice("1.dashboard.live-log", "shows what was sent and comes next, and sends again", FIXED, async (own) => {
-  const { api, service } = own;
-  const receiver = await httpReceiver((count, response) => {
-    if (count === 1) response.writeHead(503);
-    return void response.end(count === 1 ? "<down>" : "thanks");
-  });
-  const browser = await owner(api);
-  const made = await browser.fillIn(`${HOOKS}/new`, { url: receiver.url, "events.app.created": "on", active: "on" });
-  assertPage(made, 201);
-  assert.match(secretIn(made), /^whsec_\w{40}$/);
-  const id = idIn(made, "wh");
-  const path = `${HOOKS}/${id}`;
-  assert.ok(made.text.includes(`href="${path}?status=failed"`), "what was just made is no page to choose from");
-  const shows = async (says: RegExp, query = "") => assert.match(textOf(await browser.open(path + query)), says);
-  await shows(/No deliveries yet/);
-  await api.create("/apps", { title: "Told of" });
-  const next = "Next attempt: 2026-01-01 00:00:0[456] UTC";
-  const told = new RegExp(`app\\.created · Told of 2026-01-01 00:00:00 UTC · 1 attempt 503 · ${next} pending`);
-  const one = `${path}/deliveries/${idIn(await until(browser, path, told), "dlv")}`;
-  const failed = await browser.open(one);
-  assertPage(failed);
-  assert.match(textOf(failed), new RegExp(`app\\.created · Told of Send again .* ${next} pending`));
-  assert.match(textOf(failed), /Attempt 1 2026-01-01 00:00:00 UTC · 0 ms .* 503 <down>/);
-  assert.ok(failed.text.includes(`/dashboard/events/${receiver.got[0]?.headers["webhook-id"]}`), "the event");
-  await service.clock.advance("10s");
-  const page = await browser.open(one);
-  const shown = textOf(page);
-  assert.match(shown, /Attempt 2 .* 200 thanks .*Attempt 1 .* 503 <down>/);
-  for (const { body, headers } of receiver.got)
-    for (const part of [body, ...SIGNED.map((name) => `${name}: ${headers[name.toLowerCase()]}`)])
-      assert.ok(shown.includes(part), `${part} of ${shown}`);
-  const again = await browser.submit(page, `${one}/redeliver`, {});
-  assert.match(again.text, /role="status">Asked for/);
-  assert.ok(again.text.includes(`action="${one}/redeliver"`), "it is said where it was done");
-  await until(browser, path, /3 attempts 503, 200, 200 succeeded/);
-  assert.match(textOf(await browser.open(one)), /Attempt 3 by hand .* 200 thanks/);
-  await shows(/No failed deliveries yet/, "?status=failed");
-  await shows(/app\.created/, "?status=succeeded");
-  const tested = await browser.fillIn(`${path}/test`, { type: "app.deleted" });
-  assert.match(textOf(tested), /Queued\. .* app\.deleted · Sales overview · test/, "it leads to what was queued");
-  await until(browser, path, /app\.deleted · Sales overview · test .* 1 attempt 200 succeeded/);
-  await api.patch(`/webhooks/${id}`, { secret: "another" });
-  assert.match(textOf(await browser.open(one)), /shown is what it would send now/);
-});
+choice(
+  "1.dashboard.live-log",
+  "shows what was sent and comes next, and sends again",
+  FIXED,
+  async (own) => {
+    const { api, service } = own;
+    const receiver = await httpReceiver((count, response) => {
+      if (count === 1) response.writeHead(503);
+      return void response.end(count === 1 ? "<down>" : "thanks");
+    });
+    const browser = await owner(api);
+    const made = await browser.fillIn(`${HOOKS}/new`, {
+      url: receiver.url,
+      "events.app.created": "on",
+      active: "on",
+    });
+    assertPage(made, 201);
+    assert.match(secretIn(made), /^whsec_\w{40}$/);
+    const id = idIn(made, "wh");
+    const path = `${HOOKS}/${id}`;
+    assert.ok(
+      made.text.includes(`href="${path}?status=failed"`),
+      "what was just made is no page to choose from",
+    );
+    const shows = async (says: RegExp, query = "") =>
+      assert.match(textOf(await browser.open(path + query)), says);
+    await shows(/No deliveries yet/);
+    await api.create("/apps", { title: "Told of" });
+    const next = "Next attempt: 2026-01-01 00:00:0[456] UTC";
+    const told = new RegExp(
+      `app\\.created · Told of 2026-01-01 00:00:00 UTC · 1 attempt 503 · ${next} pending`,
+    );
+    const one = `${path}/deliveries/${idIn(await until(browser, path, told), "dlv")}`;
+    const failed = await browser.open(one);
+    assertPage(failed);
+    assert.match(
+      textOf(failed),
+      new RegExp(`app\\.created · Told of Send again .* ${next} pending`),
+    );
+    assert.match(textOf(failed), /Attempt 1 2026-01-01 00:00:00 UTC · 0 ms .* 503 <down>/);
+    assert.ok(
+      failed.text.includes(`/dashboard/events/${receiver.got[0]?.headers["webhook-id"]}`),
+      "the event",
+    );
+    await service.clock.advance("10s");
+    const page = await browser.open(one);
+    const shown = textOf(page);
+    assert.match(shown, /Attempt 2 .* 200 thanks .*Attempt 1 .* 503 <down>/);
+    for (const { body, headers } of receiver.got)
+      for (const part of [body, ...SIGNED.map((name) => `${name}: ${headers[name.toLowerCase()]}`)])
+        assert.ok(shown.includes(part), `${part} of ${shown}`);
+    const again = await browser.submit(page, `${one}/redeliver`, {});
+    assert.match(again.text, /role="status">Asked for/);
+    assert.ok(again.text.includes(`action="${one}/redeliver"`), "it is said where it was done");
+    await until(browser, path, /3 attempts 503, 200, 200 succeeded/);
+    assert.match(textOf(await browser.open(one)), /Attempt 3 by hand .* 200 thanks/);
+    await shows(/No failed deliveries yet/, "?status=failed");
+    await shows(/app\.created/, "?status=succeeded");
+    const tested = await browser.fillIn(`${path}/test`, { type: "app.deleted" });
+    assert.match(
+      textOf(tested),
+      /Queued\. .* app\.deleted · Sales overview · test/,
+      "it leads to what was queued",
+    );
+    await until(browser, path, /app\.deleted · Sales overview · test .* 1 attempt 200 succeeded/);
+    await api.patch(`/webhooks/${id}`, { secret: "another" });
+    assert.match(textOf(await browser.open(one)), /shown is what it would send now/);
+  },
+);
 
-choice("1.dashboard.live-log", "a webhook is changed and deleted by forms", MANUAL, async ({ api }) => {
-  const { id } = await api.create("/webhooks", HOOK);
-  const browser = await owner(api);
-  const path = `${HOOKS}/${id}`;
-  const edit = await browser.open(`${path}/edit`);
-  await browser.submit(edit, `${path}/edit`, { url: HOOK.url, "events.app.deleted": "on" });
-  const changed = textOf(await browser.open(path));
-  for (const says of [/events app\.deleted active false/, / off events app\.deleted Delivery log/])
-    assert.match(changed, says);
-  assertPage(await browser.submit(edit, `${path}/edit`, { url: "http://10.0.0.1/" }), 422);
-  await browser.fillIn(`${path}/delete`);
-  assert.equal((await browser.open(path)).status, 404);
-});
+choice(
+  "1.dashboard.live-log",
+  "a webhook is changed and deleted by forms",
+  MANUAL,
+  async ({ api }) => {
+    const { id } = await api.create("/webhooks", HOOK);
+    const browser = await owner(api);
+    const path = `${HOOKS}/${id}`;
+    const edit = await browser.open(`${path}/edit`);
+    await browser.submit(edit, `${path}/edit`, { url: HOOK.url, "events.app.deleted": "on" });
+    const changed = textOf(await browser.open(path));
+    for (const says of [
+      /events app\.deleted active false/,
+      / off events app\.deleted Delivery log/,
+    ])
+      assert.match(changed, says);
+    assertPage(await browser.submit(edit, `${path}/edit`, { url: "http://10.0.0.1/" }), 422);
+    await browser.fillIn(`${path}/delete`);
+    assert.equal((await browser.open(path)).status, 404);
+  },
+);
 
-choice("1.dashboard.live-log", "is sent when it has changed, to those who may see it", MANUAL, async ({ api }) => {
-  const receiver = await httpReceiver();
-  const hook = await api.create("/webhooks", { ...HOOK, url: receiver.url });
-  const browser = await owner(api);
-  const path = `${HOOKS}/${hook.id}`;
-  const known = (etag: string, who = browser) => who.request("GET", path, { "if-none-match": etag });
-  const etag = (await browser.open(path)).header("etag");
-  const same = await known(etag);
-  const told = [same.status, same.text, same.header("etag"), same.header("cache-control")];
-  assert.deepEqual(told, [304, "", etag, "no-store"]);
-  for (const [who, status] of [
-    [new Browser(api), 303],
-    [(await person(api, ["read:apps"])).browser, 403],
-    [await owner(api), 200], // another's page has another's forms
-  ] as const)
-    assert.equal((await known(etag, who)).status, status);
-  assert.equal((await known('"another"')).status, 200);
-  await api.create("/apps", { title: "Told of" });
-  const sent = (await until(browser, path, /app\.created · Told of .* 1 attempt 200 succeeded/)).header("etag");
-  assert.notEqual(sent, etag);
-  assert.deepEqual([(await known(etag)).status, (await known(sent)).status], [200, 304]);
-});
+choice(
+  "1.dashboard.live-log",
+  "is sent when it has changed, to those who may see it",
+  MANUAL,
+  async ({ api }) => {
+    const receiver = await httpReceiver();
+    const hook = await api.create("/webhooks", { ...HOOK, url: receiver.url });
+    const browser = await owner(api);
+    const path = `${HOOKS}/${hook.id}`;
+    const known = (etag: string, who = browser) =>
+      who.request("GET", path, { "if-none-match": etag });
+    const etag = (await browser.open(path)).header("etag");
+    const same = await known(etag);
+    const told = [same.status, same.text, same.header("etag"), same.header("cache-control")];
+    assert.deepEqual(told, [304, "", etag, "no-store"]);
+    for (const [who, status] of [
+      [new Browser(api), 303],
+      [(await person(api, ["read:apps"])).browser, 403],
+      [await owner(api), 200], // another's page has another's forms
+    ] as const)
+      assert.equal((await known(etag, who)).status, status);
+    assert.equal((await known('"another"')).status, 200);
+    await api.create("/apps", { title: "Told of" });
+    const sent = (
+      await until(browser, path, /app\.created · Told of .* 1 attempt 200 succeeded/)
+    ).header("etag");
+    assert.notEqual(sent, etag);
+    assert.deepEqual([(await known(etag)).status, (await known(sent)).status], [200, 304]);
+  },
+);

@@ -11,27 +11,40 @@ const LENGTH = `content-length: ${APP.length}`;
 
 const NOT_HTTP = [
   ...["GARBAGE", "GET", "GET /", "GET / HTTP/1.1 x", "GET / FTP/1.1", "PRI * HTTP/2.0\r\n\r\nSM"],
-  ...["GET / HTTP/2.0", "G€T / HTTP/1.1", " GET / HTTP/1.1", "GET / HTTP/9.9", "GET /a b HTTP/1.1"].map(
-    (line) => `${line}\r\nhost: x`,
-  ),
-  ...["host x", "host: x\r\nbad name: 1", "host: x\r\nname : 1", "host: x\r\na: \x00", "host: x\r\n: 1"].map(
-    (lines) => `GET / HTTP/1.1\r\n${lines}`,
-  ),
+  ...[
+    "GET / HTTP/2.0",
+    "G€T / HTTP/1.1",
+    " GET / HTTP/1.1",
+    "GET / HTTP/9.9",
+    "GET /a b HTTP/1.1",
+  ].map((line) => `${line}\r\nhost: x`),
+  ...[
+    "host x",
+    "host: x\r\nbad name: 1",
+    "host: x\r\nname : 1",
+    "host: x\r\na: \x00",
+    "host: x\r\n: 1",
+  ].map((lines) => `GET / HTTP/1.1\r\n${lines}`),
   "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 not for TLS",
   "CONNECT example.com:443 HTTP/1.1\r\nhost: example.com:443",
 ];
 
-choice("7.error-codes.not-http", "is answered 400 invalid_request, and the connection closed", async (own) => {
-  for (const bytes of NOT_HTTP) {
-    const connection = await RawConnection.open(own.authUrl);
-    const answer = await connection.write(Buffer.from(`${bytes}\r\n\r\n`, "latin1")).answer();
-    problem(answer, "invalid_request");
-    assert.equal(answer.headers.connection, "close");
-    assert.equal(await connection.untilClosed(), "end");
-  }
-});
+choice(
+  "7.error-codes.not-http",
+  "is answered 400 invalid_request, and the connection closed",
+  async (own) => {
+    for (const bytes of NOT_HTTP) {
+      const connection = await RawConnection.open(own.authUrl);
+      const answer = await connection.write(Buffer.from(`${bytes}\r\n\r\n`, "latin1")).answer();
+      problem(answer, "invalid_request");
+      assert.equal(answer.headers.connection, "close");
+      assert.equal(await connection.untilClosed(), "end");
+    }
+  },
+);
 
-const chunksOf = (body: string) => `5\r\n${body.slice(0, 5)}\r\na;ext=1\r\n${body.slice(5)}\r\n0\r\ntrailer: x\r\n\r\n`;
+const chunksOf = (body: string) =>
+  `5\r\n${body.slice(0, 5)}\r\na;ext=1\r\n${body.slice(5)}\r\n0\r\ntrailer: x\r\n\r\n`;
 
 /** Requests whose end one reader sees here and another there: what request smuggling is made of. */
 const AMBIGUOUS = [
@@ -43,17 +56,27 @@ const AMBIGUOUS = [
 
 choice("7.error-codes.not-http", "a length or a host in doubt is refused", async (context) => {
   const { authUrl, api } = context;
-  for (const lines of AMBIGUOUS) problem(await rawAnswer(authUrl, post(context, ...lines) + APP), "invalid_request");
+  for (const lines of AMBIGUOUS)
+    problem(await rawAnswer(authUrl, post(context, ...lines) + APP), "invalid_request");
   const chunked = post(context, "transfer-encoding: chunked");
   problem(await rawAnswer(authUrl, `${chunked}zz\r\n${APP}\r\n0\r\n\r\n`), "invalid_request");
-  for (const endless of [post(context, "transfer-encoding:"), chunked.replace("HTTP/1.1", "HTTP/1.0")]) {
+  for (const endless of [
+    post(context, "transfer-encoding:"),
+    chunked.replace("HTTP/1.1", "HTTP/1.0"),
+  ]) {
     const connection = await RawConnection.open(authUrl);
     connection.write(endless.replace("\r\n", "\r\nconnection: keep-alive\r\n") + chunksOf(APP));
     problem(await connection.answer(), "invalid_request");
     assert.equal(await connection.untilClosed(), "end", "what follows is no request");
   }
   const ask = (version: string, ...lines: string[]) => {
-    const all = [`GET /v1/account HTTP/${version}`, `authorization: Bearer ${api.key}`, ...lines, "", ""];
+    const all = [
+      `GET /v1/account HTTP/${version}`,
+      `authorization: Bearer ${api.key}`,
+      ...lines,
+      "",
+      "",
+    ];
     return rawAnswer(authUrl, all.join("\r\n"));
   };
   const none =
@@ -68,12 +91,19 @@ choice("7.error-codes.not-http", "a length or a host in doubt is refused", async
     ...["a b", ...none.split(" ")].map((host) => [`host: ${host}`]),
   ])
     problem(await ask("1.1", ...hosts), "invalid_request");
-  for (const host of ["", ...good.split(" ")]) assert.equal((await ask("1.1", `host: ${host}`)).status, 200, host);
+  for (const host of ["", ...good.split(" ")])
+    assert.equal((await ask("1.1", `host: ${host}`)).status, 200, host);
   const targets = ["http://a@b/v1/account", "http:///v1/account", "ftp://a/v1/account"];
-  const besideUrl = head("GET http://a/v1/account", context).replace("host: localhost", "host: a b");
+  const besideUrl = head("GET http://a/v1/account", context).replace(
+    "host: localhost",
+    "host: a b",
+  );
   for (const request of [...targets.map((target) => head(`GET ${target}`, context)), besideUrl])
     problem(await rawAnswer(authUrl, request), "invalid_request");
-  const uncoded = await rawAnswer(authUrl, post(context, "transfer-encoding: gzip, chunked") + chunksOf(APP));
+  const uncoded = await rawAnswer(
+    authUrl,
+    post(context, "transfer-encoding: gzip, chunked") + chunksOf(APP),
+  );
   problem(uncoded, "not_implemented");
   context.document.check("POST", "/v1/apps", uncoded);
   assert.equal((await ask("1.1", "host: localhost")).status, 200);
@@ -102,51 +132,78 @@ choice("1.rfcs.http", "what a client may do is taken, however unusual", async (c
   await bytewise.untilClosed();
 });
 
-choice("1.rfcs.expect", "100-continue is answered once the request is fit to go on", async (context) => {
-  const { authUrl } = context;
-  const connection = (await RawConnection.open(authUrl)).write(post(context, LENGTH, "Expect: 100-Continue"));
-  assert.equal((await connection.answer()).status, 100);
-  assert.equal((await connection.write(APP).answer()).status, 201);
-  assert.equal((await connection.write(account(context)).answer()).status, 200, "the connection goes on");
-  connection.socket.destroy();
-  const expect = "expect: 100-continue";
-  const old = (post(context, LENGTH, expect) + APP).replace("HTTP/1.1", "HTTP/1.0");
-  assert.equal((await rawAnswer(authUrl, old)).status, 201, "HTTP/1.0 knows no answer before the answer");
-  for (const [request, code] of [
-    [`POST /v1/apps HTTP/1.1\r\nhost: x\r\n${expect}\r\n${LENGTH}\r\n\r\n`, "missing_credential"],
-    [post(context, "content-length: 1048577", expect), "payload_too_large"],
-    [head("POST /v1/nowhere", context, expect, LENGTH), "not_found"],
-    [post(context, LENGTH, "expect: 200-ok") + APP, "invalid_request"],
-  ] as const)
-    problem(await rawAnswer(authUrl, request), code);
-});
+choice(
+  "1.rfcs.expect",
+  "100-continue is answered once the request is fit to go on",
+  async (context) => {
+    const { authUrl } = context;
+    const connection = (await RawConnection.open(authUrl)).write(
+      post(context, LENGTH, "Expect: 100-Continue"),
+    );
+    assert.equal((await connection.answer()).status, 100);
+    assert.equal((await connection.write(APP).answer()).status, 201);
+    assert.equal(
+      (await connection.write(account(context)).answer()).status,
+      200,
+      "the connection goes on",
+    );
+    connection.socket.destroy();
+    const expect = "expect: 100-continue";
+    const old = (post(context, LENGTH, expect) + APP).replace("HTTP/1.1", "HTTP/1.0");
+    assert.equal(
+      (await rawAnswer(authUrl, old)).status,
+      201,
+      "HTTP/1.0 knows no answer before the answer",
+    );
+    for (const [request, code] of [
+      [`POST /v1/apps HTTP/1.1\r\nhost: x\r\n${expect}\r\n${LENGTH}\r\n\r\n`, "missing_credential"],
+      [post(context, "content-length: 1048577", expect), "payload_too_large"],
+      [head("POST /v1/nowhere", context, expect, LENGTH), "not_found"],
+      [post(context, LENGTH, "expect: 200-ok") + APP, "invalid_request"],
+    ] as const)
+      problem(await rawAnswer(authUrl, request), code);
+  },
+);
 
-choice("1.rfcs.http.pipelining", "many requests at once are answered in their order", async (context) => {
-  const connection = await RawConnection.open(context.authUrl);
-  const titles = ["one", "two", "three", "four"];
-  const bodies = titles.map((title) => JSON.stringify({ title }));
-  const requests = bodies.map((body) => post(context, `content-length: ${body.length}`) + body);
-  const reads = [head("GET /v1/apps/unknown", context), head("HEAD /v1/account", context), account(context)];
-  connection.write([...requests, ...reads, "GARBAGE\r\n\r\n"].join(""));
-  for (const title of titles) assert.equal((await connection.answer()).json.title, title);
-  problem(await connection.answer(), "not_found");
-  assert.equal((await connection.answer(true)).status, 200);
-  assert.equal((await connection.answer()).json.state, "active");
-  problem(await connection.answer(), "invalid_request");
-  assert.equal(await connection.untilClosed(), "end");
-});
+choice(
+  "1.rfcs.http.pipelining",
+  "many requests at once are answered in their order",
+  async (context) => {
+    const connection = await RawConnection.open(context.authUrl);
+    const titles = ["one", "two", "three", "four"];
+    const bodies = titles.map((title) => JSON.stringify({ title }));
+    const requests = bodies.map((body) => post(context, `content-length: ${body.length}`) + body);
+    const reads = [
+      head("GET /v1/apps/unknown", context),
+      head("HEAD /v1/account", context),
+      account(context),
+    ];
+    connection.write([...requests, ...reads, "GARBAGE\r\n\r\n"].join(""));
+    for (const title of titles) assert.equal((await connection.answer()).json.title, title);
+    problem(await connection.answer(), "not_found");
+    assert.equal((await connection.answer(true)).status, 200);
+    assert.equal((await connection.answer()).json.state, "active");
+    problem(await connection.answer(), "invalid_request");
+    assert.equal(await connection.untilClosed(), "end");
+  },
+);
 
-choice("1.rfcs.http.aborted", "uploads that break off leave no app and no socket", {}, async (context) => {
-  const { authUrl, api, service } = context;
-  const broken: RawConnection[] = [];
-  for (const breakOff of ["resetAndDestroy", "destroy", "end"] as const)
-    for (let made = 0; made < 10; made += 1) {
-      const connection = await RawConnection.open(authUrl);
-      connection.write(post(context, "content-length: 500000") + APP).socket[breakOff]();
-      broken.push(connection);
-    }
-  await Promise.all(broken.map((connection) => connection.closed));
-  assert.equal((await api.get("/apps")).json.total, 0);
-  // A socket that is left, or idle like the client's, would be waited for ten seconds.
-  assert.ok((await took(service.close)) < 5_000);
-});
+choice(
+  "1.rfcs.http.aborted",
+  "uploads that break off leave no app and no socket",
+  {},
+  async (context) => {
+    const { authUrl, api, service } = context;
+    const broken: RawConnection[] = [];
+    for (const breakOff of ["resetAndDestroy", "destroy", "end"] as const)
+      for (let made = 0; made < 10; made += 1) {
+        const connection = await RawConnection.open(authUrl);
+        connection.write(post(context, "content-length: 500000") + APP).socket[breakOff]();
+        broken.push(connection);
+      }
+    await Promise.all(broken.map((connection) => connection.closed));
+    assert.equal((await api.get("/apps")).json.total, 0);
+    // A socket that is left, or idle like the client's, would be waited for ten seconds.
+    assert.ok((await took(service.close)) < 5_000);
+  },
+);

@@ -11,103 +11,144 @@ const MIB = 1_048_576;
 const send = (api: Client, path: string, body: string | Buffer) => api.text("POST", path, body);
 
 /** A body of exactly `size` bytes, padded with spaces behind the JSON. */
-const padded = (value: unknown, size: number): Buffer => Buffer.alloc(size, JSON.stringify(value).padEnd(size));
+const padded = (value: unknown, size: number): Buffer =>
+  Buffer.alloc(size, JSON.stringify(value).padEnd(size));
 
-choice("8.body-size", "is 1 MiB, 10 for a data source, and one byte more is refused", async ({ api }) => {
-  assert.equal((await send(api, "/apps", padded({ title: "T" }, MIB))).status, 201);
-  const large = padded({ title: "T" }, MIB + 1);
-  problem(await send(api, "/apps", large), "payload_too_large");
-  const { id } = await api.create("/apps", { title: "T" });
-  problem(await api.text("PATCH", `/apps/${id}`, large), "payload_too_large");
-  invalid(await api.post("/apps", { title: "x".repeat(1_000_000) }), "#/title");
-  const source = { name: "Large", type: "csv", data: "a\n1\n" };
-  assert.equal((await send(api, "/data-sources", padded(source, 10 * MIB))).status, 201);
-  problem(await send(api, "/data-sources", padded(source, 10 * MIB + 1)), "payload_too_large");
-});
+choice(
+  "8.body-size",
+  "is 1 MiB, 10 for a data source, and one byte more is refused",
+  async ({ api }) => {
+    assert.equal((await send(api, "/apps", padded({ title: "T" }, MIB))).status, 201);
+    const large = padded({ title: "T" }, MIB + 1);
+    problem(await send(api, "/apps", large), "payload_too_large");
+    const { id } = await api.create("/apps", { title: "T" });
+    problem(await api.text("PATCH", `/apps/${id}`, large), "payload_too_large");
+    invalid(await api.post("/apps", { title: "x".repeat(1_000_000) }), "#/title");
+    const source = { name: "Large", type: "csv", data: "a\n1\n" };
+    assert.equal((await send(api, "/data-sources", padded(source, 10 * MIB))).status, 201);
+    problem(await send(api, "/data-sources", padded(source, 10 * MIB + 1)), "payload_too_large");
+  },
+);
 
-choice("8.body-size", "is refused by its announced length, or counted as it streams in", async (context) => {
-  const chunk = `10000\r\n${" ".repeat(65_536)}\r\n`;
-  for (const pieces of [
-    [post(context, `content-length: ${MIB + 1}`)],
-    [post(context, `content-length: ${32 * MIB}`), " ".repeat(20 * MIB)],
-    [post(context, "transfer-encoding: chunked"), ...Array<string>(MIB / 65_536 + 1).fill(chunk), " ".repeat(20 * MIB)],
-  ]) {
-    const connection = await RawConnection.open(context.authUrl);
-    // As clients do that read when they have sent everything.
-    connection.socket.pause();
-    for (const piece of pieces) connection.write(piece);
-    await new Promise((sent) => connection.socket.write(" ", sent));
-    connection.socket.resume();
-    const answer = await connection.answer();
-    problem(answer, "payload_too_large");
-    assert.equal(answer.headers.connection, "close");
-    connection.socket.end();
-    assert.equal(await connection.untilClosed(), "end");
-  }
-});
-
-choice("8.body-size", "a small body that nobody wanted is passed over, and the connection goes on", async (context) => {
-  const { api, authUrl } = context;
-  const next = account(context);
-  const sending = (at: string, key = api.key) =>
-    head(at, { api: api.as(key) }, "content-type: application/json", "content-length: 15");
-  const body = '{"title":"Raw"}';
-  for (const [status, asked] of [
-    [401, sending("POST /v1/apps", "nobody")],
-    [404, sending("POST /v1/nothing")],
-    [405, sending("PUT /v1/apps")],
-  ] as const)
-    for (const pieces of [[asked + body + next], [asked, body + next]]) {
-      const connection = await RawConnection.open(authUrl);
-      for (const piece of pieces) {
-        connection.write(piece);
-        await new Promise(setImmediate);
-      }
-      assert.deepEqual([(await connection.answer()).status, (await connection.answer()).status], [status, 200]);
-      connection.socket.destroy();
+choice(
+  "8.body-size",
+  "is refused by its announced length, or counted as it streams in",
+  async (context) => {
+    const chunk = `10000\r\n${" ".repeat(65_536)}\r\n`;
+    for (const pieces of [
+      [post(context, `content-length: ${MIB + 1}`)],
+      [post(context, `content-length: ${32 * MIB}`), " ".repeat(20 * MIB)],
+      [
+        post(context, "transfer-encoding: chunked"),
+        ...Array<string>(MIB / 65_536 + 1).fill(chunk),
+        " ".repeat(20 * MIB),
+      ],
+    ]) {
+      const connection = await RawConnection.open(context.authUrl);
+      // As clients do that read when they have sent everything.
+      connection.socket.pause();
+      for (const piece of pieces) connection.write(piece);
+      await new Promise((sent) => connection.socket.write(" ", sent));
+      connection.socket.resume();
+      const answer = await connection.answer();
+      problem(answer, "payload_too_large");
+      assert.equal(answer.headers.connection, "close");
+      connection.socket.end();
+      assert.equal(await connection.untilClosed(), "end");
     }
-});
+  },
+);
 
-choice("8.bounds.nesting", "64 levels are read, 65 are not; brackets inside strings are none", async ({ api }) => {
-  const arrays = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
-  const objects = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${"}".repeat(depth - 1)}`;
-  invalid(await send(api, "/apps", arrays(64)), "#");
-  invalid(await send(api, "/apps", objects(64)), "#/a", "#/title");
-  const open = ["[".repeat(1_000_000), '{"a":'.repeat(100_000), "[".repeat(65)];
-  for (const body of [arrays(65), objects(65), arrays(1_000), arrays(500_000), ...open])
-    assert.match(str(problem(await send(api, "/apps", body), "invalid_json").detail), /64 levels/);
-  const title = `${"[{".repeat(40)}\\"${"[".repeat(70)}\\`;
-  assert.equal((await api.create("/apps", { title })).title, title);
-});
+choice(
+  "8.body-size",
+  "a small body that nobody wanted is passed over, and the connection goes on",
+  async (context) => {
+    const { api, authUrl } = context;
+    const next = account(context);
+    const sending = (at: string, key = api.key) =>
+      head(at, { api: api.as(key) }, "content-type: application/json", "content-length: 15");
+    const body = '{"title":"Raw"}';
+    for (const [status, asked] of [
+      [401, sending("POST /v1/apps", "nobody")],
+      [404, sending("POST /v1/nothing")],
+      [405, sending("PUT /v1/apps")],
+    ] as const)
+      for (const pieces of [[asked + body + next], [asked, body + next]]) {
+        const connection = await RawConnection.open(authUrl);
+        for (const piece of pieces) {
+          connection.write(piece);
+          await new Promise(setImmediate);
+        }
+        assert.deepEqual(
+          [(await connection.answer()).status, (await connection.answer()).status],
+          [status, 200],
+        );
+        connection.socket.destroy();
+      }
+  },
+);
 
-choice("8.bounds.requests", "a URL has 8 KiB at most, headers 16, however many they are", async (context) => {
-  const at = (length: number) => rawAnswer(context.authUrl, head(`GET ${"/v1/apps?x=".padEnd(length, "y")}`, context));
-  problem(await at(8_192), "invalid_parameter");
-  for (const length of [8_193, 20_000, 40_000, 200_000]) problem(await at(length), "uri_too_long");
-  const ask = (...lines: string[]) => rawAnswer(context.authUrl, account(context, ...lines));
-  const rest = account(context).length - account(context).indexOf("\r\n") - 4;
-  const large = (bytes: number) => `x: ${"y".repeat(bytes - rest - 5)}`;
-  const many = (count: number) => Array.from({ length: count }, (_, at) => `x${at}: y`);
-  assert.equal((await ask(large(16_384))).status, 200);
-  for (const bytes of [16_385, 20_000, 40_000, 200_000]) problem(await ask(large(bytes)), "headers_too_large");
-  problem(await ask(...many(2_500)), "headers_too_large");
-  const pieces = await RawConnection.open(context.authUrl);
-  pieces.write("GET / HTTP/1.1\r\nhost: x");
-  for (let sent = 0; sent < 12; sent += 1) {
-    pieces.write(`\r\na${sent}: ${"y".repeat(4_000)}`);
-    await new Promise(setImmediate);
-  }
-  problem(await pieces.answer(), "headers_too_large");
-  const credential = `authorization: Bearer ${context.api.key}`;
-  const behind = ["GET /v1/account HTTP/1.1", "host: x", ...many(1_500), credential, "", ""].join("\r\n");
-  assert.equal((await rawAnswer(context.authUrl, behind)).status, 200, "the credential counts behind them all");
-});
+choice(
+  "8.bounds.nesting",
+  "64 levels are read, 65 are not; brackets inside strings are none",
+  async ({ api }) => {
+    const arrays = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+    const objects = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${"}".repeat(depth - 1)}`;
+    invalid(await send(api, "/apps", arrays(64)), "#");
+    invalid(await send(api, "/apps", objects(64)), "#/a", "#/title");
+    const open = ["[".repeat(1_000_000), '{"a":'.repeat(100_000), "[".repeat(65)];
+    for (const body of [arrays(65), objects(65), arrays(1_000), arrays(500_000), ...open])
+      assert.match(
+        str(problem(await send(api, "/apps", body), "invalid_json").detail),
+        /64 levels/,
+      );
+    const title = `${"[{".repeat(40)}\\"${"[".repeat(70)}\\`;
+    assert.equal((await api.create("/apps", { title })).title, title);
+  },
+);
+
+choice(
+  "8.bounds.requests",
+  "a URL has 8 KiB at most, headers 16, however many they are",
+  async (context) => {
+    const at = (length: number) =>
+      rawAnswer(context.authUrl, head(`GET ${"/v1/apps?x=".padEnd(length, "y")}`, context));
+    problem(await at(8_192), "invalid_parameter");
+    for (const length of [8_193, 20_000, 40_000, 200_000])
+      problem(await at(length), "uri_too_long");
+    const ask = (...lines: string[]) => rawAnswer(context.authUrl, account(context, ...lines));
+    const rest = account(context).length - account(context).indexOf("\r\n") - 4;
+    const large = (bytes: number) => `x: ${"y".repeat(bytes - rest - 5)}`;
+    const many = (count: number) => Array.from({ length: count }, (_, at) => `x${at}: y`);
+    assert.equal((await ask(large(16_384))).status, 200);
+    for (const bytes of [16_385, 20_000, 40_000, 200_000])
+      problem(await ask(large(bytes)), "headers_too_large");
+    problem(await ask(...many(2_500)), "headers_too_large");
+    const pieces = await RawConnection.open(context.authUrl);
+    pieces.write("GET / HTTP/1.1\r\nhost: x");
+    for (let sent = 0; sent < 12; sent += 1) {
+      pieces.write(`\r\na${sent}: ${"y".repeat(4_000)}`);
+      await new Promise(setImmediate);
+    }
+    problem(await pieces.answer(), "headers_too_large");
+    const credential = `authorization: Bearer ${context.api.key}`;
+    const behind = ["GET /v1/account HTTP/1.1", "host: x", ...many(1_500), credential, "", ""].join(
+      "\r\n",
+    );
+    assert.equal(
+      (await rawAnswer(context.authUrl, behind)).status,
+      200,
+      "the credential counts behind them all",
+    );
+  },
+);
 
 const FIVE = { rateLimit: 5, clock: "manual" } as const;
 
 /** What RateLimit says: requests left and seconds to the end of the window. */
 function left(answer: Answer): readonly [remaining: number, seconds: number] {
-  const [, remaining, seconds] = /^"default";r=(\d+);t=(\d+)$/.exec(answer.header("ratelimit")) ?? [];
+  const [, remaining, seconds] =
+    /^"default";r=(\d+);t=(\d+)$/.exec(answer.header("ratelimit")) ?? [];
   return [Number(remaining), Number(seconds)];
 }
 
@@ -117,50 +158,87 @@ choice("8.rate-limit", "is 6,000 in 60 seconds by default", {}, async ({ api }) 
   assert.deepEqual(left(answer), [5999, 60]);
 });
 
-choice("8.rate-headers", "count down on every answer that has an account, of any status", FIVE, async ({ api }) => {
-  for (let tries = 0; tries < 8; tries += 1) {
-    const { status, headers } = await api.as("unknown-key").get("/account");
-    assert.deepEqual([status, headers.ratelimit], [401, undefined], "a 401 has none and is not counted");
-  }
-  const answers = [await api.get("/nowhere"), await api.send("PUT", "/apps"), await api.get("/apps?limit=0")];
-  answers.push(await api.post("/apps", {}), await api.send("POST", "/apps", { body: "{" }));
-  const told = answers.map((answer) => [answer.status, ...left(answer)].join(" "));
-  assert.deepEqual(told, ["404 4 60", "405 3 60", "400 2 60", "422 1 60", "415 0 60"]);
-  for (const answer of answers) assert.equal(answer.header("ratelimit-policy"), '"default";q=5;w=60');
-  const over = await api.post("/apps", { title: "T" });
-  problem(over, "rate_limit_exceeded");
-  assert.deepEqual([over.header("retry-after"), ...left(over)], ["60", 0, 60]);
-});
+choice(
+  "8.rate-headers",
+  "count down on every answer that has an account, of any status",
+  FIVE,
+  async ({ api }) => {
+    for (let tries = 0; tries < 8; tries += 1) {
+      const { status, headers } = await api.as("unknown-key").get("/account");
+      assert.deepEqual(
+        [status, headers.ratelimit],
+        [401, undefined],
+        "a 401 has none and is not counted",
+      );
+    }
+    const answers = [
+      await api.get("/nowhere"),
+      await api.send("PUT", "/apps"),
+      await api.get("/apps?limit=0"),
+    ];
+    answers.push(await api.post("/apps", {}), await api.send("POST", "/apps", { body: "{" }));
+    const told = answers.map((answer) => [answer.status, ...left(answer)].join(" "));
+    assert.deepEqual(told, ["404 4 60", "405 3 60", "400 2 60", "422 1 60", "415 0 60"]);
+    for (const answer of answers)
+      assert.equal(answer.header("ratelimit-policy"), '"default";q=5;w=60');
+    const over = await api.post("/apps", { title: "T" });
+    problem(over, "rate_limit_exceeded");
+    assert.deepEqual([over.header("retry-after"), ...left(over)], ["60", 0, 60]);
+  },
+);
 
-choice("8.rate-headers", "stand where the account's state forbids, which counts nothing", FIVE, async (own) => {
-  const { api, service } = own;
-  await service.setAccountState("limited");
-  const limited = [await api.post("/apps", {}), await api.get("/account")];
-  await service.setAccountState("suspended");
-  const told = [...limited, await api.get("/account")].map((answer) => [answer.status, ...left(answer)].join(" "));
-  assert.deepEqual(told, ["403 5 60", "200 4 60", "403 4 60"]);
-});
+choice(
+  "8.rate-headers",
+  "stand where the account's state forbids, which counts nothing",
+  FIVE,
+  async (own) => {
+    const { api, service } = own;
+    await service.setAccountState("limited");
+    const limited = [await api.post("/apps", {}), await api.get("/account")];
+    await service.setAccountState("suspended");
+    const told = [...limited, await api.get("/account")].map((answer) =>
+      [answer.status, ...left(answer)].join(" "),
+    );
+    assert.deepEqual(told, ["403 5 60", "200 4 60", "403 4 60"]);
+  },
+);
 
-choice("8.rate-limit.window", "is fixed: it ends 60 s after it began, not before", FIVE, async ({ api, service }) => {
-  await api.get("/account");
-  await service.clock.advance("30000ms");
-  assert.deepEqual(left(await api.get("/account")), [3, 30], "what comes late in it is counted in it");
-  for (let used = 0; used < 3; used += 1) assert.equal((await api.get("/account")).status, 200);
-  await service.clock.advance("29999ms");
-  const over = await api.post("/apps", { title: "T" });
-  problem(over, "rate_limit_exceeded");
-  assert.equal(over.header("retry-after"), "1");
-  await service.clock.advance("1ms");
-  const anew = await api.get("/apps");
-  assert.deepEqual([...left(anew), anew.json.total], [4, 60, 0], "a refused request did nothing");
-});
+choice(
+  "8.rate-limit.window",
+  "is fixed: it ends 60 s after it began, not before",
+  FIVE,
+  async ({ api, service }) => {
+    await api.get("/account");
+    await service.clock.advance("30000ms");
+    assert.deepEqual(
+      left(await api.get("/account")),
+      [3, 30],
+      "what comes late in it is counted in it",
+    );
+    for (let used = 0; used < 3; used += 1) assert.equal((await api.get("/account")).status, 200);
+    await service.clock.advance("29999ms");
+    const over = await api.post("/apps", { title: "T" });
+    problem(over, "rate_limit_exceeded");
+    assert.equal(over.header("retry-after"), "1");
+    await service.clock.advance("1ms");
+    const anew = await api.get("/apps");
+    assert.deepEqual([...left(anew), anew.json.total], [4, 60, 0], "a refused request did nothing");
+  },
+);
 
-choice("8.rate-limit", "is the account's, for all its keys", { ...TWO, rateLimit: 5 }, async ({ api }) => {
-  const second = api.as(str((await api.create("/api-keys", { name: "Second" })).key));
-  for (let used = 0; used < 4; used += 1) assert.equal((await second.get("/account")).status, 200);
-  for (const client of [api, second]) problem(await client.get("/account"), "rate_limit_exceeded");
-  assert.deepEqual(left(await api.as(B_KEY).get("/account"))[0], 4);
-});
+choice(
+  "8.rate-limit",
+  "is the account's, for all its keys",
+  { ...TWO, rateLimit: 5 },
+  async ({ api }) => {
+    const second = api.as(str((await api.create("/api-keys", { name: "Second" })).key));
+    for (let used = 0; used < 4; used += 1)
+      assert.equal((await second.get("/account")).status, 200);
+    for (const client of [api, second])
+      problem(await client.get("/account"), "rate_limit_exceeded");
+    assert.deepEqual(left(await api.as(B_KEY).get("/account"))[0], 4);
+  },
+);
 
 choice("8.rate-limit", "can be switched off", { rateLimit: "off" }, async ({ api }) => {
   const { headers } = await api.get("/account");

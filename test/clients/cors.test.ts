@@ -15,7 +15,10 @@ const FOREIGN = "http://app.example.com";
 const read = (name: string) => readFileSync(`${CLIENTS}node_modules/${name}`, "utf8");
 
 /** Creates an app by `post` and reads what CORS has to expose. */
-type Post = (origin: string, own: Embedded) => Promise<{ status: number; etag: unknown; location: unknown }>;
+type Post = (
+  origin: string,
+  own: Embedded,
+) => Promise<{ status: number; etag: unknown; location: unknown }>;
 
 const viaAxios: Post = async (origin, { baseUrl, api }) => {
   const { JSDOM, VirtualConsole } = requireClient("jsdom");
@@ -35,11 +38,22 @@ const viaHappyDom: Post = async (origin, { baseUrl, api }) => {
   const { Window } = requireClient("happy-dom");
   const window = new Window({ url: `${origin}/` });
   const headers = { Authorization: `Bearer ${api.key}`, "Content-Type": "application/json" };
-  const answer = await window.fetch(`${baseUrl}/apps`, { method: "POST", headers, body: '{"title":"T"}' });
-  return { status: answer.status, etag: answer.headers.get("etag"), location: answer.headers.get("location") };
+  const answer = await window.fetch(`${baseUrl}/apps`, {
+    method: "POST",
+    headers,
+    body: '{"title":"T"}',
+  });
+  return {
+    status: answer.status,
+    etag: answer.headers.get("etag"),
+    location: answer.headers.get("location"),
+  };
 };
 
-for (const [name, post] of Object.entries({ "axios in jsdom": viaAxios, "fetch in happy-dom": viaHappyDom }))
+for (const [name, post] of Object.entries({
+  "axios in jsdom": viaAxios,
+  "fetch in happy-dom": viaHappyDom,
+}))
   clientTest(`${name} calls the API from a loopback origin and from no other`, async () => {
     await using own = await embedded();
     const { status, etag, location } = await post(ORIGIN, own);
@@ -57,7 +71,11 @@ const SCRIPTS = {
 };
 
 /** A page on a port of its own that loads the tool, and then runs `start`. */
-async function opened({ page, api }: Stage, script: string, start: (url: string) => string): Promise<Page> {
+async function opened(
+  { page, api }: Stage,
+  script: string,
+  start: (url: string) => string,
+): Promise<Page> {
   const html = `<!doctype html><meta charset="utf-8"><div id="ui"></div><script src="/tool.js"></script>
 <script>${start(`${api.root.baseUrl}/openapi.json`)}</script>`;
   const server = createServer(({ url }, response) => {
@@ -81,42 +99,74 @@ const inTool = (name: string, run: (stage: Stage) => Promise<void>) =>
   isInstalled ? inBrowser(name, run) : clientTest(name, async () => {});
 
 /** The status of the next request for the list of apps that `press` sends. */
-async function statusOf(tool: Page, { baseUrl }: Stage, press: () => Promise<void>): Promise<number> {
+async function statusOf(
+  tool: Page,
+  { baseUrl }: Stage,
+  press: () => Promise<void>,
+): Promise<number> {
   const [response] = await Promise.all([
-    tool.waitForResponse((one) => one.url().startsWith(`${baseUrl}/apps`) && one.request().method() === "GET"),
+    tool.waitForResponse(
+      (one) => one.url().startsWith(`${baseUrl}/apps`) && one.request().method() === "GET",
+    ),
     press(),
   ]);
   return response.status();
 }
 
-inTool("Swagger UI loads the document from another origin, and its requests reach the server", async (own) => {
-  const tool = await opened(own, SCRIPTS.swagger, (url) => {
-    return `window.ui = SwaggerUIBundle({ url: ${JSON.stringify(url)}, dom_id: "#ui",
+inTool(
+  "Swagger UI loads the document from another origin, and its requests reach the server",
+  async (own) => {
+    const tool = await opened(own, SCRIPTS.swagger, (url) => {
+      return `window.ui = SwaggerUIBundle({ url: ${JSON.stringify(url)}, dom_id: "#ui",
       onComplete: () => ui.preauthorizeApiKey("apiKey", ${JSON.stringify(own.api.key)}) });`;
-  });
-  await tool.locator("#operations-apps-listApps").getByRole("button").first().click();
-  await tool.getByRole("button", { name: "Try it out" }).click();
-  assert.equal(await statusOf(tool, own, () => tool.getByRole("button", { name: "Execute" }).click()), 200);
-});
+    });
+    await tool.locator("#operations-apps-listApps").getByRole("button").first().click();
+    await tool.getByRole("button", { name: "Try it out" }).click();
+    assert.equal(
+      await statusOf(tool, own, () => tool.getByRole("button", { name: "Execute" }).click()),
+      200,
+    );
+  },
+);
 
-inTool("Scalar loads the document from another origin, and its requests reach the server", async (own) => {
-  const settings = { securitySchemes: { apiKey: { token: own.api.key } }, preferredSecurityScheme: "apiKey" };
-  const tool = await opened(own, SCRIPTS.scalar, (url) => {
-    const options = JSON.stringify({ url, authentication: settings, withDefaultFonts: false, hideModels: true });
-    return `Scalar.createApiReference("#ui", ${options});`;
-  });
-  await tool
-    .getByRole("button", { name: /Test Request \(get \/apps\)$/i })
-    .first()
-    .click();
-  assert.equal(await statusOf(tool, own, () => tool.getByRole("button", { name: /^Send/ }).first().click()), 200);
-});
+inTool(
+  "Scalar loads the document from another origin, and its requests reach the server",
+  async (own) => {
+    const settings = {
+      securitySchemes: { apiKey: { token: own.api.key } },
+      preferredSecurityScheme: "apiKey",
+    };
+    const tool = await opened(own, SCRIPTS.scalar, (url) => {
+      const options = JSON.stringify({
+        url,
+        authentication: settings,
+        withDefaultFonts: false,
+        hideModels: true,
+      });
+      return `Scalar.createApiReference("#ui", ${options});`;
+    });
+    await tool
+      .getByRole("button", { name: /Test Request \(get \/apps\)$/i })
+      .first()
+      .click();
+    assert.equal(
+      await statusOf(tool, own, () => tool.getByRole("button", { name: /^Send/ }).first().click()),
+      200,
+    );
+  },
+);
 
-inTool("Redoc loads the document from another origin and shows addresses of the server", async (own) => {
-  const tool = await opened(
-    own,
-    SCRIPTS.redoc,
-    (url) => `Redoc.init(${JSON.stringify(url)}, {}, document.querySelector("#ui"));`,
-  );
-  await tool.getByText(`${own.baseUrl}/apps`).first().waitFor({ state: "attached", timeout: 20_000 });
-});
+inTool(
+  "Redoc loads the document from another origin and shows addresses of the server",
+  async (own) => {
+    const tool = await opened(
+      own,
+      SCRIPTS.redoc,
+      (url) => `Redoc.init(${JSON.stringify(url)}, {}, document.querySelector("#ui"));`,
+    );
+    await tool
+      .getByText(`${own.baseUrl}/apps`)
+      .first()
+      .waitFor({ state: "attached", timeout: 20_000 });
+  },
+);

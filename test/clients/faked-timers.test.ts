@@ -16,10 +16,20 @@ const { useEverything, runAlone } = require(SCENARIO);
 const realDate = Date;
 
 /** A folder with the service as one file, the scenario and these files. */
-async function folderWith(format: "cjs" | "esm", files: Readonly<Record<string, string>>): Promise<string> {
+async function folderWith(
+  format: "cjs" | "esm",
+  files: Readonly<Record<string, string>>,
+): Promise<string> {
   const folder = freshFolder();
   const outfile = join(folder, format === "cjs" ? "service.cjs" : "service.mjs");
-  await build({ entryPoints: ["src/index.ts"], bundle: true, platform: "node", format, outfile, logLevel: "error" });
+  await build({
+    entryPoints: ["src/index.ts"],
+    bundle: true,
+    platform: "node",
+    format,
+    outfile,
+    logLevel: "error",
+  });
   cpSync(SCENARIO, join(folder, "scenario.cjs"));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   return folder;
@@ -50,7 +60,14 @@ const { useEverything, runAlone } = scenario;`;
   const folder = await folderWith("esm", {
     "faked.test.mjs": imports + testFile("vi.useFakeTimers()", "vi.useRealTimers()"),
   });
-  await passes(folder, join(CLIENTS, "node_modules/vitest/vitest.mjs"), "run", "--root", folder, "--globals");
+  await passes(
+    folder,
+    join(CLIENTS, "node_modules/vitest/vitest.mjs"),
+    "run",
+    "--root",
+    folder,
+    "--globals",
+  );
 });
 
 for (const [how, config] of [
@@ -71,7 +88,9 @@ const { useEverything, runAlone } = require("./scenario.cjs");`;
 clientTest("faked timers: a service works beside sinon.useFakeTimers()", async () => {
   const sinon = requireClient("sinon");
   const { timers } = createRequire(requireClient.resolve("sinon"))("@sinonjs/fake-timers");
-  const toFake = Object.keys(timers).filter((name) => name !== "nextTick" && name !== "queueMicrotask");
+  const toFake = Object.keys(timers).filter(
+    (name) => name !== "nextTick" && name !== "queueMicrotask",
+  );
   for (const before of [true, false]) {
     let clock = { restore: () => {} };
     const fake = () => {

@@ -2,7 +2,15 @@
 // work against the server.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -43,11 +51,19 @@ interface Project extends Embedded {
 }
 
 /** Runs with a service, and a folder that has its OpenAPI document; both are gone afterwards. */
-async function inProject(use: (project: Project) => Promise<void>, document = "/openapi.json"): Promise<void> {
+async function inProject(
+  use: (project: Project) => Promise<void>,
+  document = "/openapi.json",
+): Promise<void> {
   const folder = mkdtempSync(join(CLIENTS, "generated-"));
   try {
     await using own = await embedded({ clock: "system", control: true });
-    const env = { ...process.env, BASE_URL: own.baseUrl, AUTH_URL: own.authUrl, API_KEY: own.service.apiKey ?? "" };
+    const env = {
+      ...process.env,
+      BASE_URL: own.baseUrl,
+      AUTH_URL: own.authUrl,
+      API_KEY: own.service.apiKey ?? "",
+    };
     const node = async (...args: readonly string[]) => {
       const running = promisify(execFile)(process.execPath, args, { cwd: folder, env });
       const { stdout } = await running.catch((error) =>
@@ -81,7 +97,9 @@ const VAGUE = /\bunknown\b|\bany\b|Record<string, never>|: never;/;
 
 function assertTyped(file: string, allowed: RegExp): void {
   const lines = readFileSync(file, "utf8").split("\n");
-  const vague = lines.filter((line) => !/^\s*(\*|\/\*|\/\/)/.test(line) && VAGUE.test(line) && !allowed.test(line));
+  const vague = lines.filter(
+    (line) => !/^\s*(\*|\/\*|\/\/)/.test(line) && VAGUE.test(line) && !allowed.test(line),
+  );
   assert.deepEqual([...new Set(vague)], [], file);
 }
 
@@ -90,7 +108,12 @@ const ABSENT = /^\s*(\w+\??: never;|\[name: string\]: unknown;|export type \$def
 
 clientTest("openapi-typescript with openapi-fetch: every type fits, and the client works", () =>
   inProject(async (project) => {
-    await project.node(join(MODULES, "openapi-typescript/bin/cli.js"), "openapi.json", "-o", "schema.ts");
+    await project.node(
+      join(MODULES, "openapi-typescript/bin/cli.js"),
+      "openapi.json",
+      "-o",
+      "schema.ts",
+    );
     assertTyped(join(project.folder, "schema.ts"), ABSENT);
     await run(
       project,
@@ -136,7 +159,12 @@ assert.equal(invalid.error && "errors" in invalid.error && invalid.error.errors?
 
 clientTest("openapi-typescript with openapi-fetch: so do those of the test controls", () =>
   inProject(async (project) => {
-    await project.node(join(MODULES, "openapi-typescript/bin/cli.js"), "openapi.json", "-o", "schema.ts");
+    await project.node(
+      join(MODULES, "openapi-typescript/bin/cli.js"),
+      "openapi.json",
+      "-o",
+      "schema.ts",
+    );
     assertTyped(
       join(project.folder, "schema.ts"),
       /^\s*(\w+\??: never;|\[(name|key): string\]: unknown;|export type (\$defs|webhooks) = )/,
@@ -248,7 +276,8 @@ export default {
     await project.node(cli, "generate", "--config", "kubb.config.mjs", "--logLevel", "silent");
     const types = join(project.folder, "api/types");
     // What has no body is any.
-    for (const name of readdirSync(types)) assertTyped(join(types, name), /^export type \w+(204|304) = any/);
+    for (const name of readdirSync(types))
+      assertTyped(join(types, name), /^export type \w+(204|304) = any/);
     await run(
       project,
       `
@@ -272,9 +301,20 @@ clientTest("openapi-zod-client: the schemas accept what the server sends, strict
   inProject(async (project) => {
     // The generator is made for zod 3, which it brings along.
     mkdirSync(join(project.folder, "node_modules"));
-    symlinkSync(join(MODULES, "openapi-zod-client/node_modules/zod"), join(project.folder, "node_modules/zod"));
+    symlinkSync(
+      join(MODULES, "openapi-zod-client/node_modules/zod"),
+      join(project.folder, "node_modules/zod"),
+    );
     const template = join(MODULES, "openapi-zod-client/src/templates/schemas-only.hbs");
-    const args = ["openapi.json", "-o", "api.ts", "-t", template, "--export-schemas", "--strict-objects"];
+    const args = [
+      "openapi.json",
+      "-o",
+      "api.ts",
+      "-t",
+      template,
+      "--export-schemas",
+      "--strict-objects",
+    ];
     await project.node(join(MODULES, "openapi-zod-client/bin.js"), ...args);
     assertTyped(join(project.folder, "api.ts"), /^$/);
     await run(
@@ -305,13 +345,24 @@ clientTest("prism as a validating proxy finds nothing wrong with any request or 
   inProject(async ({ folder, service, baseUrl, authUrl }) => {
     const port = await closedPort();
     const prism = join(MODULES, "@stoplight/prism-cli/dist/index.js");
-    const { prints, kill } = started([prism, "proxy", join(folder, "openapi.json"), baseUrl, "--port", `${port}`]);
+    const { prints, kill } = started([
+      prism,
+      "proxy",
+      join(folder, "openapi.json"),
+      baseUrl,
+      "--port",
+      `${port}`,
+    ]);
     try {
       await prints("Prism is listening");
       const seen: string[] = [];
       const observe = (method: string, path: string, answer: Answer) => {
         seen.push(`${method} ${path} ${answer.status}`);
-        assert.equal(answer.headers["sl-violations"], undefined, `${method} ${path} ${answer.status}`);
+        assert.equal(
+          answer.headers["sl-violations"],
+          undefined,
+          `${method} ${path} ${answer.status}`,
+        );
       };
       const api = new Client({ baseUrl: `http://127.0.0.1:${port}`, key: service.apiKey, observe });
       const document = await ApiDocument.of(authUrl);
@@ -319,10 +370,16 @@ clientTest("prism as a validating proxy finds nothing wrong with any request or 
       const { id } = await api.create("/apps", { title: "T" });
       await api.post(`/apps/${id}/interactions`, { user_id: "u", interaction_type: "chart_click" });
       const { headers } = await api.get(`/apps/${id}`);
-      assert.equal((await api.get(`/apps/${id}`, { "if-none-match": String(headers.etag) })).status, 304);
+      assert.equal(
+        (await api.get(`/apps/${id}`, { "if-none-match": String(headers.etag) })).status,
+        304,
+      );
       assert.equal((await api.get("/events")).status, 200);
       assert.equal((await api.get("/apps/app_0")).status, 404);
-      assert.equal((await api.patch(`/apps/${id}`, { title: "U" }, { "if-match": '"0"' })).status, 412);
+      assert.equal(
+        (await api.patch(`/apps/${id}`, { title: "U" }, { "if-match": '"0"' })).status,
+        412,
+      );
       assert.ok(seen.length > document.api.length + 7, `${seen.length} requests`);
       // It does find what is wrong.
       const wrong = await api.with({ observe: () => undefined }).post("/apps", { title: 1 });

@@ -12,14 +12,19 @@ const command = (name: string) => join(CLIENTS, "node_modules", name);
 
 clientTest("are-the-types-wrong and publint find nothing", async () => {
   const { tarball, run } = await installed();
-  const attw = await run(process.execPath, command("@arethetypeswrong/cli/dist/index.js"), "--no-color", tarball);
+  const attw = await run(
+    process.execPath,
+    command("@arethetypeswrong/cli/dist/index.js"),
+    "--no-color",
+    tarball,
+  );
   assert.match(attw.stdout, /No problems found/);
   const publint = await run(process.execPath, command("publint/src/cli.js"), "--strict", tarball);
   assert.match(publint.stdout, /All good/);
 });
 
 const USE = `
-  import { OptionError, memoryStore, READINGS, startReceiver, startService, verifySignature } from "app-hosting-service";
+  import { OptionError, memoryStore, ALL_VARIANTS, startReceiver, startService, verifySignature } from "app-hosting-service";
   import type { Service, Store, Trace } from "app-hosting-service";
   export async function use(): Promise<readonly unknown[]> {
     const service: Service = await startService({ clock: "manual", seed: { accounts: [] } });
@@ -31,7 +36,7 @@ const USE = `
     await startService({ prot: 1 });
     await service.close();
     const isRight: boolean = verifySignature("body", "sha256=0", "s");
-    return [receiver.received[0]?.attempts[0]?.headers, store, trace?.events, ran, isRight, READINGS, OptionError];
+    return [receiver.received[0]?.attempts[0]?.headers, store, trace?.events, ran, isRight, ALL_VARIANTS, OptionError];
   }
 `;
 
@@ -44,14 +49,15 @@ for (const [resolution, ...files] of [
   clientTest(`its types compile with TypeScript 5 and moduleResolution ${resolution}`, async () => {
     const { write, run } = await installed();
     for (const file of files) await write(file, USE);
-    const module = { node10: "commonjs", bundler: "esnext" }[String(resolution)] ?? String(resolution);
+    const module =
+      { node10: "commonjs", bundler: "esnext" }[String(resolution)] ?? String(resolution);
     const modules = ["--module", module, "--moduleResolution", String(resolution)];
     const types = ["--typeRoots", command("@types"), "--types", "node"];
     const strict = ["--noEmit", "--strict", "--skipLibCheck", "false"];
     for (const target of ["es2020", "es2022"]) {
       const flags = [...modules, ...types, ...strict, "--target", target];
-      await run(process.execPath, command("typescript/bin/tsc"), ...flags, ...files).catch((error) =>
-        assert.fail(String(error.stdout)),
+      await run(process.execPath, command("typescript/bin/tsc"), ...flags, ...files).catch(
+        (error) => assert.fail(String(error.stdout)),
       );
     }
   });
@@ -61,7 +67,10 @@ clientTest("import, require and the command work under Yarn Plug'n'Play", async 
   const folder = freshFolder();
   await copyFile(tarball, join(folder, "package.tgz"));
   const dependencies = { "app-hosting-service": "file:./package.tgz" };
-  await writeFile(join(folder, "package.json"), JSON.stringify({ name: "user", private: true, dependencies }));
+  await writeFile(
+    join(folder, "package.json"),
+    JSON.stringify({ name: "user", private: true, dependencies }),
+  );
   await writeFile(join(folder, "yarn.lock"), "");
   const settings = [
     "nodeLinker: pnp",
@@ -69,9 +78,13 @@ clientTest("import, require and the command work under Yarn Plug'n'Play", async 
     "enableImmutableInstalls: false",
     "enableNetwork: false",
   ];
-  await writeFile(join(folder, ".yarnrc.yml"), [...settings, "globalFolder: ./.yarn/global", ""].join("\n"));
+  await writeFile(
+    join(folder, ".yarnrc.yml"),
+    [...settings, "globalFolder: ./.yarn/global", ""].join("\n"),
+  );
   const yarn = async (...args: readonly string[]) =>
-    (await runAsUser(folder, process.execPath, command("@yarnpkg/cli-dist/bin/yarn.js"), ...args)).stdout;
+    (await runAsUser(folder, process.execPath, command("@yarnpkg/cli-dist/bin/yarn.js"), ...args))
+      .stdout;
   await yarn("install");
   const use = `(async () => {
     const { startService } = await load;

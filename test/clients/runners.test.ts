@@ -10,15 +10,28 @@ const installed = onceInstalled();
 const command = (name: string) => join(CLIENTS, "node_modules", name);
 const JEST = command("jest/bin/jest.js");
 
-clientTest("the recipe for Jest and all of the service pass in parallel Jest workers without a flag", async () => {
-  const { write, copyRecipe, run } = await installed();
-  await write("service.jest.test.js", await readFile(join(CLIENTS, "runners/service.jest.test.js")));
-  const recipe = await copyRecipe("apps.jest.test.js");
-  const files = ["--runTestsByPath", "service.jest.test.js", recipe];
-  const { stderr } = await run(process.execPath, JEST, "--maxWorkers=2", "--no-cache", "--detectOpenHandles", ...files);
-  assert.match(stderr, /^Tests: +9 passed, 9 total$/m);
-  assert.doesNotMatch(stderr, /open handle|did not exit/);
-});
+clientTest(
+  "the recipe for Jest and all of the service pass in parallel Jest workers without a flag",
+  async () => {
+    const { write, copyRecipe, run } = await installed();
+    await write(
+      "service.jest.test.js",
+      await readFile(join(CLIENTS, "runners/service.jest.test.js")),
+    );
+    const recipe = await copyRecipe("apps.jest.test.js");
+    const files = ["--runTestsByPath", "service.jest.test.js", recipe];
+    const { stderr } = await run(
+      process.execPath,
+      JEST,
+      "--maxWorkers=2",
+      "--no-cache",
+      "--detectOpenHandles",
+      ...files,
+    );
+    assert.match(stderr, /^Tests: +9 passed, 9 total$/m);
+    assert.doesNotMatch(stderr, /open handle|did not exit/);
+  },
+);
 
 clientTest("the package and its types work in ts-jest", async () => {
   const { write, run } = await installed();
@@ -48,7 +61,14 @@ clientTest("the package and its types work in ts-jest", async () => {
   };
   const transform = { "\\.ts$": [requireClient.resolve("ts-jest"), { tsconfig }] };
   await write("jest.config.json", JSON.stringify({ transform }));
-  const { stderr } = await run(process.execPath, JEST, "--no-cache", "--config", "jest.config.json", "apps.test.ts");
+  const { stderr } = await run(
+    process.execPath,
+    JEST,
+    "--no-cache",
+    "--config",
+    "jest.config.json",
+    "apps.test.ts",
+  );
   assert.match(stderr, /^Tests: +1 passed, 1 total$/m);
 });
 
@@ -77,8 +97,16 @@ clientTest("a CommonJS test passes in mocha, which ends by itself", async () => 
 for (const pool of ["forks", "vmThreads"])
   clientTest(`the recipe for Vitest passes in the pool ${pool}`, async () => {
     const { copyRecipe, link, run } = await installed();
-    await link("vitest").catch((error: NodeJS.ErrnoException) => assert.equal(error.code, "EEXIST"));
+    await link("vitest").catch((error: NodeJS.ErrnoException) =>
+      assert.equal(error.code, "EEXIST"),
+    );
     const recipe = await copyRecipe("apps.vitest.test.mjs");
-    const { stdout } = await run(process.execPath, command("vitest/vitest.mjs"), "run", `--pool=${pool}`, recipe);
+    const { stdout } = await run(
+      process.execPath,
+      command("vitest/vitest.mjs"),
+      "run",
+      `--pool=${pool}`,
+      recipe,
+    );
     assert.match(stdout, /Tests +1 passed/);
   });

@@ -2,14 +2,23 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
-import { type ChaosRule, type ReceiverAnswer, type ServiceOptions, verifySignature } from "../../src/index.ts";
+import {
+  type ChaosRule,
+  type ReceiverAnswer,
+  type ServiceOptions,
+  verifySignature,
+} from "../../src/index.ts";
 import { str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
 import { embedded, FIXED, ruleRefused, titles } from "../support/embedded.ts";
 import { hooked, httpReceiver, SECRET } from "../support/receivers.ts";
 
 /** A service with one webhook, whose deliveries are disturbed by this rule. */
-async function disturbed(rule?: ChaosRule, answers?: readonly ReceiverAnswer[], options?: ServiceOptions) {
+async function disturbed(
+  rule?: ChaosRule,
+  answers?: readonly ReceiverAnswer[],
+  options?: ServiceOptions,
+) {
   const own = await embedded(options);
   const { service, api } = own;
   closeLater(service.close); // also where what follows fails
@@ -23,9 +32,12 @@ async function disturbed(rule?: ChaosRule, answers?: readonly ReceiverAnswer[], 
   const arrived = () => titles(receiver).join("");
   /** Of each attempt: what was done to it on purpose, and what came of it. */
   const marks = () =>
-    service.deliveries.flatMap(({ attempts }) => attempts.map(({ chaos, error }) => `${chaos} ${error}`)).join(", ");
+    service.deliveries
+      .flatMap(({ attempts }) => attempts.map(({ chaos, error }) => `${chaos} ${error}`))
+      .join(", ");
   /** Has the first one sent by hand. */
-  const again = () => api.post(`/webhooks/${webhook.id}/deliveries/${service.deliveries[0]?.id}/redeliver`);
+  const again = () =>
+    api.post(`/webhooks/${webhook.id}/deliveries/${service.deliveries[0]?.id}/redeliver`);
   const { clock, chaos } = service;
   return { ...own, clock, chaos, webhook, receiver, create, arrived, marks, again };
 }
@@ -33,7 +45,9 @@ async function disturbed(rule?: ChaosRule, answers?: readonly ReceiverAnswer[], 
 test("1.chaos.duplicate: the receiver gets the same attempt twice, the log has it once", async () => {
   await using it = await disturbed({ effect: "duplicate" });
   assert.deepEqual(await it.create("AB"), []);
-  const sent = it.receiver.received.map(({ attempts }) => attempts.map(({ headers }) => headers["x-service-attempt"]));
+  const sent = it.receiver.received.map(({ attempts }) =>
+    attempts.map(({ headers }) => headers["x-service-attempt"]),
+  );
   assert.deepEqual(sent, [["1", "1"], ["1"]]);
   const [first, second] = it.receiver.received[0]?.attempts ?? [];
   assert.equal(first?.rawBody, second?.rawBody);
@@ -66,7 +80,10 @@ test("1.chaos.bad_signature: a correct receiver refuses it, and takes the next a
   await using it = await disturbed({ effect: "bad_signature" });
   await it.create("A");
   const [attempt] = it.service.deliveries[0]?.attempts ?? [];
-  assert.deepEqual([it.arrived(), attempt?.chaos, attempt?.response_status], ["", "bad_signature", 401]);
+  assert.deepEqual(
+    [it.arrived(), attempt?.chaos, attempt?.response_status],
+    ["", "bad_signature", 401],
+  );
   await it.clock.advance("10s");
   assert.equal(it.arrived(), "A");
 });
@@ -79,7 +96,10 @@ test("1.chaos.reformat: the same JSON in other bytes, with both signatures right
   assert.equal(it.marks(), "reformat null, reformat null, null null");
   const bodies = it.receiver.received.map(({ attempts }) => String(attempts[0]?.rawBody));
   const events = it.service.events.map((event) => JSON.stringify(event));
-  const isCompact = bodies.map((body, at) => [JSON.stringify(JSON.parse(body)) === events[at], body === events[at]]);
+  const isCompact = bodies.map((body, at) => [
+    JSON.stringify(JSON.parse(body)) === events[at],
+    body === events[at],
+  ]);
   assert.deepEqual(isCompact, [
     [true, false],
     [true, false],
@@ -104,7 +124,11 @@ test("1.chaos.reformat: a receiver that verifies the body written again refuses 
     const isValid = verifySignature(rewritten, headers?.["x-service-signature"], SECRET);
     return answered[answered.push(isValid ? 200 : 401) - 1];
   });
-  const webhook = await it.api.create("/webhooks", { url, events: ["app.created"], secret: SECRET });
+  const webhook = await it.api.create("/webhooks", {
+    url,
+    events: ["app.created"],
+    secret: SECRET,
+  });
   it.chaos.add({ effect: "reformat", webhookId: webhook.id });
   await it.create("A");
   assert.deepEqual([it.arrived(), answered], ["A", [401]]);
@@ -115,7 +139,10 @@ test("1.chaos.reformat: a receiver that verifies the body written again refuses 
 test("1.chaos.reorder: it waits until the next to the same webhook has gone; meanwhile settled says which is pending", async () => {
   await using it = await disturbed({ effect: "reorder" });
   const [pending, ...others] = await it.create("A", 30);
-  assert.deepEqual([pending?.id, pending?.event_type], [it.service.deliveries[0]?.id, "app.created"]);
+  assert.deepEqual(
+    [pending?.id, pending?.event_type],
+    [it.service.deliveries[0]?.id, "app.created"],
+  );
   assert.deepEqual(others, []);
   await it.clock.advance("1d");
   assert.equal(it.arrived(), "");
@@ -143,7 +170,10 @@ test("1.chaos.delay: it is due later by the service's clock, as the log says, an
   await using it = await disturbed({ effect: "delay", delayMs: 60_000 }, undefined, FIXED);
   assert.deepEqual(await it.create("AB"), []);
   const [delivery] = (await it.api.get(`/webhooks/${it.webhook.id}/deliveries`)).items;
-  assert.deepEqual([delivery?.status, delivery?.next_attempt_at], ["pending", "2026-01-01T00:01:00.000Z"]);
+  assert.deepEqual(
+    [delivery?.status, delivery?.next_attempt_at],
+    ["pending", "2026-01-01T00:01:00.000Z"],
+  );
   await it.clock.advance("59999ms");
   assert.equal(it.arrived(), "B");
   await it.clock.advance("1ms");
@@ -209,7 +239,8 @@ test("settled: it waits for what is under way, and names it when the time is ove
   const pending = await it.create("A", 50);
   assert.equal(pending.map(({ webhook_id }) => webhook_id).join(), it.webhook.id);
   // What is left until a time may be a fraction, or nothing.
-  for (const timeoutMs of [0.5, -3]) assert.equal((await it.service.settled({ timeoutMs })).settled, false);
+  for (const timeoutMs of [0.5, -3])
+    assert.equal((await it.service.settled({ timeoutMs })).settled, false);
   await it.api.delete(`/webhooks/${it.webhook.id}`);
   assert.deepEqual(await it.service.settled({ timeoutMs: 300 }), { settled: true, pending: [] });
 });
@@ -218,7 +249,10 @@ test("1.test-controls.durations: what is none is refused by name", async () => {
   await using it = await embedded();
   const { clock } = it.service;
   for (const by of ["5", "5 m", "-5m", "1y", "", 5, 0.5, undefined])
-    await assert.rejects(Reflect.apply(clock.advance, clock, [by]), /^OptionError: advance must be given a duration/);
+    await assert.rejects(
+      Reflect.apply(clock.advance, clock, [by]),
+      /^OptionError: advance must be given a duration/,
+    );
   await assert.rejects(clock.advance("9999999d"), /year 9999/);
   for (const timeoutMs of ["5", "5s", Number.NaN, null])
     await assert.rejects(

@@ -8,37 +8,57 @@ import { hooked } from "../support/receivers.ts";
 import { eventually } from "../support/wait.ts";
 
 /** A test of the controls, with a client that has them as its root. */
-const controls = (says: string, use: (own: Context & { readonly control: Client }) => Promise<void>) =>
+const controls = (
+  says: string,
+  use: (own: Context & { readonly control: Client }) => Promise<void>,
+) =>
   choice("1.test-controls", says, { ...FIXED, control: true }, (own) =>
     use({ ...own, control: own.api.at(`${own.authUrl}/_control`) }),
   );
 
-controls("each of the contract's routes is in an OpenAPI document of its own, with names of its own", async (own) => {
-  const { document, authUrl } = own;
-  const { controls } = document;
-  assert.ok(controls);
-  assert.deepEqual([controls.document.servers].flat(), [{ url: authUrl, description: "This server" }]);
-  const found = controls.operations;
-  const routes = found.map(({ method, path }) => `${method} ${path.slice("/_control".length)}`);
-  assert.equal(
-    routes.toSorted().join(", "),
-    "DELETE /chaos, DELETE /faults, GET /deliveries, GET /events, GET /requests, GET /snapshot, " +
-      "GET /trace/{request_id}, PATCH /account, POST /chaos, POST /clock, POST /faults, POST /reset, POST /settled, " +
-      "POST /sign-in, PUT /snapshot",
-  );
-  for (const { value } of found) assert.deepEqual([value.tags, value.security], [["control"], [{ apiKey: [] }]]);
-  assert.ok(!JSON.stringify(found).includes("Idempotency-Key"), "they remember nothing");
-  assert.equal(
-    found.map(({ value }) => value.operationId).join(", "),
-    "changeClock, waitUntilSettled, addFault, clearFaults, addChaosRule, clearChaosRules, listRecordedRequests, " +
-      "listRecordedEvents, listRecordedDeliveries, traceRequest, resetService, createSnapshot, restoreSnapshot, " +
-      "setAccountState, signInUser",
-  );
-  assert.ok(document.api.length > 30);
-  assert.deepEqual(document.operations, document.api, "and none of them is in the document of the REST API");
-  assert.match(JSON.stringify(document.document.info), /\/_control\/openapi\.json/, "which names it");
-  assert.doesNotMatch(JSON.stringify([document.document.paths, controls.document.paths]), /"servers"/);
-});
+controls(
+  "each of the contract's routes is in an OpenAPI document of its own, with names of its own",
+  async (own) => {
+    const { document, authUrl } = own;
+    const { controls } = document;
+    assert.ok(controls);
+    assert.deepEqual([controls.document.servers].flat(), [
+      { url: authUrl, description: "This server" },
+    ]);
+    const found = controls.operations;
+    const routes = found.map(({ method, path }) => `${method} ${path.slice("/_control".length)}`);
+    assert.equal(
+      routes.toSorted().join(", "),
+      "DELETE /chaos, DELETE /faults, GET /deliveries, GET /events, GET /requests, GET /snapshot, " +
+        "GET /trace/{request_id}, PATCH /account, POST /chaos, POST /clock, POST /faults, POST /reset, POST /settled, " +
+        "POST /sign-in, PUT /snapshot",
+    );
+    for (const { value } of found)
+      assert.deepEqual([value.tags, value.security], [["control"], [{ apiKey: [] }]]);
+    assert.ok(!JSON.stringify(found).includes("Idempotency-Key"), "they remember nothing");
+    assert.equal(
+      found.map(({ value }) => value.operationId).join(", "),
+      "changeClock, waitUntilSettled, addFault, clearFaults, addChaosRule, clearChaosRules, listRecordedRequests, " +
+        "listRecordedEvents, listRecordedDeliveries, traceRequest, resetService, createSnapshot, restoreSnapshot, " +
+        "setAccountState, signInUser",
+    );
+    assert.ok(document.api.length > 30);
+    assert.deepEqual(
+      document.operations,
+      document.api,
+      "and none of them is in the document of the REST API",
+    );
+    assert.match(
+      JSON.stringify(document.document.info),
+      /\/_control\/openapi\.json/,
+      "which names it",
+    );
+    assert.doesNotMatch(
+      JSON.stringify([document.document.paths, controls.document.paths]),
+      /"servers"/,
+    );
+  },
+);
 
 controls("it opens to the start-up key and to nothing else", async ({ service, api, control }) => {
   const { access_token } = await service.signIn({ scopes: ["admin"] });
@@ -55,36 +75,48 @@ controls("it opens to the start-up key and to nothing else", async ({ service, a
   assert.equal((await api.get("/apps")).status, 200);
 });
 
-controls("unknown paths, methods, parameters and members are refused by name", async ({ control }) => {
-  for (const [method, path, body, status] of [
-    ["GET", "/nothing", undefined, 404],
-    ["GET", "/trace/", undefined, 404],
-    ["GET", "/trace/req_never", undefined, 404],
-    ["POST", "/settled?timeout=soon", undefined, 400],
-    ["POST", "/settled?patience=5s", undefined, 400],
-    ["POST", "/clock", { advanced: "5m" }, 422],
-    ["POST", "/clock", {}, 422],
-    ["POST", "/clock", { freeze: true, resume: true }, 422],
-    ["PATCH", "/account", { state: "closed" }, 422],
-    ["POST", "/sign-in", {}, 422],
-    ["POST", "/sign-in", { scopes: [] }, 422],
-    ["POST", "/sign-in", { scopes: ["read:everything"] }, 422],
-    ["POST", "/sign-in", { scopes: ["read:apps"], userId: "usr_never" }, 422],
-  ] as const)
-    assert.equal((await control.call(method, path, body)).status, status, path);
-  const wrong = await control.get("/reset");
-  assert.deepEqual([wrong.status, wrong.header("Allow")], [405, "POST, OPTIONS"]);
-  const far = await control.post("/clock", { advance: "999999999999d" });
-  assert.deepEqual(far.json.errors, [{ pointer: "#/advance", detail: "advance must not go beyond the year 9999" }]);
-  assert.equal((await control.send("POST", "/clock", { body: "{}" })).status, 415);
-  const { errors } = (await control.post("/faults", { method: "GET", path: "/v1/nothing", status: 500 })).json;
-  assert.deepEqual(errors, [{ pointer: "#/path", detail: "GET /v1/nothing is no operation of the REST API" }]);
-});
+controls(
+  "unknown paths, methods, parameters and members are refused by name",
+  async ({ control }) => {
+    for (const [method, path, body, status] of [
+      ["GET", "/nothing", undefined, 404],
+      ["GET", "/trace/", undefined, 404],
+      ["GET", "/trace/req_never", undefined, 404],
+      ["POST", "/settled?timeout=soon", undefined, 400],
+      ["POST", "/settled?patience=5s", undefined, 400],
+      ["POST", "/clock", { advanced: "5m" }, 422],
+      ["POST", "/clock", {}, 422],
+      ["POST", "/clock", { freeze: true, resume: true }, 422],
+      ["PATCH", "/account", { state: "closed" }, 422],
+      ["POST", "/sign-in", {}, 422],
+      ["POST", "/sign-in", { scopes: [] }, 422],
+      ["POST", "/sign-in", { scopes: ["read:everything"] }, 422],
+      ["POST", "/sign-in", { scopes: ["read:apps"], userId: "usr_never" }, 422],
+    ] as const)
+      assert.equal((await control.call(method, path, body)).status, status, path);
+    const wrong = await control.get("/reset");
+    assert.deepEqual([wrong.status, wrong.header("Allow")], [405, "POST, OPTIONS"]);
+    const far = await control.post("/clock", { advance: "999999999999d" });
+    assert.deepEqual(far.json.errors, [
+      { pointer: "#/advance", detail: "advance must not go beyond the year 9999" },
+    ]);
+    assert.equal((await control.send("POST", "/clock", { body: "{}" })).status, 415);
+    const { errors } = (
+      await control.post("/faults", { method: "GET", path: "/v1/nothing", status: 500 })
+    ).json;
+    assert.deepEqual(errors, [
+      { pointer: "#/path", detail: "GET /v1/nothing is no operation of the REST API" },
+    ]);
+  },
+);
 
 controls("the clock stands, is advanced and goes on", async ({ service, api, control }) => {
   const hook = await hooked(api, ["app.created"], {}, [500, 500, 200]);
   await api.create("/apps", { title: "A" });
-  assert.deepEqual((await control.post("/settled?timeout=5s")).json, { settled: true, pending: [] });
+  assert.deepEqual((await control.post("/settled?timeout=5s")).json, {
+    settled: true,
+    pending: [],
+  });
   assert.deepEqual((await control.post("/clock", { advance: "0ms" })).json.ran, []);
   const advanced = (await control.post("/clock", { advance: "10m" })).json;
   assert.equal(advanced.now, "2026-01-01T00:10:00.000Z");
@@ -99,24 +131,36 @@ controls("the clock stands, is advanced and goes on", async ({ service, api, con
   assert.equal((await control.post("/clock", { advance: "0s" })).json.now, now);
 });
 
-controls("chaos comes and goes, and settled names what is pending when the time is over", async ({ api, control }) => {
-  const hook = await hooked(api, ["app.created"]);
-  const rule = { effect: "delay", delayMs: 1_000, webhookId: hook.webhook.id, type: "app.created" };
-  for (const chaos of [rule, { effect: "reorder" }]) assert.equal((await control.post("/chaos", chaos)).status, 201);
-  for (const title of ["Delayed", "Held back"]) await api.create("/apps", { title });
-  const longest = control.post("/settled?timeout=50d");
-  const answer = await control.post("/settled?timeout=20ms");
-  assert.deepEqual([answer.status, answer.json.settled, titles(hook)], [200, false, []]);
-  assert.match(answer.text, /"pending":\[\{"id":"dlv_/);
-  assert.equal((await control.delete("/chaos")).status, 204);
-  assert.equal((await control.post("/settled")).json.settled, true);
-  assert.equal((await longest).json.settled, true);
-  assert.deepEqual(titles(hook).toSorted(), ["Delayed", "Held back"]);
-});
+controls(
+  "chaos comes and goes, and settled names what is pending when the time is over",
+  async ({ api, control }) => {
+    const hook = await hooked(api, ["app.created"]);
+    const rule = {
+      effect: "delay",
+      delayMs: 1_000,
+      webhookId: hook.webhook.id,
+      type: "app.created",
+    };
+    for (const chaos of [rule, { effect: "reorder" }])
+      assert.equal((await control.post("/chaos", chaos)).status, 201);
+    for (const title of ["Delayed", "Held back"]) await api.create("/apps", { title });
+    const longest = control.post("/settled?timeout=50d");
+    const answer = await control.post("/settled?timeout=20ms");
+    assert.deepEqual([answer.status, answer.json.settled, titles(hook)], [200, false, []]);
+    assert.match(answer.text, /"pending":\[\{"id":"dlv_/);
+    assert.equal((await control.delete("/chaos")).status, 204);
+    assert.equal((await control.post("/settled")).json.settled, true);
+    assert.equal((await longest).json.settled, true);
+    assert.deepEqual(titles(hook).toSorted(), ["Delayed", "Held back"]);
+  },
+);
 
 controls("faults come and go, and fall on the API alone", async ({ api, control }) => {
   await control.post("/faults", { method: "GET", path: "/v1/events", status: 500 });
-  assert.deepEqual([(await control.get("/events")).status, (await api.get("/events")).status], [200, 500]);
+  assert.deepEqual(
+    [(await control.get("/events")).status, (await api.get("/events")).status],
+    [200, 500],
+  );
   const rule = { method: "GET", path: "/v1/apps", status: 500, times: 3 };
   const added = await control.post("/faults", rule);
   assert.deepEqual([added.status, added.json], [201, { ...rule, delayMs: 0 }]);
@@ -125,53 +169,77 @@ controls("faults come and go, and fall on the API alone", async ({ api, control 
   assert.equal((await api.get("/apps")).status, 200);
 });
 
-controls("the journals and the trace are the handle's, without the controls", async ({ service, api, control }) => {
-  await control.post("/reset");
-  await hooked(api, ["app.created"]);
-  const created = await api.post("/apps", { title: "A" });
-  await control.post("/settled");
-  for (const name of ["requests", "events", "deliveries"] as const) {
-    const data = service[name];
-    assert.equal((await control.get(`/${name}`)).text, JSON.stringify({ data, total: data.length }));
-  }
-  assert.equal(service.requests.length, 2);
-  const id = created.header("X-Request-Id");
-  assert.deepEqual((await control.get(`/trace/${id}`)).json, JSON.parse(JSON.stringify(service.trace(id))));
-});
+controls(
+  "the journals and the trace are the handle's, without the controls",
+  async ({ service, api, control }) => {
+    await control.post("/reset");
+    await hooked(api, ["app.created"]);
+    const created = await api.post("/apps", { title: "A" });
+    await control.post("/settled");
+    for (const name of ["requests", "events", "deliveries"] as const) {
+      const data = service[name];
+      assert.equal(
+        (await control.get(`/${name}`)).text,
+        JSON.stringify({ data, total: data.length }),
+      );
+    }
+    assert.equal(service.requests.length, 2);
+    const id = created.header("X-Request-Id");
+    assert.deepEqual(
+      (await control.get(`/trace/${id}`)).json,
+      JSON.parse(JSON.stringify(service.trace(id))),
+    );
+  },
+);
 
-controls("a snapshot goes out and comes back; what is none is refused", async ({ api, control }) => {
-  await api.create("/apps", { title: "Kept" });
-  const snapshot = (await control.get("/snapshot")).json;
-  await control.post("/reset");
-  assert.equal((await api.get("/apps")).json.total, 0);
-  assert.equal((await control.put("/snapshot", snapshot)).status, 204);
-  assert.equal((await api.get("/apps")).items[0]?.title, "Kept");
-  const refused = await control.put("/snapshot", { ...snapshot, format: 2 });
-  assert.deepEqual([refused.status, refused.json.code], [422, "validation_failed"]);
-  const strange = { format: 1, collections: { ...members(snapshot.collections), strange: [] } };
-  assert.equal((await control.put("/snapshot", strange)).status, 422);
-});
+controls(
+  "a snapshot goes out and comes back; what is none is refused",
+  async ({ api, control }) => {
+    await api.create("/apps", { title: "Kept" });
+    const snapshot = (await control.get("/snapshot")).json;
+    await control.post("/reset");
+    assert.equal((await api.get("/apps")).json.total, 0);
+    assert.equal((await control.put("/snapshot", snapshot)).status, 204);
+    assert.equal((await api.get("/apps")).items[0]?.title, "Kept");
+    const refused = await control.put("/snapshot", { ...snapshot, format: 2 });
+    assert.deepEqual([refused.status, refused.json.code], [422, "validation_failed"]);
+    const strange = { format: 1, collections: { ...members(snapshot.collections), strange: [] } };
+    assert.equal((await control.put("/snapshot", strange)).status, 422);
+  },
+);
 
-controls("the account's state is switched, also while it is suspended", async ({ service, api, control }) => {
-  const { id, name } = service.account;
-  const { json } = await control.patch("/account", { state: "suspended" });
-  assert.deepEqual(json, { id, name, state: "suspended", user: null });
-  assert.equal((await api.get("/apps")).json.code, "account_suspended");
-  assert.equal((await control.patch("/account", { state: "active" })).status, 200);
-  assert.equal((await api.get("/apps")).status, 200);
-});
+controls(
+  "the account's state is switched, also while it is suspended",
+  async ({ service, api, control }) => {
+    const { id, name } = service.account;
+    const { json } = await control.patch("/account", { state: "suspended" });
+    assert.deepEqual(json, { id, name, state: "suspended", user: null });
+    assert.equal((await api.get("/apps")).json.code, "account_suspended");
+    assert.equal((await control.patch("/account", { state: "active" })).status, 200);
+    assert.equal((await api.get("/apps")).status, 200);
+  },
+);
 
-controls("sign-in issues tokens to the first admin or to a named user, cut to the user's permissions", async (own) => {
-  const { api, control } = own;
-  const tokens = await control.post("/sign-in", { scopes: ["read:apps"] });
-  assert.deepEqual([tokens.status, tokens.json.scope, tokens.json.expires_in], [200, "read:apps", 3_600]);
-  assert.match(str(tokens.json.refresh_token), /^ahr_/);
-  const owner = members((await api.as(str(tokens.json.access_token)).get("/account")).json.user);
-  assert.equal(owner.email, "owner@example.com");
-  const reader = await api.create("/users", { email: "reader@example.com", permissions: ["read:data"] });
-  const userId = str(reader.id);
-  const narrowed = await control.post("/sign-in", { scopes: ["read:apps", "read:data"], userId });
-  assert.equal(narrowed.json.scope, "read:data");
-  const denied = await control.post("/sign-in", { scopes: ["read:apps"], userId });
-  assert.deepEqual([denied.status, denied.json.code], [422, "validation_failed"]);
-});
+controls(
+  "sign-in issues tokens to the first admin or to a named user, cut to the user's permissions",
+  async (own) => {
+    const { api, control } = own;
+    const tokens = await control.post("/sign-in", { scopes: ["read:apps"] });
+    assert.deepEqual(
+      [tokens.status, tokens.json.scope, tokens.json.expires_in],
+      [200, "read:apps", 3_600],
+    );
+    assert.match(str(tokens.json.refresh_token), /^ahr_/);
+    const owner = members((await api.as(str(tokens.json.access_token)).get("/account")).json.user);
+    assert.equal(owner.email, "owner@example.com");
+    const reader = await api.create("/users", {
+      email: "reader@example.com",
+      permissions: ["read:data"],
+    });
+    const userId = str(reader.id);
+    const narrowed = await control.post("/sign-in", { scopes: ["read:apps", "read:data"], userId });
+    assert.equal(narrowed.json.scope, "read:data");
+    const denied = await control.post("/sign-in", { scopes: ["read:apps"], userId });
+    assert.deepEqual([denied.status, denied.json.code], [422, "validation_failed"]);
+  },
+);

@@ -12,7 +12,10 @@ const realDate = Date;
 function fakeAll(): () => void {
   const timers = require("node:timers");
   const promises = require("node:timers/promises");
-  const never = Object.assign(() => new Promise(() => {}), { ref: () => never, unref: () => never });
+  const never = Object.assign(() => new Promise(() => {}), {
+    ref: () => never,
+    unref: () => never,
+  });
   const start = () => never;
   class FakedDate extends Date {
     constructor(...given: [] | [number | string]) {
@@ -22,13 +25,24 @@ function fakeAll(): () => void {
     static override parse = () => 0;
     static override UTC = () => 0;
   }
-  const names = ["setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate"];
+  const names = [
+    "setTimeout",
+    "setInterval",
+    "setImmediate",
+    "clearTimeout",
+    "clearInterval",
+    "clearImmediate",
+  ];
   const fakes: [object: object, name: string, fake: unknown][] = [
     ...names.flatMap((name): typeof fakes => [
       [globalThis, name, start],
       [timers, name, start],
     ]),
-    ...["setTimeout", "setInterval", "setImmediate"].map((name): (typeof fakes)[0] => [promises, name, never]),
+    ...["setTimeout", "setInterval", "setImmediate"].map((name): (typeof fakes)[0] => [
+      promises,
+      name,
+      never,
+    ]),
     [globalThis, "Date", FakedDate],
     [globalThis, "performance", { now: () => 0, markResourceTiming: () => undefined }],
     [Object.getPrototypeOf(performance), "now", () => 0],
@@ -40,7 +54,8 @@ function fakeAll(): () => void {
     Object.defineProperty(object, name, { value, configurable: true, writable: true });
   syncBuiltinESMExports();
   return () => {
-    for (const [index, [object, name]] of fakes.entries()) Object.defineProperty(object, name, real[index] ?? {});
+    for (const [index, [object, name]] of fakes.entries())
+      Object.defineProperty(object, name, real[index] ?? {});
     syncBuiltinESMExports();
   };
 }

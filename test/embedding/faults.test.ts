@@ -53,7 +53,10 @@ const WRONG: readonly (readonly [object, RegExp])[] = [
   [{ ...LIST, method: "PATCH", status: 500 }, /PATCH \/v1\/apps is no operation/],
   [{ ...LIST, path: "/apps", status: 500 }, /GET \/apps is no operation/],
   [{ ...LIST, path: "/v1/apps/{id}", status: 500 }, /GET \/v1\/apps\/\{id\} is no operation/],
-  [{ ...LIST, path: "/v1/apps/app_1?x=1", status: 500 }, /GET \/v1\/apps\/app_1\?x=1 is no operation/],
+  [
+    { ...LIST, path: "/v1/apps/app_1?x=1", status: 500 },
+    /GET \/v1\/apps\/app_1\?x=1 is no operation/,
+  ],
   [{ ...LIST, method: "get", status: 500 }, /#\/method must be one of/],
   [{ ...LIST, status: 399 }, /#\/status must be a whole number from 400 to 599/],
   [{ ...LIST, status: 600 }, /#\/status must be/],
@@ -67,7 +70,11 @@ test("a rule that cannot strike is refused by name; what is given as undefined i
   await using it = await embedded();
   for (const [rule, says] of WRONG) ruleRefused("faults.add", it.service.faults.add, rule, says);
   const rule = { ...LIST, connection: "reset" } as const;
-  assert.deepEqual(it.service.faults.add({ ...rule, status: undefined }), { ...rule, times: 1, delayMs: 0 });
+  assert.deepEqual(it.service.faults.add({ ...rule, status: undefined }), {
+    ...rule,
+    times: 1,
+    delayMs: 0,
+  });
 });
 
 test("the connection is reset, or ends without an answer; both are in the journal without a status", async () => {
@@ -134,29 +141,63 @@ test("a request whose client has given up meanwhile holds up nothing", async () 
   assert.equal((await it.api.get("/apps")).json.total, 0);
 });
 
-choice("1.test-controls.fault-place", "the operation never ran: a retry with the same key succeeds", async () => {
-  await using it = await embedded();
-  it.service.faults.add({ ...CREATE, status: 503 });
-  const again = { "Idempotency-Key": "k" };
-  assert.equal((await it.api.post("/apps", { title: "A" }, again)).json.code, "storage_unavailable");
-  const { status, headers } = await it.api.post("/apps", { title: "A" }, again);
-  assert.deepEqual([status, headers["idempotency-replayed"]], [201, undefined]);
-});
+choice(
+  "1.test-controls.fault-place",
+  "the operation never ran: a retry with the same key succeeds",
+  async () => {
+    await using it = await embedded();
+    it.service.faults.add({ ...CREATE, status: 503 });
+    const again = { "Idempotency-Key": "k" };
+    assert.equal(
+      (await it.api.post("/apps", { title: "A" }, again)).json.code,
+      "storage_unavailable",
+    );
+    const { status, headers } = await it.api.post("/apps", { title: "A" }, again);
+    assert.deepEqual([status, headers["idempotency-replayed"]], [201, undefined]);
+  },
+);
 
-choice("1.test-controls.fault-place", "who is not let in learns that, and uses up no fault", async () => {
-  await using it = await embedded();
-  it.service.faults.add({ method: "DELETE", path: "/v1/apps/{app_id}", status: 500 });
-  const { access_token } = await it.service.signIn({ scopes: ["read:apps"] });
-  assert.equal((await it.api.as(null).delete("/apps/app_1")).status, 401);
-  assert.equal((await it.api.as(access_token).delete("/apps/app_1")).json.code, "insufficient_scope");
-  assert.equal((await it.api.delete("/apps/app_1")).status, 500);
-});
+choice(
+  "1.test-controls.fault-place",
+  "who is not let in learns that, and uses up no fault",
+  async () => {
+    await using it = await embedded();
+    it.service.faults.add({ method: "DELETE", path: "/v1/apps/{app_id}", status: 500 });
+    const { access_token } = await it.service.signIn({ scopes: ["read:apps"] });
+    assert.equal((await it.api.as(null).delete("/apps/app_1")).status, 401);
+    assert.equal(
+      (await it.api.as(access_token).delete("/apps/app_1")).json.code,
+      "insufficient_scope",
+    );
+    assert.equal((await it.api.delete("/apps/app_1")).status, 500);
+  },
+);
 
 const OWN = {
-  ...{ 400: "invalid_request", 401: "expired_credential", 403: "rate_limit_exceeded", 404: "not_found" },
-  ...{ 405: "method_not_allowed", 408: "request_timeout", 409: "idempotency_in_progress", 412: "precondition_failed" },
-  ...{ 413: "payload_too_large", 414: "uri_too_long", 415: "unsupported_media_type", 422: "validation_failed" },
-  ...{ 429: "failure_on_command", 431: "headers_too_large", 500: "internal_error", 503: "storage_unavailable" },
+  ...{
+    400: "invalid_request",
+    401: "expired_credential",
+    403: "rate_limit_exceeded",
+    404: "not_found",
+  },
+  ...{
+    405: "method_not_allowed",
+    408: "request_timeout",
+    409: "idempotency_in_progress",
+    412: "precondition_failed",
+  },
+  ...{
+    413: "payload_too_large",
+    414: "uri_too_long",
+    415: "unsupported_media_type",
+    422: "validation_failed",
+  },
+  ...{
+    429: "failure_on_command",
+    431: "headers_too_large",
+    500: "internal_error",
+    503: "storage_unavailable",
+  },
 };
 
 test("a fault answers as the server itself would with that status", async () => {

@@ -24,7 +24,11 @@ test("of services that start together on an empty store one sows, and all have i
     return real.transact(work);
   };
   const start = async () => {
-    const own = await embedded({ store: store({ transact }), apiKey: "one-key-for-all", clock: "system" });
+    const own = await embedded({
+      store: store({ transact }),
+      apiKey: "one-key-for-all",
+      clock: "system",
+    });
     closeLater(own[Symbol.asyncDispose]); // also where what follows fails
     return own;
   };
@@ -32,7 +36,8 @@ test("of services that start together on an empty store one sows, and all have i
   assert.equal(await real.count(accounts, "all", ["accounts"]), 1);
   for (const { api } of started) {
     assert.equal((await api.get("/account")).json.id, started[0]?.service.account.id);
-    for (const list of ["/users", "/api-keys"]) assert.equal((await api.get(list)).json.total, 1, list);
+    for (const list of ["/users", "/api-keys"])
+      assert.equal((await api.get(list)).json.total, 1, list);
   }
 });
 
@@ -63,10 +68,14 @@ test("what one leaves behind another takes up within 10 s, though nothing is tol
   const lease: typeof real.lease = async (name, for_ms) =>
     /^(delivery|data) /.test(name) ? undefined : real.lease(name, for_ms);
   await using first = await embedded({ store: store({ lease }), clock: "system" });
-  await using _ = await embedded({ store: store({ hear: () => () => {} }), clock: "system" });
+  await using _ = await embedded({ store: store({ subscribe: () => () => {} }), clock: "system" });
   const receiver = await hooked(first.api, ["app.created", "data.processed"]);
   await first.api.create("/apps", { title: "Left behind" });
-  const source = await first.api.create("/data-sources", { name: "S", type: "csv", data: "a\n1\n" });
+  const source = await first.api.create("/data-sources", {
+    name: "S",
+    type: "csv",
+    data: "a\n1\n",
+  });
   await receiver.next("app.created", { timeoutMs: 10_000 });
   assert.equal((await processed(first.api, str(source.id))).status, "ready");
   await receiver.next("data.processed", { timeoutMs: 10_000 });
@@ -78,10 +87,14 @@ test("what one leaves behind another takes up within 10 s, though nothing is tol
 test("the time is the store's from the start on and after a reset, however wrong a machine's own clock is", async () => {
   const now = async () => Date.now() + 3_600_000;
   await using ahead = await embedded({ store: sharedStore()({ now }), clock: "system" });
-  const isRight = async () => assert.ok(Math.abs(ahead.service.clock.now() - (await now())) < 60_000);
+  const isRight = async () =>
+    assert.ok(Math.abs(ahead.service.clock.now() - (await now())) < 60_000);
   await isRight();
   await ahead.service.reset().then(isRight);
-  await using manual = await embedded({ store: sharedStore()({ now }), startAt: "2030-01-01T00:00:00Z" });
+  await using manual = await embedded({
+    store: sharedStore()({ now }),
+    startAt: "2030-01-01T00:00:00Z",
+  });
   assert.equal(manual.service.clock.now(), Date.UTC(2030, 0, 1));
 });
 
@@ -105,7 +118,11 @@ test("settled waits for what other processes send, and the journals of events an
   assert.ok(receiver.received.every(({ attempts }) => attempts.length === 1));
   assert.deepEqual(two.service.events, one.service.events, "in the order of their commits");
   const order = receiver.received.map(({ id }) => id);
-  assert.deepEqual(order, order.toSorted(), "first attempts are in the order of what was acknowledged");
+  assert.deepEqual(
+    order,
+    order.toSorted(),
+    "first attempts are in the order of what was acknowledged",
+  );
 });
 
 test("settled waits for what another has due, though by this one's clock it is not yet", async () => {
@@ -123,7 +140,9 @@ const oneAtATime = (switched: readonly boolean[], due: number) => async () => {
   await using one = await embedded({ store: store() });
   await using two = await embedded({ store: store() });
   const { keep: answer, kept: answered } = promised();
-  const { url, got } = await httpReceiver((_, response) => void answered.then(() => response.end()));
+  const { url, got } = await httpReceiver(
+    (_, response) => void answered.then(() => response.end()),
+  );
   const { id } = await one.api.create("/webhooks", { url, events: ["app.created"] });
   await one.api.create("/apps", { title: "Under way" });
   await eventually(async () => got[0]);
@@ -135,7 +154,10 @@ const oneAtATime = (switched: readonly boolean[], due: number) => async () => {
   await eventually(async () => got[2]);
 };
 
-test("one at a time is one over all services, though what comes later goes first", oneAtATime([], 3));
+test(
+  "one at a time is one over all services, though what comes later goes first",
+  oneAtATime([], 3),
+);
 test("nor are there two of a webhook that was off and on meanwhile", oneAtATime([false, true], 2));
 
 test("nor is one sent twice where another service sends several at once", async () => {

@@ -17,7 +17,12 @@ test("requests: what came in, in order, with its answer; what is handed out cann
   await api.root.get("/healthz");
   const [first, ...others] = service.requests;
   const asked = { at: "2026-01-01T00:00:01.000Z", method: "POST", path: "/v1/apps", query: "" };
-  assert.deepEqual(first, { ...asked, id: created.header("X-Request-Id"), status: 201, fault: null });
+  assert.deepEqual(first, {
+    ...asked,
+    id: created.header("X-Request-Id"),
+    status: 201,
+    fault: null,
+  });
   const rest = others.map(({ path, query, status }) => [path, query, status].join());
   assert.deepEqual(rest, ["/v1/apps,limit=1,401", "/healthz,,200"]);
 });
@@ -26,7 +31,10 @@ test("requests: what is refused for its form or size is there as well", async ()
   await using it = await embedded();
   for (const path of ["/healthz", `/${"x".repeat(8_192)}`])
     for (const lines of ["host: x", "host: x\r\nhost: y", `host: x\r\nx: ${"y".repeat(16_384)}`])
-      await rawAnswer(it.service.authUrl, `GET ${path} HTTP/1.1\r\n${lines}\r\nconnection: close\r\n\r\n`);
+      await rawAnswer(
+        it.service.authUrl,
+        `GET ${path} HTTP/1.1\r\n${lines}\r\nconnection: close\r\n\r\n`,
+      );
   const noted = it.service.requests.map(({ path, status }) => `${path.slice(0, 3)} ${status}`);
   assert.deepEqual(noted, ["/he 200", "/he 400", "/he 431", "/xx 414", "/xx 414", "/xx 414"]);
 });
@@ -44,7 +52,9 @@ test("events and deliveries: what was emitted and sent, as the API has it, with 
   const [delivery, ...none] = it.service.deliveries;
   assert.deepEqual([delivery?.status, none], ["succeeded", []]);
   assert.equal(delivery?.event_id, hook.received[0]?.id);
-  const attempts = delivery?.attempts.map((made) => [made.number, made.response_status, made.error, made.chaos].join());
+  const attempts = delivery?.attempts.map((made) =>
+    [made.number, made.response_status, made.error, made.chaos].join(),
+  );
   assert.deepEqual(attempts, ["1,500,status,", "2,200,,"]);
   const listed = (await it.api.get(`/webhooks/${hook.webhook.id}/deliveries`)).items[0];
   assert.deepEqual({ ...delivery, attempts: [] }, { ...listed, attempts: [] });
@@ -54,10 +64,12 @@ test("deliveries: in the order of creation, whichever is heard of first after a 
   await using it = await embedded();
   const { webhook } = await hooked(it.api, ["app.created"], {}, [500]);
   for (const title of ["A", "B"]) await it.api.create("/apps", { title });
-  const idsOf = async () => (await it.service.settled()) && it.service.deliveries.map(({ id }) => id);
+  const idsOf = async () =>
+    (await it.service.settled()) && it.service.deliveries.map(({ id }) => id);
   const made = await idsOf();
   await it.service.restore(it.service.snapshot());
-  for (const id of made.toReversed()) await it.api.post(`/webhooks/${webhook.id}/deliveries/${id}/redeliver`);
+  for (const id of made.toReversed())
+    await it.api.post(`/webhooks/${webhook.id}/deliveries/${id}/redeliver`);
   assert.deepEqual(await idsOf(), made);
 });
 
@@ -83,7 +95,9 @@ test("trace: from the request to its events, their deliveries and attempts", asy
 choice("1.test-controls.journals", "the newest 10,000 of each are kept", async () => {
   await using it = await embedded({ rateLimit: "off" });
   for (let n = 0; n < 10_001; n += 100)
-    await Promise.all(Array.from({ length: Math.min(100, 10_001 - n) }, () => it.api.root.as(null).get("/healthz")));
+    await Promise.all(
+      Array.from({ length: Math.min(100, 10_001 - n) }, () => it.api.root.as(null).get("/healthz")),
+    );
   const before = it.service.requests;
   await it.api.get("/account");
   const { requests } = it.service;

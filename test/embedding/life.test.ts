@@ -5,9 +5,9 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { collections } from "../../src/domain/collections.ts";
-import { goneApps } from "../../src/domain/model.ts";
+import { appTombstones } from "../../src/domain/model.ts";
 import { memoryStore, type Service, type Store, startService } from "../../src/index.ts";
-import { trusted } from "../../src/kit/schema.ts";
+import { unsafeCast } from "../../src/lib/schema.ts";
 import { took } from "../support/costs.ts";
 import { embedded, startRefused, struck } from "../support/embedded.ts";
 import { overridden, sharedStore } from "../support/other-stores.ts";
@@ -26,20 +26,33 @@ test("options: each wrong one is refused by name", async () => {
     [{ port: 65_536n }, /^port must be a whole number .*; it is 65536$/],
     [{ rateLimit: { __proto__: null } }, /^rateLimit must be .*; it is an object$/],
     [{ clock: "stopped" }, /^clock must be one of system, manual; it is "stopped"/],
-    [{ clock: "manual", startAt: "yesterday" }, /^startAt must be a time such as .*; it is "yesterday"/],
-    [{ clock: "manual", startAt: "2026-01-01T00:00:00" }, /^startAt must be a time .* with its zone/],
+    [
+      { clock: "manual", startAt: "yesterday" },
+      /^startAt must be a time such as .*; it is "yesterday"/,
+    ],
+    [
+      { clock: "manual", startAt: "2026-01-01T00:00:00" },
+      /^startAt must be a time .* with its zone/,
+    ],
     [{ startAt: "2026-01-01T00:00:00Z" }, /^startAt is where a manual clock starts/],
     [{ toString: 1 }, /^toString is no option/],
-    [{ store: { open() {}, transact() {} } }, /^store must be .*it has no get, find, page, count, hear, /],
+    [
+      { store: { open() {}, transact() {} } },
+      /^store must be .*it has no get, find, page, count, subscribe, /,
+    ],
     [{ store: memoryStore(), data: "x.json" }, /^store and data cannot be given together/],
   ] as const)
     await startRefused(options, says);
 });
 
 test("a store may hold itself, and a seed be a module's namespace, and an address a URL", async () => {
-  const publicUrl: string = trusted(new URL("http://localhost:4999"));
+  const publicUrl: string = unsafeCast(new URL("http://localhost:4999"));
   const [store, seed] = [memoryStore(), { __proto__: null, accounts: [{ name: "Sown" }] }];
-  await using service = await startService({ store: Object.assign(store, { store }), seed, publicUrl });
+  await using service = await startService({
+    store: Object.assign(store, { store }),
+    seed,
+    publicUrl,
+  });
   assert.deepEqual([service.account.name, service.authUrl], ["Sown", "http://localhost:4999"]);
 });
 
@@ -60,7 +73,10 @@ test("services stand side by side, each with its own key, data and time, which s
   assert.equal((await two.api.as(one.service.apiKey).get("/apps")).status, 401);
   await one.service.clock.advance("1d");
   assert.equal(two.service.clock.now(), Date.UTC(2030, 4, 6, 7, 8, 9, 123));
-  assert.equal((await two.api.create("/apps", { title: "A" })).created_at, "2030-05-06T07:08:09.123Z");
+  assert.equal(
+    (await two.api.create("/apps", { title: "A" })).created_at,
+    "2030-05-06T07:08:09.123Z",
+  );
 });
 
 test("with test controls a service answers when all that waited was taken up, and nobody before", async () => {
@@ -82,17 +98,27 @@ test("with test controls a service answers when all that waited was taken up, an
     return real.page(from, index, values, span);
   };
   const store = overridden(real, { page });
-  await using _ = await startService({ port: ended.port, store, control: true, apiKey: "my-own-key" });
+  await using _ = await startService({
+    port: ended.port,
+    store,
+    control: true,
+    apiKey: "my-own-key",
+  });
   assert.equal((await early)?.status, 200);
 });
 
 test("what a deleted app had left when the process before ended goes after the start", async () => {
   const real = memoryStore();
   await real.open(collections);
-  const left = { id: "app_1", account_id: "acc_1", deleted_at: "2026-01-01T00:00:00.000Z", all: "gone_apps" } as const;
-  await real.transact((tx) => tx.put(goneApps, left));
+  const left = {
+    id: "app_1",
+    account_id: "acc_1",
+    deleted_at: "2026-01-01T00:00:00.000Z",
+    partition: "gone_apps",
+  } as const;
+  await real.transact((tx) => tx.put(appTombstones, left));
   await using _ = await startService({ store: overridden(real, { open: async () => {} }) });
-  await eventually(async () => (await real.count(goneApps, "all", ["gone_apps"])) === 0);
+  await eventually(async () => (await real.count(appTombstones, "all", ["gone_apps"])) === 0);
 });
 
 test("close ends a connection on which nothing was said", async () => {

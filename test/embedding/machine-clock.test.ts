@@ -10,12 +10,16 @@ import { consent, exchange, pair, person, register } from "../support/oauth.ts";
 import { serving } from "../support/process.ts";
 import { attemptsOf, eventually, logOf } from "../support/wait.ts";
 
-const LIBRARIES = ["x86_64-linux-gnu", "aarch64-linux-gnu"].map((each) => `/usr/lib/${each}/faketime/libfaketime.so.1`);
+const LIBRARIES = ["x86_64-linux-gnu", "aarch64-linux-gnu"].map(
+  (each) => `/usr/lib/${each}/faketime/libfaketime.so.1`,
+);
 const LIBRARY = LIBRARIES.find((path) => existsSync(path));
 const skip = LIBRARY === undefined && "libfaketime is not installed";
 const HOUR_MS = 3_600_000;
 
-test("a server follows a machine's clock that is set back or forward; waits keep their length", { skip }, async () => {
+test("a server follows a machine's clock that is set back or forward; waits keep their length", {
+  skip,
+}, async () => {
   const offset = freshFile("offset", "+0");
   const env = {
     LD_PRELOAD: LIBRARY,
@@ -33,7 +37,11 @@ test("a server follows a machine's clock that is set back or forward; waits keep
       const api = new Client({ baseUrl: str(base_url), key: str(api_key) });
       const receiver = await startReceiver({ secret: "told", answers: [500, 500, 200] });
       closeLater(receiver.close);
-      const webhook = await api.create("/webhooks", { url: receiver.url, events: ["app.created"], secret: "told" });
+      const webhook = await api.create("/webhooks", {
+        url: receiver.url,
+        events: ["app.created"],
+        secret: "told",
+      });
       const [client, user] = [await register(api), await person(api)];
       const ids: string[] = [];
       let offset_ms = 0;

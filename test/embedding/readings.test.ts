@@ -2,8 +2,8 @@
 // nobody else's answers; all of them together go through what a client does, and each answer is as the description says.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { READINGS } from "../../src/index.ts";
-import { dashboardRows } from "../../src/web/dashboard/dashboard.ts";
+import { ALL_VARIANTS } from "../../src/index.ts";
+import { dashboardRoutes } from "../../src/web/dashboard/dashboard.ts";
 import { Browser } from "../support/browser.ts";
 import { type Answer, Client, members } from "../support/client.ts";
 import { assertPage, idIn, textOf } from "../support/dashboard.ts";
@@ -43,7 +43,7 @@ async function deleted({ api }: Embedded): Promise<Answer & { readonly gone: str
 type Shows = readonly [look: (own: Embedded) => Promise<unknown>, is: unknown, or: unknown];
 
 /** Of each reading: how it is seen, what is seen without it, and what with it. */
-const SHOWN: { readonly [I in keyof typeof READINGS]: Shows } = {
+const SHOWN: { readonly [I in keyof typeof ALL_VARIANTS]: Shows } = {
   "2.app-fields": [async ({ api }) => ok(await api.post("/apps", { title: "T" })), true, false],
   "4.list-shape": [
     async ({ api }) => {
@@ -76,7 +76,11 @@ const SHOWN: { readonly [I in keyof typeof READINGS]: Shows } = {
       const { headers, json } = await api.get("/apps/none");
       return [headers["content-type"], Object.keys(json), json.error];
     },
-    ["application/problem+json", ["type", "title", "status", "detail", "instance", "code"], undefined],
+    [
+      "application/problem+json",
+      ["type", "title", "status", "detail", "instance", "code"],
+      undefined,
+    ],
     ["application/json", ["error"], { code: "not_found", message: "There is no such app." }],
   ],
   "7.validation-status": [
@@ -88,12 +92,16 @@ const SHOWN: { readonly [I in keyof typeof READINGS]: Shows } = {
     [400, true],
   ],
   "8.rate-headers": [
-    async ({ api }) => Object.keys((await api.get("/none")).headers).filter((name) => name.includes("ratelimit")),
+    async ({ api }) =>
+      Object.keys((await api.get("/none")).headers).filter((name) => name.includes("ratelimit")),
     ["ratelimit-policy", "ratelimit"],
     ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"],
   ],
   "8.max-limit": [
-    async ({ api }) => (await api.get(`/apps?limit=${"9".repeat(20)}&offset=1`)).headers.link?.includes("limit=100&"),
+    async ({ api }) =>
+      (await api.get(`/apps?limit=${"9".repeat(20)}&offset=1`)).headers.link?.includes(
+        "limit=100&",
+      ),
     undefined,
     true,
   ],
@@ -108,7 +116,9 @@ const SHOWN: { readonly [I in keyof typeof READINGS]: Shows } = {
         await api.get("/apps?more=1&more=2&toString=1"),
         await api.get("/account?more=1"),
       ];
-      return [made, ...others].map((answer) => ok(answer) && !/"(more|z|rows|mine)"/.test(answer.text));
+      return [made, ...others].map(
+        (answer) => ok(answer) && !/"(more|z|rows|mine)"/.test(answer.text),
+      );
     },
     Array(6).fill(false),
     Array(6).fill(true),
@@ -117,7 +127,7 @@ const SHOWN: { readonly [I in keyof typeof READINGS]: Shows } = {
 
 const shown = Object.entries(SHOWN);
 
-for (const [id, name] of Object.entries(READINGS))
+for (const [id, name] of Object.entries(ALL_VARIANTS))
   test(`${id}=${name}: holds for the service that asked for it, which answers all else as the one beside it`, async () => {
     await using plain = await embedded();
     await using other = await embedded({ readings: { [id]: name } });
@@ -128,19 +138,26 @@ for (const [id, name] of Object.entries(READINGS))
   });
 
 test("all readings at once are all of them, and every answer is as the description says", async () => {
-  await using all = await described({ readings: READINGS, control: true });
+  await using all = await described({ readings: ALL_VARIANTS, control: true });
   for (const [id, [look, , or]] of shown) assert.deepEqual(await look(all), or, id);
 });
 
 test("all readings at once: create, replay, list, page, read, change, delete, and what is told of it", async () => {
-  await using all = await described({ readings: READINGS, control: true });
+  await using all = await described({ readings: ALL_VARIANTS, control: true });
   const { api, service } = all;
   const receiver = await httpReceiver();
-  const webhook = await api.post("/webhooks", { url: receiver.url, events: ["app.deleted"], secret: "s" });
+  const webhook = await api.post("/webhooks", {
+    url: receiver.url,
+    events: ["app.deleted"],
+    secret: "s",
+  });
   assert.deepEqual([webhook.status, webhook.json.secret], [200, "s"]);
   const key = { "idempotency-key": "once" };
   const [first, again] = [await api.post("/apps", APP, key), await api.post("/apps", APP, key)];
-  assert.deepEqual([again.status, again.text, again.header("idempotency-replayed")], [200, first.text, "true"]);
+  assert.deepEqual(
+    [again.status, again.text, again.header("idempotency-replayed")],
+    [200, first.text, "true"],
+  );
   assert.equal(first.header("location"), `${api.baseUrl}/apps/${first.id}`);
   const second = await api.post("/apps", { ...APP, more: 1 });
 
@@ -162,16 +179,23 @@ test("all readings at once: create, replay, list, page, read, change, delete, an
 
   await api.post(`/webhooks/${webhook.id}/test`, { type: "app.deleted" });
   const refused = await api.post("/webhooks", { url: "ftp://x", events: [] });
-  assert.deepEqual([refused.status, Object.keys(members(refused.json.error))], [400, ["code", "message"]]);
+  assert.deepEqual(
+    [refused.status, Object.keys(members(refused.json.error))],
+    [400, ["code", "message"]],
+  );
   await service.settled();
   const objects = receiver.got.map(({ body }) => members(members(JSON.parse(body)).data).object);
   assert.deepEqual(objects, [{ id: first.id }, { id: members(objects[1]).id }]);
   const control = await api.root.post("/_control/clock", { advance: "soon" });
-  assert.deepEqual([control.status, control.json.code], [422, "validation_failed"], "no reading is about the controls");
+  assert.deepEqual(
+    [control.status, control.json.code],
+    [422, "validation_failed"],
+    "no reading is about the controls",
+  );
 });
 
 test("all readings at once: a long address and a bad token read as the REST API's, OAuth's as OAuth's", async () => {
-  await using all = await embedded({ readings: READINGS });
+  await using all = await embedded({ readings: ALL_VARIANTS });
   const { api } = all;
   const long = await api.get(`/apps?${"x".repeat(9_000)}`);
   assert.deepEqual([long.status, Object.keys(long.json)], [414, ["error"]]);
@@ -179,46 +203,71 @@ test("all readings at once: a long address and a bad token read as the REST API'
   assert.deepEqual([stranger.status, Object.keys(stranger.json)], [401, ["error"]]);
   assert.match(stranger.header("www-authenticate"), /^Bearer /);
   all.service.faults.add({ method: "GET", path: "/v1/apps", status: 502 });
-  const failure = { error: { code: "failure_on_command", message: "A test asked for this answer." } };
+  const failure = {
+    error: { code: "failure_on_command", message: "A test asked for this answer." },
+  };
   assert.deepEqual((await api.get("/apps")).json, failure);
   all.service.faults.add({ method: "GET", path: "/v1/apps", status: 422 });
-  assert.equal((await api.get("/apps")).status, 422, "whatever a body that breaks a rule is answered");
+  assert.equal(
+    (await api.get("/apps")).status,
+    422,
+    "whatever a body that breaks a rule is answered",
+  );
   const token = await api.root.as(null).post("/oauth/token", { grant_type: "none", more: 1 });
   assert.deepEqual([token.status, token.json.error], [400, "unsupported_grant_type"]);
-  assert.equal((await api.root.get("/v2/apps")).headers["content-type"], "application/problem+json");
+  assert.equal(
+    (await api.root.get("/v2/apps")).headers["content-type"],
+    "application/problem+json",
+  );
 });
 
 test("all readings at once: every page of the dashboard is whole, and its forms do what they say", async () => {
   await using plain = await embedded();
   const ids = await makeWorld(plain.api);
-  await using all = await embedded({ readings: READINGS });
+  await using all = await embedded({ readings: ALL_VARIANTS });
   await all.service.restore(plain.service.snapshot());
   const browser = new Browser(all.api);
   await browser.signIn(all.service.signInUrl);
-  for (const { path } of dashboardRows.filter(({ method }) => method === "GET"))
+  for (const { path } of dashboardRoutes.filter(({ method }) => method === "GET"))
     assertPage(await browser.open(fill(path, ids)));
   const made = await browser.fillIn("/dashboard/apps/new", FORM);
   const app = `/dashboard/apps/${idIn(made, "app")}`;
   assert.equal((await all.api.get(app.replace("/dashboard", ""))).json.public, true);
-  assert.match(textOf(await browser.fillIn(`${app}/edit`, { ...FORM, title: "Renamed" })), /Renamed/);
+  assert.match(
+    textOf(await browser.fillIn(`${app}/edit`, { ...FORM, title: "Renamed" })),
+    /Renamed/,
+  );
   assertPage(await browser.fillIn(`${app}/edit`, { ...FORM, title: "" }), 422);
   await browser.fillIn(`${app}/delete`);
   assert.equal((await browser.open(app)).status, 404);
 });
 
 test("the documentation and the first request follow the readings in force", async () => {
-  const docs = async ({ api }: Embedded, page: string) => textOf(await api.root.as(null).get(`/docs${page}`));
+  const docs = async ({ api }: Embedded, page: string) =>
+    textOf(await api.root.as(null).get(`/docs${page}`));
   await using plain = await embedded();
-  await using all = await embedded({ readings: READINGS });
+  await using all = await embedded({ readings: ALL_VARIANTS });
   for (const [page, is, or] of [
     [
       "",
       /-d '{"title":"My first app"}' .* answer {"data":<items>,/,
       /"My first app","description":"".* answer <items> ,/,
     ],
-    ["/endpoints", /Create an app\..*Answers 201/, /Create an app\..*Answers 200 .*Delete an app.* Answers 200 /],
-    ["/events", /"type": "app.deleted",[^}]*"description"/, /"type": "app.deleted",[^}]*"id": "app_\w+" }/],
-    ["/errors", /application\/problem\+json .*422 validation_failed/, /application\/json .*"message": .*400 /],
+    [
+      "/endpoints",
+      /Create an app\..*Answers 201/,
+      /Create an app\..*Answers 200 .*Delete an app.* Answers 200 /,
+    ],
+    [
+      "/events",
+      /"type": "app.deleted",[^}]*"description"/,
+      /"type": "app.deleted",[^}]*"id": "app_\w+" }/,
+    ],
+    [
+      "/errors",
+      /application\/problem\+json .*422 validation_failed/,
+      /application\/json .*"message": .*400 /,
+    ],
     [
       "/register",
       /4\.list-shape .* {"data":<items>,.* bare, .*: <items> , with --reading 4\.list-shape=bare/,
@@ -238,7 +287,8 @@ test("the description says what is required, what may be more, and what there is
     const { paths, components, webhooks } = (await api.root.as(null).get("/openapi.json")).json;
     const { get, post } = Object(paths)["/apps"];
     const { schemas, responses: problems } = Object(components);
-    const named = ({ $ref }: { $ref: string }) => schemas[$ref.replace("#/components/schemas/", "")];
+    const named = ({ $ref }: { $ref: string }) =>
+      schemas[$ref.replace("#/components/schemas/", "")];
     const body = named(post.requestBody.content["application/json"].schema);
     const gone = JSON.stringify(
       named(Object(webhooks)["app.deleted"].post.requestBody.content["application/json"].schema),
@@ -251,12 +301,17 @@ test("the description says what is required, what may be more, and what there is
     const [fixed] = Object.keys(Object(control.components).responses.Problem404.content);
     const rate = Object.keys(headers).filter((name) => name.includes("RateLimit"));
     return [
-      ...[body.required, body.additionalProperties, get.parameters[0].schema.maximum, "X-Total-Count" in headers],
+      ...[
+        body.required,
+        body.additionalProperties,
+        get.parameters[0].schema.maximum,
+        "X-Total-Count" in headers,
+      ],
       ...[/"object":(\{.*?\})/.exec(gone)?.[1], schemas.AppList.type, kinds, fixed, rate],
     ];
   };
   await using plain = await embedded({ control: true });
-  await using all = await embedded({ readings: READINGS, control: true });
+  await using all = await embedded({ readings: ALL_VARIANTS, control: true });
   const problem = "application/problem+json";
   const rate = ["RateLimit-Policy", "RateLimit"];
   const whole = '{"$ref":"#/components/schemas/App"}';
@@ -273,20 +328,29 @@ test("the description says what is required, what may be more, and what there is
   ]);
   const id = '{"type":"object","properties":{"id":{"type":"string"}';
   assert.deepEqual(await saidOf(all), [
-    ...[Object.keys(APP), true, undefined, true, id, "array", [false, "application/json", true], problem],
+    ...[
+      Object.keys(APP),
+      true,
+      undefined,
+      true,
+      id,
+      "array",
+      [false, "application/json", true],
+      problem,
+    ],
     ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"],
   ]);
 });
 
 test("a seed is read as ever: a title is enough for an app, and a member that nobody knows is refused", async () => {
   const seed = (app: object) => ({ accounts: [{ name: "A", apps: [app] }] });
-  await using own = await embedded({ readings: READINGS, seed: seed({ title: "Seeded" }) });
+  await using own = await embedded({ readings: ALL_VARIANTS, seed: seed({ title: "Seeded" }) });
   assert.equal((await own.api.get("/apps")).header("x-total-count"), "1");
-  await startRefused({ readings: READINGS, seed: seed({ title: "Seeded", more: 1 }) }, /more/);
+  await startRefused({ readings: ALL_VARIANTS, seed: seed({ title: "Seeded", more: 1 }) }, /more/);
 });
 
 test("a reading that does not exist is refused in one line, which names those that do", async () => {
-  const all = Object.entries(READINGS).map((each) => each.join("="));
+  const all = Object.entries(ALL_VARIANTS).map((each) => each.join("="));
   for (const [readings, says] of [
     [{ "4.list-shap": "bare" }, /there is no 4\.list-shap=bare; did you mean 4\.list-shape=bare\?/],
     [{ "4.create-status": 201 }, /did you mean 4\.create-status=200/],
@@ -301,10 +365,12 @@ test("a reading that does not exist is refused in one line, which names those th
 });
 
 test("readings can be given as on the command line, and the flag for several at once goes before one of them", async () => {
-  await using own = await embedded({ readings: "4.create-status=200,6.webhook-concurrency=several" });
+  await using own = await embedded({
+    readings: "4.create-status=200,6.webhook-concurrency=several",
+  });
   assert.equal((await own.api.post("/apps", APP)).status, 200);
   assert.equal(await atOnce(own), 3);
-  await using slow = await embedded({ readings: READINGS, webhookConcurrency: 1 });
+  await using slow = await embedded({ readings: ALL_VARIANTS, webhookConcurrency: 1 });
   assert.equal(await atOnce(slow), 1);
 });
 

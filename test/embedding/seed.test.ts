@@ -9,10 +9,15 @@ const app = (id: string) => ({ id, title: "Sales" });
 const source = { id: "ds_1", name: "A", type: "json", data: [] };
 const client = { name: "C", redirect_uris: ["https://c.example.com/"], scopes: ["read:apps"] };
 const users = [{ email: "A@example.com" }, { email: "a@EXAMPLE.com" }];
-const keys = (...texts: readonly string[]) => texts.map((key) => ({ api_keys: [{ name: "Key", key }] }));
+const keys = (...texts: readonly string[]) =>
+  texts.map((key) => ({ api_keys: [{ name: "Key", key }] }));
 const SECOND: ServiceOptions = { apiKey: "secret-2" };
 
-const WRONG: readonly (readonly [accounts: readonly object[], says: RegExp, options?: ServiceOptions])[] = [
+const WRONG: readonly (readonly [
+  accounts: readonly object[],
+  says: RegExp,
+  options?: ServiceOptions,
+])[] = [
   [
     [{ apps: [app("app_1"), app("app_2"), app("app_1")] }],
     /#\/accounts\/0\/apps\/2\/id is the same id as .*apps\/0\/id/,
@@ -32,7 +37,10 @@ const WRONG: readonly (readonly [accounts: readonly object[], says: RegExp, opti
     [{ apps: [app("app_1")] }, { data_sources: [{ ...source, app_id: "app_1" }] }],
     /#\/accounts\/1\/data_sources\/0\/app_id must be the id of one of the apps/,
   ],
-  [[{ oauth_clients: [{ ...client, public: true, client_secret: "secret-1" }] }], /oauth_clients\/0\/client_secret/],
+  [
+    [{ oauth_clients: [{ ...client, public: true, client_secret: "secret-1" }] }],
+    /oauth_clients\/0\/client_secret/,
+  ],
   [
     [{ oauth_clients: [{ ...client, redirect_uris: ["com.example.app:/cb"] }] }],
     /oauth_clients\/0\/redirect_uris\/0 must be https.*for public clients only/,
@@ -48,46 +56,70 @@ const WRONG: readonly (readonly [accounts: readonly object[], says: RegExp, opti
   [[], /accounts/],
 ];
 
-choice("1.test-controls.seed", "one that is wrong is refused by its place, and shows no secret", async () => {
-  for (const [members, says, options] of WRONG) {
-    const accounts = members.map((account) => ({ name: "One", ...account }));
-    assert.doesNotMatch(await startRefused({ seed: { accounts }, ...options }, says), /secret-/);
-  }
-  // Also where what is kept comes before it: a reset will need it.
-  const data = freshFile("kept.json");
-  await (await startService({ data })).close();
-  await startRefused({ data, seed: { accounts: [] } }, /accounts/);
-  await startRefused({ seed: { acounts: [] } }, /acounts/);
-  await startRefused({ seed: [] }, /seed/i);
-  await startRefused({ seed: freshFile("broken.json", "{ not json") }, /broken\.json/);
-});
+choice(
+  "1.test-controls.seed",
+  "one that is wrong is refused by its place, and shows no secret",
+  async () => {
+    for (const [members, says, options] of WRONG) {
+      const accounts = members.map((account) => ({ name: "One", ...account }));
+      assert.doesNotMatch(await startRefused({ seed: { accounts }, ...options }, says), /secret-/);
+    }
+    // Also where what is kept comes before it: a reset will need it.
+    const data = freshFile("kept.json");
+    await (await startService({ data })).close();
+    await startRefused({ data, seed: { accounts: [] } }, /accounts/);
+    await startRefused({ seed: { acounts: [] } }, /acounts/);
+    await startRefused({ seed: [] }, /seed/i);
+    await startRefused({ seed: freshFile("broken.json", "{ not json") }, /broken\.json/);
+  },
+);
 
 /** The first account's data sources, and the rows of each as they are answered. */
 async function planted(seed: string | object) {
   await using own = await embedded({ seed });
   const { items } = await own.api.get("/data-sources");
   const rows = await Promise.all(items.map(({ id }) => own.api.get(`/data-sources/${id}/rows`)));
-  return items.map(({ columns }, at) => `${JSON.stringify(columns)} ${JSON.stringify(rows[at]?.json.data)}`);
+  return items.map(
+    ({ columns }, at) => `${JSON.stringify(columns)} ${JSON.stringify(rows[at]?.json.data)}`,
+  );
 }
 
-choice("2.data-reading.exact", "numbers of a seed are not rounded, in a file or an object", async () => {
-  const rows = '[{"n":1.50,"m":1.50},{"n":9007199254740993,"m":2}]';
-  const source = `{"name":"N","type":"json","data":${rows}}`;
-  const text = `{"accounts":[{"name":"A","data_sources":[${source}]},{"name":"B"}]}`;
-  const columns = '[{"name":"n","type":"string"},{"name":"m","type":"number"}]';
-  const read = `${columns} [{"n":"1.50","m":1.5},{"n":"9007199254740993","m":2}]`;
-  assert.deepEqual(await planted(freshFile("seed.json", text)), [read]);
-  const data = [{ n: 1.5 }, { n: 2 ** 53 }];
-  const outOfRange = '[{"name":"n","type":"string"}] [{"n":"1.5"},{"n":"9007199254740992"}]';
-  const accounts = [{ name: "A", data_sources: [{ name: "N", type: "json", data }] }];
-  assert.deepEqual(await planted({ accounts }), [outOfRange]);
-  const unfit = [text.replace('"A"', "1.50"), '{"accounts":1.50}', "[1.50]", '{"accounts":[null,1.50]}'];
-  for (const wrong of unfit) await startRefused({ seed: freshFile("wrong.json", wrong) }, /seed/i);
-});
+choice(
+  "2.data-reading.exact",
+  "numbers of a seed are not rounded, in a file or an object",
+  async () => {
+    const rows = '[{"n":1.50,"m":1.50},{"n":9007199254740993,"m":2}]';
+    const source = `{"name":"N","type":"json","data":${rows}}`;
+    const text = `{"accounts":[{"name":"A","data_sources":[${source}]},{"name":"B"}]}`;
+    const columns = '[{"name":"n","type":"string"},{"name":"m","type":"number"}]';
+    const read = `${columns} [{"n":"1.50","m":1.5},{"n":"9007199254740993","m":2}]`;
+    assert.deepEqual(await planted(freshFile("seed.json", text)), [read]);
+    const data = [{ n: 1.5 }, { n: 2 ** 53 }];
+    const outOfRange = '[{"name":"n","type":"string"}] [{"n":"1.5"},{"n":"9007199254740992"}]';
+    const accounts = [{ name: "A", data_sources: [{ name: "N", type: "json", data }] }];
+    assert.deepEqual(await planted({ accounts }), [outOfRange]);
+    const unfit = [
+      text.replace('"A"', "1.50"),
+      '{"accounts":1.50}',
+      "[1.50]",
+      '{"accounts":[null,1.50]}',
+    ];
+    for (const wrong of unfit)
+      await startRefused({ seed: freshFile("wrong.json", wrong) }, /seed/i);
+  },
+);
 
-choice("1.test-controls.seed", "the pinned key may stand in the first account, an address in each", async () => {
-  const both = keys("secret-1", "secret-2");
-  const accounts = both.map((account, at) => ({ ...account, name: `Account ${at}`, users: [users[at]] }));
-  await using service = await startService({ seed: { accounts }, apiKey: "secret-1" });
-  assert.deepEqual([service.apiKey, service.account.name], ["secret-1", "Account 0"]);
-});
+choice(
+  "1.test-controls.seed",
+  "the pinned key may stand in the first account, an address in each",
+  async () => {
+    const both = keys("secret-1", "secret-2");
+    const accounts = both.map((account, at) => ({
+      ...account,
+      name: `Account ${at}`,
+      users: [users[at]],
+    }));
+    await using service = await startService({ seed: { accounts }, apiKey: "secret-1" });
+    assert.deepEqual([service.apiKey, service.account.name], ["secret-1", "Account 0"]);
+  },
+);

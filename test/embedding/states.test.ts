@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { copyFileSync } from "node:fs";
 import { test } from "node:test";
 import { OptionError, type ServiceOptions, startReceiver, startService } from "../../src/index.ts";
-import { trusted } from "../../src/kit/schema.ts";
+import { unsafeCast } from "../../src/lib/schema.ts";
 import { Browser } from "../support/browser.ts";
 import { Client, freshAddress, str } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
@@ -12,16 +12,22 @@ import { printedOn } from "../support/process.ts";
 import { hooked } from "../support/receivers.ts";
 
 const ACCOUNT = {
-  ...{ name: "Seeded", api_keys: [{ name: "First", key: "seeded-key-1" }], apps: [{ title: "From the seed" }] },
+  ...{
+    name: "Seeded",
+    api_keys: [{ name: "First", key: "seeded-key-1" }],
+    apps: [{ title: "From the seed" }],
+  },
   data_sources: [{ name: "Numbers", type: "json", data: [{ n: 1 }] }],
 };
 const SEED = { accounts: [ACCOUNT] };
 
-const titlesOf = async ({ api }: Embedded) => (await api.get("/apps")).items.map(({ title }) => title).join(", ");
+const titlesOf = async ({ api }: Embedded) =>
+  (await api.get("/apps")).items.map(({ title }) => title).join(", ");
 const create = ({ api }: Embedded, title: string) => api.create("/apps", { title });
 
 /** The service's snapshot, in a file. */
-const snapshotFile = async ({ service }: Embedded) => freshFile("data.json", JSON.stringify(await service.snapshot()));
+const snapshotFile = async ({ service }: Embedded) =>
+  freshFile("data.json", JSON.stringify(await service.snapshot()));
 
 /** The data of another service, in a file. */
 async function otherData(options: ServiceOptions = {}): Promise<string> {
@@ -50,9 +56,14 @@ test("reset: the seed is back under the same ids, port and start-up key, and wha
   await service.reset();
   assert.deepEqual(same(), before);
   assert.deepEqual((await api.get("/apps")).items, seeded);
-  assert.deepEqual((await api.get("/data-sources")).items, sources, "processed, and not processed again");
+  assert.deepEqual(
+    (await api.get("/data-sources")).items,
+    sources,
+    "processed, and not processed again",
+  );
   assert.deepEqual(service.events, []);
-  for (const dead of [key, access_token]) assert.equal((await api.as(dead).get("/apps")).status, 401);
+  for (const dead of [key, access_token])
+    assert.equal((await api.as(dead).get("/apps")).status, 401);
   const refresh = { grant_type: "refresh_token", refresh_token };
   assert.equal((await api.as(null).root.post("/oauth/token", refresh)).json.error, "invalid_grant");
   assert.notEqual(service.signInUrl, link);
@@ -71,7 +82,11 @@ test("reset: journals are empty, nothing waits, faults and chaos are over, a man
   assert.deepEqual([service.requests, service.events, service.deliveries], [[], [], []]);
   assert.equal(service.clock.now(), Date.UTC(2028, 1, 29));
   for (let times = 0; times < 2; times += 1) {
-    assert.match((await api.get("/apps")).header("RateLimit"), /r=2;/, "also where no time has passed");
+    assert.match(
+      (await api.get("/apps")).header("RateLimit"),
+      /r=2;/,
+      "also where no time has passed",
+    );
     await service.reset();
   }
   const again = await hooked(api, ["app.created"]);
@@ -132,7 +147,9 @@ test("a random seed makes nothing twice over data that it has made, and from the
     await using it = await embedded({ data: file, apiKey: "pinned-key-1", randomSeed: "repeat" });
     const { account, apiKey } = it.service;
     assert.deepEqual([account.name, apiKey], ["Example account", "pinned-key-1"]);
-    return (await it.api.create("/webhooks", { url: "http://localhost:9/", events: ["app.created"] })).secret;
+    return (
+      await it.api.create("/webhooks", { url: "http://localhost:9/", events: ["app.created"] })
+    ).secret;
   };
   const before = [await secret(data), await secret(data)];
   copyFileSync(data, copy);
@@ -203,17 +220,30 @@ test("snapshot: another service takes it, and its own start-up key opens it; wri
   assert.equal(await titlesOf(two), "Carried");
   assert.equal(two.service.account.id, one.service.account.id);
   assert.equal(two.service.clock.now(), one.service.clock.now());
-  assert.equal((await new Browser(two.api).signIn(two.service.signInUrl)).header("location"), "/dashboard");
+  assert.equal(
+    (await new Browser(two.api).signIn(two.service.signInUrl)).header("location"),
+    "/dashboard",
+  );
   const data = await snapshotFile(one);
   await using three = await embedded({ data });
   assert.equal(await titlesOf(three), "Carried");
-  assert.notEqual(three.service.apiKey, one.service.apiKey, "a start-up key is made over data that was there before");
+  assert.notEqual(
+    three.service.apiKey,
+    one.service.apiKey,
+    "a start-up key is made over data that was there before",
+  );
   assert.equal((await three.api.as(one.service.apiKey).get("/apps")).status, 200);
 });
 
 test("over existing data the service shows the account that the start-up key opens", async () => {
-  const accounts = ["One", "Two"].map((name) => ({ name, api_keys: [{ name, key: `key-of-${name}` }] }));
-  await using second = await embedded({ data: await otherData({ seed: { accounts } }), apiKey: "key-of-Two" });
+  const accounts = ["One", "Two"].map((name) => ({
+    name,
+    api_keys: [{ name, key: `key-of-${name}` }],
+  }));
+  await using second = await embedded({
+    data: await otherData({ seed: { accounts } }),
+    apiKey: "key-of-Two",
+  });
   assert.equal(second.service.account.name, "Two");
   assert.equal((await second.api.get("/account")).json.name, "Two");
 });
@@ -230,7 +260,7 @@ test("snapshot: what is none is refused by name, and nothing is changed", async 
     [{ format: 1, collections: { accounts: [{ id: "acc_x" }] } }, /holds no account/],
     [{ format: 1, collections: { ...collections, apps: {} } }, /apps must be an array of records/],
   ] as const)
-    await assert.rejects(it.service.restore(trusted(snapshot)), (error: Error) => {
+    await assert.rejects(it.service.restore(unsafeCast(snapshot)), (error: Error) => {
       assert.match(error.message, says);
       return error instanceof OptionError;
     });
@@ -267,7 +297,10 @@ test("with a random seed a manual clock starts at a fixed time, unless startAt s
 
 /** What waits an hour for its retry, in data of the year 2036. */
 async function waitingIn2036() {
-  await using first = await embedded({ startAt: "2036-01-01T00:00:00.000Z", retrySchedule: "1h,1h" });
+  await using first = await embedded({
+    startAt: "2036-01-01T00:00:00.000Z",
+    retrySchedule: "1h,1h",
+  });
   await hooked(first.api, ["app.created"], {}, [500]);
   const { id } = await create(first, "Old");
   await first.service.settled();
@@ -303,7 +336,11 @@ test("a restore brings the snapshot's time to a manual clock, and keeps a system
 });
 
 test("over data a manual clock goes on too: from a snapshot's time, or from the last event, unless startAt says otherwise", async () => {
-  const at = async (options: ServiceOptions, hour: number, deeds: (it: Embedded) => Promise<unknown>) => {
+  const at = async (
+    options: ServiceOptions,
+    hour: number,
+    deeds: (it: Embedded) => Promise<unknown>,
+  ) => {
     await using it = await embedded(options);
     assert.equal(it.service.clock.now(), Date.UTC(2036, 0, 1, hour));
     await deeds(it);
@@ -351,7 +388,7 @@ test("new ids come last over whatever is kept: of no event, of this millisecond,
 
 test("setAccountState: a state that does not exist is refused by name", async () => {
   await using it = await embedded();
-  const asked = it.service.setAccountState(trusted("supended"));
+  const asked = it.service.setAccountState(unsafeCast("supended"));
   await assert.rejects(asked, /^OptionError: setAccountState: # must be one of .*"suspended"/);
   assert.equal((await it.api.get("/account")).json.state, "active");
 });

@@ -11,19 +11,28 @@ clause("1.apps", "apps can be created, listed and deleted", async (kit) => {
   assert.ok(!ids(await kit.allApps()).includes(id), "what was deleted is still listed");
 });
 
-clause("1.deploy", "an app can be deployed to a named environment, under a custom domain if wanted", async (kit) => {
-  const { id } = await kit.newApp();
-  for (const name of ["R1", "R2"]) await kit.deploy(id, { name });
-});
+clause(
+  "1.deploy",
+  "an app can be deployed to a named environment, under a custom domain if wanted",
+  async (kit) => {
+    const { id } = await kit.newApp();
+    for (const name of ["R1", "R2"]) await kit.deploy(id, { name });
+  },
+);
 
 clause("1.data-sources", "data sources can be created", async ({ api, dataSource }) => {
   done(await api.post("/data-sources", dataSource));
 });
 
 clause("1.manage-users", "users and their permissions can be managed", async ({ api }) => {
-  const made = await api.post("/users", { email: `user-${Date.now()}@example.com`, permissions: ["read:apps"] });
+  const made = await api.post("/users", {
+    email: `user-${Date.now()}@example.com`,
+    permissions: ["read:apps"],
+  });
   if (!succeeded(made))
-    notTried("the operations are not shown, and there is no POST /users that takes an address and permissions");
+    notTried(
+      "the operations are not shown, and there is no POST /users that takes an address and permissions",
+    );
   const path = `/users/${objectIn(made.text).id}`;
   const read = await api.get(path);
   if (!succeeded(read) || !succeeded(await api.patch(path, { permissions: ["read:data"] }))) return;
@@ -40,5 +49,9 @@ clause("1.webhooks", "webhooks can be registered, and events come to them", asyn
 clause("1.json", "the API speaks JSON", async (kit) => {
   const refused = await kit.api.as(null).get("/apps");
   for (const answer of [await kit.api.get("/apps"), await kit.createApp(), refused])
-    assert.match(answer.headers["content-type"] ?? "", /^application\/([\w.+-]+\+)?json/, answer.text.slice(0, 200));
+    assert.match(
+      answer.headers["content-type"] ?? "",
+      /^application\/([\w.+-]+\+)?json/,
+      answer.text.slice(0, 200),
+    );
 });

@@ -1,7 +1,7 @@
 // Spec parts 2 and 3: the fields that are shown of apps, deployments, webhooks and accounts, and the one status. A deployment
 // and an account are seen embedded in app.deployed.
 import assert from "node:assert/strict";
-import { verifySignature } from "../../src/kit/signature.ts";
+import { verifySignature } from "../../src/lib/signature.ts";
 import { clause } from "../support/clause.ts";
 import { freshHost, str } from "../support/client.ts";
 import { ofApp } from "../support/kit.ts";
@@ -18,7 +18,11 @@ clause("2.app.id", "the service assigns it, app_…, and to one app only", async
 /** The first value is one that is taken; what is refused of the others is this implementation's to say. */
 for (const [id, field, values] of [
   ["2.app.title", "title", ["Sales", "costs", "Ünïcödé 👋", '<b>"Costs"</b> & more', "0"]],
-  ["2.app.description", "description", ["By region", "", "two\nlines\t\\ é 漢字 👋", '<b>"By"</b> & more']],
+  [
+    "2.app.description",
+    "description",
+    ["By region", "", "two\nlines\t\\ é 漢字 👋", '<b>"By"</b> & more'],
+  ],
   ["2.app.theme", "theme", ["", "light", "dark"]],
   ["2.app.public", "public", [true, false]],
 ] as const)
@@ -45,7 +49,12 @@ for (const id of ["2.app.created_at", "2.app.updated_at"])
 /** What of the request is shown again is not said; where the answer has a member of the name, it is what was sent. */
 for (const [id, says, field, value] of [
   ["2.deployment-request.name", "names the deployment", "name", () => `Ünïcödé 👋 ${Date.now()}`],
-  ["2.deployment-request.custom_domain", "the host name to serve under", "custom_domain", freshHost],
+  [
+    "2.deployment-request.custom_domain",
+    "the host name to serve under",
+    "custom_domain",
+    freshHost,
+  ],
   ["2.deployment-request.environment", "the target environment", "environment", undefined],
 ] as const)
   clause(id, says, async (kit) => {
@@ -127,5 +136,6 @@ clause("3.app-no-state", "an app carries no state", async (kit) => {
   const { id } = await kit.newApp();
   await kit.deploy(id);
   for (const app of [await kit.newApp(), ...(await kit.allApps())])
-    for (const name of ["status", "state"]) assert.ok(!(name in app), `an app has the member ${name}`);
+    for (const name of ["status", "state"])
+      assert.ok(!(name in app), `an app has the member ${name}`);
 });

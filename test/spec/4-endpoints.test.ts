@@ -4,27 +4,46 @@ import { clause } from "../support/clause.ts";
 import { freshHost, type Members } from "../support/client.ts";
 import { done, ids, isNow, objectIn, succeeded } from "../support/shown.ts";
 
-const APP = { title: "Sales of Ünïcödé 👋", description: 'By "region"\n2 %', public: true } as const;
+const APP = {
+  title: "Sales of Ünïcödé 👋",
+  description: 'By "region"\n2 %',
+  public: true,
+} as const;
 
 clause("4.paths", "the six operations that are shown", async (kit) => {
   const { id } = await kit.newApp();
   for (const [method, path, body] of kit.operations(id)) {
     const { status } = await kit.api.call(method, path, body);
-    assert.ok(status < 500 && ![401, 403, 404, 405].includes(status), `${method} ${path}: ${status}`);
+    assert.ok(
+      status < 500 && ![401, 403, 404, 405].includes(status),
+      `${method} ${path}: ${status}`,
+    );
   }
 });
 
-clause("4.create-app", "title, description, theme and public; answers the seven fields", async (kit) => {
-  for (const shared of [true, false]) {
-    const sent = { ...kit.profile.app, ...APP, public: shared };
-    const { id, created_at, updated_at, ...app } = await kit.newApp(sent);
-    for (const [name, value] of Object.entries(sent)) assert.deepEqual(app[name], value, name);
-    assert.notEqual(id, "");
-    for (const time of [created_at, updated_at]) isNow(time);
-  }
-});
+clause(
+  "4.create-app",
+  "title, description, theme and public; answers the seven fields",
+  async (kit) => {
+    for (const shared of [true, false]) {
+      const sent = { ...kit.profile.app, ...APP, public: shared };
+      const { id, created_at, updated_at, ...app } = await kit.newApp(sent);
+      for (const [name, value] of Object.entries(sent)) assert.deepEqual(app[name], value, name);
+      assert.notEqual(id, "");
+      for (const time of [created_at, updated_at]) isNow(time);
+    }
+  },
+);
 
-const FIELDS = ["id", "title", "description", "theme", "public", "created_at", "updated_at"] as const;
+const FIELDS = [
+  "id",
+  "title",
+  "description",
+  "theme",
+  "public",
+  "created_at",
+  "updated_at",
+] as const;
 /** What is shown of an app; whatever else an implementation adds may change by itself. */
 const shown = (app: Members = {}) => FIELDS.map((name) => app[name]);
 
@@ -88,7 +107,8 @@ clause("4.app-id-segment", "the segment is the app's id, of one that exists", as
 clause("4.deploy", "name, custom_domain and environment", async (kit) => {
   const { id } = await kit.newApp();
   const { environment = "production" } = kit.profile.deployment;
-  for (const name of ["R1", "R2"]) await kit.deploy(id, { name, custom_domain: freshHost(), environment });
+  for (const name of ["R1", "R2"])
+    await kit.deploy(id, { name, custom_domain: freshHost(), environment });
 });
 
 clause("4.create-data-source", "creates a data source", async ({ api, dataSource }) => {
@@ -101,6 +121,14 @@ clause("4.create-data-source", "creates a data source", async ({ api, dataSource
 
 clause("4.create-webhook", "url, events, secret and active", async ({ api }) => {
   const webhook = { url: "https://hooks.example.com/in", secret: "s3cret", active: false };
-  const all = ["app.created", "app.updated", "app.deployed", "app.deleted", "data.processed", "user.interaction"];
-  for (const events of [all, ["app.deployed"]]) done(await api.post("/webhooks", { ...webhook, events }));
+  const all = [
+    "app.created",
+    "app.updated",
+    "app.deployed",
+    "app.deleted",
+    "data.processed",
+    "user.interaction",
+  ];
+  for (const events of [all, ["app.deployed"]])
+    done(await api.post("/webhooks", { ...webhook, events }));
 });

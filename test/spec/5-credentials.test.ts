@@ -20,15 +20,26 @@ const withHeader = (api: Client, authorization: string): Promise<Answer> =>
 clause("5.bearer-header", "Authorization: Bearer, on every request", async ({ api }) => {
   done(await withHeader(api, `Bearer ${api.key}`));
   for (const name of ["access_token", "api_key", "key", "token"])
-    assert.equal((await api.as(null).get(`/apps?${name}=${api.key}`)).status, 401, `?${name}= in place of the header`);
+    assert.equal(
+      (await api.as(null).get(`/apps?${name}=${api.key}`)).status,
+      401,
+      `?${name}= in place of the header`,
+    );
   for (const name of ["x-api-key", "x-authorization"])
-    assert.equal((await api.as(null).get("/apps", { [name]: String(api.key) })).status, 401, `${name} in its place`);
+    assert.equal(
+      (await api.as(null).get("/apps", { [name]: String(api.key) })).status,
+      401,
+      `${name} in its place`,
+    );
 });
 
 clause("5.api-key.full-access", "a key opens the whole account", async (kit) => {
   const { id } = await kit.newApp();
   for (const [method, path, body] of kit.operations(id))
-    assert.ok(![401, 403].includes((await kit.api.call(method, path, body)).status), `${method} ${path}`);
+    assert.ok(
+      ![401, 403].includes((await kit.api.call(method, path, body)).status),
+      `${method} ${path}`,
+    );
 });
 
 clause("5.401.missing", "no Authorization header", async (kit) => {
@@ -41,7 +52,16 @@ const swapped = (key: string): string =>
 clause("5.401.invalid", "an invalid credential", async (kit) => {
   const key = String(kit.api.key);
   await refused(kit, kit.api.as("nobody-has-this-key"));
-  const others = ["a.b.c", `${key}x`, `x${key}`, key.slice(0, -1), `${key}%00`, swapped(key), "undefined", "null"];
+  const others = [
+    "a.b.c",
+    `${key}x`,
+    `x${key}`,
+    key.slice(0, -1),
+    `${key}%00`,
+    swapped(key),
+    "undefined",
+    "null",
+  ];
   for (const token of others.filter((other) => other !== key && other !== ""))
     assert.equal((await kit.api.as(token).get("/apps")).status, 401, token.replace(key, "KEY"));
 });
@@ -54,9 +74,14 @@ clause("5.401.format", "a wrong format", async ({ api }) => {
   const key = String(api.key);
   const starts = ["", "Basic ", "Token ", `Bearer ${key} `, "Bearer: ", "Bearer"];
   const wrong = ["Bearer", ...starts.map((start) => start + key)];
-  for (const value of wrong) assert.equal((await withHeader(api, value)).status, 401, value.replaceAll(key, "KEY"));
+  for (const value of wrong)
+    assert.equal((await withHeader(api, value)).status, 401, value.replaceAll(key, "KEY"));
   const basic = Buffer.from(`${key}:`).toString("base64");
-  assert.equal((await withHeader(api, `Basic ${basic}`)).status, 401, "Basic, with the key as the user");
+  assert.equal(
+    (await withHeader(api, `Basic ${basic}`)).status,
+    401,
+    "Basic, with the key as the user",
+  );
 });
 
 /** What a limited account may still do is not shown; something it may not. */
@@ -67,13 +92,19 @@ clause("5.403.limited", "a limited account", async (kit) => {
 
 clause("5.403.suspended", "a suspended account", async (kit) => {
   const api = kit.api.as(kit.given("suspended-key"));
-  for (const [method, path, body] of kit.operations("").filter(([, at]) => !at.startsWith("/apps/")))
+  for (const [method, path, body] of kit
+    .operations("")
+    .filter(([, at]) => !at.startsWith("/apps/")))
     assert.equal((await api.call(method, path, body)).status, 403, `${method} ${path}`);
 });
 
 clause("7.401", "the causes of 401", async ({ api, target }) => {
   const anyone = api.as(null);
-  const credentials = ["Bearer unknown", "nonsense", `Bearer ${target["expired-token"] ?? "unknown"}`];
+  const credentials = [
+    "Bearer unknown",
+    "nonsense",
+    `Bearer ${target["expired-token"] ?? "unknown"}`,
+  ];
   for (const headers of [{}, ...credentials.map((authorization) => ({ authorization }))])
     assert.equal((await anyone.get("/apps", headers)).status, 401, JSON.stringify(headers));
 });

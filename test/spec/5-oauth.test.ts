@@ -13,36 +13,56 @@ async function refused(kit: Kit, body: Members, what: string): Promise<void> {
   assert.ok(answer.status >= 400 && answer.status < 500, `${what}: ${answer.status}`);
 }
 
-clause("5.oauth.authorize", "the user is sent to authorize and comes back with a code and the state", async (kit) => {
-  const first = await kit.authorized("read:apps", "a b&c=ü/+%20");
-  assert.equal(first.state, "a b&c=ü/+%20");
-  const next = await kit.authorized("read:apps", "other");
-  assert.notEqual(str(next.code), str(first.code));
-  const both = await kit.holder("read:apps write:apps");
-  for (const answer of [await both.get("/apps"), await kit.createApp({}, both)]) done(answer);
-});
+clause(
+  "5.oauth.authorize",
+  "the user is sent to authorize and comes back with a code and the state",
+  async (kit) => {
+    const first = await kit.authorized("read:apps", "a b&c=ü/+%20");
+    assert.equal(first.state, "a b&c=ü/+%20");
+    const next = await kit.authorized("read:apps", "other");
+    assert.notEqual(str(next.code), str(first.code));
+    const both = await kit.holder("read:apps write:apps");
+    for (const answer of [await both.get("/apps"), await kit.createApp({}, both)]) done(answer);
+  },
+);
 
-clause("5.oauth.exchange", "the code is exchanged for tokens, once and by its client", async (kit) => {
-  const body = await kit.exchangeBody("read:apps");
-  for (const [what, wrong] of [
-    ["another redirect_uri", { redirect_uri: `${body.redirect_uri}/other` }],
-    ["another client", { client_id: `${body.client_id}x` }],
-    ["a code that nobody was given", { code: `${body.code}x` }],
-  ] as const)
-    await refused(kit, { ...(await kit.exchangeBody("read:apps")), ...wrong }, what);
-  const { access } = tokensIn(done(await kit.askToken(body)));
-  done(await kit.api.as(access).get("/apps"));
-  await refused(kit, body, "a code that was used");
-});
+clause(
+  "5.oauth.exchange",
+  "the code is exchanged for tokens, once and by its client",
+  async (kit) => {
+    const body = await kit.exchangeBody("read:apps");
+    for (const [what, wrong] of [
+      ["another redirect_uri", { redirect_uri: `${body.redirect_uri}/other` }],
+      ["another client", { client_id: `${body.client_id}x` }],
+      ["a code that nobody was given", { code: `${body.code}x` }],
+    ] as const)
+      await refused(kit, { ...(await kit.exchangeBody("read:apps")), ...wrong }, what);
+    const { access } = tokensIn(done(await kit.askToken(body)));
+    done(await kit.api.as(access).get("/apps"));
+    await refused(kit, body, "a code that was used");
+  },
+);
 
 clause("5.oauth.refresh", "a refresh token yields new tokens", async (kit) => {
   const first = await kit.tokens("read:apps");
   const refresh = { grant_type: "refresh_token", refresh_token: first.refresh };
   const next = tokensIn(done(await kit.askToken(refresh)));
   done(await kit.api.as(next.access).get("/apps"));
-  assert.equal((await kit.createApp({}, kit.api.as(next.access))).status, 403, "with no more scopes than before");
-  await refused(kit, { ...refresh, refresh_token: "nobody-has-this-token" }, "an unknown refresh token");
-  assert.equal((await kit.api.as(first.refresh).get("/apps")).status, 401, "a refresh token opens nothing itself");
+  assert.equal(
+    (await kit.createApp({}, kit.api.as(next.access))).status,
+    403,
+    "with no more scopes than before",
+  );
+  await refused(
+    kit,
+    { ...refresh, refresh_token: "nobody-has-this-token" },
+    "an unknown refresh token",
+  );
+  assert.equal(
+    (await kit.api.as(first.refresh).get("/apps")).status,
+    401,
+    "a refresh token opens nothing itself",
+  );
 });
 
 const packed = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
@@ -60,7 +80,11 @@ clause("5.oauth.jwt", "the flow yields JWTs, whose signature is checked", async 
     ["no signature", `${head}.${body}.`],
     ["alg none", `${packed({ ...header, alg: "none" })}.${body}.`],
   ])
-    assert.equal((await kit.api.as(String(forged)).get("/apps")).status, 401, `a token with ${what} is accepted`);
+    assert.equal(
+      (await kit.api.as(String(forged)).get("/apps")).status,
+      401,
+      `a token with ${what} is accepted`,
+    );
 });
 
 clause("5.oauth.bearer", "sent as Bearer, like a key", async (kit) => {
@@ -68,13 +92,26 @@ clause("5.oauth.bearer", "sent as Bearer, like a key", async (kit) => {
   done(await holder.get("/apps"));
   const bare = await holder.as(null).get("/apps", { authorization: String(holder.key) });
   assert.equal(bare.status, 401, "without Bearer");
-  assert.equal((await holder.as(null).get(`/apps?access_token=${holder.key}`)).status, 401, "in the query");
+  assert.equal(
+    (await holder.as(null).get(`/apps?access_token=${holder.key}`)).status,
+    401,
+    "in the query",
+  );
 });
 
 clause("5.oauth.client-credentials", "a wrong client secret is refused", async (kit) => {
   const { client_secret, ...body } = await kit.exchangeBody("read:apps");
-  for (const secret of [{ client_secret: "wrong" }, { client_secret: `${client_secret}x` }, { client_secret: "" }, {}])
-    await refused(kit, { ...body, ...secret }, JSON.stringify(secret).replace(str(client_secret), "…"));
+  for (const secret of [
+    { client_secret: "wrong" },
+    { client_secret: `${client_secret}x` },
+    { client_secret: "" },
+    {},
+  ])
+    await refused(
+      kit,
+      { ...body, ...secret },
+      JSON.stringify(secret).replace(str(client_secret), "…"),
+    );
 });
 
 clause("5.refresh-failure.expired", "an expired refresh token", async (kit) => {
@@ -84,7 +121,11 @@ clause("5.refresh-failure.expired", "an expired refresh token", async (kit) => {
 
 clause("5.refresh-failure.credentials", "invalid client credentials", async (kit) => {
   const { id: client_id, secret } = kit.client;
-  const body = { grant_type: "refresh_token", refresh_token: (await kit.tokens("read:apps")).refresh, client_id };
+  const body = {
+    grant_type: "refresh_token",
+    refresh_token: (await kit.tokens("read:apps")).refresh,
+    client_id,
+  };
   await refused(kit, { ...body, client_secret: `${secret}x` }, "a wrong client secret");
 });
 
@@ -118,7 +159,12 @@ const ACTS: Readonly<Record<string, (kit: Kit, holder: Client) => Promise<number
   delete: async (kit, holder) => (await holder.delete(`/apps/${(await kit.newApp()).id}`)).status,
   register: async (_, holder) => (await holder.post("/webhooks", HOOK)).status,
 };
-const HOOK = { url: "https://hooks.example.com/in", events: ["app.deployed"], secret: "s", active: false };
+const HOOK = {
+  url: "https://hooks.example.com/in",
+  events: ["app.deployed"],
+  secret: "s",
+  active: false,
+};
 
 for (const [id, says, scope, opens, shuts] of [
   ["5.scope.read-apps", "reading apps", "read:apps", "read", "create deploy delete"],
@@ -131,7 +177,8 @@ for (const [id, says, scope, opens, shuts] of [
     const holder = await kit.holder(scope);
     for (const [name, act] of Object.entries(ACTS)) {
       const status = opens.includes(name) || shuts.includes(name) ? await act(kit, holder) : 0;
-      if (opens.includes(name)) assert.ok(status >= 200 && status < 300, `${scope} must open: ${name} (${status})`);
+      if (opens.includes(name))
+        assert.ok(status >= 200 && status < 300, `${scope} must open: ${name} (${status})`);
       if (shuts.includes(name)) assert.equal(status, 403, `${scope} must not open: ${name}`);
     }
     const lists = /data|admin/.test(scope) && succeeded(await kit.api.get("/data-sources"));

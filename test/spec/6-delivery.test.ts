@@ -17,22 +17,34 @@ clause("6.delivery.post", "a POST with a JSON body", async (kit) => {
   assert.equal(members(JSON.parse(String(arrival?.body))).type, "app.deployed");
 });
 
-clause("6.delivery.subscribed", "to each active webhook that names the type, and to no other", async (kit) => {
-  const [one, both, other, off] = [
-    await kit.hook(["app.deployed"]),
-    await kit.hook(["app.deployed", "app.deleted"]),
-    await kit.hook(["app.deleted"]),
-    await kit.hook(["app.deployed", "app.deleted"], { active: false }),
-  ] as const;
-  const { app } = await kit.deployNew(one);
-  await both.arrived(ofApp(app.id));
-  await kit.api.delete(`/apps/${app.id}`);
-  for (const hook of [both, other]) await hook.arrived(({ event }) => event.type === "app.deleted");
-  return () => {
-    const got = [one, both, other, off].map((hook) => [...new Set(hook.got.map(({ event }) => event.type))].sort());
-    assert.deepEqual(got, [["app.deployed"], ["app.deleted", "app.deployed"], ["app.deleted"], []]);
-  };
-});
+clause(
+  "6.delivery.subscribed",
+  "to each active webhook that names the type, and to no other",
+  async (kit) => {
+    const [one, both, other, off] = [
+      await kit.hook(["app.deployed"]),
+      await kit.hook(["app.deployed", "app.deleted"]),
+      await kit.hook(["app.deleted"]),
+      await kit.hook(["app.deployed", "app.deleted"], { active: false }),
+    ] as const;
+    const { app } = await kit.deployNew(one);
+    await both.arrived(ofApp(app.id));
+    await kit.api.delete(`/apps/${app.id}`);
+    for (const hook of [both, other])
+      await hook.arrived(({ event }) => event.type === "app.deleted");
+    return () => {
+      const got = [one, both, other, off].map((hook) =>
+        [...new Set(hook.got.map(({ event }) => event.type))].sort(),
+      );
+      assert.deepEqual(got, [
+        ["app.deployed"],
+        ["app.deleted", "app.deployed"],
+        ["app.deleted"],
+        [],
+      ]);
+    };
+  },
+);
 
 clause(
   "6.signature",
@@ -50,23 +62,30 @@ clause(
 /** What is known once a failed delivery is sent again. */
 function known(outcome: Outcome): Outcome {
   if (outcome.retry_ms === undefined)
-    notTried("success is told from failure by what is sent again, and what was answered 500 was not within 8 s");
+    notTried(
+      "success is told from failure by what is sent again, and what was answered 500 was not within 8 s",
+    );
   return outcome;
 }
 
 judged("6.success.2xx", "a 2xx is a success", (outcome) => {
-  for (const { says, again } of known(outcome).succeeded) assert.ok(!again, `sent again after it was answered ${says}`);
+  for (const { says, again } of known(outcome).succeeded)
+    assert.ok(!again, `sent again after it was answered ${says}`);
 });
 
 judged("6.success.2xx-only", "no other status is, and no redirect is followed", (outcome) => {
   assert.equal(outcome.followed, 0, "a redirect was followed");
   for (const { says, again } of known(outcome).failed)
-    assert.ok(again, `answered ${says} and not sent again, as what was answered 500 is: it counts as a success`);
+    assert.ok(
+      again,
+      `answered ${says} and not sent again, as what was answered 500 is: it counts as a success`,
+    );
 });
 
 judged("6.success.30-seconds", "within 30 seconds, and not later", (outcome) => {
   const [inTime, late] = known(outcome).held;
   assert.ok(inTime?.first?.heard, `the sender was gone when it was answered ${inTime?.says}`);
   assert.ok(!inTime.again, `sent again after it was answered ${inTime.says}`);
-  if (late) assert.ok(late.again, `answered ${late.says} and not sent again: it counts as a success`);
+  if (late)
+    assert.ok(late.again, `answered ${late.says} and not sent again: it counts as a success`);
 });

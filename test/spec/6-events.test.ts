@@ -40,7 +40,9 @@ const CAUSES: Readonly<Record<string, Cause>> = {
   "data.processed": knownOf("has data processed", ({ api, profile }) =>
     api.post("/data-sources", profile.dataSource ?? {}),
   ),
-  "user.interaction": knownOf("takes an interaction", ({ api }, app) => api.post(`/apps/${app}/interactions`, CLICK)),
+  "user.interaction": knownOf("takes an interaction", ({ api }, app) =>
+    api.post(`/apps/${app}/interactions`, CLICK),
+  ),
 };
 
 /** A new app, and what arrives of the type: one event, caused by nothing before. */
@@ -94,11 +96,17 @@ clause("6.envelope.account-absent", "not in user.interaction", async (kit) => {
 clause("6.data.app-deployed", "app id, title, deployment", async (kit) => {
   const { app, object, deployment } = await kit.deployed();
   assert.deepEqual([object.id, object.title], [app.id, app.title]);
-  for (const name of ["id", "url", "status", "deployed_at"]) assert.notEqual(str(deployment[name]), "", name);
+  for (const name of ["id", "url", "status", "deployed_at"])
+    assert.notEqual(str(deployment[name]), "", name);
 });
 
 clause("6.data.user-interaction", "app, user, type, chart, data point", async (kit) => {
   const { app, event } = await caused(kit, "user.interaction");
-  const { app_id, user_id, interaction_type, chart_id, data_point } = members(members(event.data).object);
-  assert.deepEqual({ app_id, user_id, interaction_type, chart_id, data_point }, { app_id: app, ...CLICK });
+  const { app_id, user_id, interaction_type, chart_id, data_point } = members(
+    members(event.data).object,
+  );
+  assert.deepEqual(
+    { app_id, user_id, interaction_type, chart_id, data_point },
+    { app_id: app, ...CLICK },
+  );
 });

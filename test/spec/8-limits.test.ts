@@ -21,7 +21,9 @@ const REQUESTS_MAX = 20_000;
 clause("8.rate-limit-403", "over the rate limit", async (kit) => {
   const api = kit.api.as(kit.given("rate-limited-key"));
   for (let asked = 0; asked < REQUESTS_MAX; asked += AT_ONCE) {
-    const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => api.get("/apps?limit=1")));
+    const answers = await Promise.all(
+      Array.from({ length: AT_ONCE }, () => api.get("/apps?limit=1")),
+    );
     const refused = answers.find(({ status }) => status >= 300);
     if (refused) return assert.equal(refused.status, 403);
   }

@@ -1,9 +1,22 @@
 // What the tests of the JSON-file store share: a folder that goes away, a small model, and stores on its files.
 import assert from "node:assert/strict";
-import { copyFileSync, existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
-import { type AnyCollection, collection, isStoreError, type Store } from "../../src/domain/store.ts";
+import {
+  type AnyCollection,
+  collection,
+  isStoreError,
+  type Store,
+} from "../../src/domain/store.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
 import { freshFile } from "../support/closing.ts";
 
@@ -18,7 +31,8 @@ export const notes = collection<Note>()("notes", { list: { by: ["list"] } }, { t
 export const note = (id: string, text = `text of ${id}`): Note => ({ id, list: "all", text });
 
 /** Notes with the numbers from 0 as their ids. */
-export const numbered = (count: number): Note[] => Array.from({ length: count }, (_, at) => note(`${at}`));
+export const numbered = (count: number): Note[] =>
+  Array.from({ length: count }, (_, at) => note(`${at}`));
 
 /** A data file in a folder of its own. */
 export const newFile = (): string => freshFile("data.json");
@@ -61,11 +75,13 @@ export const write = (store: Store, ...records: readonly Note[]): Promise<void> 
 export const tell = (store: Store, id: string): Promise<void> =>
   store.transact(async (tx) => {
     await tx.put(notes, note(id));
-    tx.tell("t", id);
+    tx.publish("t", id);
   });
 
 export async function idsIn(store: Store): Promise<string> {
-  return (await store.page(notes, "list", ["all"], { offset: 0, limit: 1000 })).map(({ id }) => id).join(" ");
+  return (await store.page(notes, "list", ["all"], { offset: 0, limit: 1000 }))
+    .map(({ id }) => id)
+    .join(" ");
 }
 
 /** What this writes cannot be kept, and whoever wrote it hears so. */
@@ -87,7 +103,7 @@ function look(folder: string) {
 export async function refused(file: string, ...says: readonly RegExp[]): Promise<void> {
   const before = look(dirname(file));
   await assert.rejects(jsonFileStore(file).open([notes]), (error) => {
-    assert.ok(isStoreError(error, "StoreRefusal"), String(error));
+    assert.ok(isStoreError(error, "StoreOpenError"), String(error));
     for (const said of says) assert.match(error.message, said);
     assert.doesNotMatch(error.message, /\n/);
     return true;
@@ -107,8 +123,14 @@ export function openFilesIn(folder: string): string[] {
 /** What it cannot restore it refuses, and it keeps what it has. */
 export async function refusesBadData(store: Store): Promise<void> {
   await write(store, note("before"));
-  const refused = store.restore({ format: 1, collections: { notes: [note("a", "x"), note("b", "x")] } });
+  const refused = store.restore({
+    format: 1,
+    collections: { notes: [note("a", "x"), note("b", "x")] },
+  });
   const says = /a second record with the same text in notes/;
-  await assert.rejects(refused, (error) => isStoreError(error, "StoreRefusal") && says.test(String(error)));
+  await assert.rejects(
+    refused,
+    (error) => isStoreError(error, "StoreOpenError") && says.test(String(error)),
+  );
   assert.deepEqual((await store.snapshot()).collections.notes, [note("before")]);
 }

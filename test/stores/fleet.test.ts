@@ -17,7 +17,17 @@ const AHEAD = `--import=data:text/javascript,${encodeURIComponent("const now = D
 /** Processes on one address, of the database and for clients; they are killed in the end. */
 async function fleetOn(database: Database, ...flags: readonly string[]) {
   const balancer = await startBalancer();
-  const common = ["--port", "0", "--log", "json", "--public-url", balancer.url, "--data", database.address(), ...flags];
+  const common = [
+    "--port",
+    "0",
+    "--log",
+    "json",
+    "--public-url",
+    balancer.url,
+    "--data",
+    database.address(),
+    ...flags,
+  ];
   const servers: ServerProcess[] = [];
   const start = async (env?: NodeJS.ProcessEnv) => {
     const server = serve(common, env);
@@ -38,16 +48,20 @@ async function fleetOn(database: Database, ...flags: readonly string[]) {
   return { start, client: balancer.client, [Symbol.asyncDispose]: end };
 }
 
-onDatabase("processes that start together plant one account and one key, and act as one", async (database) => {
-  await using fleet = await fleetOn(database, "--rate-limit", "1000");
-  const { start, client } = fleet;
-  const started = await Promise.all([start(), start(), start()]);
-  const [key, ...more] = started.flatMap(({ ready }) => ready.api_key ?? []);
-  assert.deepEqual(more, []);
-  const api = client(str(key));
-  for (const list of ["/users", "/api-keys"]) assert.equal((await api.get(list)).json.total, 1, list);
-  await actsAsOne(api, started.length);
-});
+onDatabase(
+  "processes that start together plant one account and one key, and act as one",
+  async (database) => {
+    await using fleet = await fleetOn(database, "--rate-limit", "1000");
+    const { start, client } = fleet;
+    const started = await Promise.all([start(), start(), start()]);
+    const [key, ...more] = started.flatMap(({ ready }) => ready.api_key ?? []);
+    assert.deepEqual(more, []);
+    const api = client(str(key));
+    for (const list of ["/users", "/api-keys"])
+      assert.equal((await api.get(list)).json.total, 1, list);
+    await actsAsOne(api, started.length);
+  },
+);
 
 onDatabase("a rate limit of 30 is 30, whichever of three processes is asked", async (database) => {
   await using fleet = await fleetOn(database, "--rate-limit", "30", "--api-key", "one-key-for-all");
@@ -60,37 +74,48 @@ onDatabase("a rate limit of 30 is 30, whichever of three processes is asked", as
 
 const ONE_KEY = ["--api-key", "one-key-for-all", "--retry-schedule", "3s,3s"];
 
-onDatabase("what a killed process leaves is taken up within 10 s, and not before it is due", async (database) => {
-  await using fleet = await fleetOn(database, ...ONE_KEY);
-  const { start, client } = fleet;
-  const first = await start();
-  const api = client("one-key-for-all");
-  const arrivals = new EventEmitter();
-  const onRequest = () => arrivals.emit("request");
-  const hooked = async (answers: readonly (number | "hang")[]) => {
-    const receiver = await startReceiver({ secret: "s", answers, onRequest });
-    await api.create("/webhooks", { url: receiver.url, secret: "s", events: ["app.created", "data.processed"] });
-    return receiver;
-  };
-  const [hangs, fails] = [await hooked(["hang", 200]), await hooked([500, 200])];
-  await api.create("/apps", { title: "Under way, and to be tried again" });
-  await Promise.all([hangs.next("app.created"), fails.next("app.created")]);
-  const failed = performance.now();
-  const second = await start({ NODE_OPTIONS: AHEAD });
-  const late = await hooked([200]);
-  const source = await api.create("/data-sources", { name: "S", type: "csv", data: "a\n".repeat(20_000) });
-  const killed = performance.now();
-  await first.kill();
-  const taken = async (receiver: typeof hangs, attempts: number) => {
-    while (receiver.received[0]?.attempts.length !== attempts) await once(arrivals, "request");
-    return performance.now();
-  };
-  const again = await taken(fails, 2);
-  assert.ok(again - failed > 0.8 * 3_000 - 200, `tried again after ${again - failed} ms`);
-  await taken(hangs, 2);
-  assert.equal((await processed(api, str(source.id))).status, "ready");
-  await late.next("data.processed", { timeoutMs: TAKEN_OVER_MS });
-  assert.ok(performance.now() - killed < TAKEN_OVER_MS, `${performance.now() - killed} ms`);
-  await second.kill();
-  for (const receiver of [hangs, fails, late]) await receiver.close();
-});
+onDatabase(
+  "what a killed process leaves is taken up within 10 s, and not before it is due",
+  async (database) => {
+    await using fleet = await fleetOn(database, ...ONE_KEY);
+    const { start, client } = fleet;
+    const first = await start();
+    const api = client("one-key-for-all");
+    const arrivals = new EventEmitter();
+    const onRequest = () => arrivals.emit("request");
+    const hooked = async (answers: readonly (number | "hang")[]) => {
+      const receiver = await startReceiver({ secret: "s", answers, onRequest });
+      await api.create("/webhooks", {
+        url: receiver.url,
+        secret: "s",
+        events: ["app.created", "data.processed"],
+      });
+      return receiver;
+    };
+    const [hangs, fails] = [await hooked(["hang", 200]), await hooked([500, 200])];
+    await api.create("/apps", { title: "Under way, and to be tried again" });
+    await Promise.all([hangs.next("app.created"), fails.next("app.created")]);
+    const failed = performance.now();
+    const second = await start({ NODE_OPTIONS: AHEAD });
+    const late = await hooked([200]);
+    const source = await api.create("/data-sources", {
+      name: "S",
+      type: "csv",
+      data: "a\n".repeat(20_000),
+    });
+    const killed = performance.now();
+    await first.kill();
+    const taken = async (receiver: typeof hangs, attempts: number) => {
+      while (receiver.received[0]?.attempts.length !== attempts) await once(arrivals, "request");
+      return performance.now();
+    };
+    const again = await taken(fails, 2);
+    assert.ok(again - failed > 0.8 * 3_000 - 200, `tried again after ${again - failed} ms`);
+    await taken(hangs, 2);
+    assert.equal((await processed(api, str(source.id))).status, "ready");
+    await late.next("data.processed", { timeoutMs: TAKEN_OVER_MS });
+    assert.ok(performance.now() - killed < TAKEN_OVER_MS, `${performance.now() - killed} ms`);
+    await second.kill();
+    for (const receiver of [hangs, fails, late]) await receiver.close();
+  },
+);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { dirname } from "node:path";
 import { test } from "node:test";
-import { replaceFile } from "../../src/store/json-file/disk.ts";
+import { replaceFile } from "../../src/store/json-file/fs.ts";
 import {
   crashed,
   idsIn,
@@ -26,7 +26,10 @@ test("promise 2: a last line that was cut short is set aside, cut off and told i
   fs.truncateSync(`${copy}.journal`, textOf(`${copy}.journal`).length - 7);
   const { store: again, warnings } = await openStore(t, copy);
   assert.equal(await idsIn(again), "a");
-  assert.match(warnings.join("\n"), /^.*data\.json-copy\.journal line 2 .*data\.json-copy\.torn-2$/);
+  assert.match(
+    warnings.join("\n"),
+    /^.*data\.json-copy\.journal line 2 .*data\.json-copy\.torn-2$/,
+  );
   assert.equal(textOf(`${copy}.torn-2`), second.slice(0, -6));
   assert.equal(textOf(`${copy}.journal`), "", "the start has folded the line before it into FILE");
   await write(again, note("c"));
@@ -38,13 +41,18 @@ test("promise 2: a last line that was cut short is set aside, cut off and told i
     fs.writeFileSync(`${copy}.journal`, torn);
     await (await openStore(t, copy)).store.close();
   }
-  assert.deepEqual([textOf(`${copy}.torn-3`), textOf(`${copy}.torn-3-2`)], ["first", "second"], "none is lost");
+  assert.deepEqual(
+    [textOf(`${copy}.torn-3`), textOf(`${copy}.torn-3-2`)],
+    ["first", "second"],
+    "none is lost",
+  );
 });
 
 const pretty = (text: string) => JSON.stringify(JSON.parse(text), null, 2);
 
 /** A line that has another note with the text of the first. */
-const AS_A = '{"crc":"01070942","seq":4,"commits":[[["put","notes",{"id":"d","list":"all","text":"text of a"}]]]}\n';
+const AS_A =
+  '{"crc":"01070942","seq":4,"commits":[[["put","notes",{"id":"d","list":"all","text":"text of a"}]]]}\n';
 
 /** What a crash left of three notes in the journal, by what is exchanged there for what. */
 for (const [what, part, by, says] of [
@@ -67,7 +75,12 @@ for (const [what, part, by, says] of [
   ["no JSON", /.*"text of 298".*/, '{"id":', /line 301: not a whole JSON document/],
   ["no record", /.*"text of 298".*/, "12,", /line 301: not a record with an id/],
   ["a line twice", /.*"text of 298".*\n/, "$&$&", /line 302: a second record with the id "298"/],
-  ["a line twice and a space", /.*"text of 298".*\n/, "$& $&", /line 302: a second record with the id "298"/],
+  [
+    "a line twice and a space",
+    /.*"text of 298".*\n/,
+    "$& $&",
+    /line 302: a second record with the id "298"/,
+  ],
 ] as const)
   test(`promise 6: damage in FILE that makes it ${what} is told by its lines`, async (t) => {
     const { file, store } = await openStore(t);
@@ -80,7 +93,8 @@ for (const [what, part, by, says] of [
 const NO_NOTES = '{"format":1,"collections":{"notes":[]}}';
 const FILES: Readonly<Record<string, RegExp>> = {
   "": /data\.json is empty.* delete it for a fresh start/,
-  hello: /^\S*data\.json line 1: not a whole JSON document \(.*\)\. Put a good copy in its place\.$/,
+  hello:
+    /^\S*data\.json line 1: not a whole JSON document \(.*\)\. Put a good copy in its place\.$/,
   "[]": /not a JSON object/,
   '{"format":1,"collections":{"notes":[': /not a whole JSON document/,
   '{"format":2,"collections":{}}': /newer version/,
@@ -93,7 +107,8 @@ const FILES: Readonly<Record<string, RegExp>> = {
   '{"format":1,"collections":{"nots":[]}}': /collection "nots"/,
   '{"format":1,"collections":{"notes":{}}}': /"notes" is not an array/,
   '{"format":1,"collections":{"notes":[{"text":"x"}]}}': /notes\[0\]: not a record/,
-  '{"format":1,"collections":{"notes":[{"id":"a"},{"id":"a"}]}}': /notes\[1\]: a second record .*"a"/,
+  '{"format":1,"collections":{"notes":[{"id":"a"},{"id":"a"}]}}':
+    /notes\[1\]: a second record .*"a"/,
   '{"format":1,"collections":{"notes":[{"id":"a","text":"x"},{"id":"b","text":"x"}]}}':
     /notes\[1\]: a second record with the same text/,
 };
@@ -150,14 +165,20 @@ test("promise 6: a FILE too large to be read is refused by its size and with wha
   const file = newFile();
   fs.writeFileSync(file, "");
   fs.truncateSync(file, 600_000_000);
-  await refused(file, /^\S*data\.json has 600000000 bytes, and no more than \d+ can be read\. Put /);
+  await refused(
+    file,
+    /^\S*data\.json has 600000000 bytes, and no more than \d+ can be read\. Put /,
+  );
   const parts = [Buffer.from("12345"), Buffer.from("67890")];
   fs.closeSync(await replaceFile(file, parts, () => {}, 10));
   await assert.rejects(
     replaceFile(file, parts, () => {}, 9),
     /more than 9 bytes/,
   );
-  assert.ok(!openFilesIn(dirname(file)).join().includes(".new"), "what could not be written is closed");
+  assert.ok(
+    !openFilesIn(dirname(file)).join().includes(".new"),
+    "what could not be written is closed",
+  );
   assert.ok(!fs.existsSync(`${file}.new`), "and gone");
   assert.equal(textOf(file), "1234567890");
 });
@@ -186,7 +207,17 @@ test("promise 6: all files are for the owner only", async (t) => {
 });
 
 test("promise 6: every string comes back from the journal and from FILE as it was, in any place", async (t) => {
-  const texts = ["__proto__", "\u2028\u2029", "\ud800", "\udc00\ud800", "\0\b\f", '"\\/', "\ufeff", "\u{10FFFF}", ""];
+  const texts = [
+    "__proto__",
+    "\u2028\u2029",
+    "\ud800",
+    "\udc00\ud800",
+    "\0\b\f",
+    '"\\/',
+    "\ufeff",
+    "\u{10FFFF}",
+    "",
+  ];
   const quoted = texts.map((text) => JSON.stringify(text));
   const records = quoted.map((text) => `{"id":${text},"list":"all","text":${text},"__proto__":1}`);
   const { file, store } = await openStore(t);
@@ -195,7 +226,10 @@ test("promise 6: every string comes back from the journal and from FILE as it wa
   await store.close();
   for (const { store: again } of [journalled, await openStore(t, file)]) {
     const data = JSON.parse(JSON.stringify(await again.snapshot()));
-    assert.equal(JSON.stringify(data.collections.notes), JSON.stringify(records.map((record) => JSON.parse(record))));
+    assert.equal(
+      JSON.stringify(data.collections.notes),
+      JSON.stringify(records.map((record) => JSON.parse(record))),
+    );
     for (const text of texts) assert.equal((await again.find(notes, "text", [text]))?.id, text);
   }
 });

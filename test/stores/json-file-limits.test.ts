@@ -4,7 +4,18 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { type TestContext, test } from "node:test";
-import { crashed, idsIn, lost, note, notes, openStore, storeWith, tell, textOf, write } from "./fixture.ts";
+import {
+  crashed,
+  idsIn,
+  lost,
+  note,
+  notes,
+  openStore,
+  storeWith,
+  tell,
+  textOf,
+  write,
+} from "./fixture.ts";
 
 const limit = (bytes: number | "unlimited") =>
   spawnSync("prlimit", [`--pid=${process.pid}`, `--fsize=${bytes}:`]).status === 0;
@@ -12,7 +23,11 @@ const limit = (bytes: number | "unlimited") =>
 type FullStore = Awaited<ReturnType<typeof storeWith>> & { readonly free: () => unknown };
 
 /** A test of a store with these notes, on a disk that takes not much more until `free` is called. */
-function onFullDisk(title: string, ids: string, run: (full: FullStore, t: TestContext) => Promise<void>): void {
+function onFullDisk(
+  title: string,
+  ids: string,
+  run: (full: FullStore, t: TestContext) => Promise<void>,
+): void {
   test(`promise 5: ${title}`, async (t) => {
     if (!limit("unlimited")) return t.skip("prlimit is not installed");
     const opened = await storeWith(t, ids);
@@ -23,41 +38,54 @@ function onFullDisk(title: string, ids: string, run: (full: FullStore, t: TestCo
   });
 }
 
-onFullDisk("what cannot be kept is refused, cut off and not heard; with room writing resumes", "a", async (full, t) => {
-  const { file, store, warnings, free } = full;
-  const heard: string[] = [];
-  store.hear("t", (subject) => void heard.push(subject));
-  const before = textOf(`${file}.journal`);
-  for (const id of ["b", "c"]) await lost(tell(store, id));
-  assert.equal(textOf(`${file}.journal`), before);
-  assert.deepEqual(await store.transact((tx) => tx.get(notes, "a")), note("a"));
-  free();
-  await tell(store, "b");
-  const copy = await openStore(t, crashed(file));
-  assert.equal(await idsIn(copy.store), "a b");
-  assert.deepEqual([warnings, copy.warnings, heard], [[], [], ["b"]]);
-});
+onFullDisk(
+  "what cannot be kept is refused, cut off and not heard; with room writing resumes",
+  "a",
+  async (full, t) => {
+    const { file, store, warnings, free } = full;
+    const heard: string[] = [];
+    store.subscribe("t", (subject) => void heard.push(subject));
+    const before = textOf(`${file}.journal`);
+    for (const id of ["b", "c"]) await lost(tell(store, id));
+    assert.equal(textOf(`${file}.journal`), before);
+    assert.deepEqual(await store.transact((tx) => tx.get(notes, "a")), note("a"));
+    free();
+    await tell(store, "b");
+    const copy = await openStore(t, crashed(file));
+    assert.equal(await idsIn(copy.store), "a b");
+    assert.deepEqual([warnings, copy.warnings, heard], [[], [], ["b"]]);
+  },
+);
 
-onFullDisk("a FILE that cannot be written anew is told, and the journal stays", "a", async (full, t) => {
-  const { file, store, warnings, free } = full;
-  limit(20);
-  await store.close();
-  const told = /^\S*data\.json could not be written \(.*\); changes stay in \S*data\.json\.journal$/;
-  assert.match(warnings.join("\n"), told);
-  free();
-  assert.equal(await idsIn((await openStore(t, crashed(file))).store), "a");
-});
+onFullDisk(
+  "a FILE that cannot be written anew is told, and the journal stays",
+  "a",
+  async (full, t) => {
+    const { file, store, warnings, free } = full;
+    limit(20);
+    await store.close();
+    const told =
+      /^\S*data\.json could not be written \(.*\); changes stay in \S*data\.json\.journal$/;
+    assert.match(warnings.join("\n"), told);
+    free();
+    assert.equal(await idsIn((await openStore(t, crashed(file))).store), "a");
+  },
+);
 
-onFullDisk("replaced, removed and moved records are as before when that cannot be kept", "a b c", async (full) => {
-  const { store } = full;
-  const before = await store.snapshot();
-  const changes = [
-    store.transact((tx) => tx.remove(notes, "a")),
-    write(store, { ...note("b"), list: "other" }, note("d", "text of a")),
-    store.transact((tx) => tx.remove(notes, "d")),
-  ];
-  for (const change of changes) await lost(change);
-  assert.deepEqual(await store.snapshot(), before);
-  assert.deepEqual(await store.find(notes, "text", ["text of a"]), note("a"));
-  assert.equal(await idsIn(store), "a b c");
-});
+onFullDisk(
+  "replaced, removed and moved records are as before when that cannot be kept",
+  "a b c",
+  async (full) => {
+    const { store } = full;
+    const before = await store.snapshot();
+    const changes = [
+      store.transact((tx) => tx.remove(notes, "a")),
+      write(store, { ...note("b"), list: "other" }, note("d", "text of a")),
+      store.transact((tx) => tx.remove(notes, "d")),
+    ];
+    for (const change of changes) await lost(change);
+    assert.deepEqual(await store.snapshot(), before);
+    assert.deepEqual(await store.find(notes, "text", ["text of a"]), note("a"));
+    assert.equal(await idsIn(store), "a b c");
+  },
+);

@@ -1,13 +1,32 @@
 // The JSON-file store's promise 4: one process at a time uses FILE. Owners that cannot be asked whether they live (another
 // container, another machine) are written into FILE.lock by hand, and the newcomer's waiting is counted instead of done.
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Store } from "../../src/domain/store.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
 import { started } from "../support/process.ts";
-import { idsIn, lost, newFile, note, notes, openStore, refused, storeWith, textOf, write } from "./fixture.ts";
+import {
+  idsIn,
+  lost,
+  newFile,
+  note,
+  notes,
+  openStore,
+  refused,
+  storeWith,
+  textOf,
+  write,
+} from "./fixture.ts";
 
 const HAS_PROC = existsSync("/proc/self/stat");
 const needsProc = { skip: !HAS_PROC && "this system has no /proc" };
@@ -23,7 +42,11 @@ async function lockText(t: TestContext, values: object = {}): Promise<string> {
 }
 
 /** Opens a file that has this lock. Counts the milliseconds that it would have waited; `during` may change the lock. */
-async function openLocked(t: TestContext, lock: string, during = (_waited_ms: number, _lockFile: string) => {}) {
+async function openLocked(
+  t: TestContext,
+  lock: string,
+  during = (_waited_ms: number, _lockFile: string) => {},
+) {
   const file = newFile();
   writeFileSync(`${file}.lock`, lock);
   const result: { waited_ms: number; message: string; store?: Store; warnings: string[] } = {
@@ -49,7 +72,8 @@ test(
   async (t) => {
     const { file, store } = await openStore(t);
     const { id, ...rest } = JSON.parse(textOf(`${file}.lock`));
-    const { stdout } = await started(["-p", "require('fs').readlinkSync('/proc/self/ns/pid')"]).ended;
+    const { stdout } = await started(["-p", "require('fs').readlinkSync('/proc/self/ns/pid')"])
+      .ended;
     assert.deepEqual(rest, {
       boot: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(),
       pid_namespace: stdout.trim(),
@@ -58,7 +82,10 @@ test(
       count: 0,
     });
     assert.match(id, /^[0-9a-f]{24}$/);
-    await refused(file, new RegExp(`data\\.json is in use by process ${process.pid}\\. Stop that process first`));
+    await refused(
+      file,
+      new RegExp(`data\\.json is in use by process ${process.pid}\\. Stop that process first`),
+    );
     await store.close();
     assert.equal(existsSync(`${file}.lock`), false);
   },
@@ -92,7 +119,9 @@ for (const [what, [values, name]] of Object.entries(UNKNOWN)) {
     const lock = await lockText(t, values);
     const { file, store, waited_ms, warnings } = await openLocked(t, lock);
     assert.deepEqual([store !== undefined, waited_ms], [true, WATCH_MS]);
-    assert.deepEqual(warnings, [`${file}.lock names ${name}; waiting 10 s in all to see whether that still runs`]);
+    assert.deepEqual(warnings, [
+      `${file}.lock names ${name}; waiting 10 s in all to see whether that still runs`,
+    ]);
     assert.notEqual(textOf(`${file}.lock`), lock);
   });
 
@@ -103,7 +132,9 @@ for (const [what, [values, name]] of Object.entries(UNKNOWN)) {
       if (waited_ms >= WATCH_MS) writeFileSync(lockFile, raised);
     });
     assert.ok(
-      message.endsWith(`data.json is in use by ${name}. Stop that process first, or give this one another data file.`),
+      message.endsWith(
+        `data.json is in use by ${name}. Stop that process first, or give this one another data file.`,
+      ),
       message,
     );
     assert.equal(waited_ms, WATCH_MS);
@@ -191,7 +222,11 @@ test("promise 4: an owner that has lost its lock writes nothing more, reads on, 
   await lost(write(store, note("c")));
   assert.equal(statSync(`${file}.journal`).mtimeMs, journal.mtimeMs);
   const { store: newOwner } = await openStore(t, file);
-  assert.notEqual(statSync(`${file}.journal`).ino, journal.ino, "the old owner may still have the old journal open");
+  assert.notEqual(
+    statSync(`${file}.journal`).ino,
+    journal.ino,
+    "the old owner may still have the old journal open",
+  );
   await write(newOwner, note("b"));
   const before = contents(file);
   await lost(write(store, note("c")));
@@ -243,7 +278,10 @@ test("promise 4: FILE is not replaced when the lock is lost while it is written 
   await store.close();
   assert.equal(textOf(file), before);
   assert.match(warnings.join("\n"), /could not be written .*taken over by another process/);
-  assert.ok(await (await openStore(t, file)).store.get(notes, "a"), "the journal still has what was acknowledged");
+  assert.ok(
+    await (await openStore(t, file)).store.get(notes, "a"),
+    "the journal still has what was acknowledged",
+  );
 });
 
 test("promise 4: an open store alone does not keep its process alive", async () => {
@@ -251,7 +289,11 @@ test("promise 4: an open store alone does not keep its process alive", async () 
   const program = `
     const { jsonFileStore } = await import("./src/store/json-file.ts");
     await jsonFileStore(${JSON.stringify(file)}).open([]);`;
-  const { code, stderr } = await started(["--import", "tsx", "--input-type=module", "-e", program], {}, 30_000).ended;
+  const { code, stderr } = await started(
+    ["--import", "tsx", "--input-type=module", "-e", program],
+    {},
+    30_000,
+  ).ended;
   assert.deepEqual([code, stderr], [0, ""]);
   assert.equal(existsSync(`${file}.lock`), true);
 });

@@ -22,7 +22,18 @@ const inContainer = {
 /** The server on FILE of a folder, started there after these shell commands. It has nothing but the folder's files. */
 function serveIn(t: TestContext, folder: string, mounts = ":", file = "data.json") {
   const script = `cd "$0"\n${mounts}\ncd "$OLDPWD"\nexec "$@"`;
-  const server = [process.execPath, "--import", "tsx", "src/bin.ts", "--port", "0", "--log", "json", "--api-key", KEY];
+  const server = [
+    process.execPath,
+    "--import",
+    "tsx",
+    "src/bin.ts",
+    "--port",
+    "0",
+    "--log",
+    "json",
+    "--api-key",
+    KEY,
+  ];
   const args = [...APART, "sh", "-ec", script, folder, ...server, "--data", join(folder, file)];
   const container = started(args, {}, 0, "unshare");
   t.after(() => container.kill());
@@ -51,7 +62,9 @@ const contents = (folder: string): string[] =>
 const BIND = "mount --bind data.json data.json";
 const SAYS_MOUNT = /mount the folder that it lies in \(writable\), not the file alone/;
 /** Where the server does not start: what stands in FILE (null: nothing), what is done before, and what else it says. */
-const REFUSED: Readonly<Record<string, readonly [content: string | null, before: string, says: RegExp]>> = {
+const REFUSED: Readonly<
+  Record<string, readonly [content: string | null, before: string, says: RegExp]>
+> = {
   "a file mounted on its own": [SNAPSHOT, BIND, /EBUSY.*mounted on its own/],
   "a file from another file system": [
     SNAPSHOT,
@@ -59,11 +72,27 @@ const REFUSED: Readonly<Record<string, readonly [content: string | null, before:
     /EBUSY/,
   ],
   "an empty file mounted on its own": ["", BIND, /is empty/],
-  "a read-only file mounted on its own": [SNAPSHOT, `${BIND}; mount -o remount,ro,bind data.json`, /EBUSY/],
+  "a read-only file mounted on its own": [
+    SNAPSHOT,
+    `${BIND}; mount -o remount,ro,bind data.json`,
+    /EBUSY/,
+  ],
   "a folder in the place of a file": [null, "mkdir data.json", /EISDIR.*is a folder/],
-  "a folder mounted in the place of a file": [null, "mkdir data.json; mount --bind elsewhere data.json", /EISDIR/],
-  "a read-only folder": [SNAPSHOT, "mount --bind . .; mount -o remount,ro,bind .", /EROFS.*read-only/],
-  "a read-only folder without the file": [null, "mount --bind . .; mount -o remount,ro,bind .", /EROFS/],
+  "a folder mounted in the place of a file": [
+    null,
+    "mkdir data.json; mount --bind elsewhere data.json",
+    /EISDIR/,
+  ],
+  "a read-only folder": [
+    SNAPSHOT,
+    "mount --bind . .; mount -o remount,ro,bind .",
+    /EROFS.*read-only/,
+  ],
+  "a read-only folder without the file": [
+    null,
+    "mount --bind . .; mount -o remount,ro,bind .",
+    /EROFS/,
+  ],
   "a read-only file system": [null, "mount -t tmpfs -o ro t .", /EROFS/],
   "a folder in which this user may create nothing": [
     SNAPSHOT,
@@ -77,16 +106,25 @@ const REFUSED: Readonly<Record<string, readonly [content: string | null, before:
   ],
 };
 for (const [what, [content, before, says]] of Object.entries(REFUSED))
-  test(`promise 3: ${what} is refused at the start with one line that says what to mount`, inContainer, async (t) => {
-    const folder = freshFolder();
-    chmodSync(folder, 0o755);
-    mkdirSync(join(folder, "elsewhere"));
-    if (content !== null) writeFileSync(join(folder, "data.json"), content, { mode: 0o644 });
-    const { code, stdout, stderr } = await serveIn(t, folder, before).ended;
-    assert.deepEqual([code, stdout, stderr.trimEnd().split("\n").length], [content === "" ? 1 : 2, "", 1], stderr);
-    for (const said of [new RegExp(`${join(folder, "data.json")}`), says, SAYS_MOUNT]) assert.match(stderr, said);
-    assert.deepEqual(contents(folder), content === null ? [] : [`data.json: ${content}`]);
-  });
+  test(
+    `promise 3: ${what} is refused at the start with one line that says what to mount`,
+    inContainer,
+    async (t) => {
+      const folder = freshFolder();
+      chmodSync(folder, 0o755);
+      mkdirSync(join(folder, "elsewhere"));
+      if (content !== null) writeFileSync(join(folder, "data.json"), content, { mode: 0o644 });
+      const { code, stdout, stderr } = await serveIn(t, folder, before).ended;
+      assert.deepEqual(
+        [code, stdout, stderr.trimEnd().split("\n").length],
+        [content === "" ? 1 : 2, "", 1],
+        stderr,
+      );
+      for (const said of [new RegExp(`${join(folder, "data.json")}`), says, SAYS_MOUNT])
+        assert.match(stderr, said);
+      assert.deepEqual(contents(folder), content === null ? [] : [`data.json: ${content}`]);
+    },
+  );
 
 /** Where the server starts: what is done before, and where FILE is then, if it outlives the mounts. */
 const ACCEPTED: Readonly<Record<string, readonly [before: string, file: string | null]>> = {
@@ -102,16 +140,20 @@ const ACCEPTED: Readonly<Record<string, readonly [before: string, file: string |
   ],
 };
 for (const [what, [before, file]] of Object.entries(ACCEPTED))
-  test(`promise 3: FILE on ${what} is created, and keeps what was acknowledged`, inContainer, async (t) => {
-    const folder = freshFolder();
-    mkdirSync(join(folder, "elsewhere"));
-    const server = serveIn(t, folder, before);
-    await clientOf(await server.ready()).create("/apps", { title: "Kept" });
-    server.signal("SIGTERM");
-    const { code, stderr } = await server.ended;
-    assert.equal(code, 0, stderr);
-    if (file !== null) assert.match(readFileSync(join(folder, file), "utf8"), /"title":"Kept"/);
-  });
+  test(
+    `promise 3: FILE on ${what} is created, and keeps what was acknowledged`,
+    inContainer,
+    async (t) => {
+      const folder = freshFolder();
+      mkdirSync(join(folder, "elsewhere"));
+      const server = serveIn(t, folder, before);
+      await clientOf(await server.ready()).create("/apps", { title: "Kept" });
+      server.signal("SIGTERM");
+      const { code, stderr } = await server.ended;
+      assert.equal(code, 0, stderr);
+      if (file !== null) assert.match(readFileSync(join(folder, file), "utf8"), /"title":"Kept"/);
+    },
+  );
 
 test(
   "promise 4: of two containers on one folder the second is refused; a stopped one loses FILE after 10 s, and writes no more",
@@ -147,6 +189,9 @@ test(
     }
     const kept = contents(folder);
     assert.equal(kept.length, 1);
-    assert.deepEqual(kept.join().match(/"title":"[^"]*"/g), ['"title":"From the first"', '"title":"From the second"']);
+    assert.deepEqual(kept.join().match(/"title":"[^"]*"/g), [
+      '"title":"From the first"',
+      '"title":"From the second"',
+    ]);
   },
 );

@@ -60,7 +60,10 @@ test("promise 1: what is acknowledged stands in the journal, commits that come t
   await store.transact((tx) => tx.remove(notes, "c"));
   assert.equal(textOf(`${file}.journal`), OLD.journal);
   const again = await openStore(t, crashed(file));
-  assert.deepEqual((await again.store.snapshot()).collections.notes, JSON.parse(OLD.folded).collections.notes);
+  assert.deepEqual(
+    (await again.store.snapshot()).collections.notes,
+    JSON.parse(OLD.folded).collections.notes,
+  );
   for (const each of [store, again.store]) await each.close();
   assert.deepEqual([textOf(file), textOf(again.file)], [OLD.folded, OLD.folded]);
   assert.deepEqual(readdirSync(dirname(file)), ["data.json", "data.json-copy"]);
@@ -80,7 +83,7 @@ test("promise 1: a stop without changes does not write FILE again, however long 
 test("promise 1: what is told is heard once it stands in the journal, in the order of the commits", async (t) => {
   const { file, store } = await openStore(t);
   const heard: string[] = [];
-  store.hear("t", (id) => {
+  store.subscribe("t", (id) => {
     assert.ok(textOf(`${file}.journal`).includes(`"text of ${id}"`));
     heard.push(id);
   });
@@ -120,7 +123,9 @@ test("what was written together with a table that is seldom written is not kept 
   const seldom = collection<{ readonly id: string }>()("seldom");
   const { store } = await openStore(t, newFile(), {}, [notes, seldom]);
   const before = await heapInUse();
-  const many = Array.from({ length: 100 }, (_, n) => write(store, note(`${n}`, `${n} `.repeat(50_000))));
+  const many = Array.from({ length: 100 }, (_, n) =>
+    write(store, note(`${n}`, `${n} `.repeat(50_000))),
+  );
   await Promise.all([store.transact((tx) => tx.put(seldom, { id: "s" })), ...many]);
   for (const id of many.keys()) await store.transact((tx) => tx.remove(notes, `${id}`));
   // What is folded into FILE meanwhile is in memory until that is over.
@@ -150,7 +155,10 @@ test("promise 3: FILE holds what was there at one moment, whatever changes while
       for (const id of ["0", "2999"]) await tx.put(notes, note(id, `change ${changes} of ${id}`));
       for (const id of ["1", "2998"]) {
         await tx.remove(notes, id);
-        await tx.put(notes, note(changes % 2 === 0 ? id : `${id} anew`, `change ${changes} of ${id}`));
+        await tx.put(
+          notes,
+          note(changes % 2 === 0 ? id : `${id} anew`, `change ${changes} of ${id}`),
+        );
       }
     });
   }
@@ -192,7 +200,8 @@ test("promise 3: what a crash leaves of an unfinished snapshot is removed at the
 
 test("a restore among writes and foldings is as durable as they, and so is what is written after it", async (t) => {
   const { file, store } = await openStore(t, undefined, { journal_bytes_max: 1_000 });
-  const some = (name: string, count: number) => numbered(count).map(({ id }) => write(store, note(`${name}${id}`)));
+  const some = (name: string, count: number) =>
+    numbered(count).map(({ id }) => write(store, note(`${name}${id}`)));
   const before = some("before", 200);
   const restored = store.restore({ format: 1, collections: { notes: [note("restored")] } });
   await Promise.all([...before, restored, ...some("during", 50)]);
@@ -210,7 +219,10 @@ test("a close that meets a folding lets it end before it writes FILE itself, and
     // The folding that the first begins still runs when the second is kept, which leaves a line for the close to fold.
     await write(store, note("before", "x".repeat(4_000_000)));
     await write(store, note("acknowledged"));
-    const data = { format: 1, collections: { notes: [note("restored", "y".repeat(2_000_000))] } } as const;
+    const data = {
+      format: 1,
+      collections: { notes: [note("restored", "y".repeat(2_000_000))] },
+    } as const;
     await Promise.all([meets === "a restore" && store.restore(data), store.close()]);
     assert.deepEqual(warnings, []);
     const ids = await idsIn((await openStore(t, file)).store);
@@ -223,8 +235,19 @@ test("promise 6: a long list stands in journal and FILE as JSON has it, and come
     readonly items: readonly unknown[];
   }
   const lists = collection<Listed>()("lists", {}, {});
-  const rows = Array.from({ length: 300_000 }, (_, n) => ({ n, text: "\u2028", __proto__: null, none: undefined }));
-  const record = { ...note("long"), empty: [], none: undefined, items: rows, last: rows.slice(0, 1_001) };
+  const rows = Array.from({ length: 300_000 }, (_, n) => ({
+    n,
+    text: "\u2028",
+    __proto__: null,
+    none: undefined,
+  }));
+  const record = {
+    ...note("long"),
+    empty: [],
+    none: undefined,
+    items: rows,
+    last: rows.slice(0, 1_001),
+  };
   const { file, store } = await openStore(t, newFile(), {}, [lists]);
   await store.transact((tx) => tx.put(lists, record));
   const text = JSON.stringify(record);

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { collection, type Reader, type Store, type Tx } from "../../src/domain/store.ts";
-import { seededRandom } from "../../src/kit/ids.ts";
-import { committing, type Keeper } from "../../src/store/commits.ts";
+import { seededRandom } from "../../src/lib/ids.ts";
 import { storeContract } from "../../src/store/contract.ts";
+import { createGroupCommit, type DurableWriter } from "../../src/store/group-commit.ts";
 import { MemoryStore, memoryStore } from "../../src/store/memory.ts";
 import { heapInUse, withTurns } from "../support/costs.ts";
 import { turns } from "../support/wait.ts";
@@ -20,7 +20,10 @@ interface Row {
   readonly rank: number;
 }
 
-const rows = collection<Row>()("rows", { list: { by: ["list"] }, ranked: { by: ["list"], order: "rank" } });
+const rows = collection<Row>()("rows", {
+  list: { by: ["list"] },
+  ranked: { by: ["list"], order: "rank" },
+});
 
 for (const [what, { units, writes, ids, lists }] of Object.entries({
   "in one long list": { units: 3, writes: 4000, ids: 3500, lists: 1 },
@@ -74,7 +77,8 @@ for (const [what, wait] of Object.entries({
   "a timer": () => new Promise((resolve) => setTimeout(resolve, 60_000).unref()),
   "the next turn": () => new Promise((resolve) => setImmediate(resolve)),
   "an event that never comes": () => new Promise(() => undefined),
-  "what fails in the end": () => new Promise((_, reject) => setImmediate(() => reject(new Error("late")))),
+  "what fails in the end": () =>
+    new Promise((_, reject) => setImmediate(() => reject(new Error("late")))),
 })) {
   test(`a unit of work that waits for ${what} is given up, and those that wait for it go on`, async () => {
     const store = await opened();
@@ -96,7 +100,7 @@ for (const [what, wait] of Object.entries({
 /** An open store that loses the first commit made there, and what `meanwhile` begins while it is written. */
 async function losing(meanwhile: (store: Store) => void) {
   const written: unknown[] = [];
-  const append: Keeper["append"] = async (commits) => {
+  const append: DurableWriter["append"] = async (commits) => {
     written.push(...commits.flat().map(({ after }) => after?.id));
     if (written.length > 1) return;
     meanwhile(store);
@@ -104,14 +108,17 @@ async function losing(meanwhile: (store: Store) => void) {
     throw new Error("lost");
   };
   const done = async () => undefined;
-  const store = new MemoryStore(committing(async () => ({ append, replace: done, close: done })));
+  const store = new MemoryStore(
+    createGroupCommit(async () => ({ append, replace: done, close: done })),
+  );
   await store.open([notes]);
   return { store, written };
 }
 
 test("what comes while a commit is written that is lost then: who saw it asks again, what waits on it is given up, what is built on it lost", async () => {
   const ends: Promise<unknown>[] = [];
-  const builds = async (tx: Tx) => tx.put(notes, note("b", `on ${(await tx.get(notes, "a"))?.text}`));
+  const builds = async (tx: Tx) =>
+    tx.put(notes, note("b", `on ${(await tx.get(notes, "a"))?.text}`));
   const waits = async (tx: Tx) => {
     await tx.put(notes, note("a", "replaced"));
     await new Promise(() => undefined);
@@ -141,12 +148,12 @@ test("what has to run again after a loss resolves before what is told after it, 
     store.transact(async (tx) => {
       if (await tx.get(notes, "lost")) throw new Error("is there already");
       await tx.put(notes, note("again"));
-      tx.tell("t", "again");
+      tx.publish("t", "again");
       ending("next", tell(store, "next"));
     });
   const { store } = await losing((store) => ending("again", again(store)));
   const heard: string[] = [];
-  store.hear("t", (subject) => heard.push(subject));
+  store.subscribe("t", (subject) => heard.push(subject));
   await lost(tell(store, "lost"));
   for (const end of ends) await end;
   for (const order of [heard, ended]) assert.deepEqual(order, ["again", "next"]);
@@ -177,10 +184,10 @@ test("a hearer that throws keeps nothing from the commit nor from the other hear
     for (const listener of listeners) process.on("unhandledRejection", listener);
   });
   const surfaced = once(process, "unhandledRejection");
-  store.hear("t", () => {
+  store.subscribe("t", () => {
     throw new Error("the hearer's own");
   });
-  store.hear("t", (subject) => void heard.push(subject));
+  store.subscribe("t", (subject) => void heard.push(subject));
   await tell(store, "a");
   assert.deepEqual([heard, (await store.get(notes, "a"))?.id], [["a"], "a"]);
   assert.match(String((await surfaced)[0]), /the hearer's own/);
@@ -196,7 +203,8 @@ test("while much is restored or copied out others have their turns, and read wha
   const counts = new Set<number>();
   let over = false;
   const looking = async () => {
-    for (; !over; await new Promise(setImmediate)) counts.add(await store.count(notes, "list", ["all"]));
+    for (; !over; await new Promise(setImmediate))
+      counts.add(await store.count(notes, "list", ["all"]));
   };
   const restoring = withTurns(() => store.restore(many)).finally(() => {
     over = true;
@@ -214,7 +222,10 @@ test("of a snapshot that nobody has any more nothing is kept", async () => {
   const store = await opened();
   const taken = async () => (await store.snapshot()).collections.notes?.length;
   assert.equal(await taken(), 0);
-  await write(store, ...numbered(10_000).map(({ id }) => note(`n${id}`, `${id} ${"x".repeat(500)}`)));
+  await write(
+    store,
+    ...numbered(10_000).map(({ id }) => note(`n${id}`, `${id} ${"x".repeat(500)}`)),
+  );
   const before = await heapInUse();
   assert.equal(await taken(), 10_000);
   assert.ok((await heapInUse()) - before < 1e6);

@@ -5,11 +5,16 @@ import { randomBytes } from "node:crypto";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { type AnyCollection, collection, isStoreError, type Store } from "../../src/domain/store.ts";
-import { trusted } from "../../src/kit/schema.ts";
-import { run } from "../../src/launch.ts";
+import {
+  type AnyCollection,
+  collection,
+  isStoreError,
+  type Store,
+} from "../../src/domain/store.ts";
+import { unsafeCast } from "../../src/lib/schema.ts";
 import { readSettings } from "../../src/options.ts";
 import { postgresStore } from "../../src/postgres/store.ts";
+import { startWithSettings } from "../../src/server.ts";
 import { storeContract } from "../../src/store/contract.ts";
 import { Client } from "../support/client.ts";
 import { freshFolder } from "../support/closing.ts";
@@ -20,9 +25,9 @@ import { idsIn, type Note, note, notes, numbered, refusesBadData, tell, write } 
 
 const DRIVER = "pg";
 /** Without its types, which are not installed. */
-const pg = trusted<{ readonly Client: { readonly prototype: { query(...given: unknown[]): unknown } } }>(
-  (await import(DRIVER)).default,
-);
+const pg = unsafeCast<{
+  readonly Client: { readonly prototype: { query(...given: unknown[]): unknown } };
+}>((await import(DRIVER)).default);
 
 storeContract(onDatabase, () => postgresStore(database().address()));
 
@@ -36,7 +41,11 @@ type Tables = ReturnType<typeof tables>;
 function tables(t: TestContext) {
   const address = database().address();
   const schema = /\w+$/.exec(decodeURIComponent(address))?.[0];
-  const open = async (collections: AnyCollection[] = [notes], at = address, monotonic?: () => number) => {
+  const open = async (
+    collections: AnyCollection[] = [notes],
+    at = address,
+    monotonic?: () => number,
+  ) => {
     const store = postgresStore(at, monotonic);
     t.after(() => store.close());
     await store.open(collections);
@@ -57,73 +66,94 @@ const SILENT = "interval '4.5 s'";
 
 const heardBy = (store: Store): string[] => {
   const heard: string[] = [];
-  store.hear("t", (subject) => heard.push(subject));
+  store.subscribe("t", (subject) => heard.push(subject));
   return heard;
 };
 
 const isUnavailable = (error: unknown) => isStoreError(error, "StorageUnavailable");
 const orUnavailable = (error: unknown) => assert.ok(isUnavailable(error), String(error));
 
-onTables("stores that open an empty database at once share it, and each hears what the others tell", async (on) => {
-  const all = await Promise.all([on.open(), on.open(), on.open(), on.open()]);
-  const heard = all.map(heardBy);
-  // With what no text of PostgreSQL can hold, and as long as the port allows beside the topic.
-  const subjects = ["a", "b\0\ud800'\\", "\0".repeat(999)];
-  for (const [n, subject] of subjects.entries()) await tell(all[n] ?? assert.fail(), subject);
-  for (const each of heard) await eventually(async () => (each.length === 3 ? each : undefined));
-  for (const each of heard) assert.deepEqual(each, subjects);
-  for (const store of all) assert.equal(await idsIn(store), subjects.join(" "));
-  // Longer than an index of PostgreSQL takes, and made no shorter by it.
-  const long = note(randomBytes(5_000).toString("hex"));
-  for (const store of all) await write(store, long);
-  assert.deepEqual(await all[0]?.get(notes, long.id), long);
-});
+onTables(
+  "stores that open an empty database at once share it, and each hears what the others tell",
+  async (on) => {
+    const all = await Promise.all([on.open(), on.open(), on.open(), on.open()]);
+    const heard = all.map(heardBy);
+    // With what no text of PostgreSQL can hold, and as long as the port allows beside the topic.
+    const subjects = ["a", "b\0\ud800'\\", "\0".repeat(999)];
+    for (const [n, subject] of subjects.entries()) await tell(all[n] ?? assert.fail(), subject);
+    for (const each of heard) await eventually(async () => (each.length === 3 ? each : undefined));
+    for (const each of heard) assert.deepEqual(each, subjects);
+    for (const store of all) assert.equal(await idsIn(store), subjects.join(" "));
+    // Longer than an index of PostgreSQL takes, and made no shorter by it.
+    const long = note(randomBytes(5_000).toString("hex"));
+    for (const store of all) await write(store, long);
+    assert.deepEqual(await all[0]?.get(notes, long.id), long);
+  },
+);
 
-onTables("a commit is heard before it resolves, also while who hears the others is gone", async ({ open, sql }) => {
-  const store = await open();
-  const heard = heardBy(store);
-  for (let n = 0; n < 20; n += 1) {
-    const telling = tell(store, `${n}`);
-    if (n === 10) sql(`SELECT pg_terminate_backend(pid) ${LINES}`);
-    await telling;
-    assert.equal(heard.at(-1), `${n}`);
-  }
-});
+onTables(
+  "a commit is heard before it resolves, also while who hears the others is gone",
+  async ({ open, sql }) => {
+    const store = await open();
+    const heard = heardBy(store);
+    for (let n = 0; n < 20; n += 1) {
+      const telling = tell(store, `${n}`);
+      if (n === 10) sql(`SELECT pg_terminate_backend(pid) ${LINES}`);
+      await telling;
+      assert.equal(heard.at(-1), `${n}`);
+    }
+  },
+);
 
-onTables("sessions that are cut off are told as such, and all is as before at the next call", async ({ open, sql }) => {
-  const [store, other] = [await open(), await open()];
-  await write(store, note("before"));
-  const heard = heardBy(other);
-  const working = store.transact(async (tx) => {
-    for (let n = 0; ; n += 1) await tx.get(notes, `${n}`);
-  });
-  sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()");
-  await assert.rejects(working, isUnavailable);
-  await eventually(() => idsIn(store).catch(orUnavailable));
-  await write(store, note("after"));
-  assert.equal(await idsIn(other), "before after");
-  await eventually(async () => {
-    await tell(store, "again");
-    return heard[0];
-  });
-});
+onTables(
+  "sessions that are cut off are told as such, and all is as before at the next call",
+  async ({ open, sql }) => {
+    const [store, other] = [await open(), await open()];
+    await write(store, note("before"));
+    const heard = heardBy(other);
+    const working = store.transact(async (tx) => {
+      for (let n = 0; ; n += 1) await tx.get(notes, `${n}`);
+    });
+    sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()");
+    await assert.rejects(working, isUnavailable);
+    await eventually(() => idsIn(store).catch(orUnavailable));
+    await write(store, note("after"));
+    assert.equal(await idsIn(other), "before after");
+    await eventually(async () => {
+      await tell(store, "again");
+      return heard[0];
+    });
+  },
+);
 
-onTables("while the database is away every call is StorageUnavailable; once it is back none is", async (db) => {
-  const store = await db.open();
-  await write(store, note("before"));
-  db.stop();
-  const calls = [() => idsIn(store), () => write(store, note("no")), () => store.lease("l", 1), () => store.snapshot()];
-  for (const call of calls) await assert.rejects(call(), isUnavailable);
-  db.start();
-  await write(store, note("after"));
-  assert.equal(await idsIn(store), "before after");
-});
+onTables(
+  "while the database is away every call is StorageUnavailable; once it is back none is",
+  async (db) => {
+    const store = await db.open();
+    await write(store, note("before"));
+    db.stop();
+    const calls = [
+      () => idsIn(store),
+      () => write(store, note("no")),
+      () => store.lease("l", 1),
+      () => store.snapshot(),
+    ];
+    for (const call of calls) await assert.rejects(call(), isUnavailable);
+    db.start();
+    await write(store, note("after"));
+    assert.equal(await idsIn(store), "before after");
+  },
+);
 
 /**
  * A way to the database that is cut at the next commit, or `word`: before it gets there, or before its answer comes back; or
  * on which no answer comes any more.
  */
-async function cutting({ t, address }: Tables, when: "before" | "after" | "never", word = "COMMIT") {
+async function cutting(
+  { t, address }: Tables,
+  when: "before" | "after" | "never",
+  word = "COMMIT",
+) {
   const folder = freshFolder();
   const [name, sockets] = [".s.PGSQL.5432", new Set<Socket>()];
   const armed = { is: false };
@@ -151,105 +181,142 @@ async function cutting({ t, address }: Tables, when: "before" | "after" | "never
 }
 
 for (const when of ["before", "after"] as const)
-  onTables(`a commit that is cut off ${when} it is done is told as unknown, never as not kept`, async (on) => {
-    const { armed, cut } = await cutting(on, when);
-    const store = await on.open([notes], cut);
-    const heard = heardBy(store);
-    armed.is = true;
-    await assert.rejects(tell(store, "a"), (error) => {
-      assert.match(String(error), /whether it was kept is not known/);
-      return !isUnavailable(error);
-    });
-    assert.deepEqual(heard, ["a"], "whoever hears of it is to look");
-    armed.is = false;
-    await eventually(async () => (await idsIn(store)) === (when === "after" ? "a" : ""));
-  });
-
-onTables("a commit that is ended by the database is told as unknown, too", async ({ open, sql, schema }) => {
-  const store = await open();
-  sql(
-    `CREATE FUNCTION ${schema}.late() RETURNS trigger AS 'BEGIN PERFORM pg_sleep(20); RETURN NULL; END' LANGUAGE plpgsql`,
-    `CREATE CONSTRAINT TRIGGER late AFTER INSERT ON ${schema}.apphost_notes DEFERRABLE INITIALLY DEFERRED
-      FOR EACH ROW EXECUTE FUNCTION ${schema}.late()`,
+  onTables(
+    `a commit that is cut off ${when} it is done is told as unknown, never as not kept`,
+    async (on) => {
+      const { armed, cut } = await cutting(on, when);
+      const store = await on.open([notes], cut);
+      const heard = heardBy(store);
+      armed.is = true;
+      await assert.rejects(tell(store, "a"), (error) => {
+        assert.match(String(error), /whether it was kept is not known/);
+        return !isUnavailable(error);
+      });
+      assert.deepEqual(heard, ["a"], "whoever hears of it is to look");
+      armed.is = false;
+      await eventually(async () => (await idsIn(store)) === (when === "after" ? "a" : ""));
+    },
   );
-  const told = assert.rejects(tell(store, "a"), /whether it was kept is not known/);
-  const end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%COMMIT' AND state = 'active'";
-  await eventually(async () => sql(end).trim());
-  await told;
-});
 
-onTables("who says nothing in a unit of work loses it, and whoever waits for that goes on", async ({ open }) => {
-  const [silent, other] = [await open(), await open()];
-  const silence = silent.transact(async (tx) => {
-    await tx.put(notes, note("a", "of the silent one"));
-    await write(other, note("a"));
-  });
-  await assert.rejects(silence);
-  assert.equal((await other.get(notes, "a"))?.text, "text of a");
-});
+onTables(
+  "a commit that is ended by the database is told as unknown, too",
+  async ({ open, sql, schema }) => {
+    const store = await open();
+    sql(
+      `CREATE FUNCTION ${schema}.late() RETURNS trigger AS 'BEGIN PERFORM pg_sleep(20); RETURN NULL; END' LANGUAGE plpgsql`,
+      `CREATE CONSTRAINT TRIGGER late AFTER INSERT ON ${schema}.apphost_notes DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION ${schema}.late()`,
+    );
+    const told = assert.rejects(tell(store, "a"), /whether it was kept is not known/);
+    const end =
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%COMMIT' AND state = 'active'";
+    await eventually(async () => sql(end).trim());
+    await told;
+  },
+);
 
-onTables("who creates a record takes a turn, and who replaces one that it has read does not", async ({ open, sql }) => {
-  const store = await open();
-  await write(store, note("a"));
-  const turns = () => sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").trim();
-  await store.transact(async (tx) => {
-    await tx.get(notes, "a");
-    await tx.put(notes, note("a", "replaced"));
-    assert.equal(turns(), "0");
-    await tx.remove(notes, "a");
-    await tx.put(notes, note("a", "a new one"));
-    assert.equal(turns(), "1");
-  });
-  await store.transact(async (tx) => {
-    await tx.get(notes, "a");
-    await tx.put(notes, note("b"));
-    assert.equal(turns(), "1");
-  });
-});
+onTables(
+  "who says nothing in a unit of work loses it, and whoever waits for that goes on",
+  async ({ open }) => {
+    const [silent, other] = [await open(), await open()];
+    const silence = silent.transact(async (tx) => {
+      await tx.put(notes, note("a", "of the silent one"));
+      await write(other, note("a"));
+    });
+    await assert.rejects(silence);
+    assert.equal((await other.get(notes, "a"))?.text, "text of a");
+  },
+);
 
-onTables("however many units of work of a frozen process wait, others wait for it once", async (on) => {
-  const { armed, cut } = await cutting(on, "never", "INSERT INTO");
-  const [frozen, other] = [await on.open([notes], cut), await on.open()];
-  armed.is = true;
-  void Promise.allSettled(["a", "b", "c"].map((id) => write(frozen, note(id))));
-  await eventually(async () => on.sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").trim() === "3");
-  assert.ok((await took(() => write(other, note("d")))) < GONE_MS + 1_500);
-});
+onTables(
+  "who creates a record takes a turn, and who replaces one that it has read does not",
+  async ({ open, sql }) => {
+    const store = await open();
+    await write(store, note("a"));
+    const turns = () => sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").trim();
+    await store.transact(async (tx) => {
+      await tx.get(notes, "a");
+      await tx.put(notes, note("a", "replaced"));
+      assert.equal(turns(), "0");
+      await tx.remove(notes, "a");
+      await tx.put(notes, note("a", "a new one"));
+      assert.equal(turns(), "1");
+    });
+    await store.transact(async (tx) => {
+      await tx.get(notes, "a");
+      await tx.put(notes, note("b"));
+      assert.equal(turns(), "1");
+    });
+  },
+);
 
-onTables("what the database finds wrong with a question is not told as an outage", async ({ open }) => {
-  const wrong = (await open()).get(collection<Note>()("undeclared"), "a");
-  await assert.rejects(wrong, (error) => !isUnavailable(error) && /undeclared/.test(String(error)));
-});
+onTables(
+  "however many units of work of a frozen process wait, others wait for it once",
+  async (on) => {
+    const { armed, cut } = await cutting(on, "never", "INSERT INTO");
+    const [frozen, other] = [await on.open([notes], cut), await on.open()];
+    armed.is = true;
+    void Promise.allSettled(["a", "b", "c"].map((id) => write(frozen, note(id))));
+    await eventually(
+      async () =>
+        on.sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").trim() === "3",
+    );
+    assert.ok((await took(() => write(other, note("d")))) < GONE_MS + 1_500);
+  },
+);
 
-onTables("what somebody else says on the channel disturbs nobody", async ({ open, sql, schema }) => {
-  const [store, other] = [await open(), await open()];
-  const heard = heardBy(other);
-  for (const said of ["hello", "", "0", '["x"]']) sql(`SELECT pg_notify('apphost_' || md5('${schema}'), '${said}')`);
-  await tell(store, "a");
-  assert.equal(await eventually(async () => heard[0]), "a");
-});
+onTables(
+  "what the database finds wrong with a question is not told as an outage",
+  async ({ open }) => {
+    const wrong = (await open()).get(collection<Note>()("undeclared"), "a");
+    await assert.rejects(
+      wrong,
+      (error) => !isUnavailable(error) && /undeclared/.test(String(error)),
+    );
+  },
+);
 
-onTables("leases end soon after their holder, and not before, and are free to all who ask", async (on) => {
-  const [store, ...others] = [await on.open(), await on.open(), await on.open()];
-  const names = Array.from({ length: 40 }, (_, n) => `l${n}`);
-  for (const name of names) assert.ok(await store.lease(name, 3_600_000));
-  const left = `SELECT max(until) > clock_timestamp() + ${SILENT} FROM ${on.leases}`;
-  assert.equal(on.sql(left).trim(), "t");
-  const began = performance.now();
-  await eventually(async () => {
-    assert.equal(await others[0]?.lease("l0", 1), undefined);
-    return performance.now() - began > GONE_MS + 1_000;
-  });
-  await store.close();
-  await Promise.all(names.map((name, n) => eventually(async () => others[n % 2]?.lease(name, 3_600_000))));
-});
+onTables(
+  "what somebody else says on the channel disturbs nobody",
+  async ({ open, sql, schema }) => {
+    const [store, other] = [await open(), await open()];
+    const heard = heardBy(other);
+    for (const said of ["hello", "", "0", '["x"]'])
+      sql(`SELECT pg_notify('apphost_' || md5('${schema}'), '${said}')`);
+    await tell(store, "a");
+    assert.equal(await eventually(async () => heard[0]), "a");
+  },
+);
 
-onTables("a lease that nobody has taken again for long is forgotten at a start", async ({ open, sql, leases }) => {
-  assert.ok(await (await open()).lease("l", 1));
-  sql(`INSERT INTO ${leases} VALUES ('old', 1, clock_timestamp() - interval '61 minutes')`);
-  await open();
-  assert.equal(sql(`SELECT name FROM ${leases}`).trim(), '["l"]');
-});
+onTables(
+  "leases end soon after their holder, and not before, and are free to all who ask",
+  async (on) => {
+    const [store, ...others] = [await on.open(), await on.open(), await on.open()];
+    const names = Array.from({ length: 40 }, (_, n) => `l${n}`);
+    for (const name of names) assert.ok(await store.lease(name, 3_600_000));
+    const left = `SELECT max(until) > clock_timestamp() + ${SILENT} FROM ${on.leases}`;
+    assert.equal(on.sql(left).trim(), "t");
+    const began = performance.now();
+    await eventually(async () => {
+      assert.equal(await others[0]?.lease("l0", 1), undefined);
+      return performance.now() - began > GONE_MS + 1_000;
+    });
+    await store.close();
+    await Promise.all(
+      names.map((name, n) => eventually(async () => others[n % 2]?.lease(name, 3_600_000))),
+    );
+  },
+);
+
+onTables(
+  "a lease that nobody has taken again for long is forgotten at a start",
+  async ({ open, sql, leases }) => {
+    assert.ok(await (await open()).lease("l", 1));
+    sql(`INSERT INTO ${leases} VALUES ('old', 1, clock_timestamp() - interval '61 minutes')`);
+    await open();
+    assert.equal(sql(`SELECT name FROM ${leases}`).trim(), '["l"]');
+  },
+);
 
 onTables("what has run out while the database was away is still its holder's", async (on) => {
   const { sql, leases } = on;
@@ -274,22 +341,25 @@ onTables("what has run out while the database was away is still its holder's", a
   assert.equal(await other.lease("l", 1), undefined);
 });
 
-onTables("who asked before the database was away takes nothing that ran out meanwhile", async (on) => {
-  const { sql, schema, leases } = on;
-  const [store, other] = [await on.open(), await on.open()];
-  assert.ok(await store.lease("l", 3_600_000));
-  await store.close();
-  sql(`INSERT INTO ${leases} VALUES ('["over"]', 1, clock_timestamp())`);
-  await eventually(async () => other.lease("over", 1)); // so it knows that others have renewed
-  sql(
-    `UPDATE ${leases} SET until = clock_timestamp() + interval '1 s'`,
-    `CREATE FUNCTION ${schema}.late() RETURNS trigger AS 'BEGIN PERFORM pg_sleep(${AWAY_MS / 1000}); RETURN NEW; END' LANGUAGE plpgsql`,
-    `CREATE TRIGGER late BEFORE INSERT ON ${leases} FOR EACH ROW EXECUTE FUNCTION ${schema}.late()`,
-  );
-  assert.equal(await other.lease("l", 1), undefined);
-  sql(`DROP TRIGGER late ON ${leases}`);
-  await eventually(async () => other.lease("l", 1));
-});
+onTables(
+  "who asked before the database was away takes nothing that ran out meanwhile",
+  async (on) => {
+    const { sql, schema, leases } = on;
+    const [store, other] = [await on.open(), await on.open()];
+    assert.ok(await store.lease("l", 3_600_000));
+    await store.close();
+    sql(`INSERT INTO ${leases} VALUES ('["over"]', 1, clock_timestamp())`);
+    await eventually(async () => other.lease("over", 1)); // so it knows that others have renewed
+    sql(
+      `UPDATE ${leases} SET until = clock_timestamp() + interval '1 s'`,
+      `CREATE FUNCTION ${schema}.late() RETURNS trigger AS 'BEGIN PERFORM pg_sleep(${AWAY_MS / 1000}); RETURN NEW; END' LANGUAGE plpgsql`,
+      `CREATE TRIGGER late BEFORE INSERT ON ${leases} FOR EACH ROW EXECUTE FUNCTION ${schema}.late()`,
+    );
+    assert.equal(await other.lease("l", 1), undefined);
+    sql(`DROP TRIGGER late ON ${leases}`);
+    await eventually(async () => other.lease("l", 1));
+  },
+);
 
 onTables("a lease that was taken or given back without an answer is free soon", async (on) => {
   const { armed, cut } = await cutting(on, "after", "INSERT INTO apphost_leases");
@@ -301,42 +371,49 @@ onTables("a lease that was taken or given back without an answer is free soon", 
   on.stop();
   await lease?.release();
   on.start();
-  for (const name of ["l", "m"]) await eventually(async () => other.lease(name, 1).catch(orUnavailable));
+  for (const name of ["l", "m"])
+    await eventually(async () => other.lease(name, 1).catch(orUnavailable));
 });
 
-onTables("a lost session is back at once, whatever else is being done, and its leases stay", async (on) => {
-  const { sql } = on;
-  const [store, other] = [await on.open(), await on.open()];
-  assert.ok(await store.lease("l", 3_600_000));
-  const { kept: held, keep: goOn } = promised();
-  // As many as there are sessions, and some that wait for one.
-  const works = Array.from({ length: 12 }, (_, n) =>
-    store.transact((tx) => Promise.all([tx.get(notes, `${n}`), held])),
-  );
-  for (let times = 0; times < 3; times += 1) {
-    sql(`SELECT pg_terminate_backend(pid) ${LINES}`);
-    await eventually(async () => {
-      assert.equal(await other.lease("l", 1).catch(orUnavailable), undefined);
-      return sql(`SELECT count(*) ${LINES}`).trim() === "2";
-    });
-  }
-  goOn();
-  await Promise.all(works);
-});
+onTables(
+  "a lost session is back at once, whatever else is being done, and its leases stay",
+  async (on) => {
+    const { sql } = on;
+    const [store, other] = [await on.open(), await on.open()];
+    assert.ok(await store.lease("l", 3_600_000));
+    const { kept: held, keep: goOn } = promised();
+    // As many as there are sessions, and some that wait for one.
+    const works = Array.from({ length: 12 }, (_, n) =>
+      store.transact((tx) => Promise.all([tx.get(notes, `${n}`), held])),
+    );
+    for (let times = 0; times < 3; times += 1) {
+      sql(`SELECT pg_terminate_backend(pid) ${LINES}`);
+      await eventually(async () => {
+        assert.equal(await other.lease("l", 1).catch(orUnavailable), undefined);
+        return sql(`SELECT count(*) ${LINES}`).trim() === "2";
+      });
+    }
+    goOn();
+    await Promise.all(works);
+  },
+);
 
-onTables("a line on which no answer comes is given up soon, and another one is begun", async (on) => {
-  const { armed, cut } = await cutting(on, "never", "WITH renewed AS");
-  armed.is = true;
-  const began = performance.now();
-  const opening = on.open([notes], cut);
-  await eventually(async () => on.sql(`SELECT count(*) ${LINES}`).trim() === "1");
-  armed.is = false;
-  const [store, other] = [await opening, await on.open([notes], cut)];
-  assert.ok(performance.now() - began < GONE_MS, "before a lease would have run out");
-  const heard = heardBy(store);
-  await tell(other, "a");
-  assert.equal(await eventually(async () => heard[0]), "a");
-});
+onTables(
+  "a line on which no answer comes is given up soon, and another one is begun",
+  async (on) => {
+    const { armed, cut } = await cutting(on, "never", "WITH renewed AS");
+    armed.is = true;
+    const began = performance.now();
+    const opening = on.open([notes], cut);
+    await eventually(async () => on.sql(`SELECT count(*) ${LINES}`).trim() === "1");
+    armed.is = false;
+    const [store, other] = [await opening, await on.open([notes], cut)];
+    assert.ok(performance.now() - began < GONE_MS, "before a lease would have run out");
+    const heard = heardBy(store);
+    await tell(other, "a");
+    assert.equal(await eventually(async () => heard[0]), "a");
+  },
+);
 
 onTables("a lease whose answer comes too late is none", async ({ open }) => {
   let late_ms = 0;
@@ -365,17 +442,26 @@ onTables("units of work that wait for each other are run again", async ({ open }
 });
 
 /** What is asked of the database goes this way from now on; `pass` asks it of the session. */
-function onItsWay(t: TestContext, way: (text: string, pass: () => unknown, session: unknown) => unknown): void {
+function onItsWay(
+  t: TestContext,
+  way: (text: string, pass: () => unknown, session: unknown) => unknown,
+): void {
   const { query } = pg.Client.prototype;
-  t.mock.method(pg.Client.prototype, "query", function (this: unknown, what: unknown, ...rest: unknown[]) {
-    const text = typeof what === "string" ? what : String(Object(what).text);
-    return way(text, () => Reflect.apply(query, this, [what, ...rest]), this);
-  });
+  t.mock.method(
+    pg.Client.prototype,
+    "query",
+    function (this: unknown, what: unknown, ...rest: unknown[]) {
+      const text = typeof what === "string" ? what : String(Object(what).text);
+      return way(text, () => Reflect.apply(query, this, [what, ...rest]), this);
+    },
+  );
 }
 
 onTables("a unit of work that cannot begin is not run", async ({ open, t }) => {
   const store = await open();
-  onItsWay(t, (text, pass) => (text.startsWith("BEGIN") ? Promise.reject(new Error("lost")) : pass()));
+  onItsWay(t, (text, pass) =>
+    text.startsWith("BEGIN") ? Promise.reject(new Error("lost")) : pass(),
+  );
   const work = t.mock.fn(async () => undefined);
   await assert.rejects(store.transact(work), isUnavailable);
   assert.equal(work.mock.callCount(), 0);
@@ -403,11 +489,16 @@ onTables("a restore comes to its end while others write", async ({ open }) => {
   assert.ok(await store.get(notes, "999"));
 });
 
-onTables("what a unit of work has begun and left may ask the store when it is over", async ({ open }) => {
-  const store = await open();
-  const left = await store.transact(async () => ({ look: new Promise(setImmediate).then(() => idsIn(store)) }));
-  assert.equal(await left.look.catch(String), "");
-});
+onTables(
+  "what a unit of work has begun and left may ask the store when it is over",
+  async ({ open }) => {
+    const store = await open();
+    const left = await store.transact(async () => ({
+      look: new Promise(setImmediate).then(() => idsIn(store)),
+    }));
+    assert.equal(await left.look.catch(String), "");
+  },
+);
 
 onTables("a session that gave no answer in time is asked nothing more", async ({ open, t }) => {
   const store = await open();
@@ -430,45 +521,63 @@ onTables("a session that gave no answer in time is asked nothing more", async ({
 
 const plain = collection<Note>()("notes");
 
-onTables("indexes and unique keys that are declared later hold what was there before", async (on) => {
-  const { open, address } = on;
-  const store = await open([plain]);
-  await store.transact(async (tx) => {
-    for (const id of ["b", "a"]) await tx.put(plain, note(id));
-  });
-  await store.close();
-  const [running, later] = [await open([plain]), await open()];
-  await running.transact((tx) => tx.put(plain, note("a")));
-  assert.equal(await idsIn(later), "b a", "nor does a process that knows less take anything out");
-  assert.equal((await later.find(notes, "text", ["text of a"]))?.id, "a");
-  await later.close();
-  await assert.rejects(postgresStore(address).open([plain]), /made by another version .*"notes"/);
-  const old = postgresStore(address);
-  on.sql(`INSERT INTO ${on.schema}.apphost_declared VALUES ('format 9')`);
-  await assert.rejects(old.open([plain]), (error) => {
-    assert.match(String(error), /made by another version of this service \(it has format 9\); start that one/);
-    return isStoreError(error, "StoreRefusal");
-  });
-});
-
-onTables("a unique key that is declared later and held twice refuses the start, and changes nothing", async (on) => {
-  const store = await on.open([plain]);
-  await store.transact(async (tx) => {
-    for (const id of ["a", "b"]) await tx.put(plain, note(id, "same"));
-  });
-  await store.close();
-  await assert.rejects(on.open(), (error) => isStoreError(error, "StoreRefusal"));
-  assert.ok(await on.open([plain]));
-});
-
-onDatabase("a database that cannot be used is refused with one line that shows no secret", async () => {
-  for (const address of ["postgres://u:secret@127.0.0.1:1/x", `${database().address()}&user=nobody&password=secret`])
-    await assert.rejects(postgresStore(address).open([notes]), (error) => {
-      assert.match(String(error), /^StoreRefusal: The database cannot be used: .*(REFUSED|nobody).*$/);
-      assert.doesNotMatch(String(error), /secret/);
-      return isStoreError(error, "StoreRefusal");
+onTables(
+  "indexes and unique keys that are declared later hold what was there before",
+  async (on) => {
+    const { open, address } = on;
+    const store = await open([plain]);
+    await store.transact(async (tx) => {
+      for (const id of ["b", "a"]) await tx.put(plain, note(id));
     });
-});
+    await store.close();
+    const [running, later] = [await open([plain]), await open()];
+    await running.transact((tx) => tx.put(plain, note("a")));
+    assert.equal(await idsIn(later), "b a", "nor does a process that knows less take anything out");
+    assert.equal((await later.find(notes, "text", ["text of a"]))?.id, "a");
+    await later.close();
+    await assert.rejects(postgresStore(address).open([plain]), /made by another version .*"notes"/);
+    const old = postgresStore(address);
+    on.sql(`INSERT INTO ${on.schema}.apphost_declared VALUES ('format 9')`);
+    await assert.rejects(old.open([plain]), (error) => {
+      assert.match(
+        String(error),
+        /made by another version of this service \(it has format 9\); start that one/,
+      );
+      return isStoreError(error, "StoreOpenError");
+    });
+  },
+);
+
+onTables(
+  "a unique key that is declared later and held twice refuses the start, and changes nothing",
+  async (on) => {
+    const store = await on.open([plain]);
+    await store.transact(async (tx) => {
+      for (const id of ["a", "b"]) await tx.put(plain, note(id, "same"));
+    });
+    await store.close();
+    await assert.rejects(on.open(), (error) => isStoreError(error, "StoreOpenError"));
+    assert.ok(await on.open([plain]));
+  },
+);
+
+onDatabase(
+  "a database that cannot be used is refused with one line that shows no secret",
+  async () => {
+    for (const address of [
+      "postgres://u:secret@127.0.0.1:1/x",
+      `${database().address()}&user=nobody&password=secret`,
+    ])
+      await assert.rejects(postgresStore(address).open([notes]), (error) => {
+        assert.match(
+          String(error),
+          /^StoreOpenError: The database cannot be used: .*(REFUSED|nobody).*$/,
+        );
+        assert.doesNotMatch(String(error), /secret/);
+        return isStoreError(error, "StoreOpenError");
+      });
+  },
+);
 
 /** The statements that go to the database from now on, but for looks whether it lives, and whether something waits. */
 function countedOf(t: TestContext): string[] {
@@ -491,32 +600,42 @@ onTables("a renewal that the database refuses is asked for again, but not at onc
   const asked = countedOf(t);
   const began = performance.now();
   sql(`ALTER TABLE ${on.leases} RENAME TO gone`);
-  await eventually(async () => asked.filter((text) => text.startsWith("WITH renewed AS")).length >= 5);
+  await eventually(
+    async () => asked.filter((text) => text.startsWith("WITH renewed AS")).length >= 5,
+  );
   assert.ok(performance.now() - began > 1_500);
 });
 
-onDatabase("a create takes seven statements and counts no events, a read of one resource takes two", async (_, t) => {
-  const settings = readSettings({ port: 0, log: "off", data: database().address(), apiKey: "a-key-of-its-own" });
-  const service = await run(settings, false);
-  t.after(() => service.close());
-  const api = new Client({ baseUrl: service.baseUrl, key: service.apiKey });
-  const asked = countedOf(t);
-  /** What is asked now and then, by the clock, may come between: so the least of some. */
-  const least = async (call: () => Promise<unknown>) => {
-    const counts: string[][] = [];
-    for (let n = 0; n < 5; n += 1) {
-      asked.splice(0);
-      await call();
-      await service.settled(); // what goes on behind the answer counts, too
-      counts.push(asked.splice(0));
-    }
-    return counts.sort((a, b) => a.length - b.length)[0] ?? [];
-  };
-  const { json } = await api.post("/apps", { title: "first" });
-  await service.settled();
-  const create = await least(() => api.post("/apps", { title: "another" }));
-  assert.ok(create.length <= 7, create.join("\n"));
-  assert.doesNotMatch(create.join("\n"), /count\(/);
-  const read = await least(() => api.get(`/apps/${json.id}`));
-  assert.ok(read.length <= 2, read.join("\n"));
-});
+onDatabase(
+  "a create takes seven statements and counts no events, a read of one resource takes two",
+  async (_, t) => {
+    const settings = readSettings({
+      port: 0,
+      log: "off",
+      data: database().address(),
+      apiKey: "a-key-of-its-own",
+    });
+    const service = await startWithSettings(settings, false);
+    t.after(() => service.close());
+    const api = new Client({ baseUrl: service.baseUrl, key: service.apiKey });
+    const asked = countedOf(t);
+    /** What is asked now and then, by the clock, may come between: so the least of some. */
+    const least = async (call: () => Promise<unknown>) => {
+      const counts: string[][] = [];
+      for (let n = 0; n < 5; n += 1) {
+        asked.splice(0);
+        await call();
+        await service.settled(); // what goes on behind the answer counts, too
+        counts.push(asked.splice(0));
+      }
+      return counts.sort((a, b) => a.length - b.length)[0] ?? [];
+    };
+    const { json } = await api.post("/apps", { title: "first" });
+    await service.settled();
+    const create = await least(() => api.post("/apps", { title: "another" }));
+    assert.ok(create.length <= 7, create.join("\n"));
+    assert.doesNotMatch(create.join("\n"), /count\(/);
+    const read = await least(() => api.get(`/apps/${json.id}`));
+    assert.ok(read.length <= 2, read.join("\n"));
+  },
+);

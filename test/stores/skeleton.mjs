@@ -5,12 +5,12 @@
 //
 // On a database: a collection is a table with id, the record as text, a sequence for creation order, and a column for each
 // field of `indexes` and `unique`. `transact` is a serializable transaction, run again where the database asks for it;
-// `tell` is sent to all processes with the commit; a lease is a row or a lock that ends on the database's clock, and with
+// `publish` is sent to all processes with the commit; a lease is a row or a lock that ends on the database's clock, and with
 // its holder. Where several processes share the data say so by `now`, the database's time in milliseconds: then they look
 // every few seconds for what another left behind, and share their rate limits.
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Errors are told by their names: StoreRefusal, StorageUnavailable, UniqueViolation. */
+/** Errors are told by their names: StoreOpenError, StorageUnavailable, UniqueViolation. */
 const fault = (name, message) => Object.assign(new Error(message), { name });
 const copy = (value) => JSON.parse(JSON.stringify(value));
 
@@ -19,7 +19,7 @@ export default function makeStore() {
   let tables;
   let collections;
   let last = Promise.resolve();
-  const [hearers, leases, running] = [new Set(), new Map(), new AsyncLocalStorage()];
+  const [subscribers, leases, running] = [new Set(), new Map(), new AsyncLocalStorage()];
 
   const opened = () => {
     if (!tables || running.getStore()?.isOver === false)
@@ -32,7 +32,9 @@ export default function makeStore() {
     const table = ({ name }) => at().get(name) ?? missing(name);
     /** A record with null in one of the fields is left out. */
     const list = (from, by, values) =>
-      [...table(from).values()].filter((record) => by.every((field, n) => (record[field] ?? NaN) === values[n]));
+      [...table(from).values()].filter((record) =>
+        by.every((field, n) => (record[field] ?? NaN) === values[n]),
+      );
     const inOrder = (from, index, values) => {
       const { by, order } = from.indexes[index];
       const all = list(from, by, values);
@@ -73,19 +75,21 @@ export default function makeStore() {
             [...table.values()].some(
               (other) => other.id !== record.id && by.every((f) => (other[f] ?? NaN) === record[f]),
             );
-          if (Object.values(into.unique).some(clashes)) held = fault("UniqueViolation", `${into.name} ${record.id}`);
+          if (Object.values(into.unique).some(clashes))
+            held = fault("UniqueViolation", `${into.name} ${record.id}`);
           if (held) throw held;
           table.set(record.id, record);
         },
         remove: async (from, id) => void (at().get(from.name) ?? missing(from.name)).delete(id),
-        tell: (topic, subject) => void (at() && told.set(JSON.stringify([topic, subject]), [topic, subject])),
+        publish: (topic, subject) =>
+          void (at() && told.set(JSON.stringify([topic, subject]), [topic, subject])),
       };
       try {
         const value = await running.run(life, () => work(tx));
         if (held) throw held;
         tables = own;
         for (const [topic, subject] of told.values())
-          for (const hearer of hearers) if (hearer.topic === topic) hearer.heard(subject);
+          for (const each of subscribers) if (each.topic === topic) each.listener(subject);
         return value;
       } finally {
         life.isOver = true;
@@ -97,7 +101,10 @@ export default function makeStore() {
     throw new Error(`${name} was not declared`);
   };
   const load = (data) => {
-    const table = ({ name }) => [name, new Map(copy(data[name] ?? []).map((record) => [record.id, record]))];
+    const table = ({ name }) => [
+      name,
+      new Map(copy(data[name] ?? []).map((record) => [record.id, record])),
+    ];
     tables = new Map(collections.map(table));
   };
 
@@ -109,10 +116,10 @@ export default function makeStore() {
       collections = declared;
       load({});
     },
-    hear(topic, heard) {
-      const hearer = { topic, heard };
-      hearers.add(hearer);
-      return () => void hearers.delete(hearer);
+    subscribe(topic, listener) {
+      const subscriber = { topic, listener };
+      subscribers.add(subscriber);
+      return () => void subscribers.delete(subscriber);
     },
     async lease(name, for_ms) {
       opened();
@@ -124,7 +131,9 @@ export default function makeStore() {
     snapshot: () =>
       inTurn(async (all) => ({
         format: 1,
-        collections: copy(Object.fromEntries([...all].map(([name, table]) => [name, [...table.values()]]))),
+        collections: copy(
+          Object.fromEntries([...all].map(([name, table]) => [name, [...table.values()]])),
+        ),
       })),
     restore: (data) => inTurn(async () => load(data.collections)),
     async close() {

@@ -29,7 +29,8 @@ export async function startBalancer() {
 
 /** Goes through everything that begins with one request and goes on with another, each asked of the next process. */
 export async function actsAsOne(api: Client, processes: number): Promise<void> {
-  const each = <T>(ask: (n: number) => Promise<T>) => Promise.all(Array.from({ length: processes }, (_, n) => ask(n)));
+  const each = <T>(ask: (n: number) => Promise<T>) =>
+    Promise.all(Array.from({ length: processes }, (_, n) => ask(n)));
   const statuses = (key: string) => each(async () => (await api.as(key).get("/apps")).status);
   const all = (status: number) => Array<number>(processes).fill(status);
   const { app, code, tokens } = await held(api);
@@ -37,7 +38,11 @@ export async function actsAsOne(api: Client, processes: number): Promise<void> {
   const second = pair(await refresh(api, tokens.refresh));
   assert.deepEqual(await statuses(second.access), all(200));
   for (const answer of await each(() => refresh(api, tokens.refresh))) oauthError(answer);
-  assert.deepEqual(await statuses(second.access), all(401), "an old refresh token revokes its grant everywhere");
+  assert.deepEqual(
+    await statuses(second.access),
+    all(401),
+    "an old refresh token revokes its grant everywhere",
+  );
   const used = await code();
   const third = pair(await exchange(api, app, used));
   assert.equal((await sendForm(api, "/oauth/revoke", { ...app, token: third.access })).status, 200);

@@ -17,13 +17,21 @@ export class Browser {
   }
 
   /** One request, no redirect followed. */
-  async request(method: string, url: string, headers: SentHeaders = {}, body?: string | Buffer): Promise<Answer> {
+  async request(
+    method: string,
+    url: string,
+    headers: SentHeaders = {},
+    body?: string | Buffer,
+  ): Promise<Answer> {
     const { pathname, search, origin } = new URL(url, this.origin);
     assert.equal(origin, this.origin, `${url} leads elsewhere`);
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const sent = { ...(cookie !== "" && { cookie }), ...headers };
     const path = url.startsWith("/") ? url.replace(/#.*$/, "") : pathname + search;
-    const answer = await this.#root.send(method, path, { headers: sent, ...(body !== undefined && { body }) });
+    const answer = await this.#root.send(method, path, {
+      headers: sent,
+      ...(body !== undefined && { body }),
+    });
     for (const line of answer.headers["set-cookie"] ?? []) this.#keep(line);
     return answer;
   }
@@ -41,7 +49,11 @@ export class Browser {
   }
 
   /** Fills in the first form of the page that leads to `action`, and presses a button. */
-  async submit(page: Answer, action: string, filled: Readonly<Record<string, string>>): Promise<Answer> {
+  async submit(
+    page: Answer,
+    action: string,
+    filled: Readonly<Record<string, string>>,
+  ): Promise<Answer> {
     const form = formsOf(page).find((candidate) => candidate.action === action);
     assert.ok(form, `no form to ${action} in ${page.text}`);
     return this.#follow(await this.post(form.action, { ...form.fields, ...filled }));
@@ -53,8 +65,15 @@ export class Browser {
   }
 
   /** Sends a form as this browser would, from a page of `origin`. */
-  post(path: string, fields: Readonly<Record<string, string>>, origin: string | null = this.origin): Promise<Answer> {
-    const headers = { "content-type": "application/x-www-form-urlencoded", ...(origin !== null && { origin }) };
+  post(
+    path: string,
+    fields: Readonly<Record<string, string>>,
+    origin: string | null = this.origin,
+  ): Promise<Answer> {
+    const headers = {
+      "content-type": "application/x-www-form-urlencoded",
+      ...(origin !== null && { origin }),
+    };
     return this.request("POST", path, headers, new URLSearchParams(fields).toString());
   }
 
@@ -79,14 +98,19 @@ export class Browser {
 
 /** Where each form of the page leads, and its hidden fields. */
 export const formsOf = (page: Answer) =>
-  [...page.text.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/g)].map(([, attributes = "", inner = ""]) => ({
-    action: attributeOf(attributes, "action") ?? "",
-    fields: Object.fromEntries(
-      [...inner.matchAll(/<input\b([^>]*)>/g)]
-        .filter(([, input = ""]) => attributeOf(input, "type") === "hidden")
-        .map(([, input = ""]) => [attributeOf(input, "name") ?? "", attributeOf(input, "value") ?? ""]),
-    ),
-  }));
+  [...page.text.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/g)].map(
+    ([, attributes = "", inner = ""]) => ({
+      action: attributeOf(attributes, "action") ?? "",
+      fields: Object.fromEntries(
+        [...inner.matchAll(/<input\b([^>]*)>/g)]
+          .filter(([, input = ""]) => attributeOf(input, "type") === "hidden")
+          .map(([, input = ""]) => [
+            attributeOf(input, "name") ?? "",
+            attributeOf(input, "value") ?? "",
+          ]),
+      ),
+    }),
+  );
 
 /** Text out of HTML, its entities resolved. */
 export const decoded = (text: string): string =>

@@ -4,13 +4,21 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from "playwright-core";
 import type { ServiceOptions } from "../../src/index.ts";
 import { closeLater } from "./closing.ts";
 import { type Embedded, embedded } from "./embedded.ts";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-const FOUND = [process.env.APPHOST_CHROMIUM, ...PLACES].find((path) => path !== undefined && existsSync(path));
+const FOUND = [process.env.APPHOST_CHROMIUM, ...PLACES].find(
+  (path) => path !== undefined && existsSync(path),
+);
 const REQUIRED = process.env.TEST_REQUIRE_BROWSER === "1";
 const QUIET =
   "no-sandbox disable-gpu disable-quic no-first-run disable-background-networking disable-component-update disable-sync";
@@ -31,7 +39,10 @@ type Staging = { readonly service?: ServiceOptions; readonly browser?: BrowserCo
 
 let shared: Promise<Browser> | undefined;
 function browser(): Promise<Browser> {
-  shared ??= chromium.launch({ executablePath: FOUND ?? "", args: QUIET.split(" ").map((flag) => `--${flag}`) });
+  shared ??= chromium.launch({
+    executablePath: FOUND ?? "",
+    args: QUIET.split(" ").map((flag) => `--${flag}`),
+  });
   return shared;
 }
 closeLater(async () => (await shared)?.close());
@@ -39,9 +50,13 @@ closeLater(async () => (await shared)?.close());
 /** A test in the browser, with a server and a browser profile of its own. */
 export function inBrowser(name: string, ...how: readonly [Run] | readonly [Staging, Run]): void {
   const [staging, run] = how.length === 1 ? [{}, how[0]] : how;
-  const skip = FOUND === undefined && !REQUIRED && `no Chromium was found (looked at ${PLACES.join(", ")})`;
+  const skip =
+    FOUND === undefined && !REQUIRED && `no Chromium was found (looked at ${PLACES.join(", ")})`;
   test(`browser: ${name}`, { skip, timeout: 60_000 }, async () => {
-    assert.ok(FOUND !== undefined, "TEST_REQUIRE_BROWSER=1, but no Chromium was found: apt-get install chromium");
+    assert.ok(
+      FOUND !== undefined,
+      "TEST_REQUIRE_BROWSER=1, but no Chromium was found: apt-get install chromium",
+    );
     await using own = await embedded({ clock: "system", ...staging.service });
     const window = { viewport: { width: 1440, height: 900 }, ...staging.browser };
     await using context = await (await browser()).newContext(window);

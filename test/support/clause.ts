@@ -21,7 +21,12 @@ const defined: Clause[] = [];
 let collecting = false;
 
 /** What the specification shows, in our own words, with its other side: what must not be. Each clause has one. */
-export function clause(id: string, requirement: string, run: Run, begin: Clause["begin"] = async () => {}): void {
+export function clause(
+  id: string,
+  requirement: string,
+  run: Run,
+  begin: Clause["begin"] = async () => {},
+): void {
   defined.push({ id, requirement, run, begin });
   if (collecting) return;
   if (defined.length === 1) after(closed);
@@ -46,7 +51,8 @@ export async function collected(load: () => Promise<unknown>): Promise<readonly 
 }
 
 /** Has the rest of a clause checked, where it has one. */
-export const finish = async (rest: unknown): Promise<void> => void (typeof rest === "function" && (await rest()));
+export const finish = async (rest: unknown): Promise<void> =>
+  void (typeof rest === "function" && (await rest()));
 
 let shared: Promise<Own & { readonly kit: Kit }> | undefined;
 

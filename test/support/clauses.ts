@@ -21,7 +21,11 @@ type ChoiceId = DecisionId | `${DecisionId}.${string}`;
  * A test of what this project chose, on the file's common server or on one of its own, with these options. `id` is the
  * decision's; several tests may hold one decision.
  */
-export function choice(id: ChoiceId, requirement: string, ...how: readonly [Run] | readonly [ServiceOptions, Run]) {
+export function choice(
+  id: ChoiceId,
+  requirement: string,
+  ...how: readonly [Run] | readonly [ServiceOptions, Run]
+) {
   test(`${id} (our choice): ${requirement}`, async () => {
     if (how.length === 1) await how[0](await common());
     else await withService(...how);
@@ -46,7 +50,11 @@ export async function withService(options: ServiceOptions, use: Run): Promise<vo
  * A test of what this project chose, on a server of its own whose clock stands still and whose storage refuses writes, or
  * holds them back, as the gate says.
  */
-export function gated(id: ChoiceId, requirement: string, use: (own: Described, gate: Gate) => Promise<unknown>) {
+export function gated(
+  id: ChoiceId,
+  requirement: string,
+  use: (own: Described, gate: Gate) => Promise<unknown>,
+) {
   const gate = new Gate();
   choice(id, requirement, { store: gate.store, ...MANUAL }, async (own) => {
     // Notes the first use of the key, so that no write is left that nobody asked for.

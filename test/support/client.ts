@@ -2,11 +2,16 @@
 // ones are what some tests are about). Knows nothing of the server under test but its base URL and a credential.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import http, { type Agent, type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeader } from "node:http";
+import http, {
+  type Agent,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeader,
+} from "node:http";
 import https from "node:https";
 import { buffer } from "node:stream/consumers";
-import { after } from "../../src/kit/clock.ts";
-import { trusted } from "../../src/kit/schema.ts";
+import { after } from "../../src/lib/clock.ts";
+import { unsafeCast } from "../../src/lib/schema.ts";
 
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -48,7 +53,7 @@ export class Answer {
 
   get value(): unknown {
     assert.match(this.headers["content-type"] ?? "", /^application\/([\w.-]+\+)?json/, this.text);
-    return trusted<unknown>(JSON.parse(this.text));
+    return unsafeCast<unknown>(JSON.parse(this.text));
   }
 
   /** The resources of a list's page. */
@@ -65,7 +70,10 @@ export class Answer {
   /** The header's value; fails the test where it is missing. */
   header(name: string): string {
     const value = this.headers[name.toLowerCase()];
-    assert.ok(value !== undefined, `expected the header ${name} in ${JSON.stringify(this.headers)}`);
+    assert.ok(
+      value !== undefined,
+      `expected the header ${name} in ${JSON.stringify(this.headers)}`,
+    );
     return String(value);
   }
 }
@@ -99,11 +107,13 @@ export class Client {
   constructor(private readonly parts: ClientParts) {
     this.baseUrl = parts.baseUrl;
     this.key = parts.key;
-    this.#agent = parts.agent ?? new (speaks(parts.baseUrl).Agent)({ keepAlive: true, timeout: IDLE_MS });
+    this.#agent =
+      parts.agent ?? new (speaks(parts.baseUrl).Agent)({ keepAlive: true, timeout: IDLE_MS });
   }
 
   /** The same, on the same connections, but for these parts. */
-  with = (other: Partial<ClientParts>) => new Client({ ...this.parts, agent: this.#agent, ...other });
+  with = (other: Partial<ClientParts>) =>
+    new Client({ ...this.parts, agent: this.#agent, ...other });
 
   /** The same server with another credential. */
   as = (key: string | null) => this.with({ key });
@@ -119,9 +129,11 @@ export class Client {
   head = (path: string, headers: SentHeaders = {}) => this.send("HEAD", path, { headers });
   options = (path: string) => this.send("OPTIONS", path);
   delete = (path: string, headers: SentHeaders = {}) => this.send("DELETE", path, { headers });
-  post = (path: string, value?: unknown, headers: SentHeaders = {}) => this.call("POST", path, value, headers);
+  post = (path: string, value?: unknown, headers: SentHeaders = {}) =>
+    this.call("POST", path, value, headers);
   put = (path: string, value: unknown) => this.call("PUT", path, value);
-  patch = (path: string, value: unknown, headers: SentHeaders = {}) => this.call("PATCH", path, value, headers);
+  patch = (path: string, value: unknown, headers: SentHeaders = {}) =>
+    this.call("PATCH", path, value, headers);
 
   /** Any method, with the value as JSON where there is one. */
   call = (method: string, path: string, value?: unknown, headers: SentHeaders = {}) =>
@@ -158,7 +170,9 @@ export class Client {
       headers: sent,
     };
     const request = speaks(this.baseUrl).request(to);
-    const late = after(patience_ms, () => request.destroy(new Error(`${method} ${target}: no answer`)));
+    const late = after(patience_ms, () =>
+      request.destroy(new Error(`${method} ${target}: no answer`)),
+    );
     request.on("close", late.cancel);
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       request.on("response", resolve).on("error", reject).end(body);

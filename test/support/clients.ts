@@ -17,7 +17,10 @@ export const requireClient = createRequire(`${CLIENTS}package.json`);
 
 /** A test that needs packages of test/clients. */
 export function clientTest(name: string, run: () => Promise<unknown>, timeout = 120_000): void {
-  const skip = !isInstalled && process.env.TEST_REQUIRE_CLIENTS !== "1" && `test/clients is not installed: ${INSTALL}`;
+  const skip =
+    !isInstalled &&
+    process.env.TEST_REQUIRE_CLIENTS !== "1" &&
+    `test/clients is not installed: ${INSTALL}`;
   test(name, { skip, timeout }, async () => {
     assert.ok(isInstalled, `TEST_REQUIRE_CLIENTS=1, but test/clients is not installed: ${INSTALL}`);
     await run();

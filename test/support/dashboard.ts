@@ -7,7 +7,12 @@ import { person } from "./oauth.ts";
 export const owner = async (api: Client): Promise<Browser> => (await person(api)).browser;
 
 /** A whole HTML page that keeps to itself: nothing inline, nothing from elsewhere, not framed, not cached; answers its text. */
-export function assertPage(page: Answer, status = 200, formAction = "'self'", kept = "no-store"): string {
+export function assertPage(
+  page: Answer,
+  status = 200,
+  formAction = "'self'",
+  kept = "no-store",
+): string {
   assert.equal(page.status, status, page.text.slice(0, 2_000));
   assert.equal(page.header("content-type"), "text/html; charset=utf-8");
   const csp = page.header("content-security-policy");
@@ -21,7 +26,11 @@ export function assertPage(page: Answer, status = 200, formAction = "'self'", ke
   assert.equal("www-authenticate" in page.headers, false, "a cookie lets people in");
   const markup = page.text.replace(/<pre>[\s\S]*?<\/pre>/g, "");
   assert.doesNotMatch(markup, /<[a-z][^>]*\s(on\w+|style)=/i, "nothing inline");
-  assert.doesNotMatch(markup, /<style|<script(?! type="module" src="\/assets\/)/i, "no script or style of its own");
+  assert.doesNotMatch(
+    markup,
+    /<style|<script(?! type="module" src="\/assets\/)/i,
+    "no script or style of its own",
+  );
   const foreign = /<(?:script|link|img)\b[^>]*(?:src|href)="(?!\/assets\/|\/favicon\.ico)/i;
   assert.doesNotMatch(markup, foreign, "nothing from elsewhere");
   // What has one thing to say or to ask needs no script, and a page that asks for consent least of all.
@@ -33,20 +42,28 @@ export function assertPage(page: Answer, status = 200, formAction = "'self'", ke
 }
 
 /** The text of a page as a reader sees it, without markup. */
-export const textOf = (page: Answer): string => decoded(page.text.replace(/<[^>]*>/g, " ")).replace(/\s+/g, " ");
+export const textOf = (page: Answer): string =>
+  decoded(page.text.replace(/<[^>]*>/g, " ")).replace(/\s+/g, " ");
 
 /** A form with a file in it, as a browser sends it. */
-export function multipart(fields: Readonly<Record<string, string>>): { body: string; type: string } {
+export function multipart(fields: Readonly<Record<string, string>>): {
+  body: string;
+  type: string;
+} {
   const boundary = "----WebKitFormBoundaryAaB03x";
   const parts = Object.entries(fields).map(([name, value]) => {
     const file = name === "data" ? '; filename="data.csv"\r\nContent-Type: text/csv' : "";
     return `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n${value}\r\n`;
   });
-  return { body: `${parts.join("")}--${boundary}--\r\n`, type: `multipart/form-data; boundary=${boundary}` };
+  return {
+    body: `${parts.join("")}--${boundary}--\r\n`,
+    type: `multipart/form-data; boundary=${boundary}`,
+  };
 }
 
 /** The hidden field that every form carries. */
-export const csrfOf = (page: Answer): string => /name="csrf" value="([0-9a-f]{64})"/.exec(page.text)?.[1] ?? "";
+export const csrfOf = (page: Answer): string =>
+  /name="csrf" value="([0-9a-f]{64})"/.exec(page.text)?.[1] ?? "";
 
 /** What a page shows once: a key, a secret or a link. */
 export const secretIn = (page: Answer): string => /id="secret">([^<]*)</.exec(page.text)?.[1] ?? "";

@@ -7,8 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const PLACES = "/usr/lib/postgresql";
-const VERSIONS = existsSync(PLACES) ? readdirSync(PLACES).sort((a, b) => Number(b) - Number(a)) : [];
-const FOUND = VERSIONS.map((version) => join(PLACES, version, "bin")).find((bin) => existsSync(join(bin, "initdb")));
+const VERSIONS = existsSync(PLACES)
+  ? readdirSync(PLACES).sort((a, b) => Number(b) - Number(a))
+  : [];
+const FOUND = VERSIONS.map((version) => join(PLACES, version, "bin")).find((bin) =>
+  existsSync(join(bin, "initdb")),
+);
 /** Nobody: any id without rights does. */
 const WHO = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
@@ -20,7 +24,13 @@ export const missing = FOUND === undefined && `no PostgreSQL was found (looked i
 function run(program: string, args: readonly string[], input = ""): string {
   assert.ok(FOUND !== undefined, `${missing}: apt-get install postgresql`);
   const stdio = ["pipe", "pipe", "pipe"] as const;
-  return execFileSync(join(FOUND, program), args, { ...WHO, cwd: "/", input, stdio: [...stdio], encoding: "utf8" });
+  return execFileSync(join(FOUND, program), args, {
+    ...WHO,
+    cwd: "/",
+    input,
+    stdio: [...stdio],
+    encoding: "utf8",
+  });
 }
 
 /** `durable`: a commit waits for the disk, which no test needs. Its socket is in `folder`, and in `data` there what it keeps. */
@@ -29,9 +39,21 @@ export function startDatabase(durable = false) {
   chmodSync(folder, 0o700);
   if (WHO.uid !== undefined) chownSync(folder, WHO.uid, WHO.gid);
   const data = join(folder, "data");
-  run("initdb", ["-D", data, "-U", "owner", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]);
+  run("initdb", [
+    "-D",
+    data,
+    "-U",
+    "owner",
+    "-A",
+    "trust",
+    "-E",
+    "UTF8",
+    "--no-locale",
+    "--no-sync",
+  ]);
   const settings = `-c listen_addresses= -k ${folder} -c fsync=${durable} -c max_connections=200`;
-  const start = () => void run("pg_ctl", ["-D", data, "-o", settings, "-l", join(folder, "log"), "-w", "start"]);
+  const start = () =>
+    void run("pg_ctl", ["-D", data, "-o", settings, "-l", join(folder, "log"), "-w", "start"]);
   const stop = () => void run("pg_ctl", ["-D", data, "-m", "fast", "-w", "stop"]);
   /** Runs statements as the database's owner. */
   const sql = (...statements: readonly string[]) =>

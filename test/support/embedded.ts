@@ -39,14 +39,25 @@ export async function startRefused(options: object, says: RegExp): Promise<strin
 
 /** Resolves when a rule has struck so many requests that have no answer yet. */
 export const struck = ({ service }: Embedded, count = 1) =>
-  eventually(async () => service.requests.filter((one) => one.fault && one.status === null)[count - 1]);
+  eventually(
+    async () => service.requests.filter((one) => one.fault && one.status === null)[count - 1],
+  );
 
 /** A rule of faults or chaos is refused in words that say so. */
-export const ruleRefused = (by: string, add: (rule: never) => unknown, rule: object, says: RegExp): void =>
+export const ruleRefused = (
+  by: string,
+  add: (rule: never) => unknown,
+  rule: object,
+  says: RegExp,
+): void =>
   assert.throws(
     () => Reflect.apply(add, undefined, [rule]),
-    (error: Error) => error instanceof OptionError && error.message.startsWith(`${by}: `) && says.test(error.message),
+    (error: Error) =>
+      error instanceof OptionError &&
+      error.message.startsWith(`${by}: `) &&
+      says.test(error.message),
     JSON.stringify(rule),
   );
 
-export const titles = ({ received }: Receiver): unknown[] => received.map(({ event }) => event.data.object.title);
+export const titles = ({ received }: Receiver): unknown[] =>
+  received.map(({ event }) => event.data.object.title);

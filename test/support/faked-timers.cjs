@@ -3,27 +3,40 @@
 
 /** Fails where `actual` is not `expected`. */
 function is(actual, expected, what) {
-  if (actual !== expected) throw new Error(`${what}: ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`);
+  if (actual !== expected)
+    throw new Error(`${what}: ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`);
 }
 
 /** `fake` switches the faked timers on, before or after the start; `realDate` is what Date was before. */
-exports.useEverything = async function useEverything({ startService, startReceiver, fake, before, realDate }) {
+exports.useEverything = async function useEverything({
+  startService,
+  startReceiver,
+  fake,
+  before,
+  realDate,
+}) {
   if (before) fake();
-  const service = await startService({ clock: "manual", startAt: "2026-01-01T00:00:00Z", retrySchedule: "5s" });
+  const service = await startService({
+    clock: "manual",
+    startAt: "2026-01-01T00:00:00Z",
+    retrySchedule: "5s",
+  });
   if (!before) fake();
   const { api, eventually, hooked } = clientOf(service);
 
-  const receiver = await startReceiver({ secret: "told", answers: [500, 200] });
+  const receiver = await startReceiver({ secret: "shared", answers: [500, 200] });
   await hooked(receiver, "app.created");
   const app = await api("POST", "/apps", { title: "Sales" });
   is((await receiver.next("app.created")).event.data.object.id, app.id, "the delivery");
   is((await service.settled({ timeoutMs: 5_000 })).settled, true, "settled");
-  const late = await receiver.next("app.deleted", { timeoutMs: 20 }).catch((error) => error.message);
+  const late = await receiver
+    .next("app.deleted", { timeoutMs: 20 })
+    .catch((error) => error.message);
   is(late, "No app.deleted within 20 ms; received: app.created", "a delivery that does not come");
   is((await service.clock.advance("10s")).length, 1, "the retry");
   is(receiver.received[0].attempts.length, 2, "attempts");
 
-  const hanging = await startReceiver({ secret: "told", answers: ["hang"] });
+  const hanging = await startReceiver({ secret: "shared", answers: ["hang"] });
   await hooked(hanging, "app.deleted");
   await api("DELETE", `/apps/${app.id}`);
   is((await service.settled({ timeoutMs: 20 })).pending.length, 1, "pending");
@@ -38,7 +51,9 @@ exports.useEverything = async function useEverything({ startService, startReceiv
 
   service.faults.add({ method: "GET", path: "/v1/apps", delayMs: 5_000 });
   const delayed = api("GET", "/apps");
-  await eventually(async () => (await api("GET", "/account")) && service.requests.some(({ fault }) => fault));
+  await eventually(
+    async () => (await api("GET", "/account")) && service.requests.some(({ fault }) => fault),
+  );
   await service.clock.advance("5s");
   is((await delayed).total, 0, "a delayed request");
 
@@ -60,18 +75,29 @@ exports.useEverything = async function useEverything({ startService, startReceiv
 
 /** A running clock: timers and time are real. */
 async function runAlone({ startService, startReceiver, realDate }) {
-  const service = await startService({ retrySchedule: "10ms", webhookTimeout: "50ms" });
-  const { api, eventually, hooked } = clientOf(service);
-  const receiver = await startReceiver({ secret: "told", answers: ["hang", 200] });
-  await hooked(receiver, "app.created");
-  const off_ms = realDate.parse((await api("POST", "/apps", { title: "Now" })).created_at) - realDate.now();
-  is(Math.abs(off_ms) < 1_000, true, `created_at, which is off by ${off_ms} ms`);
-  await eventually(async () => service.deliveries[0]?.status === "succeeded" || !(await api("GET", "/account")));
-  is(service.deliveries[0].attempts.map(({ error }) => error).join(), "timeout,", "attempts in real time");
-  service.faults.add({ method: "GET", path: "/v1/apps", delayMs: 10 });
-  is((await api("GET", "/apps")).total, 1, "a request delayed in real time");
-  await service.close();
-  await receiver.close();
+  const service = await startService({ retrySchedule: "10ms", webhookTimeout: "500ms" });
+  const receiver = await startReceiver({ secret: "shared", answers: ["hang", 200] });
+  try {
+    const { api, eventually, hooked } = clientOf(service);
+    await hooked(receiver, "app.created");
+    const created = await api("POST", "/apps", { title: "Now" });
+    const off_ms = realDate.parse(created.created_at) - realDate.now();
+    is(Math.abs(off_ms) < 1_000, true, `created_at, which is off by ${off_ms} ms`);
+    await eventually(async () => {
+      await api("GET", "/account");
+      return service.deliveries[0]?.status === "succeeded";
+    });
+    is(
+      service.deliveries[0].attempts.map(({ error }) => error).join(),
+      "timeout,",
+      "attempts in real time",
+    );
+    service.faults.add({ method: "GET", path: "/v1/apps", delayMs: 10 });
+    is((await api("GET", "/apps")).total, 1, "a request delayed in real time");
+  } finally {
+    await service.close();
+    await receiver.close();
+  }
 }
 
 exports.runAlone = runAlone;
@@ -79,7 +105,11 @@ exports.runAlone = runAlone;
 function clientOf({ baseUrl, apiKey }) {
   async function api(method, path, body, key = apiKey) {
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-    const response = await fetch(baseUrl + path, { method, headers, body: body && JSON.stringify(body) });
+    const response = await fetch(baseUrl + path, {
+      method,
+      headers,
+      body: body && JSON.stringify(body),
+    });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return text && JSON.parse(text);
@@ -89,6 +119,7 @@ function clientOf({ baseUrl, apiKey }) {
     for (let times = 0; times < 5_000; times += 1) if (await holds()) return;
     throw new Error(`It never came to hold: ${holds}`);
   }
-  const hooked = ({ url }, type) => api("POST", "/webhooks", { url, events: [type], secret: "told" });
+  const hooked = ({ url }, type) =>
+    api("POST", "/webhooks", { url, events: [type], secret: "shared" });
   return { api, eventually, hooked };
 }

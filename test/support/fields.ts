@@ -14,7 +14,12 @@ interface FieldRule {
 }
 
 /** Tries every value of the rules in a request whose other members are `rest`: "POST /apps", or "PATCH" and one of them. */
-export async function fieldRules(api: Client, request: string, rest: Members, ...rules: FieldRule[]): Promise<void> {
+export async function fieldRules(
+  api: Client,
+  request: string,
+  rest: Members,
+  ...rules: FieldRule[]
+): Promise<void> {
   const [method = "", path = ""] = request.split(" ");
   for (const { field, good = [], bad = [], at = `#/${field}` } of rules) {
     for (const value of good) {

@@ -4,9 +4,44 @@ const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]
 
 /** What no member of any body takes, and what programs trip over. */
 export const HOSTILE: readonly unknown[] = [
-  ...[null, true, 0, -1, 1e308, 1.5, "", " ", "\0", "a\0b", [], [[]], {}, { a: 1 }, [null], [{}], deep(50), "<script>"],
-  ...["x".repeat(6_000), "\u{10FFFF}", "__proto__", "constructor", "../../etc/passwd", "%00", "' OR 1=1 --", "\u202e"],
-  ...["\r\nSet-Cookie: a=b", "{{7*7}}", "NaN", "9".repeat(400), "http://169.254.169.254/", "ﷺ".repeat(300)],
+  ...[
+    null,
+    true,
+    0,
+    -1,
+    1e308,
+    1.5,
+    "",
+    " ",
+    "\0",
+    "a\0b",
+    [],
+    [[]],
+    {},
+    { a: 1 },
+    [null],
+    [{}],
+    deep(50),
+    "<script>",
+  ],
+  ...[
+    "x".repeat(6_000),
+    "\u{10FFFF}",
+    "__proto__",
+    "constructor",
+    "../../etc/passwd",
+    "%00",
+    "' OR 1=1 --",
+    "\u202e",
+  ],
+  ...[
+    "\r\nSet-Cookie: a=b",
+    "{{7*7}}",
+    "NaN",
+    "9".repeat(400),
+    "http://169.254.169.254/",
+    "ﷺ".repeat(300),
+  ],
 ];
 
 /** JSON texts that JSON.stringify cannot make. */
@@ -20,7 +55,20 @@ export const RAW = [
   `{${Array.from({ length: 500 }, (_, at) => `"m${at}":1`).join(",")}}`,
 ];
 
-export const HEADERS = "if-match if-none-match idempotency-key content-type accept x-forwarded-for range cookie".split(
+export const HEADERS =
+  "if-match if-none-match idempotency-key content-type accept x-forwarded-for range cookie".split(
+    " ",
+  );
+export const VALUES = [
+  "",
   " ",
-);
-export const VALUES = ["", " ", '"', "*", ",,,", "~", "é", "x".repeat(5_000), "bytes=0-", "null", "__proto__=1"];
+  '"',
+  "*",
+  ",,,",
+  "~",
+  "é",
+  "x".repeat(5_000),
+  "bytes=0-",
+  "null",
+  "__proto__=1",
+];

@@ -1,7 +1,12 @@
 // Where the kit's webhooks lead: one server with an address for each of them, which keeps what arrives as it arrived - the
 // method, the bytes, when, and whether the sender waited for the answer - and answers as it is told.
 import { EventEmitter, once } from "node:events";
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Members } from "./client.ts";
@@ -35,7 +40,11 @@ export interface Inbox {
   readonly url: string;
   readonly got: Arrival[];
   /** The first arrivals that match, as soon as there are so many; rejects when that takes too long. */
-  readonly arrived: (matches: (each: Arrival) => boolean, count?: number, patience_ms?: number) => Promise<Arrival[]>;
+  readonly arrived: (
+    matches: (each: Arrival) => boolean,
+    count?: number,
+    patience_ms?: number,
+  ) => Promise<Arrival[]>;
 }
 
 /** How long an event may take to come: longer than any receiver of ours keeps a sender that makes one delivery at a time. */
@@ -88,7 +97,9 @@ export async function openHub(publicUrl?: string, onPort = "0") {
         if (found.length >= count) return found;
         await once(arrivals, "request", { signal }).catch(() => {
           const types = got.map(({ event }) => String(event.type)).join(", ") || "nothing";
-          throw new Error(`no delivery of it within ${limit_ms / 1_000} s; what came to this webhook: ${types}`);
+          throw new Error(
+            `no delivery of it within ${limit_ms / 1_000} s; what came to this webhook: ${types}`,
+          );
         });
       }
     };

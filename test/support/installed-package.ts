@@ -35,13 +35,16 @@ export function onceInstalled(): () => Promise<InstalledPackage> {
 
 export async function installPackage() {
   const [source, folder] = [freshFolder(), freshFolder()];
-  for (const name of ["package.json", "README.md", "LICENSE"]) await copyFile(name, join(source, name));
+  for (const name of ["package.json", "README.md", "LICENSE"])
+    await copyFile(name, join(source, name));
   await execute(process.execPath, ["--import", "tsx", "scripts/build.ts", join(source, "dist")]);
   const pack = ["pack", "--ignore-scripts", "--silent", "--pack-destination", source];
   const packed = await execute("npm", pack, { cwd: source });
   const tarball = join(source, packed.stdout.trim());
   await writeFile(join(folder, "package.json"), '{"name":"user","private":true}');
-  await execute("npm", ["install", "--offline", "--no-audit", "--no-fund", "--silent", tarball], { cwd: folder });
+  await execute("npm", ["install", "--offline", "--no-audit", "--no-fund", "--silent", tarball], {
+    cwd: folder,
+  });
 
   const write = (file: string, text: string | Buffer) => writeFile(join(folder, file), text);
 
@@ -54,7 +57,8 @@ export async function installPackage() {
   };
 
   /** Makes a package of test/clients resolvable from the folder. */
-  const link = (name: string) => symlink(join(CLIENTS, "node_modules", name), join(folder, "node_modules", name));
+  const link = (name: string) =>
+    symlink(join(CLIENTS, "node_modules", name), join(folder, "node_modules", name));
 
   /** Copies a recipe into the folder: the README contains the one for node:test, and links to the others. */
   const copyRecipe = async (file: string): Promise<string> => {

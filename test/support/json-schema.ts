@@ -3,15 +3,21 @@
 import { isDeepStrictEqual } from "node:util";
 import { isMembers, type Members, members } from "./client.ts";
 
-const SAYS_NOTHING = /^(description|title|default|examples?|readOnly|writeOnly|deprecated|discriminator|x-.*)$/;
+const SAYS_NOTHING =
+  /^(description|title|default|examples?|readOnly|writeOnly|deprecated|discriminator|x-.*)$/;
 
 /** Every breach of `schema` by `value`; references are looked up in `root`. */
 export function breaches(value: unknown, schema: Members, root: Members, at = "#"): string[] {
-  const inner = (part: unknown, rule: unknown, place = at) => breaches(part, members(rule), root, place);
+  const inner = (part: unknown, rule: unknown, place = at) =>
+    breaches(part, members(rule), root, place);
   return Object.entries(schema).flatMap(([keyword, rule]) => {
-    const found = SAYS_NOTHING.test(keyword) || KEYWORDS.get(keyword)?.(value, rule, { at, schema, root, inner });
+    const found =
+      SAYS_NOTHING.test(keyword) ||
+      KEYWORDS.get(keyword)?.(value, rule, { at, schema, root, inner });
     if (Array.isArray(found)) return found;
-    return found ? [] : [`${at}: ${JSON.stringify(value)} against ${keyword} ${JSON.stringify(rule)}`];
+    return found
+      ? []
+      : [`${at}: ${JSON.stringify(value)} against ${keyword} ${JSON.stringify(rule)}`];
   });
 }
 
@@ -72,7 +78,8 @@ const KEYWORDS: ReadonlyMap<string, Keyword> = new Map(
     type: (value, rule) => list(rule).some((type) => typesOf(value).includes(String(type))),
     enum: (value, rule) => list(rule).some((one) => isDeepStrictEqual(one, value)),
     const: (value, rule) => isDeepStrictEqual(value, rule),
-    required: (value, rule) => !isMembers(value) || list(rule).every((name) => Object.hasOwn(value, String(name))),
+    required: (value, rule) =>
+      !isMembers(value) || list(rule).every((name) => Object.hasOwn(value, String(name))),
     pattern: text((value, rule) => new RegExp(rule, "u").test(value)),
     format: text((value, rule) => FORMATS[rule]?.test(value) ?? false),
     minLength: text((value, rule) => [...value].length >= Number(rule)),
@@ -82,16 +89,22 @@ const KEYWORDS: ReadonlyMap<string, Keyword> = new Map(
     maxProperties: (value, rule) => !isMembers(value) || Object.keys(value).length <= Number(rule),
     minItems: array((value, rule) => value.length >= rule),
     maxItems: array((value, rule) => value.length <= rule),
-    uniqueItems: array((value) => new Set(value.map((item) => JSON.stringify(item))).size === value.length),
+    uniqueItems: array(
+      (value) => new Set(value.map((item) => JSON.stringify(item))).size === value.length,
+    ),
     $ref: (value, rule, { root, inner }) => inner(value, resolve(root, String(rule))),
     items: (value, rule, { at, inner }) =>
       !Array.isArray(value) || value.flatMap((item, n) => inner(item, rule, `${at}/${n}`)),
     properties: (value, rule, it) =>
-      named(value, it, true).flatMap(([name, each]) => it.inner(each, members(rule)[name], `${it.at}/${name}`)),
+      named(value, it, true).flatMap(([name, each]) =>
+        it.inner(each, members(rule)[name], `${it.at}/${name}`),
+      ),
     additionalProperties: (value, rule, it) =>
       rule === true ||
       named(value, it, false).flatMap(([name, each]) =>
-        isMembers(rule) ? it.inner(each, rule, `${it.at}/${name}`) : [`${it.at}: ${name} is not in the schema`],
+        isMembers(rule)
+          ? it.inner(each, rule, `${it.at}/${name}`)
+          : [`${it.at}: ${name} is not in the schema`],
       ),
     allOf: (value, rule, { inner }) => list(rule).flatMap((one) => inner(value, one)),
     anyOf: (value, rule, it) => fitting(value, rule, it) > 0,

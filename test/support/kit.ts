@@ -5,7 +5,16 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { type Profile, profiled } from "../../scripts/conformance/profile.ts";
 import { gone, reached, type Target } from "../../scripts/conformance/target.ts";
-import { type Answer, Client, type ClientParts, freshHost, isMembers, type Members, members, str } from "./client.ts";
+import {
+  type Answer,
+  Client,
+  type ClientParts,
+  freshHost,
+  isMembers,
+  type Members,
+  members,
+  str,
+} from "./client.ts";
 import { type Answers, type Arrival, type Hub, type Inbox, openHub } from "./hub.ts";
 import { done, listIn, objectIn } from "./shown.ts";
 import { startTrial, type Trial } from "./trial.ts";
@@ -61,7 +70,9 @@ export class Kit {
   }
 
   get dataSource(): Members {
-    return this.profile.dataSource ?? notTried("no body of POST /data-sources that is taken is known");
+    return (
+      this.profile.dataSource ?? notTried("no body of POST /data-sources that is taken is known")
+    );
   }
 
   // Apps
@@ -88,7 +99,9 @@ export class Kit {
     const found = new Map<unknown, Members>();
     for (let before = -1; found.size > before; ) {
       before = found.size;
-      for (const app of await this.appsIn(`?limit=${this.profile.pageSize}&offset=${before}${filter}`))
+      for (const app of await this.appsIn(
+        `?limit=${this.profile.pageSize}&offset=${before}${filter}`,
+      ))
         found.set(app.id, app);
     }
     return [...found.values()];
@@ -107,11 +120,17 @@ export class Kit {
     return api.post(`/apps/${app}/deploy`, { ...deployment, ...domain, ...fields });
   }
 
-  deploy = async (app: string, fields: object = {}): Promise<Answer> => done(await this.tryDeploy(app, fields));
+  deploy = async (app: string, fields: object = {}): Promise<Answer> =>
+    done(await this.tryDeploy(app, fields));
 
   /** The six operations that are shown, each as it would succeed on this app. */
   operations(app: string): readonly (readonly [method: string, path: string, body?: Members])[] {
-    const webhook = { url: "https://hooks.example.com/in", events: ["app.deployed"], secret: "s", active: false };
+    const webhook = {
+      url: "https://hooks.example.com/in",
+      events: ["app.deployed"],
+      secret: "s",
+      active: false,
+    };
     return [
       ["GET", "/apps"],
       ["POST", "/apps", this.profile.app],
@@ -128,7 +147,13 @@ export class Kit {
   async hook(events: readonly string[], fields: object = {}, answers?: Answers): Promise<Hook> {
     if (this.profile.hookless !== undefined) notTried(this.profile.hookless);
     const inbox = this.hub.open(answers);
-    const webhook = { url: inbox.url, events, secret: `between-us-${randomUUID()}`, active: true, ...fields };
+    const webhook = {
+      url: inbox.url,
+      events,
+      secret: `between-us-${randomUUID()}`,
+      active: true,
+      ...fields,
+    };
     const { text } = done(await this.api.post("/webhooks", webhook));
     const { id } = objectIn(text);
     if (typeof id === "string") this.#left.push(`/webhooks/${id}`);
@@ -164,8 +189,12 @@ export class Kit {
     if (outcome === undefined) return {};
     const { retry_ms, several } = outcome;
     const when =
-      retry_ms === undefined ? "sends nothing again" : `sends again after ${(retry_ms / 1_000).toFixed(1)} s`;
-    const order = several ? "sends one webhook several events at once" : "sends one webhook one event at a time";
+      retry_ms === undefined
+        ? "sends nothing again"
+        : `sends again after ${(retry_ms / 1_000).toFixed(1)} s`;
+    const order = several
+      ? "sends one webhook several events at once"
+      : "sends one webhook one event at a time";
     return { retry: `${when} what was answered 500`, ...(several !== undefined && { order }) };
   }
 
@@ -210,7 +239,9 @@ export class Kit {
 
   /** Speaks with an access token of these scopes. */
   async holder(scope: string): Promise<Client> {
-    const given = this.target.token?.find((pair) => scopesOf(pair.replace(/=.*/, "")) === scopesOf(scope));
+    const given = this.target.token?.find(
+      (pair) => scopesOf(pair.replace(/=.*/, "")) === scopesOf(scope),
+    );
     if (given !== undefined) return this.api.as(given.replace(/^[^=]*=/, ""));
     if (this.target["client-id"] === undefined || this.target["sign-in"] === undefined)
       notTried(`give --token ${scope}=TOKEN, or --client-id and --sign-in`);
@@ -234,17 +265,22 @@ export const ofApp =
   (id: string) =>
   ({ event }: Arrival): boolean => {
     const { type, data } = event;
-    return type === "app.deployed" && isMembers(data) && isMembers(data.object) && data.object.id === id;
+    return (
+      type === "app.deployed" && isMembers(data) && isMembers(data.object) && data.object.id === id
+    );
   };
 
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /** The tokens of an answer whose form is not shown, by RFC 6749's names or by what they look like. */
 export function tokensIn({ json, text }: Answer) {
-  const texts = Object.entries(json).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  const texts = Object.entries(json).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
   const named = (name: RegExp) => texts.find(([key]) => name.test(key))?.[1];
   const access =
-    named(/^access_?token$/i) ?? texts.find(([key, value]) => !/refresh/i.test(key) && JWT.test(value))?.[1];
+    named(/^access_?token$/i) ??
+    texts.find(([key, value]) => !/refresh/i.test(key) && JWT.test(value))?.[1];
   assert.ok(access !== undefined, `no access token in ${text.slice(0, 200)}`);
   return { access, refresh: named(/refresh/i) ?? "" };
 }

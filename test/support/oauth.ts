@@ -1,11 +1,22 @@
 // The steps of the authorization code flow as a client application and its user take them, over HTTP only.
 import assert from "node:assert/strict";
 import { Browser } from "./browser.ts";
-import { type Answer, type Client, freshAddress, type Members, members, type SentHeaders, str } from "./client.ts";
+import {
+  type Answer,
+  type Client,
+  freshAddress,
+  type Members,
+  members,
+  type SentHeaders,
+  str,
+} from "./client.ts";
 
 export const REDIRECT = "https://client.example.com/callback";
 /** The example of RFC 7636, appendix B. */
-export const PKCE = { code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", code_challenge_method: "S256" };
+export const PKCE = {
+  code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+  code_challenge_method: "S256",
+};
 /** What its challenge is made of. */
 export const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
@@ -21,7 +32,10 @@ export const ALL_SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data"
 export async function register(api: Client, draft: object = {}): Promise<App> {
   const usual = { name: "Reports", redirect_uris: [REDIRECT], scopes: ["admin"] };
   const made = await api.create("/oauth-clients", { ...usual, ...draft });
-  return { client_id: made.id, client_secret: made.client_secret === null ? null : str(made.client_secret) };
+  return {
+    client_id: made.id,
+    client_secret: made.client_secret === null ? null : str(made.client_secret),
+  };
 }
 
 type Person = Awaited<ReturnType<typeof person>>;
@@ -39,7 +53,9 @@ export async function person(api: Client, permissions: readonly string[] = ["adm
 export type Extra = Readonly<Record<string, string | null>>;
 
 const withoutNull = (fields: Extra): Record<string, string> =>
-  Object.fromEntries(Object.entries(fields).flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
+  );
 
 /** The address of an authorization request; a null leaves a parameter out. */
 export const authorizeUrl = ({ client_id }: App, extra: Extra = {}): string =>
@@ -55,10 +71,18 @@ export function returned(answer: Answer, to = REDIRECT): Members {
 }
 
 /** Consents as this person; answers what the client receives. */
-export async function consent(who: Person, app: App, extra: Extra = {}, decision = "allow"): Promise<Members> {
+export async function consent(
+  who: Person,
+  app: App,
+  extra: Extra = {},
+  decision = "allow",
+): Promise<Members> {
   const page = await who.browser.open(authorizeUrl(app, extra));
   assert.equal(page.status, 200, page.text);
-  return returned(await who.browser.submit(page, "/oauth/consent", { decision }), extra.redirect_uri ?? REDIRECT);
+  return returned(
+    await who.browser.submit(page, "/oauth/consent", { decision }),
+    extra.redirect_uri ?? REDIRECT,
+  );
 }
 
 /** POST of JSON, as the spec shows it. */
@@ -66,14 +90,25 @@ export const sendJson = (api: Client, path: string, fields: Extra): Promise<Answ
   api.root.as(null).post(path, withoutNull(fields));
 
 /** POST of a form, as RFC 6749 has it. */
-export const sendForm = (api: Client, path: string, fields: Extra, headers: SentHeaders = {}): Promise<Answer> =>
+export const sendForm = (
+  api: Client,
+  path: string,
+  fields: Extra,
+  headers: SentHeaders = {},
+): Promise<Answer> =>
   api.root.as(null).send("POST", path, {
     headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
     body: new URLSearchParams(withoutNull(fields)).toString(),
   });
 
 export const exchange = (api: Client, app: App, code: string, extra: Extra = {}): Promise<Answer> =>
-  sendJson(api, "/oauth/token", { grant_type: "authorization_code", ...app, code, redirect_uri: REDIRECT, ...extra });
+  sendJson(api, "/oauth/token", {
+    grant_type: "authorization_code",
+    ...app,
+    code,
+    redirect_uri: REDIRECT,
+    ...extra,
+  });
 
 export const refresh = (api: Client, refresh_token: string, extra: Extra = {}): Promise<Answer> =>
   sendJson(api, "/oauth/token", { grant_type: "refresh_token", refresh_token, ...extra });
@@ -96,7 +131,8 @@ export async function scene(api: Client, draft: object = {}, permissions?: reado
   const [app, who] = [await register(api, draft), await person(api, permissions)];
   const open = (extra?: Extra) => who.browser.open(authorizeUrl(app, extra));
   const code = async (extra?: Extra) => str((await consent(who, app, extra)).code);
-  const tokens = async (scope = "read:apps") => pair(await exchange(api, app, await code({ scope })));
+  const tokens = async (scope = "read:apps") =>
+    pair(await exchange(api, app, await code({ scope })));
   const permit = (...permissions: string[]) => api.patch(`/users/${who.id}`, { permissions });
   return { app, who, open, code, tokens, permit };
 }
@@ -110,7 +146,11 @@ export async function held(api: Client, scope?: string) {
 
 /** An error of RFC 6749 5.2, never a problem document; answers its description. */
 export function oauthError(answer: Answer, error = "invalid_grant"): string {
-  assert.equal(answer.status, { invalid_client: 401, temporarily_unavailable: 503 }[error] ?? 400, answer.text);
+  assert.equal(
+    answer.status,
+    { invalid_client: 401, temporarily_unavailable: 503 }[error] ?? 400,
+    answer.text,
+  );
   assert.equal(answer.headers["content-type"], "application/json");
   assert.equal(answer.headers["cache-control"], "no-store");
   assert.equal(answer.json.error, error, answer.text);

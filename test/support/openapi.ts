@@ -2,7 +2,7 @@
 // declare the status, the media type and a schema that the body fits. Paths outside the document are checked for the
 // error's schema alone.
 import assert from "node:assert/strict";
-import { trusted } from "../../src/kit/schema.ts";
+import { unsafeCast } from "../../src/lib/schema.ts";
 import { type Answer, isMembers, type Members, members } from "./client.ts";
 import { breaches, resolve } from "./json-schema.ts";
 
@@ -25,7 +25,9 @@ export class ApiDocument {
     readonly controls?: ApiDocument,
   ) {
     this.operations = Object.entries(members(document.paths)).flatMap(([path, item]) =>
-      Object.entries(members(item)).map(([method, value]) => operationOf(document, method, path, members(value))),
+      Object.entries(members(item)).map(([method, value]) =>
+        operationOf(document, method, path, members(value)),
+      ),
     );
   }
 
@@ -36,7 +38,10 @@ export class ApiDocument {
       fetch(`${authUrl}/_control/openapi.json`),
     ]);
     const beside = members(await controls.json());
-    return new ApiDocument(members(await api.json()), controls.ok ? new ApiDocument(beside) : undefined);
+    return new ApiDocument(
+      members(await api.json()),
+      controls.ok ? new ApiDocument(beside) : undefined,
+    );
   }
 
   /** The operations below /v1. */
@@ -47,7 +52,9 @@ export class ApiDocument {
   find(method: string, path: string): Operation | undefined {
     const [plain = ""] = path.split("?");
     const wanted = method === "HEAD" ? "GET" : method;
-    const fitting = this.operations.filter((one) => one.method === wanted && one.pattern.test(plain));
+    const fitting = this.operations.filter(
+      (one) => one.method === wanted && one.pattern.test(plain),
+    );
     // A literal segment goes before a parameter.
     return fitting.sort((a, b) => a.path.split("{").length - b.path.split("{").length)[0];
   }
@@ -61,8 +68,12 @@ export class ApiDocument {
     }
     const { responses } = this.find(method, path)?.value ?? {};
     const type = answer.headers["content-type"]?.split(";")[0] ?? "";
-    const declared = responses === undefined ? this.#beside(type) : members(responses)[answer.status];
-    assert.ok(declared !== undefined || responses === undefined, `${asked} does not declare ${answer.status}`);
+    const declared =
+      responses === undefined ? this.#beside(type) : members(responses)[answer.status];
+    assert.ok(
+      declared !== undefined || responses === undefined,
+      `${asked} does not declare ${answer.status}`,
+    );
     if (responses !== undefined) this.#checkHeaders(asked, members(declared), answer);
     if (method === "HEAD" || declared === undefined || !/json$/.test(type)) return;
     const media = members(this.deref(members(declared)).content ?? {})[type];
@@ -72,8 +83,12 @@ export class ApiDocument {
   }
 
   #checkHeaders(asked: string, declared: Members, { status, headers }: Answer): void {
-    const known = Object.keys(members(this.deref(declared).headers ?? {})).map((name) => name.toLowerCase());
-    const undeclared = Object.keys(headers).filter((name) => DESCRIBED.test(name) && !known.includes(name));
+    const known = Object.keys(members(this.deref(declared).headers ?? {})).map((name) =>
+      name.toLowerCase(),
+    );
+    const undeclared = Object.keys(headers).filter(
+      (name) => DESCRIBED.test(name) && !known.includes(name),
+    );
     assert.deepEqual(undeclared, [], `${asked} ${status} does not declare these headers`);
   }
 
@@ -83,7 +98,8 @@ export class ApiDocument {
     return type === "application/problem+json" ? { content: { [type]: { schema } } } : undefined;
   }
 
-  deref = (value: Members): Members => (typeof value.$ref === "string" ? resolve(this.document, value.$ref) : value);
+  deref = (value: Members): Members =>
+    typeof value.$ref === "string" ? resolve(this.document, value.$ref) : value;
 }
 
 /** The response headers that a client may need. */
@@ -91,7 +107,7 @@ const DESCRIBED =
   /^(x-request-id|x-total-count|(x-)?ratelimit.*|retry-after|etag|location|link|www-authenticate|idempotency-replayed)$/;
 
 function operationOf(document: Members, method: string, path: string, value: Members): Operation {
-  const [{ url } = {}] = trusted<{ url?: string }[]>(value.servers ?? document.servers);
+  const [{ url } = {}] = unsafeCast<{ url?: string }[]>(value.servers ?? document.servers);
   const fullPath = new URL(String(url), "http://localhost").pathname.replace(/\/$/, "") + path;
   const pattern = new RegExp(`^${fullPath.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`);
   return { method: method.toUpperCase(), path, fullPath, pattern, value };

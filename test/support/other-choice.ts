@@ -8,4 +8,6 @@ const row: Decision | undefined = new Map<string, Decision>(Object.entries(DECIS
 if (row === undefined) throw new Error(`OTHER_CHOICE is no row of the register: ${given}`);
 const { is, or } = row.choice;
 const other = new Map(Object.entries(Object(or)));
-Object.assign(row.choice, { is: member === undefined ? or : { ...Object(is), [member]: other.get(member) } });
+Object.assign(row.choice, {
+  is: member === undefined ? or : { ...Object(is), [member]: other.get(member) },
+});

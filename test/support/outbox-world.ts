@@ -1,12 +1,12 @@
 // An outbox with a store of everything, a clock and an account, and no HTTP in front: events go in by function, receivers are
 // real sockets. It does not load the test runner, which watches every promise: what is timed in it would take twice as long.
 import { RETRY_WAITS_MS } from "../../src/delivery/attempt.ts";
-import { type OutboxParts, outboxOf } from "../../src/delivery/outbox.ts";
-import { httpSender } from "../../src/delivery/sender.ts";
+import { createOutbox, type OutboxDeps } from "../../src/delivery/outbox.ts";
+import { createHttpSender } from "../../src/delivery/sender.ts";
 import { collections } from "../../src/domain/collections.ts";
 import { dueDeliveries } from "../../src/domain/deliveries.ts";
+import { AppError } from "../../src/domain/errors.ts";
 import { recordEvent } from "../../src/domain/events.ts";
-import { forgetting as forgettingIn } from "../../src/domain/forgetting.ts";
 import {
   type AccountRecord,
   accounts,
@@ -16,30 +16,35 @@ import {
   type WebhookRecord,
   webhooks,
 } from "../../src/domain/model.ts";
-import { asChosen } from "../../src/domain/readings.ts";
-import { Refusal } from "../../src/domain/refusal.ts";
+import { createRetentionWorker as forgettingIn } from "../../src/domain/retention.ts";
 import type { Store } from "../../src/domain/store.ts";
-import { own } from "../../src/domain/webhooks.ts";
-import { Unit } from "../../src/domain/work.ts";
-import { Background } from "../../src/kit/background.ts";
-import { AdjustableClock } from "../../src/kit/clock.ts";
-import { seededRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
+import { UnitOfWork } from "../../src/domain/unit-of-work.ts";
+import { DEFAULT_DECIDE } from "../../src/domain/variants.ts";
+import { webhookService } from "../../src/domain/webhooks.ts";
+import { AdjustableClock } from "../../src/lib/clock.ts";
+import { seededRandom, TimeOrderedIds } from "../../src/lib/ids.ts";
+import { TaskTracker } from "../../src/lib/tasks.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { overridden } from "./other-stores.ts";
 
 export const START = Date.UTC(2026, 0, 1);
 
-export interface WorldOptions extends Partial<OutboxParts> {
+export interface WorldOptions extends Partial<OutboxDeps> {
   /** What the outbox asks of the store in another way. */
   readonly over?: (store: Store) => Partial<Store>;
 }
 
 export type World = Awaited<ReturnType<typeof outboxWorld>>;
 
-export const accountOf = (id: string): AccountRecord => ({ id, name: `Account ${id}`, state: "active" });
+export const accountOf = (id: string): AccountRecord => ({
+  id,
+  name: `Account ${id}`,
+  state: "active",
+});
 
-export function kept<T>(value: T | Refusal | undefined): T {
-  if (value === undefined || value instanceof Refusal) throw new Error(`Refused: ${JSON.stringify(value)}`);
+export function kept<T>(value: T | AppError | undefined): T {
+  if (value === undefined || value instanceof AppError)
+    throw new Error(`Refused: ${JSON.stringify(value)}`);
   return value;
 }
 
@@ -49,21 +54,21 @@ export async function outboxWorld(options: WorldOptions = {}) {
   const account = accountOf("acc_1");
   if (options.store === undefined) {
     await real.open(collections);
-    await real.transact((tx) => tx.put(accounts, { ...account, all: "accounts" }));
+    await real.transact((tx) => tx.put(accounts, { ...account, partition: "accounts" }));
   }
   const store = over ? overridden(real, over(real)) : real;
   const clock = new AdjustableClock(START);
   const ids = new TimeOrderedIds(clock, seededRandom("outbox"));
-  const decide = asChosen;
+  const decide = DEFAULT_DECIDE;
   const errors: unknown[] = [];
   /** Accounts told to be swept. */
   const sweeps = new Set<string>();
   const onError = (error: unknown) => errors.push(error);
-  const background = new Background(onError);
-  const outbox = outboxOf({
+  const background = new TaskTracker(onError);
+  const outbox = createOutbox({
     clock,
-    background,
-    sender: httpSender({ policy: "local", timeout_ms: 2_000 }),
+    tasks: background,
+    sender: createHttpSender({ policy: "local", timeout_ms: 2_000 }),
     timestamp: () => clock.now(),
     retryWaits_ms: RETRY_WAITS_MS,
     concurrency: decide("6.webhook-concurrency"),
@@ -73,26 +78,51 @@ export async function outboxWorld(options: WorldOptions = {}) {
     ...options,
     store,
   });
-  store.hear(TOPIC.queue, (id) => outbox.notify(id));
-  store.hear(TOPIC.events, (id) => sweeps.add(id));
+  store.subscribe(TOPIC.queue, (id) => outbox.notify(id));
+  store.subscribe(TOPIC.events, (id) => sweeps.add(id));
   const parts = { store, clock, ids, decide };
-  const unit = new Unit(parts);
+  const unit = new UnitOfWork(parts);
   const forgetting = forgettingIn(parts, background);
   const stop = () => {
     outbox.stop();
     return background.idle();
   };
   return {
-    ...{ clock, store, real, parts, unit, outbox, forgetting, background, account, sweeps, errors, stop },
+    ...{
+      clock,
+      store,
+      real,
+      parts,
+      unit,
+      outbox,
+      forgetting,
+      background,
+      account,
+      sweeps,
+      errors,
+      stop,
+    },
     /** Resolves when nothing that is due now is left unattempted and unrecorded. */
     idle: () => background.idle(),
-    advance: (by_ms: number) => background.idle().then(() => clock.advance(by_ms, () => background.idle())),
+    advance: (by_ms: number) =>
+      background.idle().then(() => clock.advance(by_ms, () => background.idle())),
     webhook: async (url: string) =>
-      kept(await own.create(unit, account, { url, events: ["app.created"], secret: "whsecret", active: true })),
-    emit: async (object: object = { n: 1 }, from: AccountRecord = account, type: EventType = "app.created") =>
-      kept(await unit.transact((w) => recordEvent(w, from, type, object))),
+      kept(
+        await webhookService.create(unit, account, {
+          url,
+          events: ["app.created"],
+          secret: "whsecret",
+          active: true,
+        }),
+      ),
+    emit: async (
+      object: object = { n: 1 },
+      from: AccountRecord = account,
+      type: EventType = "app.created",
+    ) => kept(await unit.run((w) => recordEvent(w, from, type, object))),
     read: async ({ id }: WebhookRecord) => kept(await store.get(webhooks, id)),
-    log: ({ id }: WebhookRecord) => store.page(deliveries, "webhook", [id], { offset: 0, limit: 1_000 }),
+    log: ({ id }: WebhookRecord) =>
+      store.page(deliveries, "webhook", [id], { offset: 0, limit: 1_000 }),
     pending: () => dueDeliveries(store, clock.now()),
   };
 }

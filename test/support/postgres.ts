@@ -17,6 +17,9 @@ export function database(): Database {
 closeLater(() => shared?.[Symbol.dispose]());
 
 /** A test that needs it. */
-export function onDatabase(name: string, use: (database: Database, t: TestContext) => Promise<void>): void {
+export function onDatabase(
+  name: string,
+  use: (database: Database, t: TestContext) => Promise<void>,
+): void {
   test(name, { skip, timeout: 60_000 }, async (t) => use(database(), t));
 }

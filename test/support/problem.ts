@@ -4,12 +4,44 @@ import { type Answer, type Members, members, str } from "./client.ts";
 
 /** The contract's table: the status of each code. */
 const STATUS: { readonly [code: string]: number } = {
-  ...{ invalid_json: 400, invalid_parameter: 400, invalid_header: 400, invalid_request: 400, request_timeout: 408 },
-  ...{ missing_credential: 401, malformed_credential: 401, invalid_credential: 401, expired_credential: 401 },
-  ...{ insufficient_scope: 403, account_suspended: 403, account_limited: 403, rate_limit_exceeded: 403 },
-  ...{ not_found: 404, method_not_allowed: 405, domain_taken: 409, email_taken: 409, last_admin: 409 },
-  ...{ idempotency_in_progress: 409, idempotency_key_reused: 422, precondition_failed: 412, payload_too_large: 413 },
-  ...{ uri_too_long: 414, unsupported_media_type: 415, validation_failed: 422, headers_too_large: 431 },
+  ...{
+    invalid_json: 400,
+    invalid_parameter: 400,
+    invalid_header: 400,
+    invalid_request: 400,
+    request_timeout: 408,
+  },
+  ...{
+    missing_credential: 401,
+    malformed_credential: 401,
+    invalid_credential: 401,
+    expired_credential: 401,
+  },
+  ...{
+    insufficient_scope: 403,
+    account_suspended: 403,
+    account_limited: 403,
+    rate_limit_exceeded: 403,
+  },
+  ...{
+    not_found: 404,
+    method_not_allowed: 405,
+    domain_taken: 409,
+    email_taken: 409,
+    last_admin: 409,
+  },
+  ...{
+    idempotency_in_progress: 409,
+    idempotency_key_reused: 422,
+    precondition_failed: 412,
+    payload_too_large: 413,
+  },
+  ...{
+    uri_too_long: 414,
+    unsupported_media_type: 415,
+    validation_failed: 422,
+    headers_too_large: 431,
+  },
   ...{ internal_error: 500, not_implemented: 501, storage_unavailable: 503 },
 };
 
@@ -34,7 +66,9 @@ export function errorsOf(body: Members): readonly Members[] {
   const entries = errors.map(members);
   for (const entry of entries) {
     assert.ok(typeof entry.detail === "string" && entry.detail !== "");
-    const places = ["pointer", "parameter", "header"].filter((name) => typeof entry[name] === "string");
+    const places = ["pointer", "parameter", "header"].filter(
+      (name) => typeof entry[name] === "string",
+    );
     assert.equal(places.length, 1, JSON.stringify(entry));
   }
   return entries;
@@ -57,4 +91,5 @@ export const badParameter = (answer: Answer, ...parameters: readonly string[]): 
   names(answer, "invalid_parameter", "parameter", parameters);
 
 /** 400 with exactly this header. */
-export const badHeader = (answer: Answer, name: string): Members => names(answer, "invalid_header", "header", [name]);
+export const badHeader = (answer: Answer, name: string): Members =>
+  names(answer, "invalid_header", "header", [name]);

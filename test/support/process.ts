@@ -44,14 +44,25 @@ export async function serving(
 }
 
 /** Runs node, or another program, for so long at most, and gathers what it prints. */
-export function started(args: readonly string[], env: NodeJS.ProcessEnv = {}, timeout = 0, program = process.execPath) {
-  const clean = Object.entries(process.env).filter(([name]) => !/^(APPHOST_|PORT$|FORCE_COLOR|NODE_TEST)/.test(name));
+export function started(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  timeout = 0,
+  program = process.execPath,
+) {
+  const clean = Object.entries(process.env).filter(
+    ([name]) => !/^(APPHOST_|PORT$|FORCE_COLOR|NODE_TEST)/.test(name),
+  );
   const options = { cwd: ROOT, env: { ...Object.fromEntries(clean), ...env }, timeout };
   const child = spawn(program, args, options);
   const said = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => (said.stdout += chunk));
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => (said.stderr += chunk));
-  const ended = once(child, "close").then(() => ({ code: child.exitCode, signal: child.signalCode, ...said }));
+  const ended = once(child, "close").then(() => ({
+    code: child.exitCode,
+    signal: child.signalCode,
+    ...said,
+  }));
   /** Resolves once `text` has been printed on stdout; fails where the process ends before, or a minute is over. */
   const prints = async (text: string) => {
     const signal = AbortSignal.timeout(MINUTE_MS);
@@ -69,7 +80,10 @@ export function started(args: readonly string[], env: NodeJS.ProcessEnv = {}, ti
 }
 
 /** What this process itself prints while `use` runs. */
-export async function printedOn(stream: NodeJS.WriteStream, use: () => Promise<unknown>): Promise<readonly string[]> {
+export async function printedOn(
+  stream: NodeJS.WriteStream,
+  use: () => Promise<unknown>,
+): Promise<readonly string[]> {
   const lines: string[] = [];
   const write = stream.write.bind(stream);
   stream.write = (chunk: string | Uint8Array): boolean => lines.push(String(chunk)) > 0;

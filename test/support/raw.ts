@@ -30,7 +30,11 @@ export class RawConnection {
 
   static async open(address: string): Promise<RawConnection> {
     const { hostname, port } = new URL(address);
-    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(port), allowHalfOpen: true });
+    const socket = connect({
+      host: hostname.replace(/^\[|\]$/g, ""),
+      port: Number(port),
+      allowHalfOpen: true,
+    });
     await once(socket, "connect");
     return new RawConnection(socket);
   }
@@ -48,7 +52,10 @@ export class RawConnection {
         this.#received = this.#received.subarray(parsed.size);
         return parsed.answer;
       }
-      assert.ok(!this.#over, `closed after ${JSON.stringify(this.#received.toString("latin1").slice(0, 200))}`);
+      assert.ok(
+        !this.#over,
+        `closed after ${JSON.stringify(this.#received.toString("latin1").slice(0, 200))}`,
+      );
       await within(new Promise<void>((resolve) => (this.#wake = resolve)), "no answer came");
     }
   }
@@ -66,14 +73,27 @@ type Sender = { readonly api: Client };
 
 /** The head of a request with a credential; `lines` are further headers. */
 export const head = (line: string, { api }: Sender, ...lines: readonly string[]): string =>
-  [`${line} HTTP/1.1`, "host: localhost", `authorization: Bearer ${api.key}`, ...lines, "", ""].join("\r\n");
+  [
+    `${line} HTTP/1.1`,
+    "host: localhost",
+    `authorization: Bearer ${api.key}`,
+    ...lines,
+    "",
+    "",
+  ].join("\r\n");
 
 export const post = (own: Sender, ...lines: readonly string[]) =>
   head("POST /v1/apps", own, "content-type: application/json", ...lines);
-export const account = (own: Sender, ...lines: readonly string[]) => head("GET /v1/account", own, ...lines);
+export const account = (own: Sender, ...lines: readonly string[]) =>
+  head("GET /v1/account", own, ...lines);
 
 /** A request whose handling has begun and waits for so much of a body. */
-export async function begun(address: string, own: Sender, length: number, ...lines: readonly string[]) {
+export async function begun(
+  address: string,
+  own: Sender,
+  length: number,
+  ...lines: readonly string[]
+) {
   const raw = await RawConnection.open(address);
   raw.write(post(own, `content-length: ${length}`, "expect: 100-continue", ...lines));
   assert.equal((await raw.answer()).status, 100, "it has begun");
@@ -92,7 +112,9 @@ export async function rawAnswer(address: string, data: string | Buffer): Promise
 const within = <T>(promise: Promise<T>, otherwise: string): Promise<T> =>
   Promise.race([
     promise,
-    once(AbortSignal.timeout(PATIENCE_MS), "abort").then(() => assert.fail(`${otherwise} within ${PATIENCE_MS} ms`)),
+    once(AbortSignal.timeout(PATIENCE_MS), "abort").then(() =>
+      assert.fail(`${otherwise} within ${PATIENCE_MS} ms`),
+    ),
   ]);
 
 function parse(received: Buffer, bodiless: boolean): { answer: Answer; size: number } | undefined {

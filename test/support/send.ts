@@ -1,9 +1,9 @@
 // Sends a delivery to each URL given and prints what came of it, a line of JSON each. A process of its own, since Node reads
 // which certificates to trust when it starts. Every name is this machine.
-import { httpSender } from "../../src/delivery/sender.ts";
+import { createHttpSender } from "../../src/delivery/sender.ts";
 
 const resolve = async () => [{ address: "127.0.0.1", family: 4 }];
-const sender = httpSender({ policy: "local", timeout_ms: 10_000, resolve });
+const sender = createHttpSender({ policy: "local", timeout_ms: 10_000, resolve });
 for (const url of process.argv.slice(2)) {
   const { response_body, error, error_detail } = await sender.send({ url, headers: {}, body: "" });
   process.stdout.write(`${JSON.stringify([response_body, error, error_detail])}\n`);

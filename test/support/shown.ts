@@ -8,7 +8,8 @@ const ISO_UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|\+00(:?00)?)$/;
 const SKEW_MS = 10 * 60_000;
 
 const SHOWN_MAX = 200;
-const shortened = (text: string): string => (text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)} …` : text);
+const shortened = (text: string): string =>
+  text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)} …` : text;
 
 export const succeeded = ({ status }: Answer): boolean => status >= 200 && status < 300;
 

@@ -19,4 +19,6 @@ export async function deployed(api: Client, app: object = {}, request: object = 
 }
 
 export const interactions = async (api: Client) =>
-  (await api.get("/events?type=user.interaction&limit=100")).items.map((event) => members(members(event.data).object));
+  (await api.get("/events?type=user.interaction&limit=100")).items.map((event) =>
+    members(members(event.data).object),
+  );

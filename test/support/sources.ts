@@ -3,12 +3,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
-import { PARTS } from "../../src/web/docs/specification.ts";
+import { PARTS } from "../../src/web/docs/tour-content.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 export interface SourceFile {
-  /** From the repository's root, with slashes: src/kit/ids.ts. */
+  /** From the repository's root, with slashes: src/lib/ids.ts. */
   readonly path: string;
   readonly text: string;
   /** Without comments and without what stands inside quotes. */
@@ -61,18 +61,27 @@ const fromRoot = (path: string, name: string): string =>
 const COMMENT = /\/\/[^\n]*|\/\*[\s\S]*?\*\//;
 const QUOTED = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/;
 /** Where an expression begins, a slash begins a regular expression. */
-const REGEXP = /(?<=(?:[(=,:[!&|?{};+]|\breturn|=>)\s*)\/(?![*/])(?:[^\\/[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/;
+const REGEXP =
+  /(?<=(?:[(=,:[!&|?{};+]|\breturn|=>)\s*)\/(?![*/])(?:[^\\/[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/;
 /** What is no code, or text within it. */
-export const TOKEN = new RegExp([COMMENT, QUOTED, REGEXP].map(({ source }) => source).join("|"), "g");
+export const TOKEN = new RegExp(
+  [COMMENT, QUOTED, REGEXP].map(({ source }) => source).join("|"),
+  "g",
+);
 
 /** The text with its strings, but without comments and templates, in which an import is only talked about. */
-const statementsOf = (text: string): string => text.replace(TOKEN, (found) => (/^["']/.test(found) ? found : " "));
+const statementsOf = (text: string): string =>
+  text.replace(TOKEN, (found) => (/^["']/.test(found) ? found : " "));
 
 /** Comments, strings and regular expressions become spaces; template literals lose their texts, not their `${}`. */
 const codeOf = (text: string): string =>
-  text.replace(TOKEN, (found) => (found.startsWith("`") ? codeOf(found.match(/\$\{[^}]*\}/g)?.join(" ") ?? "") : " "));
+  text.replace(TOKEN, (found) =>
+    found.startsWith("`") ? codeOf(found.match(/\$\{[^}]*\}/g)?.join(" ") ?? "") : " ",
+  );
 
 /** One id for each statement that an implementation can hold or break. */
 export const CLAUSES: ReadonlySet<string> = new Set(
-  Object.values(PARTS).flatMap(({ says }) => Object.keys(says).flatMap((clauses) => clauses.split(" "))),
+  Object.values(PARTS).flatMap(({ says }) =>
+    Object.keys(says).flatMap((clauses) => clauses.split(" ")),
+  ),
 );

@@ -62,7 +62,9 @@ export async function startTrial(kit: Kit) {
     return hooks;
   };
   const good = await all(SUCCESSES.map((status) => ({ status })));
-  const bad = await all(FAILURES.map((status) => ({ status, ...(status < 400 && { location: goal.url }) })));
+  const bad = await all(
+    FAILURES.map((status) => ({ status, ...(status < 400 && { location: goal.url }) })),
+  );
   const times = kit.target.slow ? [IN_TIME_MS, LATE_MS] : [HELD_MS];
   const held = await all(times.map((after_ms) => ({ status: 200, after_ms })));
   await kit.deploy(app.id);
@@ -143,5 +145,7 @@ async function watched({ isOurs, good, bad, held, goal }: Scene): Promise<Outcom
 function isOvertaken(slow: Answerer | undefined, isOurs: Scene["isOurs"]): boolean | undefined {
   const began = slow?.got.find(isOurs)?.at ?? Infinity;
   const later = slow?.got.filter((arrival) => !isOurs(arrival) && arrival.at > began) ?? [];
-  return later.length === 0 ? undefined : later.some(({ at }) => at < began + (slow?.after_ms ?? 0));
+  return later.length === 0
+    ? undefined
+    : later.some(({ at }) => at < began + (slow?.after_ms ?? 0));
 }

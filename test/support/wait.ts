@@ -26,13 +26,20 @@ export const processed = (api: Client, id: string): Promise<Members> =>
   });
 
 /** A new data source, once it is processed. */
-export async function uploaded(api: Client, draft: object): Promise<Members & { readonly id: string }> {
+export async function uploaded(
+  api: Client,
+  draft: object,
+): Promise<Members & { readonly id: string }> {
   const { id } = await api.create("/data-sources", draft);
   return { ...(await processed(api, id)), id };
 }
 
 /** The delivery log of a webhook. */
-export const logOf = async (api: Client, webhook: Members, query = ""): Promise<readonly Members[]> =>
+export const logOf = async (
+  api: Client,
+  webhook: Members,
+  query = "",
+): Promise<readonly Members[]> =>
   (await api.get(`/webhooks/${webhook.id}/deliveries${query}`)).items;
 
 export const attemptsOf = (delivery: Members | undefined): readonly Members[] => {
@@ -41,9 +48,13 @@ export const attemptsOf = (delivery: Members | undefined): readonly Members[] =>
 };
 
 /** The webhook's first delivery that is as it should be. */
-export const delivery = (api: Client, webhook: Members, is: (each: Members) => boolean): Promise<Members> =>
-  eventually(async () => (await logOf(api, webhook)).find(is));
-export const settled = (api: Client, webhook: Members) => delivery(api, webhook, ({ status }) => status !== "pending");
+export const delivery = (
+  api: Client,
+  webhook: Members,
+  is: (each: Members) => boolean,
+): Promise<Members> => eventually(async () => (await logOf(api, webhook)).find(is));
+export const settled = (api: Client, webhook: Members) =>
+  delivery(api, webhook, ({ status }) => status !== "pending");
 export const attempted = (api: Client, webhook: Members) =>
   delivery(api, webhook, (each) => attemptsOf(each).length > 0);
 

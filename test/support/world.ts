@@ -10,7 +10,10 @@ const CREATE: { readonly [parameter: string]: readonly [path: string, body: obje
   data_source_id: ["/data-sources", { name: "World", type: "json", data: [{ a: 1 }] }],
   user_id: ["/users", { email: "world@example.com" }],
   key_id: ["/api-keys", { name: "World" }],
-  client_id: ["/oauth-clients", { name: "W", redirect_uris: ["https://c.example.com/cb"], scopes: ["read:apps"] }],
+  client_id: [
+    "/oauth-clients",
+    { name: "W", redirect_uris: ["https://c.example.com/cb"], scopes: ["read:apps"] },
+  ],
   // Inactive: nothing here is about sending.
   webhook_id: ["/webhooks", { url: "http://127.0.0.1:9/", events: ["app.created"], active: false }],
 };
@@ -18,7 +21,8 @@ const CREATE: { readonly [parameter: string]: readonly [path: string, body: obje
 /** Creates one of each resource; answers their ids by parameter name. */
 export async function makeWorld(api: Client): Promise<Ids> {
   const ids: Record<string, string> = {};
-  for (const [name, [path, body]] of Object.entries(CREATE)) ids[name] = (await api.create(path, body)).id;
+  for (const [name, [path, body]] of Object.entries(CREATE))
+    ids[name] = (await api.create(path, body)).id;
   ids.deployment_id = (await api.create(`/apps/${ids.app_id}/deploy`, { name: "World" })).id;
   const events = await api.get("/events?type=app.created");
   ids.event_id = str(events.items[0]?.id);
@@ -59,11 +63,18 @@ export async function sendExamples(
   use: (operation: Operation, answer: Answer) => void,
 ): Promise<void> {
   const ids = await makeWorld(api);
-  const deletesLast = document.api.toSorted((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"));
+  const deletesLast = document.api.toSorted(
+    (a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"),
+  );
   for (const operation of deletesLast) {
-    const headers = Object.fromEntries(headersIn(operation).map(({ name, example }) => [str(name), str(example)]));
+    const headers = Object.fromEntries(
+      headersIn(operation).map(({ name, example }) => [str(name), str(example)]),
+    );
     const path = fill(operation.path, ids);
-    use(operation, await api.call(operation.method, path, exampleBody(document, operation), headers));
+    use(
+      operation,
+      await api.call(operation.method, path, exampleBody(document, operation), headers),
+    );
   }
 }
 

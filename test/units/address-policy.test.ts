@@ -2,10 +2,10 @@
 // refuse is judged at the wire, and after DNS by the sender.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isLoopbackHost } from "../../src/kit/loopback.ts";
-import { policyOf, readSettings } from "../../src/options.ts";
+import { isLoopbackHost } from "../../src/lib/loopback.ts";
+import { readSettings, webhookPolicyFor } from "../../src/options.ts";
 
-const policy = (given: object) => policyOf(readSettings({ ...given }, (name) => name));
+const policy = (given: object) => webhookPolicyFor(readSettings({ ...given }, (name) => name));
 
 test("6.webhook-policy: it is local where only this machine reaches the server, by its host and by its public URL", () => {
   assert.equal(policy({}), "local");

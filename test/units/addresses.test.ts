@@ -7,13 +7,13 @@ import { createServer, Server, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { type TestContext, test } from "node:test";
 import { connect as connectTls } from "node:tls";
-import { LIMITS } from "../../src/http/arriving.ts";
-import { empty } from "../../src/http/call.ts";
-import { linksOf } from "../../src/http/links.ts";
-import { listenerOf } from "../../src/http/listener.ts";
+import { emptyResponse } from "../../src/http/message.ts";
+import { LIMITS } from "../../src/http/request.ts";
+import { createHttpServer } from "../../src/http/server.ts";
+import { createUrls } from "../../src/http/urls.ts";
 import { startService } from "../../src/index.ts";
-import { AdjustableClock } from "../../src/kit/clock.ts";
-import { systemRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
+import { AdjustableClock } from "../../src/lib/clock.ts";
+import { systemRandom, TimeOrderedIds } from "../../src/lib/ids.ts";
 import { freshFile } from "../support/closing.ts";
 import { serve, serving } from "../support/process.ts";
 import { RawConnection, rawAnswer } from "../support/raw.ts";
@@ -23,7 +23,10 @@ import { CA_CERT, TLS } from "../support/tls.ts";
 async function stranger(host: string, port = 0) {
   const server = createServer((socket: Socket) => socket.end("stranger"));
   await once(server.listen({ port, host, ipv6Only: host === "::" }), "listening");
-  return { port: Number(Object(server.address()).port), [Symbol.asyncDispose]: async () => void server.close() };
+  return {
+    port: Number(Object(server.address()).port),
+    [Symbol.asyncDispose]: async () => void server.close(),
+  };
 }
 
 const hasIpv6 = await stranger("::1").then(
@@ -41,14 +44,26 @@ const asked = (host: string, port: number): Promise<unknown> =>
   );
 const askedOnBoth = (port: number) => Promise.all([asked("127.0.0.1", port), asked("[::1]", port)]);
 
-for (const options of [{}, { host: "localhost" }, { host: "LocalHost." }, { host: "app.localhost" }])
-  test(`the server listens on 127.0.0.1 and [::1] with ${JSON.stringify(options)}`, both, async () => {
-    await using service = await startService(options);
-    assert.deepEqual(await askedOnBoth(service.port), [200, 200]);
-    assert.equal(service.authUrl, `http://${(options.host ?? "localhost").toLowerCase()}:${service.port}`);
-    await service.close();
-    assert.deepEqual(await askedOnBoth(service.port), ["ECONNREFUSED", "ECONNREFUSED"]);
-  });
+for (const options of [
+  {},
+  { host: "localhost" },
+  { host: "LocalHost." },
+  { host: "app.localhost" },
+])
+  test(
+    `the server listens on 127.0.0.1 and [::1] with ${JSON.stringify(options)}`,
+    both,
+    async () => {
+      await using service = await startService(options);
+      assert.deepEqual(await askedOnBoth(service.port), [200, 200]);
+      assert.equal(
+        service.authUrl,
+        `http://${(options.host ?? "localhost").toLowerCase()}:${service.port}`,
+      );
+      await service.close();
+      assert.deepEqual(await askedOnBoth(service.port), ["ECONNREFUSED", "ECONNREFUSED"]);
+    },
+  );
 
 for (const [host, shown, statuses] of [
   ["127.0.0.1", "127.0.0.1", [200, "ECONNREFUSED"]],
@@ -56,11 +71,15 @@ for (const [host, shown, statuses] of [
   ["0.0.0.0", "localhost", [200, "ECONNREFUSED"]],
   ["::", "localhost", [200, 200]],
 ] as const)
-  test(`the server listens on ${host} only when that is given, and its URL reaches it there`, both, async () => {
-    await using service = await startService({ host });
-    assert.deepEqual(await askedOnBoth(service.port), statuses);
-    assert.equal(service.authUrl, `http://${shown}:${service.port}`);
-  });
+  test(
+    `the server listens on ${host} only when that is given, and its URL reaches it there`,
+    both,
+    async () => {
+      await using service = await startService({ host });
+      assert.deepEqual(await askedOnBoth(service.port), statuses);
+      assert.equal(service.authUrl, `http://${shown}:${service.port}`);
+    },
+  );
 
 /** A connection on which a request was answered, and which is kept alive. */
 async function keptAlive(host: string, port: number): Promise<RawConnection> {
@@ -71,51 +90,64 @@ async function keptAlive(host: string, port: number): Promise<RawConnection> {
 
 test("a stop closes the idle connections of both addresses", both, async () => {
   const service = await startService();
-  const connections = await Promise.all(["127.0.0.1", "[::1]"].map((host) => keptAlive(host, service.port)));
+  const connections = await Promise.all(
+    ["127.0.0.1", "[::1]"].map((host) => keptAlive(host, service.port)),
+  );
   await service.close();
   for (const connection of connections) assert.equal(await connection.untilClosed(), "end");
 });
 
-test("a client that closes its side within a request is told so on both addresses", both, async () => {
-  await using service = await startService();
-  for (const host of ["127.0.0.1", "[::1]"]) {
-    const connection = await RawConnection.open(`http://${host}:${service.port}`);
-    connection.socket.end(ASK.slice(0, -2));
-    assert.equal((await connection.answer()).status, 400, host);
-    connection.socket.destroy();
-  }
-});
+test(
+  "a client that closes its side within a request is told so on both addresses",
+  both,
+  async () => {
+    await using service = await startService();
+    for (const host of ["127.0.0.1", "[::1]"]) {
+      const connection = await RawConnection.open(`http://${host}:${service.port}`);
+      connection.socket.end(ASK.slice(0, -2));
+      assert.equal((await connection.answer()).status, 400, host);
+      connection.socket.destroy();
+    }
+  },
+);
 
 test("the limit of connections counts those of both addresses together", both, async () => {
-  const listener = listenerOf(undefined, { ...LIMITS, connections: 2 });
+  const listener = createHttpServer(undefined, { ...LIMITS, connections: 2 });
   const port = await listener.listen(0, "localhost");
-  listener.serve({
+  listener.setHandler({
     ids: new TimeOrderedIds(new AdjustableClock(), systemRandom),
-    links: linksOf("http://localhost"),
+    urls: createUrls("http://localhost"),
     onError: (error) => assert.fail(String(error)),
-    handle: async () => empty(200),
+    handle: async () => emptyResponse(200),
   });
   const [first] = [await keptAlive("127.0.0.1", port), await keptAlive("[::1]", port)];
   for (const host of ["127.0.0.1", "[::1]"])
-    await assert.rejects(rawAnswer(`http://${host}:${port}`, ASK), /closed after ""|ECONNRESET|EPIPE/);
+    await assert.rejects(
+      rawAnswer(`http://${host}:${port}`, ASK),
+      /closed after ""|ECONNRESET|EPIPE/,
+    );
   await first.write(ASK.replace("host", "connection: close\r\nhost")).untilClosed();
   await keptAlive("[::1]", port);
   await listener.stop();
 });
 
-test("over TLS the server listens on both addresses, and a stop closes the connections of both", both, async () => {
-  const [tlsCert, tlsKey] = [freshFile("cert.pem", TLS.cert), freshFile("key.pem", TLS.key)];
-  const service = await startService({ tlsCert, tlsKey });
-  const closed: Promise<unknown>[] = [];
-  for (const host of ["127.0.0.1", "::1"]) {
-    const socket = connectTls({ host, port: service.port, ca: CA_CERT, servername: "localhost" });
-    socket.write(ASK);
-    assert.match(String(await once(socket, "data")), /^HTTP\/1.1 200 /);
-    closed.push(once(socket, "close"));
-  }
-  await service.close();
-  await Promise.all(closed);
-});
+test(
+  "over TLS the server listens on both addresses, and a stop closes the connections of both",
+  both,
+  async () => {
+    const [tlsCert, tlsKey] = [freshFile("cert.pem", TLS.cert), freshFile("key.pem", TLS.key)];
+    const service = await startService({ tlsCert, tlsKey });
+    const closed: Promise<unknown>[] = [];
+    for (const host of ["127.0.0.1", "::1"]) {
+      const socket = connectTls({ host, port: service.port, ca: CA_CERT, servername: "localhost" });
+      socket.write(ASK);
+      assert.match(String(await once(socket, "data")), /^HTTP\/1.1 200 /);
+      closed.push(once(socket, "close"));
+    }
+    await service.close();
+    await Promise.all(closed);
+  },
+);
 
 for (const host of ["127.0.0.1", "::1", "0.0.0.0", "::"])
   test(
@@ -124,7 +156,8 @@ for (const host of ["127.0.0.1", "::1", "0.0.0.0", "::"])
     async () => {
       await using other = await stranger(host);
       const data = freshFile("taken.json");
-      const { code, stdout, stderr } = await serve(["--port", String(other.port), "--data", data]).ended;
+      const { code, stdout, stderr } = await serve(["--port", String(other.port), "--data", data])
+        .ended;
       assert.deepEqual([code, stdout], [1, ""], stderr);
       assert.match(stderr, new RegExp(`^Port ${other.port} is in use[^\\n]*--port[^\\n]*\\n$`));
       assert.deepEqual(readdirSync(dirname(data)), ["taken.json"], "no lock is left");
@@ -132,14 +165,21 @@ for (const host of ["127.0.0.1", "::1", "0.0.0.0", "::"])
     },
   );
 
-test("a port that another program holds on [::1] does not matter to a server on 127.0.0.1 only", both, async () => {
-  await using other = await stranger("::1");
-  const line = `http://127.0.0.1:${other.port}/v1`;
-  await serving(["--port", String(other.port), "--host", "127.0.0.1"], line);
-});
+test(
+  "a port that another program holds on [::1] does not matter to a server on 127.0.0.1 only",
+  both,
+  async () => {
+    await using other = await stranger("::1");
+    const line = `http://127.0.0.1:${other.port}/v1`;
+    await serving(["--port", String(other.port), "--host", "127.0.0.1"], line);
+  },
+);
 
 /** Runs `before` once, just before the first attempt to listen on [::1]. */
-function beforeIpv6(context: TestContext, before: (server: Server, port: number) => boolean): number[] {
+function beforeIpv6(
+  context: TestContext,
+  before: (server: Server, port: number) => boolean,
+): number[] {
   const { listen } = Server.prototype;
   const ports: number[] = [];
   context.mock.method(Server.prototype, "listen", function (this: Server, ...args: unknown[]) {
@@ -183,7 +223,9 @@ test("another error on [::1] fails the start, and the port is free again", async
   let bound = 0;
   beforeIpv6(context, (server, port) => {
     bound = port;
-    process.nextTick(() => server.emit("error", Object.assign(new Error("EACCES"), { code: "EACCES" })));
+    process.nextTick(() =>
+      server.emit("error", Object.assign(new Error("EACCES"), { code: "EACCES" })),
+    );
     return true;
   });
   await assert.rejects(startService(), { code: "EACCES" });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
-import { httpSender } from "../../src/delivery/sender.ts";
+import { createHttpSender } from "../../src/delivery/sender.ts";
 import { readSettings } from "../../src/options.ts";
 import { closeLater } from "../support/closing.ts";
 import { httpReceiver } from "../support/receivers.ts";
@@ -11,13 +11,18 @@ import { promised } from "../support/wait.ts";
 /** Nobody waits: the test moves the sender's deadline by hand while the delivery has arrived and is not answered. */
 test("6.success.30-seconds: an answer in 28 s is a success, one after 30 s or 32 s is not", async () => {
   const { webhookTimeout: timeout_ms } = readSettings({ port: 0, log: "off" });
-  for (const [wait_ms, outcome] of Object.entries({ 28000: 200, 29999: 200, 30000: "timeout", 32000: "timeout" })) {
+  for (const [wait_ms, outcome] of Object.entries({
+    28000: 200,
+    29999: 200,
+    30000: "timeout",
+    32000: "timeout",
+  })) {
     let pass = (_by_ms: number) => {};
     const startTimer = (by_ms: number, run: () => void) => {
       pass = (passed_ms) => passed_ms >= by_ms && run();
       return { cancel: () => {} };
     };
-    const sender = httpSender({ policy: "local", timeout_ms, startTimer });
+    const sender = createHttpSender({ policy: "local", timeout_ms, startTimer });
     closeLater(() => sender.close());
     const { kept: arrived, keep: arrive } = promised<ServerResponse>();
     const { url } = await httpReceiver((_, response) => void arrive(response));

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Column } from "../../src/domain/model.ts";
-import { chartOf, inWords } from "../../src/web/sites/chart.ts";
+import { createChart, describePoint } from "../../src/web/sites/chart.ts";
 
 const TYPES = { s: "string", n: "number", b: "boolean", d: "datetime" } as const;
 type Cells = readonly (string | number | boolean | null)[];
@@ -12,14 +12,17 @@ const chosen = (wanted: string | undefined, columns: string, ...rows: readonly C
     const [name = "", letter] = column.split(":");
     return { name, type: Object.entries(TYPES).find(([each]) => each === letter)?.[1] ?? "string" };
   });
-  const named = rows.map((cells) => Object.fromEntries(all.map(({ name }, at) => [name, cells[at] ?? null])));
+  const named = rows.map((cells) =>
+    Object.fromEntries(all.map(({ name }, at) => [name, cells[at] ?? null])),
+  );
   const column = all.find(({ name }) => name === wanted);
-  return chartOf(all, named, column);
+  return createChart(all, named, column);
 };
 const chart = (columns: string, ...rows: readonly Cells[]) => chosen(undefined, columns, ...rows);
 const shape = (made: ReturnType<typeof chart>) =>
   made && [made.kind, made.x.name, made.y.name, made.category?.name, made.points.length].join(" ");
-const many = (count: number, row: (at: number) => Cells) => Array.from({ length: count }, (_, at) => row(at));
+const many = (count: number, row: (at: number) => Cells) =>
+  Array.from({ length: count }, (_, at) => row(at));
 
 test("chart: which columns are drawn, and as what", () => {
   for (const [drawn, columns, ...rows] of [
@@ -43,7 +46,11 @@ test("chart: which columns are drawn, and as what", () => {
     [undefined, "a:s b:n", "x -", "- 2"],
   ] as const) {
     const cells = rows.map((row) =>
-      row.split(" ").map((cell) => (/^(-|\d+|true|false)$/.test(cell) ? JSON.parse(cell.replace("-", "null")) : cell)),
+      row
+        .split(" ")
+        .map((cell) =>
+          /^(-|\d+|true|false)$/.test(cell) ? JSON.parse(cell.replace("-", "null")) : cell,
+        ),
     );
     assert.equal(shape(chart(columns, ...cells)), drawn, `${columns} ${rows}`);
   }
@@ -53,14 +60,23 @@ test("chart: nine names are no category, and more than 200 are points, not bars"
   const rows = (kinds: number) => many(18, (at) => [`m${at}`, at % kinds, `k${at % kinds}`]);
   assert.equal(shape(chart("m:s v:n k:s", ...rows(8))), "bars m v k 18");
   assert.equal(shape(chart("m:s v:n k:s", ...rows(9))), "bars m v  18");
-  const kind = (count: number) => chart("a:s b:n", ...many(count, (at) => [`n${at}`, at % 9]))?.kind;
+  const kind = (count: number) =>
+    chart("a:s b:n", ...many(count, (at) => [`n${at}`, at % 9]))?.kind;
   assert.deepEqual([kind(200), kind(201)], ["bars", "points"]);
 });
 
 test("chart: a point keeps its row and its values; text is cut to what an event carries", () => {
-  const made = chart("a:s b:n", [null, 1], ["x".repeat(1_001), -2.5], [`${"y".repeat(999)}\u{1f600}`, 0]);
+  const made = chart(
+    "a:s b:n",
+    [null, 1],
+    ["x".repeat(1_001), -2.5],
+    [`${"y".repeat(999)}\u{1f600}`, 0],
+  );
   const [first, second] = made?.points ?? [];
-  assert.deepEqual([first?.row, first?.x.toString().length, first?.y, first?.category], [1, 1_000, -2.5, null]);
+  assert.deepEqual(
+    [first?.row, first?.x.toString().length, first?.y, first?.category],
+    [1, 1_000, -2.5, null],
+  );
   assert.ok(second?.x.toString().isWellFormed());
 });
 
@@ -76,7 +92,8 @@ const texts = (axis: { readonly labels: readonly (readonly [number, string])[] }
   axis?.labels.map(([, text]) => text);
 
 test("chart: an axis ends at its largest value, round ones along it; bars and lines stand on zero", () => {
-  const up = (...values: readonly number[]) => chart("a:s b:n", ...values.map((value, at) => [`n${at}`, value]))?.up;
+  const up = (...values: readonly number[]) =>
+    chart("a:s b:n", ...values.map((value, at) => [`n${at}`, value]))?.up;
   for (const [values, written] of [
     [[3, 97], "0 20 40 60 80"],
     [[-7, 2], "-6 -4 -2 0 2"],
@@ -101,15 +118,24 @@ test("chart: times are written as the step between them asks", () => {
   for (const [times, written] of [
     [["2026-10-13"], "13 Oct 2026"],
     [["2026-10-13", "2026-10-16"], `13 Oct, ${DAY}, 14 Oct, ${DAY}, 15 Oct, ${DAY}, 16 Oct`],
-    [["2026-10-15", "2026-10-18T13:00Z"], "15 Oct, 12:00, 16 Oct, 12:00, 17 Oct, 12:00, 18 Oct, 12:00"],
+    [
+      ["2026-10-15", "2026-10-18T13:00Z"],
+      "15 Oct, 12:00, 16 Oct, 12:00, 17 Oct, 12:00, 18 Oct, 12:00",
+    ],
     [["2026-10-13T09:48Z", "2026-10-13T10:10+00:00"], "09:50, 09:55, 10:00, 10:05, 10:10"],
     [["2026-10-13T09:48:58Z", "2026-10-13T09:49:01Z"], "09:48:58, 09:48:59, 09:49:00, 09:49:01"],
     [["2026-10-13T09:48:00.995Z", "2026-10-13T09:48:01.01Z"], "09:48:01.000, 09:48:01.010"],
     [["2026-01-15", "2026-05-31"], "Feb 2026, Mar 2026, Apr 2026, May 2026"],
-    [["2000-06-15", "2002-02-01"], "Jul 2000, Oct 2000, Jan 2001, Apr 2001, Jul 2001, Oct 2001, Jan 2002"],
+    [
+      ["2000-06-15", "2002-02-01"],
+      "Jul 2000, Oct 2000, Jan 2001, Apr 2001, Jul 2001, Oct 2001, Jan 2002",
+    ],
     [["0001-01-01", "2026-01-01"], "500, 1000, 1500, 2000"],
   ] as const)
-    assert.equal(texts(chart("t:d n:n", ...times.map((at, n) => [at, n]))?.across)?.join(", "), written);
+    assert.equal(
+      texts(chart("t:d n:n", ...times.map((at, n) => [at, n]))?.across)?.join(", "),
+      written,
+    );
 });
 
 test("chart: a point reads as people write it", () => {
@@ -123,13 +149,17 @@ test("chart: a point reads as people write it", () => {
     [1_234.5, 1e290, "1,234.5, 1e+290 visitors"],
   ] as const) {
     const made = chart(typeof x === "number" ? "a:n visitors:n" : "a:s visitors:n", [x, y]);
-    assert.equal(made?.points[0] && inWords(made.y, made.points[0]), said);
+    assert.equal(made?.points[0] && describePoint(made.y, made.points[0]), said);
   }
 });
 
 test("chart: none where no scale holds the numbers or tells them apart", () => {
   for (const values of [[5e-324, 0], [5e-324], [1.7e308, 1], [1.7e308, -1.7e308], [1e16, 1e16 + 2]])
-    assert.equal(chart("p:n q:n", ...values.map((value, at) => [at, value])), undefined, `y ${values}`);
+    assert.equal(
+      chart("p:n q:n", ...values.map((value, at) => [at, value])),
+      undefined,
+      `y ${values}`,
+    );
   assert.equal(chart("p:n q:n", [1.7e308, 1], [-1.7e308, 2]), undefined);
   assert.ok(chart("p:n q:n", [1, 1e-300], [2, 2e-300]));
 });

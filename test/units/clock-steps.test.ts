@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { RETRY_WAITS_MS } from "../../src/delivery/attempt.ts";
-import { type Outcome, type Sender, unanswered } from "../../src/delivery/sender.ts";
-import { keyHolders } from "../../src/domain/access.ts";
+import { type DispatchResult, type Sender, withoutResponse } from "../../src/delivery/sender.ts";
 import { collections } from "../../src/domain/collections.ts";
-import { askedAgain, putDelivery } from "../../src/domain/deliveries.ts";
+import { createApiKeyAuthenticator } from "../../src/domain/credentials.ts";
+import { putDelivery, requestRedelivery } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import {
   accounts,
@@ -16,17 +16,17 @@ import {
   type WebhookRecord,
   webhooks,
 } from "../../src/domain/model.ts";
-import { asChosen } from "../../src/domain/readings.ts";
-import { ALL } from "../../src/domain/store.ts";
-import { own } from "../../src/domain/webhooks.ts";
-import { Unit } from "../../src/domain/work.ts";
-import { chaosOf, type Mark } from "../../src/embedding/disturbances.ts";
-import { rateLimiter } from "../../src/http/limits.ts";
-import { Background } from "../../src/kit/background.ts";
-import { AdjustableClock, instant } from "../../src/kit/clock.ts";
-import { systemRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
+import { ALL_RECORDS } from "../../src/domain/store.ts";
+import { UnitOfWork } from "../../src/domain/unit-of-work.ts";
+import { DEFAULT_DECIDE } from "../../src/domain/variants.ts";
+import { webhookService } from "../../src/domain/webhooks.ts";
+import { createRateLimiter } from "../../src/http/rate-limit.ts";
+import { AdjustableClock, parseIso } from "../../src/lib/clock.ts";
+import { systemRandom, TimeOrderedIds } from "../../src/lib/ids.ts";
+import { TaskTracker } from "../../src/lib/tasks.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { workersOf } from "../../src/workers.ts";
+import { type AppliedEffect, createChaos } from "../../src/testing/disturbances.ts";
+import { createWorkers } from "../../src/workers.ts";
 import { accountOf, kept } from "../support/outbox-world.ts";
 
 const START = Date.UTC(2026, 0, 1);
@@ -75,27 +75,33 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
   const store = memoryStore();
   await store.open(collections);
   const account = accountOf("acc_1");
-  await store.transact((tx) => tx.put(accounts, { ...account, all: "accounts" }));
+  await store.transact((tx) => tx.put(accounts, { ...account, partition: "accounts" }));
   const ids = new TimeOrderedIds(clock, systemRandom);
-  const parts = { store, clock, ids, decide: asChosen };
-  const unit = new Unit(parts);
+  const parts = { store, clock, ids, decide: DEFAULT_DECIDE };
+  const unit = new UnitOfWork(parts);
   const errors: unknown[] = [];
-  const background = new Background((error) => errors.push(error));
+  const background = new TaskTracker((error) => errors.push(error));
   let sent = 0;
   let hold: Promise<unknown> | undefined;
   const sender: Sender = {
     close: () => {},
-    async send(): Promise<Outcome> {
+    async send(): Promise<DispatchResult> {
       const response_status = statuses[sent] ?? statuses.at(-1) ?? 200;
       sent += 1;
       await hold;
-      return { ...unanswered("status"), response_status };
+      return { ...withoutResponse("status"), response_status };
     },
   };
-  const chaos = chaosOf(parts, new Map<string, Mark>(), background);
-  const workers = workersOf({
+  const chaos = createChaos(parts, new Map<string, AppliedEffect>(), background);
+  const workers = createWorkers({
     ...parts,
-    ...{ background, sender: chaos.around(sender), retryWaits_ms: RETRY_WAITS_MS, concurrency: 1, lease_ms: 60_000 },
+    ...{
+      tasks: background,
+      sender: chaos.wrap(sender),
+      retryWaits_ms: RETRY_WAITS_MS,
+      concurrency: 1,
+      lease_ms: 60_000,
+    },
     timestamp: () => clock.now(),
     onAttempt: () => {},
     onError: (error) => errors.push(error),
@@ -106,15 +112,23 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
     clock.close();
     assert.deepEqual(errors, []);
   });
-  const draft = { url: "http://127.0.0.1:9/", events: ["app.created"], secret: "secret", active: true } as const;
+  const draft = {
+    url: "http://127.0.0.1:9/",
+    events: ["app.created"],
+    secret: "secret",
+    active: true,
+  } as const;
   const webhook: WebhookRecord = kept(
-    await store.get(webhooks, kept(await own.create(unit, account, { ...draft, events: [...draft.events] })).id),
+    await store.get(
+      webhooks,
+      kept(await webhookService.create(unit, account, { ...draft, events: [...draft.events] })).id,
+    ),
   );
   const emit = async () => {
-    await unit.transact((w) => recordEvent(w, account, "app.created", { n: 1 }));
+    await unit.run((w) => recordEvent(w, account, "app.created", { n: 1 }));
     await background.idle();
   };
-  const rows = () => store.page(deliveries, "webhook", [webhook.id], ALL);
+  const rows = () => store.page(deliveries, "webhook", [webhook.id], ALL_RECORDS);
   const row = async (): Promise<DeliveryRecord> => kept((await rows())[0]);
   return {
     ...{ clock, pass, step, unit, store, webhook, background, chaos, emit, rows, row },
@@ -131,7 +145,7 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
 }
 
 const waitOf = ({ next_attempt_at }: DeliveryRecord, clock: AdjustableClock) =>
-  instant(next_attempt_at ?? assert.fail()) - clock.now();
+  parseIso(next_attempt_at ?? assert.fail()) - clock.now();
 
 test("steps: a retry that is due after a step forward goes out once, within a second", async (t) => {
   const it = await delivering(t, 500);
@@ -144,7 +158,7 @@ test("steps: a retry that is due after a step forward goes out once, within a se
   await it.passes(20 * 60_000);
   assert.equal(it.sent(), 3, "the next waits its half hour from there");
   const last = (await it.row()).attempts.at(-1);
-  assert.ok(Math.abs(instant(last?.at ?? "") - START - 8 * HOUR_MS - 10_000) <= 1_000);
+  assert.ok(Math.abs(parseIso(last?.at ?? "") - START - 8 * HOUR_MS - 10_000) <= 1_000);
 });
 
 for (const [how, noticed] of [
@@ -182,7 +196,10 @@ test("steps: what was never attempted and what was asked for by hand goes out at
   while (it.sent() === 0) await new Promise(setImmediate);
   const [first] = await it.rows();
   await it.store.transact(async (tx) => {
-    await putDelivery(tx, askedAgain(kept(first), it.webhook, new Date(it.clock.now()).toISOString()));
+    await putDelivery(
+      tx,
+      requestRedelivery(kept(first), it.webhook, new Date(it.clock.now()).toISOString()),
+    );
   });
   it.step(-HOUR_MS);
   it.clock.now();
@@ -211,7 +228,7 @@ test("steps: a delay of chaos keeps its length after a step back", async (t) => 
 
 test("steps: a rate window keeps its length after a step back, and a step forward ends it", async () => {
   const { clock, pass, step } = machine();
-  const limiter = rateLimiter(clock, 1);
+  const limiter = createRateLimiter(clock, 1);
   const count = async () => {
     const { exceeded, reset_s } = (await limiter.count("acc_1")) ?? {};
     return [exceeded, reset_s];
@@ -233,21 +250,34 @@ test("steps: the last use of an API key is noted with the new time after a step 
   const store = memoryStore();
   await store.open(collections);
   const account = accountOf("acc_1");
-  const key = { id: "key_1", account_id: account.id, name: "First", last_four: "1234", hash: "hash" };
+  const key = {
+    id: "key_1",
+    account_id: account.id,
+    name: "First",
+    last_four: "1234",
+    hash: "hash",
+  };
   await store.transact(async (tx) => {
-    await tx.put(accounts, { ...account, all: "accounts" });
-    await tx.put(apiKeys, { ...key, created_at: new Date(START).toISOString(), last_used_at: null });
+    await tx.put(accounts, { ...account, partition: "accounts" });
+    await tx.put(apiKeys, {
+      ...key,
+      created_at: new Date(START).toISOString(),
+      last_used_at: null,
+    });
   });
-  const background = new Background((error) => assert.fail(String(error)));
-  const holderOf = keyHolders(
-    { store, clock, ids: new TimeOrderedIds(clock, systemRandom), decide: asChosen },
+  const background = new TaskTracker((error) => assert.fail(String(error)));
+  const holderOf = createApiKeyAuthenticator(
+    { store, clock, ids: new TimeOrderedIds(clock, systemRandom), decide: DEFAULT_DECIDE },
     background,
   );
   for (const by_ms of [0, -HOUR_MS, 2 * HOUR_MS]) {
     step(by_ms);
     await holderOf(key.hash);
     await background.idle();
-    assert.equal((await store.get(apiKeys, key.id))?.last_used_at, new Date(clock.now()).toISOString());
+    assert.equal(
+      (await store.get(apiKeys, key.id))?.last_used_at,
+      new Date(clock.now()).toISOString(),
+    );
   }
 });
 

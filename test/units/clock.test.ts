@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { createHook } from "node:async_hooks";
 import { type TestContext, test } from "node:test";
-import { AdjustableClock, after, within } from "../../src/kit/clock.ts";
-import { seededRandom } from "../../src/kit/ids.ts";
+import { AdjustableClock, after, within } from "../../src/lib/clock.ts";
+import { seededRandom } from "../../src/lib/ids.ts";
 import { turns } from "../support/wait.ts";
 
 const HOUR_MS = 3_600_000;
@@ -21,7 +21,11 @@ function running(t: TestContext) {
     const timer = setTimeout(run, by_ms);
     return { cancel: () => clearTimeout(timer) };
   };
-  const clock = new AdjustableClock(undefined, { system: () => time.system, monotonic: () => time.monotonic, after });
+  const clock = new AdjustableClock(undefined, {
+    system: () => time.system,
+    monotonic: () => time.monotonic,
+    after,
+  });
   t.after(() => clock.close());
   const pass = (by_ms: number) => {
     time.monotonic += by_ms;
@@ -135,7 +139,9 @@ test("clock: while a running one is advanced, each entry is awaited before the n
 test("clock: frozen or let run while it is advanced, it stands or runs from the end of that", async (t) => {
   const { clock, pass } = running(t);
   for (const [ask, then_ms] of Object.entries({ freeze: 100, resume: 207 })) {
-    clock.schedule(clock.now() + 50, "asked", () => (ask === "freeze" ? clock.freeze() : clock.resume()));
+    clock.schedule(clock.now() + 50, "asked", () =>
+      ask === "freeze" ? clock.freeze() : clock.resume(),
+    );
     await clock.advance(100);
     pass(7);
     assert.equal(clock.now(), START + then_ms, ask);
@@ -146,7 +152,9 @@ test("clock: what is due in two months waits, though a timer of Node's cannot be
   const clock = new AdjustableClock();
   t.after(() => clock.close());
   const warned = t.mock.method(process, "emitWarning", () => {});
-  clock.schedule(clock.now() + 60 * 24 * HOUR_MS, "late", () => assert.fail("two months have not passed"));
+  clock.schedule(clock.now() + 60 * 24 * HOUR_MS, "late", () =>
+    assert.fail("two months have not passed"),
+  );
   assert.equal(warned.mock.callCount(), 0);
 });
 

@@ -1,9 +1,9 @@
 // domain/columns: which type a column gets, what its cells become, and where width and size end.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CELLS_MAX, type Table, tableOfCsv, tableOfObjects } from "../../src/domain/columns.ts";
+import { CELLS_MAX, parseCsvTable, parseObjects, type Table } from "../../src/domain/columns.ts";
 import type { Row } from "../../src/domain/model.ts";
-import type { Steps } from "../../src/kit/background.ts";
+import type { Chunked } from "../../src/lib/tasks.ts";
 
 type Cells = readonly (string | number | boolean | null)[];
 
@@ -13,15 +13,15 @@ function made(table: Table | string): Table {
 }
 
 /** What long work comes to, done in one turn of the event loop. */
-function atOnce<T>(work: Steps<T>): T {
+function atOnce<T>(work: Chunked<T>): T {
   for (;;) {
     const step = work.next();
     if (step.done) return step.value;
   }
 }
 
-const csv = (text: string) => made(atOnce(tableOfCsv(text)));
-const json = (rows: readonly Row[]) => made(atOnce(tableOfObjects(rows)));
+const csv = (text: string) => made(atOnce(parseCsvTable(text)));
+const json = (rows: readonly Row[]) => made(atOnce(parseObjects(rows)));
 
 /** The type of the first column, and its cells. */
 const first = ({ columns, rows }: Table) => [columns[0]?.type, ...rows.map(([cell]) => cell)];
@@ -32,28 +32,50 @@ const jsonColumn = (...cells: Cells) => first(json(cells.map((c) => ({ c }))));
 const shown = ({ columns }: Table) => columns.map(({ name, type }) => `${name}:${type}`).join(" ");
 
 test("2.data-reading.csv: plain decimal numbers are numbers", () => {
-  assert.deepEqual(csvColumn("0", "-1", "2.50", "1000000", "-0.001"), ["number", 0, -1, 2.5, 1_000_000, -0.001]);
+  assert.deepEqual(csvColumn("0", "-1", "2.50", "1000000", "-0.001"), [
+    "number",
+    0,
+    -1,
+    2.5,
+    1_000_000,
+    -0.001,
+  ]);
   for (const text of "007|-01|+1|1e5|0x10|Infinity|NaN|1.|.5| 1|1 |1,5|1_000|--1".split("|"))
     assert.deepEqual(csvColumn("1", `"${text}"`), ["string", "1", text]);
 });
 
 test("2.data-reading.csv: whole numbers are numbers up to 2^53 - 1 and text beyond", () => {
   assert.deepEqual(csvColumn("9007199254740991"), ["number", 9_007_199_254_740_991]);
-  for (const text of ["9007199254740992", "-9007199254740992"]) assert.deepEqual(csvColumn(text), ["string", text]);
+  for (const text of ["9007199254740992", "-9007199254740992"])
+    assert.deepEqual(csvColumn(text), ["string", text]);
   for (const { length } of ["9".repeat(308), "9".repeat(309)])
     assert.equal(csvColumn(`${"9".repeat(length)}.5`)[0], "string");
 });
 
 test("2.data-reading.csv: a fraction is a number where a double has its value; others make the column text, as written", () => {
-  const good = ["1.50", "0.1", "-0.0", "-0", "0.30000000000000004", "9007199254740991.0", `0.${"0".repeat(323)}5`];
+  const good = [
+    "1.50",
+    "0.1",
+    "-0.0",
+    "-0",
+    "0.30000000000000004",
+    "9007199254740991.0",
+    `0.${"0".repeat(323)}5`,
+  ];
   assert.deepEqual(csvColumn(...good).slice(0, 3), ["number", 1.5, 0.1]);
-  for (const text of ["0.1234567890123456789", "9007199254740991.4", `0.${"0".repeat(330)}1`, "123456789.123456789"])
+  for (const text of [
+    "0.1234567890123456789",
+    "9007199254740991.4",
+    `0.${"0".repeat(330)}1`,
+    "123456789.123456789",
+  ])
     assert.deepEqual(csvColumn("1.50", text, "007"), ["string", "1.50", text, "007"]);
 });
 
 test("2.data-reading.csv: true and false are booleans", () => {
   assert.deepEqual(csvColumn("true", "false"), ["boolean", true, false]);
-  for (const text of ["TRUE", "yes", "1", "t", ""]) assert.notEqual(csvColumn("true", text, "x")[0], "boolean", text);
+  for (const text of ["TRUE", "yes", "1", "t", ""])
+    assert.notEqual(csvColumn("true", text, "x")[0], "boolean", text);
   assert.deepEqual(csvColumn("true", "True"), ["string", "true", "True"]);
 });
 
@@ -119,7 +141,7 @@ test("8.bounds.cells: rows that leave members out do not grow into more cells th
   const wide = Object.fromEntries(names(100).map((name) => [name, 1]));
   const rows = Math.floor(CELLS_MAX / 100);
   assert.equal(json([wide, ...Array<Row>(rows - 1).fill({})]).rows.length, rows);
-  assert.equal(atOnce(tableOfObjects([wide, ...Array<Row>(rows).fill({})])), TOO_MANY);
+  assert.equal(atOnce(parseObjects([wide, ...Array<Row>(rows).fill({})])), TOO_MANY);
   assert.equal(json(Array<Row>(CELLS_MAX).fill({})).rows.length, CELLS_MAX);
-  assert.equal(atOnce(tableOfObjects(Array<Row>(CELLS_MAX + 1).fill({}))), TOO_MANY);
+  assert.equal(atOnce(parseObjects(Array<Row>(CELLS_MAX + 1).fill({}))), TOO_MANY);
 });

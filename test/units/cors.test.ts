@@ -15,7 +15,11 @@ const EXPOSED =
 
 /** What an answer tells a browser of CORS. */
 const corsIn = ({ headers }: Answer) =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("access-control-") || name === "vary"));
+  Object.fromEntries(
+    Object.entries(headers).filter(
+      ([name]) => name.startsWith("access-control-") || name === "vary",
+    ),
+  );
 
 const readable = (origin: string, exposed = EXPOSED) => ({
   "access-control-allow-origin": origin,
@@ -54,12 +58,23 @@ const OTHER_ORIGINS =
 test("a server on loopback lets exactly the origins of this machine read its responses", async () => {
   await using own = await embedded();
   for (const origin of LOOPBACK_ORIGINS.split(" "))
-    assert.deepEqual(corsIn(await own.api.get("/account", { origin })), { ...readable(origin), ...VARIES });
+    assert.deepEqual(corsIn(await own.api.get("/account", { origin })), {
+      ...readable(origin),
+      ...VARIES,
+    });
   for (const origin of OTHER_ORIGINS.split(" "))
     assert.deepEqual(corsIn(await own.api.get("/account", { origin })), VARIES, origin);
   for (const origins of [[ORIGIN, ORIGIN], [ORIGIN, FOREIGN], [""], [`${ORIGIN} ${FOREIGN}`]])
-    assert.deepEqual(corsIn(await own.api.get("/account", { origin: origins })), VARIES, String(origins));
-  assert.deepEqual(corsIn(await own.api.get("/account")), VARIES, "a cache must not hand it to an allowed origin");
+    assert.deepEqual(
+      corsIn(await own.api.get("/account", { origin: origins })),
+      VARIES,
+      String(origins),
+    );
+  assert.deepEqual(
+    corsIn(await own.api.get("/account")),
+    VARIES,
+    "a cache must not hand it to an allowed origin",
+  );
 });
 
 for (const options of [
@@ -68,10 +83,17 @@ for (const options of [
 ] satisfies readonly ServiceOptions[])
   test(`a server with ${JSON.stringify(options)} lets every origin read its responses`, async () => {
     await using service = await startService(options);
-    const api = new Client({ baseUrl: `http://${options.host ?? "localhost"}:${service.port}`, key: service.apiKey });
+    const api = new Client({
+      baseUrl: `http://${options.host ?? "localhost"}:${service.port}`,
+      key: service.apiKey,
+    });
     for (const origin of [ORIGIN, FOREIGN, "null"])
       assert.deepEqual(corsIn(await api.get("/v1/account", { origin })), readable("*"), origin);
-    assert.deepEqual(corsIn(await api.get("/v1/account")), readable("*"), "a cache may hand it to any origin");
+    assert.deepEqual(
+      corsIn(await api.get("/v1/account")),
+      readable("*"),
+      "a cache may hand it to any origin",
+    );
     assert.deepEqual(corsIn(await preflight(api, "/v1/apps", FOREIGN)), allows("*"));
   });
 
@@ -81,9 +103,15 @@ for (const options of [
 ] satisfies readonly ServiceOptions[])
   test(`a server with ${JSON.stringify(options)} is one of this machine`, async () => {
     await using service = await startService(options);
-    const api = new Client({ baseUrl: `http://${options.host ?? "localhost"}:${service.port}`, key: service.apiKey });
+    const api = new Client({
+      baseUrl: `http://${options.host ?? "localhost"}:${service.port}`,
+      key: service.apiKey,
+    });
     assert.deepEqual(corsIn(await api.get("/v1/account", { origin: FOREIGN })), VARIES);
-    assert.deepEqual(corsIn(await api.get("/v1/account", { origin: ORIGIN })), { ...readable(ORIGIN), ...VARIES });
+    assert.deepEqual(corsIn(await api.get("/v1/account", { origin: ORIGIN })), {
+      ...readable(ORIGIN),
+      ...VARIES,
+    });
   });
 
 const NOTHING = {};
@@ -106,7 +134,13 @@ test("errors are readable like successes, and pages, consent and the test contro
     [405, root.send("PUT", "/v1/apps", { headers: origin })],
     [400, root.get("/v1/apps?limit=x", origin)],
     [422, root.post("/v1/apps", {}, origin)],
-    [415, root.send("POST", "/v1/apps", { headers: { ...origin, "content-type": "text/plain" }, body: "{}" })],
+    [
+      415,
+      root.send("POST", "/v1/apps", {
+        headers: { ...origin, "content-type": "text/plain" },
+        body: "{}",
+      }),
+    ],
     [413, root.send("POST", "/v1/apps", { headers: { ...origin, ...type }, body: large })],
     [414, root.get(`/v1/apps?${large.slice(0, 8_200)}`, origin)],
     [431, root.get("/v1/apps", { ...origin, "x-large": large.slice(0, 17_000) })],
@@ -124,7 +158,11 @@ test("errors are readable like successes, and pages, consent and the test contro
   ];
   for (const [at, [status, asked]] of shared.entries()) {
     const answer = await asked;
-    assert.deepEqual([status, corsIn(answer)], [answer.status, { ...readable(ORIGIN), ...VARIES }], String(at));
+    assert.deepEqual(
+      [status, corsIn(answer)],
+      [answer.status, { ...readable(ORIGIN), ...VARIES }],
+      String(at),
+    );
   }
   while ((await root.get("/v1/apps")).status === 200);
   const limited = await root.get("/v1/apps", origin);
@@ -149,7 +187,10 @@ test("below /.well-known a page of a deployed app stays unreadable", async () =>
   await using own = await embedded();
   const { id } = await own.api.create("/apps", { title: "T", public: true });
   await own.api.create(`/apps/${id}/deploy`, { name: "R", custom_domain: "app.example.com" });
-  const answer = await own.api.root.get("/.well-known/x", { host: "app.example.com", origin: ORIGIN });
+  const answer = await own.api.root.get("/.well-known/x", {
+    host: "app.example.com",
+    origin: ORIGIN,
+  });
   assertPage(answer, 404);
   assert.deepEqual(corsIn(answer), NOTHING);
 });
@@ -158,7 +199,10 @@ test("a document that is made once does not keep the origin that read it before"
   await using own = await embedded();
   const documents = ["/openapi.json", "/oauth/jwks", "/.well-known/oauth-authorization-server"];
   for (const path of documents) {
-    assert.deepEqual(corsIn(await own.api.root.get(path, { origin: ORIGIN })), { ...readable(ORIGIN), ...VARIES });
+    assert.deepEqual(corsIn(await own.api.root.get(path, { origin: ORIGIN })), {
+      ...readable(ORIGIN),
+      ...VARIES,
+    });
     assert.deepEqual(corsIn(await own.api.root.get(path, { origin: FOREIGN })), VARIES, path);
     assert.deepEqual(corsIn(await own.api.root.get(path)), VARIES, path);
   }
@@ -175,14 +219,23 @@ test("a preflight request is answered 204 before authentication, for allowed ori
       ["null", VARIES],
     ] as const) {
       const answer = await preflight(own.api, path, origin);
-      assert.deepEqual([answer.status, answer.text, corsIn(answer)], [204, "", headers], `${path} ${origin}`);
+      assert.deepEqual(
+        [answer.status, answer.text, corsIn(answer)],
+        [204, "", headers],
+        `${path} ${origin}`,
+      );
     }
-  assert.equal((await own.api.get("/account")).status, 200, "it does not count against the rate limit");
+  assert.equal(
+    (await own.api.get("/account")).status,
+    200,
+    "it does not count against the rate limit",
+  );
 });
 
 test("an OPTIONS request that is no preflight is answered as before", async () => {
   await using own = await embedded();
-  const send = (headers: Record<string, string>, api = own.api) => api.send("OPTIONS", "/apps", { headers });
+  const send = (headers: Record<string, string>, api = own.api) =>
+    api.send("OPTIONS", "/apps", { headers });
   for (const headers of [{}, { origin: ORIGIN }, { "access-control-request-method": "POST" }]) {
     const allowed = await send(headers);
     assert.deepEqual([allowed.status, allowed.header("allow")], [204, "POST, GET, HEAD, OPTIONS"]);
@@ -197,7 +250,12 @@ test("headers of other readings are exposed where they are on", async () => {
   await using own = await embedded({ readings });
   const answer = await own.api.get("/apps", { origin: ORIGIN });
   const names = answer.header("access-control-expose-headers").toLowerCase().split(", ");
-  for (const name of ["x-total-count", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"])
+  for (const name of [
+    "x-total-count",
+    "x-ratelimit-limit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+  ])
     assert.ok(names.includes(name) && name in answer.headers, name);
 });
 

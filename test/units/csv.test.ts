@@ -1,28 +1,37 @@
-// kit/csv: what RFC 4180 allows, and each thing that it does not with the line it stands on.
+// lib/csv: what RFC 4180 allows, and each thing that it does not with the line it stands on.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { recordsOf } from "../../src/kit/csv.ts";
+import { parseCsv } from "../../src/lib/csv.ts";
 
 function table(text: string) {
-  const [header, ...records] = recordsOf(text, 5);
+  const [header, ...records] = parseCsv(text, 5);
   return { header, records };
 }
 
 function fault(text: string): string | undefined {
-  const last = [...recordsOf(text, 5)].at(-1);
+  const last = [...parseCsv(text, 5)].at(-1);
   assert.ok(typeof last === "string", `accepted ${JSON.stringify(text)}`);
   return last;
 }
 
 test("lines end in LF or CRLF, also in one text, and the last may do without", () => {
   for (const text of ["a,b\n1,2\n", "a,b\n1,2", "a,b\r\n1,2\r\n", "a,b\r\n1,2", "a,b\n1,2\r\n"])
-    assert.deepEqual(table(text), { header: ["a", "b"], records: [["1", "2"]] }, JSON.stringify(text));
-  for (const text of ["a,b", "a,b\n", "a,b\r\n"]) assert.deepEqual(table(text), { header: ["a", "b"], records: [] });
+    assert.deepEqual(
+      table(text),
+      { header: ["a", "b"], records: [["1", "2"]] },
+      JSON.stringify(text),
+    );
+  for (const text of ["a,b", "a,b\n", "a,b\r\n"])
+    assert.deepEqual(table(text), { header: ["a", "b"], records: [] });
 });
 
 test("blank lines at the end are ignored, with spaces or without; others are records", () => {
   for (const end of ["\n\n", "\n\n\n", "\r\n\r\n", "\n \n", "\n\n  ", "\n\t \r\n\r\n"]) {
-    assert.deepEqual(table(`a,b\n1,2${end}`), { header: ["a", "b"], records: [["1", "2"]] }, JSON.stringify(end));
+    assert.deepEqual(
+      table(`a,b\n1,2${end}`),
+      { header: ["a", "b"], records: [["1", "2"]] },
+      JSON.stringify(end),
+    );
     assert.deepEqual(table(`a${end}`), { header: ["a"], records: [] }, JSON.stringify(end));
   }
   assert.deepEqual(table("a\n\n1\n\n").records, [[""], ["1"]]);
@@ -49,7 +58,11 @@ test("what is quoted, empty or spaces stays as written; names may be any, in any
     ["a,b,c\n,,\n 1 ,, x\n", ["a", "b", "c"], ["", "", ""], [" 1 ", "", " x"]],
     ["a,b\n1,", ["a", "b"], ["1", ""]],
     ["a\n1\n\n2\n", ["a"], ["1"], [""], ["2"]],
-    ["__proto__,constructor,toString\n1,2,3", ["__proto__", "constructor", "toString"], ["1", "2", "3"]],
+    [
+      "__proto__,constructor,toString\n1,2,3",
+      ["__proto__", "constructor", "toString"],
+      ["1", "2", "3"],
+    ],
     ["a,A,a \n1,2,3", ["a", "A", "a "], ["1", "2", "3"]],
   ] as const) {
     const { header, records } = table(text);
@@ -71,7 +84,11 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
     'a,b\n"1\n\r\n",2\n3\n': 5,
   },
   "a quoted field begins here and is never closed": { '"': 1, 'a,b\n1,"2\n3,4\n': 2, 'a\n"1""': 2 },
-  "text after the closing quote of a field": { 'a,b\n"1"x,2': 2, 'a,b\n"1" ,2': 2, 'a\n"x\n\ny"z': 4 },
+  "text after the closing quote of a field": {
+    'a,b\n"1"x,2': 2,
+    'a,b\n"1" ,2': 2,
+    'a\n"x\n\ny"z': 4,
+  },
   "a quote inside a field that does not begin with one": { 'a"b\n1': 1, 'a,b\n1,2"': 2 },
   "the columns seem to be separated by semicolons (;); separate them with commas": {
     "a;b\n1;2\n": 1,
@@ -84,7 +101,9 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
     "Price, EUR;Pieces\n10;2": 1,
   },
   "the columns seem to be separated by tabs; separate them with commas": { "a\tb\n1,5\t2\n": 1 },
-  "the columns seem to be separated by vertical bars (|); separate them with commas": { "a|b\n1|2\n": 1 },
+  "the columns seem to be separated by vertical bars (|); separate them with commas": {
+    "a|b\n1|2\n": 1,
+  },
   "a carriage return without a line feed": { "a,b\r1,2\r": 1, "a\n1\r": 2, 'a\n"1"\rx': 2 },
 };
 

@@ -1,11 +1,16 @@
 // domain/data-sources over the memory store: what is kept, what the processing makes of it, and that it does so once.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { own, processDataSource, rowsPage, unprocessed } from "../../src/domain/data-sources.ts";
-import { type DataSourceDraft, dataContents, events, TOPIC } from "../../src/domain/model.ts";
-import { Refusal } from "../../src/domain/refusal.ts";
-import { Unit } from "../../src/domain/work.ts";
-import { parseJson, readFields } from "../../src/http/input.ts";
+import {
+  dataSourceService,
+  listRows,
+  listUnprocessed,
+  processDataSource,
+} from "../../src/domain/data-sources.ts";
+import { AppError } from "../../src/domain/errors.ts";
+import { type DataSourceDraft, dataSourceContents, events, TOPIC } from "../../src/domain/model.ts";
+import { UnitOfWork } from "../../src/domain/unit-of-work.ts";
+import { parseJson, validateBody } from "../../src/http/validation.ts";
 import { withTurns } from "../support/costs.ts";
 import { kept, outboxWorld } from "../support/outbox-world.ts";
 
@@ -15,19 +20,26 @@ type Sent = readonly [type: DataSourceDraft["type"], data: DataSourceDraft["data
 async function setUp() {
   const { store, clock, parts, unit, account } = await outboxWorld();
   const due: string[] = [];
-  store.hear(TOPIC.data, (id) => due.push(id));
+  store.subscribe(TOPIC.data, (id) => due.push(id));
   const process = (id: string) => processDataSource(unit, id);
   /** As the service does it: the request, then the processing without one. */
   const sent = async (...[type, data]: Sent) =>
-    kept(await own.create(new Unit(parts, "req_1"), account, { name: "Sales", app_id: null, type, data }));
-  const sourceOf = async (id: string) => kept(await own.get(store, account, id));
+    kept(
+      await dataSourceService.create(new UnitOfWork(parts, "req_1"), account, {
+        name: "Sales",
+        app_id: null,
+        type,
+        data,
+      }),
+    );
+  const sourceOf = async (id: string) => kept(await dataSourceService.get(store, account, id));
   const load = async (...given: Sent) => {
     const { id } = await sent(...given);
     await process(id);
     return sourceOf(id);
   };
-  const removed = (id: string) => own.remove(unit, account, id, () => undefined);
-  const rowsOf = async (id: string) => kept(await rowsPage(store, account, id, SPAN)).items;
+  const removed = (id: string) => dataSourceService.delete(unit, account, id, () => undefined);
+  const rowsOf = async (id: string) => kept(await listRows(store, account, id, SPAN)).items;
   const allEvents = async () => {
     const page = await store.page(events, "account_type", [account.id, "data.processed"], SPAN);
     return page.map((event) => ({ ...event, body: JSON.parse(event.body) }));
@@ -38,22 +50,35 @@ async function setUp() {
 test("3.data-processing.first: data is kept and due until it is processed, with one event caused by the request that sent it", async () => {
   const { sent, process, sourceOf, clock, due, rowsOf, store, allEvents } = await setUp();
   const first = await sent("csv", "name,n\r\nx,1\r\n,\r\n");
-  assert.deepEqual([first.status, due, await unprocessed(store)], ["processing", [first.id], [first.id]]);
+  assert.deepEqual(
+    [first.status, due, await listUnprocessed(store)],
+    ["processing", [first.id], [first.id]],
+  );
   assert.deepEqual(await rowsOf(first.id), []);
   await clock.advance(1_000);
   await process(first.id);
   const { account_id: _, ...object } = await sourceOf(first.id);
   assert.deepEqual([object.status, object.created_at], ["ready", first.created_at]);
   assert.equal(object.updated_at, "2026-01-01T00:00:01.000Z");
-  assert.equal(JSON.stringify(await rowsOf(first.id)), '[{"name":"x","n":1},{"name":null,"n":null}]');
+  assert.equal(
+    JSON.stringify(await rowsOf(first.id)),
+    '[{"name":"x","n":1},{"name":null,"n":null}]',
+  );
   const [event, ...others] = await allEvents();
   assert.deepEqual([event?.request_id, event?.body.data.object, others], ["req_1", object, []]);
-  assert.deepEqual([await unprocessed(store), (await store.get(dataContents, first.id))?.raw], [[], null]);
+  assert.deepEqual(
+    [await listUnprocessed(store), (await store.get(dataSourceContents, first.id))?.raw],
+    [[], null],
+  );
 });
 
 test("2.data-reading.byte-order-mark: one at the start of the text is no part of the first name", async () => {
   const { load } = await setUp();
-  const read = { "\uFEFFa,b\n": "a b", '\uFEFF"a",b\n': "a b", "\uFEFF\uFEFFa,\uFEFFb\n": "\uFEFFa \uFEFFb" };
+  const read = {
+    "\uFEFFa,b\n": "a b",
+    '\uFEFF"a",b\n': "a b",
+    "\uFEFF\uFEFFa,\uFEFFb\n": "\uFEFFa \uFEFFb",
+  };
   for (const [data, names] of Object.entries(read)) {
     const { columns } = await load("csv", data);
     assert.equal(columns?.map(({ name }) => name).join(" "), names);
@@ -78,8 +103,8 @@ test("removing takes the data along, also before it is processed, and then nothi
     assert.equal(kept(await removed(id)).id, id);
     // As for one that is removed between a request's look at it and its transaction.
     const again = await removed(id);
-    assert.equal(again instanceof Refusal && again.reason.code, "not_found");
-    assert.equal(await store.get(dataContents, id), undefined);
+    assert.equal(again instanceof AppError && again.details.code, "not_found");
+    assert.equal(await store.get(dataSourceContents, id), undefined);
     await process(id);
     assert.equal((await allEvents()).length, 1);
   }
@@ -89,7 +114,8 @@ const ROWS = Array.from({ length: 50_000 }, (_, n) => ({ n }));
 
 test("others have their turns while rows are judged: fifty for fifty thousand", async () => {
   for (const data of [ROWS, Array(50_000).fill(1)]) {
-    const read = () => readFields(own.draft, { name: "Long", type: "json", data });
+    const read = () =>
+      validateBody(dataSourceService.createBody, { name: "Long", type: "json", data });
     assert.ok((await withTurns(read)).turns >= 50);
   }
 });
@@ -104,7 +130,7 @@ test("others have their turns while data are read, typed and converted: a hundre
     const { turns } = await withTurns(() => process(id));
     assert.ok(turns >= 300, `${type}: ${turns}`);
     assert.equal((await sourceOf(id)).row_count, 50_000);
-    assert.deepEqual(await unprocessed(store), []);
+    assert.deepEqual(await listUnprocessed(store), []);
   }
 });
 
@@ -119,12 +145,16 @@ test("two that are processed at once go on by turns: the short one does not wait
 test("8.bounds: an object of over 250,000 members is refused before it is parsed, an array of more items is not", () => {
   const refused = (text: string) => {
     const read = parseJson(Buffer.from(text));
-    return read instanceof Refusal ? read.reason : undefined;
+    return read instanceof AppError ? read.details : undefined;
   };
   const [open, member] = ['[{"":[1,2]},{', '"":1,'];
   const errors = [{ pointer: "#", detail: "has an object of over 250000 members" }];
   assert.deepEqual(refused(open + member.repeat(250_000)), { code: "validation_failed", errors });
-  assert.equal(refused(open + member.repeat(249_999))?.code, "invalid_json", "it ends before the last member");
+  assert.equal(
+    refused(open + member.repeat(249_999))?.code,
+    "invalid_json",
+    "it ends before the last member",
+  );
   assert.equal(refused(`${open}${member.repeat(249_999)}"a,b{":1}]`), undefined);
   assert.equal(refused(`[${"1,".repeat(300_000)}1]`), undefined);
 });

@@ -1,16 +1,33 @@
 // Deleting an app that has much: it is gone at once for whoever looks, and what it leaves goes behind the answer, in steps.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { own as apps } from "../../src/domain/apps.ts";
-import { own as dataSources, listDataSourcesOf } from "../../src/domain/data-sources.ts";
-import { deploy, getDeployment, siteAt, siteOf } from "../../src/domain/deployments.ts";
-import { deployments, domains, goneApps, goneDeployments, TOPIC } from "../../src/domain/model.ts";
-import { Refusal } from "../../src/domain/refusal.ts";
+import { appService as apps } from "../../src/domain/apps.ts";
+import {
+  dataSourceService as dataSources,
+  listDataSourcesOfApp,
+} from "../../src/domain/data-sources.ts";
+import {
+  deploy,
+  findSiteByHost,
+  findSiteById,
+  getDeployment,
+} from "../../src/domain/deployments.ts";
+import { AppError } from "../../src/domain/errors.ts";
+import {
+  appTombstones,
+  deployments,
+  deploymentTombstones,
+  domains,
+  TOPIC,
+} from "../../src/domain/model.ts";
 import { withTurns } from "../support/costs.ts";
 import { kept, outboxWorld } from "../support/outbox-world.ts";
 
 const MANY = 260;
-const links = { site: (id: string) => `http://localhost/sites/${id}/`, isOwn: () => false };
+const links = {
+  site: (id: string) => `http://localhost/sites/${id}/`,
+  isReservedHost: () => false,
+};
 const DRAFT = { title: "App", description: "", theme: "light", public: true };
 
 /** An app with many live deployments, each under a domain of its own, and many data sources; it is deleted. */
@@ -18,7 +35,15 @@ async function afterDeleting() {
   const { store, clock, unit, account, forgetting, background, errors } = await outboxWorld();
   const anApp = async () => kept(await apps.create(unit, account, DRAFT));
   const put = async (app_id: string, n: number, custom_domain: string | null) =>
-    kept(await deploy(unit, account, app_id, { name: "n", environment: `e${n}`, custom_domain }, links));
+    kept(
+      await deploy(
+        unit,
+        account,
+        app_id,
+        { name: "n", environment: `e${n}`, custom_domain },
+        links,
+      ),
+    );
   const app = await anApp();
   const deployed: Awaited<ReturnType<typeof put>>[] = [];
   const sources: string[] = [];
@@ -29,8 +54,8 @@ async function afterDeleting() {
   }
   await clock.advance(1_000);
   const told: string[] = [];
-  store.hear(TOPIC.events, (subject) => told.push(subject));
-  assert.equal(await apps.remove(unit, account, app.id, () => undefined), app);
+  store.subscribe(TOPIC.events, (subject) => told.push(subject));
+  assert.equal(await apps.delete(unit, account, app.id, () => undefined), app);
   assert.ok(told.includes(""), "that there is something left");
   /** How many turns others have while the account is swept. */
   const swept = async () => {
@@ -47,22 +72,26 @@ async function afterDeleting() {
 test("its deployments, sites and domains are gone at once; what it leaves goes in steps, with others' turns between", async () => {
   const { store, account, app, first, last, sources, swept } = await afterDeleting();
   const left = () => store.count(deployments, "app", [app.id]);
-  assert.equal(await left(), MANY - 50, "a step of them goes with it, the others behind the answer");
+  assert.equal(
+    await left(),
+    MANY - 50,
+    "a step of them goes with it, the others behind the answer",
+  );
   for (const { id, custom_domain } of [first, last]) {
     const read = await getDeployment(store, account, app.id, id);
-    assert.ok(read instanceof Refusal && read.reason.code === "not_found");
-    assert.deepEqual(await siteOf(store, id), { gone: true, successor: undefined });
-    assert.equal(await siteAt(store, custom_domain ?? ""), undefined);
+    assert.ok(read instanceof AppError && read.details.code === "not_found");
+    assert.deepEqual(await findSiteById(store, id), { gone: true, successor: undefined });
+    assert.equal(await findSiteByHost(store, custom_domain ?? ""), undefined);
   }
   const turns = await swept();
   assert.ok(turns >= 50 + (MANY - 50) / 50, `fifty to gather, and one for fifty of each: ${turns}`);
   assert.equal(await left(), 0);
-  assert.equal(await store.count(goneDeployments, "account", [account.id]), MANY);
+  assert.equal(await store.count(deploymentTombstones, "account", [account.id]), MANY);
   assert.equal(await store.get(domains, last.custom_domain ?? ""), undefined);
-  assert.deepEqual((await listDataSourcesOf(store, app.id, { offset: 0, limit: 1 })).total, 0);
+  assert.deepEqual((await listDataSourcesOfApp(store, app.id, { offset: 0, limit: 1 })).total, 0);
   const source = kept(await dataSources.get(store, account, sources.at(-1) ?? ""));
   assert.deepEqual([source.app_id, source.updated_at], [null, "2026-01-01T00:00:01.000Z"]);
-  assert.equal(await store.count(goneApps, "all", ["gone_apps"]), 0);
+  assert.equal(await store.count(appTombstones, "all", ["gone_apps"]), 0);
 });
 
 test("a domain of it can be taken at once; that stands when the rest goes, and ends with the one who took it", async () => {
@@ -70,7 +99,7 @@ test("a domain of it can be taken at once; that stands when the rest goes, and e
   const host = last.custom_domain ?? "";
   const other = await anApp();
   const taken = await put(other.id, 1, host);
-  const at = async () => (await siteAt(store, host))?.deployment.id;
+  const at = async () => (await findSiteByHost(store, host))?.deployment.id;
   assert.equal(await at(), taken.id);
   const next = await anApp();
   await put(other.id, 1, null);

@@ -2,17 +2,18 @@
 // a form gives back, and a page shows of a long text.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { refuse } from "../../src/domain/refusal.ts";
-import { formDecoded } from "../../src/http/oauth-request.ts";
-import { controls, refusedForm } from "../../src/web/form.ts";
-import { cut } from "../../src/web/html.ts";
+import { fail } from "../../src/domain/errors.ts";
+import { decodeFormComponent } from "../../src/http/oauth-request.ts";
+import { formWithErrors, renderFields } from "../../src/web/form.ts";
+import { truncate } from "../../src/web/html.ts";
 
-test("form: a plus is a space", () => assert.equal(formDecoded("a+b%2B"), "a b+"));
+test("form: a plus is a space", () => assert.equal(decodeFormComponent("a+b%2B"), "a b+"));
 
 test("form: what was pasted in vain comes back, but not as much as holds up others", () => {
   const schema = { type: "object", properties: { data: { type: "string" } }, required: ["data"] };
   const faults = new Map([["data", "is not JSON"]]);
-  const back = (length: number) => controls({ values: { data: "<".repeat(length) }, faults }, schema).text;
+  const back = (length: number) =>
+    renderFields({ values: { data: "<".repeat(length) }, faults }, schema).text;
   assert.ok(back(65_536).includes("&lt;".repeat(65_536)));
   assert.ok(back(65_537).length < 1_000);
 });
@@ -22,31 +23,37 @@ const typed = { string: { type: "string", maxLength: 9 }, array: { type: "array"
 test("form: members are called what people call them", () => {
   const names = ["url", "app_id", "redirect_uris", "id", "video"];
   const properties = Object.fromEntries(names.map((name) => [name, typed.string]));
-  const { text } = controls({ values: {} }, { type: "object", properties });
-  const labels = [...text.matchAll(/<label for="[^"]*">([^<]*)/g)].map(([, label]) => label?.trim());
+  const { text } = renderFields({ values: {} }, { type: "object", properties });
+  const labels = [...text.matchAll(/<label for="[^"]*">([^<]*)/g)].map(([, label]) =>
+    label?.trim(),
+  );
   assert.deepEqual(labels, ["URL", "App ID", "Redirect URIs", "ID", "Video"]);
 });
 
 test("form: a fault says which of several it is about, and is tied to its field; that there is one has the focus", () => {
   const set = { ...typed.array, items: { enum: ["a", "b"] } };
-  const schema = { type: "object", properties: { name: typed.string, uris: typed.array, set, last: typed.string } };
+  const schema = {
+    type: "object",
+    properties: { name: typed.string, uris: typed.array, set, last: typed.string },
+  };
   const said = { "#/uris/1": "must be a URL", "#/set": "must have one", "#/last": "is required" };
   const errors = Object.entries(said).map(([pointer, detail]) => ({ pointer, detail }));
-  const form = refusedForm({}, refuse({ code: "validation_failed", errors }));
+  const form = formWithErrors({}, fail({ code: "validation_failed", errors }));
   assert.equal(form.faults?.get("uris"), "Entry 2 must be a URL.");
   assert.equal(form.faults?.get("set"), "It must have one.");
-  const { text } = controls(form, schema);
-  const told = /<fieldset aria-describedby="set-fault">.*<div id="set-fault"><p class="fault">It must have one\./s;
+  const { text } = renderFields(form, schema);
+  const told =
+    /<fieldset aria-describedby="set-fault">.*<div id="set-fault"><p class="fault">It must have one\./s;
   assert.match(text, told);
   assert.match(text, /id="uris" name="uris" aria-describedby="uris-fault" aria-invalid="true"/);
   assert.match(text, /^<div class="card" role="alert" tabindex="-1" autofocus>/);
   assert.equal(text.split("autofocus").length, 2);
-  assert.doesNotMatch(controls({ values: {} }, schema).text, /autofocus/);
+  assert.doesNotMatch(renderFields({ values: {} }, schema).text, /autofocus/);
 });
 
 test("form: a text is cut after so many characters, of which none is taken apart", () => {
-  assert.equal(cut("😀".repeat(200)), "😀".repeat(200));
-  assert.equal(cut("😀".repeat(201)), `${"😀".repeat(199)}…`);
-  assert.equal(cut("a".repeat(200)), "a".repeat(200));
-  assert.equal(cut(`a${"😀".repeat(300)}`), `a${"😀".repeat(198)}…`);
+  assert.equal(truncate("😀".repeat(200)), "😀".repeat(200));
+  assert.equal(truncate("😀".repeat(201)), `${"😀".repeat(199)}…`);
+  assert.equal(truncate("a".repeat(200)), "a".repeat(200));
+  assert.equal(truncate(`a${"😀".repeat(300)}`), `a${"😀".repeat(198)}…`);
 });

@@ -1,8 +1,8 @@
 // Ids and secrets: their form, and their order whatever the clock does.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AdjustableClock } from "../../src/kit/clock.ts";
-import { systemRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
+import { AdjustableClock } from "../../src/lib/clock.ts";
+import { systemRandom, TimeOrderedIds } from "../../src/lib/ids.ts";
 
 const START = Date.UTC(2026, 0, 1);
 const COUNT_MAX = 62 ** 3;
@@ -10,7 +10,11 @@ const COUNT_MAX = 62 ** 3;
 function made(random = systemRandom) {
   const clock = new AdjustableClock(START);
   const ids = new TimeOrderedIds(clock, random);
-  return { clock, ids, some: (number: number) => Array.from({ length: number }, () => ids.next("app_")) };
+  return {
+    clock,
+    ids,
+    some: (number: number) => Array.from({ length: number }, () => ids.next("app_")),
+  };
 }
 
 test("ids: the prefix and 23 letters and digits, of which the last eleven are any", () => {
@@ -28,19 +32,20 @@ test("ids: later ones compare greater, also while the clock stands still or is s
   all.push(...some(100));
   clock.set(START + 2);
   all.push(...some(10));
-  ids.restart(systemRandom);
+  ids.reseed(systemRandom);
   all.push(...some(10));
   clock.set(START + 4);
   all.push(...some(10));
-  for (const [at, id] of all.entries()) if (at > 0) assert.ok((all[at - 1] ?? "") < id, `${all[at - 1]} before ${id}`);
+  for (const [at, id] of all.entries())
+    if (at > 0) assert.ok((all[at - 1] ?? "") < id, `${all[at - 1]} before ${id}`);
 });
 
 test("ids: they go on behind one of a later time, or of this very millisecond, but not behind one that a seed chose", () => {
   const [last = ""] = made().some(5).slice(-1);
   const { clock, ids, some } = made(Buffer.alloc);
-  for (const chosen of ["app_zzzzzzzzzzzzzzzzzzzzzzz", "app_1", ""]) ids.follow(chosen);
+  for (const chosen of ["app_zzzzzzzzzzzzzzzzzzzzzzz", "app_1", ""]) ids.resumeAfter(chosen);
   assert.ok((some(1)[0] ?? "") < last);
-  ids.follow(last);
+  ids.resumeAfter(last);
   clock.set(START - 3_600_000);
   assert.ok((some(1)[0] ?? "") > last);
 });
@@ -58,7 +63,9 @@ test("ids: before 1970 they have their length and their order as well", () => {
 /** Of the bytes below: openssl base64 -A | tr -d +/=; the first six are `++++////` there. */
 test("ids: a secret is 43 letters and digits, 256 bits of what is drawn; what is neither is passed over", () => {
   const drawn = (bytes: number) =>
-    Buffer.from(Array.from({ length: bytes }, (_, at) => [0xfb, 0xef, 0xbe, 0xff, 0xff, 0xff][at] ?? at - 6));
+    Buffer.from(
+      Array.from({ length: bytes }, (_, at) => [0xfb, 0xef, 0xbe, 0xff, 0xff, 0xff][at] ?? at - 6),
+    );
   const { ids } = made(drawn);
   assert.equal(ids.secret(), "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8");
   assert.match(ids.secret(), /^gISIjJCUmJygpKiss/);

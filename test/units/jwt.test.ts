@@ -1,8 +1,8 @@
-// kit/jwt against tokens that openssl made: what is exactly right is taken, everything else is not (RFC 7515, 8725).
+// lib/jwt against tokens that openssl made: what is exactly right is taken, everything else is not (RFC 7515, 8725).
 import assert from "node:assert/strict";
 import { createPrivateKey, sign } from "node:crypto";
 import { test } from "node:test";
-import { type JwtFault, type JwtKey, signJwt, verifyJwt } from "../../src/kit/jwt.ts";
+import { type JwtFault, type JwtKey, signJwt, verifyJwt } from "../../src/lib/jwt.ts";
 import { EC_PRIVATE, RSA_PRIVATE, TOKENS } from "./jwt-vectors.ts";
 
 const secret = (base64: string) =>
@@ -12,7 +12,16 @@ const RSA: JwtKey = { kid: "rsa", alg: "RS256", key: secret(RSA_PRIVATE) };
 const keys = [EC, RSA];
 const [iss, aud, iat] = ["https://auth.example", "https://auth.example/v1", 1_767_225_600];
 const expected = { typ: "at+jwt", iss, aud, now: iat * 1_000 };
-const CLAIMS = { iss, sub: "usr_1", aud, client_id: "cli_1", scope: "read:apps", jti: "gra_1.1", iat, exp: iat + 3600 };
+const CLAIMS = {
+  iss,
+  sub: "usr_1",
+  aud,
+  client_id: "cli_1",
+  scope: "read:apps",
+  jti: "gra_1.1",
+  iat,
+  exp: iat + 3600,
+};
 
 const HEADER = { typ: "at+jwt", alg: "ES256", kid: "ec" };
 const [head, body] = [JSON.stringify(HEADER), JSON.stringify(CLAIMS)];
@@ -38,14 +47,20 @@ test("jwt: takes what openssl signed with ES256 and RS256", () => {
   for (const kid of ["ES256", "RS256"] as const) {
     const verdict = read(TOKENS[kid]);
     assert.ok("claims" in verdict, JSON.stringify(verdict));
-    assert.deepEqual([verdict.kid, { ...verdict.claims }], [kid === "ES256" ? "ec" : "rsa", CLAIMS]);
+    assert.deepEqual(
+      [verdict.kid, { ...verdict.claims }],
+      [kid === "ES256" ? "ec" : "rsa", CLAIMS],
+    );
   }
 });
 
 test("jwt: signs RS256 to the byte as openssl does, and ES256 so that it verifies", () => {
   assert.equal(signJwt(RSA, "at+jwt", CLAIMS), TOKENS.RS256);
   const ec = signJwt(EC, "at+jwt", CLAIMS);
-  assert.equal(ec.slice(0, ec.lastIndexOf(".")), TOKENS.ES256.slice(0, TOKENS.ES256.lastIndexOf(".")));
+  assert.equal(
+    ec.slice(0, ec.lastIndexOf(".")),
+    TOKENS.ES256.slice(0, TOKENS.ES256.lastIndexOf(".")),
+  );
   assert.equal(Buffer.from(ec.split(".")[2] ?? "", "base64url").length, 64);
   assert.ok("claims" in read(ec));
 });
@@ -103,7 +118,10 @@ test("jwt: one spelling only: no padding, no spaces, no bits left over, three pa
     "plain base64": `${header}.${claims}.${signature.replaceAll("-", "+").replaceAll("_", "/")}+`,
     nothing: "",
     "three nothings": "..",
-    "claims that are not UTF-8": signedTexts(head, Buffer.from(body.replace("usr_1", "usr_\xff"), "latin1")),
+    "claims that are not UTF-8": signedTexts(
+      head,
+      Buffer.from(body.replace("usr_1", "usr_\xff"), "latin1"),
+    ),
   });
   for (const text of ["5", '"a"', "true", "null", "[]"])
     refused("malformed", {

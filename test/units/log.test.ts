@@ -4,23 +4,35 @@ import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { runInNewContext } from "node:vm";
 import { StorageUnavailable } from "../../src/domain/store.ts";
-import { AdjustableClock } from "../../src/kit/clock.ts";
-import { type LogForm, logTo } from "../../src/log.ts";
+import { AdjustableClock } from "../../src/lib/clock.ts";
+import { createLogger, type LogFormat } from "../../src/log.ts";
 
 /** Clears the screen, rings, deletes, and begins a line of its own; the last is C1's way to write the first. */
 const HOSTILE = "a\u001b[2J\u0007\u007f\r\n00:00:00.000 GET / 200\u009b2J\t\u{e0041}";
-const ESCAPED = "a\\u001b[2J\\u0007\\u007f\\u000d\\u000a00:00:00.000 GET / 200\\u009b2J\\u0009\\udb40\\udc41";
+const ESCAPED =
+  "a\\u001b[2J\\u0007\\u007f\\u000d\\u000a00:00:00.000 GET / 200\\u009b2J\\u0009\\udb40\\udc41";
 
-function lines(form: LogForm): string[] {
+function lines(form: LogFormat): string[] {
   const [out, err]: [string[], string[]] = [[], []];
-  const console = { out: (line: string) => void out.push(line), err: (line: string) => void err.push(line) };
-  const log = logTo(form, new AdjustableClock(Date.UTC(2026, 0, 1, 10)), console);
+  const console = {
+    out: (line: string) => void out.push(line),
+    err: (line: string) => void err.push(line),
+  };
+  const log = createLogger(form, new AdjustableClock(Date.UTC(2026, 0, 1, 10)), console);
   log.request({ id: "req_1", method: "GET", path: HOSTILE, status: 200, duration_ms: 1.23 });
   log.announce(`Sign-in link for ${HOSTILE}`);
   log.warn(HOSTILE);
-  log.error(Object.assign(new Error(), { stack: `Error: ${HOSTILE}\n    at one\n    at two` }), HOSTILE);
+  log.error(
+    Object.assign(new Error(), { stack: `Error: ${HOSTILE}\n    at one\n    at two` }),
+    HOSTILE,
+  );
   log.error(HOSTILE, "text");
-  const line = { id: "dlv_1", type: "app.created", url: `http://localhost/${HOSTILE}?key=1`, attempt: 2 };
+  const line = {
+    id: "dlv_1",
+    type: "app.created",
+    url: `http://localhost/${HOSTILE}?key=1`,
+    attempt: 2,
+  };
   log.delivery({ ...line, outcome: "tls", duration_ms: 17, error_detail: HOSTILE });
   log.delivery({ ...line, outcome: "200", duration_ms: 5, error_detail: null });
   return [...out, ...err];
@@ -46,7 +58,15 @@ test("log: as JSON each line is one object with what was sent, in printable char
   const sent = { id: "dlv_1", type: "app.created", url: `http://localhost/${HOSTILE}`, attempt: 2 };
   const said = all.map((line) => JSON.parse(line));
   assert.deepEqual(said, [
-    { at, event: "request", id: "req_1", method: "GET", path: HOSTILE, status: 200, duration_ms: 1.23 },
+    {
+      at,
+      event: "request",
+      id: "req_1",
+      method: "GET",
+      path: HOSTILE,
+      status: 200,
+      duration_ms: 1.23,
+    },
     { at, event: "notice", message: `Sign-in link for ${HOSTILE}` },
     { at, event: "delivery", ...sent, outcome: "tls", duration_ms: 17, error_detail: HOSTILE },
     { at, event: "delivery", ...sent, outcome: "200", duration_ms: 5, error_detail: null },
@@ -59,20 +79,26 @@ test("log: as JSON each line is one object with what was sent, in printable char
 test("log: data that are out of reach are told on one line, whichever copy of the class says so", () => {
   const said: string[] = [];
   const err = (line: string) => said.push(JSON.parse(line).error);
-  const log = logTo("json", new AdjustableClock(0), { out: assert.fail, err });
+  const log = createLogger("json", new AdjustableClock(0), { out: assert.fail, err });
   log.error(new StorageUnavailable("The disk is full"), "req_1");
   log.error(Object.assign(new Error("gone"), { name: "StorageUnavailable" }), "req_2");
   log.error(new TypeError("unforeseen"), "req_3");
-  assert.deepEqual(said.slice(0, 2), ["StorageUnavailable: The disk is full", "StorageUnavailable: gone"]);
+  assert.deepEqual(said.slice(0, 2), [
+    "StorageUnavailable: The disk is full",
+    "StorageUnavailable: gone",
+  ]);
   assert.match(said[2] ?? "", /^TypeError: unforeseen\n {4}at /);
 });
 
 test("log: errors of another realm, as test runners make them, are told like those of this one", () => {
   const said: string[] = [];
   const err = (line: string) => said.push(JSON.parse(line).error);
-  const log = logTo("json", new AdjustableClock(0), { out: assert.fail, err });
+  const log = createLogger("json", new AdjustableClock(0), { out: assert.fail, err });
   log.error(runInNewContext("new TypeError('unforeseen')"), "req_1");
-  log.error(runInNewContext("Object.assign(new Error('gone'), { name: 'StorageUnavailable' })"), "req_2");
+  log.error(
+    runInNewContext("Object.assign(new Error('gone'), { name: 'StorageUnavailable' })"),
+    "req_2",
+  );
   assert.match(said[0] ?? "", /^TypeError: unforeseen\n {4}at /);
   assert.equal(said[1], "StorageUnavailable: gone");
   for (const thrown of [undefined, null, "text"]) log.error(thrown, "req_3");
@@ -84,8 +110,9 @@ test("log: off says nothing", () => assert.deepEqual(lines("off"), []));
 test("log: in a terminal the colour of a status tells its class", () => {
   process.env.FORCE_COLOR = "1"; // of this file's process, to its end
   for (const [status, colour] of Object.entries({ 399: 32, 400: 33, 499: 33, 500: 31 })) {
-    const out = (line: string) => assert.ok(line.includes(`\u001b[${colour}m${status}\u001b[39m`), line);
-    const log = logTo("pretty", new AdjustableClock(0), { out, err: out });
+    const out = (line: string) =>
+      assert.ok(line.includes(`\u001b[${colour}m${status}\u001b[39m`), line);
+    const log = createLogger("pretty", new AdjustableClock(0), { out, err: out });
     log.request({ id: "req_1", method: "GET", path: "/", status: Number(status), duration_ms: 1 });
   }
 });

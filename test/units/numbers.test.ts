@@ -1,29 +1,45 @@
-// kit/numbers: which decimal numbers a double holds, and JSON whose numbers are kept as they are written.
+// lib/numbers: which decimal numbers a double holds, and JSON whose numbers are kept as they are written.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isExactNumber, isWithinRange, parseJsonKeeping } from "../../src/kit/numbers.ts";
+import { isExactNumber, isWithinRange, parseJsonKeeping } from "../../src/lib/numbers.ts";
 
 const LONG = 5_000_000;
 const zeros = "0".repeat(LONG);
 
 const EXACT = [
-  ..."0 -0 0.0 -0.00 0e999 1 -1 1.0 1.50 100 1e2 1E2 1e+2 100e-2 0.1 0.30000000000000004".split(" "),
-  ..."9007199254740991 -9007199254740991 9007199254740991.0 90071992547409910e-1 0.0000001 1e-7 5e-324".split(" "),
+  ..."0 -0 0.0 -0.00 0e999 1 -1 1.0 1.50 100 1e2 1E2 1e+2 100e-2 0.1 0.30000000000000004".split(
+    " ",
+  ),
+  ..."9007199254740991 -9007199254740991 9007199254740991.0 90071992547409910e-1 0.0000001 1e-7 5e-324".split(
+    " ",
+  ),
   ...[`1.${zeros}`, `1${zeros}e-${LONG}`, `0.${zeros}1e${LONG}`],
 ];
 const INEXACT = [
-  ..."9007199254740992 -9007199254740992 9007199254740993 9007199254740991.4 9007199254740990.6 1e16 1e21".split(" "),
-  ..."1.7976931348623157e308 1e309 -1e400 2.5e-324 1e-400 0.1234567890123456789 0.30000000000000005".split(" "),
+  ..."9007199254740992 -9007199254740992 9007199254740993 9007199254740991.4 9007199254740990.6 1e16 1e21".split(
+    " ",
+  ),
+  ..."1.7976931348623157e308 1e309 -1e400 2.5e-324 1e-400 0.1234567890123456789 0.30000000000000005".split(
+    " ",
+  ),
   ..."123456789.123456789 123456789012345678901234567890 1e99999999999999999999".split(" "),
-  ...[`0.${"1".repeat(LONG)}`, `1${zeros}`, `0.1${zeros}1`, `1e${"9".repeat(LONG)}`, `1e-${"9".repeat(LONG)}`],
+  ...[
+    `0.${"1".repeat(LONG)}`,
+    `1${zeros}`,
+    `0.1${zeros}1`,
+    `1e${"9".repeat(LONG)}`,
+    `1e-${"9".repeat(LONG)}`,
+  ],
 ];
 
 test("a decimal number is exact where a double has its value and integers are exact that far", () => {
   const short = (text: string) => text.slice(0, 40);
   for (const text of EXACT) assert.equal(isExactNumber(text), true, short(text));
   for (const text of INEXACT) assert.equal(isExactNumber(text), false, short(text));
-  for (const value of [0, 0.5, 5e-324, 2 ** 53 - 1, 1 - 2 ** 53]) assert.equal(isWithinRange(value), true, `${value}`);
-  for (const value of [2 ** 53, -(2 ** 53), Infinity, -Infinity, NaN]) assert.equal(isWithinRange(value), false);
+  for (const value of [0, 0.5, 5e-324, 2 ** 53 - 1, 1 - 2 ** 53])
+    assert.equal(isWithinRange(value), true, `${value}`);
+  for (const value of [2 ** 53, -(2 ** 53), Infinity, -Infinity, NaN])
+    assert.equal(isWithinRange(value), false);
 });
 
 /** What `keep` is called with; nothing where it is not. */
@@ -48,8 +64,14 @@ test("where a number is written in another way, or is out of range, it is text i
     ["1.50", "1.50"],
     ["-0", "-0"],
     [" 1e400 ", "1e400"],
-    ['[1,1.0,"1.0",-1E2,true,9007199254740992]', [1, "1.0", "1.0", "-1E2", true, "9007199254740992"]],
-    [String.raw`{"\\":1.0,"\"":{"1.0":[1.50 ]},"\\\"":"2.0"}`, { "\\": "1.0", '"': { "1.0": ["1.50"] }, '\\"': "2.0" }],
+    [
+      '[1,1.0,"1.0",-1E2,true,9007199254740992]',
+      [1, "1.0", "1.0", "-1E2", true, "9007199254740992"],
+    ],
+    [
+      String.raw`{"\\":1.0,"\"":{"1.0":[1.50 ]},"\\\"":"2.0"}`,
+      { "\\": "1.0", '"': { "1.0": ["1.50"] }, '\\"': "2.0" },
+    ],
   ] as const)
     assert.deepEqual(kept(json), [JSON.parse(json), written]);
   assert.throws(() => kept("[1.50"), SyntaxError);

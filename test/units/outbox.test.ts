@@ -2,25 +2,35 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
-import { httpSender } from "../../src/delivery/sender.ts";
-import { newDelivery, putDelivery, recordAttempt } from "../../src/domain/deliveries.ts";
+import { createHttpSender } from "../../src/delivery/sender.ts";
+import { createDelivery, putDelivery, recordAttempt } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import { deliveries, type WebhookRecord } from "../../src/domain/model.ts";
 import { type Lease, StorageUnavailable, type Store } from "../../src/domain/store.ts";
-import { own, redeliver, sendTest } from "../../src/domain/webhooks.ts";
-import { iso } from "../../src/kit/clock.ts";
-import { verifySignature } from "../../src/kit/signature.ts";
+import { redeliver, sendTest, webhookService } from "../../src/domain/webhooks.ts";
+import { toIso } from "../../src/lib/clock.ts";
+import { verifySignature } from "../../src/lib/signature.ts";
 import { took } from "../support/costs.ts";
-import { kept, outboxWorld, START, type World, type WorldOptions } from "../support/outbox-world.ts";
+import {
+  kept,
+  outboxWorld,
+  START,
+  type World,
+  type WorldOptions,
+} from "../support/outbox-world.ts";
 import { type HttpReceiver, httpReceiver } from "../support/receivers.ts";
 import { eventually, turns } from "../support/wait.ts";
 
 const S = 1_000;
 const H = 3_600 * S;
-const PATIENT = { sender: httpSender({ policy: "local", timeout_ms: 60_000 }) };
+const PATIENT = { sender: createHttpSender({ policy: "local", timeout_ms: 60_000 }) };
 
 /** A world with a webhook, or several, and their receiver, which answers so. */
-async function hooked(answer?: Parameters<typeof httpReceiver>[0], options?: WorldOptions, webhooks = 1) {
+async function hooked(
+  answer?: Parameters<typeof httpReceiver>[0],
+  options?: WorldOptions,
+  webhooks = 1,
+) {
   const world = await outboxWorld(options);
   const receiver = await httpReceiver(answer);
   for (let more = 1; more < webhooks; more += 1) await world.webhook(receiver.url);
@@ -30,7 +40,7 @@ async function hooked(answer?: Parameters<typeof httpReceiver>[0], options?: Wor
 /** Another process on the same store, which takes up what waits. */
 async function besides({ real: store }: World, options?: WorldOptions) {
   const world = await outboxWorld({ ...options, store });
-  await world.outbox.takeUp();
+  await world.outbox.resume();
   return world;
 }
 
@@ -46,11 +56,15 @@ const inShort = async (world: World, webhook: WebhookRecord) =>
   (await world.log(webhook)).map(({ status, attempts }) => `${status} ${attempts.length}`);
 
 /** Answers with this status once that is done. */
-const afterwards = (work: () => Promise<unknown>, status: number) => (_: number, response: ServerResponse) =>
-  void work().then(() => response.writeHead(status).end());
+const afterwards =
+  (work: () => Promise<unknown>, status: number) => (_: number, response: ServerResponse) =>
+    void work().then(() => response.writeHead(status).end());
 
-const change = async ({ unit, account }: World, { id }: WebhookRecord, changes: Partial<WebhookRecord>) =>
-  kept(await own.change(unit, account, id, changes, () => undefined));
+const change = async (
+  { unit, account }: World,
+  { id }: WebhookRecord,
+  changes: Partial<WebhookRecord>,
+) => kept(await webhookService.update(unit, account, id, changes, () => undefined));
 
 async function offAndOn(world: World, webhook: WebhookRecord): Promise<void> {
   for (const active of [false, true]) await change(world, webhook, { active });
@@ -98,7 +112,10 @@ test("6.webhook-concurrency: first attempts go out in order, as many at once as 
   for (const concurrency of [1, 3]) {
     const options = concurrency === 1 ? {} : { concurrency };
     const held: (() => void)[] = [];
-    const { world, receiver, webhook } = await hooked((_, response) => void held.push(() => response.end()), options);
+    const { world, receiver, webhook } = await hooked(
+      (_, response) => void held.push(() => response.end()),
+      options,
+    );
     const sent: string[] = [];
     for (let at = 0; at < 9; at += concurrency) {
       // Some are there before the first attempt, and some come while it is under way.
@@ -141,14 +158,15 @@ test("6.webhook-concurrency.order: what is due first goes first, be it a retry o
   await again(world, webhook, 1);
   const next = await outboxWorld({ store: world.real });
   next.clock.set(START + 10 * S);
-  await next.outbox.takeUp();
+  await next.outbox.resume();
   await next.idle();
   assert.deepEqual(eventsAt(receiver).slice(3), [second.id, third.id]);
 });
 
 test("6.webhook-concurrency.order: nor are retries of other webhooks before it where places are few", async () => {
   const held: ServerResponse[] = [];
-  const hangs = (count: number, response: ServerResponse) => (count <= 200 ? 500 : void held.push(response));
+  const hangs = (count: number, response: ServerResponse) =>
+    count <= 200 ? 500 : void held.push(response);
   const { world } = await hooked(hangs, PATIENT, 200);
   await emitted(world);
   world.clock.set(START + 3 * S);
@@ -160,7 +178,7 @@ test("6.webhook-concurrency.order: nor are retries of other webhooks before it w
   await world.idle();
   // The retries of the 200 are due, and 192 have a place; that of the other webhook is not.
   world.clock.set(START + 6.5 * S);
-  await world.outbox.takeUp();
+  await world.outbox.resume();
   await staysAt(() => held.length, 192);
   await emit();
   await staysAt(() => other.got.length, 1);
@@ -177,7 +195,11 @@ test("8.bounds.deliveries-at-once: 256 are under way, the rest wait as rows", as
 });
 
 test("8.bounds.doubtful-deliveries: what failed before never takes all places", async () => {
-  const { world, receiver: dead } = await hooked((count) => (count <= 200 ? 500 : undefined), PATIENT, 200);
+  const { world, receiver: dead } = await hooked(
+    (count) => (count <= 200 ? 500 : undefined),
+    PATIENT,
+    200,
+  );
   await emitted(world);
   await world.emit();
   await staysAt(() => dead.got.length, 392);
@@ -188,7 +210,10 @@ test("8.bounds.doubtful-deliveries: what failed before never takes all places", 
 });
 
 test("8.bounds.doubtful-deliveries: nor does one webhook, however many at once it may have", async () => {
-  const { world, receiver: silent } = await hooked(() => undefined, { ...PATIENT, concurrency: 256 });
+  const { world, receiver: silent } = await hooked(() => undefined, {
+    ...PATIENT,
+    concurrency: 256,
+  });
   for (let n = 0; n < 300; n += 1) await world.emit({ n });
   await staysAt(() => silent.got.length, 192);
   const down = await httpReceiver((count) => (count === 1 ? 500 : 200));
@@ -197,7 +222,7 @@ test("8.bounds.doubtful-deliveries: nor does one webhook, however many at once i
   await eventually(async () => (await inShort(world, well))[0] === "pending 1");
   // A first attempt that nobody answers is no doubtful one: the retry has its place.
   world.clock.set(START + 6.5 * S);
-  await world.outbox.takeUp();
+  await world.outbox.resume();
   await eventually(async () => (await inShort(world, well))[0] === "succeeded 2");
 });
 
@@ -220,10 +245,19 @@ test("3.delivery-cancelled.gone: what waited then is cancelled, also where it is
   for (const n of [1, 2]) await world.emit({ n });
   const { id: deliveryId, event_type: type } = await firstOf(world, webhook);
   const { url } = webhook;
-  await world.unit.transact(({ tx, now, at }) => {
-    const answer = { duration_ms: 1, response_status: 410, response_body: "", error: "status" } as const;
+  await world.unit.run(({ tx, now, timestamp: at }) => {
+    const answer = {
+      duration_ms: 1,
+      response_status: 410,
+      response_body: "",
+      error: "status",
+    } as const;
     const attempt = { number: 1, trigger: "schedule", at, ...answer, error_detail: null } as const;
-    return recordAttempt(tx, { deliveryId, type, url, attempt, timestamp_s: 0, retryAt: null }, now);
+    return recordAttempt(
+      tx,
+      { deliveryId, type, url, attempt, timestamp_s: 0, retryAt: null },
+      now,
+    );
   });
   await change(world, webhook, { active: true });
   await (await besides(world)).idle();
@@ -244,7 +278,7 @@ test("a success ends the count of failing days, and a new address does not answe
   const { world, receiver, webhook } = await hooked((count) => (count === 2 ? 200 : 500));
   await world.emit();
   await world.advance(121 * H);
-  assert.equal((await world.read(webhook)).failing_since, null);
+  assert.equal((await world.read(webhook)).first_failure_at, null);
   await world.emit();
   await world.advance(119 * H);
   await change(world, webhook, { url: `${receiver.url}/new` });
@@ -366,7 +400,9 @@ test("one that is over goes once more and ends as it ends; a success before stay
 
 test("a delivery asked for by hand while its automatic attempt is under way is sent once more, and no more", async () => {
   const asking = afterwards(() => again(world, webhook), 200);
-  const { world, webhook } = await hooked((count, response) => (count > 1 ? 500 : asking(count, response)));
+  const { world, webhook } = await hooked((count, response) =>
+    count > 1 ? 500 : asking(count, response),
+  );
   await emitted(world);
   await world.advance(100 * H);
   const { status, attempts } = await firstOf(world, webhook);
@@ -375,7 +411,11 @@ test("a delivery asked for by hand while its automatic attempt is under way is s
 });
 
 test("what was due or under way at a stop is sent after the next start", async () => {
-  const { world: first, receiver: silent, webhook } = await hooked((n) => (n === 1 ? undefined : 200));
+  const {
+    world: first,
+    receiver: silent,
+    webhook,
+  } = await hooked((n) => (n === 1 ? undefined : 200));
   await first.emit({ n: 1 });
   await first.emit({ n: 2 });
   await eventually(async () => silent.got.length > 0);
@@ -390,7 +430,8 @@ test("what was due or under way at a stop is sent after the next start", async (
 async function refusedOutcome() {
   const disk = { full: false };
   const over = (store: Store): Partial<Store> => ({
-    transact: (work) => (disk.full ? Promise.reject(new StorageUnavailable("full")) : store.transact(work)),
+    transact: (work) =>
+      disk.full ? Promise.reject(new StorageUnavailable("full")) : store.transact(work),
   });
   const fills = () => {
     disk.full = true;
@@ -482,7 +523,9 @@ test("the places of 256 whose rows another process holds go to the one that wait
 });
 
 /** Leases are taken so. */
-const leasing = (lease: (take: () => ReturnType<Store["lease"]>) => ReturnType<Store["lease"]>): WorldOptions => ({
+const leasing = (
+  lease: (take: () => ReturnType<Store["lease"]>) => ReturnType<Store["lease"]>,
+): WorldOptions => ({
   over: (store) => ({ lease: (...asked) => lease(() => store.lease(...asked)) }),
 });
 
@@ -524,7 +567,9 @@ test("a lease that takes its time to end holds up nothing behind a row that anot
 test("a lease whose end fails is told of and holds up nothing behind it", async () => {
   const failing = leasing(async (take) => {
     const lease = await take();
-    return lease && { release: () => lease.release().then(() => Promise.reject(new Error("lost"))) };
+    return (
+      lease && { release: () => lease.release().then(() => Promise.reject(new Error("lost"))) }
+    );
   });
   const { world, webhook } = await hooked(undefined, failing);
   await world.emit({ n: 1 });
@@ -559,16 +604,20 @@ const MANY = 2_500;
 
 /** So many deliveries that wait for their retry. */
 const failedOnce = (world: World, webhook: WebhookRecord, count: number) =>
-  world.unit.transact(async (w) => {
+  world.unit.run(async (w) => {
     const event = await recordEvent(w, world.account, "app.updated", {});
-    const next_attempt_at = iso(w.now + H);
+    const next_attempt_at = toIso(w.now + H);
     for (let n = 0; n < count; n += 1)
-      await putDelivery(w.tx, { ...newDelivery(w, webhook, event), next_attempt_at, queue: `2${next_attempt_at}` });
+      await putDelivery(w.tx, {
+        ...createDelivery(w, webhook, event),
+        next_attempt_at,
+        queue_position: `2${next_attempt_at}`,
+      });
     return null;
   });
 
 const removed = async ({ unit, account }: World, { id }: WebhookRecord) =>
-  assert.equal(kept(await own.remove(unit, account, id, () => undefined)).id, id);
+  assert.equal(kept(await webhookService.delete(unit, account, id, () => undefined)).id, id);
 
 const cancelledOf = ({ store }: World, { id }: WebhookRecord) =>
   store.count(deliveries, "webhook_status", [id, "cancelled"]);
@@ -629,7 +678,7 @@ test("3.delivery-cancelled: so is what a stop has left behind, though the next q
   await offAndOn(world, webhook);
   const other = await outboxWorld({ store: world.real });
   await emitted(other);
-  await other.outbox.takeUp();
+  await other.outbox.resume();
   await other.idle();
   assert.deepEqual(await inShort(other, webhook), ["cancelled 1", "pending 1"]);
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import type { IncomingHttpHeaders } from "node:http";
 import { test } from "node:test";
-import { standardSignature, verifySignature } from "../../src/kit/signature.ts";
+import { standardSignature, verifySignature } from "../../src/lib/signature.ts";
 import { type ReceiverAnswer, startReceiver } from "../../src/receiver.ts";
 
 const SECRET = "whsecret";
@@ -11,7 +11,8 @@ const BODY = '{"id":"evt_1","type":"app.created"}';
 /** openssl dgst -sha256 -hmac whsecret */
 const SIGNATURES: Record<string, string> = {
   [BODY]: "c90b414094d4459e361e838e9c3be44774867757c18deba83885fbf21632319e",
-  '{"id":"evt_2","type":"app.deleted"}': "b4287c16915924ea5a43d2bb368af78317703ae57e5da8972e1723dbf9981e97",
+  '{"id":"evt_2","type":"app.deleted"}':
+    "b4287c16915924ea5a43d2bb368af78317703ae57e5da8972e1723dbf9981e97",
   "[]": "607507c01558e0fb9e59081963ce6399b08efca59a46765f8667eace39c52a2a",
 };
 
@@ -20,7 +21,10 @@ test("webhook-signature matches vectors made with openssl, both secrets during a
   const old = "v1,D8tK9I4bAMMgnyAwSPUFsHKjEqlg3ORNmilhy/DxUVI=";
   const now = "v1,A0sd2lgg43wBfpO21jye+bQV0AnjGUVSeUHBy78HRQ8=";
   assert.equal(standardSignature("evt_1", 1_767_225_600, BODY, [SECRET]), old);
-  assert.equal(standardSignature("evt_1", 1_767_225_600, BODY, ["schlüssel-鍵-🔑", SECRET]), `${now} ${old}`);
+  assert.equal(
+    standardSignature("evt_1", 1_767_225_600, BODY, ["schlüssel-鍵-🔑", SECRET]),
+    `${now} ${old}`,
+  );
 });
 
 test("webhook-signature is keyed with the decoded bytes of whsec_ and base64, and with the raw bytes of any other secret", () => {
@@ -50,7 +54,13 @@ test("X-Service-Signature is keyed with the whole text of any secret", () => {
 
 test("verifySignature refuses everything but the exact value", () => {
   const right = `sha256=${SIGNATURES[BODY]}`;
-  const spelt = [right.slice(0, -1), `${right}0`, right.toUpperCase(), right.slice("sha256=".length), ` ${right}`];
+  const spelt = [
+    right.slice(0, -1),
+    `${right}0`,
+    right.toUpperCase(),
+    right.slice("sha256=".length),
+    ` ${right}`,
+  ];
   for (const header of [undefined, null, [right], "", `sha256=${"0".repeat(64)}`, ...spelt])
     assert.equal(verifySignature(BODY, header, SECRET), false, String(header));
   assert.equal(verifySignature(`${BODY} `, right, SECRET), false);
@@ -58,21 +68,37 @@ test("verifySignature refuses everything but the exact value", () => {
   const node: IncomingHttpHeaders = { "x-service-signature": right };
   const fetched = new Headers([["X-Service-Signature", right]]);
   for (const header of [node["x-service-signature"], fetched.get("x-service-signature")])
-    assert.equal(verifySignature(BODY, header, SECRET), true, "as it comes, without a word about its type");
+    assert.equal(
+      verifySignature(BODY, header, SECRET),
+      true,
+      "as it comes, without a word about its type",
+    );
 });
 
-async function post(url: string, body: string, signature = `sha256=${SIGNATURES[body]}`): Promise<number> {
-  const response = await fetch(url, { method: "POST", body, headers: { "X-Service-Signature": signature } });
+async function post(
+  url: string,
+  body: string,
+  signature = `sha256=${SIGNATURES[body]}`,
+): Promise<number> {
+  const response = await fetch(url, {
+    method: "POST",
+    body,
+    headers: { "X-Service-Signature": signature },
+  });
   await response.arrayBuffer();
   return response.status;
 }
 
-const started = (answers?: readonly ReceiverAnswer[]) => startReceiver({ secret: SECRET, ...(answers && { answers }) });
+const started = (answers?: readonly ReceiverAnswer[]) =>
+  startReceiver({ secret: SECRET, ...(answers && { answers }) });
 
 test("answers in its order, the last again and again; what hangs ends with close", async () => {
   await using receiver = await started([500, "hang"]);
   assert.equal(await post(receiver.url, BODY), 500);
-  const answers = [post(receiver.url, BODY), post(receiver.url, '{"id":"evt_2","type":"app.deleted"}')];
+  const answers = [
+    post(receiver.url, BODY),
+    post(receiver.url, '{"id":"evt_2","type":"app.deleted"}'),
+  ];
   for (const answer of answers) answer.catch(() => {});
   assert.equal((await receiver.next("app.deleted")).id, "evt_2");
   await receiver.close();
@@ -80,14 +106,24 @@ test("answers in its order, the last again and again; what hangs ends with close
 });
 
 test("an answer that is none is refused at the start, and so is no secret, and a port that is none", async () => {
-  const given = (options: object): Promise<unknown> => Reflect.apply(startReceiver, undefined, [options]);
+  const given = (options: object): Promise<unknown> =>
+    Reflect.apply(startReceiver, undefined, [options]);
   for (const secret of ["", 1, null, undefined, ["s"]])
     await assert.rejects(given({ secret }), /^OptionError: secret must be that of the webhook$/);
   for (const answer of [99, 199, 600, 200.5, "200", [200], null, undefined, Symbol("hang")])
-    await assert.rejects(given({ secret: "s", answers: [200, answer] }), /^OptionError: answers\[1\] .*200 to 599/);
-  await assert.rejects(given({ secret: "s", answers: 200 }), /^OptionError: answers must be an array$/);
+    await assert.rejects(
+      given({ secret: "s", answers: [200, answer] }),
+      /^OptionError: answers\[1\] .*200 to 599/,
+    );
+  await assert.rejects(
+    given({ secret: "s", answers: 200 }),
+    /^OptionError: answers must be an array$/,
+  );
   for (const port of ["x", -1, 65_536])
-    await assert.rejects(given({ secret: "s", port }), /^RangeError.*port should be >= 0 and < 65536/);
+    await assert.rejects(
+      given({ secret: "s", port }),
+      /^RangeError.*port should be >= 0 and < 65536/,
+    );
   for (const answer of [200, 599, "hang"] as const) await (await started([answer])).close();
 });
 
@@ -97,7 +133,11 @@ test("next waits for the type, longer than a timer of Node can, gives each event
   await post(receiver.url, BODY);
   await post(receiver.url, '{"id":"evt_2","type":"app.deleted"}');
   assert.equal((await waiting).id, "evt_2");
-  assert.equal((await receiver.next("app.created", { timeoutMs: -0.5 })).id, "evt_1", "which has come before");
+  assert.equal(
+    (await receiver.next("app.created", { timeoutMs: -0.5 })).id,
+    "evt_1",
+    "which has come before",
+  );
   const none = receiver.next("app.created", { timeoutMs: 30 });
   await assert.rejects(none, /No app.created within 30 ms; received: app.created, app.deleted/);
 });

@@ -1,11 +1,16 @@
 // What is kept of an account (contract, part 6): of visitors' events, of its others, of test events and of deleted apps.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newDelivery, putDelivery } from "../../src/domain/deliveries.ts";
+import { createDelivery, putDelivery } from "../../src/domain/deliveries.ts";
+import { AppError } from "../../src/domain/errors.ts";
 import { getEvent, listEvents, recordEvent, recordSample } from "../../src/domain/events.ts";
-import { sweep } from "../../src/domain/forgetting.ts";
-import { deliveries, type EventType, events, goneDeployments } from "../../src/domain/model.ts";
-import { Refusal } from "../../src/domain/refusal.ts";
+import {
+  deliveries,
+  deploymentTombstones,
+  type EventType,
+  events,
+} from "../../src/domain/model.ts";
+import { pruneAccount } from "../../src/domain/retention.ts";
 import { accountOf, kept, outboxWorld, type World } from "../support/outbox-world.ts";
 import { httpReceiver } from "../support/receivers.ts";
 
@@ -13,9 +18,15 @@ const H = 3_600_000;
 const KEPT = 10_000;
 
 /** Many events at once, in one transaction. */
-const emitMany = (world: World, count: number, types: readonly EventType[] = ["app.updated"], record = recordEvent) =>
-  world.unit.transact(async (w) => {
-    for (let n = 0; n < count; n += 1) for (const type of types) await record(w, world.account, type, { n });
+const emitMany = (
+  world: World,
+  count: number,
+  types: readonly EventType[] = ["app.updated"],
+  record = recordEvent,
+) =>
+  world.unit.run(async (w) => {
+    for (let n = 0; n < count; n += 1)
+      for (const type of types) await record(w, world.account, type, { n });
     return null;
   });
 
@@ -41,20 +52,32 @@ test("8.bounds.events: of clicks, of all other types and of samples the newest 1
   await emitMany(world, KEPT + 1, ["app.created"], recordSample);
   await emitMany(world, KEPT / 2 - 1, ["app.updated", "data.processed"]);
   await emitMany(world, 1);
-  await sweep(world.store, "acc_1");
+  await pruneAccount(world.store, "acc_1");
   assert.deepEqual([await total(world, "user.interaction"), await total(world)], [KEPT, 2 * KEPT]);
   assert.equal(await world.store.get(events, click.id), undefined);
   assert.equal(await world.store.count(events, "sample", ["acc_1"]), KEPT);
   const still = kept(await getEvent(world.store, world.account, change.id));
   assert.equal(still.id, change.id, "others are as many as may be");
   await emitMany(world, 1);
-  await sweep(world.store, "acc_1");
+  await pruneAccount(world.store, "acc_1");
   assert.equal(await total(world), 2 * KEPT);
-  assert.equal(await world.store.get(events, change.id), undefined, "the oldest of all the other types together");
+  assert.equal(
+    await world.store.get(events, change.id),
+    undefined,
+    "the oldest of all the other types together",
+  );
   assert.deepEqual(await world.log(webhook), []);
   assert.ok(await world.store.get(events, foreign.id));
-  const { items } = await listEvents(world.store, world.account, { type: undefined, offset: KEPT - 1, limit: 2 });
-  assert.equal(items.map(({ type }) => type).join(), "user.interaction,app.updated", "one list in order of creation");
+  const { items } = await listEvents(world.store, world.account, {
+    type: undefined,
+    offset: KEPT - 1,
+    limit: 2,
+  });
+  assert.equal(
+    items.map(({ type }) => type).join(),
+    "user.interaction,app.updated",
+    "one list in order of creation",
+  );
 });
 
 test("8.bounds.events: what is still to be sent stays, off the list, and goes once it is settled", async () => {
@@ -63,39 +86,47 @@ test("8.bounds.events: what is still to be sent stays, off the list, and goes on
   const webhook = await world.webhook(receiver.url);
   const waiting = await world.emit();
   await world.idle();
-  const sample = await world.unit.transact(async (w) => {
+  const sample = await world.unit.run(async (w) => {
     const event = await recordSample(w, world.account, "app.created");
-    await putDelivery(w.tx, newDelivery(w, webhook, event));
+    await putDelivery(w.tx, createDelivery(w, webhook, event));
     return event;
   });
   await emitMany(world, KEPT + 5);
   await emitMany(world, KEPT, ["app.created"], recordSample);
-  await sweep(world.store, "acc_1");
+  await pruneAccount(world.store, "acc_1");
   assert.equal(await total(world), KEPT);
   assert.equal(await world.store.count(events, "sample", ["acc_1"]), KEPT);
   assert.ok(await world.store.get(events, sample.id));
-  assert.ok((await getEvent(world.store, world.account, sample.id)) instanceof Refusal, "a sample, still");
+  assert.ok(
+    (await getEvent(world.store, world.account, sample.id)) instanceof AppError,
+    "a sample, still",
+  );
   assert.equal(kept(await getEvent(world.store, world.account, waiting.id)).id, waiting.id);
   assert.equal((await world.log(webhook))[0]?.status, "pending");
   await world.advance(H);
   const [, ...later] = receiver.got.map(({ body }) => body);
   assert.deepEqual(later.sort(), [waiting.body, sample.body].sort());
-  for (const { id } of [waiting, sample]) assert.equal(await world.store.get(events, id), undefined);
+  for (const { id } of [waiting, sample])
+    assert.equal(await world.store.get(events, id), undefined);
   assert.equal(await world.store.count(deliveries, "webhook", [webhook.id]), 0);
 });
 
 test("8.bounds.events: of deployments of deleted apps the newest 10,000 an account; those without an account stay", async () => {
   const world = await outboxWorld();
   await world.store.transact(async (tx) => {
-    await tx.put(goneDeployments, { id: "dep_old" });
+    await tx.put(deploymentTombstones, { id: "dep_old" });
     for (let n = 0; n < KEPT + 250; n += 1)
-      await tx.put(goneDeployments, { id: `dep_${String(n).padStart(6, "0")}`, account_id: "acc_1" });
-    await tx.put(goneDeployments, { id: "dep_other", account_id: "acc_2" });
+      await tx.put(deploymentTombstones, {
+        id: `dep_${String(n).padStart(6, "0")}`,
+        account_id: "acc_1",
+      });
+    await tx.put(deploymentTombstones, { id: "dep_other", account_id: "acc_2" });
   });
-  await sweep(world.store, "acc_1");
-  assert.equal(await world.store.count(goneDeployments, "account", ["acc_1"]), KEPT);
-  assert.equal(await world.store.get(goneDeployments, "dep_000249"), undefined);
-  for (const id of ["dep_000250", "dep_old", "dep_other"]) assert.ok(await world.store.get(goneDeployments, id), id);
+  await pruneAccount(world.store, "acc_1");
+  assert.equal(await world.store.count(deploymentTombstones, "account", ["acc_1"]), KEPT);
+  assert.equal(await world.store.get(deploymentTombstones, "dep_000249"), undefined);
+  for (const id of ["dep_000250", "dep_old", "dep_other"])
+    assert.ok(await world.store.get(deploymentTombstones, id), id);
 });
 
 test("8.bounds.events: an account that is told of is swept behind the answers, whatever becomes of another's sweep", async (t) => {
@@ -157,8 +188,8 @@ test("8.bounds.events: what a deleted app left is nobody's, however many events 
   const event = await world.emit();
   await store.transact(async (tx) => {
     for (let n = 0; n <= KEPT + 100; n += 1)
-      await tx.put(events, { ...event, id: `evt_${n}`, listed_in: null, sample_of: "" });
+      await tx.put(events, { ...event, id: `evt_${n}`, list_key: null, sample_account_id: "" });
   });
-  await sweep(store, "");
+  await pruneAccount(store, "");
   assert.equal(await store.count(events, "sample", [""]), KEPT + 101);
 });

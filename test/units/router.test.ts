@@ -1,10 +1,13 @@
 // A table of rows, as every way has one: what no request can show.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RouteTree } from "../../src/http/way.ts";
+import { RouteTable } from "../../src/http/router.ts";
 
 test("a row that stands twice is refused when the table is made, and not hidden by the other", () => {
-  const [read, change] = [{ method: "GET", path: "/a/{id}" } as const, { method: "PATCH", path: "/a/{id}" } as const];
-  assert.equal(new RouteTree([read, change]).find("/a/1")?.rows.size, 2);
-  assert.throws(() => new RouteTree([read, change, { ...read }]), /\/a\/\{id\}/);
+  const [read, change] = [
+    { method: "GET", path: "/a/{id}" } as const,
+    { method: "PATCH", path: "/a/{id}" } as const,
+  ];
+  assert.equal(new RouteTable([read, change]).find("/a/1")?.methods.size, 2);
+  assert.throws(() => new RouteTable([read, change, { ...read }]), /\/a\/\{id\}/);
 });

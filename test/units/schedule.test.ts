@@ -1,18 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nextAttempt, RETRY_WAITS_MS, retryAfter_ms, retrySchedule } from "../../src/delivery/attempt.ts";
+import {
+  calculateRetryDelay,
+  parseRetryAfter,
+  parseRetrySchedule,
+  RETRY_WAITS_MS,
+} from "../../src/delivery/attempt.ts";
 
 const S = 1_000;
 const H = 3_600 * S;
 const NOW = Date.UTC(2026, 0, 1);
 const failure = { attempt: 1, now: NOW, fraction: 0.5, status: 500, retryAfter: null };
-const due = (over: Partial<typeof failure> | { status?: number | null; retryAfter?: string | null }) =>
-  (nextAttempt({ ...failure, ...over }, RETRY_WAITS_MS) ?? Number.NaN) - NOW;
+const due = (
+  over: Partial<typeof failure> | { status?: number | null; retryAfter?: string | null },
+) => (calculateRetryDelay({ ...failure, ...over }, RETRY_WAITS_MS) ?? Number.NaN) - NOW;
 
 test("6.retry-schedule: ten attempts, then none", () => {
   const waits = [5 * S, 300 * S, 1_800 * S, 2 * H, 5 * H, 10 * H, 14 * H, 20 * H, 24 * H];
   for (const [at, wait] of waits.entries()) assert.equal(due({ attempt: at + 1 }), wait);
-  assert.equal(nextAttempt({ ...failure, attempt: 10 }, RETRY_WAITS_MS), undefined);
+  assert.equal(calculateRetryDelay({ ...failure, attempt: 10 }, RETRY_WAITS_MS), undefined);
 });
 
 test("6.retry-schedule.jitter: at most a fifth less, less than a fifth more", () => {
@@ -22,28 +28,51 @@ test("6.retry-schedule.jitter: at most a fifth less, less than a fifth more", ()
 });
 
 test("6.retry-schedule.retry-after: Retry-After on 429 and 503 can only lengthen a wait, up to 24 h", () => {
-  const waits = { 1: 5 * S, 120: 120 * S, 86400: 24 * H, 86401: 24 * H, ["9".repeat(400)]: 24 * H, soon: 5 * S };
+  const waits = {
+    1: 5 * S,
+    120: 120 * S,
+    86400: 24 * H,
+    86401: 24 * H,
+    ["9".repeat(400)]: 24 * H,
+    soon: 5 * S,
+  };
   for (const [retryAfter, wait_ms] of Object.entries(waits))
-    for (const status of [503, 429]) assert.equal(due({ status, retryAfter }), wait_ms, `${status} ${retryAfter}`);
+    for (const status of [503, 429])
+      assert.equal(due({ status, retryAfter }), wait_ms, `${status} ${retryAfter}`);
   for (const status of [500, null]) assert.equal(due({ status, retryAfter: "120" }), 5 * S);
-  assert.equal(nextAttempt({ ...failure, attempt: 10, status: 503, retryAfter: "9" }, RETRY_WAITS_MS), undefined);
+  assert.equal(
+    calculateRetryDelay({ ...failure, attempt: 10, status: 503, retryAfter: "9" }, RETRY_WAITS_MS),
+    undefined,
+  );
 });
 
 test("Retry-After reads seconds and the three forms of an HTTP date, in UTC", () => {
   process.env.TZ = "Asia/Tokyo"; // wherever the server stands
   const at = Date.UTC(1994, 10, 6, 8, 49, 0);
-  const forms = ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"];
-  for (const text of ["37", ...forms]) assert.equal(retryAfter_ms(text, at), 37 * S, text);
-  assert.equal(retryAfter_ms("Sun, 06 Nov 1994 08:49:37 GMT", NOW), 0);
-  for (const bad of ["", "-1", "1.5", "1e3", "tomorrow", "1994-11-06", "Sun, 99 Nov 1994 99:00:00 GMT"])
-    assert.equal(retryAfter_ms(bad, NOW), undefined, bad);
+  const forms = [
+    "Sun, 06 Nov 1994 08:49:37 GMT",
+    "Sunday, 06-Nov-94 08:49:37 GMT",
+    "Sun Nov  6 08:49:37 1994",
+  ];
+  for (const text of ["37", ...forms]) assert.equal(parseRetryAfter(text, at), 37 * S, text);
+  assert.equal(parseRetryAfter("Sun, 06 Nov 1994 08:49:37 GMT", NOW), 0);
+  for (const bad of [
+    "",
+    "-1",
+    "1.5",
+    "1e3",
+    "tomorrow",
+    "1994-11-06",
+    "Sun, 99 Nov 1994 99:00:00 GMT",
+  ])
+    assert.equal(parseRetryAfter(bad, NOW), undefined, bad);
 });
 
 test("a schedule is read from durations", () => {
-  assert.deepEqual(retrySchedule("5s, 5m,1h"), [5 * S, 300 * S, H]);
-  assert.deepEqual(retrySchedule("10ms,365d"), [10, 365 * 24 * H]);
+  assert.deepEqual(parseRetrySchedule("5s, 5m,1h"), [5 * S, 300 * S, H]);
+  assert.deepEqual(parseRetrySchedule("10ms,365d"), [10, 365 * 24 * H]);
   const many = (count: number) => Array(count).fill("1s").join();
-  assert.equal(retrySchedule(many(100))?.length, 100);
+  assert.equal(parseRetrySchedule(many(100))?.length, 100);
   for (const bad of ["", "5", "5s,", "5s;5m", "-5s", "1.5s", "366d", "99999999999d", many(101)])
-    assert.equal(retrySchedule(bad), undefined, bad);
+    assert.equal(parseRetrySchedule(bad), undefined, bad);
 });

@@ -8,9 +8,9 @@ import { createServer as createTcpServer, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import type { TlsOptions } from "node:tls";
-import { judgeAddress, systemResolver } from "../../src/delivery/address-policy.ts";
+import { checkAddress, createResolver } from "../../src/delivery/address-policy.ts";
 import { connectDetail, tlsDetail } from "../../src/delivery/error-details.ts";
-import { httpSender, type SenderOptions } from "../../src/delivery/sender.ts";
+import { createHttpSender, type SenderOptions } from "../../src/delivery/sender.ts";
 import { closeLater, freshFile } from "../support/closing.ts";
 import { took } from "../support/costs.ts";
 import { closedPort, listen } from "../support/ports.ts";
@@ -18,18 +18,25 @@ import { started } from "../support/process.ts";
 import { CA_CERT, EXPIRED, NOT_YET_VALID, SELF_SIGNED, TLS } from "../support/tls.ts";
 
 function sender(over: Partial<SenderOptions> = {}) {
-  const made = httpSender({ policy: "local", timeout_ms: 2_000, ...over });
+  const made = createHttpSender({ policy: "local", timeout_ms: 2_000, ...over });
   closeLater(() => made.close());
   return made;
 }
 
 const HERE = { address: "127.0.0.1", family: 4 };
 const BODY = '{"a":"ü"}';
-const HEADERS = { "Content-Type": "application/json", "Content-Length": String(Buffer.byteLength(BODY)) };
+const HEADERS = {
+  "Content-Type": "application/json",
+  "Content-Length": String(Buffer.byteLength(BODY)),
+};
 
 /** What there is of the outcome: 503 status 120 "body". */
 async function sent(url: string, by = sender()): Promise<string> {
-  const { response_status, error, retryAfter, response_body } = await by.send({ url, body: BODY, headers: HEADERS });
+  const { response_status, error, retryAfter, response_body } = await by.send({
+    url,
+    body: BODY,
+    headers: HEADERS,
+  });
   const body = response_body === null ? null : JSON.stringify(response_body);
   return [response_status, error, retryAfter, body].filter((part) => part !== null).join(" ");
 }
@@ -59,8 +66,11 @@ const latin1 = (text: string) => Buffer.from(text, "latin1");
 const says = (answer: string | Buffer) => (socket: Socket) => void socket.write(answer);
 const ends = (answer: string) => (socket: Socket) => void socket.end(answer);
 /** A status line, these headers and a body. */
-const http = (status: string | number, headers: readonly string[] = ["Content-Length: 0"], body = "") =>
-  [`HTTP/1.1 ${status} X`, ...headers, "", body].join("\r\n");
+const http = (
+  status: string | number,
+  headers: readonly string[] = ["Content-Length: 0"],
+  body = "",
+) => [`HTTP/1.1 ${status} X`, ...headers, "", body].join("\r\n");
 const sized = (body: string) => http(200, [`Content-Length: ${Buffer.byteLength(body)}`], body);
 const OK = http(200);
 /** The rest of its body is missing. */
@@ -75,8 +85,16 @@ const LINE = `X-A: ${"a".repeat(1_000)}\r\n`;
 for (const [what, answer, made, over] of [
   ["a 2xx answer is a success, its body kept as text", says(sized("fine\n")), '200 "fine\\n"'],
   ["another 2xx answer is one", says(http(204, [])), '204 ""'],
-  ["503 fails, with its Retry-After", says(http(503, ["Retry-After: 120", "Content-Length: 0"])), '503 status 120 ""'],
-  ["101 fails, the connection is given up", says(http(101, ["Connection: Upgrade", "Upgrade: ws"])), '101 status ""'],
+  [
+    "503 fails, with its Retry-After",
+    says(http(503, ["Retry-After: 120", "Content-Length: 0"])),
+    '503 status 120 ""',
+  ],
+  [
+    "101 fails, the connection is given up",
+    says(http(101, ["Connection: Upgrade", "Upgrade: ws"])),
+    '101 status ""',
+  ],
   ["interim answers are not the answer", says(http(103, ["Link: </a>"]) + OK), '200 ""'],
   ["a status line of 000 is no answer", says(http("000")), "aborted"],
   ["a status line of 099 is no answer", says(http("099")), "aborted"],
@@ -87,10 +105,22 @@ for (const [what, answer, made, over] of [
   ["a reset is a reset", (socket: Socket) => void socket.resetAndDestroy(), "reset"],
   ["a body broken off after a 2xx is noted, not a failure", ends(half(200)), '200 aborted "half"'],
   ["a body broken off after another status is that status", ends(half(500)), '500 status "half"'],
-  ["headers without end are broken off", (socket: Socket) => endlessly(socket, LINE, "HTTP/1.1 200 OK\r\n"), "aborted"],
+  [
+    "headers without end are broken off",
+    (socket: Socket) => endlessly(socket, LINE, "HTTP/1.1 200 OK\r\n"),
+    "aborted",
+  ],
   [`${KEPT} is kept`, says(sized("ü".repeat(512))), `200 "${"ü".repeat(512)}"`],
-  [`${KEPT} is cut between characters`, says(sized(`${"x".repeat(1_023)}üy`)), `200 "${"x".repeat(1_023)}"`],
-  ["a mark at the start of a body is one of its characters", says(sized("\uFEFFfine")), '200 "\uFEFFfine"'],
+  [
+    `${KEPT} is cut between characters`,
+    says(sized(`${"x".repeat(1_023)}üy`)),
+    `200 "${"x".repeat(1_023)}"`,
+  ],
+  [
+    "a mark at the start of a body is one of its characters",
+    says(sized("\uFEFFfine")),
+    '200 "\uFEFFfine"',
+  ],
   [
     "half a character at the end of a body is told",
     says(latin1(http(200, ["Content-Length: 2"], "x\xC3"))),
@@ -98,7 +128,12 @@ for (const [what, answer, made, over] of [
   ],
   ["a body is read as far as 16 KiB", says(begun(16_384)), `200 ${KIB}`],
   ["a body of less may go on", says(begun(16_383)), `200 timeout ${KIB}`, { timeout_ms: 150 }],
-  ["a body too slow after a 2xx is noted, not a failure", says(half(200)), '200 timeout "half"', { timeout_ms: 150 }],
+  [
+    "a body too slow after a 2xx is noted, not a failure",
+    says(half(200)),
+    '200 timeout "half"',
+    { timeout_ms: 150 },
+  ],
 ] as const)
   test(`${what}; it is sent once, and known at once`, async () => {
     const began = performance.now();
@@ -138,7 +173,8 @@ test("silence, dripping headers and endless interim answers end at the deadline,
   const slow = answers.map((answer) =>
     took(async () => assert.equal((await attempt(answer, { timeout_ms: 300 })).outcome, "timeout")),
   );
-  for (const took_ms of await Promise.all(slow)) assert.ok(took_ms >= 299 && took_ms < 600, `took ${took_ms} ms`);
+  for (const took_ms of await Promise.all(slow))
+    assert.ok(took_ms >= 299 && took_ms < 600, `took ${took_ms} ms`);
 });
 
 test("a refused connection and a name that does not exist say so", async () => {
@@ -174,11 +210,15 @@ test("names under localhost are loopback without DNS", async () => {
 test("two names at once are looked up, each once at a time, and the next when one has ended, whichever way", async (t) => {
   const ends: ((found: LookupAddress[] | Error) => void)[] = [];
   const lookup = (_host: string, _options: object) =>
-    new Promise((resolve, reject) => ends.push((found) => (found instanceof Error ? reject(found) : resolve(found))));
+    new Promise((resolve, reject) =>
+      ends.push((found) => (found instanceof Error ? reject(found) : resolve(found))),
+    );
   const asked = t.mock.method(process.getBuiltinModule("node:dns/promises"), "lookup", lookup);
-  const resolve = systemResolver();
+  const resolve = createResolver();
   const names = () => asked.mock.calls.map(({ arguments: [name] }) => name).join();
-  const found = ["a", "a", "b", "c"].map((name) => resolve(name).then(([first]) => first?.address, String));
+  const found = ["a", "a", "b", "c"].map((name) =>
+    resolve(name).then(([first]) => first?.address, String),
+  );
   assert.equal(names(), "a,b");
   const [, options] = asked.mock.calls[0]?.arguments ?? [];
   assert.deepEqual(options, { all: true }, "each of its addresses is to be judged");
@@ -205,7 +245,8 @@ test("localhost is loopback over IPv6 too", async (t) => {
 test("a name of a forbidden address, even beside an allowed one, and such a URL are blocked without a connection", async () => {
   const receiver = await raw(says(OK));
   const url = `https://name.test:${receiver.port}/`;
-  const forbidden = "169.254.169.254 fd00:ec2::254 ::ffff:127.0.0.1 64:ff9b::7f00:1 fe80::1 fe80::1%eth0 unreadable";
+  const forbidden =
+    "169.254.169.254 fd00:ec2::254 ::ffff:127.0.0.1 64:ff9b::7f00:1 fe80::1 fe80::1%eth0 unreadable";
   for (const address of forbidden.split(" ")) {
     const resolve = async () => [HERE, { address, family: address.includes(":") ? 6 : 4 }];
     for (const name of [url, url.replace("https", "http")])
@@ -215,24 +256,46 @@ test("a name of a forbidden address, even beside an allowed one, and such a URL 
   const outside = sender({ resolve: at("93.184.215.14") });
   const mixed = sender({ resolve: async () => [HERE, { address: "93.184.215.14", family: 4 }] });
   for (const by of [outside, mixed])
-    assert.equal(await sent(`http://name.test:${receiver.port}/`, by), "blocked_address", "there only by https");
+    assert.equal(
+      await sent(`http://name.test:${receiver.port}/`, by),
+      "blocked_address",
+      "there only by https",
+    );
   const strict = sender({ resolve: at("127.0.0.1"), policy: "strict" });
   assert.equal(await sent(url, strict), "blocked_address");
   const inside = sender({ resolve: at("10.0.0.1"), policy: "strict" });
   assert.equal(await sent(url, inside), "blocked_address");
-  for (const url of [receiver.url, `https://localhost:${receiver.port}/`, `https://[::ffff:7f00:1]:${receiver.port}/`])
+  for (const url of [
+    receiver.url,
+    `https://localhost:${receiver.port}/`,
+    `https://[::ffff:7f00:1]:${receiver.port}/`,
+  ])
     assert.equal(await sent(url, sender({ policy: "strict" })), "blocked_address", url);
   assert.equal(receiver.connections(), 0);
 });
 
 test("under local a name of this machine or of a private network is reached by http, each of its addresses judged", async () => {
   const receiver = await raw(says(OK));
-  const at = (address: string) => async () => [HERE, { address, family: address.includes(":") ? 6 : 4 }];
-  for (const address of "10.0.0.1 172.16.0.1 172.31.255.255 192.168.0.1 fd12::1 fc00::1 127.0.0.53 ::1".split(" "))
+  const at = (address: string) => async () => [
+    HERE,
+    { address, family: address.includes(":") ? 6 : 4 },
+  ];
+  for (const address of "10.0.0.1 172.16.0.1 172.31.255.255 192.168.0.1 fd12::1 fc00::1 127.0.0.53 ::1".split(
+    " ",
+  ))
     for (const name of ["receiver", "receiver.test"])
-      assert.equal(await sent(`http://${name}:${receiver.port}/`, sender({ resolve: at(address) })), '200 ""', address);
-  for (const address of "9.255.255.255 11.0.0.0 172.15.255.255 172.32.0.0 192.167.255.255 192.169.0.0".split(" "))
-    assert.equal(await sent(`http://receiver:${receiver.port}/`, sender({ resolve: at(address) })), "blocked_address");
+      assert.equal(
+        await sent(`http://${name}:${receiver.port}/`, sender({ resolve: at(address) })),
+        '200 ""',
+        address,
+      );
+  for (const address of "9.255.255.255 11.0.0.0 172.15.255.255 172.32.0.0 192.167.255.255 192.169.0.0".split(
+    " ",
+  ))
+    assert.equal(
+      await sent(`http://receiver:${receiver.port}/`, sender({ resolve: at(address) })),
+      "blocked_address",
+    );
 });
 
 test("the connected socket is judged again, before anything is sent, and when it is used again", async () => {
@@ -240,9 +303,9 @@ test("the connected socket is judged again, before anything is sent, and when it
   const url = `http://localhost:${receiver.port}/`;
   let asked = 0;
   let allowed = 2;
-  const judge: typeof judgeAddress = (address, policy, secure) => {
+  const judge: typeof checkAddress = (address, policy, secure) => {
     asked += 1;
-    return asked > allowed ? "refused for this test" : judgeAddress(address, policy, secure);
+    return asked > allowed ? "refused for this test" : checkAddress(address, policy, secure);
   };
   const changed = sender({ judge });
   assert.equal(await sent(url, changed), "blocked_address");
@@ -256,7 +319,9 @@ test("the connected socket is judged again, before anything is sent, and when it
 
 test("a connection is kept and used again, and given up where an answer was cut off", async () => {
   const kept = OK.replace("\r\n\r\n", "\r\nKeep-Alive: timeout=3\r\n\r\n");
-  const receiver = await raw((socket, count) => socket.write(count === 2 ? sized("x".repeat(40_000)) : kept));
+  const receiver = await raw((socket, count) =>
+    socket.write(count === 2 ? sized("x".repeat(40_000)) : kept),
+  );
   const one = sender();
   for (let count = 0; count < 4; count += 1) assert.match(await sent(receiver.url, one), /^200 "/);
   assert.equal(receiver.connections(), 2);
@@ -265,9 +330,12 @@ test("a connection is kept and used again, and given up where an answer was cut 
 test("a connection that the receiver does not promise to keep is used once: it may be closed at any time", async () => {
   for (const header of ["", "\r\nKeep-Alive: max=100", "\r\nKeep-Alive: timeout=2"]) {
     const answer = OK.replace("\r\n\r\n", `${header}\r\n\r\n`);
-    const receiver = await raw((socket) => socket.write(answer, () => setImmediate(() => socket.end())));
+    const receiver = await raw((socket) =>
+      socket.write(answer, () => setImmediate(() => socket.end())),
+    );
     const one = sender();
-    for (let count = 0; count < 20; count += 1) assert.equal(await sent(receiver.url, one), '200 ""');
+    for (let count = 0; count < 20; count += 1)
+      assert.equal(await sent(receiver.url, one), '200 ""');
     assert.equal(receiver.connections(), 20, header);
   }
 });
@@ -279,11 +347,15 @@ function secure(answer: RequestListener, more: TlsOptions = {}): Promise<number>
   return listen(server);
 }
 
-const TRUST = "To trust it, set NODE_EXTRA_CA_CERTS to the file of its CA (PEM) and restart the server.";
+const TRUST =
+  "To trust it, set NODE_EXTRA_CA_CERTS to the file of its CA (PEM) and restart the server.";
 
 /** What comes of deliveries by a process of its own with these environment variables. */
 async function sentBy(env: NodeJS.ProcessEnv, urls: readonly string[]): Promise<unknown[]> {
-  const { code, stdout, stderr } = await started(["--import", "tsx", "test/support/send.ts", ...urls], env).ended;
+  const { code, stdout, stderr } = await started(
+    ["--import", "tsx", "test/support/send.ts", ...urls],
+    env,
+  ).ended;
   assert.equal(code, 0, stderr);
   return stdout
     .trimEnd()
@@ -310,12 +382,18 @@ test("a certificate that nothing trusts fails by tls; the detail says which chec
   const untrusted = `The receiver's certificate comes from a CA that is not trusted. ${TRUST}`;
   assert.deepEqual(await failed(over(chain)), ["tls", untrusted]);
   const alone = await secure(answer, SELF_SIGNED);
-  assert.deepEqual(await failed(over(alone)), ["tls", `The receiver's certificate is self-signed. ${TRUST}`]);
+  assert.deepEqual(await failed(over(alone)), [
+    "tls",
+    `The receiver's certificate is self-signed. ${TRUST}`,
+  ]);
 });
 
 for (const [name, environment] of [
   ["NODE_EXTRA_CA_CERTS", (file: string) => ({ NODE_EXTRA_CA_CERTS: file })],
-  ["--use-openssl-ca", (file: string) => ({ NODE_OPTIONS: "--use-openssl-ca", SSL_CERT_FILE: file })],
+  [
+    "--use-openssl-ca",
+    (file: string) => ({ NODE_OPTIONS: "--use-openssl-ca", SSL_CERT_FILE: file }),
+  ],
 ] as const)
   test(`${name} is trusted for deliveries; other names, dates and self-signed certificates fail with their check`, async () => {
     const answer: RequestListener = (_, response) => response.end("over TLS");
@@ -325,31 +403,43 @@ for (const [name, environment] of [
     const wary = [];
     for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const)
       wary.push(await secure(() => {}, { requestCert: true, maxVersion }));
-    const urls = [over(good), over(good, "127.0.0.1"), over(good, "receiver.test"), over(good, "other.test")];
+    const urls = [
+      over(good),
+      over(good, "127.0.0.1"),
+      over(good, "receiver.test"),
+      over(good, "other.test"),
+    ];
     const others = [expired, early, alone, ...wary].map((port) => over(port));
     const success = ["over TLS", null, null];
     const fails = (detail: string) => [null, "tls", detail];
     const noCertificate =
       "The receiver refused the TLS handshake. It may require a client certificate, which this server does not have.";
-    assert.deepEqual(await sentBy(environment(freshFile("ca.pem", CA_CERT)), [...urls, ...others]), [
-      success,
-      success,
-      success,
-      fails(
-        "The receiver's certificate is for another host name. Use a host name in the URL that the certificate contains.",
-      ),
-      fails("The receiver's certificate has expired. Renew it."),
-      fails("The receiver's certificate is not valid yet. Check its dates and this machine's clock."),
-      fails(`The receiver's certificate is self-signed. ${TRUST}`),
-      fails(noCertificate),
-      fails(noCertificate),
-    ]);
+    assert.deepEqual(
+      await sentBy(environment(freshFile("ca.pem", CA_CERT)), [...urls, ...others]),
+      [
+        success,
+        success,
+        success,
+        fails(
+          "The receiver's certificate is for another host name. Use a host name in the URL that the certificate contains.",
+        ),
+        fails("The receiver's certificate has expired. Renew it."),
+        fails(
+          "The receiver's certificate is not valid yet. Check its dates and this machine's clock.",
+        ),
+        fails(`The receiver's certificate is self-signed. ${TRUST}`),
+        fails(noCertificate),
+        fails(noCertificate),
+      ],
+    );
   });
 
 test("a self-signed certificate is trusted where NODE_EXTRA_CA_CERTS is its own file", async () => {
   const port = await secure((_, response) => response.end("trusted"), SELF_SIGNED);
   const file = freshFile("self.pem", SELF_SIGNED.cert);
-  assert.deepEqual(await sentBy({ NODE_EXTRA_CA_CERTS: file }, [over(port)]), [["trusted", null, null]]);
+  assert.deepEqual(await sentBy({ NODE_EXTRA_CA_CERTS: file }, [over(port)]), [
+    ["trusted", null, null],
+  ]);
 });
 
 test("each error has a detail that says what to do, without the address or anything that the receiver sent", async () => {
@@ -361,18 +451,29 @@ test("each error has a detail that says what to do, without the address or anyth
   const closing = createTcpServer((socket) => socket.destroy());
   closeLater(() => closing.close());
   const silence = over(await listen(silent), "127.0.0.1");
-  const noTls = "The receiver does not use TLS at this port. Use http in the URL, or correct the port.";
-  const nobody = "Nothing listens at the host and port of the URL. Start the receiver, or correct the URL.";
-  const linkLocal = "The URL must lead to another address: both webhook policies refuse link-local ones.";
+  const noTls =
+    "The receiver does not use TLS at this port. Use http in the URL, or correct the port.";
+  const nobody =
+    "Nothing listens at the host and port of the URL. Start the receiver, or correct the URL.";
+  const linkLocal =
+    "The URL must lead to another address: both webhook policies refuse link-local ones.";
   const httpsOnly =
     "The URL must use https: the local webhook policy allows http to loopback and private addresses only.";
   for (const [url, error, detail, options] of [
     [over(receiver.port), "tls", noTls],
-    [over(await listen(closing)), "tls", "The receiver closed the connection during the TLS handshake."],
+    [
+      over(await listen(closing)),
+      "tls",
+      "The receiver closed the connection during the TLS handshake.",
+    ],
     [silence, "timeout", "The receiver did not respond within 0.15 s.", { timeout_ms: 150 }],
     [`http://127.0.0.1:${await closedPort()}/`, "refused", nobody],
     [`http://localhost:${await closedPort()}/`, "refused", nobody],
-    ["http://nowhere.invalid/", "dns", "The host name in the URL does not resolve. Check its spelling."],
+    [
+      "http://nowhere.invalid/",
+      "dns",
+      "The host name in the URL does not resolve. Check its spelling.",
+    ],
     ["http://name.test/", "blocked_address", linkLocal, { resolve: at("169.254.1.1") }],
     ["http://name.test/", "blocked_address", httpsOnly, { resolve: at("93.184.215.14") }],
     ["http://169.254.1.1/", "blocked_address", linkLocal],

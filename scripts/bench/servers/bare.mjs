@@ -8,7 +8,8 @@ const NOTHING = [404, { error: "not found" }];
 const byId = new Map();
 const all = [];
 
-const isText = (value, min, max) => typeof value === "string" && value.length >= min && value.length <= max;
+const isText = (value, min, max) =>
+  typeof value === "string" && value.length >= min && value.length <= max;
 
 /** What is wrong with the fields of an app. */
 function fault({ title, description, theme, public: shared }) {
@@ -27,7 +28,10 @@ const wholeNumber = (text, max) => {
 function list({ limit = 20, offset = 0 }) {
   const [count, first] = [wholeNumber(limit, 100), wholeNumber(offset, Number.MAX_SAFE_INTEGER)];
   if (count === undefined || first === undefined) return [400, { error: "limit or offset" }];
-  return [200, { data: all.slice(first, first + count), total: all.length, limit: count, offset: first }];
+  return [
+    200,
+    { data: all.slice(first, first + count), total: all.length, limit: count, offset: first },
+  ];
 }
 
 function read(id, headers) {
@@ -52,13 +56,18 @@ function change(id, draft) {
   const app = byId.get(id);
   if (app === undefined) return NOTHING;
   const wrong = fault({ ...app, ...draft });
-  return wrong ? [422, { error: wrong }] : [200, Object.assign(app, draft, { updated_at: new Date().toISOString() })];
+  return wrong
+    ? [422, { error: wrong }]
+    : [200, Object.assign(app, draft, { updated_at: new Date().toISOString() })];
 }
 
 function send(response, [status, value]) {
   if (value === undefined) return response.writeHead(status).end();
   const body = JSON.stringify(value);
-  response.writeHead(status, { "content-type": "application/json", "content-length": Buffer.byteLength(body) });
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(body),
+  });
   response.end(body);
 }
 
@@ -72,17 +81,25 @@ function withBody(request, response, answer) {
     } catch {
       return send(response, [400, { error: "JSON" }]);
     }
-    send(response, Object(draft) === draft ? answer(draft) : [422, { error: "body must be an object" }]);
+    send(
+      response,
+      Object(draft) === draft ? answer(draft) : [422, { error: "body must be an object" }],
+    );
   });
 }
 
 createServer((request, response) => {
   const { method, headers } = request;
-  if (headers.authorization !== AUTHORIZATION) return send(response, [401, { error: "credential" }]);
+  if (headers.authorization !== AUTHORIZATION)
+    return send(response, [401, { error: "credential" }]);
   const [path, query = ""] = request.url.split("?");
   const id = path.slice("/v1/apps/".length);
   if (!path.startsWith("/v1/apps")) send(response, [404, { error: "not found" }]);
   else if (method === "POST") withBody(request, response, create);
   else if (method === "PATCH") withBody(request, response, (draft) => change(id, draft));
-  else send(response, id === "" ? list(Object.fromEntries(new URLSearchParams(query))) : read(id, headers));
+  else
+    send(
+      response,
+      id === "" ? list(Object.fromEntries(new URLSearchParams(query))) : read(id, headers),
+    );
 }).listen(Number(process.env.APPHOST_PORT), "127.0.0.1");

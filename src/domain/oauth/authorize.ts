@@ -1,29 +1,29 @@
 // The authorization request (spec part 5, step 1; RFC 6749 4.1.1): judged whole before anything is shown, then allowed or
 // denied by the user. Nothing goes back to an address that the client has not registered: such a request ends on a page.
-import { allOf, type Fields } from "../../kit/form.ts";
+import { allOf, type FormFields } from "../../lib/urlencoded.ts";
 import { type OAuthClientRecord, oauthClients } from "../model.ts";
 import type { Reader } from "../store.ts";
+import { UnitOfWork } from "../unit-of-work.ts";
 import type { SignedIn } from "../users.ts";
-import { Unit } from "../work.ts";
-import type { Context } from "./access-tokens.ts";
-import { openGrant } from "./grants.ts";
+import type { AuthorizationServer } from "./access-tokens.ts";
+import { createGrant } from "./grants.ts";
 import {
   accessDenied,
-  cut,
+  appendQuery,
+  intersectScopes,
   invalidRequest,
   invalidScope,
+  isSubset,
+  matchesRedirectUri,
   OAuthError,
+  parseScope,
   printable,
-  registered,
-  scopesIn,
-  unfitChallenge,
   unknownTarget,
-  within,
-  withParameters,
+  validateChallenge,
 } from "./rules.ts";
 
 /** A request that ends here: on an error page, or back at the client. */
-export type Ended = ErrorPage | { readonly redirect: string };
+export type AuthorizationResponse = ErrorPage | { readonly redirect: string };
 export interface ErrorPage {
   readonly page: string;
   readonly client?: OAuthClientRecord;
@@ -33,55 +33,83 @@ interface Returnable {
   readonly redirectUri: string;
   readonly state: string | null;
 }
-type Judged = Exclude<Awaited<ReturnType<typeof judge>>, Ended>;
+type ValidRequest = Exclude<
+  Awaited<ReturnType<typeof validateAuthorizationRequest>>,
+  AuthorizationResponse
+>;
 /** What a user is asked to grant. */
-export type Consent = Exclude<ReturnType<Judged["consent"]>, Ended>;
+export type Consent = Exclude<ReturnType<ValidRequest["consent"]>, AuthorizationResponse>;
 
 /** Whether the request may be put before a user; nobody needs to be signed in to be told that it may not. */
-export async function judge(context: Context, query: Fields) {
-  const returnable = await returnableTo(context.store, query);
+export async function validateAuthorizationRequest(
+  context: AuthorizationServer,
+  query: FormFields,
+) {
+  const returnable = await resolveClient(context.store, query);
   if ("page" in returnable) return returnable;
   const { client, redirectUri: redirect_uri, state } = returnable;
   /** Every way back names the issuer (RFC 9207), so that a client of several servers cannot mix their answers up. */
-  const back = (parameters: { readonly [name: string]: string }): Ended => ({
-    redirect: withParameters(redirect_uri, { ...parameters, state, iss: context.issuer }),
+  const redirectWith = (parameters: {
+    readonly [name: string]: string;
+  }): AuthorizationResponse => ({
+    redirect: appendQuery(redirect_uri, { ...parameters, state, iss: context.issuer }),
   });
-  const refused = ({ error, description }: OAuthError) => back({ error, error_description: description });
-  const terms = termsOf(query, client, context.audience);
-  if (terms instanceof OAuthError) return refused(terms);
+  const redirectError = ({ error, description }: OAuthError) =>
+    redirectWith({ error, error_description: description });
+  const terms = parseTerms(query, client, context.audience);
+  if (terms instanceof OAuthError) return redirectError(terms);
   const { asked, challenge } = terms;
   return {
-    deny: () => refused(accessDenied("The user did not allow it.")),
+    deny: () => redirectError(accessDenied("The user did not allow it.")),
     /** What this user would grant: what was asked for, as far as the user holds it (contract, part 5). */
     consent({ user, account }: SignedIn) {
-      if (account.state === "suspended") return refused(accessDenied("The account of the user is suspended."));
-      const granted = cut(asked, user.permissions);
+      if (account.state === "suspended")
+        return redirectError(accessDenied("The account of the user is suspended."));
+      const granted = intersectScopes(asked, user.permissions);
       if (granted.length === 0)
-        return refused(accessDenied("The user holds none of the permissions that were asked for."));
+        return redirectError(
+          accessDenied("The user holds none of the permissions that were asked for."),
+        );
       const grant = { user_id: user.id, client_id: client.id, scopes: granted };
       /** The user said yes: a grant in the user's own account, and its code on the way to the client. */
-      const allow = async () => {
-        const made = await new Unit(context).transact((w) => openGrant(w, grant, { redirect_uri, challenge }));
-        return back({ code: made.secret });
+      const issueCode = async () => {
+        const made = await new UnitOfWork(context).run((ctx) =>
+          createGrant(ctx, grant, { redirect_uri, challenge }),
+        );
+        return redirectWith({ code: made.secret });
       };
-      return { client, redirectUri: redirect_uri, asked, user, account, granted, allow };
+      return {
+        client,
+        redirectUri: redirect_uri,
+        asked,
+        user,
+        account,
+        granted,
+        issueCode: issueCode,
+      };
     },
   };
 }
 
 /** Who asks and where the answer may go; or why there is nowhere to go, for the page that the user then sees. */
-async function returnableTo(reader: Reader, { values, repeated }: Fields): Promise<ErrorPage | Returnable> {
+async function resolveClient(
+  reader: Reader,
+  { values, duplicates: repeated }: FormFields,
+): Promise<ErrorPage | Returnable> {
   const [clientId, redirectUri] = [values.get("client_id"), values.get("redirect_uri")];
   if (repeated.has("client_id")) return { page: "The request has more than one client_id." };
   if (clientId === undefined) return { page: "The request has no client_id." };
   const client = await reader.get(oauthClients, clientId);
   if (client === undefined)
-    return { page: "The application that sent you here is not registered: its client_id is unknown." };
-  if (repeated.has("redirect_uri")) return { page: "The request has more than one redirect_uri.", client };
-  if (redirectUri === undefined) return { page: "The request has no redirect_uri.", client };
-  if (!registered(client.redirect_uris, redirectUri))
     return {
-      page: `The redirect_uri is not registered for ${client.name}: ${redirectUri.slice(0, SHOWN_MAX)}`,
+      page: "The application that sent you here is not registered: its client_id is unknown.",
+    };
+  if (repeated.has("redirect_uri"))
+    return { page: "The request has more than one redirect_uri.", client };
+  if (redirectUri === undefined) return { page: "The request has no redirect_uri.", client };
+  if (!matchesRedirectUri(client.redirect_uris, redirectUri))
+    return {
+      page: `The redirect_uri is not registered for ${client.name}: ${redirectUri.slice(0, SHOWN_URI_MAX)}`,
       client,
     };
   // Of two states neither is known to be the client's own, so neither goes back.
@@ -90,14 +118,14 @@ async function returnableTo(reader: Reader, { values, repeated }: Fields): Promi
 }
 
 /** What was sent stands on the page, and no refusal is larger than 16 KiB. */
-const SHOWN_MAX = 1_000;
+const SHOWN_URI_MAX = 1_000;
 
 /** The implicit flow and the password grant are gone from OAuth 2.1, and the specification shows neither. */
 export const RESPONSE_TYPE = "code";
 
 /** What the client asks for. The order of the checks is that in which a developer would want to hear of the faults. */
-function termsOf(query: Fields, client: OAuthClientRecord, audience: string) {
-  const { values, repeated } = query;
+function parseTerms(query: FormFields, client: OAuthClientRecord, audience: string) {
+  const { values, duplicates: repeated } = query;
   const twice = [...repeated.keys()].find((name) => name !== "resource");
   if (twice !== undefined) return invalidRequest(`${printable(twice)} is given more than once.`);
   const responseType = values.get("response_type");
@@ -105,16 +133,17 @@ function termsOf(query: Fields, client: OAuthClientRecord, audience: string) {
   if (responseType !== RESPONSE_TYPE)
     return new OAuthError("unsupported_response_type", "The response_type must be code.");
   const challenge = values.get("code_challenge") ?? null;
-  const unfit = unfitChallenge(challenge, values.get("code_challenge_method"));
+  const unfit = validateChallenge(challenge, values.get("code_challenge_method"));
   if (unfit !== undefined) return invalidRequest(unfit);
   if (client.public && challenge === null)
     return invalidRequest("A public client must send a code_challenge (PKCE, S256).");
   const wrongTarget = unknownTarget(allOf(query, "resource"), audience);
   if (wrongTarget) return wrongTarget;
-  const asked = scopesIn(values.get("scope") ?? "");
+  const asked = parseScope(values.get("scope") ?? "");
   if (typeof asked === "string") return invalidScope(asked);
   // No default: whoever asks for nothing in particular would be given more, or less, than was thought of.
   if (asked.length === 0) return invalidScope("The scope is missing; there is no default.");
-  if (!within(asked, client.scopes)) return invalidScope("The scope goes beyond what this client is registered for.");
+  if (!isSubset(asked, client.scopes))
+    return invalidScope("The scope goes beyond what this client is registered for.");
   return { asked, challenge };
 }

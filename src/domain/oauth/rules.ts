@@ -2,14 +2,14 @@
 // with S256 only (`plain` would show the verifier to whoever sees the request), redirect URIs, and who a client is.
 import { hash, timingSafeEqual } from "node:crypto";
 import { decide } from "../../decisions.ts";
-import { isLoopbackHost } from "../../kit/loopback.ts";
-import { meant, trusted } from "../../kit/schema.ts";
-import { sha256 } from "../access.ts";
+import { isLoopbackHost } from "../../lib/loopback.ts";
+import { suggest, unsafeCast } from "../../lib/schema.ts";
+import { sha256 } from "../credentials.ts";
 import { oauthClients, SCOPES, type Scope } from "../model.ts";
 import type { Reader } from "../store.ts";
 
 /** The errors of RFC 6749 4.1.2.1 and 5.2, and of RFC 8707 2. */
-type ErrorCode =
+type OAuthErrorCode =
   | "invalid_request"
   | "invalid_client"
   | "invalid_grant"
@@ -22,63 +22,83 @@ type ErrorCode =
 /** A no, as a value. The description names the exact cause in plain ASCII without quotes, as the RFC wants it. */
 export class OAuthError {
   constructor(
-    readonly error: ErrorCode,
+    readonly error: OAuthErrorCode,
     readonly description: string,
   ) {}
 }
 
-const refusing = (error: ErrorCode) => (description: string) => new OAuthError(error, description);
-export const invalidRequest = refusing("invalid_request");
-export const invalidClient = refusing("invalid_client");
-export const invalidGrant = refusing("invalid_grant");
-export const invalidScope = refusing("invalid_scope");
-export const accessDenied = refusing("access_denied");
+const createError = (error: OAuthErrorCode) => (description: string) =>
+  new OAuthError(error, description);
+export const invalidRequest = createError("invalid_request");
+export const invalidClient = createError("invalid_client");
+export const invalidGrant = createError("invalid_grant");
+export const invalidScope = createError("invalid_scope");
+export const accessDenied = createError("access_denied");
 
 /** What clients put between scopes by mistake; `%20` and `+` are spaces that were encoded twice. */
 const WRONG_SEPARATOR = /[,;|+\s]|%20/;
 
 /** The scopes in a space-separated list, each once; or a sentence about the first name that is not a scope. */
-export function scopesIn(list: string): readonly Scope[] | string {
+export function parseScope(list: string): readonly Scope[] | string {
   const names = [...new Set(list.split(" ").filter((part) => part !== ""))];
   const unknown = names.find((name) => !SCOPES.some((scope) => scope === name));
-  if (unknown === undefined) return trusted<readonly Scope[]>(names);
-  const advice = WRONG_SEPARATOR.test(unknown) ? "; separate scopes with spaces." : meant(unknown, SCOPES);
+  if (unknown === undefined) return unsafeCast<readonly Scope[]>(names);
+  const advice = WRONG_SEPARATOR.test(unknown)
+    ? "; separate scopes with spaces."
+    : suggest(unknown, SCOPES);
   return `${printable(unknown)} is not a scope${advice || `; the scopes are ${SCOPES.join(", ")}.`}`;
 }
 
 /** RFC 6749 lets a description carry printable ASCII without quotes and backslash. */
-export const printable = (text: string): string => text.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, "?").slice(0, 64);
+export const printable = (text: string): string =>
+  text.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, "?").slice(0, 64);
 
 /** RFC 8707: the tokens are for the REST API, so no other resource can be asked for. */
-export function unknownTarget(resources: readonly string[], audience: string): OAuthError | undefined {
+export function unknownTarget(
+  resources: readonly string[],
+  audience: string,
+): OAuthError | undefined {
   return resources.every((resource) => resource === audience)
     ? undefined
     : new OAuthError("invalid_target", `The resource must be ${audience}.`);
 }
 
 /** What is left of the scopes asked for where only these are held, in the order of asking; `admin` contains the rest. */
-export function cut(asked: readonly Scope[], held: readonly Scope[]): readonly Scope[] {
+export function intersectScopes(asked: readonly Scope[], held: readonly Scope[]): readonly Scope[] {
   if (held.includes("admin")) return asked;
   return asked.includes("admin") ? held : asked.filter((scope) => held.includes(scope));
 }
 
-export const within = (asked: readonly Scope[], held: readonly Scope[]): boolean =>
+export const isSubset = (asked: readonly Scope[], held: readonly Scope[]): boolean =>
   held.includes("admin") || asked.every((scope) => held.includes(scope));
 
 export const CHALLENGE_METHOD = decide("5.pkce");
 const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
 
-export function unfitChallenge(challenge: string | null, method: string | undefined): string | undefined {
+export function validateChallenge(
+  challenge: string | null,
+  method: string | undefined,
+): string | undefined {
   if (challenge === null)
-    return method === undefined ? undefined : "There is a code_challenge_method without a code_challenge.";
-  if (method !== CHALLENGE_METHOD) return "The code_challenge_method must be S256; plain is not supported.";
-  return CHALLENGE.test(challenge) ? undefined : "The code_challenge must be 43 characters of base64url.";
+    return method === undefined
+      ? undefined
+      : "There is a code_challenge_method without a code_challenge.";
+  if (method !== CHALLENGE_METHOD)
+    return "The code_challenge_method must be S256; plain is not supported.";
+  return CHALLENGE.test(challenge)
+    ? undefined
+    : "The code_challenge must be 43 characters of base64url.";
 }
 
-export function unfitVerifier(challenge: string | null, verifier: string | undefined): string | undefined {
+export function verifyCodeVerifier(
+  challenge: string | null,
+  verifier: string | undefined,
+): string | undefined {
   if (challenge === null)
-    return verifier === undefined ? undefined : "A code_verifier was sent, but the code was asked for without PKCE.";
+    return verifier === undefined
+      ? undefined
+      : "A code_verifier was sent, but the code was asked for without PKCE.";
   if (verifier === undefined) return "The code_verifier is missing.";
   return VERIFIER.test(verifier) && sameHash(hash("sha256", verifier, "base64url"), challenge)
     ? undefined
@@ -92,7 +112,7 @@ const sameHash = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(
  * Redirect URIs are compared as text, except that the port of a loopback address may vary (RFC 8252 7.3): a native
  * application learns its port only when it starts to listen.
  */
-export const registered = (uris: readonly string[], given: string): boolean =>
+export const matchesRedirectUri = (uris: readonly string[], given: string): boolean =>
   uris.map(withoutPort).includes(withoutPort(given));
 
 /** An http URL of this machine without its port, as it is written; any other text whole. */
@@ -103,9 +123,13 @@ function withoutPort(uri: string): string {
 }
 
 /** The redirect URI, as it was given, with further parameters in its query. */
-export function withParameters(uri: string, parameters: { readonly [name: string]: string | null }): string {
+export function appendQuery(
+  uri: string,
+  parameters: { readonly [name: string]: string | null },
+): string {
   const added = new URLSearchParams();
-  for (const [name, value] of Object.entries(parameters)) if (value !== null) added.append(name, value);
+  for (const [name, value] of Object.entries(parameters))
+    if (value !== null) added.append(name, value);
   return `${uri}${uri.includes("?") ? "&" : "?"}${added}`;
 }
 
@@ -115,19 +139,23 @@ export type ClientCredentials = { readonly [part in "id" | "secret"]: string | u
  * The client whose credentials these are (RFC 6749 2.3); one that has a secret must have sent it. The answers say what is
  * wrong in words: client ids are no secret, and a developer who mistyped one should not have to guess.
  */
-export async function authenticated(reader: Reader, sent: ClientCredentials) {
-  const client = await identified(reader, sent);
-  if (client === null) return invalidClient("The client credentials are missing: send client_id and client_secret.");
+export async function authenticateClient(reader: Reader, sent: ClientCredentials) {
+  const client = await identifyClient(reader, sent);
+  if (client === null)
+    return invalidClient("The client credentials are missing: send client_id and client_secret.");
   if ("error" in client || client.public || sent.secret !== undefined) return client;
   return invalidClient("The client credentials are not complete: client_secret is missing.");
 }
 
 /** The client that these credentials name; null where none were sent. A secret that was sent must be right. */
-export async function identified(reader: Reader, { id, secret }: ClientCredentials) {
+export async function identifyClient(reader: Reader, { id, secret }: ClientCredentials) {
   if (id === undefined)
-    return secret === undefined ? null : invalidClient("A client_secret came without its client_id.");
+    return secret === undefined
+      ? null
+      : invalidClient("A client_secret came without its client_id.");
   const client = await reader.get(oauthClients, id);
-  if (client === undefined) return invalidClient("The client credentials are not valid: there is no such client.");
+  if (client === undefined)
+    return invalidClient("The client credentials are not valid: there is no such client.");
   if (secret === undefined) return client;
   return client.secret_hash !== null && sameHash(client.secret_hash, sha256(secret))
     ? client

@@ -2,9 +2,9 @@
 // restart and a reset ends them. A key is made when first needed: an RSA key takes longer than a whole start.
 import { createPrivateKey, generateKeyPair, hash, type KeyObject } from "node:crypto";
 import { promisify } from "node:util";
-import { Turns } from "../../kit/background.ts";
-import { ALGORITHMS, type Algorithm, type JwtKey } from "../../kit/jwt.ts";
-import { collection, type Reader, type Store, type Stored } from "../store.ts";
+import { ALGORITHMS, type Algorithm, type JwtKey } from "../../lib/jwt.ts";
+import { Mutex } from "../../lib/tasks.ts";
+import { collection, type Entity, type Reader, type Store } from "../store.ts";
 
 /** Small signatures and a key that is made in no time; RS256 by flag, for clients that know nothing else. */
 export const TOKEN_ALGORITHM: Algorithm = "ES256";
@@ -14,7 +14,7 @@ const RSA_BITS = 2_048;
 const makeKeyPair = promisify(generateKeyPair);
 
 /** The id is the `kid`: the RFC 7638 thumbprint of the public key, so that it never stands for another key. */
-interface SigningKeyRecord extends Stored {
+interface SigningKeyRecord extends Entity {
   readonly alg: Algorithm;
   /** PKCS 8, PEM. */
   readonly private_key: string;
@@ -22,13 +22,13 @@ interface SigningKeyRecord extends Stored {
 }
 export const signingKeys = collection<SigningKeyRecord>()("signing_keys", {}, { alg: ["alg"] });
 
-export type SigningKeys = ReturnType<typeof signingKeysIn>;
+export type SigningKeys = ReturnType<typeof createSigningKeys>;
 
-export function signingKeysIn(store: Store, alg: Algorithm) {
+export function createSigningKeys(store: Store, alg: Algorithm) {
   /** By kid: to read the PEM costs ten times as much as a signature. */
   const read = new Map<string, KeyObject>();
   /** An RSA key costs 100 ms of processor, and 50 first requests need one. */
-  const making = new Turns();
+  const making = new Mutex();
 
   function keyIn({ id: kid, alg, private_key }: SigningKeyRecord): JwtKey {
     const key = read.get(kid) ?? createPrivateKey(private_key);
@@ -38,8 +38,11 @@ export function signingKeysIn(store: Store, alg: Algorithm) {
 
   const found = (reader: Reader, alg: Algorithm) => reader.find(signingKeys, "alg", [alg]);
   const kept = async () =>
-    (await Promise.all(ALGORITHMS.map((each) => found(store, each)))).filter((key) => key !== undefined);
-  const current = async () => (await found(store, alg)) ?? making.run(async () => (await found(store, alg)) ?? make());
+    (await Promise.all(ALGORITHMS.map((each) => found(store, each)))).filter(
+      (key) => key !== undefined,
+    );
+  const current = async () =>
+    (await found(store, alg)) ?? making.run(async () => (await found(store, alg)) ?? make());
 
   async function make(): Promise<SigningKeyRecord> {
     const { privateKey, publicKey } =
@@ -62,15 +65,20 @@ export function signingKeysIn(store: Store, alg: Algorithm) {
 
   return {
     /** The key that new tokens are signed with. */
-    signing: async () => keyIn(await current()),
+    signingKey: async () => keyIn(await current()),
 
     /** Every key whose tokens are taken. */
-    checking: async () => (await kept()).map(keyIn),
+    verificationKeys: async () => (await kept()).map(keyIn),
 
     /** The public keys as RFC 7517 has them; there is always one, since clients fetch them before the first token. */
-    async published(): Promise<readonly { readonly [member: string]: string }[]> {
+    async jwks(): Promise<readonly { readonly [member: string]: string }[]> {
       await current();
-      return (await kept()).map(({ id, alg, public_jwk }) => ({ ...public_jwk, kid: id, alg, use: "sig" }));
+      return (await kept()).map(({ id, alg, public_jwk }) => ({
+        ...public_jwk,
+        kid: id,
+        alg,
+        use: "sig",
+      }));
     },
   };
 }

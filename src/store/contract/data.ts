@@ -1,26 +1,56 @@
 // Store contract: long lists, snapshot and restore, and that every value comes back as it went in.
 import assert from "node:assert/strict";
-import { ALL, type Store, type StoreData } from "../../domain/store.ts";
-import { type Cases, counters, type Item, item, items, many, setCounter, shown, write, written } from "./steps.ts";
+import { ALL_RECORDS, type Store, type StoreData } from "../../domain/store.ts";
+import {
+  type Cases,
+  counters,
+  type Item,
+  item,
+  items,
+  many,
+  setCounter,
+  shown,
+  write,
+  written,
+} from "./steps.ts";
 
-const TRICKY = '__proto__ constructor \u2028\u2029 \0 \ud800 \udc00x \u{1F600} "\\\n\r\t \ufeff '.split(" ");
+const TRICKY =
+  '__proto__ constructor \u2028\u2029 \0 \ud800 \udc00x \u{1F600} "\\\n\r\t \ufeff '.split(" ");
 
 /** Enough that no store keeps them in one block. */
 const MANY = Array.from({ length: 5000 }, (_, n) => item(`${n}`));
 
-const only = (...records: readonly Item[]): StoreData => ({ format: 1, collections: { items: records, counters: [] } });
+const only = (...records: readonly Item[]): StoreData => ({
+  format: 1,
+  collections: { items: records, counters: [] },
+});
 
-const pageOf = (store: Store, offset: number, limit: number) => store.page(items, "owner", ["ann"], { offset, limit });
+const pageOf = (store: Store, offset: number, limit: number) =>
+  store.page(items, "owner", ["ann"], { offset, limit });
 
 async function pagesShow(store: Store, expected: readonly Item[]): Promise<void> {
-  for (const offset of [0, 1, 511, 512, 1023, 1024, 1025, 2048, 3333, expected.length - 5, expected.length + 1])
+  for (const offset of [
+    0,
+    1,
+    511,
+    512,
+    1023,
+    1024,
+    1025,
+    2048,
+    3333,
+    expected.length - 5,
+    expected.length + 1,
+  ])
     for (const limit of [0, 7, 3000])
       assert.deepEqual(await pageOf(store, offset, limit), expected.slice(offset, offset + limit));
   assert.equal(await store.count(items, "owner", ["ann"]), expected.length);
 }
 
 export const data: Cases = {
-  async "pages at any offset of 5,000 records follow creation order, and close up after removals"(store) {
+  async "pages at any offset of 5,000 records follow creation order, and close up after removals"(
+    store,
+  ) {
     const isGone = (_: unknown, n: number) => n % 3 === 0 || (n > 900 && n < 2200);
     await written(store, MANY);
     await pagesShow(store, MANY);
@@ -28,22 +58,29 @@ export const data: Cases = {
     await written(store, gone.join(" "), "last");
     await pagesShow(store, [...MANY.filter((each, n) => !isGone(each, n)), item("last")]);
   },
-  async "where a record is found with what its field names, both are what they are asked one by one"(store) {
+  async "where a record is found with what its field names, both are what they are asked one by one"(
+    store,
+  ) {
     await written(store, "a:slot=s b:slot=s,owner=bob");
     await store.transact((tx) => setCounter(tx, "ann", 7));
     if (store.findWith === undefined) return;
-    const look = async (owner: string) => store.findWith?.(items, "slot", [owner, "s"], "owner", counters);
+    const look = async (owner: string) =>
+      store.findWith?.(items, "slot", [owner, "s"], "owner", counters);
     assert.deepEqual(await look("ann"), [item("a", { slot: "s" }), { id: "ann", n: 7 }]);
     assert.deepEqual(await look("bob"), [item("b", { slot: "s", owner: "bob" }), undefined]);
     assert.equal(await look("eve"), undefined);
   },
-  async "a snapshot holds every record by collection in creation order, and does not follow later writes"(store) {
+  async "a snapshot holds every record by collection in creation order, and does not follow later writes"(
+    store,
+  ) {
     await written(store, "b c a", "b:text=new -c");
     const snapshot = await store.snapshot();
     await written(store, "a:text=new d");
     assert.deepEqual(snapshot, only(item("b", { text: "new" }), item("a")));
   },
-  async "a snapshot and what was restored can be changed by whoever has them, without effect on the store"(store) {
+  async "a snapshot and what was restored can be changed by whoever has them, without effect on the store"(
+    store,
+  ) {
     const given = only(item("a"));
     await store.restore(given);
     for (const { collections } of [given, await store.snapshot()])
@@ -53,18 +90,26 @@ export const data: Cases = {
   async "a restore among units of work comes before or after each of them"(store) {
     await written(store, "old");
     const add = (n: number) =>
-      store.transact(async (tx) => write(tx, `${n}:text=${(await tx.get(items, "old")) ? "before" : "after"}`));
+      store.transact(async (tx) =>
+        write(tx, `${n}:text=${(await tx.get(items, "old")) ? "before" : "after"}`),
+      );
     await many(40, (n) => (n === 20 ? store.restore(only(item("new"))) : add(n)));
     await add(40);
     assert.match(await shown(store), /^ann: new( \d+\(after\))* 40\(after\)$/);
   },
   async "any string comes back as it was, as a value, an id and a key"(store) {
-    const make = (text: string) => item(text, { text, owner: text, slot: text, rank: text, colour: text });
+    const make = (text: string) =>
+      item(text, { text, owner: text, slot: text, rank: text, colour: text });
     const look = async (text: string) => {
       const record = make(text);
-      assert.deepEqual([await store.get(items, text), await store.find(items, "slot", [text, text])], [record, record]);
-      assert.deepEqual(await store.page(items, "owner_colour", [text, text], ALL), [record]);
-      assert.deepEqual(await store.page(items, "ranked", [text], ALL), [record]);
+      assert.deepEqual(
+        [await store.get(items, text), await store.find(items, "slot", [text, text])],
+        [record, record],
+      );
+      assert.deepEqual(await store.page(items, "owner_colour", [text, text], ALL_RECORDS), [
+        record,
+      ]);
+      assert.deepEqual(await store.page(items, "ranked", [text], ALL_RECORDS), [record]);
     };
     await written(store, TRICKY.map(make));
     for (const text of TRICKY) await look(text);

@@ -1,19 +1,38 @@
 // Store contract: what units of work at the same time see and leave is what one after the other would, in some order.
 import assert from "node:assert/strict";
-import { ALL, type Reader, type Store, type Tx } from "../../domain/store.ts";
-import { nextTurn } from "../../kit/clock.ts";
-import { type Cases, counter, each, items, many, setCounter, shown, undone, write, written } from "./steps.ts";
+import { ALL_RECORDS, type Reader, type Store, type Tx } from "../../domain/store.ts";
+import { nextTurn } from "../../lib/clock.ts";
+import {
+  type Cases,
+  counter,
+  each,
+  items,
+  many,
+  setCounter,
+  shown,
+  undone,
+  write,
+  written,
+} from "./steps.ts";
 
 const looks: Readonly<Record<string, (from: Reader) => Promise<unknown>>> = {
   "a look at a record comes before or after what another does": (from) => from.get(items, "a"),
   "so does one for a record that is not there": (from) => from.get(items, "c"),
   "so does one for the holder of a unique key": (from) => from.find(items, "slot", ["ann", "s"]),
   "so does one at a page": (from) => from.page(items, "owner", ["ann"], { offset: 1, limit: 1 }),
-  "so does one at a page in the order of a field": (from) => from.page(items, "ranked", ["ann"], ALL),
+  "so does one at a page in the order of a field": (from) =>
+    from.page(items, "ranked", ["ann"], ALL_RECORDS),
   "so does one at a count": (from) => from.count(items, "owner_colour", ["ann", "red"]),
 };
 
-const CHANGES = ["a:text=new", "-a", "c", "c:slot=s,colour=red,rank=1", "b:owner=bob", "b:colour=red,rank=3"];
+const CHANGES = [
+  "a:text=new",
+  "-a",
+  "c",
+  "c:slot=s,colour=red,rank=1",
+  "b:owner=bob",
+  "b:colour=red,rank=3",
+];
 
 /** One unit of work looks and leaves a mark, another changes something. If that found no mark, its change has to be seen. */
 async function crossed(store: Store, look: (from: Reader) => Promise<unknown>): Promise<void> {
@@ -32,7 +51,10 @@ async function crossed(store: Store, look: (from: Reader) => Promise<unknown>): 
       return mark;
     };
     const early = n < CHANGES.length && store.transact(looking);
-    const [mark, seen] = await Promise.all([store.transact(changing), early || store.transact(looking)]);
+    const [mark, seen] = await Promise.all([
+      store.transact(changing),
+      early || store.transact(looking),
+    ]);
     assert.deepEqual(seen, mark === 1 ? before : await look(store), change);
   }
 }
@@ -40,11 +62,14 @@ async function crossed(store: Store, look: (from: Reader) => Promise<unknown>): 
 export const isolation: Cases = {
   ...each(looks, crossed),
   async "of 50 increments at once none is lost"(store) {
-    await many(50, () => store.transact(async (tx) => setCounter(tx, "c", (await counter(tx, "c")) + 1)));
+    await many(50, () =>
+      store.transact(async (tx) => setCounter(tx, "c", (await counter(tx, "c")) + 1)),
+    );
     assert.equal(await counter(store, "c"), 50);
   },
   async "what was seen of a list stays where it is, whatever others add at the same time"(store) {
-    const look = async () => (await store.page(items, "owner", ["ann"], ALL)).map(({ id }) => id).join(" ");
+    const look = async () =>
+      (await store.page(items, "owner", ["ann"], ALL_RECORDS)).map(({ id }) => id).join(" ");
     const looks = await many(8, async (n) => {
       const seen: string[] = [];
       for (let time = 0; time < 20; time += 1) {
@@ -54,7 +79,8 @@ export const isolation: Cases = {
       return seen;
     });
     const end = await look();
-    for (const seen of looks.flat()) assert.ok(end.startsWith(seen), `${seen} is not how ${end} begins`);
+    for (const seen of looks.flat())
+      assert.ok(end.startsWith(seen), `${seen} is not how ${end} begins`);
   },
   async "nobody sees half of a unit of work, in another one or in a snapshot"(store) {
     const set = (n: number) => async (tx: Tx) => {
@@ -62,8 +88,12 @@ export const isolation: Cases = {
       await write(tx, `n:text=${n}`);
       return [];
     };
-    const look = async (tx: Tx) => [`${await counter(tx, "n")}`, (await tx.get(items, "n"))?.text ?? "0"];
-    const snapshot = async () => JSON.stringify(await store.snapshot()).match(/(?<="(n":|text":"))\d+/g) ?? [];
+    const look = async (tx: Tx) => [
+      `${await counter(tx, "n")}`,
+      (await tx.get(items, "n"))?.text ?? "0",
+    ];
+    const snapshot = async () =>
+      JSON.stringify(await store.snapshot()).match(/(?<="(n":|text":"))\d+/g) ?? [];
     const seen = await many<readonly unknown[]>(60, (n) =>
       n % 3 === 2 ? snapshot() : store.transact(n % 3 === 1 ? look : set(n)),
     );
@@ -75,10 +105,15 @@ export const isolation: Cases = {
     const seen = await many(30, (n) => (n % 3 === 0 ? fail() : look(n)));
     assert.deepEqual(new Set(seen), new Set([""]));
   },
-  async "of 150 that count a list, read its end and add to it, each sees one more than the one before"(store) {
+  async "of 150 that count a list, read its end and add to it, each sees one more than the one before"(
+    store,
+  ) {
     const add = async (tx: Tx) => {
       const count = await tx.count(items, "owner", ["ann"]);
-      const end = await tx.page(items, "owner", ["ann"], { offset: Math.max(0, count - 1), limit: 5 });
+      const end = await tx.page(items, "owner", ["ann"], {
+        offset: Math.max(0, count - 1),
+        limit: 5,
+      });
       await write(tx, `${count}`);
       return [count, ...end.map(({ id }) => id)].join();
     };

@@ -14,7 +14,7 @@ const calls: readonly ((store: Store) => Promise<unknown>)[] = [
 
 export const life: Cases = {
   async "every call before open and after close rejects; a second open rejects"(store) {
-    for (const call of calls) await assert.rejects(call(store));
+    for (const request of calls) await assert.rejects(request(store));
     await store.open([items, counters]);
     await assert.rejects(store.open([items, counters]));
     for (const call of calls) await call(store);

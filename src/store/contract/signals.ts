@@ -9,32 +9,40 @@ const SHORT_MS = 30;
 /** Work that tells these subjects of the topic t. */
 const telling = (subjects: readonly string[]) => async (tx: Tx) => {
   await setCounter(tx, "told", subjects.length);
-  for (const subject of subjects) tx.tell("t", subject);
+  for (const subject of subjects) tx.publish("t", subject);
 };
 
 export const signals: Cases = {
-  async "what is told is heard before the unit of work resolves, and what it wrote can be seen then"(store) {
+  async "what is told is heard before the unit of work resolves, and what it wrote can be seen then"(
+    store,
+  ) {
     const seen: Promise<string>[] = [];
-    store.hear("t", () => void seen.push(shown(store)));
+    store.subscribe("t", () => void seen.push(shown(store)));
     await store.transact(async (tx) => {
-      tx.tell("t", "a");
+      tx.publish("t", "a");
       await write(tx, "a");
     });
     assert.deepEqual(await Promise.all(seen), ["ann: a"]);
   },
-  async "a subject is heard once for each unit of work that was kept, by all who still hear its topic"(store) {
+  async "a subject is heard once for each unit of work that was kept, by all who still hear its topic"(
+    store,
+  ) {
     const heard: string[] = [];
-    const ends = ["t", "t", "u"].map((topic, n) => store.hear(topic, (subject) => void heard.push(`${n}${subject}`)));
+    const ends = ["t", "t", "u"].map((topic, n) =>
+      store.subscribe(topic, (subject) => void heard.push(`${n}${subject}`)),
+    );
     await undone(store, telling(["never"]));
     await store.transact(telling(["a", "a"]));
     ends[0]?.();
     for (const subject of ["b", "a"]) await store.transact(telling([subject]));
     assert.deepEqual(heard, ["0a", "1a", "1b", "1a"]);
   },
-  async "units of work are heard in the order in which they resolve, whatever the text of a subject"(store) {
+  async "units of work are heard in the order in which they resolve, whatever the text of a subject"(
+    store,
+  ) {
     const heard: string[] = [];
     const resolved: string[] = [];
-    store.hear("t", (subject) => void heard.push(subject));
+    store.subscribe("t", (subject) => void heard.push(subject));
     const next = async (tx: Tx) => {
       const n = await counter(tx, "told");
       const subject = `${n} '\\\0\ud800`.padEnd(999, "ü");
@@ -45,8 +53,12 @@ export const signals: Cases = {
     assert.deepEqual(heard, resolved);
     assert.equal(new Set(heard).size, 50);
   },
-  async "of 20 that ask for a lease at once one gets it, and once it is released the next does"(store) {
-    const leases = (await many(20, () => store.lease("l", LONG_MS))).filter((lease) => lease !== undefined);
+  async "of 20 that ask for a lease at once one gets it, and once it is released the next does"(
+    store,
+  ) {
+    const leases = (await many(20, () => store.lease("l", LONG_MS))).filter(
+      (lease) => lease !== undefined,
+    );
     const other = await store.lease("m", LONG_MS);
     assert.equal(await store.lease("l", LONG_MS), undefined);
     for (const lease of leases) await lease.release();

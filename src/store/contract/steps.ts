@@ -1,9 +1,10 @@
 // What the cases of the store contract share: two collections that have every kind of index and unique key, and a short way
 // to say what is written and what shows.
 import assert from "node:assert/strict";
-import { ALL, collection, type Reader, type Store, type Tx } from "../../domain/store.ts";
+import { ALL_RECORDS, collection, type Reader, type Store, type Tx } from "../../domain/store.ts";
 
-type Texts = Record<"id" | "text", string> & Record<"owner" | "colour" | "rank" | "slot", string | null>;
+type Texts = Record<"id" | "text", string> &
+  Record<"owner" | "colour" | "rank" | "slot", string | null>;
 export type Item = Readonly<Texts & { bright: boolean }>;
 
 export const items = collection<Item>()(
@@ -19,19 +20,34 @@ export const items = collection<Item>()(
 
 export const counters = collection<{ readonly id: string; readonly n: number }>()("counters");
 
-const PLAIN: Item = { id: "", owner: "ann", colour: null, rank: null, slot: null, bright: false, text: "" };
+const PLAIN: Item = {
+  id: "",
+  owner: "ann",
+  colour: null,
+  rank: null,
+  slot: null,
+  bright: false,
+  text: "",
+};
 
 export const item = (id: string, fields: Partial<Item> = {}): Item => ({ ...PLAIN, id, ...fields });
 
-export const setCounter = (tx: Tx, id: string, n: number): Promise<void> => tx.put(counters, { id, n });
-export const counter = async (from: Reader, id: string): Promise<number> => (await from.get(counters, id))?.n ?? 0;
+export const setCounter = (tx: Tx, id: string, n: number): Promise<void> =>
+  tx.put(counters, { id, n });
+export const counter = async (from: Reader, id: string): Promise<number> =>
+  (await from.get(counters, id))?.n ?? 0;
 
 /** By title. */
 export type Cases = Readonly<Record<string, (store: Store) => Promise<void>>>;
 
 /** A case for each row of a table. */
-export const each = <T>(rows: Readonly<Record<string, T>>, run: (store: Store, row: T) => Promise<void>): Cases =>
-  Object.fromEntries(Object.entries(rows).map(([title, row]) => [title, (store) => run(store, row)]));
+export const each = <T>(
+  rows: Readonly<Record<string, T>>,
+  run: (store: Store, row: T) => Promise<void>,
+): Cases =>
+  Object.fromEntries(
+    Object.entries(rows).map(([title, row]) => [title, (store) => run(store, row)]),
+  );
 
 /** Writes what the words say: "a" a record, "a:slot=s,text=~" one with these fields, ~ for null, and "-a" removes it. */
 export async function write(tx: Tx, words: string): Promise<void> {
@@ -45,7 +61,10 @@ export async function write(tx: Tx, words: string): Promise<void> {
 }
 
 /** Each of these texts, or all these records, in a unit of work of its own. */
-export async function written(store: Store, ...units: readonly (string | readonly Item[])[]): Promise<void> {
+export async function written(
+  store: Store,
+  ...units: readonly (string | readonly Item[])[]
+): Promise<void> {
   for (const unit of units)
     await store.transact(async (tx) => {
       if (typeof unit === "string") await write(tx, unit);
@@ -62,19 +81,22 @@ export async function undone(store: Store, work: (tx: Tx) => Promise<unknown>): 
 
 /** "ann: a b(its text); s: a": the lists of two owners, of ann's ranked and red ones, and who holds the slots s and t. */
 export async function shown(from: Reader): Promise<string> {
-  const red = await from.page(items, "owner_colour", ["ann", "red"], ALL);
+  const red = await from.page(items, "owner_colour", ["ann", "red"], ALL_RECORDS);
   assert.equal(await from.count(items, "owner_colour", ["ann", "red"]), red.length);
   const lists = {
-    ann: await from.page(items, "owner", ["ann"], ALL),
-    bob: await from.page(items, "owner", ["bob"], ALL),
-    ranked: await from.page(items, "ranked", ["ann"], ALL),
+    ann: await from.page(items, "owner", ["ann"], ALL_RECORDS),
+    bob: await from.page(items, "owner", ["bob"], ALL_RECORDS),
+    ranked: await from.page(items, "ranked", ["ann"], ALL_RECORDS),
     red,
     s: [(await from.find(items, "slot", ["ann", "s"])) ?? []].flat(),
     t: [(await from.find(items, "slot", ["ann", "t"])) ?? []].flat(),
   };
-  const text = (list: readonly Item[]) => list.map(({ id, text }) => id + (text && `(${text})`)).join(" ");
-  const parts = Object.entries(lists).flatMap(([name, list]) => (list.length > 0 ? `${name}: ${text(list)}` : []));
-  return parts.join("; ");
+  const text = (list: readonly Item[]) =>
+    list.map(({ id, text }) => id + (text && `(${text})`)).join(" ");
+  const deps = Object.entries(lists).flatMap(([name, list]) =>
+    list.length > 0 ? `${name}: ${text(list)}` : [],
+  );
+  return deps.join("; ");
 }
 
 /** Runs so many at once. */

@@ -17,7 +17,8 @@ const outcomes: Readonly<Record<string, string>> = {
     "a:rank=2 b:rank=10 c d:rank=2 | a:rank=3 c:rank=2 d => ann: a b c d; ranked: b c a",
   "null in a field leaves the record out of lists and unique keys":
     "a:owner=~,colour=red,slot=s b:owner=~,slot=s | c:slot=~ d:slot=~ => ann: c d",
-  "the holder of a unique key may be put again with it": "a:slot=s | a:slot=s,text=new => ann: a(new); s: a(new)",
+  "the holder of a unique key may be put again with it":
+    "a:slot=s | a:slot=s,text=new => ann: a(new); s: a(new)",
   "a unique key is free when its holder is removed or takes another":
     "a:slot=s b:slot=t | -a b:slot=u | c:slot=s d:slot=t => ann: b c d; s: c; t: d",
   "a unique key can pass from one record to another": "a:slot=s b | a b:slot=s => ann: a b; s: b",
@@ -45,32 +46,48 @@ const isViolation = (error: unknown) => isStoreError(error, "UniqueViolation");
 
 export const writes: Cases = {
   ...each(outcomes, comesOut),
-  async "what is undone leaves the old records in their places, and takes no place in creation order"(store) {
+  async "what is undone leaves the old records in their places, and takes no place in creation order"(
+    store,
+  ) {
     await written(store, "a:slot=s,rank=2 b:rank=1 c:rank=2");
     const [before, snapshot] = [await shown(store), await store.snapshot()];
-    await undone(store, (tx) => write(tx, "b:owner=bob -a c:slot=s,rank=0 a:text=another,rank=9 -c d"));
+    await undone(store, (tx) =>
+      write(tx, "b:owner=bob -a c:slot=s,rank=0 a:text=another,rank=9 -c d"),
+    );
     assert.deepEqual([await shown(store), await store.snapshot()], [before, snapshot]);
     await written(store, "e d");
     assert.match(await shown(store), /^ann: a b c e d;/);
   },
-  async "a unique key that is held rejects with UniqueViolation and keeps nothing of the unit of work"(store) {
+  async "a unique key that is held rejects with UniqueViolation and keeps nothing of the unit of work"(
+    store,
+  ) {
     await written(store, "a:slot=s");
     const swallowing = async (tx: Tx) => write(tx, "b c:slot=s").catch(() => undefined);
     await assert.rejects(store.transact(swallowing), isViolation);
-    for (const words of ["b c:slot=s", "d:slot=t e:slot=t"]) await assert.rejects(written(store, words), isViolation);
+    for (const words of ["b c:slot=s", "d:slot=t e:slot=t"])
+      await assert.rejects(written(store, words), isViolation);
     assert.equal(await shown(store), "ann: a; s: a");
   },
   async "of 20 that take the same unique key at once one gets it"(store) {
-    const ends = await many(20, (n) => written(store, `${n}:slot=s`).catch((error: unknown) => error));
+    const ends = await many(20, (n) =>
+      written(store, `${n}:slot=s`).catch((error: unknown) => error),
+    );
     assert.equal(ends.filter(isViolation).length, 19);
     assert.equal(await store.count(items, "owner", ["ann"]), 1);
   },
   async "values of different kinds and of several fields are not mixed up"(store) {
-    const keys = ["x|y,z", "x,y|z", 'x","y|z', 'x|y","z', "x;|y", "x|;y", "true|"].map((key) => key.split("|"));
-    const records = keys.map(([owner = "", slot = ""], n) => item(`${n}`, { owner, slot, bright: owner === "true" }));
+    const keys = ["x|y,z", "x,y|z", 'x","y|z', 'x|y","z', "x;|y", "x|;y", "true|"].map((key) =>
+      key.split("|"),
+    );
+    const records = keys.map(([owner = "", slot = ""], n) =>
+      item(`${n}`, { owner, slot, bright: owner === "true" }),
+    );
     await written(store, records);
-    for (const [n, key] of keys.entries()) assert.deepEqual(await store.find(items, "slot", key), records[n]);
-    const counts = [true, "true", false, null].map((bright) => store.count(items, "bright", [bright]));
+    for (const [n, key] of keys.entries())
+      assert.deepEqual(await store.find(items, "slot", key), records[n]);
+    const counts = [true, "true", false, null].map((bright) =>
+      store.count(items, "bright", [bright]),
+    );
     counts.push(store.count(items, "owner_colour", ["true", null]));
     assert.deepEqual(await Promise.all(counts), [1, 0, 6, 0, 0]);
   },
@@ -88,7 +105,7 @@ export const writes: Cases = {
       const reads = [tx.get(items, "a"), tx.count(items, "owner", ["ann"]), shown(tx)];
       const ends = await Promise.allSettled([...reads, write(tx, "late"), write(tx, "-late")]);
       for (const { status } of ends) assert.equal(status, "rejected");
-      assert.throws(() => tx.tell("t", "late"));
+      assert.throws(() => tx.publish("t", "late"));
     }
     assert.equal(await shown(store), "");
   },
@@ -101,8 +118,13 @@ export const writes: Cases = {
     });
     assert.deepEqual([seen, await shown(store)], [[item("a"), 2, "ann: b c"], "ann: b c"]);
   },
-  async "work that asks the store from inside is refused with nothing kept, and the store works on"(store) {
-    const asks: (() => Promise<unknown>)[] = [() => store.get(items, "a"), () => store.transact(async () => "nothing")];
+  async "work that asks the store from inside is refused with nothing kept, and the store works on"(
+    store,
+  ) {
+    const asks: (() => Promise<unknown>)[] = [
+      () => store.get(items, "a"),
+      () => store.transact(async () => "nothing"),
+    ];
     for (const ask of asks) {
       const work = store.transact((tx) => write(tx, "never").then(ask));
       await assert.rejects(work, Error);

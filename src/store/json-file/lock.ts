@@ -2,12 +2,21 @@
 // process, and holds a counter that the owner raises every 2 s. Under the same kernel and in the same PID namespace a
 // newcomer sees whether the owner lives. Elsewhere (another container, another machine on a shared disk) it watches the
 // counter. An owner that was stopped meanwhile may lose its lock, so it looks at the lock whenever it writes.
-import { closeSync, openSync, readFileSync, readlinkSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { hostname } from "node:os";
-import { StoreRefusal } from "../../domain/store.ts";
-import { afterUnlessEnded, type Scheduled } from "../../kit/clock.ts";
-import { systemRandom } from "../../kit/ids.ts";
-import { codeOf, PRIVATE } from "./disk.ts";
+import { StoreOpenError } from "../../domain/store.ts";
+import { afterUnlessEnded, type Timer } from "../../lib/clock.ts";
+import { systemRandom } from "../../lib/ids.ts";
+import { codeOf, PRIVATE } from "./fs.ts";
 
 const RENEWAL_MS = 2_000;
 /** An owner whose counter does not change for so long is taken for dead. */
@@ -42,7 +51,7 @@ export interface Waiting {
   readonly wait: (for_ms: number) => Promise<void>;
 }
 
-/** Locks a data file. Throws `StoreRefusal` where another process that lives has it. */
+/** Locks a data file. Throws `StoreOpenError` where another process that lives has it. */
 export async function acquireLock(dataFile: string, { warn, wait }: Waiting): Promise<Lock> {
   const file = `${dataFile}.lock`;
   const self = describeSelf();
@@ -62,7 +71,9 @@ export async function acquireLock(dataFile: string, { warn, wait }: Waiting): Pr
       await wait(CLAIM_LOOK_MS);
     } else {
       if (unchanged_ms === WARN_AFTER_MS)
-        warn(`${file} names ${nameOf(now, self)}; waiting ${WATCH_MS / 1_000} s in all to see whether that still runs`);
+        warn(
+          `${file} names ${nameOf(now, self)}; waiting ${WATCH_MS / 1_000} s in all to see whether that still runs`,
+        );
       // Many short waits: where both processes were stopped, the owner has time to raise its counter before they end.
       await wait(LOOK_MS);
       unchanged_ms += LOOK_MS;
@@ -94,7 +105,7 @@ function claim(file: string, seen: string, self: Owner): boolean {
 class HeldLock implements Lock {
   readonly #prefix: string;
   #count = 0;
-  #renewal: Scheduled | undefined;
+  #renewal: Timer | undefined;
 
   constructor(
     private readonly file: string,
@@ -153,7 +164,9 @@ const textOf = (self: Owner, count: number): string => `${prefixOf(self)}"count"
 function ownerIn(text: string): Owner | undefined {
   try {
     const { id, boot, pid_namespace, pid, started } = Object(JSON.parse(text));
-    return Number.isSafeInteger(pid) && pid > 0 ? { id, boot, pid_namespace, pid, started } : undefined;
+    return Number.isSafeInteger(pid) && pid > 0
+      ? { id, boot, pid_namespace, pid, started }
+      : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
@@ -192,14 +205,15 @@ function nameOf(owner: Owner | undefined, self: Owner): string {
 }
 
 const inUse = (dataFile: string, owner: Owner | undefined, self: Owner) =>
-  new StoreRefusal(
+  new StoreOpenError(
     `${dataFile} is in use by ${nameOf(owner, self)}. Stop that process first, or give this one another data file.`,
   );
 
 const describeSelf = (): Owner => ({
   id: systemRandom(ID_BYTES).toString("hex"),
   // Without /proc (macOS) the host stands for its boot.
-  boot: fromProc(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) || hostname(),
+  boot:
+    fromProc(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) || hostname(),
   pid_namespace: fromProc(() => readlinkSync("/proc/self/ns/pid")),
   pid: process.pid,
   started: startOf(process.pid),

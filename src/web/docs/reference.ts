@@ -1,22 +1,33 @@
 // The endpoints and the events in /docs: the endpoints folded from the route table like the OpenAPI document, where what the
 // specification shows and what this project chose are told apart at each; the events (spec part 6) with how to receive them.
 // Samples of events are made by what makes the test deliveries, those of answers from their schemas.
-import { envelope, sampleObject } from "../../domain/events.ts";
+import { buildEnvelope, sampleObject } from "../../domain/events.ts";
 import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
-import type { Decide } from "../../domain/readings.ts";
+import type { Decide } from "../../domain/variants.ts";
 import { API } from "../../http/api.ts";
-import { ADDRESSES } from "../../http/links.ts";
-import type { Operation as Row, Services } from "../../http/route.ts";
-import { listing } from "../../http/view.ts";
-import { AdjustableClock, instant, iso, UNITS } from "../../kit/clock.ts";
-import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
-import type { JsonSchema } from "../../kit/schema.ts";
+import type { AppContext, Operation as Row } from "../../http/route.ts";
+import { listEnvelope } from "../../http/serializers.ts";
+import { PATHS } from "../../http/urls.ts";
+import { AdjustableClock, DURATION_UNITS, parseIso, toIso } from "../../lib/clock.ts";
+import { seededRandom, TimeOrderedIds } from "../../lib/ids.ts";
+import type { JsonSchema } from "../../lib/schema.ts";
 import { membersOf } from "../form.ts";
-import { badge, code, html, json, link, list, mono, paragraph, prose, type Shown } from "../html.ts";
-import type { WebParts } from "../visit.ts";
+import {
+  badge,
+  code,
+  html,
+  inlineCode,
+  inlineMarkdown,
+  json,
+  link,
+  list,
+  paragraph,
+  type Renderable,
+} from "../html.ts";
+import type { WebDeps } from "../session.ts";
 
-export function endpoints({ services, operations }: WebParts) {
-  const { baseUrl } = services.links;
+export function endpoints({ services, operations }: WebDeps) {
+  const { baseUrl } = services.urls;
   const groupOf = ({ path }: Row) => path.split("/")[1] ?? "";
   return {
     lead: `All paths are below \`${baseUrl}\`; bodies are JSON. The same as a file for machines: [openapi.json](/openapi.json).`,
@@ -27,42 +38,71 @@ export function endpoints({ services, operations }: WebParts) {
   };
 }
 
-function endpoint(row: Row, services: Services) {
-  const { method, path, operation, summary, gap, scope, status, query, example } = row;
-  const choice = `${ADDRESSES.docs}/register#decision-${gap}`;
+function endpoint(row: Row, services: AppContext) {
+  const {
+    method,
+    path,
+    operationId: operation,
+    summary,
+    decision: gap,
+    scope,
+    status,
+    query,
+    example,
+  } = row;
+  const choice = `${PATHS.docs}/register#decision-${gap}`;
   const origin = gap === undefined ? badge("specification") : link(choice, "our choice", "badge");
-  const url = services.links.baseUrl + path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
+  const url =
+    services.urls.baseUrl +
+    path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
   const sample = sampleAnswer(row, services);
   const meaning = html`<p>${summary}. ${origin} ${scope === null ? "Any credential will do." : `Takes the scope ${scope}.`}</p>
 ${rules("Query", query.json)}${rules("Body", row.body?.(services).json)}${code(curl(`${method} ${url}`, { body: example }))}
 <p>Answers <code>${status}</code>${!sample && " without a body"}</p>${sample && json(sample)}`;
-  return [operation, meaning, summary, html`<span class="method ${method}">${method}</span> ${mono(path)}`] as const;
+  return [
+    operation,
+    meaning,
+    summary,
+    html`<span class="method ${method}">${method}</span> ${inlineCode(path)}`,
+  ] as const;
 }
 
 /** Made from its schema, and of what the requests for the same resource say. */
-function sampleAnswer({ view, once = {}, example }: Row, { decide }: Services): object | undefined {
+function sampleAnswer(
+  { serializer: view, shownOnce: once = {}, example }: Row,
+  { decide }: AppContext,
+): object | undefined {
   if (view === undefined) return undefined;
   const { kind, name, json } = view;
-  const alike = API.rows.find((row) => row.view?.kind === "one" && row.view.name === name && row.example);
+  const alike = API.routes.find(
+    (row) => row.serializer?.kind === "one" && row.serializer.name === name && row.example,
+  );
   const secrets = Object.fromEntries(Object.keys(once).map((each) => [each, "…"]));
-  const known = { ...alike?.example, ...example, ...(name === "Event" && sampleEvent(decide, "user.interaction")) };
-  const one = { ...Object(sampleOf(json, known)), ...secrets };
+  const known = {
+    ...alike?.example,
+    ...example,
+    ...(name === "Event" && sampleEvent(decide, "user.interaction")),
+  };
+  const one = { ...Object(buildSample(json, known)), ...secrets };
   const page = { items: JSON.stringify([one]), total: 1, limit: 20, offset: 0 };
-  return kind === "page" ? JSON.parse(listing(decide)(page)) : one;
+  return kind === "page" ? JSON.parse(listEnvelope(decide)(page)) : one;
 }
 
 /** Each member with its JSON Schema, which says its rules more exactly than words would. */
-function rules(caption: string, schema: JsonSchema = {}): Shown {
+function rules(caption: string, schema: JsonSchema = {}): Renderable {
   if (schema.oneOf) return schema.oneOf.map((each) => rules(caption, each));
   const members = membersOf(schema).map(
     ([name, member, required]) =>
-      html`${mono(name)}${required && html` <strong>required</strong>`} <code class="soft">${JSON.stringify(member)}</code>`,
+      html`${inlineCode(name)}${required && html` <strong>required</strong>`} <code class="soft">${JSON.stringify(member)}</code>`,
   );
   return members.length > 0 && html`<p>${caption}:</p>${list(members)}`;
 }
 
 /** A request that can be pasted into a shell, `at` its method and URL; `$NAME` in the body is a variable there. */
-export function curl(at: string, { body, token = "API_KEY" }: { body?: unknown; token?: string | null }): string {
+export function curl(
+  at: string,
+  { body, token = "API_KEY" }: { body?: unknown; token?: string | null },
+): string {
   const [method, url] = at.split(" ");
   const lines = [`curl ${method === "GET" ? "" : `-X ${method} `}"${url}"`];
   if (token !== null) lines.push(`-H "Authorization: Bearer $${token}"`);
@@ -74,27 +114,40 @@ export function curl(at: string, { body, token = "API_KEY" }: { body?: unknown; 
 
 const LINE = " \\\n  ";
 
-export function events({ retryWaits_ms, services: { decide } }: WebParts) {
+export function events({ retryWaits_ms, services: { decide } }: WebDeps) {
   return {
     lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type. A change that changes nothing is no event; data that could not be processed are one, too: status says which.",
     sections: [
-      ["types", "Types of events", null, EVENT_TYPES.map((type) => [type, json(sampleEvent(decide, type))] as const)],
+      [
+        "types",
+        "Types of events",
+        null,
+        EVENT_TYPES.map((type) => [type, json(sampleEvent(decide, type))] as const),
+      ],
       ["receiver", "Receiving deliveries", receiving(retryWaits_ms)],
     ] as const,
   };
 }
 
-const SAMPLE_TIME = instant("2026-03-14T09:26:53.589Z");
-const at = iso(SAMPLE_TIME);
+const SAMPLE_TIME = parseIso("2026-03-14T09:26:53.589Z");
+const at = toIso(SAMPLE_TIME);
 /** Of its own: those of the running server are not used up for a page. */
 const ids = new TimeOrderedIds(new AdjustableClock(SAMPLE_TIME), seededRandom("samples"));
 const OWNER = { id: ids.next("acc_"), name: "Example account", state: "active" } as const;
 
 const sampleEvent = (decide: Decide, type: EventType) =>
-  envelope({ ids, at, decide }, OWNER, type, sampleObject({ ids, at }, type));
+  buildEnvelope(
+    { ids, timestamp: at, decide },
+    OWNER,
+    type,
+    sampleObject({ ids, timestamp: at }, type),
+  );
 
 /** A value that fits the schema of an answer, with these members where it has them; what may be null is. */
-function sampleOf(schema: JsonSchema, known: { readonly [name: string]: unknown } = {}): unknown {
+function buildSample(
+  schema: JsonSchema,
+  known: { readonly [name: string]: unknown } = {},
+): unknown {
   const { type, format, pattern = "", items, minimum, anyOf, enum: words } = schema;
   const members = membersOf(schema);
   const [prefix] = /(?<=^\^)\w+_/.exec(String(pattern)) ?? [];
@@ -102,12 +155,18 @@ function sampleOf(schema: JsonSchema, known: { readonly [name: string]: unknown 
   if (anyOf || Array.isArray(type)) return null;
   if (prefix !== undefined) return ids.next(prefix);
   if (members.length > 0)
-    return Object.fromEntries(members.map(([name, each]) => [name, name in known ? known[name] : sampleOf(each)]));
+    return Object.fromEntries(
+      members.map(([name, each]) => [name, name in known ? known[name] : buildSample(each)]),
+    );
   if (type === "object") return { "…": null };
-  if (type === "array") return [sampleOf(items ?? {})];
+  if (type === "array") return [buildSample(items ?? {})];
   if (type === "integer") return minimum;
   if (type === "boolean") return true;
-  return format === "date-time" ? at : format === "uri" ? "https://apps.example.com/sites/dep_…/" : "…";
+  return format === "date-time"
+    ? at
+    : format === "uri"
+      ? "https://apps.example.com/sites/dep_…/"
+      : "…";
 }
 
 const RULES = [
@@ -131,17 +190,20 @@ const AGAIN =
   "Anything but 2xx is tried again, after <waits>, each 20 % more or less. `Retry-After` with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks.";
 
 const receiving = (waits_ms: readonly number[]) => [
-  list(RULES.map(prose), "ol"),
+  list(RULES.map(inlineMarkdown), "ol"),
   code(EXAMPLE),
   paragraph(HEADERS),
   paragraph(STANDARD),
-  paragraph(AGAIN.replace("<waits>", waits_ms.map(inWords).join(", "))),
+  paragraph(AGAIN.replace("<waits>", waits_ms.map(formatWait).join(", "))),
   paragraph(CERTIFICATES),
 ];
 
 /** In the largest unit that it is a whole number of. */
-function inWords(wait_ms: number): string {
-  const [name, ms] = [...UNITS].findLast(([, unit_ms]) => wait_ms % unit_ms === 0) ?? ["ms", 1];
+function formatWait(wait_ms: number): string {
+  const [name, ms] = [...DURATION_UNITS].findLast(([, unit_ms]) => wait_ms % unit_ms === 0) ?? [
+    "ms",
+    1,
+  ];
   return `${wait_ms / ms} ${name}`;
 }
 

@@ -1,8 +1,8 @@
 // From a table to a chart: which columns become x, y and category, which rows become points, and where these stand on their
 // axes. Nothing is drawn here.
 import type { Cell, Column, Row } from "../../domain/model.ts";
-import { instant, isDateTime } from "../../kit/clock.ts";
-import { cut } from "../html.ts";
+import { isDateTime, parseIso } from "../../lib/clock.ts";
+import { truncate } from "../html.ts";
 
 /** A point as it stands in the data, and as user.interaction carries it. */
 export interface Point {
@@ -28,7 +28,7 @@ const axis = (low: number, high: number, labels: Labels): Axis => {
   return { at, labels: labels.map(([value, text]) => [at(value), text]) };
 };
 
-export type Chart = NonNullable<ReturnType<typeof chartOver>>;
+export type Chart = NonNullable<ReturnType<typeof tryChart>>;
 
 const SERIES_MAX = 8;
 /** More names are drawn as points: their bars would be thinner than the gaps between them. */
@@ -41,40 +41,65 @@ const ACROSS = ["datetime", "string", "number"] as const;
  * The chart of these rows, of the column of numbers `wanted` where one is; undefined where none fits, so that they are
  * shown as a table. Names that repeat say little along an axis, so two numbers are drawn against each other instead.
  */
-export function chartOf(columns: readonly Column[], rows: readonly Row[], wanted?: Column): Chart | undefined {
-  const charts = ACROSS.flatMap((type) => chartOver(type, columns, rows, wanted) ?? []);
-  return charts.find(({ kind }) => kind !== "points") ?? charts.find(({ x }) => x.type === "number") ?? charts[0];
+export function createChart(
+  columns: readonly Column[],
+  rows: readonly Row[],
+  wanted?: Column,
+): Chart | undefined {
+  const charts = ACROSS.flatMap((type) => tryChart(type, columns, rows, wanted) ?? []);
+  return (
+    charts.find(({ kind }) => kind !== "points") ??
+    charts.find(({ x }) => x.type === "number") ??
+    charts[0]
+  );
 }
 
-function chartOver(type: Column["type"], columns: readonly Column[], rows: readonly Row[], wanted?: Column) {
+function tryChart(
+  type: Column["type"],
+  columns: readonly Column[],
+  rows: readonly Row[],
+  wanted?: Column,
+) {
   const x = columns.find((column) => column.type === type && column !== wanted);
   const ys = columns.filter((column) => column.type === "number" && column !== x);
   const y = wanted ?? ys.find((column) => !isCount(column, rows)) ?? ys[0];
   if (x === undefined || y === undefined) return undefined;
   const category = columns.find((column) => column !== x && fitsCategory(column, rows)) ?? null;
   const names = new Map<string | number, number>();
-  const placeOf = (value: string | number): number => {
+  const positionOf = (value: string | number): number => {
     if (typeof value === "number") return value;
-    if (type === "datetime") return instant(value);
+    if (type === "datetime") return parseIso(value);
     return names.get(value) ?? names.set(value, names.size).size - 1;
   };
-  const points = rows.flatMap((cells, row): Point[] => {
+  const points = rows.flatMap((cells, route): Point[] => {
     // A row without x or y is no point.
-    const [at, height] = [short(cells[x.name]), cells[y.name]];
+    const [at, height] = [shorten(cells[x.name]), cells[y.name]];
     if (typeof height !== "number" || at === null) return [];
-    const kind = category && short(cells[category.name]);
-    return [{ row, place: placeOf(at), x: at, y: height, category: kind === null ? null : String(kind) }];
+    const kind = category && shorten(cells[category.name]);
+    return [
+      {
+        row: route,
+        place: positionOf(at),
+        x: at,
+        y: height,
+        category: kind === null ? null : String(kind),
+      },
+    ];
   });
   // In the order in which they appear; one that is null where there are none.
   const series = [...new Set(points.map((point) => point.category))];
   points.sort((a, b) => a.place - b.place);
-  const kind = kindOf(x, points);
+  const kind = chooseKind(x, points);
   const written = [...names].map(([name, at]) => [at, String(name)] as const);
   const spots = points.map(({ place }) => place);
   const across =
-    type === "string" ? axis(-0.5, names.size - 0.5, written) : scale(spots, ROOM.across, type === "datetime");
+    type === "string"
+      ? axis(-0.5, names.size - 0.5, written)
+      : scale(spots, ROOM.across, type === "datetime");
   const up = scale([...(kind === "points" ? [] : [0]), ...points.map((point) => point.y)], ROOM.up);
-  return points.length > 0 && across && up ? { kind, x, y, ys, category, series, points, across, up } : undefined;
+  return points.length > 0 && across && up
+    ? { kind, x, y, ys, category, series, points, across, up }
+    : undefined;
 }
 
 /** Ids and counters say which row it is, not how much of something. */
@@ -91,11 +116,11 @@ function fitsCategory({ name, type }: Column, rows: readonly Row[]): boolean {
 
 /** An event's data point carries text of this length at most. */
 const TEXT_MAX = 1_000;
-const short = (cell: Cell = null): string | number | null =>
+const shorten = (cell: Cell = null): string | number | null =>
   cell === null || typeof cell === "number" ? cell : String(cell).slice(0, TEXT_MAX).toWellFormed();
 
 /** Bars and lines need one value a place; several are a cloud of points. */
-function kindOf(x: Column, points: readonly Point[]): "bars" | "line" | "points" {
+function chooseKind(x: Column, points: readonly Point[]): "bars" | "line" | "points" {
   const places = new Set(points.map((point) => JSON.stringify([point.x, point.category])));
   if (x.type === "number" || places.size < points.length) return "points";
   if (x.type === "datetime") return "line";
@@ -110,8 +135,10 @@ function scale(values: readonly number[], room: number, isTime = false): Axis | 
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const size = Math.max(Math.abs(least), Math.abs(most));
   const spread = most - least || size || 1;
-  if (!(Math.abs(Math.log10(spread)) < SPREAD.digits && spread > size * SPREAD.ofSize)) return undefined;
-  const [low, high] = most > least ? [least, most] : [least && least - spread / 2, most + spread / 2];
+  if (!(Math.abs(Math.log10(spread)) < SPREAD.digits && spread > size * SPREAD.ofSize))
+    return undefined;
+  const [low, high] =
+    most > least ? [least, most] : [least && least - spread / 2, most + spread / 2];
   return axis(low, high, round(least, most, room, isTime));
 }
 
@@ -131,7 +158,7 @@ const FACTORS = [1, 2, 2.5, 5, 10];
 
 /** The values between the two that are multiples of a round number, or of a length of time. */
 function round(low: number, high: number, room: number, isTime: boolean): Labels {
-  if (low === high) return [[low, isTime ? dayOf(low) : brief(low)]];
+  if (low === high) return [[low, isTime ? dayOf(low) : formatCompact(low)]];
   const power = 10 ** Math.floor(Math.log10((high - low) / room));
   const steps = isTime ? STEPS_MS : FACTORS.map((factor) => factor * power);
   const step = steps.find((each) => (high - low) / each <= room) ?? high - low;
@@ -139,7 +166,7 @@ function round(low: number, high: number, room: number, isTime: boolean): Labels
   const from = Math.ceil((low - start) / step);
   return Array.from({ length: Math.floor((high - start) / step) - from + 1 }, (_, at) => {
     const value = start + Number(((from + at) * step).toPrecision(15));
-    return [value, isTime ? timeOf(value, step) : brief(value)];
+    return [value, isTime ? timeOf(value, step) : formatCompact(value)];
   });
 }
 
@@ -158,27 +185,38 @@ const clockParts = (length: number): Intl.DateTimeFormatOptions => ({
   ...(length % 1_000 !== 0 && { fractionalSecondDigits: 3 }),
 });
 
-const date = (at: number, parts: Intl.DateTimeFormatOptions): string =>
-  new Intl.DateTimeFormat("en-GB", { ...parts, timeZone: "UTC" }).format(at);
+const date = (at: number, deps: Intl.DateTimeFormatOptions): string =>
+  new Intl.DateTimeFormat("en-GB", { ...deps, timeZone: "UTC" }).format(at);
 
 const dayOf = (at: number): string =>
-  date(at, { day: "numeric", month: "short", year: "numeric", ...(at % DAY_MS !== 0 && clockParts(at)) });
+  date(at, {
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+    ...(at % DAY_MS !== 0 && clockParts(at)),
+  });
 
 /** Made once: that takes longer than to write all figures of a chart. */
 const FULL = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
 const PLAIN = new Intl.NumberFormat("en", { useGrouping: false, maximumSignificantDigits: 6 });
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 6 });
 /** Along an axis: a year reads as one; only what is longer is shortened. */
-const brief = (value: number): string => figure(value, Math.abs(value) < 10_000 ? PLAIN : COMPACT);
-const figure = (value: number, format = FULL): string =>
-  value === 0 || (Math.abs(value) >= 1e-6 && Math.abs(value) < 1e15) ? format.format(value) : value.toExponential();
+const formatCompact = (value: number): string =>
+  formatNumber(value, Math.abs(value) < 10_000 ? PLAIN : COMPACT);
+const formatNumber = (value: number, format = FULL): string =>
+  value === 0 || (Math.abs(value) >= 1e-6 && Math.abs(value) < 1e15)
+    ? format.format(value)
+    : value.toExponential();
 
 function value(x: string | number): string {
-  if (typeof x === "number") return figure(x);
-  if (/^\d{4}-(0[1-9]|1[0-2])$/.test(x)) return date(instant(x), { month: "long", year: "numeric" });
-  return isDateTime(x) ? dayOf(instant(x)) : x;
+  if (typeof x === "number") return formatNumber(x);
+  if (/^\d{4}-(0[1-9]|1[0-2])$/.test(x))
+    return date(parseIso(x), { month: "long", year: "numeric" });
+  return isDateTime(x) ? dayOf(parseIso(x)) : x;
 }
 
 /** A point in words, for whoever hears it or hovers over it. */
-export const inWords = ({ name }: Column, { x, y, category }: Point): string =>
-  [value(x), `${figure(y)} ${cut(name)}`, category].filter((part) => part !== null).join(", ");
+export const describePoint = ({ name }: Column, { x, y, category }: Point): string =>
+  [value(x), `${formatNumber(y)} ${truncate(name)}`, category]
+    .filter((part) => part !== null)
+    .join(", ");

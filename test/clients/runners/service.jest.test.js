@@ -12,17 +12,31 @@ afterAll(() => service.close());
 
 const send = async (method, path, body, own = service) => {
   const headers = { Authorization: `Bearer ${own.apiKey}`, "Content-Type": "application/json" };
-  const response = await fetch(own.baseUrl + path, { method, headers, body: body && JSON.stringify(body) });
+  const response = await fetch(own.baseUrl + path, {
+    method,
+    headers,
+    body: body && JSON.stringify(body),
+  });
   return { status: response.status, ...(await response.json()) };
 };
 
 test("apps are created, and a wrong body gets all its errors", async () => {
-  expect(await send("POST", "/apps", { title: "Sales" })).toMatchObject({ status: 201, title: "Sales" });
-  expect(await send("POST", "/apps", { titel: "Sales" })).toMatchObject({ status: 422, code: "validation_failed" });
+  expect(await send("POST", "/apps", { title: "Sales" })).toMatchObject({
+    status: 201,
+    title: "Sales",
+  });
+  expect(await send("POST", "/apps", { titel: "Sales" })).toMatchObject({
+    status: 422,
+    code: "validation_failed",
+  });
 });
 
 test("a data source becomes ready", async () => {
-  const { id } = await send("POST", "/data-sources", { name: "Visitors", type: "csv", data: "month,n\n1,2\n" });
+  const { id } = await send("POST", "/data-sources", {
+    name: "Visitors",
+    type: "csv",
+    data: "month,n\n1,2\n",
+  });
   let found = await send("GET", `/data-sources/${id}`);
   while (found.status === "processing") found = await send("GET", `/data-sources/${id}`);
   expect(found.columns.map(({ name }) => name)).toEqual(["month", "n"]);

@@ -1,0 +1,55 @@
+// Every way in which the service says no, as one closed union. A refusal is a value that a function answers, never an
+// exception; what HTTP status it becomes is known to http/problem alone (spec part 7; contract part 7).
+import type { Scope } from "./model.ts";
+
+export interface FieldError {
+  /** Where in the body (`#/title`), or the name of the query parameter or header. Exactly one of the three. */
+  readonly pointer?: string;
+  readonly parameter?: string;
+  readonly header?: string;
+  readonly detail: string;
+}
+
+/** The code, with what the answer says of this very case: in words, or in what its headers are made of. */
+export type ErrorDetails = Readonly<
+  | {
+      code: "missing_credential" | "invalid_credential" | "expired_credential" | "invalid_request";
+      detail: string;
+    }
+  | { code: "malformed_credential"; detail: string; scheme: "bearer" | "other" }
+  | {
+      code: "not_found" | "domain_taken" | "email_taken" | "unsupported_media_type";
+      detail: string;
+    }
+  | { code: "payload_too_large" | "uri_too_long" | "headers_too_large"; detail: string }
+  | { code: "invalid_json"; detail: string; errors: readonly FieldError[] }
+  | {
+      code: "invalid_parameter" | "invalid_header" | "validation_failed";
+      errors: readonly FieldError[];
+    }
+  | { code: "idempotency_key_reused"; errors: readonly FieldError[] }
+  | { code: "insufficient_scope"; scope: Scope; detail: string }
+  | { code: "rate_limit_exceeded"; retry_after_s: number }
+  | { code: "method_not_allowed"; allow: readonly string[] }
+  | { code: "account_suspended" | "account_limited" | "last_admin" | "precondition_failed" }
+  | { code: "idempotency_in_progress" | "request_timeout" }
+  | { code: "not_implemented" | "internal_error" | "storage_unavailable" }
+>;
+
+export type ErrorCode = ErrorDetails["code"];
+
+export class AppError {
+  constructor(readonly details: ErrorDetails) {}
+}
+
+export const fail = (reason: ErrorDetails): AppError => new AppError(reason);
+
+/** What another account owns does not exist: the same words as for an id that never was. */
+export const notFound = (what: string): AppError =>
+  fail({ code: "not_found", detail: `There is no such ${what}.` });
+
+export const invalidField = (pointer: string, detail: string): AppError =>
+  fail({ code: "validation_failed", errors: [{ pointer, detail }] });
+
+/** A caller's precondition: what it says to the record as it stands. */
+export type Precondition<R> = (record: R) => AppError | undefined;

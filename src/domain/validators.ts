@@ -1,0 +1,97 @@
+// Texts that clients send and that have a form of their own (contract, parts 1, 2 and 5): names, e-mail addresses, pinned
+// keys, redirect URIs, host names and environments, each judged here once, whatever it is a field of. Nothing is repaired:
+// what is taken is kept as it was sent, but for a host name, which has one spelling.
+import { domainToASCII } from "node:url";
+import { decide } from "../decisions.ts";
+import { isLoopbackHost } from "../lib/loopback.ts";
+import { text } from "../lib/schema.ts";
+
+export const name = text({ min: 1, max: decide("8.field-lengths").name, notBlank: true });
+
+/** No control characters: an address stands in the log and on the console. */
+const LETTER = String.raw`[^\s\x00-\x1f\x7f-\x9f@"(),:;<>[\\\]]`;
+
+export const email = text({
+  min: 3,
+  max: 254, // as mail has it
+  pattern: new RegExp(`^${LETTER}{1,64}@${LETTER}+$`, "u"),
+  says: "an e-mail address like name@example.com",
+  format: "idn-email",
+});
+
+/** A key chosen by a person (flag or seed): only characters that need no quoting in a header, a URL or a shell. */
+export const pinnedKey = text({
+  min: 8,
+  max: 200,
+  pattern: /^[A-Za-z0-9._~-]+$/,
+  says: "made of letters, digits and - . _ ~",
+});
+
+export const redirectUri = text({
+  min: 1,
+  max: decide("8.field-lengths").url,
+  format: "uri",
+  rule: redirectUriProblem,
+});
+
+/** The characters of RFC 3986 after the scheme. The text goes into Location as it stands, so nothing is repaired here. */
+const WRITTEN_AS_URI =
+  /^(https?:\/\/(?!\/)|(?!https?:)[a-z][\w+.-]*:)[\w!#$%&'()*+,./:;=?@[\]~-]+$/i;
+/** A scheme with a dot (RFC 8252 7.1). A number after it is the port of a host whose scheme was forgotten. */
+const PRIVATE_USE = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:(?!\d+([/?]|$))/i;
+const RULE =
+  "must be https, http to a loopback address, or for a public client a private-use scheme with a dot (com.example.app:/callback)";
+
+export const isPrivateUse = (uri: string): boolean => PRIVATE_USE.test(uri);
+
+/** RFC 9700 2.1, 4.1: an exact URL without a fragment. */
+function redirectUriProblem(uri: string): string | undefined {
+  if (!WRITTEN_AS_URI.test(uri) || !URL.canParse(uri))
+    return `${RULE}: an absolute URL in ASCII, without spaces`;
+  const { protocol, hostname, username, password } = new URL(uri);
+  if (uri.includes("#")) return "must not have a fragment";
+  if (username !== "" || password !== "") return "must not carry a user name or password";
+  const isSafe =
+    protocol === "https:" ||
+    (protocol === "http:" && isLoopbackHost(hostname)) ||
+    isPrivateUse(uri);
+  return isSafe ? undefined : RULE;
+}
+
+const HOST_LENGTH_MAX = 253;
+const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const INVALID_LABEL =
+  "must be a host name of 2 or more labels, without scheme, port or path, and no IP address";
+
+/** Written in any way; `deploy` keeps it in its one spelling. */
+export const hostName = text({
+  min: 1,
+  max: HOST_LENGTH_MAX,
+  format: "idn-hostname",
+  rule: (given) => (canonicalHostName(given) === undefined ? INVALID_LABEL : undefined),
+});
+
+/**
+ * In lower case, international names in their ASCII form; undefined for what is none (RFC 1123). A single label is a machine
+ * of somebody's own network, never a domain that can be pointed here.
+ */
+export function canonicalHostName(given: string): string | undefined {
+  if (/[^\w.\u0080-\u{10ffff}-]/u.test(given)) return undefined;
+  const name = domainToASCII(given).toLowerCase();
+  const labels = name.split(".");
+  if (
+    name.length > HOST_LENGTH_MAX ||
+    labels.length < 2 ||
+    !labels.every((label) => LABEL.test(label))
+  )
+    return undefined;
+  // An address ends in a number, whatever it was written like before.
+  return /^\d+$/.test(labels.at(-1) ?? "") ? undefined : name;
+}
+
+export const environment = text({
+  min: 1,
+  max: 63,
+  pattern: new RegExp(decide("2.environments")), // a slug, so that it can stand in a URL
+  says: "lower-case letters, digits and hyphens, not starting with a hyphen",
+});

@@ -1,0 +1,51 @@
+// Every absolute address that the service hands out, from the one public URL (contract, part 1).
+import { hostname } from "node:os";
+import { decide } from "../decisions.ts";
+import type { SiteUrls } from "../domain/deployments.ts";
+import type { ErrorCode } from "../domain/errors.ts";
+import { isLoopbackHost } from "../lib/loopback.ts";
+import { VERSION_PREFIX } from "./message.ts";
+
+const DASHBOARD_PATH = decide("1.dashboard");
+
+/** One server on one port: base URL and authorization server are one origin, so a person needs to know one address. */
+export const PATHS = {
+  home: "/",
+  dashboard: DASHBOARD_PATH,
+  sign_in: `${DASHBOARD_PATH}/sign-in`,
+  sites: "/sites",
+  docs: "/docs",
+  openapi: "/openapi.json",
+  health: "/healthz",
+  resource_metadata: `/.well-known/oauth-protected-resource${VERSION_PREFIX}`,
+} as const;
+
+export const CONTROL_PATH = decide("1.test-controls");
+
+export type ServiceUrls = ReturnType<typeof createUrls>;
+
+export function createUrls(publicUrl: string) {
+  /** `authUrl`: `{auth_url}`, in the one spelling that browsers send as Origin. */
+  const { origin: authUrl, protocol, hostname: host } = new URL(publicUrl);
+  const isPublic = protocol === "https:" && !isLoopbackHost(host);
+  const site = (deploymentId: string): string => `${authUrl}${PATHS.sites}/${deploymentId}/`;
+  return {
+    authUrl,
+    site,
+    /** `{base_url}`, which ends in /v1. */
+    baseUrl: authUrl + VERSION_PREFIX,
+    /** RFC 9728 metadata of the REST API. */
+    resourceMetadata: authUrl + PATHS.resource_metadata,
+    /** Headers of every answer: browsers come over https only from then on, for a year (RFC 6797). */
+    securityHeaders: isPublic ? ["strict-transport-security", "max-age=31536000"] : [],
+    signIn: (token: string): string => `${authUrl}${PATHS.sign_in}?token=${token}`,
+    /** Where the error is explained. */
+    problemType: (code: ErrorCode): string => `${authUrl}${PATHS.docs}/errors#${code}`,
+    /** For a request that came to this host: a name of the server like its public one and the machine's, or else an app's. */
+    forHost: (askedHost: string): SiteUrls => ({
+      site,
+      isReservedHost: (name, isFree) =>
+        [host.toLowerCase(), hostname().toLowerCase(), isFree ? askedHost : ""].includes(name),
+    }),
+  };
+}

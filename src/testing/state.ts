@@ -1,0 +1,258 @@
+// The states that a service stands in (contract, parts 1 and 10): what its seed plants in a fresh store, what an existing
+// one holds, and any snapshot: everything the store keeps as plain JSON, in the form of the store's own file, with the
+// service's time as a record among the others. Everything kept is replaced in one step, and all that was only counted or
+// noted begins anew. What runs behind the answers is not known here, and requests under way are their sender's to wait for.
+
+import { collections } from "../domain/collections.ts";
+import { createApiKey, findApiKey, sha256 } from "../domain/credentials.ts";
+import { listUnprocessed, processDataSource } from "../domain/data-sources.ts";
+import { moveBack } from "../domain/deliveries.ts";
+import {
+  type AccountRecord,
+  accounts,
+  clockRecords,
+  deliveries,
+  events,
+  users,
+} from "../domain/model.ts";
+import { signingKeys } from "../domain/oauth/signing-keys.ts";
+import { applySeed, DEFAULT_SEED, FIRST_KEY, seedSchema } from "../domain/seed.ts";
+import {
+  ALL_RECORDS,
+  type Collection,
+  type Entity,
+  FIRST_RECORD,
+  type Reader,
+  type StoreData,
+  type Tx,
+} from "../domain/store.ts";
+import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
+import { createSignInToken } from "../domain/users.ts";
+import type { AppContext } from "../http/route.ts";
+import { type AdjustableClock, type Instant, isDateTime, parseIso, toIso } from "../lib/clock.ts";
+import { seededRandom, type TimeOrderedIds } from "../lib/ids.ts";
+import { OptionError, parseOption, unsafeCast } from "../lib/schema.ts";
+import { memoryStore } from "../store/memory.ts";
+
+export interface StateDeps {
+  /** Of the settings, what a state depends on. */
+  readonly settings: Readonly<
+    Record<"apiKey" | "randomSeed" | "startAt", string | null> & {
+      clock: string;
+      seed: object | null;
+    }
+  >;
+  readonly unit: UnitOfWorkDeps & { readonly clock: AdjustableClock; readonly ids: TimeOrderedIds };
+  readonly services: AppContext;
+  readonly log: { warn(message: string): void };
+  /** Somebody holds the service in their hands and needs a key that opens it. */
+  readonly watched: boolean;
+}
+
+/** Where in creation order stands what an account has, the samples of its test deliveries included. */
+const LISTS = collections.flatMap((each) => {
+  const from: Collection<Entity> = unsafeCast(each);
+  return ["account", "sample"]
+    .filter((index) => index in from.indexes)
+    .map((index) => ({ from, index }));
+});
+
+/** Whom a state belongs to, and what opens it. */
+export interface StartupAccount {
+  account: AccountRecord;
+  /** The start-up API key in clear; null where existing data holds only its hash. */
+  apiKey: string | null;
+  signInUrl: string;
+  /** The e-mail address of whom `signInUrl` is for. */
+  signInEmail: string;
+}
+
+/** Each has the store hold what it shall. */
+export function createState(deps: StateDeps) {
+  const { settings, log, unit } = deps;
+  const { store, clock, ids } = unit;
+  const { urls } = deps.services;
+  let seed: Awaited<ReturnType<typeof buildSeed>> | undefined;
+
+  /** The time at which a fresh store begins; that of the store, where others go by it, too. */
+  async function begin(): Promise<void> {
+    clock.rewind();
+    if (settings.clock === "system" && store.now) clock.set(await store.now());
+  }
+
+  /** When the snapshot was taken that the data come from. */
+  async function snapshotTime(): Promise<Instant | undefined> {
+    const noted = await store.get(clockRecords, "now");
+    return noted && isDateTime(noted.at) ? parseIso(noted.at) : undefined;
+  }
+
+  async function lastEventTime(): Promise<Instant> {
+    let latest = Number.NEGATIVE_INFINITY;
+    for (const { id } of await store.page(accounts, "all", ["accounts"], ALL_RECORDS)) {
+      const last = await lastOf(events, "account", id);
+      if (last !== undefined) latest = Math.max(latest, parseIso(last.created));
+    }
+    return latest;
+  }
+
+  /**
+   * Time goes on from that of the data. Only a clock that no test moves keeps the machine's time; over data from a later
+   * time, what waits moves back, as it does when the machine's clock is set back.
+   */
+  async function goOn(from: Instant): Promise<void> {
+    if (settings.clock === "manual" || store.now) clock.set(from);
+    else if (from > clock.now()) await store.transact((tx) => moveBack(tx, from - clock.now()));
+  }
+
+  /** New ids come last, also where what is kept was made later than it is now, or in this very millisecond. */
+  async function follow(): Promise<void> {
+    for (const { id } of await store.page(accounts, "all", ["accounts"], ALL_RECORDS))
+      for (const { from, index } of LISTS)
+        ids.resumeAfter((await lastOf(from, index, id))?.id ?? "");
+  }
+
+  async function lastOf<R extends Entity, I extends string>(
+    from: Collection<R, I>,
+    index: I,
+    accountId: string,
+  ) {
+    const count = await store.count(from, index, [accountId]);
+    const [last] = await store.page(from, index, [accountId], {
+      offset: Math.max(count - 1, 0),
+      limit: 1,
+    });
+    return last;
+  }
+
+  /**
+   * With a random seed the same follows from the same records, and from others nothing that was made before: by their ids,
+   * since receivers have other ports in each run. A signing key is random; what is sown holds the time of a running clock.
+   */
+  async function repeat(isSown: boolean): Promise<void> {
+    const { randomSeed } = settings;
+    if (randomSeed === null) return;
+    const kept = async () =>
+      Object.values({ ...(await store.snapshot()).collections, [signingKeys.name]: [] });
+    const idsOf = (lists: readonly (readonly Entity[])[]) =>
+      lists.map((records) => records.map(({ id }) => id));
+    const from = isSown ? "the seed" : sha256(JSON.stringify(idsOf(await kept())));
+    ids.reseed(seededRandom(`${randomSeed}, ${from}`));
+  }
+
+  /**
+   * The account that the key opens, or else the first one, which the key opens from now on; with a new sign-in link for
+   * its first admin, for its first user where a seed names no admin.
+   */
+  async function enter(key: string | null, isSown = false): Promise<StartupAccount> {
+    await repeat(isSown);
+    await follow();
+    return new UnitOfWork(unit).run(async (ctx) => {
+      const known = await findApiKey(ctx.tx, key ?? "");
+      const [first] = await ctx.tx.page(accounts, "all", ["accounts"], FIRST_RECORD);
+      const account = known ? await ctx.tx.get(accounts, known.account_id) : first;
+      if (account === undefined) throw new Error("The store holds no account");
+      const { id, name, state } = account;
+      const isAdded = known === undefined && (key !== null || deps.watched);
+      const added =
+        isAdded && (await createApiKey(ctx, id, { name: FIRST_KEY, key: key ?? undefined }));
+      const [admin] = await ctx.tx.page(users, "account_admin", [id, true], FIRST_RECORD);
+      const [anybody] = await ctx.tx.page(users, "account", [id], FIRST_RECORD);
+      const user = admin ?? anybody;
+      const signInUrl = user ? urls.signIn(await createSignInToken(ctx, user.id)) : "";
+      return {
+        account: { id, name, state },
+        apiKey: added ? added.key : key,
+        signInUrl,
+        signInEmail: user?.email ?? "",
+      };
+    });
+  }
+
+  return {
+    /** What the store holds; the seed where it is fresh. Of processes that start together on one, one sows. */
+    async open(): Promise<StartupAccount> {
+      await begin();
+      const isFresh = async (reader: Reader) =>
+        (await reader.count(accounts, "all", ["accounts"])) === 0;
+      // Over data, too, where one was given: what is wrong with it is told before a reset needs it.
+      const own =
+        settings.seed || (await isFresh(store))
+          ? await buildSeed(deps, settings.apiKey)
+          : undefined;
+      const sow = async (tx: Tx, { collections: sown }: StoreData) => {
+        if (!(await isFresh(tx))) return false;
+        for (const into of collections)
+          for (const record of sown[into.name] ?? []) await tx.put(into, unsafeCast<never>(record));
+        return true;
+      };
+      const isFirst = own !== undefined && (await store.transact((tx) => sow(tx, own.data)));
+      if (isFirst) {
+        seed = own;
+        return enter(own.key, true);
+      }
+      if (settings.seed) log.warn("The seed was not used: the store already holds an account.");
+      const from = Math.max(
+        clock.now(),
+        (await snapshotTime()) ?? clock.now(),
+        await lastEventTime(),
+      );
+      if (settings.startAt === null) await goOn(from);
+      return enter(settings.apiKey);
+    },
+    /** The seed, with the same start-up key. */
+    async reset(apiKey: string | null): Promise<StartupAccount> {
+      await begin();
+      seed ??= await buildSeed(deps, apiKey);
+      await store.restore(seed.data);
+      return enter(seed.key, true);
+    },
+    /** A snapshot, of this service or another. Where the start-up key is not in it, it is added. */
+    async restore(data: StoreData, apiKey: string | null): Promise<StartupAccount> {
+      await begin();
+      await store.restore(data);
+      await goOn((await snapshotTime()) ?? Math.max(clock.now(), await lastEventTime()));
+      return enter(apiKey);
+    },
+    /** Everything that is kept and the time, as plain JSON. */
+    async snapshot(): Promise<StoreData> {
+      const { format, collections } = await store.snapshot();
+      const now = [{ id: "now", at: toIso(clock.now()) }];
+      return { format, collections: { ...collections, [clockRecords.name]: now } };
+    },
+  };
+}
+
+/** What somebody hands back as a snapshot. Its records are the store's to judge; whether they are what they were is not asked. */
+export function parseSnapshot(value: unknown): StoreData {
+  const { format, collections } = Object(value);
+  if (format !== 1)
+    throw new OptionError(`The snapshot's format must be 1; it is ${JSON.stringify(format)}`);
+  for (const [name, records] of Object.entries(Object(collections)))
+    if (!Array.isArray(records))
+      throw new OptionError(`The snapshot's ${name} must be an array of records`);
+  if (
+    !collections?.[accounts.name]?.some((each: unknown) => Object(each).partition === accounts.name)
+  )
+    throw new OptionError("The snapshot holds no account");
+  return { format, collections };
+}
+
+/** In a store of its own: no reader ever sees half of the seed, or its data before they are processed. */
+async function buildSeed({ settings, services, unit }: StateDeps, apiKey: string | null) {
+  const seed = parseOption(
+    seedSchema(services.webhook, apiKey),
+    settings.seed ?? DEFAULT_SEED,
+    "The seed is wrong",
+  );
+  const store = memoryStore();
+  await store.open(collections);
+  const aside = new UnitOfWork({ ...unit, store });
+  const key = await applySeed(aside, seed, apiKey);
+  for (const id of await listUnprocessed(store)) await processDataSource(aside, id);
+  const { format, collections: kept } = await store.snapshot();
+  // A seed is what was there before anything happened: nobody is told of it.
+  return {
+    key,
+    data: { format, collections: { ...kept, [events.name]: [], [deliveries.name]: [] } },
+  };
+}
