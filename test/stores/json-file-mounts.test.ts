@@ -96,7 +96,7 @@ const REFUSED: Readonly<
   "a read-only file system": [null, "mount -t tmpfs -o ro t .", /EROFS/],
   "a folder in which this user may create nothing": [
     SNAPSHOT,
-    'set -- setpriv --reuid=65534 --clear-groups "$@"',
+    'set -- env -u NODE_V8_COVERAGE setpriv --reuid=65534 --clear-groups "$@"',
     /EACCES.*permissions/,
   ],
   "a link to a file mounted on its own": [
