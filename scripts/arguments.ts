@@ -43,8 +43,8 @@ export function given<O extends Readonly<Record<string, Option>>>(use: string, o
     `--${name} ${says[0]}`.padEnd(30),
     says[1],
   ]);
-  const told = lines.flatMap(([option, says]) => (says === "" ? [] : [`  ${option} ${says}`]));
-  const help = [`Usage: npm run ${use}`, ...told].join("\n");
+  const reported = lines.flatMap(([option, says]) => (says === "" ? [] : [`  ${option} ${says}`]));
+  const help = [`Usage: npm run ${use}`, ...reported].join("\n");
   const wrong = (why: string) => wrongUse(why, help);
   if (process.argv.includes("--help")) {
     console.log(help);

@@ -77,18 +77,18 @@ const CHECKS: { readonly [about: string]: Check } = {
       !handled.includes("evt_laid_out") && `a signed event of several lines was answered ${status}`
     );
   },
-  async "who sends"({ send, service, told, outcome }) {
+  async "who sends"({ send, service, told: reported, outcome }) {
     const status = await send(event("evt_forged"));
     service.chaos.add({ effect: "bad_signature" });
-    const { answer, times } = await told();
+    const { answer, times } = await reported();
     if (times > 0 || !answer.startsWith("4"))
       return `an event with a wrong signature was answered ${answer}`;
     const { handled } = await outcome();
     return handled.includes("evt_forged") && `an event without a signature was answered ${status}`;
   },
-  async "the same again"({ service, told }) {
+  async "the same again"({ service, told: sentence }) {
     service.chaos.add({ effect: "duplicate" });
-    const { times } = await told();
+    const { times } = await sentence();
     return times !== 1 && `an event that came twice was worked on ${times} times`;
   },
   async "how long a sender waits"({ told }) {

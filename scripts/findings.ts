@@ -9,7 +9,7 @@ export interface Finding {
 const SHOWN_MAX = 20;
 
 /** One after the other, each told as soon as it is known. */
-export async function tell(parts: readonly (() => Promise<Finding>)[]): Promise<void> {
+export async function report(parts: readonly (() => Promise<Finding>)[]): Promise<void> {
   const shown: string[] = [];
   console.log("| What | Tried | Found |\n| --- | --- | --- |");
   for (const part of parts) {

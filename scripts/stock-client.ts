@@ -63,8 +63,8 @@ async function walk(
   assert.equal((await apps(first.access_token)).status, 200);
   if (client_secret !== null) {
     const answer = await oauth.introspectionRequest(...party, auth, first.access_token, loopback);
-    const told = await oauth.processIntrospectionResponse(...party, answer);
-    assert.deepEqual([told.active, told.scope], [true, scope]);
+    const reported = await oauth.processIntrospectionResponse(...party, answer);
+    assert.deepEqual([reported.active, reported.scope], [true, scope]);
   }
 
   const renewed = async (token: string) =>

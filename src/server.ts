@@ -260,9 +260,9 @@ function composeHandler(
   let nowhere: (request: HttpRequest) => HttpResponse | undefined = () => undefined;
   return createRequestHandler({
     // Its way is also that of all addresses which nobody knows: there a person is shown a page.
-    fallback: publicRouter(ROOT_ROUTES, (refusal, call) => {
-      const page = refusal.details.code === "not_found" ? nowhere(call) : undefined;
-      return page ?? problemResponse(refusal, call.id, links);
+    fallback: publicRouter(ROOT_ROUTES, (error, call) => {
+      const page = error.details.code === "not_found" ? nowhere(call) : undefined;
+      return page ?? problemResponse(error, call.id, links);
     }),
     routers: [
       api,

@@ -199,10 +199,10 @@ test("conformance:self: a right server is told nothing; a fault that no clause s
   const [unseen] = faultsOf({ "unseen 9: nobody asks for it": refuses("GET /nowhere", 500) });
   const [seen] = faultsOf({ "seen 9: nobody looks at a title": apps("title", gone) });
   const verdicts = [right, unseen, seen].map((fault) => fault && judged(fault, "9"));
-  const told = (await Promise.all(verdicts)).map(
+  const reported = (await Promise.all(verdicts)).map(
     (verdict) => `${verdict?.failed.length} ${verdict?.unseen}`,
   );
-  assert.match(told.join(), /^0 [a-z ]+,0 never provoked,0 survived$/);
+  assert.match(reported.join(), /^0 [a-z ]+,0 never provoked,0 survived$/);
 });
 
 test("conformance:self: a server that sends each event twice is right, and its failures are still seen", async () => {
@@ -239,10 +239,10 @@ test("conformance:self: deliveries go through the proxy, which changes them wher
 
 test("riddle: the same number is the same wrong server, which says neither what nor where until it is asked", async () => {
   const answer = () => printedBy("wrong/riddle.ts", "--number", "7", "--answer");
-  const told = await answer();
-  assert.equal(await answer(), told);
-  const [, clause = ""] = /^([\w.-]+): .+\n$/.exec(told) ?? [];
-  assert.ok(CLAUSES.has(clause), told);
+  const reported = await answer();
+  assert.equal(await answer(), reported);
+  const [, clause = ""] = /^([\w.-]+): .+\n$/.exec(reported) ?? [];
+  assert.ok(CLAUSES.has(clause), reported);
   const { said, prints, kill } = script("wrong/riddle.ts", "--number", "7");
   await prints("API key");
   assert.match(

@@ -2,7 +2,7 @@
 // found stands below with the request that did it, and makes it fail.
 import { LIMITS } from "../../src/http/request.ts";
 import { COUNT, given, text } from "../arguments.ts";
-import { tell } from "../findings.ts";
+import { report } from "../findings.ts";
 import { fuzz } from "./fuzz.ts";
 import { soak } from "./soak.ts";
 import { slow, spoiled } from "./wire.ts";
@@ -19,7 +19,7 @@ const [{ requests = "50000", minutes = "10", seed = "1" }] = given("attack -- [o
 /** A byte a second, for longer than a request may take. */
 const SECONDS = 45;
 
-await tell([
+await report([
   () => fuzz(Number(requests), seed),
   () => spoiled(Math.ceil(Number(requests) / 10), seed),
   () => slow(LIMITS.connections - 10, SECONDS, 1_000),

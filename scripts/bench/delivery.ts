@@ -11,7 +11,7 @@ import { outboxWorld } from "../../test/support/outbox-world.ts";
 import { listen } from "../../test/support/ports.ts";
 import { promised } from "../../test/support/wait.ts";
 import { pool } from "../pool.ts";
-import { compare, type Figures, percentile, scaled, tell, whole } from "./figures.ts";
+import { compare, type Figures, percentile, report, scaled, whole } from "./figures.ts";
 import { asking, create, creates, load, run } from "./load.ts";
 import { built, side, startServer } from "./machine.ts";
 
@@ -123,5 +123,5 @@ async function longest(
   const latencies = await run(port, BESIDE);
   await work;
   const values = [percentile(latencies, 1) - beside_ms];
-  tell({ what: `Longest wait of another request while ${what}`, figure: "ms", values, goal });
+  report({ what: `Longest wait of another request while ${what}`, figure: "ms", values, goal });
 }

@@ -29,7 +29,7 @@ interface Row {
 }
 
 /** A goal that is missed ends the bench with 1; a value that could not be measured reaches none. */
-export function tell({ what, against = "", figure, values, goal, beside = "" }: Row): void {
+export function report({ what, against = "", figure, values, goal, beside = "" }: Row): void {
   const [sign, limit] = goal.split(" ");
   const value = median(values);
   const reached = sign === ">=" ? value >= Number(limit) : sign === "" || value <= Number(limit);
@@ -74,7 +74,7 @@ export async function compare(
   for (const [unit, goal] of Object.entries(goals)) {
     const bases = of(base, unit);
     const values = of(own, unit).map((value, round) => value / (bases[round] ?? Number.NaN));
-    tell({ what, against: base.name, figure: `ratio, ${unit}`, values, goal, beside });
+    report({ what, against: base.name, figure: `ratio, ${unit}`, values, goal, beside });
   }
 }
 

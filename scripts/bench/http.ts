@@ -4,7 +4,7 @@
 // built by `npm run build`: then `http` and `file` compare with that, and tell what a change has cost or gained.
 import { join } from "node:path";
 import { held } from "../../test/support/oauth.ts";
-import { compare, scaled, tell, whole } from "./figures.ts";
+import { compare, report, scaled, whole } from "./figures.ts";
 import { asking, CPU, create, creates, draft, type Load, load, loadOn, run } from "./load.ts";
 import { BARE, built, KEY, newFolder, type Server, startServer } from "./machine.ts";
 
@@ -120,7 +120,7 @@ export async function growth(): Promise<void> {
   const sides = [await stocked(many, MANY), await stocked(few)] as const;
   const [{ rss }, { heap }] = [await many.ask("usage"), await many.ask("heap")];
   const [values, beside] = [[rss / 1e6], `${whole(heap / 1e6)} MB are in use`];
-  tell({ what: `Memory with ${SIZE}`, figure: "MB RSS", values, goal: "<= 180", beside });
+  report({ what: `Memory with ${SIZE}`, figure: "MB RSS", values, goal: "<= 180", beside });
   // Both come to the number of events kept.
   for (const each of [many, few])
     await run(each.port, removal(await create(each, scaled(EVENTS / 2))));

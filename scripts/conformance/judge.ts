@@ -39,8 +39,8 @@ export async function judge(target: Target, only: string) {
     const rest = await Promise.resolve(kit)
       .then(each.run)
       .catch((error: unknown) => () => Promise.reject(error));
-    const told = (error?: unknown) => resultOf(each, kit, error);
-    ends.push(finish(rest).then(() => told(), told));
+    const reported = (error?: unknown) => resultOf(each, kit, error);
+    ends.push(finish(rest).then(() => reported(), reported));
   }
   const results = await Promise.all(ends);
   return { profile: { ...kit.profile.says, ...(await kit.learnt()) }, results };
@@ -86,7 +86,7 @@ export async function chosen(only: string): Promise<readonly Result[]> {
   const files = paths.filter((path) => readFileSync(path, "utf8").includes(`"${only}`));
   const results: Result[] = [];
   if (files.length === 0) return results;
-  const told = (name: string, error?: Error) => {
+  const reported = (name: string, error?: Error) => {
     const { id, requirement } = CHOICE.exec(name)?.groups ?? {};
     const { message } = error?.cause instanceof Error ? error.cause : (error ?? { message: "" });
     if (!id?.startsWith(only) || requirement === undefined) return;
@@ -96,8 +96,8 @@ export async function chosen(only: string): Promise<readonly Result[]> {
     new RegExp(`^${only.replaceAll(".", "\\.")}[\\w.-]* \\(our choice\\): `),
   ];
   const events = run({ files, concurrency: 1, testNamePatterns });
-  events.on("test:pass", ({ name, skip }) => skip === undefined && told(name));
-  events.on("test:fail", ({ name, details }) => told(name, details.error));
+  events.on("test:pass", ({ name, skip }) => skip === undefined && reported(name));
+  events.on("test:fail", ({ name, details }) => reported(name, details.error));
   await once(events.resume(), "end");
   return results;
 }

@@ -20,12 +20,12 @@ const LINES_MAX = 6;
 
 export function text({ baseUrl, profile, results, sums }: Report): string {
   const readings = Object.values(profile).map((says) => `  ${legible(says)}`);
-  const told =
+  const reported =
     readings.length === 0
       ? []
       : [`Where the specification leaves it open, ${baseUrl}`, ...readings, ""];
   const counted = Object.entries(sums).map(([verdict, sum]) => `${sum} ${verdict}`);
-  return [...told, ...results.flatMap(lines), "", counted.join(", ")].join("\n");
+  return [...reported, ...results.flatMap(lines), "", counted.join(", ")].join("\n");
 }
 
 /** Every line carries the id, so that one of them alone can be understood. */

@@ -18,7 +18,7 @@ export async function damage(lab: Lab, flips: number): Promise<Finding> {
   const file = lab.file();
   const { snapshot, journal } = await sample(file);
   const last = journal.lastIndexOf("\n", journal.length - 2) + 1;
-  const told = new Map<string, number>();
+  const reported = new Map<string, number>();
   const wrong: string[] = [];
   const judge = async (what: string, damaged: Buffer) => {
     writeFileSync(file, damaged.subarray(0, snapshot.length));
@@ -26,7 +26,7 @@ export async function damage(lab: Lab, flips: number): Promise<Finding> {
     // The last line missing as a whole nobody can tell from one that never came.
     const end = await endOf(file, damaged.length === snapshot.length + last);
     if (end.startsWith("WRONG")) wrong.push(`${what}: ${end}`);
-    told.set(end, (told.get(end) ?? 0) + 1);
+    reported.set(end, (reported.get(end) ?? 0) + 1);
   };
   const whole = Buffer.concat([snapshot, journal]);
   for (let at = last; at < journal.length; at += 1)
@@ -37,7 +37,7 @@ export async function damage(lab: Lab, flips: number): Promise<Finding> {
     turned.writeUInt8(turned.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
     await judge(`bit ${bit}`, turned);
   }
-  const ends = [...told].map(([what, count]) => `${count} ${what}`).join(", ");
+  const ends = [...reported].map(([what, count]) => `${count} ${what}`).join(", ");
   const tried = `${journal.length - last} cuts of the last line, ${flips} of ${8 * whole.length} bits turned`;
   return { what: "damage", tried: `${tried}: ${ends}`, wrong };
 }

@@ -210,10 +210,10 @@ async function halves(
   const events = await all("/events?type=app.created");
   const appOf = new Map(events.map(({ id, data }) => [id, str(Object(data).object.id)]));
   const deliveries = await pool(1, webhooks, ({ id }) => all(`/webhooks/${id}/deliveries?`));
-  const told = deliveries.map(
+  const reported = deliveries.map(
     (list) => new Set(list.map(({ event_id }) => appOf.get(event_id) ?? "")),
   );
-  const lists = [apps, new Set(appOf.values()), ...told];
+  const lists = [apps, new Set(appOf.values()), ...reported];
   const known = new Set([...acknowledged, ...lists.flatMap((ids) => [...ids])]);
   const places = (id: string) => lists.filter((ids) => ids.has(id)).length;
   const broken = [...known].filter((id) => places(id) < lists.length);
@@ -231,10 +231,11 @@ function judged(receivers: readonly Receiver[], acknowledged: readonly string[],
     const taken = received.map(
       ({ attempts }) => attempts.filter(({ answer }) => answer === 200).length,
     );
-    const heard = new Set(
+    const messages = new Set(
       received.filter((_, n) => taken[n] !== 0).map(({ event }) => event.data.object.id),
     );
-    for (const id of acknowledged) if (!heard.has(id)) wrong.push(`webhook ${at} never took ${id}`);
+    for (const id of acknowledged)
+      if (!messages.has(id)) wrong.push(`webhook ${at} never took ${id}`);
     for (const { id, rawBody, attempts } of received)
       if (attempts.some((attempt) => attempt.rawBody !== rawBody))
         wrong.push(`webhook ${at} got two bodies of ${id}`);

@@ -1,6 +1,6 @@
 // `npm run torture [name…]`: the long form of what a slice of runs in `npm test`.
 import { chosen } from "../arguments.ts";
-import { type Finding, tell } from "../findings.ts";
+import { type Finding, report } from "../findings.ts";
 import { damage, fullDisk } from "./disk.ts";
 import { faults } from "./faults.ts";
 import { fleet, restarts } from "./fleet.ts";
@@ -20,7 +20,7 @@ const TORTURES: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
   "fleet-of-4": () => fleet(4, 400, 10),
 };
 
-await tell(
+await report(
   chosen("torture", TORTURES, process.argv.slice(2)).map((torture) => async () => {
     using lab = new Lab();
     return await torture(lab);

@@ -51,11 +51,11 @@ export async function twoProcesses(lab: Lab, times: number, races: number): Prom
   let slowest_ms = 0;
   for (const file of files) {
     const start = performance.now();
-    const refusal = await opened(file).catch((error) => error);
+    const appError = await opened(file).catch((error) => error);
     slowest_ms = Math.max(slowest_ms, performance.now() - start);
-    const isRefused = refusal instanceof StoreOpenError;
-    if (!isRefused || !refusal.message.includes(`in use by process ${holder.child.pid}`))
-      wrong.push(`${file}: ${isRefused ? refusal.message : "not refused"}`);
+    const isRefused = appError instanceof StoreOpenError;
+    if (!isRefused || !appError.message.includes(`in use by process ${holder.child.pid}`))
+      wrong.push(`${file}: ${isRefused ? appError.message : "not refused"}`);
   }
   if (slowest_ms > REFUSED_WITHIN_MS) wrong.push(`a refusal took ${slowest_ms} ms`);
   if (contents(lab) !== before) wrong.push("a second process has written");

@@ -32,7 +32,7 @@ const WHAT = "webhook deliveries";
 /** What waits beyond is a row in the store and costs no socket. */
 const CONCURRENCY_MAX = 256;
 /** Of these for retries and where the last attempt failed: each may last 30 s, and a quarter stays for who answers. */
-const DOUBTFUL_MAX = 192;
+const SLOW_SLOTS_MAX = 192;
 /** How long is waited after the store has failed, or while another process holds the next row or its webhook. */
 const PAUSE_MS = 1_000;
 
@@ -53,14 +53,14 @@ export type Outbox = ReturnType<typeof createOutbox>;
 export function createOutbox(deps: OutboxDeps) {
   const { store, clock, sender, tasks: background, lease_ms, onAttempt, onError } = deps;
   // A lane that never failed is not doubted, and still must not take all places with deliveries that nobody answers.
-  const concurrency = Math.min(deps.concurrency, DOUBTFUL_MAX);
-  const lanes = new Map<string, EndpointQueue>();
+  const concurrency = Math.min(deps.concurrency, SLOW_SLOTS_MAX);
+  const queueStates = new Map<string, EndpointQueue>();
   /** The lanes that could send now, each with its delivery: first attempts, those of failing webhooks, retries. */
   const ready: readonly Map<EndpointQueue, string>[] = [new Map(), new Map(), new Map()];
   let sending = 0;
-  let doubtful = 0;
+  let slowSlots = 0;
   /** Queues that have changed and were not looked at since. */
-  const told = new Set<string>();
+  const reported = new Set<string>();
   /** Those that could not be looked at, until they are again. */
   const missed = new Set<string>();
   let missing: Timer | undefined;
@@ -77,7 +77,7 @@ export function createOutbox(deps: OutboxDeps) {
     for (const row of rows)
       if (
         row.queue_id !== null &&
-        (lanes.get(row.webhook_id)?.queue !== row.queue_id || dueTime(row) <= clock.now())
+        (queueStates.get(row.webhook_id)?.queue !== row.queue_id || dueTime(row) <= clock.now())
       )
         notify(row.queue_id);
     return rows.length;
@@ -85,14 +85,14 @@ export function createOutbox(deps: OutboxDeps) {
 
   /** This queue has changed. */
   function notify(queue: string): void {
-    told.add(queue);
+    reported.add(queue);
     flush();
   }
 
   /** Breaks off what is under way; its rows stay and are sent after the next start. */
   function stop(): void {
     stopped = true;
-    for (const { timer } of lanes.values()) timer?.cancel();
+    for (const { timer } of queueStates.values()) timer?.cancel();
     missing?.cancel();
     sender.close();
   }
@@ -107,32 +107,32 @@ export function createOutbox(deps: OutboxDeps) {
     turning = true;
     background.run(WHAT, async () => {
       await nextTurn();
-      const changed = [...told];
-      told.clear();
+      const changed = [...reported];
+      reported.clear();
       await Promise.all(changed.map(poll));
       turning = false;
       sendReady();
-      if (told.size > 0) flush();
+      if (reported.size > 0) flush();
     });
   }
 
   async function poll(queue: string): Promise<void> {
     const webhookId = webhookIdOfQueue(queue);
-    const lane: EndpointQueue = lanes.get(webhookId) ?? {
+    const queueState: EndpointQueue = queueStates.get(webhookId) ?? {
       webhookId,
       queue,
       taken: new Set(),
       sending: 0,
       failing: false,
     };
-    lanes.set(webhookId, lane);
+    queueStates.set(webhookId, queueState);
     try {
       const rows = await store.page(deliveries, "queue", [queue], {
         offset: 0,
-        limit: lane.taken.size + 1,
+        limit: queueState.taken.size + 1,
       });
       const webhook = rows[0] && (await store.get(webhooks, webhookId));
-      if (rows.every((row) => isDeliverable(row, webhook))) return place(lane, queue, rows);
+      if (rows.every((row) => isDeliverable(row, webhook))) return place(queueState, queue, rows);
       await store.transact((tx) => cancelUndeliverable(tx, queue));
       notify(queue);
     } catch (error) {
@@ -153,8 +153,8 @@ export function createOutbox(deps: OutboxDeps) {
     lane.queue = queue;
     lane.timer?.cancel();
     // A look at a queue before it may just have found nothing more to do.
-    if (rows.length > 0) lanes.set(lane.webhookId, lane);
-    else if (lane.taken.size === 0) lanes.delete(lane.webhookId);
+    if (rows.length > 0) queueStates.set(lane.webhookId, lane);
+    else if (lane.taken.size === 0) queueStates.delete(lane.webhookId);
     const next =
       lane.sending < concurrency ? rows.find(({ id }) => !lane.taken.has(id)) : undefined;
     const later = next !== undefined && dueTime(next) > clock.now();
@@ -168,7 +168,7 @@ export function createOutbox(deps: OutboxDeps) {
   function sendReady(): void {
     for (const [rank, those] of ready.entries())
       for (const [lane, id] of those) {
-        const full = sending >= CONCURRENCY_MAX || (rank > 0 && doubtful >= DOUBTFUL_MAX);
+        const full = sending >= CONCURRENCY_MAX || (rank > 0 && slowSlots >= SLOW_SLOTS_MAX);
         if (full || stopped) return;
         those.delete(lane);
         background.run(WHAT, () => deliver(lane, id, rank > 0 ? 1 : 0));
@@ -181,7 +181,7 @@ export function createOutbox(deps: OutboxDeps) {
     lane.taken.add(id);
     lane.sending += 1;
     sending += 1;
-    doubtful += doubt;
+    slowSlots += doubt;
     const lease = await leased(lane, id);
     const made = lease
       ? await attempt(lane, id).catch((error) => pause(lane, id, error))
@@ -192,7 +192,7 @@ export function createOutbox(deps: OutboxDeps) {
     else background.run(WHAT, () => lease.release().finally(made));
     lane.sending -= 1;
     sending -= 1;
-    doubtful -= doubt;
+    slowSlots -= doubt;
     flush();
   }
 

@@ -52,8 +52,8 @@ function* validateData(
   const addDataIssue = (within: Issue["path"], detail: string) =>
     addIssue<void>(issues, [...path, "data", ...within], detail);
   if (type === "csv") {
-    const unfit = typeof data === "string" ? textProblem(data) : "must be a string of CSV";
-    return unfit === undefined ? undefined : addDataIssue([], unfit);
+    const invalid = typeof data === "string" ? textProblem(data) : "must be a string of CSV";
+    return invalid === undefined ? undefined : addDataIssue([], invalid);
   }
   if (!Array.isArray(data)) return addDataIssue([], "must be an array of flat objects");
   for (const [at, row] of data.entries()) {
@@ -65,8 +65,8 @@ function* validateData(
       for (const name of names) {
         const unfitName = textProblem(name);
         if (unfitName !== undefined) addDataIssue([at], `has a member whose name ${unfitName}`);
-        const unfit = cellProblem(row[name]);
-        if (unfit !== undefined) addDataIssue([at, name], unfit);
+        const problem = cellProblem(row[name]);
+        if (problem !== undefined) addDataIssue([at, name], problem);
       }
     if (at % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield;
   }

@@ -63,8 +63,8 @@ const EXPIRING_COLLECTIONS = [
 /** Removes a step of each kind; answers what goes next. */
 async function deleteExpired(tx: Tx, now: Instant): Promise<NextExpiry> {
   let next: NextExpiry = [now + LOOK_AGAIN_MS, null];
-  for (const forget of EXPIRING_COLLECTIONS) {
-    const going = await forget(tx, now);
+  for (const prune of EXPIRING_COLLECTIONS) {
+    const going = await prune(tx, now);
     if (going[0] <= next[0]) next = going;
   }
   return next;

@@ -128,7 +128,7 @@ export interface Store extends Reader {
    * says that there is something to look at, and what others tell while a line is lost may be missed: whoever must miss
    * nothing also looks at its start, and now and then where others are.
    */
-  subscribe(topic: string, heard: (subject: string) => void): () => void;
+  subscribe(topic: string, received: (subject: string) => void): () => void;
   /**
    * Takes the lease called `name` for so many milliseconds of the store's own clock; undefined while another holds it. At
    * most one holder over all processes on the same data; a lease need not outlive its holder's process.

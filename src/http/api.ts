@@ -93,11 +93,11 @@ export function createApiRouter(deps: ApiDeps): Router<Operation, Caller> {
     remaining: "<remaining>",
     reset: "<reset>",
   };
-  const told = Object.entries(decide("8.rate-headers")).map(
+  const reported = Object.entries(decide("8.rate-headers")).map(
     ([name, text]) => [name, createTemplate(text)(fixed)] as const,
   );
-  const rateHeaders = Object.fromEntries(told);
-  const counted = told
+  const rateHeaders = Object.fromEntries(reported);
+  const counted = reported
     .filter(([, text]) => text.includes("<"))
     .map(([name, text]) => [name, createTemplate(text)] as const);
   /** Says what is left, and refuses where nothing was. */
@@ -115,10 +115,10 @@ export function createApiRouter(deps: ApiDeps): Router<Operation, Caller> {
     async authenticate(call, said) {
       const who = await deps.authenticate(call.header("authorization"));
       if (who instanceof AppError) return who;
-      const unfit = checkAccountState(who.account, call.method);
-      const rate = await limiter.count(who.account.id, unfit ? 0 : 1);
+      const invalid = checkAccountState(who.account, call.method);
+      const rate = await limiter.count(who.account.id, invalid ? 0 : 1);
       const over = rate && applyRateLimit(rate, said); // said with every answer that has an account
-      return unfit ?? over ?? { who };
+      return invalid ?? over ?? { who };
     },
     async handle(row, request) {
       const { request: call, caller: who } = request;
@@ -133,7 +133,7 @@ export function createApiRouter(deps: ApiDeps): Router<Operation, Caller> {
       }
       return deps.faults.apply(call, row, () => handleOperation(deps, row, request));
     },
-    onError: (refusal, call) => problemResponse(refusal, call.id, urls, decide),
+    onError: (error, call) => problemResponse(error, call.id, urls, decide),
   };
 }
 

@@ -52,9 +52,9 @@ function isLoopbackOrigin(origin: string): boolean {
   return host !== undefined && isLoopbackHost(host);
 }
 
-const isPreflight = ({ method, protocolError: unfit, header: values }: HttpRequest): boolean =>
+const isPreflight = ({ method, protocolError: invalid, header: values }: HttpRequest): boolean =>
   method === "OPTIONS" &&
-  unfit === undefined &&
+  invalid === undefined &&
   values("origin").length > 0 &&
   values("access-control-request-method").length > 0;
 

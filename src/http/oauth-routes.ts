@@ -49,9 +49,9 @@ export const createOAuthRouter = (
       ),
       getJson(PATHS.resource_metadata, async () => protectedResourceMetadata(links)),
     ],
-    (refusal) => {
-      const { status: accessTokens, detail } = explain(refusal);
-      const { details: reason } = refusal;
+    (error) => {
+      const { status: accessTokens, detail } = explain(error);
+      const { details: reason } = error;
       return oauthErrorResponse(
         accessTokens,
         ERROR_NAMES[reason.code] ?? "invalid_request",

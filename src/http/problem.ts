@@ -225,16 +225,16 @@ export function errorHeaders(reason: ErrorDetails, metadataUrl: string): Record<
 }
 
 export function problemResponse(
-  refusal: AppError,
+  error: AppError,
   requestId: string,
   links: ServiceUrls,
   decide = DEFAULT_DECIDE,
 ): HttpResponse {
-  const { details: reason } = refusal;
+  const { details: reason } = error;
   const type = links.problemType(reason.code);
   const errors = "errors" in reason ? reason.errors.slice(0, ISSUES_MAX).map(short) : undefined;
-  const { title, status, detail } = explain(refusal, decide);
-  const told = {
+  const { title, status, detail } = explain(error, decide);
+  const reported = {
     type,
     title,
     status,
@@ -243,20 +243,22 @@ export function problemResponse(
     [CODE_FIELD]: reason.code,
     errors,
   };
-  return errorResponse(told, errorHeaders(reason, links.resourceMetadata), decide);
+  return errorResponse(reported, errorHeaders(reason, links.resourceMetadata), decide);
 }
 
 type ProblemBody = ReturnType<typeof explain> & Record<typeof CODE_FIELD, string>;
 
 /** Problem details have a media type of their own; in plain JSON an error is its code and a message. */
 export function errorResponse(
-  told: ProblemBody,
+  reported: ProblemBody,
   headers: HttpResponse["headers"],
   decide: Decide,
 ): HttpResponse {
   const type = decide("7.error-body");
   const body =
-    type === JSON_TYPE ? { error: { [CODE_FIELD]: told[CODE_FIELD], message: told.detail } } : told;
+    type === JSON_TYPE
+      ? { error: { [CODE_FIELD]: reported[CODE_FIELD], message: reported.detail } }
+      : reported;
   headers["content-type"] = type;
-  return { status: told.status, headers, body: JSON.stringify(body) };
+  return { status: reported.status, headers, body: JSON.stringify(body) };
 }

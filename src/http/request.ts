@@ -39,12 +39,12 @@ export function parseRequest(
     host,
     protocolError: validateHead(request, host, target),
     header: (name) => (headers[name] === undefined ? [] : headerValues(request.rawHeaders, name)),
-    readBody(limit_bytes, unfit) {
-      const refusal =
+    readBody(limit_bytes, invalid) {
+      const error =
         Number(headers["content-length"] ?? 0) > limit_bytes
           ? tooLarge("payload_too_large", limit_bytes)
-          : unfit;
-      if (refusal) return Promise.resolve(refusal);
+          : invalid;
+      if (error) return Promise.resolve(error);
       if (headers.expect !== undefined && request.httpVersion === "1.1") response.writeContinue();
       return readBody(request, limit_bytes);
     },

@@ -47,7 +47,7 @@ export interface Router<R extends RouteKey = RouteKey, W = unknown> {
     said: HttpResponse["headers"],
   ): Promise<{ readonly who: W } | Result>;
   handle(route: R, request: RoutedRequest<W>): Promise<Result>;
-  onError(refusal: AppError, call: HttpRequest, who?: W): HttpResponse;
+  onError(error: AppError, call: HttpRequest, who?: W): HttpResponse;
 }
 
 export interface Match<R> {

@@ -152,8 +152,8 @@ export function parseJson(bytes: Buffer, keepNumbers?: KeepNumbers): unknown {
   const text = decodeUtf8(bytes);
   if (text instanceof AppError) return text;
   if (text.trim() === "") return invalidJson("The body is empty; a JSON object is expected.");
-  const unfit = checkJsonShape(bytes);
-  if (unfit !== undefined) return unfit;
+  const invalid = checkJsonShape(bytes);
+  if (invalid !== undefined) return invalid;
   try {
     return parseJsonKeeping(text, keepNumbers);
   } catch (error) {

@@ -32,8 +32,8 @@ export function* parseCsv(
     const fields: string[] = [];
     const end = readRecord(text, at, fields, most);
     if (typeof end === "string") return yield end;
-    const unfit = header ? unfitCount(fields.length, header.length) : unfitNames(fields);
-    if (unfit) return yield fault(text, at, unfit);
+    const invalid = header ? unfitCount(fields.length, header.length) : unfitNames(fields);
+    if (invalid) return yield fault(text, at, invalid);
     header ??= fields;
     yield fields;
     at = end;

@@ -121,8 +121,8 @@ function brokenRule(
   { min = 0, max, pattern, says, notBlank, rule }: TextRules,
   value: string,
 ): string | undefined {
-  const unfit = textProblem(value);
-  if (unfit) return unfit;
+  const invalid = textProblem(value);
+  if (invalid) return invalid;
   // A code point is one unit or two, so mostly the units tell enough.
   const { length } =
     value.length > 2 * max || (value.length <= max && min < 2) ? value : [...value];

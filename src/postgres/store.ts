@@ -163,7 +163,7 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
   /** Its session does one thing after the other, and nothing more once one has failed: that is what it rejects with. */
   async function attempt<T>(pool: Pool, begin: string, work: (run: Run) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch(fail);
-    const told = new Set<string>();
+    const reported = new Set<string>();
     const assertRuns = () => {
       if (run.isOver) throw new Error("This unit of work is over: its transaction answers no more");
     };
@@ -179,7 +179,7 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
       ask: askOwn,
       publish(topic, subject) {
         assertRuns();
-        told.add(`${us} ${wordOf(topic)} ${wordOf(subject)}`);
+        reported.add(`${us} ${wordOf(topic)} ${wordOf(subject)}`);
       },
     };
     try {
@@ -189,7 +189,7 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
         run.isOver = true;
         return asked;
       });
-      await commit(client, told);
+      await commit(client, reported);
       client.release();
       return value;
     } catch (error) {
@@ -204,14 +204,14 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
    * And tells. Where PostgreSQL itself says that it did not commit, it did not; where nothing comes back nobody knows, and
    * whoever hears of it in this process is to look.
    */
-  async function commit(client: Client, told: ReadonlySet<string>): Promise<void> {
-    const notes = Array.from(told, (note) => `'${note}'`);
+  async function commit(client: Client, sentence: ReadonlySet<string>): Promise<void> {
+    const notes = Array.from(sentence, (note) => `'${note}'`);
     const tell = `SELECT pg_notify(${sql.CHANNEL}, note) FROM unnest(ARRAY[${notes}]) AS note; `;
     const end: unknown = await client
       .query(`${notes.length > 0 ? tell : ""}COMMIT`)
       .catch((error: unknown) => error);
     if (Object(end).severity !== undefined && !/^(08|57)/.test(codeOf(end))) fail(end);
-    for (const note of told) hear(note.split(" "));
+    for (const note of sentence) hear(note.split(" "));
     // No `StorageUnavailable`, which says that nothing was kept.
     if (end instanceof Error)
       throw new Error("The database was lost at a commit: whether it was kept is not known", {
@@ -248,7 +248,7 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
   return {
     ...sql.readerOf(askPool),
     transact,
-    subscribe: (topic, heard) => hearers.subscribe(topic, heard),
+    subscribe: (topic, received) => hearers.subscribe(topic, received),
 
     async open(collections) {
       if (declared) throw new Error("A store is opened once");
@@ -308,8 +308,8 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
     /** Readers go on meanwhile, and who writes waits. */
     async restore(data) {
       const tables = createTables(declared ?? []);
-      const refusal = (fault: string) => new StoreOpenError(`The data cannot be used: ${fault}`);
-      await runCooperatively(load(tables, Object.entries(data.collections), refusal));
+      const appError = (fault: string) => new StoreOpenError(`The data cannot be used: ${fault}`);
+      await runCooperatively(load(tables, Object.entries(data.collections), appError));
       await transact(async ({ ask, put }) => {
         const all = (declared ?? []).map(sql.tableOf);
         await ask(`LOCK TABLE ${all.join(", ")} IN EXCLUSIVE MODE`);

@@ -126,8 +126,8 @@ export class MemoryStore extends TableReader implements port.Store {
     }
   }
 
-  readonly subscribe: port.Store["subscribe"] = (topic, heard) =>
-    this.#hearers.subscribe(topic, heard);
+  readonly subscribe: port.Store["subscribe"] = (topic, received) =>
+    this.#hearers.subscribe(topic, received);
 
   async lease(name: string, for_ms: number): Promise<port.Lease | undefined> {
     this.#opened();

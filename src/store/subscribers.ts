@@ -5,10 +5,10 @@
 export class Subscribers {
   readonly #all = new Set<{ readonly topic: string; readonly heard: (subject: string) => void }>();
 
-  subscribe(topic: string, heard: (subject: string) => void): () => void {
-    const hearer = { topic, heard };
-    this.#all.add(hearer);
-    return () => void this.#all.delete(hearer);
+  subscribe(topic: string, received: (subject: string) => void): () => void {
+    const subscriber = { topic, heard: received };
+    this.#all.add(subscriber);
+    return () => void this.#all.delete(subscriber);
   }
 
   /** A hearer that throws disturbs nobody; its error surfaces as a rejection that nobody handles. */

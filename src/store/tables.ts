@@ -133,13 +133,13 @@ type Refusal = (fault: string, name: string, n?: number) => Error;
 const STEP = 500;
 
 /** Takes what comes from elsewhere; `refusal` tells what is wrong with a collection, or with its n-th record. */
-export function* load(tables: Tables, lists: TableDump, refusal: Refusal): Chunked<void> {
+export function* load(tables: Tables, lists: TableDump, error: Refusal): Chunked<void> {
   for (const [name, records] of lists) {
     const table = tables.get(name);
-    if (table === undefined) throw refusal(`this version knows no collection "${name}"`, name);
+    if (table === undefined) throw error(`this version knows no collection "${name}"`, name);
     for (let n = 0; n < records.length; n += 1) {
       const fault = table.load(records[n]);
-      if (fault !== undefined) throw refusal(fault, name, n);
+      if (fault !== undefined) throw error(fault, name, n);
       if (n % STEP === STEP - 1) yield;
     }
   }

@@ -52,7 +52,7 @@ export const createControlRouter = (
     return fail({ code: "insufficient_scope", scope: "admin", detail });
   },
   handle: (row, request) => handleOperation(deps, row, request),
-  onError: (refusal, call) => problemResponse(refusal, call.id, deps.services.urls),
+  onError: (error, call) => problemResponse(error, call.id, deps.services.urls),
 });
 
 /** The OpenAPI document of the test controls. It needs no credential, so that generators can load it. */
@@ -64,7 +64,7 @@ export const controlDocument = (operations: readonly Operation[], services: AppC
         return jsonResponse(200, createControlDocument(operations, services));
       }),
     ],
-    (refusal, request) => problemResponse(refusal, request.id, services.urls),
+    (error, request) => problemResponse(error, request.id, services.urls),
   );
 
 /** A snapshot of a hundred thousand apps fits. */

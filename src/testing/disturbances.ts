@@ -162,8 +162,8 @@ export function createFaultInjector(
     if (code !== undefined)
       return fail(unsafeCast<ErrorDetails>({ code, ...FOR_HEADERS, ...more }));
     const [type, title, instance] = ["about:blank", "A failure on command", request.id];
-    const told = { type, title, status, detail: "A test asked for this answer.", instance };
-    return errorResponse({ ...told, [CODE_FIELD]: "failure_on_command" }, {}, decide);
+    const reported = { type, title, status, detail: "A test asked for this answer.", instance };
+    return errorResponse({ ...reported, [CODE_FIELD]: "failure_on_command" }, {}, decide);
   }
 
   return {

@@ -73,16 +73,16 @@ export function parseFields(sent: ReadonlyMap<string, string>, schema: JsonSchem
 }
 
 /** The form as it was sent, with what the refusal says about it: each member of the body has a field of its own. */
-export function formWithErrors(values: Form["values"], refusal: AppError): Form {
-  const { details: reason } = refusal;
-  const { status, detail } = explain(refusal);
+export function formWithErrors(values: Form["values"], error: AppError): Form {
+  const { details: reason } = error;
+  const { status, detail } = explain(error);
   const errors: readonly FieldError[] = "errors" in reason ? reason.errors : [{ detail }];
   const faults = new Map<string, string>();
   for (const { pointer = "", detail: said } of errors.slice(0, ISSUES_MAX)) {
     // A place in what a field holds is told as people count.
     const [, name = "", at] = pointer.split("/");
-    const told = `${at ? `Entry ${Number(at) + 1}` : "It"} ${said}.`;
-    faults.set(name, [faults.get(name), name ? told : said].filter(Boolean).join(" "));
+    const reported = `${at ? `Entry ${Number(at) + 1}` : "It"} ${said}.`;
+    faults.set(name, [faults.get(name), name ? reported : said].filter(Boolean).join(" "));
   }
   if (errors.length > ISSUES_MAX) faults.set("", detail);
   return { values, faults, status };
@@ -114,20 +114,21 @@ function renderField(
   const label = labelFor(name).replace(/^./, (first) => first.toUpperCase());
   const id = `${name}-${fault ? "fault" : "hint"}`;
   const tied = html`aria-describedby="${id}"`;
-  const told = html`<div id="${id}">${fault && html`<p class="fault">${fault}</p>`}${hint && muted(hint)}</div>`;
+  const reported = html`<div id="${id}">${fault && html`<p class="fault">${fault}</p>`}${hint && muted(hint)}</div>`;
   const box = (own: string, value: string, text: string) =>
     html`<label><input type="checkbox" name="${own}" value="on"${held.includes(value) && html` checked`}> ${text}</label>`;
-  if (kind === "flag") return html`<fieldset ${tied}>${box(name, "true", label)}${told}</fieldset>`;
+  if (kind === "flag")
+    return html`<fieldset ${tied}>${box(name, "true", label)}${reported}</fieldset>`;
   // Each of a set has a name of its own, because a form that names a field twice is refused.
   const boxes = options.map(([value, text]) => box(`${name}.${value}`, value, text));
   if (kind === "set")
-    return html`<fieldset ${tied}><legend>${label}</legend>${boxes}${told}</fieldset>`;
+    return html`<fieldset ${tied}><legend>${label}</legend>${boxes}${reported}</fieldset>`;
   const own = html`id="${name}" name="${name}" ${tied}${fault && html` aria-invalid="true"`}`;
   const must = required && html` required`;
   const choice = ([value, text]: Option) =>
     html`<option value="${value}"${held.includes(value) && html` selected`}>${text}</option>`;
   const asked = (control: Html) =>
-    html`<div><label for="${name}">${label}${!required && html` <small>optional</small>`}</label>${control}${told}</div>`;
+    html`<div><label for="${name}">${label}${!required && html` <small>optional</small>`}</label>${control}${reported}</div>`;
   if (kind === "choice") return asked(html`<select ${own}>${options.map(choice)}</select>`);
   if (kind === "line") return asked(html`<input ${own}${must} value="${held}" autocomplete="off">`);
   if (kind !== "file") return asked(textarea(html`${own}${must}`, held.join("\n")));

@@ -78,16 +78,16 @@ export const messagePage = (status: number, title: string, text: Renderable): Ht
   page({ title, status, narrow: true, body: html`<div>${text}</div>` });
 
 /** A refusal for people. */
-export function describeError(refusal: AppError, { id }: HttpRequest): Page {
-  const { status, title, detail } = explain(refusal);
+export function describeError(error: AppError, { id }: HttpRequest): Page {
+  const { status, title, detail } = explain(error);
   // Cookies let people in here, so there is no credential to challenge them for.
-  const { "www-authenticate": _, ...headers } = errorHeaders(refusal.details, "");
+  const { "www-authenticate": _, ...headers } = errorHeaders(error.details, "");
   const said = html`<p>${detail.replace(`${title}. `, "")}</p>${status === 500 && muted(`Request id: ${id}`)}`;
   return { status, title, headers, body: said };
 }
 
-export const errorPage = (refusal: AppError, request: HttpRequest): HttpResponse =>
-  page({ ...describeError(refusal, request), narrow: true });
+export const errorPage = (error: AppError, request: HttpRequest): HttpResponse =>
+  page({ ...describeError(error, request), narrow: true });
 
 /** What somebody looks at is asked for again and again: where it has not changed it is not sent again (RFC 9110 13.1.2). */
 export function withEtag(request: HttpRequest, response: Result): Result {

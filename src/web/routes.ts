@@ -26,7 +26,7 @@ export function createPageRouters(deps: WebDeps, hasControls: boolean): readonly
   return [
     publicRouter(
       [getRoute(PATHS.openapi, () => ({ ...description, headers: { ...description.headers } }))],
-      (refusal, { id }) => problemResponse(refusal, id, links),
+      (error, { id }) => problemResponse(error, id, links),
     ),
     // Who is signed out can only sign in: what else their form asks for leads to that first, and then back.
     createPageRouter(deps, "", single, ({ handler: answer, path }, { caller: who }) =>

@@ -72,10 +72,10 @@ choice(
       await server.prints('"outcome":"500"');
       const id = (await api.get(`/webhooks/${webhook.id}/deliveries`)).items[0]?.id;
       const said = (event: string) => {
-        const [told = "{}"] = server.said.stdout
+        const [reported = "{}"] = server.said.stdout
           .split("\n")
           .filter((line) => line.includes(`"event":"${event}"`));
-        const { at, duration_ms, ...line } = members(JSON.parse(told));
+        const { at, duration_ms, ...line } = members(JSON.parse(reported));
         assert.match(str(at), /Z$/);
         assert.equal(typeof duration_ms, "number");
         return line;

@@ -84,10 +84,10 @@ const NO_DATA = [
 async function refusalOf(api: Client, type: string, data: string) {
   const body = `{"name":"N","type":"${type}","data":${data}}`;
   const answer = await api.text("POST", "/data-sources", body);
-  const refusal = problem(answer, "validation_failed");
+  const error = problem(answer, "validation_failed");
   return {
-    told: refusal.detail,
-    faults: errorsOf(refusal).map(({ pointer, detail }) => `${pointer} ${detail}`),
+    told: error.detail,
+    faults: errorsOf(error).map(({ pointer, detail }) => `${pointer} ${detail}`),
   };
 }
 
@@ -114,9 +114,9 @@ choice(
       [21, "and 20 more, 1 of them not listed"],
       [25, "and 24 more, 5 of them not listed"],
     ] as const) {
-      const told = `#/data/0 must be a flat object (${others}).`;
+      const reported = `#/data/0 must be a flat object (${others}).`;
       assert.deepEqual(await refusalOf(api, "json", JSON.stringify(Array(count).fill(1))), {
-        told,
+        told: reported,
         faults: first,
       });
     }
@@ -131,10 +131,10 @@ choice(
     const source = await failed(api, "csv", "a,b\n1,2,3\n", why);
     const rows = await rowsOf(api, source);
     assert.deepEqual([rows.status, rows.json.total, rows.items], [200, 0, []]);
-    const told = [source, await made(api, "csv", "a\n1\n")];
+    const reported = [source, await made(api, "csv", "a\n1\n")];
     const events = (await api.get("/events?type=data.processed&limit=100")).items.slice(-2);
     const objects = events.map((event) => members(event.data).object);
-    assert.deepEqual(objects, told, "and so is what is ready");
+    assert.deepEqual(objects, reported, "and so is what is ready");
   },
 );
 
@@ -358,27 +358,34 @@ choice(
         `/apps/${id}/interactions`,
         `{"user_id":"u","interaction_type":"t"${members}}`,
       );
-    const told = async (point: string) => {
+    const reported = async (point: string) => {
       const event = (await report(`,"data_point":${point}`)).json;
       assert.deepEqual((await api.get(`/events/${event.id}`)).json, event);
       return members(members(event.data).object).data_point;
     };
-    assert.deepEqual(await told('{"x":9007199254740993,"y":1.50,"category":9007199254740992}'), {
-      ...{ x: "9007199254740993", y: 1.5, category: "9007199254740992" },
-    });
-    assert.deepEqual(await told('{"x":1e400,"y":9007199254740991}'), {
+    assert.deepEqual(
+      await reported('{"x":9007199254740993,"y":1.50,"category":9007199254740992}'),
+      {
+        ...{ x: "9007199254740993", y: 1.5, category: "9007199254740992" },
+      },
+    );
+    assert.deepEqual(await reported('{"x":1e400,"y":9007199254740991}'), {
       x: "1e400",
       y: 2 ** 53 - 1,
       category: null,
     });
-    assert.equal(await told("null"), null);
+    assert.equal(await reported("null"), null);
     for (const number of ["9007199254740993", "1.50"]) {
       invalid(await report(`,"data_point":${number}`), "#/data_point");
       invalid(await report(`,"chart_id":${number}`), "#/chart_id");
       invalid(await report(`,"data_point":{"x":{"x":${number}}}`), "#/data_point/x");
     }
     const digits = (count: number) => `{"x":${"1".repeat(count)}}`;
-    assert.deepEqual(await told(digits(1_000)), { x: "1".repeat(1_000), y: null, category: null });
+    assert.deepEqual(await reported(digits(1_000)), {
+      x: "1".repeat(1_000),
+      y: null,
+      category: null,
+    });
     invalid(await report(`,"data_point":${digits(1_001)}`), "#/data_point/x");
   },
 );

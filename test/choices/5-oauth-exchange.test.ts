@@ -65,9 +65,9 @@ choice(
     await service.clock.advance("3599999ms");
     assert.equal((await holder.get("/apps")).status, 200);
     await service.clock.advance("1ms");
-    const refusal = await holder.get("/apps");
-    problem(refusal, "expired_credential");
-    assert.match(refusal.header("www-authenticate"), /error="invalid_token"/);
+    const error = await holder.get("/apps");
+    problem(error, "expired_credential");
+    assert.match(error.header("www-authenticate"), /error="invalid_token"/);
   },
 );
 
@@ -297,8 +297,10 @@ choice(
     for (const use of [() => exchange(api, app, one), () => refresh(api, first.refresh)]) {
       const answers = await Promise.all(Array.from({ length: 50 }, use));
       const [won = assert.fail(), ...more] = answers.filter(({ status }) => status === 200);
-      const told = answers.filter((answer) => answer !== won).map((answer) => oauthError(answer));
-      assert.ok(more.length === 0 && told.some((each) => /used before/.test(each)));
+      const reported = answers
+        .filter((answer) => answer !== won)
+        .map((answer) => oauthError(answer));
+      assert.ok(more.length === 0 && reported.some((each) => /used before/.test(each)));
       const next = pair(won);
       oauthError(await refresh(api, next.refresh));
       access.push(next.access);

@@ -237,8 +237,8 @@ choice(
         [answer.status, answer.header("content-type"), answer.text],
         [200, "application/json", "{}"],
       );
-      const refusal = problem(await holder.get("/apps"), "invalid_credential");
-      for (const said of [String(refusal.detail), oauthError(await refresh(api, tokens.refresh))])
+      const error = problem(await holder.get("/apps"), "invalid_credential");
+      for (const said of [String(error.detail), oauthError(await refresh(api, tokens.refresh))])
         assert.match(said, /access .* has been revoked/);
     }
   },

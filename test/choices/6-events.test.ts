@@ -45,28 +45,31 @@ choice(
   async ({ api }) => {
     const { id, name } = (await api.get("/account")).json;
     let answered: Members = {};
-    const told = async (type: string, act: () => Promise<Members>) => {
+    const reported = async (type: string, act: () => Promise<Members>) => {
       const [event = {}, ...more] = await caused(api, async () => (answered = await act()));
       assert.deepEqual([event.type, more], [type, []]);
       assert.deepEqual(event.account, type === "user.interaction" ? undefined : { id, name }, type);
       return objectOf(event);
     };
-    assert.deepEqual(await told("app.created", () => newApp(api)), answered);
+    assert.deepEqual(await reported("app.created", () => newApp(api)), answered);
     const app = `/apps/${answered.id}`;
     assert.deepEqual(
-      await told("app.updated", async () => (await api.patch(app, { title: "New" })).json),
+      await reported("app.updated", async () => (await api.patch(app, { title: "New" })).json),
       answered,
     );
     const changed = answered;
-    const { deployment } = await told("app.deployed", () =>
+    const { deployment } = await reported("app.deployed", () =>
       api.create(`${app}/deploy`, { name: "R" }),
     );
     const { id: deployed, url, status, deployed_at } = answered;
     assert.deepEqual(deployment, { id: deployed, url, status, deployed_at });
     const click = { user_id: "u", interaction_type: "t" };
-    await told("user.interaction", async () => (await api.post(`${app}/interactions`, click)).json);
+    await reported(
+      "user.interaction",
+      async () => (await api.post(`${app}/interactions`, click)).json,
+    );
     assert.deepEqual(
-      await told("app.deleted", async () => ({ gone: (await api.delete(app)).status })),
+      await reported("app.deleted", async () => ({ gone: (await api.delete(app)).status })),
       changed,
     );
   },
@@ -460,10 +463,10 @@ choice(
     await shows(/No deliveries yet/);
     await api.create("/apps", { title: "Told of" });
     const next = "Next attempt: 2026-01-01 00:00:0[456] UTC";
-    const told = new RegExp(
+    const reported = new RegExp(
       `app\\.created · Told of 2026-01-01 00:00:00 UTC · 1 attempt 503 · ${next} pending`,
     );
-    const one = `${path}/deliveries/${idIn(await until(browser, path, told), "dlv")}`;
+    const one = `${path}/deliveries/${idIn(await until(browser, path, reported), "dlv")}`;
     const failed = await browser.open(one);
     assertPage(failed);
     assert.match(
@@ -536,8 +539,8 @@ choice(
       who.request("GET", path, { "if-none-match": etag });
     const etag = (await browser.open(path)).header("etag");
     const same = await known(etag);
-    const told = [same.status, same.text, same.header("etag"), same.header("cache-control")];
-    assert.deepEqual(told, [304, "", etag, "no-store"]);
+    const reported = [same.status, same.text, same.header("etag"), same.header("cache-control")];
+    assert.deepEqual(reported, [304, "", etag, "no-store"]);
     for (const [who, status] of [
       [new Browser(api), 303],
       [(await person(api, ["read:apps"])).browser, 403],

@@ -341,12 +341,12 @@ choice(
     const lines = await printedOn(process.stderr, async () => {
       answer = await own.api.root.post("/_control/reset");
     });
-    const told = "The test controls are off; start the server with --control.";
+    const reported = "The test controls are off; start the server with --control.";
     assert.deepEqual(
       [answer?.status, answer?.json.code, answer?.json.detail],
-      [404, "not_found", told],
+      [404, "not_found", reported],
     );
-    assert.deepEqual([lines.length, lines[0]?.includes(told)], [1, true]);
+    assert.deepEqual([lines.length, lines[0]?.includes(reported)], [1, true]);
     assert.doesNotMatch((await own.api.root.get("/openapi.json")).text, /_control/);
     problem(await own.api.root.as(null).get("/_control/openapi.json"), "not_found");
   },

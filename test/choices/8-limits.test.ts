@@ -177,8 +177,8 @@ choice(
       await api.get("/apps?limit=0"),
     ];
     answers.push(await api.post("/apps", {}), await api.send("POST", "/apps", { body: "{" }));
-    const told = answers.map((answer) => [answer.status, ...left(answer)].join(" "));
-    assert.deepEqual(told, ["404 4 60", "405 3 60", "400 2 60", "422 1 60", "415 0 60"]);
+    const reported = answers.map((answer) => [answer.status, ...left(answer)].join(" "));
+    assert.deepEqual(reported, ["404 4 60", "405 3 60", "400 2 60", "422 1 60", "415 0 60"]);
     for (const answer of answers)
       assert.equal(answer.header("ratelimit-policy"), '"default";q=5;w=60');
     const over = await api.post("/apps", { title: "T" });
@@ -196,10 +196,10 @@ choice(
     await service.setAccountState("limited");
     const limited = [await api.post("/apps", {}), await api.get("/account")];
     await service.setAccountState("suspended");
-    const told = [...limited, await api.get("/account")].map((answer) =>
+    const reported = [...limited, await api.get("/account")].map((answer) =>
       [answer.status, ...left(answer)].join(" "),
     );
-    assert.deepEqual(told, ["403 5 60", "200 4 60", "403 4 60"]);
+    assert.deepEqual(reported, ["403 5 60", "200 4 60", "403 4 60"]);
   },
 );
 

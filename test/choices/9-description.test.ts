@@ -99,8 +99,8 @@ choice(
       const entry = endpointIn(text, operation);
       const url = own.baseUrl + path.replace(/\{(\w+)\}/g, (_, name) => `$${name.toUpperCase()}`);
       const origin = gap === undefined ? "specification" : `/docs/register#decision-${gap}`;
-      const told = [path, scope ?? "Any credential", url, origin, `class="method ${method}"`];
-      for (const part of told) assert.ok(entry.includes(part), `${operation}: ${part}`);
+      const reported = [path, scope ?? "Any credential", url, origin, `class="method ${method}"`];
+      for (const part of reported) assert.ok(entry.includes(part), `${operation}: ${part}`);
       const [, shown] = codeIn(entry);
       assert.equal(shown === undefined, view === undefined, operation);
       const headers = { ...(shown !== undefined && { "content-type": "application/json" }) };
@@ -371,7 +371,9 @@ choice(
   async ({ document }) => {
     const { info, tags } = document.document;
     assert.match(str(members(members(info).contact).url), /\/docs$/);
-    const told = new Map([tags].flat().map((tag) => [members(tag).name, members(tag).description]));
+    const reported = new Map(
+      [tags].flat().map((tag) => [members(tag).name, members(tag).description]),
+    );
     const names = document.operations.map(({ value }) => value.operationId);
     assert.equal(new Set(names).size, names.length);
     assert.ok(names.length > 30);
@@ -382,7 +384,7 @@ choice(
         str(value.description),
         /^(Takes the scope [a-z]+(:[a-z]+)?|Any credential will do)\.$/,
       );
-      for (const name of [value.tags].flat()) str(told.get(name));
+      for (const name of [value.tags].flat()) str(reported.get(name));
       const [clause, decision] = [value["x-spec"], value["x-decision"]];
       assert.ok((clause === undefined) !== (decision === undefined), where);
       assert.ok(

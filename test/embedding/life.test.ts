@@ -57,12 +57,12 @@ test("a store may hold itself, and a seed be a module's namespace, and an addres
 });
 
 test("an option that is given as undefined is as if it were not given", async () => {
-  const told = await printedOn(process.stdout, async () => {
+  const reported = await printedOn(process.stdout, async () => {
     await using it = await embedded({ port: undefined, log: undefined });
     assert.notEqual(it.service.port, 4600);
     await it.api.get("/apps");
   });
-  assert.equal(told.join("").includes("/v1/apps"), false, "nothing is logged");
+  assert.equal(reported.join("").includes("/v1/apps"), false, "nothing is logged");
 });
 
 test("services stand side by side, each with its own key, data and time, which starts where startAt says", async () => {

@@ -98,13 +98,13 @@ choice(
     const outOfRange = '[{"name":"n","type":"string"}] [{"n":"1.5"},{"n":"9007199254740992"}]';
     const accounts = [{ name: "A", data_sources: [{ name: "N", type: "json", data }] }];
     assert.deepEqual(await planted({ accounts }), [outOfRange]);
-    const unfit = [
+    const invalid = [
       text.replace('"A"', "1.50"),
       '{"accounts":1.50}',
       "[1.50]",
       '{"accounts":[null,1.50]}',
     ];
-    for (const wrong of unfit)
+    for (const wrong of invalid)
       await startRefused({ seed: freshFile("wrong.json", wrong) }, /seed/i);
   },
 );

@@ -108,8 +108,8 @@ test("what a seed holds was there before anything happened: at a start and after
   }
   await api.create("/data-sources", { name: "Later", type: "json", data: [{ n: 1 }] });
   await service.settled();
-  const told = receiver.received.map(({ event }) => event.data.object.name);
-  assert.deepEqual(told, ["Later"]);
+  const reported = receiver.received.map(({ event }) => event.data.object.name);
+  assert.deepEqual(reported, ["Later"]);
 });
 
 test("reset: what a form was answered before is no answer to the same form after it, where all ids repeat", async () => {
@@ -132,13 +132,16 @@ test("reset of a service over other data plants the seed, with the key that it w
 });
 
 test("a seed over other data is said not to be used; in a fresh store it is, and nothing is said", async () => {
-  const told = async (data: string) => {
+  const reported = async (data: string) => {
     const starting = async () => (await startService({ data, seed: SEED, log: "json" })).close();
     return (await printedOn(process.stderr, starting)).join("");
   };
   const data = await otherData();
-  assert.match(await told(data), /^[^\n]*"event":"warning"[^\n]*The seed was not used[^\n]*\n$/);
-  assert.equal(await told(`${data}.fresh`), "");
+  assert.match(
+    await reported(data),
+    /^[^\n]*"event":"warning"[^\n]*The seed was not used[^\n]*\n$/,
+  );
+  assert.equal(await reported(`${data}.fresh`), "");
 });
 
 test("a random seed makes nothing twice over data that it has made, and from the same data the same", async () => {
@@ -339,11 +342,11 @@ test("over data a manual clock goes on too: from a snapshot's time, or from the 
   const at = async (
     options: ServiceOptions,
     hour: number,
-    deeds: (it: Embedded) => Promise<unknown>,
+    actions: (it: Embedded) => Promise<unknown>,
   ) => {
     await using it = await embedded(options);
     assert.equal(it.service.clock.now(), Date.UTC(2036, 0, 1, hour));
-    await deeds(it);
+    await actions(it);
   };
   const later = async (it: Embedded) => {
     await it.service.clock.advance("1h");

@@ -72,7 +72,7 @@ export const write = (store: Store, ...records: readonly Note[]): Promise<void> 
   });
 
 /** Writes a note that is told of. */
-export const tell = (store: Store, id: string): Promise<void> =>
+export const publish = (store: Store, id: string): Promise<void> =>
   store.transact(async (tx) => {
     await tx.put(notes, note(id));
     tx.publish("t", id);

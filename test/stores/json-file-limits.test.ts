@@ -11,8 +11,8 @@ import {
   note,
   notes,
   openStore,
+  publish,
   storeWith,
-  tell,
   textOf,
   write,
 } from "./fixture.ts";
@@ -43,17 +43,17 @@ onFullDisk(
   "a",
   async (full, t) => {
     const { file, store, warnings, free } = full;
-    const heard: string[] = [];
-    store.subscribe("t", (subject) => void heard.push(subject));
+    const received: string[] = [];
+    store.subscribe("t", (subject) => void received.push(subject));
     const before = textOf(`${file}.journal`);
-    for (const id of ["b", "c"]) await lost(tell(store, id));
+    for (const id of ["b", "c"]) await lost(publish(store, id));
     assert.equal(textOf(`${file}.journal`), before);
     assert.deepEqual(await store.transact((tx) => tx.get(notes, "a")), note("a"));
     free();
-    await tell(store, "b");
+    await publish(store, "b");
     const copy = await openStore(t, crashed(file));
     assert.equal(await idsIn(copy.store), "a b");
-    assert.deepEqual([warnings, copy.warnings, heard], [[], [], ["b"]]);
+    assert.deepEqual([warnings, copy.warnings, received], [[], [], ["b"]]);
   },
 );
 
@@ -64,9 +64,9 @@ onFullDisk(
     const { file, store, warnings, free } = full;
     limit(20);
     await store.close();
-    const told =
+    const reported =
       /^\S*data\.json could not be written \(.*\); changes stay in \S*data\.json\.journal$/;
-    assert.match(warnings.join("\n"), told);
+    assert.match(warnings.join("\n"), reported);
     free();
     assert.equal(await idsIn((await openStore(t, crashed(file))).store), "a");
   },

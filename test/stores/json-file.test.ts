@@ -20,8 +20,8 @@ import {
   numbered,
   openFilesIn,
   openStore,
+  publish,
   storeWith,
-  tell,
   textOf,
   write,
 } from "./fixture.ts";
@@ -82,13 +82,13 @@ test("promise 1: a stop without changes does not write FILE again, however long 
 
 test("promise 1: what is told is heard once it stands in the journal, in the order of the commits", async (t) => {
   const { file, store } = await openStore(t);
-  const heard: string[] = [];
+  const received: string[] = [];
   store.subscribe("t", (id) => {
     assert.ok(textOf(`${file}.journal`).includes(`"text of ${id}"`));
-    heard.push(id);
+    received.push(id);
   });
-  await Promise.all(["a", "b", "c"].map((id) => tell(store, id)));
-  assert.deepEqual(heard, ["a", "b", "c"]);
+  await Promise.all(["a", "b", "c"].map((id) => publish(store, id)));
+  assert.deepEqual(received, ["a", "b", "c"]);
 });
 
 test("a look-up is answered at once while writes of another collection wait for the disk", async (t) => {

@@ -10,7 +10,7 @@ import { createGroupCommit, type DurableWriter } from "../../src/store/group-com
 import { MemoryStore, memoryStore } from "../../src/store/memory.ts";
 import { heapInUse, withTurns } from "../support/costs.ts";
 import { turns } from "../support/wait.ts";
-import { lost, note, notes, numbered, refusesBadData, tell, write } from "./fixture.ts";
+import { lost, note, notes, numbered, publish, refusesBadData, write } from "./fixture.ts";
 
 storeContract(test, memoryStore);
 
@@ -149,14 +149,14 @@ test("what has to run again after a loss resolves before what is told after it, 
       if (await tx.get(notes, "lost")) throw new Error("is there already");
       await tx.put(notes, note("again"));
       tx.publish("t", "again");
-      ending("next", tell(store, "next"));
+      ending("next", publish(store, "next"));
     });
   const { store } = await losing((store) => ending("again", again(store)));
-  const heard: string[] = [];
-  store.subscribe("t", (subject) => heard.push(subject));
-  await lost(tell(store, "lost"));
+  const received: string[] = [];
+  store.subscribe("t", (subject) => received.push(subject));
+  await lost(publish(store, "lost"));
   for (const end of ends) await end;
-  for (const order of [heard, ended]) assert.deepEqual(order, ["again", "next"]);
+  for (const order of [received, ended]) assert.deepEqual(order, ["again", "next"]);
   const { store: closing, written } = await losing((store) => {
     ends.push(assert.rejects(again(store), /closed/), store.close());
   });
@@ -176,7 +176,7 @@ test("work that throws before it has promised anything is undone like any other,
 
 test("a hearer that throws keeps nothing from the commit nor from the other hearers, and its error surfaces", async (t) => {
   const store = await opened();
-  const heard: string[] = [];
+  const received: string[] = [];
   // node:test counts an unhandled rejection as a failure of its own.
   const listeners = process.listeners("unhandledRejection");
   process.removeAllListeners("unhandledRejection");
@@ -187,9 +187,9 @@ test("a hearer that throws keeps nothing from the commit nor from the other hear
   store.subscribe("t", () => {
     throw new Error("the hearer's own");
   });
-  store.subscribe("t", (subject) => void heard.push(subject));
-  await tell(store, "a");
-  assert.deepEqual([heard, (await store.get(notes, "a"))?.id], [["a"], "a"]);
+  store.subscribe("t", (subject) => void received.push(subject));
+  await publish(store, "a");
+  assert.deepEqual([received, (await store.get(notes, "a"))?.id], [["a"], "a"]);
   assert.match(String((await surfaced)[0]), /the hearer's own/);
 });
 

@@ -21,7 +21,16 @@ import { freshFolder } from "../support/closing.ts";
 import { took } from "../support/costs.ts";
 import { database, onDatabase } from "../support/postgres.ts";
 import { eventually, promised } from "../support/wait.ts";
-import { idsIn, type Note, note, notes, numbered, refusesBadData, tell, write } from "./fixture.ts";
+import {
+  idsIn,
+  type Note,
+  note,
+  notes,
+  numbered,
+  publish,
+  refusesBadData,
+  write,
+} from "./fixture.ts";
 
 const DRIVER = "pg";
 /** Without its types, which are not installed. */
@@ -65,9 +74,9 @@ const AWAY_MS = 3_500;
 const SILENT = "interval '4.5 s'";
 
 const heardBy = (store: Store): string[] => {
-  const heard: string[] = [];
-  store.subscribe("t", (subject) => heard.push(subject));
-  return heard;
+  const received: string[] = [];
+  store.subscribe("t", (subject) => received.push(subject));
+  return received;
 };
 
 const isUnavailable = (error: unknown) => isStoreError(error, "StorageUnavailable");
@@ -77,12 +86,13 @@ onTables(
   "stores that open an empty database at once share it, and each hears what the others tell",
   async (on) => {
     const all = await Promise.all([on.open(), on.open(), on.open(), on.open()]);
-    const heard = all.map(heardBy);
+    const received = all.map(heardBy);
     // With what no text of PostgreSQL can hold, and as long as the port allows beside the topic.
     const subjects = ["a", "b\0\ud800'\\", "\0".repeat(999)];
-    for (const [n, subject] of subjects.entries()) await tell(all[n] ?? assert.fail(), subject);
-    for (const each of heard) await eventually(async () => (each.length === 3 ? each : undefined));
-    for (const each of heard) assert.deepEqual(each, subjects);
+    for (const [n, subject] of subjects.entries()) await publish(all[n] ?? assert.fail(), subject);
+    for (const each of received)
+      await eventually(async () => (each.length === 3 ? each : undefined));
+    for (const each of received) assert.deepEqual(each, subjects);
     for (const store of all) assert.equal(await idsIn(store), subjects.join(" "));
     // Longer than an index of PostgreSQL takes, and made no shorter by it.
     const long = note(randomBytes(5_000).toString("hex"));
@@ -95,12 +105,12 @@ onTables(
   "a commit is heard before it resolves, also while who hears the others is gone",
   async ({ open, sql }) => {
     const store = await open();
-    const heard = heardBy(store);
+    const received = heardBy(store);
     for (let n = 0; n < 20; n += 1) {
-      const telling = tell(store, `${n}`);
+      const telling = publish(store, `${n}`);
       if (n === 10) sql(`SELECT pg_terminate_backend(pid) ${LINES}`);
       await telling;
-      assert.equal(heard.at(-1), `${n}`);
+      assert.equal(received.at(-1), `${n}`);
     }
   },
 );
@@ -110,7 +120,7 @@ onTables(
   async ({ open, sql }) => {
     const [store, other] = [await open(), await open()];
     await write(store, note("before"));
-    const heard = heardBy(other);
+    const received = heardBy(other);
     const working = store.transact(async (tx) => {
       for (let n = 0; ; n += 1) await tx.get(notes, `${n}`);
     });
@@ -120,8 +130,8 @@ onTables(
     await write(store, note("after"));
     assert.equal(await idsIn(other), "before after");
     await eventually(async () => {
-      await tell(store, "again");
-      return heard[0];
+      await publish(store, "again");
+      return received[0];
     });
   },
 );
@@ -186,13 +196,13 @@ for (const when of ["before", "after"] as const)
     async (on) => {
       const { armed, cut } = await cutting(on, when);
       const store = await on.open([notes], cut);
-      const heard = heardBy(store);
+      const received = heardBy(store);
       armed.is = true;
-      await assert.rejects(tell(store, "a"), (error) => {
+      await assert.rejects(publish(store, "a"), (error) => {
         assert.match(String(error), /whether it was kept is not known/);
         return !isUnavailable(error);
       });
-      assert.deepEqual(heard, ["a"], "whoever hears of it is to look");
+      assert.deepEqual(received, ["a"], "whoever hears of it is to look");
       armed.is = false;
       await eventually(async () => (await idsIn(store)) === (when === "after" ? "a" : ""));
     },
@@ -207,11 +217,11 @@ onTables(
       `CREATE CONSTRAINT TRIGGER late AFTER INSERT ON ${schema}.apphost_notes DEFERRABLE INITIALLY DEFERRED
       FOR EACH ROW EXECUTE FUNCTION ${schema}.late()`,
     );
-    const told = assert.rejects(tell(store, "a"), /whether it was kept is not known/);
+    const reported = assert.rejects(publish(store, "a"), /whether it was kept is not known/);
     const end =
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%COMMIT' AND state = 'active'";
     await eventually(async () => sql(end).trim());
-    await told;
+    await reported;
   },
 );
 
@@ -280,11 +290,11 @@ onTables(
   "what somebody else says on the channel disturbs nobody",
   async ({ open, sql, schema }) => {
     const [store, other] = [await open(), await open()];
-    const heard = heardBy(other);
+    const received = heardBy(other);
     for (const said of ["hello", "", "0", '["x"]'])
       sql(`SELECT pg_notify('apphost_' || md5('${schema}'), '${said}')`);
-    await tell(store, "a");
-    assert.equal(await eventually(async () => heard[0]), "a");
+    await publish(store, "a");
+    assert.equal(await eventually(async () => received[0]), "a");
   },
 );
 
@@ -409,9 +419,9 @@ onTables(
     armed.is = false;
     const [store, other] = [await opening, await on.open([notes], cut)];
     assert.ok(performance.now() - began < GONE_MS, "before a lease would have run out");
-    const heard = heardBy(store);
-    await tell(other, "a");
-    assert.equal(await eventually(async () => heard[0]), "a");
+    const received = heardBy(store);
+    await publish(other, "a");
+    assert.equal(await eventually(async () => received[0]), "a");
   },
 );
 

@@ -59,7 +59,7 @@ test("clock: whatever is scheduled, cancelled, frozen, set and advanced, entries
     if (!isFrozen) now += by_ms;
     if (!isFrozen) comes();
   };
-  const deeds = [
+  const actions = [
     (name: number) => {
       const wait_ms = pick(5) * 10;
       const entry = clock.schedule(now + wait_ms, "entry", () => {
@@ -101,9 +101,9 @@ test("clock: whatever is scheduled, cancelled, frozen, set and advanced, entries
       comes();
     },
   ];
-  for (let deed = 0; deed < 5_000; deed += 1) {
+  for (let action = 0; action < 5_000; action += 1) {
     // Half of them schedule something, and a timer takes a millisecond at least.
-    await deeds[Math.max(0, pick(2 * deeds.length) - deeds.length)]?.(deed);
+    await actions[Math.max(0, pick(2 * actions.length) - actions.length)]?.(action);
     least = now;
     passes(1);
     assert.deepEqual([clock.now(), ran], [now, expected]);
@@ -191,22 +191,22 @@ test("clock: what is due after a step forward runs once, within a second, though
 
 test("clock: after a step back what is scheduled keeps its wait, and listeners hear of it once", (t) => {
   const { clock, time, pass, ran, due } = running(t);
-  const heard: number[] = [];
-  const end = clock.onSetBack((by_ms) => void heard.push(by_ms));
+  const received: number[] = [];
+  const end = clock.onSetBack((by_ms) => void received.push(by_ms));
   due(5 * 60_000);
   pass(60_000);
   time.system -= HOUR_MS;
   pass(4 * 60_000 - 1);
-  assert.deepEqual([ran, heard], [[], [HOUR_MS]]);
+  assert.deepEqual([ran, received], [[], [HOUR_MS]]);
   assert.equal(clock.now(), START - HOUR_MS + 5 * 60_000 - 1);
   pass(1);
-  assert.deepEqual([ran, heard], [[5 * 60_000], [HOUR_MS]]);
+  assert.deepEqual([ran, received], [[5 * 60_000], [HOUR_MS]]);
   end();
   time.system -= HOUR_MS;
   clock.now();
   time.system += 5 * HOUR_MS;
   clock.now();
-  assert.deepEqual(heard, [HOUR_MS]);
+  assert.deepEqual(received, [HOUR_MS]);
 });
 
 test("clock: a frozen clock does not follow the machine's, and runs on from where it stood", (t) => {

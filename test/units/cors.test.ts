@@ -241,8 +241,12 @@ test("an OPTIONS request that is no preflight is answered as before", async () =
     assert.deepEqual([allowed.status, allowed.header("allow")], [204, "POST, GET, HEAD, OPTIONS"]);
     assert.equal((await send(headers, own.api.as(null))).status, 401);
   }
-  const unfit = { host: "a b", origin: ORIGIN, "access-control-request-method": "POST" };
-  assert.equal((await send(unfit)).status, 400, "what is no valid request is no preflight either");
+  const invalid = { host: "a b", origin: ORIGIN, "access-control-request-method": "POST" };
+  assert.equal(
+    (await send(invalid)).status,
+    400,
+    "what is no valid request is no preflight either",
+  );
 });
 
 test("headers of other readings are exposed where they are on", async () => {

@@ -53,10 +53,10 @@ async function afterDeleting() {
     sources.push(kept(await dataSources.create(unit, account, given)).id);
   }
   await clock.advance(1_000);
-  const told: string[] = [];
-  store.subscribe(TOPIC.events, (subject) => told.push(subject));
+  const reported: string[] = [];
+  store.subscribe(TOPIC.events, (subject) => reported.push(subject));
   assert.equal(await apps.delete(unit, account, app.id, () => undefined), app);
-  assert.ok(told.includes(""), "that there is something left");
+  assert.ok(reported.includes(""), "that there is something left");
   /** How many turns others have while the account is swept. */
   const swept = async () => {
     forgetting.notify(account.id);

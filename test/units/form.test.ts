@@ -42,9 +42,9 @@ test("form: a fault says which of several it is about, and is tied to its field;
   assert.equal(form.faults?.get("uris"), "Entry 2 must be a URL.");
   assert.equal(form.faults?.get("set"), "It must have one.");
   const { text } = renderFields(form, schema);
-  const told =
+  const reported =
     /<fieldset aria-describedby="set-fault">.*<div id="set-fault"><p class="fault">It must have one\./s;
-  assert.match(text, told);
+  assert.match(text, reported);
   assert.match(text, /id="uris" name="uris" aria-describedby="uris-fault" aria-invalid="true"/);
   assert.match(text, /^<div class="card" role="alert" tabindex="-1" autofocus>/);
   assert.equal(text.split("autofocus").length, 2);

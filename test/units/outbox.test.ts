@@ -483,7 +483,7 @@ test("what could not be written down before a stop is not written down after it"
 
 test("what cannot be read or leased, or another process holds, is asked for again after a second; a failure is told", async (t) => {
   const broken = () => Promise.reject(new Error("broken"));
-  for (const [way, first, told] of [
+  for (const [way, first, reported] of [
     ["page", broken, "Error: broken"],
     ["lease", broken, "Error: broken"],
     ["lease", async () => undefined, ""],
@@ -493,7 +493,10 @@ test("what cannot be read or leased, or another process holds, is asked for agai
     asked.mockImplementationOnce(first);
     await emitted(world);
     await world.advance(1 * S - 1);
-    assert.deepEqual([asked.callCount(), receiver.got.length, world.errors.join()], [1, 0, told]);
+    assert.deepEqual(
+      [asked.callCount(), receiver.got.length, world.errors.join()],
+      [1, 0, reported],
+    );
     await world.advance(1);
     assert.equal(receiver.got.length, 1);
   }

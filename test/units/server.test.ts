@@ -242,8 +242,8 @@ test("who reads a body that is broken off is told so", { timeout: 10_000 }, asyn
   await using it = await listening({}, { handle });
   const connection = await it.send("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n12345");
   connection.socket.resetAndDestroy();
-  const told = await read;
-  assert.ok(told instanceof AppError && told.details.code === "invalid_request");
+  const reported = await read;
+  assert.ok(reported instanceof AppError && reported.details.code === "invalid_request");
 });
 
 test("of many requests at once one is answered after the other, as far as the client reads", async () => {
@@ -283,26 +283,26 @@ test("the decided limits", () => {
 });
 
 test("an answer that fails or cannot be written is a bare 500, told with the request's id, and the server goes on", async () => {
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const answers = [
     async () => emptyResponse(303, { location: "https://example.com/\r\nx-evil: 1" }),
     async () => Promise.reject(new Error("unforeseen")),
   ];
-  const handle = async () => answers[told.length]?.() ?? emptyResponse(204);
-  await using it = await listening({}, { onError: (_, id) => told.push(id), handle });
+  const handle = async () => answers[reported.length]?.() ?? emptyResponse(204);
+  await using it = await listening({}, { onError: (_, id) => reported.push(id), handle });
   for (const at of answers.keys())
-    assert.equal(problem(await it.ask(), "internal_error").instance, told[at]);
+    assert.equal(problem(await it.ask(), "internal_error").instance, reported[at]);
   assert.equal((await it.ask()).status, 204);
 });
 
 test("a failure after the headers were sent ends the connection, and is told", async (t) => {
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const broken = t.mock.method(ServerResponse.prototype, "end", () => {
     throw new Error("broken");
   });
-  await using it = await listening({}, { onError: (error) => told.push(error) });
+  await using it = await listening({}, { onError: (error) => reported.push(error) });
   await (await it.send(ASK)).untilClosed();
-  assert.match(told.join(), /broken/);
+  assert.match(reported.join(), /broken/);
   broken.mock.restore();
   assert.equal((await it.ask()).status, 204);
 });

@@ -133,8 +133,8 @@ function parseTerms(query: FormFields, client: OAuthClientRecord, audience: stri
   if (responseType !== RESPONSE_TYPE)
     return new OAuthError("unsupported_response_type", "The response_type must be code.");
   const challenge = values.get("code_challenge") ?? null;
-  const unfit = validateChallenge(challenge, values.get("code_challenge_method"));
-  if (unfit !== undefined) return invalidRequest(unfit);
+  const invalid = validateChallenge(challenge, values.get("code_challenge_method"));
+  if (invalid !== undefined) return invalidRequest(invalid);
   if (client.public && challenge === null)
     return invalidRequest("A public client must send a code_challenge (PKCE, S256).");
   const wrongTarget = unknownTarget(allOf(query, "resource"), audience);

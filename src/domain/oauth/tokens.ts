@@ -58,8 +58,8 @@ export const authorizationCodeGrant = (
     if (!sent.has("redirect_uri")) return "The redirect_uri is missing.";
     if (sent.get("redirect_uri") !== code.redirect_uri)
       return "The redirect_uri is not the one that was authorized.";
-    const unfit = verifyCodeVerifier(code.challenge, sent.get("code_verifier"));
-    if (unfit !== undefined) return unfit;
+    const invalid = verifyCodeVerifier(code.challenge, sent.get("code_verifier"));
+    if (invalid !== undefined) return invalid;
     const granted = await loadGrantedScopes(tx, id);
     return typeof granted === "string"
       ? granted

@@ -27,22 +27,22 @@ export const signals: Cases = {
   async "a subject is heard once for each unit of work that was kept, by all who still hear its topic"(
     store,
   ) {
-    const heard: string[] = [];
+    const received: string[] = [];
     const ends = ["t", "t", "u"].map((topic, n) =>
-      store.subscribe(topic, (subject) => void heard.push(`${n}${subject}`)),
+      store.subscribe(topic, (subject) => void received.push(`${n}${subject}`)),
     );
     await undone(store, telling(["never"]));
     await store.transact(telling(["a", "a"]));
     ends[0]?.();
     for (const subject of ["b", "a"]) await store.transact(telling([subject]));
-    assert.deepEqual(heard, ["0a", "1a", "1b", "1a"]);
+    assert.deepEqual(received, ["0a", "1a", "1b", "1a"]);
   },
   async "units of work are heard in the order in which they resolve, whatever the text of a subject"(
     store,
   ) {
-    const heard: string[] = [];
+    const messages: string[] = [];
     const resolved: string[] = [];
-    store.subscribe("t", (subject) => void heard.push(subject));
+    store.subscribe("t", (subject) => void messages.push(subject));
     const next = async (tx: Tx) => {
       const n = await counter(tx, "told");
       const subject = `${n} '\\\0\ud800`.padEnd(999, "ü");
@@ -50,8 +50,8 @@ export const signals: Cases = {
       return subject;
     };
     await many(50, async () => resolved.push(await store.transact(next)));
-    assert.deepEqual(heard, resolved);
-    assert.equal(new Set(heard).size, 50);
+    assert.deepEqual(messages, resolved);
+    assert.equal(new Set(messages).size, 50);
   },
   async "of 20 that ask for a lease at once one gets it, and once it is released the next does"(
     store,

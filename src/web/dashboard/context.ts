@@ -128,7 +128,7 @@ export function dashboardPage(
 ): HttpResponse {
   const { section: place, account } = view;
   // A word of the list, and nothing that somebody else could put into an address.
-  const [deed, , done = "Created."] =
+  const [action, , done = "Created."] =
     ACTIONS.find(([name]) => name === view.query.get("done")) ?? [];
   const isSetting = SETTINGS.some(([name]) => name === place);
   const sections = tabs(
@@ -139,7 +139,7 @@ export function dashboardPage(
   return page({
     ...shown,
     header: [userMenu(view), sections, isSetting && tabs("Settings", SETTINGS, place)],
-    body: html`${account.state === "limited" && alertBox("status", LIMITED)}${deed && alertBox("status", done)}
+    body: html`${account.state === "limited" && alertBox("status", LIMITED)}${action && alertBox("status", done)}
 <header><h1>${shown.title}</h1><div class="row">${actions}</div></header>
 ${body}`,
   });

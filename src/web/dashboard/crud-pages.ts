@@ -120,8 +120,8 @@ export function crudPages(of: CrudPageOptions): readonly DashboardRoute[] {
   return [
     ...(isNested(of) ? [] : [page(listOf(of), (view) => listPage(of, view))]),
     page(getOf(of), (view) => onePage(of, view)),
-    ...actionsFor(of).flatMap((deed): DashboardRoute[] => {
-      const form = page(deed.row, (view, sent) => formPage(of, view, deed, sent), deed.at);
+    ...actionsFor(of).flatMap((action): DashboardRoute[] => {
+      const form = page(action.row, (view, sent) => formPage(of, view, action, sent), action.at);
       return [form, { ...form, method: "POST" }];
     }),
   ];

@@ -67,8 +67,8 @@ export function createDashboardRouter(deps: WebDeps): Router<DashboardRoute, Web
     const answer = answers.get(key) ?? make();
     answers.set(key, answer);
     for (const oldest of answers.keys()) if (answers.size > ANSWERS_MAX) answers.delete(oldest);
-    const forget = () => answers.delete(key);
-    answer.then((made) => (made instanceof AppError || made.status >= 400) && forget(), forget);
+    const prune = () => answers.delete(key);
+    answer.then((made) => (made instanceof AppError || made.status >= 400) && prune(), prune);
     return answer;
   }
 
@@ -78,8 +78,8 @@ export function createDashboardRouter(deps: WebDeps): Router<DashboardRoute, Web
     dashboardRoutes,
     async ({ operation, run }, { request, caller: who, params }) => {
       const page = createPageContext(who, params);
-      const unfit = page.permissionError({ method: request.method, scope: operation?.scope });
-      if (unfit) return unfit;
+      const invalid = page.permissionError({ method: request.method, scope: operation?.scope });
+      if (invalid) return invalid;
       return who.withForm((sent) => {
         const make = () => run(page, sent);
         const key = sha256(JSON.stringify([who.secret, request.path, ...sent]));

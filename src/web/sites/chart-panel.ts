@@ -32,11 +32,11 @@ export function loadChartPanel(
     ({ name, type }) => type === "number" && name === query.get(source.id),
   );
   const key = chosen ?? source;
-  const shelf = made.get(key) ?? making.run(() => buildChartPanel(store, account, source, chosen));
-  made.set(key, shelf);
+  const panel = made.get(key) ?? making.run(() => buildChartPanel(store, account, source, chosen));
+  made.set(key, panel);
   // What could not be read is read again.
-  shelf.catch(() => made.delete(key));
-  return shelf;
+  panel.catch(() => made.delete(key));
+  return panel;
 }
 
 /** Drawing more would hold up others. */
