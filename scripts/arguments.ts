@@ -1,8 +1,8 @@
-// What the scripts read on the command line. One table of options gives the parsing, the checks and the help. Wrong use is told
-// on stderr with what is right, on one line where that is one, and ends with 2.
+// Command-line parsing for the scripts. One table of options defines the parsing, the checks and the help. Wrong usage
+// prints the correct form on stderr, on one line if possible, and exits with 2.
 import { parseArgs } from "node:util";
 
-// Whoever read the output may leave, as `| head` does.
+// The reader of the output may close the pipe early, as `| head` does.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
   process.exit();
@@ -13,10 +13,10 @@ export function wrongUse(why: string, use: string): never {
   return process.exit(2);
 }
 
-/** What a value must be, and whether it is. */
+/** A description of valid values, and the check for them. */
 type Form = readonly [is: string, test: (value: string) => boolean];
 const ANYTHING: Form = ["", () => true];
-/** Without its scheme `localhost:4600/v1` would be a URL, too. */
+/** Requires the scheme, because `localhost:4600/v1` alone also parses as a URL. */
 export const HTTP_URL: Form = [
   "a URL, which begins with http:// or https://",
   (value) => /^https?:\/\//.test(value) && URL.canParse(value),
@@ -27,17 +27,20 @@ export const PORT: Form = ["a port", (value) => /^\d{1,5}$/.test(value) && Numbe
 interface Option {
   readonly type: "string" | "boolean";
   readonly multiple?: boolean;
-  /** Behind its name in the help; an option without is in the first line of it. */
+  /** Help lines shown after the option's name; an option without any appears in the first line of the help. */
   readonly says: readonly string[];
   readonly form: Form;
 }
 
-/** The kinds of options; `value` stands for what is given. */
+/** Factories for the kinds of options; `value` is the placeholder for the argument in the help. */
 export const text = (value = "", says = "", form = ANYTHING) =>
   ({ type: "string", says: [value, says], form }) as const;
 export const flag = (says = "") => ({ type: "boolean", says: ["", says], form: ANYTHING }) as const;
 
-/** The values of the options, and how wrong use is told; an unknown one is wrong use. With --help it tells the use and ends. */
+/**
+ * Returns the option values and a function that reports wrong usage. An unknown option is wrong usage.
+ * --help prints the help and exits.
+ */
 export function given<O extends Readonly<Record<string, Option>>>(use: string, options: O) {
   const lines = Object.entries(options).map(([name, { says }]) => [
     `--${name} ${says[0]}`.padEnd(30),
@@ -59,12 +62,12 @@ export function given<O extends Readonly<Record<string, Option>>>(use: string, o
     }
     return [values, wrong] as const;
   } catch (error) {
-    // What is advised behind the first sentence is about dashes.
+    // Keeps only the first sentence; the advice after it is about dashes.
     return wrong(`${String(Object(error).message).replace(/\.?(\n.*)?$/s, "")}.`);
   }
 }
 
-/** The parts of those names; all where none is named. */
+/** The parts with the given names; all parts if none is named. */
 export function chosen<T>(
   what: string,
   parts: Readonly<Record<string, T>>,

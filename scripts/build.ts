@@ -1,6 +1,6 @@
-// `npm run build [FOLDER]` builds dist, the package that users install. All code is one CommonJS file, since a start that
-// reads two hundred modules spends most of its time on reading them; pages and other code that is loaded later is evaluated
-// at its first use. The ESM entry re-exports that file, so that `import` and `require` share one copy of the state.
+// `npm run build [FOLDER]`: builds dist, the package that users install. All code is bundled into one CommonJS file,
+// because loading two hundred modules would dominate the start. Pages and other lazy code are evaluated at their first
+// use. The ESM entry re-exports that file, so that `import` and `require` share one copy of the state.
 import { execFileSync } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -12,7 +12,7 @@ const inFolder = (name: string) => join(folder, name);
 
 rmSync(folder, { recursive: true, force: true });
 
-/** White space is removed and names stay: the package is small, and a stack is still readable. */
+/** Removes whitespace but keeps names: the package is small, and stack traces stay readable. */
 const OUTPUT = { bundle: true, platform: "node", format: "cjs", minifyWhitespace: true } as const;
 const ENTRY = 'export * from "./src/index.ts"; export { main } from "./src/cli.ts";';
 const code = inFolder("service.js");
@@ -23,7 +23,7 @@ await build({
   ...OUTPUT,
 });
 
-/** The command loads the same file, but only after it has checked the version of Node, in syntax that old ones can parse. */
+/** The command loads the same file after a check of the Node version, in syntax that old versions can parse. */
 const cliInService: Plugin = {
   name: "cli-in-service",
   setup: ({ onResolve }) =>
@@ -43,7 +43,7 @@ chmodSync(bin, 0o755);
 const { main: _, ...exported } = createRequire(import.meta.url)(resolve(code));
 const names = Object.keys(exported).join(", ");
 const files = {
-  // The package is ESM, this folder is CommonJS.
+  // The package is ESM; this folder is CommonJS.
   "package.json": '{ "type": "commonjs" }',
   "index.js": `"use strict";\nconst { ${names} } = require("./service.js");\nmodule.exports = { ${names} };`,
   "index.mjs": `import service from "./index.js";\nexport const { ${names} } = service;`,
@@ -59,7 +59,7 @@ const tsc = [
   folder,
 ];
 execFileSync(process.execPath, tsc, { stdio: "inherit" });
-/** The declarations that the index refers to; the others are removed. */
+/** The declarations that the index references; all others are removed. */
 const published = new Set([inFolder("index.d.mts"), inFolder("index.d.ts")]);
 for (const file of published)
   for (const [, target = ""] of readFileSync(file, "utf8").matchAll(

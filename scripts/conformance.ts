@@ -1,7 +1,7 @@
-// Holds any implementation of the specification to the clauses of test/spec, and tells how it reads what is left open:
+// Runs the clauses of test/spec against any implementation of the specification, and reports how it reads the gaps:
 //   npm run conformance -- --base-url https://host/v1 --api-key KEY [--only 6.signature]
-// and this server to one of them, or to one of its choices: npm run clause 6.signature
-// Exit code 0 where nothing failed, 1 where something did, 2 for wrong use and where nothing could be tried.
+// Runs one clause, or one of the project's choices, against this server: npm run clause 6.signature
+// Exit code 0 if nothing failed, 1 if something did, 2 for wrong usage or if no clause could run.
 import { spawn } from "node:child_process";
 import * as consumed from "node:stream/consumers";
 import { flag, given, text, wrongUse } from "./arguments.ts";
@@ -37,7 +37,7 @@ const [asked, wrong] = given(USE, {
 });
 const { only = "", report: form = "text", own = false, slow, "sign-in": command } = asked;
 
-/** Runs the command in a shell, as it was typed. */
+/** Runs the command in a shell, as the user typed it. */
 async function signedIn(command: string, authorizeUrl: string): Promise<string> {
   const line = command.replaceAll("{authorize_url}", `'${authorizeUrl.replaceAll("'", "%27")}'`);
   const { stdout } = spawn(line, { shell: true, stdio: ["ignore", "pipe", "inherit"] });

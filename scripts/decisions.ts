@@ -1,6 +1,6 @@
-// Whether the code runs on the register: each choice in turn is given its other reading, one that is an object member by
-// member, and a test that bears the row's id must fail. A choice that nothing depends on is a wrong row. That the tests pass
-// on the choices themselves, `npm test` says. Ids on the command line check those rows only.
+// Checks that the code depends on the register of decisions. Each choice is switched to its alternative, an object one
+// member at a time, and a test with the row's id must fail. A choice that no test depends on is a wrong row. `npm test`
+// covers the choices themselves. Ids on the command line check those rows only.
 import { DECISIONS, type Decision } from "../src/decisions.ts";
 import { isMembers } from "../test/support/client.ts";
 import { started } from "../test/support/process.ts";
@@ -21,17 +21,17 @@ const LOADED = [
 
 const files = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));
 
-/** An id and its facets, as tests bear them. */
+/** A pattern for an id and its facets in test titles. */
 const borne = (id: string): string => `${id.replaceAll(".", "\\.")}(?![\\w-])`;
 
-/** What is switched of a row, as other-choice takes it. */
+/** The choices of a row to switch, in the form that other-choice takes. */
 function switched([id, { choice }]: [string, Decision]): readonly string[] {
   const [is = {}, or = {}] = [choice.is, choice.or].map((value) => (isMembers(value) ? value : {}));
   const names = Object.keys(or).filter((name) => name in is && or[name] !== is[name]);
   return names.length === 0 ? [id] : names.map((name) => `${id}/${name}`);
 }
 
-/** The first test of the row that fails under the other reading. */
+/** The first test of the row that fails under the alternative. */
 async function noticedBy(choice: string): Promise<string | undefined> {
   const id = borne(choice.split("/")[0] ?? "");
   for (const { path } of files.filter(({ text }) => new RegExp(`"${id}`).test(text))) {

@@ -1,7 +1,7 @@
-// `npm run demo`: a walk through the nine parts of the specification against a live server and a live receiver, a chapter
-// each. Each step names the clause or the choice that it shows (`npm run clause ID` runs its test), sends a request, prints
-// of the answer what is under discussion and holds it against what it must be; with --step it waits for Enter after each.
-// Where something is not as it must be, it ends there, with exit code 1.
+// `npm run demo`: demonstrates the nine parts of the specification on a live server and a live receiver, one chapter
+// each. Each step names its clause or choice (`npm run clause ID` runs the test), sends a request, prints the relevant
+// part of the response and checks it. With --step it waits for Enter after each step. The first mismatch ends the demo
+// with exit code 1.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -35,7 +35,7 @@ let steps = 0;
 const shortened = (text: string): string =>
   text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 
-/** Something that is seen elsewhere than in an answer. */
+/** Shows and checks an observation outside a response. */
 async function seen(id: string, says: string, what: readonly string[], holds: boolean) {
   steps += 1;
   const whose = id in DECISIONS ? "our choice: " : "";
@@ -44,7 +44,7 @@ async function seen(id: string, says: string, what: readonly string[], holds: bo
   await enter?.next();
 }
 
-/** Shown of the answer are these members, and they must be so; `key` is the credential, where it is another. */
+/** Prints and checks these members of the response; `key` overrides the default credential. */
 async function step(
   id: string,
   says: string,
@@ -72,7 +72,7 @@ async function step(
   return answer;
 }
 
-/** Something is refused, with this code. */
+/** Expects an error with this code. */
 const refused = (
   id: string,
   says: string,
@@ -83,7 +83,7 @@ const refused = (
   key = api.key,
 ) => step(id, says, at, status, { code }, body, key);
 
-/** The heading of a part. */
+/** Prints the heading of a part. */
 const chapter = (part: number) =>
   console.log(`\n${styleText("bold", `${part} ${Object.keys(PARTS)[part - 1]}`)}`);
 

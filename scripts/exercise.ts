@@ -1,6 +1,6 @@
-// `npm run exercise`: whether scripts/exercise/receiver.mjs, or the receiver in another file, does what the specification
-// asks of one (part 6). Each check starts it and this server anew, disturbs what is sent and says what was seen, never what
-// to do about it. Exit code 0 where nothing is wrong any more, 1 where something is.
+// `npm run exercise`: checks whether scripts/exercise/receiver.mjs, or another receiver, does what part 6 of the
+// specification requires. Each check starts the receiver and this server anew, injects a fault into the deliveries and
+// reports the observation, never the fix. Exit code 0 if nothing is wrong, 1 otherwise.
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { setTimeout as passed } from "node:timers/promises";
@@ -18,17 +18,19 @@ const [{ receiver: file = FILE }, misused] = given("exercise [-- --receiver FILE
 if (!existsSync(file)) misused(`--receiver: there is no ${file}.`);
 
 const SECRET = "between-us";
-/** The half minute of the specification, and work that takes longer, both at a thirtieth. */
+/** The specification's 30-second timeout, and work that takes longer, both at a thirtieth. */
 const [WAITS, WORK_MS] = ["1s", "1500"];
 const PATIENCE_MS = 8_000;
 
-/** An event that nobody else has sent, laid out as a server may. */
+/** An event that no other sender has sent; `indent` formats its JSON. */
 function event(id: string, indent = 0): string {
   const [created, object] = [new Date().toISOString(), { id: `app_of_${id}`, title: "Café" }];
   return JSON.stringify({ id, type: "app.created", created, data: { object } }, null, indent);
 }
 
-/** This server, with a webhook to the receiver at `url`, and ways to it past the server. */
+/**
+ * Starts this server with a webhook to the receiver at `url`, and returns functions that post to the receiver directly.
+ */
 async function sceneOf(url: string) {
   const server = await embedded({ clock: "system", webhookTimeout: WAITS, retrySchedule: "1h" });
   const { service, api } = server;
@@ -43,7 +45,7 @@ async function sceneOf(url: string) {
     ).status;
   const signed = (body: string) => send(body, serviceSignature(body, SECRET));
 
-  /** What the receiver has come to: it is done with everything when it is done with one more. */
+  /** The receiver's final state: it has processed everything once it has processed one more event. */
   async function outcome() {
     const last = `evt_${randomUUID()}`;
     await service.settled({ timeoutMs: PATIENCE_MS });
@@ -55,7 +57,7 @@ async function sceneOf(url: string) {
       if (seen.handled.includes(last) || performance.now() > end) return seen;
     }
   }
-  /** Makes an app; what was answered to the event, and how often it was worked on. */
+  /** Creates an app; returns the response to its event, and how often the receiver processed that event. */
   async function told() {
     const { id } = await api.create("/apps", { title: "First" });
     const { handled } = await outcome();
@@ -66,7 +68,7 @@ async function sceneOf(url: string) {
   return { ...server, send, signed, outcome, told };
 }
 
-/** What is wrong; nothing where all is right. */
+/** Returns the fault, or false if there is none. */
 type Check = (scene: Awaited<ReturnType<typeof sceneOf>>) => Promise<string | false>;
 
 const CHECKS: { readonly [about: string]: Check } = {
@@ -115,7 +117,7 @@ async function check([about, run]: [string, Check]) {
     WORK_MS,
   });
   child.stderr.pipe(process.stderr);
-  // One that ends before has said why.
+  // A receiver that exits early has already printed its error.
   await prints("\n").catch(() => undefined);
   const [url] = /http:\S+/.exec(said.stdout) ?? misused(`${file} does not say where it listens.`);
   await using scene = await sceneOf(url);

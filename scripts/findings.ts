@@ -1,4 +1,4 @@
-// What was tried and what it found, as a table with a row each; what is wrong stands below it and ends the script with 1.
+// Prints each check and its findings as a table row; problems are listed below the table and set exit code 1.
 
 export interface Finding {
   readonly what: string;
@@ -8,7 +8,7 @@ export interface Finding {
 
 const SHOWN_MAX = 20;
 
-/** One after the other, each told as soon as it is known. */
+/** Runs the parts one after the other and prints each result at once. */
 export async function report(parts: readonly (() => Promise<Finding>)[]): Promise<void> {
   const shown: string[] = [];
   console.log("| What | Tried | Found |\n| --- | --- | --- |");

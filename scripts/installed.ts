@@ -1,11 +1,11 @@
-// Packages that scripts compare or check with: installed into the temporary folder, in fixed versions, and left there for
-// the next time; nothing of them ever stands in this repository's own dependencies.
+// Installs packages that the scripts compare with or check with, in fixed versions. They go to the temporary folder and
+// stay there for the next run; they are never dependencies of this repository.
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Answers the folder that holds them; each is a name and a version. */
+/** Returns the folder with the packages; each argument is a name and a version. */
 export function installed(...packages: readonly string[]): string {
   const folder = join(tmpdir(), `installed-${packages.join("-").replaceAll("/", "-")}`);
   const args = [

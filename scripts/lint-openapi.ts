@@ -1,5 +1,5 @@
-// Has third-party linters judge the OpenAPI documents of a running server, those of the REST API and of the test controls:
-// Redocly's recommended rules and Spectral's. Ends with 1 on any warning.
+// Lints the OpenAPI documents of a running server, for the REST API and for the test controls. It uses Redocly's
+// recommended rules and Spectral's, and exits with 1 on any warning.
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ for (const [path, file] of [
 ] as const) {
   const document = await (await fetch(service.authUrl + path)).json();
   writeFileSync(join(cwd, file), JSON.stringify(document, null, 2));
-  // The server is on this machine.
+  // The server runs on this machine.
   const redocly = lint(
     "redocly",
     "lint",

@@ -1,9 +1,9 @@
-// Mutation testing: changes one line of src at a time and reports the changes that no test notices. Each of them is a test
-// that is missing or a line that is not needed.
-// All test files that run the line are asked, the quickest first. A line that no test runs survives; one that hangs is
-// noticed. Test files that fail where nothing is changed are left out and named.
-// What leaves the JavaScript as it was is no change: types and comments. The store's exported suite is not changed: it is tests.
-// A busy machine makes tests fail by themselves, and more seems to be noticed than is.
+// Mutation testing: changes one line of src at a time and reports the changes that no test detects. Each is a missing
+// test or an unnecessary line. All test files that execute the line run, the fastest first. A line that no test
+// executes survives; a mutant that hangs counts as detected. Test files that fail without a change are skipped and
+// named. Changes that leave the JavaScript the same (types, comments) do not count. The store's exported contract suite
+// is not mutated, because it is tests. On a busy machine tests fail by themselves, so the detection rate looks higher
+// than it is.
 import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { transformSync } from "esbuild";
@@ -28,13 +28,13 @@ const rooms = list.split(",");
 const missing = rooms.find((room) => !existsSync(`src/${room}`) && !existsSync(`src/${room}.ts`));
 if (missing !== undefined) wrong(`There is no src/${missing}.`);
 
-/** In an order that the seed decides. */
+/** Shuffles the items in an order determined by the seed. */
 function shuffled<T>(items: readonly T[], name: (item: T) => string): readonly T[] {
   const lot = (item: T) => hash("sha256", `${seed} ${name(item)}`);
   return [...items].sort((a, b) => (lot(a) < lot(b) ? -1 : 1));
 }
 
-/** Nothing where it does not parse. */
+/** Transpiles to JavaScript; undefined on a syntax error. */
 function javaScript(text: string): string | undefined {
   try {
     return transformSync(text, { loader: "ts", logLevel: "silent" }).code;
@@ -43,7 +43,7 @@ function javaScript(text: string): string | undefined {
   }
 }
 
-/** Lines of the room as they were, each with one change that makes other JavaScript, and the whole file with it. */
+/** A sample of mutants of a folder or file, each with the original line, its change and the whole changed file. */
 function mutantsOf(room: string) {
   const isOf = ({ path }: SourceFile) =>
     path.startsWith(`src/${room}/`) || path === `src/${room}.ts`;
@@ -69,7 +69,7 @@ function mutantsOf(room: string) {
   return mutants;
 }
 
-/** How a mutant that no test notices is shown. */
+/** Runs the tests and returns a description of the mutant if none detects it. */
 async function survivor(mutant: ReturnType<typeof mutantsOf>[number]): Promise<string | undefined> {
   const { path, line, was, is } = mutant;
   const those = tests.filter(({ passed, lines }) => passed && lines.get(path)?.has(line));

@@ -1,6 +1,6 @@
-// Work for many items, so many at a time: one after the other, or side by side.
+// Processes many items with limited concurrency.
 
-/** What came of each, in the order of the items. */
+/** Returns the results in the order of the items. */
 export async function pool<T, R>(
   atOnce: number,
   items: Iterable<T>,

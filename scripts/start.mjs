@@ -1,11 +1,14 @@
-// `npm start` bundles the sources and runs that, since a loader that transforms one module after the other takes most of a
-// start. The names carry hashes of what the files hold: one that is there is whole, and several may start at once.
+// `npm start` bundles the sources and runs the bundle, because loading the modules one by one would take most of the
+// start. File names carry content hashes: an existing file is complete, and several starts may run at once.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { buildSync } from "esbuild";
 
-/** The parent, and where that is the shell in which npm runs a script also its parent: npm (Linux tells that). */
+/**
+ * The parent process and, if it is the shell of an npm script, its parent, which is npm. Read from /proc, so Linux
+ * only.
+ */
 function parents() {
   const stat = `/proc/${process.ppid}/stat`;
   const [, npm] =
@@ -15,7 +18,7 @@ function parents() {
   return `${process.ppid} ${npm}`;
 }
 
-/** npm may be killed before it passes a signal on: the server then stops as if it had received one. */
+/** npm may be killed before it forwards a signal. The server then stops as if it had received SIGTERM. */
 const atStart = parents();
 if (process.env.npm_execpath)
   setInterval(() => parents() !== atStart && process.emit("SIGTERM", "SIGTERM"), 500).unref();

@@ -1,20 +1,20 @@
-// A stock OAuth client library that knows nothing of this server walks the whole way, from {auth_url} alone: discovery, code
-// with PKCE, tokens, introspection, refresh, revocation. What the library checks itself (iss, state, content types,
-// token_type, the JWT against the published keys) is checked here by somebody else.
+// Runs a stock OAuth client library, which knows nothing of this server, through the whole flow from {auth_url} alone:
+// discovery, code with PKCE, tokens, introspection, refresh, revocation. The library is an independent check of iss,
+// state, content types, token_type, and the JWT against the published keys.
 import assert from "node:assert/strict";
 import { type Context, choice } from "../test/support/clauses.ts";
 import { str } from "../test/support/client.ts";
 import { person, REDIRECT, register, returned } from "../test/support/oauth.ts";
 import { installed } from "./installed.ts";
 
-/** Not a dependency of the project, which therefore has no types of it. */
+/** Not a dependency of the project, so it has no types here. */
 const oauth = await import(
   `${installed("oauth4webapi@3.8.8")}/node_modules/oauth4webapi/build/index.js`
 );
 const loopback = { [oauth.allowInsecureRequests]: true };
 const scope = "read:apps write:apps";
 
-/** The API's own metadata lead to the authorization server. */
+/** Finds the authorization server through the API's resource metadata. */
 async function serverOf(baseUrl: string) {
   const resource = new URL(baseUrl);
   const found = await oauth.resourceDiscoveryRequest(resource, loopback);
@@ -24,7 +24,7 @@ async function serverOf(baseUrl: string) {
   return oauth.processDiscoveryResponse(issuer, answer);
 }
 
-/** From registration to revocation; `proof` makes a client authentication of its secret. */
+/** Runs the flow from registration to revocation; `proof` creates the client authentication from the secret. */
 async function walk(
   { api, baseUrl }: Context,
   proof: (secret: string) => unknown,

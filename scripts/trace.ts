@@ -1,6 +1,6 @@
-// `npm run trace REQUEST_ID`: what one request of a running server has led to, its events and every attempt to deliver
-// them, in words. It asks the test controls, so the server must have been started with --control; without them, without an
-// answer, or with an id that the server does not remember it says so on one line and ends with 2.
+// `npm run trace REQUEST_ID`: prints the events of one request on a running server and every attempt to deliver them.
+// It reads the test controls, so the server must run with --control. If the controls or the server do not respond, or
+// the request id is unknown, it prints one line and exits with 2.
 
 import { unsafeCast } from "../src/lib/schema.ts";
 import { escapeControl } from "../src/log.ts";
@@ -16,7 +16,7 @@ const { id = "", "base-url": url = "http://localhost:4600/v1", "api-key": key } 
 if (!/^[\w-]+$/.test(id))
   wrong("The id of a request is missing: every answer has it in X-Request-Id.");
 
-// Of a connection that is closed at once, fetch may never say anything.
+// fetch may never settle if the connection closes at once.
 const client = new Client({
   baseUrl: url,
   key: key ?? process.env.APPHOST_API_KEY ?? null,

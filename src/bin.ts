@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The entry of the command. It has to run on any version of Node, so it loads cli.ts only where that one can run: on an
-// older version the user reads one line instead of a stack.
+// The command's entry point. It has to run on any version of Node, so it loads cli.ts only on a supported one. An older
+// version prints one line instead of a stack trace.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major > 20 || (major === 20 && minor >= 19)) {
   import("./cli.ts").then(({ main }) => main(process.argv.slice(2)));

@@ -1,5 +1,5 @@
-// The command line (contract, part 1): flags and environment become settings, the service starts, the ready lines are
-// printed once it listens, a signal stops it.
+// The command line (contract, part 1): turns flags and environment into settings, starts the service, prints the ready
+// lines once it listens, and stops it on a signal.
 import { once } from "node:events";
 import { type ParseArgsConfig, styleText } from "node:util";
 import { exampleApp } from "./domain/apps.ts";
@@ -13,7 +13,7 @@ import { OPTIONS, readSettings, redactLocation, type Settings } from "./options.
 import { startWithSettings, stdio } from "./server.ts";
 import type { Service } from "./testing/service.ts";
 
-/** A script tells a wrong flag from a port in use without reading. */
+/** Exit codes let a script distinguish a wrong flag from a port in use. */
 const EXIT = { stopped: 0, failed: 1, wrong_use: 2 };
 
 const FLAGS = Object.entries(OPTIONS).filter(([, { flag }]) => flag !== "");
@@ -34,7 +34,8 @@ const FLAG_TYPES: NonNullable<ParseArgsConfig["options"]> = {
 const RECEIVER = "receiver";
 
 export async function main(args: readonly string[]): Promise<void> {
-  // Whoever read the output may leave (`| head -1`, a script that wanted the first line): the server goes on serving.
+  // The reader of the output may leave (`| head -1`, a script that needs only the first line). The server keeps
+  // running.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   try {
     const signal = firstSignal();
@@ -44,7 +45,7 @@ export async function main(args: readonly string[]): Promise<void> {
     await running.close();
     process.exit(EXIT.stopped);
   } catch (error) {
-    // One line for what a person can mend. The arguments are not repeated: a key may be among them.
+    // One line for an error the user can fix. Arguments are not repeated, because one may be a key.
     const [exit, line] = describeFailure(error, (flag) =>
       args.join().includes(`--${flag}`) ? `--${flag}` : toVariableName(flag),
     );
@@ -53,7 +54,7 @@ export async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Opens the server or a receiver; returns nothing where the arguments ask for a text only. */
+/** Opens the server or a receiver; returns undefined if the arguments only ask for text. */
 async function open(args: readonly string[]): Promise<{ close(): Promise<void> } | undefined> {
   const [command = "", ...rest] = args;
   if (command === "" || command.startsWith("-")) return openServer(args);
@@ -77,18 +78,21 @@ async function openServer(args: readonly string[]): Promise<Service | undefined>
   return service;
 }
 
-/** Keeps our variables apart from others'. */
+/** Prefix of our environment variables. */
 const PREFIX = "APPHOST_";
 const toVariableName = (flag: string): string =>
   `${PREFIX}${flag.replaceAll("-", "_").toUpperCase()}`;
 
-/** A flag, or else its variable, APPHOST_… or PORT; an empty one counts as not set. Each is called what it was given as. */
+/**
+ * Reads a flag, or else its variable (APPHOST_… or PORT); an empty variable counts as unset. Errors use the name that
+ * was given.
+ */
 function toSettings(flags: Flags, env: NodeJS.ProcessEnv): Settings {
   const known = FLAGS.map(([, { flag }]) => toVariableName(flag));
   for (const name of Object.keys(env))
     if (name.startsWith(PREFIX) && !known.includes(name))
       throw new OptionError(`There is no variable ${name}${suggest(name, known)}`);
-  /** The variable that speaks where its flag is not given; "" for none. */
+  /** Returns the variable that applies if the flag is not given; "" for none. */
   const variable = (setting: string, flag: string) =>
     (flags[flag] === undefined &&
       [toVariableName(flag), setting === "port" ? "PORT" : ""].find((name) => env[name])) ||
@@ -119,7 +123,7 @@ function usage(): string {
   ].join("\n");
 }
 
-/** Everything that is needed for a first request, and a curl line that works. */
+/** Returns everything needed for a first request, and a curl command that works. */
 function ready(service: Service, settings: Settings): string {
   const { baseUrl, authUrl, apiKey, signInUrl, signInEmail: signsIn } = service;
   const { log, tlsCert, publicUrl, data, store, readings } = settings;
@@ -130,11 +134,11 @@ function ready(service: Service, settings: Settings): string {
     sign_in_url: signInUrl,
     pid: process.pid,
   };
-  // Where clients see another address, whoever leads them here needs to know this one.
+  // With a public URL, the operator of the proxy needs the local port.
   const port = publicUrl && { port: service.port };
   if (log === "json") return JSON.stringify({ event: "ready", ...members, ...port });
   const body = JSON.stringify(exampleApp(createDecide(readings)));
-  // To some shells brackets, as of an IPv6 address, are a pattern.
+  // Brackets of an IPv6 address are a pattern in some shells.
   const address = `${baseUrl}/apps`.replace(/[[\]]/g, "\\$&");
   const row = (name: string, value: string) =>
     `  ${styleText("dim", name.padEnd(10))}${escapeControl(value)}`;
@@ -179,14 +183,14 @@ function describeFailure(
     : [failed, message];
 }
 
-/** There can be no file where --data says; one that is there and damaged is no fault of the flag. */
+/** Errors that mean --data names an impossible place; a damaged file is not an error of the flag. */
 const NO_PLACE = new Set(
   "ENOENT ENOTDIR EISDIR EACCES EPERM EROFS EBUSY EXDEV ELOOP ENAMETOOLONG".split(" "),
 );
 
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 
-/** Resolves at the first signal, which may come while the service still opens; from then on one ends the process at once. */
+/** Resolves at the first signal, even while the service is opening; the next one ends the process at once. */
 const firstSignal = (): Promise<unknown> =>
   Promise.race(SIGNALS.map((signal) => once(process, signal))).finally(() => {
     for (const signal of SIGNALS) process.removeAllListeners(signal);

@@ -1,7 +1,7 @@
-// The register: what the specification leaves open and what this server chose. The choice of a row is what the code
-// runs on. An id opens with its part of the specification, and the tests that bear it hold the row. `or` is what the code
-// would run on under the `other` reading, which a start can ask for where it is `named`; `field` is what others do. Plain
-// bounds, names and page details are no rows: they are constants where they stand. This file imports nothing; /docs shows it.
+// Decision register: the gaps in the specification and the choice this server made for each. Code reads the choice from
+// its row. An id begins with its part of the specification, and tests with that id verify the row. `or` is the value
+// under the `other` reading. A row that is `named` can be switched at startup. `field` describes common practice. Plain
+// bounds, names and page details are constants in the code, not rows. This file imports nothing; /docs shows it.
 
 export interface Decision {
   readonly open: string;
@@ -16,7 +16,7 @@ export interface Decision {
 }
 type Decisions = { readonly [id: string]: Decision };
 
-/** A row for each gap that the specification names itself. */
+/** One row for each gap that the specification names itself. */
 export const GAPS = {
   "2.themes": {
     open: "the themes that an app may have",
@@ -305,7 +305,7 @@ export const GAPS = {
   },
 } as const satisfies Decisions;
 
-/** What users of such a service expect beyond it. */
+/** Features beyond the specification that users of such a service expect. */
 export const ADDED = {
   "1.dashboard": {
     open: "where the account dashboard is, and whether a program can do what it does",
@@ -405,7 +405,7 @@ export const ADDED = {
   },
 } as const satisfies Decisions;
 
-/** Many small points in one row each: what they have in common is the choice. */
+/** One row for many small points that share a choice. */
 export const SUMMED_UP = {
   "1.rfcs": {
     open: "which standards fill in what is not said of HTTP, JSON and OAuth",
@@ -443,6 +443,6 @@ export const SUMMED_UP = {
 export const DECISIONS = { ...GAPS, ...ADDED, ...SUMMED_UP };
 export type DecisionId = keyof typeof DECISIONS;
 
-/** The choice of the row, to run on. Asked when a module is loaded, and typed as the very value. */
+/** Returns the row's choice with its literal type. Call it when a module loads. */
 export const decide = <I extends DecisionId>(id: I): (typeof DECISIONS)[I]["choice"]["is"] =>
   DECISIONS[id].choice.is;

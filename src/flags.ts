@@ -1,10 +1,10 @@
-// Parses the flags of a command. A wrong flag is an OptionError of one line that suggests the nearest known name.
+// Parses the flags of a command. A wrong flag throws a one-line OptionError that suggests the nearest known name.
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { OptionError, suggest } from "./lib/schema.ts";
 
 export type Flags = Readonly<Record<string, unknown>>;
 
-/** Returns the values by the long names of the flags; `--help` and `-h` are always known. */
+/** Returns the values by long flag name; `--help` and `-h` are always known. */
 export function parseFlags(
   args: readonly string[],
   known: NonNullable<ParseArgsConfig["options"]>,

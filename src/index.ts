@@ -1,4 +1,4 @@
-// What an embedding test imports. Nothing else of this package is public.
+// The package's public API, for embedding tests. Nothing else is public.
 export type {
   AccountRecord as Account,
   AccountState,

@@ -1,6 +1,5 @@
-// What the server says while it runs: one line a request, one a failure, in words or as JSON. This file alone writes to
-// the console, and nothing that it prints holds a credential, except a sign-in link that somebody asked for, or a control
-// character that somebody sent.
+// The server's log: one line per request or failure, in words or as JSON. Only this file writes to the console. It
+// prints no credential except a requested sign-in link, and no control character that a client sent.
 import { styleText } from "node:util";
 import { isStoreError } from "./domain/store.ts";
 import { type Clock, toIso } from "./lib/clock.ts";
@@ -10,7 +9,7 @@ export type LogFormat = (typeof LOG_FORMATS)[number];
 
 export type Log = ReturnType<typeof createLogger>;
 
-/** Where lines go: what happens to `out`, what somebody should look at to `err`. */
+/** `out` takes activity, `err` takes warnings and errors. */
 export type OutputStreams = { readonly [stream in "out" | "err"]: (line: string) => void };
 
 type Members<T extends string, N extends string> = Readonly<Record<T, string> & Record<N, number>>;
@@ -20,7 +19,7 @@ interface DeliveryLine
   readonly error_detail: string | null;
 }
 
-/** Every line in both forms: as an object with its members, and as words. */
+/** Writes each line in one of two forms: a JSON object or words. */
 export function createLogger(form: LogFormat, clock: Clock, { out, err }: OutputStreams) {
   const say = (to: (line: string) => void, event: string, members: object, ...words: string[]) => {
     const at = toIso(clock.now());
@@ -37,7 +36,10 @@ export function createLogger(form: LogFormat, clock: Clock, { out, err }: Output
       const took = `${duration_ms.toFixed(1)} ms ${styleText("dim", id)}`;
       say(out, "request", line, escapeControl(`${method} ${path}`), shown, took);
     },
-    /** An attempt; `outcome`: the status of the answer, or why there is none. The query of a URL may hold a credential. */
+    /**
+     * Logs an attempt; `outcome` is the response status or the error. The URL's query is cut because it may hold a
+     * credential.
+     */
     delivery(line: DeliveryLine): void {
       const { type, outcome, duration_ms, attempt, error_detail: detail } = line;
       const url = line.url.replace(/[?#].*/, "");
@@ -52,12 +54,15 @@ export function createLogger(form: LogFormat, clock: Clock, { out, err }: Output
         escapeControl(how),
       );
     },
-    /** Something that a person should know: a torn journal line, a seed that was not used. */
+    /** Logs a warning, such as a torn journal line or an unused seed. */
     warn: (message: string): void =>
       say(err, "warning", { message }, styleText("yellow", "warning"), escapeControl(message)),
-    /** Something asked for that is shown here and nowhere else: a sign-in link. */
+    /** Logs a notice that is shown only here, such as a sign-in link. */
     announce: (message: string): void => say(out, "notice", { message }, escapeControl(message)),
-    /** An exception that nobody foresaw, whole; while the data are out of reach every request has the same. */
+    /**
+     * Logs an unexpected exception with its stack; without it if the storage is unavailable, because every request then
+     * fails the same way.
+     */
     error(thrown: unknown, during: string): void {
       const { stack } = Object(thrown);
       const error =
@@ -74,8 +79,8 @@ export function createLogger(form: LogFormat, clock: Clock, { out, err }: Output
 }
 
 /**
- * Control and format characters as JSON escapes them, which leaves most raw: a terminal obeys them, and behind a line
- * break what somebody sent would pass for a line of the log. The indented lines of a stack stay lines.
+ * Escapes control and format characters as in JSON, which leaves most raw. A terminal obeys them, and text after a line
+ * break could pass for a log line. Indented stack lines stay lines.
  */
 export const escapeControl = (text: string): string =>
   text.replace(/(?!\n {4}at )[\p{Cc}\p{Cf}]/gu, (raw) => raw.replace(/./gs, codeUnit));

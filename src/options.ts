@@ -1,6 +1,6 @@
-// Every setting of the service once (contract, parts 1 and 10): its flag, its environment variable, what --help says, and
-// how a text becomes a value. The same table serves the command line and `startService`; the last two, without a flag, are
-// for the latter only. A wrong value is an OptionError that names the setting and says what to do.
+// All settings of the service (contract, parts 1 and 10): flag, environment variable, help text and parser. The command
+// line and `startService` share this table; the last two settings have no flag. A wrong value throws an OptionError
+// that names the setting and says what to do.
 import { readFileSync } from "node:fs";
 import { decide } from "./decisions.ts";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
@@ -18,25 +18,25 @@ import { parseJsonKeeping } from "./lib/numbers.ts";
 import { OptionError, parse, suggest, unsafeCast } from "./lib/schema.ts";
 import { LOG_FORMATS } from "./log.ts";
 
-/** How a text becomes a value, and what is no text does; where it does not, `must` says what it has to be. */
+/** Parses text or a given value; if it returns undefined, `mustBe` completes the error message. */
 interface OptionType<T> {
   readonly mustBe: string;
-  /** All that there are, where they can be counted. */
+  /** The possible values, if they can be listed. */
   readonly choices?: readonly string[] | undefined;
   read(text: string, given: unknown): T | undefined;
 }
 
 interface Option<T> extends OptionType<T> {
   readonly flag: string;
-  /** What stands behind the flag in --help; "" for a switch. */
+  /** The placeholder after the flag in --help; "" for a switch. */
   readonly placeholder: string;
   readonly help: string;
   readonly fallback: T;
-  /** Its value is never repeated, not even where it is wrong. */
+  /** The value is never repeated in messages, even if it is wrong. */
   readonly secret?: boolean;
 }
 
-/** `at`: the flag and what it takes, as `port N`. Without a fallback it is none. */
+/** `at` is the flag and its placeholder, such as `port N`. The default fallback is null. */
 function defineOption<T, F extends T | null = null>(
   at: string,
   kind: OptionType<T>,
@@ -53,7 +53,7 @@ const optionType = <T>(
   choices?: readonly string[],
 ): OptionType<T> => ({ mustBe, read, choices });
 
-/** An IPv6 address stands in brackets there. */
+/** Puts an IPv6 address in brackets. */
 export const formatHost = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 const address = optionType(
   "be an address of this machine, such as localhost or 0.0.0.0",
@@ -64,9 +64,9 @@ const anyText = optionType(
   "be a text that is not empty",
   (text, given) => (text === given && text) || undefined,
 );
-/** Of a database, whose store is loaded only for it. */
+/** Returns true for a database URL, whose store is loaded only when needed. */
 export const isDatabase = (data: string): boolean => /^postgres(ql)?:/.test(data);
-/** Of an address not who comes in there and how. */
+/** Removes user, password and query from a database URL. */
 export const redactLocation = (data: string): string =>
   isDatabase(data) ? data.replace(/\/\/[^/]*@/, "//").replace(/\?.*/, "") : data;
 const location = optionType(
@@ -117,7 +117,7 @@ const seed = optionType<object>(
   },
 );
 const STORE = "open get find page count transact subscribe lease snapshot restore close".split(" ");
-/** What somebody hands over as a store; whether it keeps the port's promises, the exported suite tells. */
+/** Checks that a value has a store's methods; the exported contract suite checks its behaviour. */
 export function assertStore(given: unknown): Store {
   const missing = STORE.filter((name) => typeof Object(given)[name] !== "function");
   if (missing.length > 0) throw new Error(`it has no ${missing.join(", ")}`);
@@ -130,7 +130,7 @@ const moment = optionType("be a time such as 2026-01-01T00:00:00.000Z, with its 
   text.includes("T") && isDateTime(text) ? text : undefined,
 );
 const KNOWN = Object.entries(ALL_VARIANTS).map((known) => known.join("="));
-/** Each in the form of the flag; there may be several, with commas between them. */
+/** Variants in the flag's form, separated by commas. */
 const readings = optionType(`be one or more of ${KNOWN.join(", ")}`, (text, given): Variants => {
   const isRecord = typeof given === "object" && !Array.isArray(given);
   const pairs = isRecord
@@ -141,7 +141,7 @@ const readings = optionType(`be one or more of ${KNOWN.join(", ")}`, (text, give
   return unsafeCast(Object.fromEntries(pairs.map((pair) => pair.split("="))));
 });
 
-/** It starts without any setting; each has one name as a flag, as a variable and as an option of startService. */
+/** Every setting is optional and has one name as a flag, as a variable and as an option of startService. */
 export const OPTIONS = {
   port: defineOption("port N", whole(0, 65_535), "port to listen on; 0 for any free one", 4600),
   host: defineOption("host ADDRESS", address, "address to listen on", "localhost"),
@@ -229,15 +229,15 @@ export const OPTIONS = {
 
 type Name = keyof typeof OPTIONS;
 
-/** The settings in force; null is "none". */
+/** The settings in force; null means none. */
 export type Settings = {
   readonly [N in Name]: (typeof OPTIONS)[N] extends Option<infer T> ? T : never;
 };
 
-/** Given as on the command line only: a bare number would not say of what. */
+/** Given as text only, because a bare number would have no unit. */
 type Worded = "retrySchedule" | "webhookTimeout";
 
-/** What somebody gives: each value itself, or the text that it is on the command line (a seed's is the name of its file). */
+/** Options of startService: a value, or its text on the command line (for a seed, the name of its file). */
 export type ServiceOptions = {
   readonly [N in Name]?:
     | (N extends Worded ? string : Settings[N])
@@ -245,10 +245,10 @@ export type ServiceOptions = {
     | undefined;
 };
 
-/** How a setting is named to whoever gave it: `--port` or `port`. */
+/** Returns the name of a setting as the user gave it: `--port` or `port`. */
 type Called = (name: Name) => string;
 
-/** Fills in the defaults. */
+/** Validates the given settings and fills in the defaults. */
 export function readSettings(
   given: Readonly<Record<string, unknown>>,
   called: Called = (name) => name,
@@ -259,7 +259,7 @@ export function readSettings(
     throw new OptionError(`${unknown} is no option; there are ${names.join(", ")}`);
   if ((given.tlsCert === undefined) !== (given.tlsKey === undefined))
     throw new OptionError(`${called("tlsCert")} and ${called("tlsKey")} must be given together`);
-  // Each member is read by the option of its name, so the record has the type that the table says.
+  // The option of the same name reads each member, so the record has the type that the table declares.
   const settings = unsafeCast<Settings>(
     Object.fromEntries(
       names.map((name) => [name, parseOption(OPTIONS[name], given[name], called(name))]),
@@ -281,10 +281,10 @@ export function readSettings(
   return settings;
 }
 
-/** Returns the value that was given, or the default; throws an OptionError where the option does not take it. */
+/** Returns the parsed value or the default; throws an OptionError if the option rejects it. */
 export function parseOption(option: Option<unknown>, value: unknown, called: string): unknown {
   if (value === undefined || value === null) return option.fallback;
-  // A module's namespace has no text.
+  // A module's namespace object has no toString.
   const text = typeof Object(value).toString === "function" ? String(value) : "an object";
   let why = option.secret
     ? ""
@@ -300,10 +300,10 @@ export function parseOption(option: Option<unknown>, value: unknown, called: str
   );
 }
 
-/** Whether only this machine reaches the server. */
+/** Returns true if only this machine can reach the server. */
 export const isLoopbackOnly = ({ host, publicUrl }: Settings): boolean =>
   isLoopbackHost(host) && (publicUrl === null || isLoopbackHost(new URL(publicUrl).hostname));
 
-/** A server that only this machine reaches may deliver to this machine. */
+/** A server that only this machine can reach may deliver to this machine. */
 export const webhookPolicyFor = (settings: Settings): WebhookPolicy =>
   settings.webhookPolicy ?? (isLoopbackOnly(settings) ? decide("6.webhook-policy") : "strict");

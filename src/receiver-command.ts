@@ -1,4 +1,4 @@
-// The `receiver` command: starts a receiver that a webhook can point to, and prints each delivery with its verdict.
+// The `receiver` command: starts a receiver for a webhook and prints each delivery with its verdict.
 import { parseFlags } from "./flags.ts";
 import { OptionError } from "./lib/schema.ts";
 import { escapeControl } from "./log.ts";
@@ -15,7 +15,7 @@ const USAGE = `Usage: app-hosting-service receiver --secret TEXT [flags]
   --answers LIST                statuses, or hang, such as 500,hang,200; the last one repeats (${DEFAULTS.answers})
   -h, --help`;
 
-/** Starts the receiver; returns nothing where only the usage was asked for. */
+/** Starts the receiver; returns undefined if only the usage was requested. */
 export async function openReceiver(
   args: readonly string[],
   print: (line: string) => void,

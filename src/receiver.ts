@@ -1,6 +1,6 @@
-// A correct receiver of deliveries (spec part 6, receiving endpoint requirements), for tests and to learn from: it reads
-// the raw body, checks the signature before anything else, takes each event once whatever is sent again, and answers at
-// once. What it answers is scripted, so that a test can have it fail.
+// A correct receiver of deliveries (spec part 6, receiving endpoint requirements), for tests and to learn from. It
+// reads the raw body, verifies the signature first, takes each event once and responds at once. Its responses are
+// scripted, so that a test can make it fail.
 import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { AppError } from "./domain/errors.ts";
@@ -10,23 +10,22 @@ import { monotonicNow, within } from "./lib/clock.ts";
 import { OptionError } from "./lib/schema.ts";
 import { verifySignature } from "./lib/signature.ts";
 
-/** A status, or no answer at all. */
+/** A status, or no response at all. */
 export type ReceiverAnswer = number | "hang";
 
 export interface ReceiverOptions {
-  /** The webhook's secret. */
   readonly secret: string;
-  /** One for each delivery with a right signature, the last again and again; 200 if absent. */
+  /** One per delivery with a valid signature; the last repeats. Default 200. */
   readonly answers?: readonly ReceiverAnswer[];
-  /** A free port if absent. */
+  /** Default: any free port. */
   readonly port?: number;
-  /** The address to listen on; 127.0.0.1 if absent. */
+  /** The address to listen on; default 127.0.0.1. */
   readonly host?: string;
-  /** Told of every delivery, also with a bad signature. */
+  /** Called for every delivery, including those with an invalid signature. */
   readonly onRequest?: (seen: SeenRequest) => void;
 }
 
-/** An event, once, with every attempt at which it came. */
+/** A deduplicated event with every attempt that delivered it. */
 export interface ReceivedEvent {
   readonly id: string;
   readonly type: EventType;
@@ -60,7 +59,8 @@ export async function startReceiver(options: ReceiverOptions) {
   const { received, take, next } = createInbox(options);
   const server = createServer((request, response) => {
     const end = (answer: ReceiverAnswer) => answer !== "hang" && response.writeHead(answer).end();
-    // What is signed and yet no event gets 400, what is far larger 413; a sender that has gone away does not hear it.
+    // 400 for a signed body that is not an event, 413 if it is too large. The response is dropped if the sender has
+    // disconnected.
     const taken = readBody(request, 1024 * 1024).then((body) => take(request.headers, body));
     taken.catch(() => 400).then(end);
   });
@@ -78,7 +78,7 @@ export async function startReceiver(options: ReceiverOptions) {
 }
 
 function createInbox({ secret, answers = [], onRequest }: ReceiverOptions) {
-  /** The events that came with a right signature, each once, in the order of their first arrival. */
+  /** Events with a valid signature, deduplicated, in the order of their first arrival. */
   const received: ReceivedEvent[] = [];
   const byId = new Map<string, ReceivedEvent>();
   const given = new Set<ReceivedEvent>();
@@ -88,7 +88,7 @@ function createInbox({ secret, answers = [], onRequest }: ReceiverOptions) {
   function take(headers: IncomingHttpHeaders, body: Buffer | AppError): ReceiverAnswer {
     if (body instanceof AppError) return 413;
     const rawBody = body.toString();
-    // Over the bytes as they came: parsing and writing again would give others.
+    // Verified over the raw bytes: parsing and serializing again would change them.
     const isSigned = verifySignature(body, headers["x-service-signature"], secret);
     const answer = isSigned ? (answers[answered] ?? answers.at(-1) ?? 200) : 401;
     const attempt = { headers, rawBody, answer };
@@ -99,7 +99,7 @@ function createInbox({ secret, answers = [], onRequest }: ReceiverOptions) {
     return answer;
   }
 
-  /** Each event is known by its id, however often it is sent. */
+  /** Deduplicates events by id. */
   function noted(attempt: ReceivedAttempt): SeenRequest["result"] {
     const { rawBody } = attempt;
     const event: EventEnvelope = JSON.parse(rawBody);
@@ -114,7 +114,7 @@ function createInbox({ secret, answers = [], onRequest }: ReceiverOptions) {
     return "new";
   }
 
-  /** The next event of the type that an earlier call has not answered; rejects when none comes in time (5 s). */
+  /** Returns the next event of this type that no earlier call returned; rejects after the timeout (5 s). */
   async function next(type: EventType, { timeoutMs = 5_000 } = {}): Promise<ReceivedEvent> {
     const until = monotonicNow() + timeoutMs;
     for (;;) {

@@ -1,5 +1,5 @@
-// Puts the service together: a start, from settings to a service that stands, is read here from top to bottom. What fails
-// on the way leaves nothing behind - no port, no lock of a file.
+// Composition root: starts the service, from settings to a running server, read from top to bottom. A failed start
+// releases everything, including the port and the file lock.
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -47,24 +47,24 @@ import { createRecorder } from "./testing/recorder.ts";
 import { openService, type Service } from "./testing/service.ts";
 import { createWorkers } from "./workers.ts";
 
-/** Whose streams these are is the business of whoever embeds the service. */
+/** Writes to this process's stdout and stderr. */
 export const stdio: OutputStreams = {
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),
 };
 
-/** Where a manual clock with a random seed starts: two runs must give the same bytes. */
+/** The start time of a manual clock with a random seed, so that two runs give the same bytes. */
 const SEEDED_START = "2026-01-01T00:00:00.000Z";
-/** How much longer a row stays claimed than an attempt can take. */
+/** Margin of a row's lease beyond the longest attempt. */
 const LEASE_SPARE_MS = 10_000;
 
-/** Starts the service; resolves when it listens and everything in it is ready to use. */
+/** Starts the service; resolves when it listens and is ready to use. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const { port, log } = options;
   return startWithSettings(readSettings({ ...options, port: port ?? 0, log: log ?? "off" }), true);
 }
 
-/** The same for a process of its own, whose settings were read from flags. `watched`: somebody may look in and disturb. */
+/** Starts the service from parsed settings. If `embedded`, requests, events and deliveries are journaled for tests. */
 export async function startWithSettings(
   settings: Settings,
   embedded: boolean,
@@ -82,7 +82,7 @@ export async function startWithSettings(
     await stop();
     throw error;
   });
-  // Without a log, too, and not beside the line that says why nothing stands.
+  // Warn without a log too, but only once the service has started.
   const warn = announce && settings.log === "off" ? stdio.err : log.warn;
   if (flags && !isLoopbackOnly(settings))
     warn(`${flags}: meant for a server that only this machine reaches; others reach this one.`);
@@ -91,7 +91,7 @@ export async function startWithSettings(
 
 type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
 
-/** What there is before anything is opened. */
+/** Creates everything that exists before anything is opened. */
 async function createDependencies(
   settings: Settings,
   watched: boolean,
@@ -100,7 +100,7 @@ async function createDependencies(
   const { randomSeed, webhookTimeout: timeout_ms } = settings;
   const clock = new AdjustableClock(settings.clock === "manual" ? startOf(settings) : undefined);
   const asked = createLogger(settings.log, clock, stdio);
-  // Without a log a process still has a console, and a sign-in link that was asked for is shown nowhere else.
+  // Without a log a process still prints sign-in links, because they are shown nowhere else.
   const log = settings.log === "off" && announce ? { ...asked, announce } : asked;
   const store = await createStore(settings, log);
   const ids = new TimeOrderedIds(
@@ -134,7 +134,6 @@ async function createDependencies(
         error_detail,
       });
     },
-    // Last, here and below: a spread in the first place makes each member that follows it cost ten times as much.
     ...{ tasks, onError: log.error, ...unit },
   });
   const listener = createListener(settings);
@@ -161,7 +160,7 @@ async function createDependencies(
   };
 }
 
-/** Where a manual clock starts: at the real time, so that stock verifiers accept what it signs. */
+/** Returns the start time of a manual clock: the real time, so that stock verifiers accept its signatures. */
 function startOf({ startAt, randomSeed }: Settings): Instant {
   if (startAt !== null) return parseIso(startAt);
   return randomSeed === null ? systemNow() : parseIso(SEEDED_START);
@@ -174,7 +173,7 @@ async function createStore({ store, data }: Settings, { warn }: Log): Promise<St
   return store ?? (data === null ? memoryStore() : jsonFileStore(data, { warn }));
 }
 
-/** The store of a module that somebody else wrote: a file, or a package that is installed where this one is. */
+/** Loads a third-party store module: a file or an installed package. */
 async function loadStoreModule(name: string): Promise<Store> {
   const isFile = isAbsolute(name) || /^\.|\.[cm]?[jt]s$/.test(name);
   let why: unknown = "it exports neither";
@@ -194,11 +193,11 @@ async function loadStoreModule(name: string): Promise<Store> {
   );
 }
 
-/** Takes the port, plants or takes up what is kept, and answers. */
+/** Listens, loads the seed or existing data, and starts to serve. */
 async function start(ground: Dependencies): Promise<Service> {
   const { settings, watched, log, unit, tasks, journals, listener } = ground;
   const { store, clock, ids, decide } = unit;
-  // The port first: where it is taken, no key may be planted that nobody would ever get to see.
+  // Listen first: if the port is in use, no key is created that nobody would see.
   const port = await listener.listen(settings.port, settings.host);
   const urls = createUrls(settings.publicUrl ?? localUrl(settings, port));
   if (watched) journals.subscribe(store, tasks);
@@ -236,7 +235,7 @@ async function start(ground: Dependencies): Promise<Service> {
   return service;
 }
 
-/** Says of each request how it is answered; the status is 0 where it is not. */
+/** Logs each request with its response status; 0 if there is no response. */
 const withLogging =
   (handle: Handler, { request }: Log): Handler =>
   async (call) => {
@@ -247,7 +246,7 @@ const withLogging =
     return response;
   };
 
-/** All ways there are to an answer; the pages are loaded when somebody first comes to them. */
+/** Composes all routers; pages are loaded on first use. */
 function composeHandler(
   deps: Dependencies & ApiDeps & { readonly oauth: AuthorizationServer },
   service: Service,
@@ -259,7 +258,7 @@ function composeHandler(
   const description = controlDocument(control.routes.routes, deps.services);
   let nowhere: (request: HttpRequest) => HttpResponse | undefined = () => undefined;
   return createRequestHandler({
-    // Its way is also that of all addresses which nobody knows: there a person is shown a page.
+    // Also handles unknown paths; a browser gets a page.
     fallback: publicRouter(ROOT_ROUTES, (error, call) => {
       const page = error.details.code === "not_found" ? nowhere(call) : undefined;
       return page ?? problemResponse(error, call.id, links);
@@ -297,7 +296,7 @@ function localUrl({ tlsCert, host }: Settings, port: number): string {
 function createListener({ tlsCert: cert, tlsKey: key }: Settings): HttpServer {
   if (cert === null || key === null) return createHttpServer();
   try {
-    // To TLS a key of another kind than the certificate's is one more, and no client could ever connect.
+    // TLS ignores a key of another type than the certificate's, and no client could ever connect.
     if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
       throw new Error("they are not a pair");
     return createHttpServer({ cert, key });

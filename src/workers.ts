@@ -1,6 +1,6 @@
-// What goes on behind the answers: deliveries are sent, data sources processed, old records forgotten. Everything that
-// is to be done stands in the store, so a stop loses nothing and a start takes it all up again; what commits tell meanwhile
-// only says where to look.
+// Background workers: send deliveries, process data sources, and delete expired records. All pending work is in the
+// store, so a stop loses nothing and a start resumes everything. Notifications of commits only say which records to
+// check.
 import { createOutbox, type Outbox, type OutboxDeps } from "./delivery/outbox.ts";
 import { listUnprocessed, processDataSource } from "./domain/data-sources.ts";
 import { moveBack } from "./domain/deliveries.ts";
@@ -9,19 +9,25 @@ import { createRetentionWorker, type RetentionWorker } from "./domain/retention.
 import { UnitOfWork, type UnitOfWorkDeps } from "./domain/unit-of-work.ts";
 import { after, type Timer } from "./lib/clock.ts";
 
-/** Where other processes are on the same data, one that has ended leaves its work behind, and nothing is told of that. */
+/**
+ * How often to look for work left behind by other processes on the same data, since a process that ends publishes
+ * nothing.
+ */
 const LOOK_AGAIN_MS = 3_000;
-/** Of the deliveries that wait, so many are looked at each time. */
+/** Pending deliveries checked each time. */
 const LOOKED_AT = 1_000;
 const PROCESSING = "processing a data source";
-/** Longer than processing takes but for the largest; two that do the same harm nothing. */
+/** The lease is longer than processing takes for all but the largest sources. Duplicate processing is harmless. */
 const PROCESSING_MS = 5_000;
-/** Where it could not be kept and nobody else looks: no disk has room again in a second, and the largest take one to read. */
+/**
+ * The delay before processing is retried after a failure in a single process: a full disk rarely has room a second
+ * later, and the largest sources take one to read.
+ */
 const PROCESS_AGAIN_MS = 60_000;
 
 export function createWorkers(deps: OutboxDeps & UnitOfWorkDeps) {
   const { store, clock, tasks } = deps;
-  /** Each ends something that the start began; none before. */
+  /** Undo functions for everything that start began; empty before. */
   let disposers: (() => void)[] = [];
   let sweeping: RetentionWorker | undefined;
   let timer: Timer | undefined;
@@ -40,7 +46,7 @@ export function createWorkers(deps: OutboxDeps & UnitOfWorkDeps) {
       }
     });
 
-  /** Other processes on the same data have clocks of their own. */
+  /** Moves due times back with the clock, but not on shared data, where other processes have clocks of their own. */
   function follow(setBack_ms: number): void {
     if (store.now) return;
     tasks.run("following a clock that was set back", () =>
@@ -52,7 +58,7 @@ export function createWorkers(deps: OutboxDeps & UnitOfWorkDeps) {
     for (const id of await listUnprocessed(store)) processSource(id);
   }
 
-  /** Looks every few seconds, in real time, as it is real processes that end; until the stop. */
+  /** Polls in real time, because it looks for real processes that have ended; runs until the stop. */
   function lookAgain(outbox: Outbox, offset = 0): void {
     let rows = 0;
     const look = async () => {
@@ -66,7 +72,7 @@ export function createWorkers(deps: OutboxDeps & UnitOfWorkDeps) {
   }
 
   return {
-    /** Takes up all that waits, and from here on what commits tell. */
+    /** Resumes all pending work and subscribes to notifications of commits. */
     async start(): Promise<void> {
       const outbox = createOutbox(deps);
       sweeping = createRetentionWorker(deps, tasks);
@@ -84,12 +90,12 @@ export function createWorkers(deps: OutboxDeps & UnitOfWorkDeps) {
       await outbox.resume();
       await processAll();
     },
-    /** Ends what is under way; it may be started again. */
+    /** Aborts or finishes the running work; start may be called again. */
     async stop(): Promise<void> {
       for (const end of disposers.splice(0)) end();
       await tasks.idle();
     },
-    /** Finds out what expires next: asked before time is moved by hand, since a list that was empty may have grown. */
+    /** Schedules the next expiry. Called before time is moved by hand, because an empty list may have grown. */
     look: async () => sweeping?.runExpiry(),
   };
 }

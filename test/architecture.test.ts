@@ -1,5 +1,5 @@
-// The rules of the house that a machine can hold: which way imports point, who owns the clock, randomness, files and
-// sockets, what is not written, and that every clause and every decision has a test. A rule that fails names the file.
+// Architecture rules that a program can check: import directions, the owners of clock, randomness, files and sockets,
+// forbidden constructs, and a test for every clause and decision. A failing rule names the file.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DECISIONS } from "../src/decisions.ts";
@@ -9,10 +9,10 @@ const src = sourcesIn("src");
 const tests = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));
 
 const REGISTER = "src/decisions.ts";
-/** Words and signs of its code, in which each text counts as two quotes. */
+/** The number of tokens in its code; each string counts as two quotes. */
 const REGISTER_TOKENS_MAX = 2_700;
 
-/** src/lib/ids.ts lies in lib; what lies in src itself puts the layers together. */
+/** src/lib/ids.ts is in lib; files in src itself assemble the layers. */
 const layerOf = (path: string): string =>
   path === REGISTER ? "register" : (/^src\/(\w+)\//.exec(path)?.[1] ?? "top");
 
@@ -40,9 +40,9 @@ const MAY_IMPORT: { readonly [layer: string]: readonly string[] } = {
   ],
 };
 
-/** The one arrow from web to http: the rows, what leads to them, how they are asked and shown, and how they say no. */
+/** The files of http that web may import: routes, router, messages, serializers and problems. */
 const WEB_MAY_SEE = /^src\/http\/(api|route|message|router|serializers|problem|urls)\.ts$/;
-/** The door of web, which puts its ways beside the description of the API. */
+/** The entry of web, which adds its routes to those of the API. */
 const WEB_DOOR = "src/web/routes.ts";
 
 const mayImport = (path: string, target: string): boolean =>
@@ -52,7 +52,7 @@ const mayImport = (path: string, target: string): boolean =>
 
 const own = (names: readonly string[]) => names.filter((name) => name.startsWith("src/"));
 
-test("architecture: imports point one way, between the drawn layers, and to nothing but Node's modules and our files", () => {
+test("architecture: imports follow the layers in one direction, and go only to Node's modules and our files", () => {
   const there = new Set(src.map(({ path }) => path));
   for (const { path, imports } of src) {
     assert.ok(layerOf(path) in MAY_IMPORT, path);
@@ -63,7 +63,7 @@ test("architecture: imports point one way, between the drawn layers, and to noth
   }
 });
 
-/** Takes away what stands on nothing of what is left, until nothing goes any more: how many floors it had, and the rest. */
+/** Repeatedly removes the files that import nothing left; returns the number of rounds, and the files in cycles. */
 function floorsOf(graph: ReadonlyMap<string, Iterable<string>>) {
   const left = new Map(graph);
   for (let floors = 0; ; floors += 1) {
@@ -73,11 +73,11 @@ function floorsOf(graph: ReadonlyMap<string, Iterable<string>>) {
   }
 }
 
-test("architecture: no file imports what imports it, at whatever distance", () => {
+test("architecture: no file imports itself through any chain of imports", () => {
   assert.deepEqual(floorsOf(new Map(src.map(({ path, imports }) => [path, imports]))).left, []);
 });
 
-test("architecture: it has seven floors, from lib and the register up to the command", () => {
+test("architecture: there are seven layers, from lib and the register up to the command", () => {
   const roomOf = (path: string) => (layerOf(path) === "top" ? path : layerOf(path));
   const rooms = new Map(src.map(({ path }) => [roomOf(path), new Set<string>()]));
   for (const { path, imports } of src)
@@ -86,7 +86,7 @@ test("architecture: it has seven floors, from lib and the register up to the com
   assert.deepEqual(floorsOf(rooms), { floors: 7, left: [] });
 });
 
-test("architecture: what is loaded later counts as imported: the command, the receiver, the OpenAPI document, the pages and a store", () => {
+test("architecture: only the command, the receiver, the OpenAPI document, the pages and a store are imported lazily", () => {
   const later = src.flatMap(({ loads, atOnce }) => loads.filter((name) => !atOnce.includes(name)));
   assert.ok(later.includes("node:https"));
   assert.deepEqual([...own(later)].sort(), [
@@ -98,8 +98,8 @@ test("architecture: what is loaded later counts as imported: the command, the re
   ]);
 });
 
-/** What a start waits for: the pages and all of TLS would make it half as long again. */
-test("architecture: the command loads nothing at once that the first answer of the API does not need", () => {
+/** Startup time: loading the pages and all of TLS would make it half as long again. */
+test("architecture: the command loads eagerly only the modules that the first API response needs", () => {
   const known = new Map(src.map((file) => [file.path, file]));
   const loaded = new Set(["src/cli.ts"]);
   for (const path of loaded) for (const name of known.get(path)?.atOnce ?? []) loaded.add(name);
@@ -108,7 +108,7 @@ test("architecture: the command loads nothing at once that the first answer of t
   for (const path of loaded) assert.doesNotMatch(path, LATER);
 });
 
-/** The files in which `pattern` occurs in code, beside those that own it. */
+/** The files whose code matches, except those that own the pattern. */
 const beside = (owners: readonly RegExp[], finds: (file: SourceFile) => boolean): string[] =>
   src
     .filter((file) => finds(file) && !owners.some((owner) => owner.test(file.path)))
@@ -131,7 +131,7 @@ const REAL_TIME = /\b(Date|performance|hrtime|uptime)\b/;
 const TIMERS = /\b(set|clear)(Timeout|Interval|Immediate)\b|\bAbortSignal\.timeout\b|\bscheduler\b/;
 const RANDOM = /\b(randomBytes|randomFill\w*|randomInt|randomUUID|getRandomValues)\b|Math\.random/;
 const IDS = /^src\/lib\/ids\.ts$/;
-/** Where sockets are: deadlines there are real time, whatever the service's clock says. */
+/** Files with sockets: their timeouts use real time, whatever the service's clock says. */
 const SOCKETS = /^src\/(http\/server|delivery\/(sender|resolver)|receiver)\.ts$/;
 const FILES = /^src\/(store\/json-file.*|store\/journal.*|options)\.ts$/;
 
@@ -174,23 +174,23 @@ test("architecture: every clause of the specification has one test", () => {
   assert.deepEqual(ids.sort(), [...CLAUSES].sort());
 });
 
-test("architecture: what the specification shows and what was chosen are never mixed", () => {
+test("architecture: tests of the specification and of this project's choices are never mixed", () => {
   const calling = (kind: string) =>
     tests.filter(({ code }) => new RegExp(`^ *${kind}\\(`, "m").test(code));
   for (const { path } of calling("clause")) assert.match(path, /^test\/spec\//);
   for (const { path } of calling("choice")) assert.doesNotMatch(path, /^test\/spec\//);
 });
 
-/** That each id of a choice is a row of the register, or a facet of one, is the compiler's to say. */
-test("architecture: every row of the register has a test that bears its id, or a facet of it", () => {
-  // The other readings name each row, too, and hold the choice of none.
+/** The compiler checks that each choice's id is a row of the register, or a facet of one. */
+test("architecture: every row of the register has a test with its id or that of a facet", () => {
+  // The tests of other readings name each row, too, but do not count as its test.
   const holding = tests.filter(({ path }) => !path.endsWith("/readings.test.ts"));
   const texts = holding.map(({ text }) => text).join("\n");
   for (const id of Object.keys(DECISIONS))
     assert.match(texts, new RegExp(`"${id.replace(".", "\\.")}(?![\\w-])`));
 });
 
-test("architecture: the register is one file of data: under 50 rows, each with sentences and a choice that could be another", () => {
+test("architecture: the register is one data file of under 50 rows, each with sentences and a replaceable choice", () => {
   const rows = Object.entries(DECISIONS);
   assert.ok(rows.length < 50, String(rows.length));
   const text = src.find(({ path }) => path === REGISTER)?.code ?? "";
@@ -202,7 +202,7 @@ test("architecture: the register is one file of data: under 50 rows, each with s
   }
 });
 
-test("architecture: the code runs on every row of the register, and asks for its choice by the id", () => {
+test("architecture: the code reads every row of the register by its id", () => {
   const text = src.map((file) => file.text).join("\n");
   for (const id of Object.keys(DECISIONS)) assert.ok(text.includes(`decide("${id}")`), id);
 });

@@ -1,4 +1,4 @@
-// What people learn by: the walk through the specification, the exercise and the trace of a request.
+// Learning material: the walk through the specification, the exercise and the trace of a request.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -13,11 +13,11 @@ import { printedBy, ran, script } from "./support/process.ts";
 import { hooked } from "./support/receivers.ts";
 import { CLAUSES } from "./support/sources.ts";
 
-/** Of a terminal. */
+/** Escape sequences of a terminal. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about
 const STYLE = /\u001b\[\d+m/g;
 
-test("demo: it walks through all nine parts, each step as it must be, in under 10 s", async () => {
+test("demo: all nine parts succeed in under 10 s", async () => {
   const stdout = await printedBy("demo.ts");
   for (let part = 1; part <= 9; part += 1)
     assert.match(stdout, new RegExp(`^ {2}${part} |^${part}\\b|^\\d and ${part}\\b`, "m"));
@@ -48,7 +48,7 @@ test("demo: with --step each step waits for Enter", async () => {
   assert.match(stdout.replace(STYLE, ""), /all as they must be/);
 });
 
-/** Each mends one of the five faults, but for the one that says what the last two remember. */
+/** Each fixes one of the five faults, except one that declares the variables of the last two. */
 const MENDS: readonly (readonly [from: string, to: string])[] = [
   ["const body = JSON.stringify(event);", "const body = Buffer.concat(chunks);"],
   ["signature && signature !== expected", "signature !== expected"],
@@ -64,7 +64,7 @@ const MENDS: readonly (readonly [from: string, to: string])[] = [
   ],
 ];
 
-/** What the exercise says of the receiver with these mends: its exit code, and the lines in a fixed order. */
+/** Runs the exercise on the receiver with these fixes; returns its exit code, and its lines in a fixed order. */
 async function judged(mends: typeof MENDS) {
   let text = readFileSync("scripts/exercise/receiver.mjs", "utf8");
   for (const [from, to] of mends) {
@@ -80,7 +80,7 @@ async function judged(mends: typeof MENDS) {
   return { code, lines: stdout.replace(STYLE, "").trim().split("\n").sort() };
 }
 
-test("exercise: the receiver has five faults, each is told and none is solved; mended, nothing is wrong", async () => {
+test("exercise: the receiver has five faults, each is reported without its solution, and the fixed receiver passes", async () => {
   const [faulty, oneMended, mended] = await Promise.all([
     judged([]),
     judged(MENDS.slice(0, 1)),
@@ -98,7 +98,7 @@ const KEY = "a-key-for-tests";
 const trace = (id: string, at: string) =>
   ["trace.ts", "--id", id, "--base-url", at, "--api-key", KEY] as const;
 
-test("trace: tells what a request of a running server has led to", async () => {
+test("trace: the output lists the events and deliveries caused by a request of a running server", async () => {
   await using own = await embedded({ apiKey: KEY, control: true });
   const { service, api } = own;
   await hooked(api, ["app.created"], {}, [500, 200]);
@@ -117,7 +117,7 @@ test("trace: tells what a request of a running server has led to", async () => {
   assert.match(await traced(), /: attempt 2 – .*: 200 – 0 ms\n.*: succeeded\n$/s);
 });
 
-test("trace: a server without controls, an unknown id and a silent address are told on one line, with exit code 2", async () => {
+test("trace: a server without controls, an unknown id and a silent address print one line and exit with code 2", async () => {
   await using service = await startService({ apiKey: KEY, control: true });
   await using closed = await startService({ apiKey: KEY });
   const cutting = createServer((socket) => void socket.destroy());

@@ -20,7 +20,7 @@ const USE = `
   await service.close();
 `;
 
-test("package: the tarball is small, brings nothing along and holds no source", async () => {
+test("package: the tarball is small, has no dependencies and contains no sources", async () => {
   const { size } = await stat(installed.tarball);
   assert.ok(size < TARBALL_BYTES_MAX, `${size} bytes`);
   const files = await readdir(dist, { recursive: true });
@@ -48,7 +48,7 @@ for (const [what, file, script, ...flags] of [
   test(`package: ${what} works`, async () =>
     assert.equal((await runFile(file, script, ...flags)).stdout, "200 0\n"));
 
-test("package: import and require share one copy of the code, two services share no state", async () => {
+test("package: import and require share one copy of the code, and two services share no state", async () => {
   const script = `
     import { createRequire } from "node:module";
     import * as imported from "app-hosting-service";
@@ -64,7 +64,7 @@ test("package: import and require share one copy of the code, two services share
   assert.equal((await runFile("both.mjs", script)).stdout, "true\ntrue\n1 0 401\n");
 });
 
-test("package: pages load, and a store of one's own may be an ES module", async () => {
+test("package: pages load, and a custom store may be an ES module", async () => {
   await installed.write(
     "store.mjs",
     'import { memoryStore } from "app-hosting-service";\nexport const store = () => memoryStore();',
@@ -81,7 +81,7 @@ test("package: pages load, and a store of one's own may be an ES module", async 
   assert.equal((await runFile("pages.cjs", script)).stdout, "200\n200\n404\n");
 });
 
-test("package: it exports what the contract names, and the errors that a store of one's own throws", async () => {
+test("package: the exports are those of the contract, including the errors that a custom store throws", async () => {
   const script = 'console.log(Object.keys(await import("app-hosting-service")).sort().join(", "));';
   const stores =
     "collection, isStoreError, jsonFileStore, memoryStore, startReceiver, startService, storeContract, verifySignature";
@@ -89,7 +89,7 @@ test("package: it exports what the contract names, and the errors that a store o
   assert.equal((await runFile("names.mjs", script)).stdout, `${errors}, ${stores}\n`);
 });
 
-test("package: its types say what there is, and what there is not", async () => {
+test("package: the types declare valid options and reject invalid ones", async () => {
   const script = `
     import { memoryStore, startService, startReceiver, type Service, type Store, type Trace } from "app-hosting-service";
     const service: Service = await startService({ clock: "manual", seed: { accounts: [] } });
@@ -135,7 +135,7 @@ test("package: its types say what there is, and what there is not", async () => 
   );
 });
 
-/** Starts a server by npm or npx, and returns what its ready line says. */
+/** Starts a server by npm or npx, and returns the data of its ready line. */
 async function startBy(command: string, args: readonly string[], cwd: string) {
   const npm = spawn(command, [...args, "--port", "0", "--log", "json", "--control"], {
     cwd,
@@ -163,7 +163,7 @@ function readyIn(output: string) {
 const NPX = ["--no-install", "app-hosting-service"];
 const NPM_START = ["start", "--silent", "--"];
 
-/** Starts, answers, and ends with a signal that npm or its process group receives. */
+/** Starts the server, calls it, and ends it with a signal that npm or its process group receives. */
 async function answersAndEnds(
   command: string,
   args: readonly string[],
@@ -173,11 +173,11 @@ async function answersAndEnds(
   const { npm, list, reset, hasEnded } = await startBy(command, args, cwd);
   assert.deepEqual([await list(), await reset()], [200, 204]);
   stop(npm.pid ?? 0);
-  await once(npm, "close"); // of the output, which the server has as well
+  await once(npm, "close"); // close also waits for the output, which the server shares
   assert.ok(await hasEnded());
 }
 
-test("package: the command starts by npx, answers, and ends by Ctrl-C", {
+test("package: npx starts the command, the server responds, and Ctrl-C ends it", {
   timeout: 60_000,
 }, async () => {
   const version = JSON.parse(await readFile("package.json", "utf8")).version;
@@ -193,7 +193,7 @@ for (const signal of ["SIGTERM", "SIGKILL"] as const)
     () => answersAndEnds("npm", NPM_START, process.cwd(), (pid) => process.kill(pid, signal)),
   );
 
-test("package: a server that an npm script started in the background outlives it", {
+test("package: a server that an npm script started in the background outlives the script", {
   timeout: 60_000,
 }, async () => {
   await installed.write(
@@ -210,7 +210,7 @@ test("package: a server that an npm script started in the background outlives it
   );
   await run("npm", "test");
   const { pid, list, hasEnded } = readyIn(await readFile(join(folder, "ready.json"), "utf8"));
-  // Longer than the server once took to notice that its npm was gone.
+  // Longer than the server once took to notice that its npm had ended.
   for (let more = 0; more < 8; more += 1) await run("npm", "run", "later");
   assert.equal(await list(), 200);
   process.kill(pid, "SIGTERM");
@@ -228,14 +228,14 @@ test("package: on an old version of Node the command prints one line", async () 
     stdout: "",
     stderr: "app-hosting-service needs Node.js 20.19 or newer; this is 18.20.8.\n",
   });
-  // Old versions have to parse it first.
+  // Old versions must be able to parse it first.
   assert.doesNotMatch(
     await readFile(bin, "utf8"),
     /\bimport\b|\basync\b|\bawait\b|\?\.|\?\?|\*\*|\.\.\.|#\w+ |catch\{/,
   );
 });
 
-test("package: PostgreSQL needs its driver, and one line says so", async () => {
+test("package: PostgreSQL without its driver prints one line that says so", async () => {
   const started = run(
     process.execPath,
     join(dist, "bin.js"),
@@ -257,14 +257,14 @@ test("README: the recipe for node:test passes", async () => {
     "--test",
     await installed.copyRecipe("apps.test.mjs"),
   );
-  assert.match(stdout, /^(#|ℹ) pass 2$/m); // newer Nodes print it their way
+  assert.match(stdout, /^(#|ℹ) pass 2$/m); // newer Node versions print it in their own way
 });
 
 for (const [tool, file] of [
   ["vitest", "apps.vitest.test.mjs"],
   ["jest", "apps.jest.test.js"],
 ] as const)
-  test(`README: the recipe for ${tool} is whole`, async () => {
+  test(`README: the recipe for ${tool} is complete`, async () => {
     await run(process.execPath, "--check", await installed.copyRecipe(file));
   });
 

@@ -1,5 +1,5 @@
-// The README, as somebody reads it: its five minutes are typed into a shell, block by block, and each answer is held
-// against the one that is shown ("…" stands for what differs from run to run). The recipes are run in package.test.
+// The README as a reader follows it: its five minutes are typed into a shell, block by block, and each output is
+// compared with the one shown ("…" stands for varying parts). The recipes are run in package.test.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,7 +15,7 @@ import { eventually } from "./support/wait.ts";
 const README = readFileSync("README.md", "utf8");
 const [, FIVE_MINUTES = ""] = /^## Five minutes$(.*?)^## /ms.exec(README) ?? [];
 
-/** A shell; what it prints of the commands that are typed into it. */
+/** A shell; returns the output of the commands typed into it. */
 function shell() {
   const { stdin, stdout } = spawn("bash", [], { stdio: ["pipe", "pipe", "inherit"] });
   stdout.setEncoding("utf8");
@@ -31,7 +31,7 @@ function shell() {
   };
 }
 
-test("README: the five minutes go as they are shown", async () => {
+test("README: the commands of the five minutes print the output shown", async () => {
   const printed: string[] = [];
   const receiver = await startReceiver({
     secret: "between-us",

@@ -1,11 +1,11 @@
-// The `receiver` command, and how the command line tells one command from another (contract, part 1).
+// The `receiver` command, and how the command line selects a command (contract, part 1).
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { test } from "node:test";
 import { listen } from "./support/ports.ts";
 import { serve } from "./support/process.ts";
 
-/** One line on stderr and nothing on stdout. */
+/** Asserts one line on stderr and nothing on stdout. */
 async function refused(args: readonly string[], exit: number, says: RegExp): Promise<void> {
   const { code, stdout, stderr } = await serve(args).ended;
   assert.deepEqual([code, stdout], [exit, ""], stderr);
@@ -14,7 +14,7 @@ async function refused(args: readonly string[], exit: number, says: RegExp): Pro
 
 const SECRET = ["receiver", "--secret", "s"];
 
-test("receiver: a wrong flag or value is one line that names it, exit 2", async () => {
+test("receiver: a wrong flag or value prints one line that names it and exits with code 2", async () => {
   await Promise.all([
     refused(["receiver"], 2, /^--secret is missing: [^\n]*See --help\.\n$/),
     refused(["receiver", "--secret", ""], 2, /^--secret is missing/),
@@ -28,7 +28,7 @@ test("receiver: a wrong flag or value is one line that names it, exit 2", async 
   ]);
 });
 
-test("receiver: a port in use is one line and exit 1", async () => {
+test("receiver: a port in use prints one line and exits with code 1", async () => {
   const other = createServer();
   const port = String(await listen(other));
   await refused(
@@ -39,7 +39,7 @@ test("receiver: a port in use is one line and exit 1", async () => {
   other.close();
 });
 
-test("an unknown command is one line that suggests the known one, exit 2", async () => {
+test("an unknown command prints one line that suggests the known one and exits with code 2", async () => {
   await refused(
     ["receivr", "--port", "1"],
     2,
@@ -48,7 +48,7 @@ test("an unknown command is one line that suggests the known one, exit 2", async
   await refused(["serve"], 2, /^There is no command serve\. See --help\.\n$/);
 });
 
-test("--help names the receiver, whose own --help lists its flags; -h, -v and -p are short for the long names", async () => {
+test("--help names the receiver, whose own --help lists its flags, and -h, -v and -p are short for the long names", async () => {
   const texts = await Promise.all(
     [["--help"], ["-h"], ["receiver", "--help"], ["receiver", "-h"], ["--version"], ["-v"]].map(
       async (args) => {
@@ -69,7 +69,7 @@ test("--help names the receiver, whose own --help lists its flags; -h, -v and -p
   await refused(["-p", "http"], 2, /^--port must be [^\n]*"http"/);
 });
 
-test("receiver: it prints each delivery with its verdict, and ends with a signal", async () => {
+test("receiver: the command prints each delivery with its verdict, and ends with a signal", async () => {
   const args = [
     "receiver",
     "-p",

@@ -1,5 +1,5 @@
-// What people run beside the server: the walk through the specification, the conformance report and the receiver; and how
-// they and the others are used.
+// Scripts beside the server: the walk through the specification, the conformance report, the receiver and the others,
+// and their command lines.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";
@@ -21,7 +21,7 @@ import { printedBy, ran, script } from "./support/process.ts";
 import { httpReceiver } from "./support/receivers.ts";
 import { CLAUSES } from "./support/sources.ts";
 
-test("attack: drawn requests, spoiled ones and slow connections find nothing", async () => {
+test("attack: generated requests, malformed ones and slow connections find no fault", async () => {
   for (const attack of [fuzz(300, "short"), spoiled(100, "short"), slow(20, 5, 0)])
     assert.deepEqual((await attack).wrong, []);
 });
@@ -29,7 +29,7 @@ test("attack: drawn requests, spoiled ones and slow connections find nothing", a
 const KEY = "a-key-for-tests";
 const AT = (baseUrl: string) => ["--base-url", baseUrl, "--api-key", KEY];
 
-test("conformance: who follows the specification gets a line for each clause, and for what was not given what to give", async () => {
+test("conformance: a correct server gets a line for each clause, and untried clauses name the option to give", async () => {
   await using own = await embedded({ clock: "system", apiKey: KEY, retrySchedule: "500ms" });
   const { api, baseUrl } = own;
   const stdout = await printedBy("conformance.ts", ...AT(`${baseUrl}/`), "--only", "8");
@@ -43,7 +43,7 @@ test("conformance: who follows the specification gets a line for each clause, an
   assert.equal(none.code, 2, "nothing that was shown is no success");
 });
 
-test("conformance: whose rate limit is used up by the kit is not told that it is wrong", async () => {
+test("conformance: a server whose rate limit the kit uses up does not fail", async () => {
   await using service = await startService({ apiKey: KEY, rateLimit: 60, retrySchedule: "500ms" });
   const { code, stdout } = await ran("conformance.ts", ...AT(service.baseUrl), "--only", "4");
   assert.match(stdout, /^not tried 4\.create-webhook .*\(403 to all by now: /m);
@@ -51,7 +51,7 @@ test("conformance: whose rate limit is used up by the kit is not told that it is
   assert.notEqual(code, 1);
 });
 
-test("conformance: a list that shows the first of many only is not wrong", async () => {
+test("conformance: a list that returns only its first page does not fail", async () => {
   const data_sources = Array.from("twenty, and more of them", (name) => ({
     name: `S${name}`,
     type: "json",
@@ -67,7 +67,7 @@ test("conformance: a list that shows the first of many only is not wrong", async
   );
 });
 
-test("conformance: what a client cannot make can be given", async () => {
+test("conformance: credentials that a client cannot create can be given as options", async () => {
   await using own = await ownTarget();
   const { service, baseUrl, target } = own;
   const { access_token } = await service.signIn({ scopes: ["read:apps"] });
@@ -97,7 +97,7 @@ test("conformance: what a client cannot make can be given", async () => {
   consenting.close();
 });
 
-/** The base URL of a server that answers everything so. */
+/** The base URL of a server that sends this response to every request. */
 async function answering(status: number, type: string, body: string, location = "") {
   const headers = { "content-type": type, location };
   const { url } = await httpReceiver(
@@ -106,7 +106,7 @@ async function answering(status: number, type: string, body: string, location = 
   return new URL("/v1", url).href;
 }
 
-test("conformance: one that does not is told which clause it breaks, on every line, with exit code 1", async () => {
+test("conformance: an incorrect server gets the broken clause on every line and exit code 1", async () => {
   const other = await answering(418, "application/json", "{}");
   const { code, stdout } = await ran("conformance.ts", ...AT(other), "--only", "9");
   assert.equal(code, 1);
@@ -115,7 +115,7 @@ test("conformance: one that does not is told which clause it breaks, on every li
   for (const line of failing) assert.match(line, /9\.path-segment/);
 });
 
-test("conformance: where there is nothing to judge, one line says why, with exit code 2", async () => {
+test("conformance: a server that cannot be checked prints one line with the reason and exits with code 2", async () => {
   await using service = await startService({ apiKey: "another-key" });
   const page = await answering(200, "text/html", "<html>");
   const elsewhere = await answering(301, "text/plain", "", "https://example.com/v1/apps");
@@ -137,7 +137,7 @@ test("conformance: where there is nothing to judge, one line says why, with exit
   silent.close();
 });
 
-test("conformance: the report is JSON, and JUnit that is well formed whatever a server answers", () => {
+test("conformance: the report is JSON or well-formed JUnit, whatever a server sends", () => {
   const why = "expected \"a\" & got <b>\n\u0000\ud800 of 'c'";
   const result = { id: "4.deploy", requirement: "a < b", verdict: "failed", why } as const;
   const report = {
@@ -166,7 +166,7 @@ test("conformance: the report is JSON, and JUnit that is well formed whatever a 
   );
 });
 
-test("clause: this server is held to the one clause, or the choice, that is named", async () => {
+test("clause: this server is checked against the one clause or choice named", async () => {
   const printed = (id: string) => printedBy("conformance.ts", "--own", "--only", id);
   const [clause, choice] = [await printed("9.path-segment"), await printed("9.deprecation")];
   assert.match(
@@ -179,7 +179,7 @@ test("clause: this server is held to the one clause, or the choice, that is name
   );
 });
 
-test("conformance:self: at least 80 faults, each of a clause that exists, spread over all nine parts", () => {
+test("conformance:self: at least 80 faults exist, each of a known clause, in all nine parts", () => {
   assert.ok(FAULTS.length >= 80);
   assert.equal(new Set(FAULTS.map(({ id }) => id)).size, FAULTS.length);
   for (const { id, clause, says } of FAULTS) assert.ok(CLAUSES.has(clause) && says !== "", id);
@@ -194,7 +194,7 @@ test("conformance:self: a few faults are caught, each by a clause of its part", 
     assert.match(await printedBy("wrong/self.ts", "--part", part), says);
 });
 
-test("conformance:self: a right server is told nothing; a fault that no clause sees has survived, or was never provoked", async () => {
+test("conformance:self: a correct server passes, and a fault that no clause detects is reported as survived or never provoked", async () => {
   const [right] = faultsOf({ "right 9: it is right": {} });
   const [unseen] = faultsOf({ "unseen 9: nobody asks for it": refuses("GET /nowhere", 500) });
   const [seen] = faultsOf({ "seen 9: nobody looks at a title": apps("title", gone) });
@@ -205,7 +205,7 @@ test("conformance:self: a right server is told nothing; a fault that no clause s
   assert.match(reported.join(), /^0 [a-z ]+,0 never provoked,0 survived$/);
 });
 
-test("conformance:self: a server that sends each event twice is right, and its failures are still seen", async () => {
+test("conformance:self: a server that sends each event twice passes, and its failures are still detected", async () => {
   const [twice] = faultsOf(RIGHT).filter(({ id }) => id === "twice");
   const [fault] = FAULTS.filter(({ id }) => id === "missing-success-twice");
   assert.ok(twice && fault);
@@ -217,7 +217,7 @@ test("conformance:self: a server that sends each event twice is right, and its f
   assert.match(wrong.failed.join(), /^6\.success\.2xx-only: answered 404 and not sent again/);
 });
 
-test("conformance:self: deliveries go through the proxy, which changes them where the fault says so", async () => {
+test("conformance:self: deliveries go through the proxy, which changes them only if the fault says so", async () => {
   for (const [name, method] of Object.entries({ "sent-put": "PUT", "": "POST" })) {
     await using server = await started(FAULTS.find(({ id }) => id === name));
     const { target, proxy, service } = server;
@@ -237,7 +237,7 @@ test("conformance:self: deliveries go through the proxy, which changes them wher
   }
 });
 
-test("riddle: the same number is the same wrong server, which says neither what nor where until it is asked", async () => {
+test("riddle: a number always selects the same faulty server, and the fault stays hidden until requested", async () => {
   const answer = () => printedBy("wrong/riddle.ts", "--number", "7", "--answer");
   const reported = await answer();
   assert.equal(await answer(), reported);
@@ -255,7 +255,7 @@ test("riddle: the same number is the same wrong server, which says neither what 
 
 const AT_X = "--base-url http://x/v1 --api-key k";
 
-/** What is said of each wrong use. */
+/** The error message of each wrong use. */
 const WRONG: readonly (readonly [script: string, says: RegExp, ...uses: readonly string[]])[] = [
   [
     "conformance.ts",
@@ -280,7 +280,7 @@ const WRONG: readonly (readonly [script: string, says: RegExp, ...uses: readonly
   ["wrong/self.ts", /Usage: npm run conformance:self/, "--only nothing", "--part 0"],
 ];
 
-test("scripts: wrong use is exit code 2, and says how it is used", async () => {
+test("scripts: wrong use prints the usage and exits with code 2", async () => {
   for (const [script, says, ...uses] of WRONG)
     for (const use of uses) {
       const { code, stderr } = await ran(script, ...use.split(" ").filter(Boolean));
@@ -289,7 +289,7 @@ test("scripts: wrong use is exit code 2, and says how it is used", async () => {
     }
 });
 
-test("scripts: whoever read the output may leave", async () => {
+test("scripts: a reader may close the output early without an error", async () => {
   const { child, prints, ended } = script("demo.ts");
   await prints("\n");
   child.stdout.destroy();

@@ -1,11 +1,11 @@
-// Draws by a seed: the same one draws the same. Values come from a JSON Schema: mostly such as it takes, their sizes often
-// at a bound or just beyond, now and then something hostile.
+// Seeded random generator for values of a JSON Schema. Most values are valid, with sizes often at or just beyond a
+// limit; a few are hostile.
 import { seededRandom } from "../../src/lib/ids.ts";
 import { unsafeCast } from "../../src/lib/schema.ts";
 import { isMembers, type Members, members } from "../../test/support/client.ts";
 import { HOSTILE } from "../../test/support/hostile.ts";
 
-/** Texts that fit their format, and texts that nearly do. */
+/** Strings that match their format, and near misses. */
 const FORMATS: Readonly<Record<string, readonly string[]>> = {
   hostname: [
     "a.example.com",
@@ -33,7 +33,7 @@ const FORMATS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 const LETTERS = ["a", "b", "a", "b", "a", "é", "\u{10FFFF}", " ", "\u001b", "\ud800"];
-/** What is put between other bytes. */
+/** Fragments to insert between other bytes. */
 const NASTY = "\0|\r\n|\n| |:|é|\ufeff|0|\r\n\r\n|\r\nTransfer-Encoding: chunked|\r\nHost: a".split(
   "|",
 );
@@ -48,11 +48,11 @@ export class Draw {
   }
 
   below = (limit: number): number => this.#random(3).readUIntBE(0, 3) % limit;
-  /** Once in so many times. */
+  /** True once in `times` calls on average. */
   once = (times: number): boolean => this.below(times) === 0;
   one = <T>(from: readonly T[]): T => unsafeCast<T>(from[this.below(from.length)]);
 
-  /** With some bytes turned over, cut out, repeated or put in. */
+  /** Flips, cuts, repeats or inserts some bytes. */
   spoiled(bytes: Buffer): Buffer {
     const at = this.below(bytes.length + 1);
     const to = at + this.below(bytes.length + 1 - at);
@@ -90,7 +90,7 @@ export class Draw {
     return this.one(LETTERS).repeat(this.#size(minLength, this.once(4) ? maxLength : 3));
   }
 
-  /** With what is required, but for now and then, and half of the rest. */
+  /** Usually includes every required member, and half of the others. */
   #object({ properties = {}, required, additionalProperties: more }: Members): Members {
     const free = isMembers(more) ? ["a", "b", "__proto__"] : this.once(25) ? ["unknown"] : [];
     const left = (name: string) => !this.once(list(required).includes(name) ? 25 : 2);

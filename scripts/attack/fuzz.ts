@@ -1,6 +1,6 @@
-// Draws requests to every operation of the OpenAPI document, and to what a stranger can reach beside it, sends them to a
-// service in this process and judges: each answer is a declared one that fits its schema and no 5xx, no body that breaks its
-// schema is taken, and what is refused leaves the state as it was. Each batch begins from the same state.
+// Fuzzer: sends random requests to every operation of the OpenAPI document and to the public routes beside it, in this
+// process. Each response must be declared, match its schema and not be a 5xx. Bodies that violate their schema must be
+// rejected, and a rejected request must not change the state. Each batch starts from the same state.
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import type { Service } from "../../src/index.ts";
@@ -16,7 +16,7 @@ import { Draw } from "./draw.ts";
 
 const BATCH = 100;
 const REFUSAL_MAX = 16_384;
-/** More than the webhooks of a batch are sent. */
+/** More deliveries than the webhooks of one batch can produce. */
 const NOTHING_LEAVES = { effect: "drop", times: 1_000_000 } as const;
 const KEYS = ["own", "foreign"].map((name) => `${name}-${"0".repeat(20)}`);
 const TYPE = "application/json";
@@ -47,7 +47,7 @@ const schema = {
   type: "object",
   properties: Object.fromEntries(names.map((name) => [name, WORD])),
 };
-/** All that is beside the document is asked for in one way. */
+/** Routes outside the document use one base URL. */
 const servers = [{ url: "/" }];
 const BESIDE = {
   get: { servers, parameters: names.map((name) => ({ name, in: "query", schema: WORD })) },
@@ -63,7 +63,7 @@ const STRANGERS = [
 
 type Asked = ReturnType<ReturnType<typeof drawing>>;
 
-/** `keys`: the first one opens everything. `own`: what is there; `foreign`: what belongs to somebody else. */
+/** `own` holds existing ids, `foreign` the ids of another account; the first of `keys` has every permission. */
 function drawing(
   draw: Draw,
   document: ApiDocument,
@@ -94,7 +94,7 @@ function drawing(
     return `${fill(fullPath, Object.fromEntries(ids))}${pairs.length > 0 ? "?" : ""}${new URLSearchParams(pairs)}`;
   };
 
-  /** With what the schema has against it. */
+  /** A drawn body, with the validation issues it must cause. */
   const bodyOf = (
     operation: Operation,
   ): { body?: string | Buffer; against?: readonly string[] } => {
@@ -105,7 +105,7 @@ function drawing(
     const body = JSON.stringify(value);
     if (draw.once(8))
       return { body: draw.once(2) ? draw.one(RAW) : draw.spoiled(Buffer.from(body)) };
-    // The names of hosts are judged by more than a pattern.
+    // Host names are validated by more than a pattern.
     return {
       body,
       against: breaches(value, schema, whole).filter((each) => !each.includes("against format")),
@@ -160,7 +160,7 @@ export async function fuzz(count: number, seed: string): Promise<Finding> {
   return { what: "Every operation, drawn from the document", tried, wrong };
 }
 
-/** An expired one, one of little scope, and that one spoiled. */
+/** Returns an expired token, one with few scopes, and a corrupted copy of that one. */
 async function tokens(service: Service): Promise<string[]> {
   const { access_token: expired } = await service.signIn({ scopes: ["admin"] });
   await service.clock.advance("2h");
@@ -168,7 +168,7 @@ async function tokens(service: Service): Promise<string[]> {
   return [expired, narrow, narrow.slice(0, -9), `e30${narrow.slice(narrow.indexOf("."))}`];
 }
 
-/** Once what goes on behind the answers is done. */
+/** The state after all background work has finished. */
 async function stateOf(service: Service) {
   await service.settled();
   return service.snapshot();

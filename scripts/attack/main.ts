@@ -1,5 +1,5 @@
-// `npm run attack`: what an attacker and a bad network can do. One row each says what was tried and what it found; what was
-// found stands below with the request that did it, and makes it fail.
+// `npm run attack`: simulates attackers and a bad network. Each row reports one attack and its findings. A finding is
+// listed below the table with the request that caused it, and fails the run.
 import { LIMITS } from "../../src/http/request.ts";
 import { COUNT, given, text } from "../arguments.ts";
 import { report } from "../findings.ts";
@@ -16,7 +16,7 @@ const [{ requests = "50000", minutes = "10", seed = "1" }] = given("attack -- [o
   minutes: text("N", "so long under mixed load (10)", COUNT),
   seed: text("TEXT", "another text draws others (1)"),
 });
-/** A byte a second, for longer than a request may take. */
+/** Sends one byte a second, for longer than a request may take. */
 const SECONDS = 45;
 
 await report([

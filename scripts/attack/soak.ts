@@ -1,6 +1,6 @@
-// Mixed load for a long time, on a server in a process of its own. What is made is deleted again, what is kept of it (events,
-// traces) has come to its bound before the first look, and before each look nothing is asked until what is kept for a time
-// (rate windows) has run out: the memory in use, after garbage collection, has no reason to grow, however fast the machine is.
+// Soak test: mixed load for a long time on a server in its own process. Created resources are deleted again, and
+// retained events and tombstones reach their limit before the first measurement. Each measurement waits until the rate
+// windows have expired. Memory use after garbage collection must then not grow, however fast the machine is.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
@@ -14,13 +14,13 @@ import { pool } from "../pool.ts";
 
 const MINUTE_MS = 60_000;
 const AT_ONCE = 4;
-/** As many events are kept: only when all of them are what these lives have left, there is nothing to compare but a leak. */
+/** As many as the retained events. Once these lives have produced all of those, any growth is a leak. */
 const LIVES_MIN = 10_000;
 const GROWTH_MAX = 1.03;
 const CLICK = { user_id: "visitor", interaction_type: "click" };
 
 export async function soak(minutes: number): Promise<Finding> {
-  // One that keeps nothing, however long it takes.
+  // A receiver that stores nothing, however long the run is.
   await using receiver = createServer((request, response) =>
     request.resume().on("end", () => response.end()),
   );
@@ -39,11 +39,11 @@ export async function soak(minutes: number): Promise<Finding> {
       life(api).catch((error: Error) => wrong.push(String(error))),
     );
     await pause(RATE_WINDOW_S * 1_000);
-    // The next request clears away what has run out.
+    // The next request clears expired entries.
     await api.get("/account");
     return (await server.ask("heap")).heap;
   };
-  // In the first minute code is still compiled.
+  // V8 still compiles code in the first minute.
   const [first, last] = [await heapAfter(MINUTE_MS), await heapAfter((minutes - 1) * MINUTE_MS)];
   const [was, is] = [first, last].map((bytes) => `${(bytes / 1e6).toFixed(1)} MB`);
   if (last > first * GROWTH_MAX) wrong.push(`the heap grew from ${was} to ${is}`);
@@ -51,7 +51,7 @@ export async function soak(minutes: number): Promise<Finding> {
   return { what: "Mixed load", tried, wrong };
 }
 
-/** An app from its creation to its deletion, with what clients do to it and what they do wrong. */
+/** The life of one app from creation to deletion, including invalid requests by its clients. */
 async function life(api: Client): Promise<void> {
   const { id: app_id } = await api.create("/apps", { title: "Soak", public: true });
   const app = `/apps/${app_id}`;

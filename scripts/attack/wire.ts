@@ -1,6 +1,6 @@
-// What no HTTP client would do. Whole requests spoiled on the wire and sent in pieces: whatever stands there is answered,
-// with no 5xx but the 501 of an unknown coding, or the connection ends; nothing hangs. Connections that say nothing, send a
-// byte at a time or read nothing of long answers: others get theirs, and in time there is room for all again.
+// Attacks that no HTTP client would make. Corrupted requests sent in pieces must get a response, or the connection must
+// close. The only 5xx allowed is the 501 for an unknown coding, and nothing may hang. While other connections are
+// silent, slow or never read, clients still get their responses, and the slots free up in time.
 import assert from "node:assert/strict";
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
 import { LIMITS } from "../../src/http/request.ts";
@@ -52,7 +52,7 @@ function wholeRequests(own: Embedded): readonly string[] {
   ];
 }
 
-/** Sends them and reads whatever is answered until the server closes. */
+/** Sends the pieces and reads all responses until the server closes the connection. */
 async function answered(address: string, pieces: readonly Buffer[]): Promise<void> {
   const connection = await RawConnection.open(address);
   for (const piece of pieces) {
@@ -67,12 +67,12 @@ async function answered(address: string, pieces: readonly Buffer[]): Promise<voi
   }
 }
 
-/** The server looks once a second for what is over its time. */
+/** The server checks for timeouts once a second. */
 const OVER_MS = LIMITS.request_ms + 10_000;
-/** So many answers of half a megabyte are more than the buffers between two processes hold. */
+/** This many responses of half a megabyte exceed the socket buffers between two processes. */
 const PIPELINED = 12;
 
-/** Each sends so many bytes, one after the other. */
+/** Each connection sends its bytes one at a time. */
 export async function slow(
   connections: number,
   bytes: number,
@@ -100,7 +100,7 @@ export async function slow(
     if (answer instanceof Error || answer.status !== 200) wrong.push(`${when}: ${answer}`);
   };
   for (let sent = 0; sent < bytes; sent += 1) {
-    // Every other one stays silent.
+    // Every second connection stays silent.
     for (const [n, connection] of open.entries())
       if (n % 2 === 0) connection.write(asking.slice(sent, sent + 1));
     await ask(`after ${sent} bytes`);

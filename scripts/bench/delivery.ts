@@ -1,6 +1,6 @@
-// How many deliveries go out a second, signed and recorded, against a bare node:http agent with keep-alive that posts the
-// same bytes. And how long another request waits at most while one that is much work goes on: a webhook with very many
-// pending deliveries is deleted, which cancels them behind the answer; a data source of many rows is uploaded and processed.
+// Delivery benchmark: signed and recorded deliveries per second, compared with a bare node:http agent with keep-alive
+// that posts the same bytes. It also measures the longest wait of another request during heavy work. That work is
+// cancelling the many pending deliveries of a deleted webhook, or processing a large data source.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent, createServer, request } from "node:http";
@@ -15,7 +15,7 @@ import { compare, type Figures, percentile, report, scaled, whole } from "./figu
 import { asking, create, creates, load, run } from "./load.ts";
 import { built, side, startServer } from "./machine.ts";
 
-/** How many webhooks, each with one attempt at a time, and how much of the bare agent's rate they must reach. */
+/** Goals by the number of webhooks, as a share of the bare agent's rate; each webhook makes one attempt at a time. */
 const RATES = { 16: ">= 0.5", 1: ">= 0.4" };
 const POSTS = scaled(20_000);
 const WARM_POSTS = scaled(2_000);
@@ -33,13 +33,13 @@ export async function throughput(): Promise<void> {
   }
 }
 
-/** The rate of the posts behind those that warm up. */
+/** The rate after a warm-up. */
 async function rate(posted: (count: number) => Promise<number>): Promise<Figures> {
   await posted(WARM_POSTS);
   return { "a second": POSTS / ((await posted(POSTS)) / 1_000) };
 }
 
-/** A bare node:http agent with keep-alive that posts what a delivery holds. */
+/** Posts the payload of a delivery through a bare node:http agent with keep-alive. */
 export function post(url: string, atOnce: string): Promise<Figures> {
   const agent = new Agent({ keepAlive: true, maxSockets: Number(atOnce) });
   const body = JSON.stringify({ filler: "x".repeat(380) });
@@ -54,7 +54,7 @@ export function post(url: string, atOnce: string): Promise<Figures> {
   return rate((count) => took(() => pool(Number(atOnce), Array(count), work)));
 }
 
-/** The outbox alone, one attempt at a time for each webhook; all rows are there before the first is sent. */
+/** Runs the outbox alone with one attempt at a time per webhook; all rows exist before the first is sent. */
 export async function send(url: string, webhooks: string): Promise<Figures> {
   const real = createHttpSender({ policy: "local", timeout_ms: 30_000 });
   let gate = Promise.resolve();
@@ -77,7 +77,7 @@ export async function send(url: string, webhooks: string): Promise<Figures> {
 const SECRET = "bench-secret";
 const PENDING = [scaled(30_000), scaled(100_000)];
 const ROWS = scaled(900_000);
-/** Takes longer than the work, which shows in the longest of all waits. */
+/** Takes longer than the work, so that the work shows in the longest wait. */
 const BESIDE = creates({ requests: scaled(40_000), connections: 1 });
 
 export async function holds(): Promise<void> {
@@ -85,7 +85,7 @@ export async function holds(): Promise<void> {
   for (const pending of PENDING) await deleted(pending);
 }
 
-/** The receiver is silent, so that all but one delivery are never attempted. */
+/** The receiver never responds, so all but one delivery stay unattempted. */
 async function deleted(pending: number): Promise<void> {
   await using silent = await startReceiver({ secret: SECRET, answers: ["hang"] });
   await using server = await startServer("this server", [built("bin")]);
@@ -104,7 +104,7 @@ async function deleted(pending: number): Promise<void> {
 async function upload(): Promise<void> {
   await using server = await startServer("this server", [built("bin")]);
   const data = Array.from({ length: ROWS }, () => ({ a: 1 }));
-  // Made before: whoever makes text of so much sends nothing else meanwhile.
+  // Serialized beforehand, because encoding this much would block the other requests of this process.
   const text = asking("POST", "/v1/data-sources", { name: "Large", type: "json", data });
   const parsing_ms = await took(async () => JSON.parse(text.slice(text.indexOf("{"))));
   const once = load(() => text, 201, { requests: 1, connections: 1 });
@@ -112,7 +112,7 @@ async function upload(): Promise<void> {
   await longest(what, server.port, run(server.port, once), "<= 250", parsing_ms);
 }
 
-/** What others wait at most while the work goes on; `beside_ms`: what of that is none of its doing. */
+/** The longest wait of other requests during the work; `beside_ms` is the part that the work does not cause. */
 async function longest(
   what: string,
   port: number,

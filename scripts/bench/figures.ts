@@ -1,13 +1,13 @@
-// What is compared and how it is told: each result is a row of one table. Two sides are measured in each round, in turns,
-// and what counts is the median of the rounds' ratios: that holds on a noisy machine.
+// Comparison and report of the benchmarks: each result is one table row. Each round measures both sides in turn, and
+// the median of the rounds' ratios counts, because it is stable on a noisy machine.
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7);
 const SCALE = Number(process.env.BENCH_SCALE ?? 1);
 
-/** A smaller or larger run: BENCH_SCALE=0.01 tries everything out in little time. */
+/** Scales the run: BENCH_SCALE=0.01 tries everything out in little time. */
 export const scaled = (count: number): number => Math.max(Math.ceil(count * SCALE), 40);
 
-/** What one measurement gave, by unit. */
+/** The figures of one measurement, by unit. */
 export type Figures = Readonly<Record<string, number>>;
 
 export interface Side {
@@ -21,14 +21,14 @@ interface Row {
   readonly what: string;
   readonly against?: string;
   readonly figure: string;
-  /** One for each round: their median is held against the goal. */
+  /** One value per round; their median is compared with the goal. */
   readonly values: readonly number[];
-  /** Such as "<= 1.20"; "" for a figure that is only shown. */
+  /** A limit such as "<= 1.20"; "" for a figure without a goal. */
   readonly goal: string;
   readonly beside?: string;
 }
 
-/** A goal that is missed ends the bench with 1; a value that could not be measured reaches none. */
+/** A missed goal sets exit code 1; a value that could not be measured misses its goal. */
 export function report({ what, against = "", figure, values, goal, beside = "" }: Row): void {
   const [sign, limit] = goal.split(" ");
   const value = median(values);
@@ -47,10 +47,10 @@ export function report({ what, against = "", figure, values, goal, beside = "" }
   console.log(`| ${cells.join(" | ")} |`);
 }
 
-/** Rounds before the first that counts: what is compared is the steady state, when V8 has compiled what is used. */
+/** Warm-up rounds that do not count: the comparison is of the steady state, after V8 has compiled the hot code. */
 const WARM = 5;
 
-/** Tells the ratio of one side to the other in each unit that has a goal, with their medians in every unit beside it. */
+/** Reports the ratio of the two sides in each unit that has a goal, with their medians in every unit. */
 export async function compare(
   what: string,
   [own, base]: readonly [own: Side, base: Side],

@@ -1,6 +1,6 @@
-// One to four processes on one PostgreSQL: what a request costs the server and the database in CPU time, against the
-// memory store in one process, and what is used up first. Nothing is bound to a core here, so all of them compete with the
-// load: the requests a second are those of this machine, the CPU times of any.
+// Fleet benchmark: one to four processes on one PostgreSQL, compared with the memory store in one process. It reports
+// the CPU time per request of server and database, and the resource that runs out first. Nothing is pinned to a core,
+// so all processes compete with the load. The request rates are specific to this machine, the CPU times are not.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -12,20 +12,20 @@ import { asking, CPU, create, creates, type Load, load, loadOn } from "./load.ts
 import { ANYWHERE, built, pin, type Server, startServer } from "./machine.ts";
 
 const PROCESSES = [1, 2, 3, 4];
-/** Of all requests at once, on all processes. */
+/** Concurrent requests over all processes. */
 const CONNECTIONS = 16;
-/** Clock ticks of the kernel, in which it tells what a process has used. */
+/** Kernel clock tick, the unit of CPU times in /proc. */
 const TICK_US = 10_000;
 
-/** What the database has used: the one that was started, and all that it has started and still has. */
+/** CPU time used by the postmaster and all its child processes, including those that have ended. */
 function databaseCpu_us({ folder }: Database): number {
   const [postmaster = ""] = readFileSync(join(folder, "data/postmaster.pid"), "utf8").split("\n");
-  // One that ends meanwhile is none of these.
+  // Ignores errors of processes that end meanwhile.
   const { stdout } = spawnSync("sh", ["-c", "cat /proc/[0-9]*/stat 2>&-"], { encoding: "utf8" });
   let ticks = 0;
   for (const stat of stdout.split("\n")) {
     const [pid, parent, ...rest] = stat.replace(/\(.*\) \w /, "").split(" ");
-    // utime and stime, and for the parent those of its children that have ended.
+    // utime and stime; for the postmaster also those of its ended children.
     const end = pid === postmaster ? 13 : parent === postmaster ? 11 : 9;
     for (const used of rest.slice(9, end)) ticks += Number(used);
   }
@@ -35,14 +35,14 @@ function databaseCpu_us({ folder }: Database): number {
 type Make = (servers: readonly Server[]) => Load | Promise<Load>;
 const LOADS: Readonly<Record<string, Make>> = {
   Create: () => creates({ connections: CONNECTIONS }),
-  // One app for all that read it.
+  // All requests read the same app.
   GET: async ([server]) => {
     const [id] = (server && (await create(server, 1))) ?? [];
     return load(() => asking("GET", `/v1/apps/${id}`), 200, { connections: CONNECTIONS });
   },
 };
 
-/** With what the database has used, and how much of the cores that leaves. */
+/** Adds the database's CPU time and the resulting share of the cores. */
 const beside = (database: Database, servers: readonly Server[], make: Make): Side => ({
   name: servers[0]?.name ?? "",
   async measure() {

@@ -1,21 +1,21 @@
-// The REST API with everything on, as CPU time per request: against a server that does the least; with --data, every create
-// on the disk before it is answered, against memory; and the same work with 100 apps and with 100,000, where a server whose
-// cost follows the amount of data would show it a hundredfold. BENCH_BEFORE names a folder in which another version was
-// built by `npm run build`: then `http` and `file` compare with that, and tell what a change has cost or gained.
+// REST API benchmark: CPU time per request with every feature on, compared with a minimal server. With --data, it
+// compares durable creates with creates in memory. It also compares 100 apps with 100,000, where a cost that grows with
+// the data would show. BENCH_BEFORE names a folder with another version from `npm run build`. Then `http` and `file`
+// compare with that version to show the effect of a change.
 import { join } from "node:path";
 import { held } from "../../test/support/oauth.ts";
 import { compare, report, scaled, whole } from "./figures.ts";
 import { asking, CPU, create, creates, draft, type Load, load, loadOn, run } from "./load.ts";
 import { BARE, built, KEY, newFolder, type Server, startServer } from "./machine.ts";
 
-/** How many are there before a measurement; those are read, listed and changed. */
+/** The number of apps created before a measurement, for reads, lists and updates. */
 const STORED = 100;
 const { BENCH_BEFORE } = process.env;
 const BEFORE = BENCH_BEFORE
   ? (["before", [join(BENCH_BEFORE, "dist/bin.js")]] as const)
   : undefined;
 
-/** With the ids of the apps that are there. */
+/** Creates the apps and returns the server with their ids. */
 const stocked = async (server: Server, count = STORED) => ({
   server,
   ids: await create(server, count),
@@ -23,12 +23,12 @@ const stocked = async (server: Server, count = STORED) => ({
 type Stocked = Awaited<ReturnType<typeof stocked>>;
 const nth = (ids: readonly string[], n = 0): string => `/v1/apps/${ids[n % STORED]}`;
 
-/** By what they ask: the goal, and the load that is made before each measurement. */
+/** The cases by name: the goal, and a factory for the load of each measurement. */
 type Cases = Readonly<
   Record<string, readonly [goal: string, make: (on: Stocked) => Load | Promise<Load>]>
 >;
 
-/** The one with the tag goes before those that change apps; a server that sends none knows `*`. */
+/** The case with the ETag precedes those that change apps; for a server without ETags it sends `*`. */
 const CASES: Cases = {
   "GET not modified: 304": [
     "<= 1.50",
@@ -50,7 +50,7 @@ const CASES: Cases = {
   ],
 };
 
-/** Tells the CPU time of a request on the first server against that on the other; `held` to another goal than the cases'. */
+/** Reports the CPU time per request of the first server relative to the other; `held` overrides the goals. */
 async function contest(own: Stocked, base: Stocked, cases: Cases, held?: string): Promise<void> {
   for (const [what, [goal, make]] of Object.entries(cases)) {
     const on = (stocked: Stocked) => loadOn([stocked.server], () => make(stocked));
@@ -91,7 +91,7 @@ export async function file(): Promise<void> {
 
 const MANY = scaled(100_000);
 const SIZE = `${whole(MANY)} apps`;
-/** So many are kept. */
+/** Retention limit for events. */
 const EVENTS = 10_000;
 
 const last = (query: string, size: number) =>
@@ -121,7 +121,7 @@ export async function growth(): Promise<void> {
   const [{ rss }, { heap }] = [await many.ask("usage"), await many.ask("heap")];
   const [values, beside] = [[rss / 1e6], `${whole(heap / 1e6)} MB are in use`];
   report({ what: `Memory with ${SIZE}`, figure: "MB RSS", values, goal: "<= 180", beside });
-  // Both come to the number of events kept.
+  // Both servers reach the retention limit.
   for (const each of [many, few])
     await run(each.port, removal(await create(each, scaled(EVENTS / 2))));
   await contest(...sides, GROWING);

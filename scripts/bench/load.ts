@@ -1,5 +1,5 @@
-// The load: requests over a fixed number of connections, each sending its next when the answer has come. It speaks just
-// enough HTTP/1.1 over bare sockets that its own cost stays far below a server's.
+// Load generator: a fixed number of connections, each sending its next request after the previous response. It speaks
+// just enough HTTP/1.1 over bare sockets that its own cost stays far below a server's.
 import { once } from "node:events";
 import { connect } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
@@ -10,7 +10,7 @@ import { KEY, type Server } from "./machine.ts";
 export interface Load {
   /** The bytes of the n-th request. */
   readonly request: (n: number) => string;
-  /** The status that every answer must have. */
+  /** The status that every response must have. */
   readonly status: number;
   readonly requests: number;
   readonly connections: number;
@@ -22,7 +22,7 @@ export const load = (request: Load["request"], status = 200, over: Partial<Load>
   ...{ request, status, requests: scaled(6_000), connections: 16, ...over },
 });
 
-/** Answers the latencies, in milliseconds. */
+/** Returns the latencies, in milliseconds. */
 export async function run(
   port: number,
   { request, status, requests, connections }: Load,
@@ -50,8 +50,8 @@ export async function run(
       socket.destroy();
     }
   };
-  // This process never sleeps between answers. Waking a sleeper is billed to the one that writes: a server that
-  // is slower than the load would pay for it with every answer (15 us a request against 8 in the profiles), a faster one never.
+  // This process never sleeps between responses, because waking a sleeper is billed to the writer. A server slower than
+  // the load would pay for it with every response (15 us a request against 8 in the profiles), a faster one never.
   const awake = async () => {
     while (open > 0) await turn();
   };
@@ -59,7 +59,7 @@ export async function run(
   return latencies;
 }
 
-/** Of a whole answer. */
+/** The status of a complete response. */
 function statusIn(bytes: Buffer): number | undefined {
   const end = bytes.indexOf("\r\n\r\n");
   if (end < 0) return undefined;
@@ -70,7 +70,7 @@ function statusIn(bytes: Buffer): number | undefined {
   return bytes.length < end + 4 + length ? undefined : status;
 }
 
-/** The bytes of a request; what it sends is JSON. */
+/** The bytes of a request with a JSON body. */
 export function asking(
   method: string,
   path: string,
@@ -93,7 +93,7 @@ export function asking(
   return `${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
 }
 
-/** An app as clients make them. */
+/** An app as a client would create it. */
 export const draft = (n: number) => ({
   title: `Sales overview ${n}`,
   description: "Revenue by region and quarter, with last year beside it",
@@ -104,15 +104,15 @@ export const draft = (n: number) => ({
 export const creates = (over: Partial<Load> = {}): Load =>
   load((n) => asking("POST", "/v1/apps", draft(n)), 201, over);
 
-/** Makes `count` apps; answers their ids. */
+/** Creates `count` apps and returns their ids. */
 export function create({ api }: Server, count: number): Promise<string[]> {
   return pool(8, Array(count).keys(), async (n) => (await api.create("/apps", draft(n))).id);
 }
 
-/** What is compared first: of a request, and exact on a noisy machine, too. */
+/** The unit compared first: it is per request, and exact even on a noisy machine. */
 export const CPU = "µs of CPU";
 
-/** The same load spread over all servers; `make` is called before each measurement. */
+/** Spreads the same load over all servers; `make` runs before each measurement. */
 export const loadOn = (servers: readonly Server[], make: () => Load | Promise<Load>): Side => ({
   name: servers[0]?.name ?? "",
   measure: async () => {

@@ -1,6 +1,6 @@
-// The machine and the processes on it: what is measured runs on one core, the load and the receivers on another, so that
-// neither takes the other's time. What a process has used is asked of it over IPC (servers/meter.cjs) and is exact to the
-// microsecond, where a file under /proc counts in hundredths of a second.
+// Processes and cores of the benchmarks. The measured process runs on one core, the load and the receivers on another,
+// so that neither slows the other down. Processes report their CPU time over IPC (servers/meter.cjs), exact to the
+// microsecond; /proc counts in hundredths of a second.
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,13 +16,13 @@ import type { Figures, Side } from "./figures.ts";
 
 const MEASURED = "0";
 const LOAD = "1";
-/** For many processes that are measured together. */
+/** The cores for a group of processes that is measured together. */
 export const ANYWHERE = "0,1";
 const START_MS = 30_000;
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 export const KEY = "ahs_bench-0123456789abcdefghijklmnopqrstuvwxyz";
-/** What our own server and the bare one are told. The limit is counted and reported like any other, and never reached. */
+/** Environment of our server and the bare one. The rate limit is counted and reported as usual, and never reached. */
 const ENV = {
   ...process.env,
   ...{
@@ -35,7 +35,7 @@ const ENV = {
 
 const canPin = cpus().length > 1 && spawnSync("taskset", ["--version"]).status === 0;
 
-/** Leaves the core of what is measured to it. */
+/** Moves this process off the measured core. */
 export function pin(cores = LOAD): void {
   if (canPin) spawnSync("taskset", ["-a", "-c", "-p", cores, String(process.pid)]);
 }
@@ -47,13 +47,13 @@ export function describeMachine(): string {
   return `${cpus().length} cores (${cpu?.model}), ${memory} GB, Node ${process.versions.node}, ${pinned}, as built`;
 }
 
-/** What runs node on these cores: a program and its arguments. */
+/** The program and arguments that run node on these cores. */
 const pinned = (cores: string, args: readonly string[]): readonly [string, readonly string[]] =>
   canPin ? ["taskset", ["-c", cores, process.execPath, ...args]] : [process.execPath, args];
 
 export type Server = Awaited<ReturnType<typeof startServer>>;
 
-/** Starts what node runs with these arguments, and waits until it answers at APPHOST_PORT. */
+/** Starts node with these arguments and waits until the server responds at APPHOST_PORT. */
 export async function startServer(name: string, args: readonly string[], cores = MEASURED) {
   const port = await closedPort();
   const began = performance.now();
@@ -68,43 +68,46 @@ export async function startServer(name: string, args: readonly string[], cores =
     await pause(1);
   }
   const start_ms = took_ms();
-  /** As a crash would. */
+  /** Kills the process, as a crash would. */
   const stop = async () => {
     const gone = once(child, "exit");
     if (child.kill("SIGKILL")) await gone;
   };
   return {
     ...{ name, port, start_ms, stop },
-    /** What the process answers over IPC: its "usage", or its "heap" without what nobody needs. */
+    /** Requests the process's "usage", or its "heap" after garbage collection, over IPC. */
     async ask(question: "usage" | "heap") {
       child.send(question);
       const [answer] = await once(child, "message");
       return answer;
     },
-    /** For what is not measured. */
+    /** A client for requests that are not measured. */
     api: new Client({ baseUrl: `http://127.0.0.1:${port}/v1`, key: KEY }),
     signal: (name: NodeJS.Signals) => child.kill(name),
     [Symbol.asyncDispose]: stop,
   };
 }
 
-/** A module of this package as a user runs it. */
+/** The path of a module of the built package, as a user runs it. */
 export const built = (module: "bin" | "index"): string => here(`../../dist/${module}.js`);
 export const index = (): Promise<typeof import("../../src/index.ts")> => import(built("index"));
 
-/** The arguments of node that run the command from its sources. */
+/** The node arguments that run the command from its sources. */
 export const SOURCES = ["--import", "tsx", here("../../src/bin.ts")];
 
-/** The server compared with. */
+/** The baseline server. */
 export const BARE = ["bare node:http", [here("servers/bare.mjs")]] as const;
 
-/** Gone when its time is over. It lies beside the sources and not in the temporary one, which is often no disk at all. */
+/**
+ * A temporary folder, deleted on dispose. It lies beside the sources, because the system's temporary folder is often
+ * not on a disk.
+ */
 export function newFolder() {
   const path = mkdtempSync(join(process.cwd(), "bench-data-"));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) };
 }
 
-/** One measurement in a process of its own, so that none finds the heap of another warm (side.ts). */
+/** Runs one measurement in its own process, so that it does not start with a heap warmed by another (side.ts). */
 export const side = (name: string, ...args: string[]): Side => ({
   name,
   measure: () => inSide(...args),
@@ -116,7 +119,7 @@ export async function inSide(...args: string[]): Promise<Figures> {
   return JSON.parse(stdout);
 }
 
-/** Whether somebody answers there, on a connection of its own. */
+/** Checks whether a server responds on this port, over a new connection. */
 export const answers = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const headers = { authorization: `Bearer ${KEY}` };

@@ -1,7 +1,7 @@
-// npm run bench, bench:store, bench:delivery and bench:fleet [-- part …]: builds this server, measures it against one that
-// does the least, against SQLite and against itself, and prints one table. Ends with status 1 where a goal was missed. Not a
-// test: figures depend on the machine, which the table names. BENCH_SCALE=0.01 BENCH_ROUNDS=1 tries everything out; then
-// the figures mean nothing.
+// `npm run bench`, `bench:store`, `bench:delivery` and `bench:fleet` [-- part …]: builds this server and measures it
+// against a minimal one, against SQLite and against itself. Prints one table and exits with 1 if a goal is missed. This
+// is not a test: figures depend on the machine, which the table names. BENCH_SCALE=0.01 BENCH_ROUNDS=1 tries everything
+// out, with meaningless figures.
 import { chosen } from "../arguments.ts";
 import { holds, throughput } from "./delivery.ts";
 import { HEAD } from "./figures.ts";

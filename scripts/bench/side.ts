@@ -1,5 +1,5 @@
-// One measurement in a process of its own, told on standard output as figures by unit: which file of these has it, its name
-// there, and what it is given.
+// Runs one measurement in its own process and prints its figures by unit as JSON on stdout. The arguments are the file,
+// the function and its arguments.
 import type { Figures } from "./figures.ts";
 
 type Measurements = Readonly<Record<string, (...given: readonly string[]) => Promise<Figures>>>;

@@ -1,5 +1,5 @@
-// From the start of the process to its first answer, against a bare server of one file: the packed command, and what
-// `npm start` does: it bundles the sources and runs that. And a whole life embedded in a test: start, first request, close.
+// Startup benchmark: time from process start to the first response, compared with a bare single-file server. It covers
+// the packed command, `npm start` (which bundles the sources first), and an embedded service from start to close.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";

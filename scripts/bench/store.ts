@@ -1,4 +1,4 @@
-// The JSON-file store against better-sqlite3 (WAL, synchronous=FULL), and against JSON.parse.
+// Store benchmark: the JSON-file store against better-sqlite3 (WAL, synchronous=FULL), and against JSON.parse.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { apps } from "../../src/domain/model.ts";
@@ -13,7 +13,7 @@ import { index, inSide, newFolder, side } from "./machine.ts";
 const SQLITE = "12.4.1";
 const MANY = scaled(1_000_000);
 const WRITE_MS = 1_500;
-/** By how many write at once. */
+/** Goals by the number of concurrent writers. */
 const GOALS = { 1: ">= 0.6", 16: ">= 4", 128: ">= 8" };
 
 export async function writes(): Promise<void> {
@@ -51,7 +51,7 @@ const record = (n: number) => ({
 const storeOn = async (file: string): Promise<Store> => (await index()).jsonFileStore(file);
 
 async function sqlite(module: string, folder: string): Promise<(n: number) => void> {
-  // The package is not among this repository's own, which therefore has no types of it.
+  // The package is not a dependency of this repository, so it has no types here.
   const { default: Database } = await import(module);
   const database = new Database(join(folder, "data.sqlite"));
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
@@ -66,7 +66,7 @@ async function sqlite(module: string, folder: string): Promise<(n: number) => vo
   };
 }
 
-/** Creates with fsync in a folder of their own; `module`: of SQLite, where it is that one that writes. */
+/** Durable creates in a new folder; `module` is the path of SQLite if that is the one measured. */
 export async function write(writers: string, module?: string): Promise<Figures> {
   using folder = newFolder();
   const store = await storeOn(join(folder.path, "data.json"));
@@ -92,7 +92,7 @@ export async function make(count: string, file: string): Promise<Figures> {
   return {};
 }
 
-/** It is closed again, else the next one would have the lock of a dead process to take over. */
+/** Closes the store, because the next run would otherwise take over a stale lock. */
 export async function open(file: string): Promise<Figures> {
   const store = await storeOn(file);
   const ms = await took(() => store.open([apps]));

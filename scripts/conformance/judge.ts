@@ -1,5 +1,5 @@
-// Holds an implementation to the clauses of test/spec, in this process, one after the other, and this server to the tests of
-// what this project chose, too. Prints nothing and ends nothing: what it found out is the report.
+// Runs the clauses of test/spec against an implementation, one after the other, in this process. For this server it
+// also runs the tests of the project's own choices. It never prints or exits; it returns the report.
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { run } from "node:test";
@@ -7,14 +7,14 @@ import { type Clause, collected, finish } from "../../test/support/clause.ts";
 import { Kit, NotTried } from "../../test/support/kit.ts";
 import type { Target } from "./target.ts";
 
-/** `chosen`: a test of what this project chose passes. */
+/** `chosen`: a test of one of the project's own choices passes. */
 export type Verdict = "shown" | "chosen" | "failed" | "not tried";
 
 export interface Result {
   readonly id: string;
   readonly requirement: string;
   readonly verdict: Verdict;
-  /** What was wrong, or what is missing; "" where it is shown. */
+  /** The failure or the missing option; "" if the clause is shown. */
   readonly why: string;
 }
 
@@ -23,7 +23,7 @@ export type Judgement = Awaited<ReturnType<typeof judge>>;
 
 const SPEC = new URL("../../test/spec/", import.meta.url);
 
-/** By the clauses whose ids begin so. Rejects with one line where the target cannot be spoken to. */
+/** Runs the clauses whose ids start with `only`. Rejects with a one-line error if the target is unreachable. */
 export async function judge(target: Target, only: string) {
   const clauses = await collected(async () => {
     for (const name of readdirSync(SPEC).sort()) await import(new URL(name, SPEC).href);
@@ -31,11 +31,11 @@ export async function judge(target: Target, only: string) {
   const asked = clauses.filter(({ id }) => id.startsWith(only));
   if (asked.length === 0) return { profile: {}, results: [] };
   await using kit = await Kit.open(target);
-  // A sender that makes one delivery at a time is kept from all others for the real 30 seconds, so those come last.
+  // A sender that makes one delivery at a time blocks all others for the real 30 seconds, so those clauses run last.
   if (!target.slow) for (const each of asked) await each.begin(kit).catch(() => undefined);
   const ends: Promise<Result>[] = [];
   for (const each of asked) {
-    // What it still waits for goes on while the next one begins.
+    // The remaining waits of a clause continue while the next clause begins.
     const rest = await Promise.resolve(kit)
       .then(each.run)
       .catch((error: unknown) => () => Promise.reject(error));
@@ -46,7 +46,7 @@ export async function judge(target: Target, only: string) {
   return { profile: { ...kit.profile.says, ...(await kit.learnt()) }, results };
 }
 
-/** What only the real 30 seconds show: anything shorter can fail it, and no more. */
+/** Clauses that only the real 30 seconds can show; anything shorter can fail them but not show them. */
 const REAL_TIME: readonly string[] = ["6.success.30-seconds", "8.answer-time"];
 
 async function resultOf({ id, requirement }: Clause, kit: Kit, error?: unknown): Promise<Result> {
@@ -62,7 +62,7 @@ async function resultOf({ id, requirement }: Clause, kit: Kit, error?: unknown):
   };
 }
 
-/** Why nothing can be concluded from how the clause went. */
+/** The reason why the result of the clause is inconclusive, if any. */
 async function hindered(
   id: string,
   { api, target }: Kit,
@@ -72,7 +72,7 @@ async function hindered(
     return REAL_TIME.includes(id) && !target.slow
       ? "give --slow, a shorter wait is kept"
       : undefined;
-  // The key opened the list before anything was judged.
+  // The key could read this list before the run.
   const { status } = await api.get("/apps?limit=1").catch(() => ({ status: 0 }));
   return status === 403 ? "403 to all by now: give a key with a higher rate limit" : undefined;
 }
@@ -80,7 +80,7 @@ async function hindered(
 const CHOICES = "test/choices";
 const CHOICE = /^(?<id>\d[\w.-]*) \(our choice\): (?<requirement>.*)$/s;
 
-/** What became of each test of a choice whose id begins so; they are node:test's, and each file has a process of its own. */
+/** Returns the result of each choice test whose id starts with `only`; node:test runs each file in its own process. */
 export async function chosen(only: string): Promise<readonly Result[]> {
   const paths = readdirSync(CHOICES).map((name) => `${CHOICES}/${name}`);
   const files = paths.filter((path) => readFileSync(path, "utf8").includes(`"${only}`));

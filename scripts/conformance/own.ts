@@ -1,5 +1,5 @@
-// This server as the kit's target, with all that a foreign one has to be given: accounts in every state, an OAuth client,
-// somebody who signs in and consents, and credentials that have expired.
+// This server as a target of the kit, with everything that a foreign target must supply: accounts in every state, an
+// OAuth client, a user who signs in and consents, and expired credentials.
 import { randomUUID } from "node:crypto";
 import type { ServiceOptions } from "../../src/index.ts";
 import { Browser } from "../../test/support/browser.ts";
@@ -20,7 +20,7 @@ const [LIMITED, SUSPENDED, BUSY] = [
 const id = "cli_conformance0000000000";
 export const SECRET = "known-to-the-kit-alone";
 const scopes = ["admin"] as const;
-/** Twice what the kit asks of any other account, and soon used up. */
+/** Twice the limit that the kit requires of any other account, and soon exhausted. */
 const RATE_LIMIT = 1_000;
 
 const client = {
@@ -42,10 +42,10 @@ const others = [
 ];
 const SEED = { accounts: [{ name: "Judged", oauth_clients: [client] }, ...others] };
 
-/** Longer than any token lasts. */
+/** Longer than the lifetime of any token. */
 const AGO_MS = 31 * 86_400_000;
 
-/** With `publicUrl` something may stand in front of it: nothing goes there before the target is used. */
+/** `publicUrl` allows for a proxy in front of the server; no request goes there before the target is used. */
 export async function ownTarget(options: ServiceOptions = {}) {
   const startAt = new Date(Date.now() - AGO_MS).toISOString();
   const server = await embedded({
@@ -58,7 +58,10 @@ export async function ownTarget(options: ServiceOptions = {}) {
   service.clock.resume();
   const browser = new Browser(api);
   let signedIn: Promise<unknown> | undefined;
-  /** A link that signs a new user in, as that of the start has expired. A create may be read as any success. */
+  /**
+   * A sign-in link for a new user, because the link from the start has expired. Any success status of the create is
+   * accepted.
+   */
   const signInLink = async () => {
     const user = { email: `${randomUUID()}@example.com`, permissions: scopes };
     return str(done(await api.post("/users", user)).json.sign_in_url);

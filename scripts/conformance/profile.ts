@@ -1,5 +1,5 @@
-// How an implementation reads what the specification leaves open, found out by trying, before anything is judged. Telling
-// the choices apart is a result and never a failure; the clauses send and read what is found here.
+// Profiles how an implementation reads the gaps of the specification, by trial requests before the clauses run. A
+// different choice is a result, never a failure; the clauses send and expect the readings found here.
 import { randomUUID } from "node:crypto";
 import { isLoopbackHost } from "../../src/lib/loopback.ts";
 import {
@@ -12,18 +12,18 @@ import {
 import type { Hub, Inbox } from "../../test/support/hub.ts";
 import { objectIn, succeeded } from "../../test/support/shown.ts";
 
-/** What is said of a gap, such as `create`: "answers a create with 201". */
+/** A sentence for each gap, by its name, such as `create`. */
 type Says = Readonly<Record<string, string>>;
 
 export interface Profile {
-  /** A body of POST /apps that is taken: all four fields. */
+  /** A body that POST /apps accepts, with all four fields. */
   readonly app: Members;
   readonly deployment: Members;
-  /** A body of POST /data-sources that is taken, where one was found. */
+  /** A body that POST /data-sources accepts, if one was found. */
   readonly dataSource: Members | undefined;
-  /** Why no webhook can lead to the kit. */
+  /** The reason why webhooks cannot reach the kit, if any. */
   readonly hookless: string | undefined;
-  /** How many apps a request for a list may ask for. */
+  /** The maximum page size of the list of apps. */
   readonly pageSize: number;
   readonly says: Says;
 }
@@ -32,7 +32,7 @@ const APP = { title: "Sales", description: "By region", public: true } as const;
 const THEMES = ["light", "dark", "default", "blue"] as const;
 const ENVIRONMENTS = ["production", "staging", "prod", "live"] as const;
 const ROWS = "region,revenue\nNorth,5\n";
-/** What services of this kind take; the specification shows nothing. */
+/** Bodies that services of this kind accept; the specification shows none. */
 const DATA_SOURCES: readonly Members[] = [
   { name: "Orders", type: "csv", data: ROWS },
   { name: "Orders", type: "json", data: [{ region: "North", revenue: 5 }] },
@@ -82,7 +82,7 @@ interface Tried {
   readonly answer: Answer;
 }
 
-/** The first of the bodies that is taken, or the first of all, with its answer. */
+/** Returns the first accepted body, or else the first one, with its response. */
 async function firstTaken(
   api: Client,
   path: string,
@@ -94,7 +94,7 @@ async function firstTaken(
   return succeeded(other.answer) ? other : one;
 }
 
-/** What becomes of it: what is said, or a refusal. */
+/** `otherwise` on success, or else a sentence about the error. */
 const does = (answer: Answer, otherwise: string): string =>
   succeeded(answer) ? otherwise : `refuses with ${answer.status}`;
 
@@ -158,14 +158,14 @@ async function errors(api: Client): Promise<Says> {
   };
 }
 
-/** Whether a webhook can lead to where the kit listens. */
+/** Checks whether webhooks can reach the address where the kit listens. */
 async function hooks(api: Client, hub: Hub) {
   const inbox = hub.open();
   const webhook = { events: ["app.deployed", "app.deleted"], secret: randomUUID() };
   const { status } = await api.post("/webhooks", { ...webhook, url: inbox.url, active: true });
   const { protocol, origin } = new URL(inbox.url);
   const elsewhere = { ...webhook, url: "https://hooks.example.com/in", active: false };
-  // What refuses any webhook is no reading of a gap, and for the clauses to tell.
+  // An implementation that rejects every webhook is a failure for the clauses, not a reading of a gap.
   const isChoosy = status >= 300 && succeeded(await api.post("/webhooks", elsewhere));
   const isFar = !hub.isPublic && !isLoopbackHost(new URL(api.baseUrl).hostname);
   const why = isChoosy
@@ -177,7 +177,7 @@ async function hooks(api: Client, hub: Hub) {
   return { inbox, hookless, webhooks };
 }
 
-/** How long the first event takes, and what the other holds; where none comes, nobody waits as long again. */
+/** Measures the delay of the first event and reads the other one; without a first event it does not wait again. */
 async function deliveries(
   hub: Hub,
   inbox: Inbox,

@@ -1,4 +1,4 @@
-// The report in the forms that people and programs read: lines, JSON, and JUnit's XML, which every CI shows.
+// The report as lines for people, as JSON, and as JUnit XML, which every CI system shows.
 import { styleText } from "node:util";
 import { escapeControl as legible } from "../../src/log.ts";
 import type { Judgement, Result, Verdict } from "./judge.ts";
@@ -28,7 +28,7 @@ export function text({ baseUrl, profile, results, sums }: Report): string {
   return [...reported, ...results.flatMap(lines), "", counted.join(", ")].join("\n");
 }
 
-/** Every line carries the id, so that one of them alone can be understood. */
+/** Every line repeats the id, so that each line can be understood alone. */
 function lines({ id, requirement, verdict, why }: Result): string[] {
   const line = `${styleText(COLOURS[verdict], verdict.padEnd(9))} ${id.padEnd(34)} ${requirement}`;
   if (verdict === "not tried") return [`${line} (${why})`];
@@ -72,7 +72,7 @@ function element(
   return inner.length === 0 ? `${start}/>` : `${start}>\n${inner.join("\n")}\n</${name}>`;
 }
 
-/** What XML has no way to write goes. */
+/** Escapes XML and drops characters that XML cannot represent. */
 const escaped = (value: string): string =>
   value
     .replace(/[^\t\n\r -\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "\ufffd")

@@ -1,6 +1,6 @@
-// What the kit is told of the implementation that it judges, by the option that gives it. Address and key are needed; all else
-// is what a client cannot make by the operations that the specification shows, and what is not given is not tried. And whether
-// there is anything to judge: the address answers, in JSON, and takes the key. What else is wrong is for the clauses.
+// Options that describe the implementation under test. Address and key are required. The others supply resources that a
+// client cannot create through the specified operations; clauses that need a missing one are not tried. `reached`
+// checks that the address responds in JSON and accepts the key; the clauses check the rest.
 import type { Answer, Client } from "../../test/support/client.ts";
 import { HTTP_URL, PORT, text } from "../arguments.ts";
 
@@ -32,20 +32,20 @@ type Texts = { readonly [name in keyof typeof TEXTS]?: string | undefined };
 export interface Target extends Texts {
   readonly "base-url": string;
   readonly "api-key": string;
-  /** Signs in and consents as a user; answers the URL that the browser was sent back to. */
+  /** Signs in and consents as a user; returns the URL that the browser was redirected to. */
   readonly "sign-in"?: ((authorizeUrl: string) => Promise<string>) | undefined;
-  /** Access tokens, each behind its scopes. */
+  /** Access tokens, each preceded by its scopes. */
   readonly token?: readonly string[] | undefined;
   readonly slow?: boolean | undefined;
 }
 
-/** There is nothing to judge; the message is one line that says why. */
+/** The target cannot be tested; the message is a one-line reason. */
 export class Unreachable extends Error {}
 
-/** With the start of the kit it is told within 3 s. */
+/** Together with the start of the kit, the error appears within 3 s. */
 const PATIENCE_MS = 1_200;
 
-/** Rejects with an Unreachable. */
+/** Throws Unreachable if the target cannot be tested. */
 export async function reached(api: Client): Promise<void> {
   const { baseUrl } = api;
   const answer = await api
@@ -78,7 +78,7 @@ function misfit({ status, headers, text }: Answer): string | undefined {
     : `answers ${status} with ${headers["content-type"] ?? "no content type"}, and not as JSON`;
 }
 
-/** A server that is gone in the middle is nothing to judge, either. */
+/** A server that disappears during the run cannot be tested. */
 export function gone({ baseUrl }: Client, error: unknown): never {
   if (!(error instanceof Error) || !/no answer|hang up|\bE[A-Z]{4,}/.test(error.message))
     throw error;

@@ -1,15 +1,15 @@
-// An exercise: a receiver of webhooks with five faults. It keeps the titles of apps, and works for a while on each event.
-// Mend it until `npm run exercise` finds no fault any more; what a receiver has to do stands in /docs/tour/6 and
-// /docs/events of a running server. The last part, by which the exercise looks in, stays as it is.
+// Exercise: a webhook receiver with five bugs. It stores the titles of apps, and works for a while on each event. Fix
+// it until `npm run exercise` finds no bug; /docs/tour/6 and /docs/events of a running server describe the duties of a
+// receiver. Leave the last part unchanged: the exercise reads the state through it.
 import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
 import { setTimeout as passed } from "node:timers/promises";
 
 const { PORT = "4700", WEBHOOK_SECRET = "between-us", WORK_MS = "1500" } = process.env;
 
-/** By the id of the app: its title, as far as events have told. */
+/** App titles from events, by app id. */
 const apps = new Map();
-/** The ids of the events that were worked on. */
+/** Ids of the processed events. */
 const handled = [];
 
 async function work(event) {
@@ -34,7 +34,7 @@ async function receive(request, response) {
 }
 
 const server = createServer((request, response) => {
-  // Here the exercise looks in.
+  // The exercise reads the state here.
   if (request.method === "GET")
     return response.end(JSON.stringify({ handled, apps: Object.fromEntries(apps) }));
   receive(request, response).catch(() => response.writeHead(400).end());

@@ -1,8 +1,8 @@
-// The changes that mutation testing makes to a source file, formatted as it is: spaces around operators. Each stays within one
-// line, and none is in a template. Some do not parse, or change a type alone; the caller finds out.
+// The source changes for mutation testing. They rely on the formatter's spaces around operators. Each stays within one
+// line and outside templates. Some do not parse or change only a type; the caller filters those.
 import { TOKEN } from "../../test/support/sources.ts";
 
-/** What stands there instead of an operator, and of a truth. */
+/** Replacements for operators and booleans. */
 const OTHER: Readonly<Record<string, string>> = {
   ...{
     "<": "<=",
@@ -30,7 +30,7 @@ const OTHER: Readonly<Record<string, string>> = {
 };
 const other = (found: string) => OTHER[found] ?? "";
 
-/** What is looked for, strings masked, and what stands there instead; a return and an arrow give nothing. */
+/** Patterns to match with strings masked, and their replacements; a return or an arrow function returns nothing. */
 const RULES: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/(?<=\b(?:if|while) )\(.+?\)(?= (?:[\w#{(]|!(?!=))|$)/g, (condition) => `(!${condition})`],
   [/(?<= )(?:[<>]=?|[=!]==|[-+]=?|[*/%]|&&|\|\||\?\??)(?= )|\+\+|--|\b(?:true|false)\b/g, other],
@@ -48,10 +48,10 @@ const RULES: readonly (readonly [RegExp, (found: string) => string])[] = [
 ];
 const LINK = /^\s*(?:import\b|export [{*]|\} from )/;
 
-/** The lines that have some, each with all that can stand in its place. What only links modules has none. */
+/** The lines that can be mutated, each with all its replacements. Import and export lines have none. */
 export function changesOf(text: string) {
   const lines = text.split("\n");
-  // Rules must look neither into comments nor into strings and regular expressions.
+  // Rules must not match inside comments, strings or regular expressions.
   const masked = text.replace(TOKEN, (found) =>
     found.replace(/./g, /^\/[/*]/.test(found) ? " " : "_").replace(/^_|_$/g, found.slice(0, 1)),
   );

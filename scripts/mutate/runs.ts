@@ -1,5 +1,5 @@
-// Runs of one test file, each in a copy of the work tree: whether it passes, how long it takes and to which lines of the
-// sources it comes. What is changed is changed there, what a run starts ends with it, and all of it is gone at the end.
+// Runs one test file in a copy of the work tree and reports whether it passes, its duration and the source lines it
+// executes. Changes are made in the copy. Child processes end with the run, and all copies are deleted at the end.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import * as fs from "node:fs";
@@ -9,7 +9,7 @@ import { join, resolve } from "node:path";
 const scratch = fs.mkdtempSync(join(tmpdir(), "mutate-"));
 fs.chmodSync(scratch, 0o755); // a database that a test starts is another user's
 
-/** Copies that no run is in. */
+/** Copies that no run is using. */
 const free: string[] = [];
 const LEFT = /^(?:node_modules|\.git|dist|coverage)$/;
 
@@ -20,7 +20,7 @@ function copied(): string {
   return tree;
 }
 
-/** Each leads a process group; a group that has ended needs no end. */
+/** Running children, each the leader of a process group. A group that has ended needs no kill. */
 const running = new Set<ChildProcess>();
 const end = ({ pid }: ChildProcess) => spawnSync("kill", ["-KILL", "--", `-${pid}`]);
 process.on("exit", () => {
@@ -30,12 +30,15 @@ process.on("exit", () => {
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
 
 export interface Change {
-  /** From the root, with slashes: src/lib/ids.ts. */
+  /** Path from the root, with slashes: src/lib/ids.ts. */
   readonly path: string;
   readonly text: string;
 }
 
-/** Whether it passes; the run ends with the first test that fails. `before`: what node runs that runs the tests. */
+/**
+ * Returns whether the tests pass; the run ends at the first failure. `before` holds the node arguments of the test
+ * runner.
+ */
 async function run(
   test: string,
   limit_ms: number,
@@ -44,7 +47,7 @@ async function run(
 ): Promise<boolean> {
   const tree = free.pop() ?? copied();
   if (change) fs.writeFileSync(join(tree, change.path), change.text);
-  // A mutant may ask for memory without end.
+  // Limits the heap, because a mutant may allocate memory without end.
   const env = { ...process.env, TMPDIR: scratch, NODE_OPTIONS: "--max-old-space-size=2048" };
   const args = [...before, "--import", "tsx", "--test", "--test-reporter=tap", test];
   const child = spawn(process.execPath, args, {
@@ -63,17 +66,17 @@ async function run(
   return code === 0;
 }
 
-/** With this change. A test file may then take a few times as long as before. */
+/** Runs the test file with this change. It may take a few times its usual duration. */
 export const passes = ({ path, took_ms }: Measured, change: Change): Promise<boolean> =>
   run(path, 5_000 + 4 * took_ms, change);
 
-/** What takes longer unchanged is left out. */
+/** Skips test files that take longer than this without a change. */
 const LIMIT_MS = 300_000;
 const C8 = ["node_modules/c8/bin/c8.js", "--check-coverage=false", "--reporter=lcovonly"];
 
 export type Measured = Awaited<ReturnType<typeof measured>>;
 
-/** A run with nothing changed, and the lines of each of the sources that it comes to. */
+/** Runs the test file without a change, and returns the source lines it executes. */
 export async function measured(path: string) {
   const folder = fs.mkdtempSync(join(scratch, "coverage-"));
   const began = performance.now();

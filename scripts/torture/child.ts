@@ -1,17 +1,17 @@
-// The process that is tortured. `write FILE…` writes to each file for ever, starting, folding and stopping in between;
-// `session FILE` goes through a fixed list of commits once; `hold FILE…` opens the files and waits. What it says on
-// standard output is the only word on what was acknowledged, written at once so that no kill can swallow it.
+// The process under torture. `write FILE…` writes to each file forever, with starts, folds and stops in between.
+// `session FILE` runs a fixed list of commits once; `hold FILE…` opens the files and waits. Its stdout is the only
+// record of acknowledged commits, written synchronously so that no kill can lose a line.
 import { writeSync } from "node:fs";
 import { StorageUnavailable, StoreOpenError } from "../../src/domain/store.ts";
 import { advance, opened, total } from "./model.ts";
 
 const say = (line: string) => writeSync(1, `${line}\n`);
 
-/** Small enough that the journal is folded all the time. */
+/** Small enough that the journal folds all the time. */
 const FOLDING = { journal_bytes_max: 3_000 };
 const WRITERS = 4;
 const SESSION_STEPS = 8;
-/** The steps before which the session stops and starts again, and before which it restores a snapshot. */
+/** The session restarts before one of these steps, and restores a snapshot before the other. */
 const RESTART_BEFORE = 4;
 const RESTORE_BEFORE = 6;
 
@@ -27,7 +27,9 @@ async function write(file: string, name: number): Promise<void> {
   }
 }
 
-/** Says `start`, then `ack` or `fail` for each step; `restart` where it has started anew; `phantom` where a failed step can be seen. */
+/**
+ * Prints `start`, then `ack` or `fail` for each step; `restart` after a restart; `phantom` if a failed step is visible.
+ */
 async function session(file: string): Promise<void> {
   let store = await opened(file, FOLDING);
   let acknowledged = await total(store);
@@ -36,7 +38,7 @@ async function session(file: string): Promise<void> {
       await store.close();
       store = await opened(file, FOLDING);
       say("restart");
-      // What is missing or too much after a start is judged at the end, by the whole count.
+      // The final check of the total covers lost and extra commits after a start.
       acknowledged = await total(store);
     }
     try {

@@ -1,8 +1,8 @@
-// Damaged files: the last line of the journal cut off at every byte, and single bits turned over anywhere in FILE and
-// FILE.journal. Each is refused by file and line, or has no effect, or - for the last line of the journal, which cannot
-// be told from a torn one - is set aside with a warning. Never other data without a word. And a disk that really fills up,
-// a small tmpfs: while it is full each write is refused and nothing of it can be seen, reads go on; when there is room
-// again writing goes on by itself, and a start finds exactly what was acknowledged.
+// Damaged files: the journal's last line truncated at every byte, and single bits flipped anywhere in FILE and
+// FILE.journal. Each damage must cause an error with file and line, or have no effect. Damage to the journal's last
+// line looks like a torn write, so that line may be set aside with a warning. Data must never change silently. A second
+// test fills a real disk, a small tmpfs: each write fails without a visible effect, and reads continue. Once there is
+// space, writes recover by themselves, and a start finds exactly the acknowledged commits.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ export async function damage(lab: Lab, flips: number): Promise<Finding> {
   const judge = async (what: string, damaged: Buffer) => {
     writeFileSync(file, damaged.subarray(0, snapshot.length));
     writeFileSync(`${file}.journal`, damaged.subarray(snapshot.length));
-    // The last line missing as a whole nobody can tell from one that never came.
+    // A missing complete last line looks the same as one that was never written.
     const end = await endOf(file, damaged.length === snapshot.length + last);
     if (end.startsWith("WRONG")) wrong.push(`${what}: ${end}`);
     reported.set(end, (reported.get(end) ?? 0) + 1);
@@ -42,7 +42,7 @@ export async function damage(lab: Lab, flips: number): Promise<Finding> {
   return { what: "damage", tried: `${tried}: ${ends}`, wrong };
 }
 
-/** A FILE with some records and a journal of some lines, as a crash leaves them. */
+/** Creates a FILE with some records and a journal with some lines, as a crash would leave them. */
 async function sample(
   file: string,
 ): Promise<{ readonly snapshot: Buffer; readonly journal: Buffer }> {
@@ -55,7 +55,7 @@ async function sample(
   return { snapshot: readFileSync(`${file}-copy`), journal: readFileSync(`${file}-copy.journal`) };
 }
 
-/** What a start makes of the files. */
+/** The outcome of a start on these files. */
 async function endOf(file: string, isCutAtLine: boolean): Promise<string> {
   const { total, torn, wrong, refused } = await examine(file, 0);
   for (const warning of torn) rmSync(warning.split(" ").at(-1) ?? "");
@@ -73,7 +73,7 @@ async function endOf(file: string, isCutAtLine: boolean): Promise<string> {
 }
 
 const SIZE = "256k";
-/** What is left of the last page may still take some commits. */
+/** The rest of the last page may still hold some commits. */
 const TRIES = 40;
 
 export async function fullDisk(lab: Lab, rounds: number): Promise<Finding> {
@@ -101,14 +101,14 @@ async function fill(file: string, ballast: string, rounds: number) {
     if (!(error instanceof StorageUnavailable)) throw error;
     refused += 1;
   };
-  /** Whether it was taken. */
+  /** Returns whether the commit succeeded. */
   const attempt = async () => {
     const n = await advance(store).catch(refuse);
     acknowledged = n ?? acknowledged;
     return n !== undefined;
   };
   for (let round = 0; round < rounds; round += 1) {
-    // It ends when there is no room left.
+    // dd stops when the disk is full.
     spawnSync("dd", ["if=/dev/zero", `of=${ballast}`, "bs=4096"]);
     for (let tries = 0; tries < TRIES; tries += 1) {
       await attempt();

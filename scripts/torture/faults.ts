@@ -1,16 +1,19 @@
-// A failing disk, and death in the middle: a scripted session (start on a torn journal, commits, folding, stop, start,
-// restore, stop) in which one of its disk operations fails, comes back short and then fails, or is never come to because
-// the process dies before it. One thread makes the n-th operation the same each time. Afterwards: the old state or the new, and nothing was
-// seen that failed.
+// Disk faults and crashes at every step. The session is scripted: start on a torn journal, commits, folding, stop,
+// start, restore, stop. One of its disk operations fails, is cut short and then fails, or is prevented by SIGKILL. A
+// single thread makes the n-th operation the same each time. Afterwards the state must be the old or the new one, and
+// no failed commit may have been visible.
 import { appendFileSync } from "node:fs";
 import type { Finding } from "../findings.ts";
 import { copy, type Lab, linesOf } from "./lab.ts";
 import { advance, examine, opened } from "./model.ts";
 
-/** The commits that are there before the session, and those of the session. */
+/** The number of commits before the session, and in it. */
 const BEFORE = 2;
 const COMMITS = 8;
-/** Each of the session's two starts renames its lock, which need not be durable, and creates a journal, whose name must be. */
+/**
+ * Each of the session's two starts renames its lock, which need not be durable, and creates a journal, whose name must
+ * be.
+ */
 const STARTS = 2;
 
 const CHANGING = [
@@ -26,7 +29,10 @@ const CHANGING = [
 ];
 const CALLS = [...CHANGING, "read", "close"];
 
-/** What can befall which calls. After "short" the disk is full; after "no cut" what failed cannot be cut off again either. */
+/**
+ * The calls that each fault can hit. After "short" the disk is full; after "no cut" truncating the failed write fails
+ * too.
+ */
 const KINDS: Readonly<Record<string, readonly string[]>> = {
   SIGKILL: CALLS,
   EIO: CHANGING,
@@ -35,7 +41,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   "no cut": ["write", "fdatasync"],
 };
 
-/** Loaded before the session: counts what it asks of the disk, and strikes where the count has come. */
+/** Preloaded into the session: counts the disk operations and injects the fault at the given one. */
 const STRIKE = `
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
@@ -97,7 +103,7 @@ export async function faults(
   return { what: "faults", tried, wrong };
 }
 
-/** Makes copies of a FILE and a journal with a torn last line. */
+/** Returns a function that copies a FILE and a journal with a torn last line. */
 async function torn(lab: Lab): Promise<() => string> {
   const [model, broken] = [lab.file(), lab.file()];
   const store = await opened(model);
@@ -108,7 +114,7 @@ async function torn(lab: Lab): Promise<() => string> {
   return () => copy(broken, lab.file());
 }
 
-/** Runs the session with this fault in its `at`-th operation; says what is wrong with what it saw and left. */
+/** Runs the session with this fault in its `at`-th operation; returns the problems in its output and its files. */
 async function session(lab: Lab, file: string, at: number, kind: string) {
   const env = { UV_THREADPOOL_SIZE: "1", FAULT: `${at}:${kind}` };
   const said = linesOf(await lab.child("session", [file], FLAGS, env).ended);
@@ -124,13 +130,13 @@ async function session(lab: Lab, file: string, at: number, kind: string) {
   if (last === "end" && opened !== calls.filter((name) => name === "close").length)
     wrong.push("a file stays open");
   const acknowledged = BEFORE + lines.filter((line) => line === "ack").length;
-  // What was under way when the process died may be there or not, and what the disk would not let be cut off.
+  // A commit in progress at the crash may or may not survive, and likewise a failed write that cannot be truncated.
   const open = last === "start" || kind === "no cut" ? 1 : 0;
   wrong.push(...(await examine(file, acknowledged, acknowledged + open)).wrong);
   return { wrong: wrong.map((what) => `${kind} in operation ${at}: ${what}`), calls };
 }
 
-/** After a fault of fdatasync that made a commit fail, none may be kept until a new start. */
+/** After an fdatasync error has failed a commit, no commit may succeed before a restart. */
 function isWrittenAfterFailedSync(lines: readonly string[]): boolean {
   const failed = lines.indexOf("fail");
   const restart = lines.indexOf("restart", failed);

@@ -1,8 +1,8 @@
-// The whole service killed and started again under load, in the middle of its deliveries to receivers that fail 30 % at
-// random: as one process on a file, and as a fleet on one database, which is restarted meanwhile, while a process is frozen for
-// longer than its leases last. In the end every acknowledged app is there with its event and one delivery to each webhook, no
-// other app is there by half, all have been delivered with the same bytes at every attempt, no retry came before it was due,
-// and only what was in flight came again.
+// Kills and restarts the whole service under load, during deliveries to receivers that fail 30 % at random. It runs as
+// one process on a file, and as a fleet on one database. The fleet's database restarts meanwhile, and one process is
+// frozen for longer than its leases last. At the end every acknowledged app exists with its event and one delivery per
+// webhook, and no other app exists in part. All events are delivered with the same bytes at every attempt. No retry
+// comes before it is due, and only deliveries in flight are repeated.
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Receiver, startReceiver } from "../../src/receiver.ts";
 import { startBalancer } from "../../test/support/balancer.ts";
@@ -17,9 +17,9 @@ const WEBHOOKS = 3;
 const CLIENTS = 8;
 const SECRET = "torture-secret";
 const RETRY_MS = 500;
-/** The least that the jitter leaves of a wait, and what the clocks of two processes may differ by. */
+/** The shortest wait that jitter allows, less the clock difference of two processes. */
 const EARLY_MS = 0.8 * RETRY_MS - 100;
-/** A lease ends six seconds after its holder's last word. */
+/** A lease expires six seconds after its last renewal. */
 const FROZEN_MS = 8_000;
 const LOOK_AGAIN_MS = 50;
 const FLAGS = [
@@ -32,14 +32,14 @@ const FLAGS = [
 interface Trial {
   readonly what: string;
   readonly processes: number;
-  /** What `--data` leads to. */
+  /** The value of `--data`. */
   readonly data: string;
-  /** Fewer than are kept. */
+  /** Below the retention limit. */
   readonly events: number;
   readonly kills: number;
-  /** How long after the last event deliveries may be outstanding. */
+  /** How long deliveries may stay outstanding after the last event. */
   readonly outstanding_ms: number;
-  /** What else befalls them, when half of the kills are over. */
+  /** Further faults, injected after half of the kills. */
   readonly more?: readonly ((servers: readonly Server[], ports: number[]) => unknown)[];
 }
 
@@ -130,7 +130,7 @@ async function disturbed({
   return { what, tried, wrong };
 }
 
-/** A receiver that fails at random for as long as events come, and notes which retries come early. */
+/** Starts a receiver that fails at random until all events have arrived, and records early retries. */
 function failing(events: number, early: string[]) {
   const last = new Map<unknown, { readonly at: number; readonly attempt: number }>();
   const answers = [
@@ -153,7 +153,7 @@ function failing(events: number, early: string[]) {
   return { secret: SECRET, answers, onRequest };
 }
 
-/** Makes apps, and strikes a blow after each share of them; the ids of those that were acknowledged. */
+/** Creates apps with a fault after each share of them; returns the ids of the acknowledged apps. */
 async function load(
   api: Client,
   events: number,
@@ -191,7 +191,7 @@ async function delivered(
   }
 }
 
-/** Every app has its event, and every event its deliveries. */
+/** Checks that every app has its event, and every event its deliveries. */
 async function halves(
   api: Client,
   acknowledged: readonly string[],
@@ -223,7 +223,7 @@ async function halves(
   );
 }
 
-/** What the receivers got. */
+/** Checks the deliveries that the receivers got. */
 function judged(receivers: readonly Receiver[], acknowledged: readonly string[], inFlight: number) {
   const wrong: string[] = [];
   let twice = 0;

@@ -1,4 +1,5 @@
-// What the tortures share: a folder, and the tortured program compiled once, so that a start costs what node costs.
+// Shared setup of the torture tests: a folder, and the tortured program compiled once, so that each start costs only
+// node's own.
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +8,7 @@ import { buildSync } from "esbuild";
 import { type Ended, started } from "../../test/support/process.ts";
 
 export class Lab {
-  /** In memory where there is such a place: what is killed is a process, never the kernel. */
+  /** In memory if possible: the tests kill processes, never the kernel. */
   readonly folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "torture-"));
   readonly #program = join(this.folder, "child.mjs");
   #files = 0;
@@ -24,10 +25,10 @@ export class Lab {
     });
   }
 
-  /** The path of a file that is not there yet. */
+  /** The path of a new file. */
   file = (): string => join(this.folder, `${this.#files++}.json`);
 
-  /** Starts the tortured program; `flags` of node. */
+  /** Starts the tortured program; `flags` are node's. */
   child(
     role: "write" | "session" | "hold",
     files: readonly string[],
@@ -44,10 +45,10 @@ export class Lab {
   }
 }
 
-/** What the tortured program has said in the end. */
+/** The output lines of the tortured program. */
 export const linesOf = ({ stdout }: Ended): string[] => stdout.split("\n").slice(0, -1);
 
-/** Both files of a store. */
+/** Copies both files of a store. */
 export function copy(from: string, to: string): string {
   for (const end of ["", ".journal"]) copyFileSync(`${from}${end}`, `${to}${end}`);
   return to;

@@ -1,4 +1,4 @@
-// `npm run torture [name…]`: the long form of what a slice of runs in `npm test`.
+// `npm run torture [name…]`: the full torture runs; `npm test` runs a slice of them.
 import { chosen } from "../arguments.ts";
 import { type Finding, report } from "../findings.ts";
 import { damage, fullDisk } from "./disk.ts";

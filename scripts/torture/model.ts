@@ -1,5 +1,5 @@
-// The data of the torture: a counter, and for each number it has reached a record and, for the latest, its partner. One
-// commit moves all of them on, so that half a commit, a lost one and a repeated one can all be told from the data.
+// The data model of the torture: a counter, a record for each number reached, and a partner record for the latest. One
+// commit advances all of them, so that a partial, lost or repeated commit shows in the data.
 import { collection, type Store, StoreOpenError } from "../../src/domain/store.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
 
@@ -38,7 +38,7 @@ export async function opened(
   return store;
 }
 
-/** One commit: the next number. */
+/** Commits the next number. */
 export const advance = (store: Store): Promise<number> =>
   store.transact(async (tx) => {
     const n = ((await tx.get(counters, TOTAL))?.n ?? 0) + 1;
@@ -50,13 +50,13 @@ export const advance = (store: Store): Promise<number> =>
     return n;
   });
 
-/** The number that the data have reached. */
+/** The number reached so far. */
 export const total = async (store: Store): Promise<number> =>
   (await store.get(counters, TOTAL))?.n ?? 0;
 
 /**
- * Opens the file as a start after the crash would: it must hold what was acknowledged, and of commits no half one. `torn`: the
- * warnings of torn lines that were set aside; `refused`: why it does not open.
+ * Opens the file as a start after the crash would. It must hold every acknowledged commit and no partial one. `torn`
+ * holds the warnings about torn lines that were set aside; `refused` is the error if the store does not open.
  */
 export async function examine(file: string, least: number, most = Infinity) {
   const [torn, wrong]: [string[], string[]] = [[], []];

@@ -1,6 +1,7 @@
-// kill -9 at random moments of processes that write, fold, stop and start, many stores in each: afterwards each must open,
-// hold every acknowledged commit and no half one, and go on. Two processes on one file: the second is refused in under a
-// second and writes nothing. The lock of a process that was killed is taken over; of several that find it at once, one gets it.
+// Kills processes (SIGKILL) at random moments while they write, fold, stop and start many stores. Each store must then
+// open, hold every acknowledged commit and no partial one, and accept writes. A second process on the same file must
+// fail within a second and write nothing. A lock left by a killed process is taken over; if several processes find it
+// at once, one gets it.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,7 +18,7 @@ export async function kill(lab: Lab, runs: number): Promise<Finding> {
   let [torn, acknowledged] = [0, 0];
   let stores: { readonly file: string; reached: number }[] = [];
   for (let run = 0; run < runs; run += STORES) {
-    // Most kills hit stores that were killed before; now and then it starts afresh.
+    // Most kills hit stores that survived earlier kills; every few runs the stores are new.
     if (run % (STORES * 8) === 0)
       stores = Array.from({ length: STORES }, () => ({ file: lab.file(), reached: 0 }));
     const files = stores.map(({ file }) => file);
@@ -86,7 +87,7 @@ async function contend(lab: Lab): Promise<string[]> {
     : [`race for a stale lock: ${answers.join(", ")}`];
 }
 
-/** Every file of the lab with its content. */
+/** The names and contents of all files in the lab. */
 function contents({ folder }: Lab): string {
   const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
   return names

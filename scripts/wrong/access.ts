@@ -1,5 +1,5 @@
-// Faults in who is let in and how often (spec parts 5, 7 and 8), in OAuth, and in the version (part 9): each breaks one
-// sentence, as an implementation might.
+// Faults in authentication and rate limits (spec parts 5, 7 and 8), OAuth, and versioning (part 9). Each fault breaks
+// one sentence, as an implementation might.
 import { SCOPES } from "../../src/domain/model.ts";
 import { objectIn } from "../../test/support/shown.ts";
 import { SECRET } from "../conformance/own.ts";
@@ -25,7 +25,7 @@ const [MISSING, INVALID, EXPIRED] = [
   "expired_credential",
 ];
 
-/** What the token says of itself; nothing where it is an API key, or nothing that was ever a token. */
+/** A decoded part of the token; empty for an API key or any other string that is no token. */
 const read = (asked: Message, part: 0 | 1) =>
   objectIn(Buffer.from(bearer(asked).split(".")[part] ?? "", "base64url").toString());
 const scopesOf = (asked: Message) => String(read(asked, 1).scope).split(" ");
@@ -51,7 +51,7 @@ const anonymous = (body: unknown) =>
     ? { ...Object(body), client_id: undefined, client_secret: undefined }
     : body;
 
-/** Consent leads back to the client without a member of the query. */
+/** The redirect after consent lacks this query parameter. */
 const loses = (name: string) =>
   way.answers("POST /oauth/consent", (answer) =>
     way.header(
@@ -61,7 +61,7 @@ const loses = (name: string) =>
     ),
   );
 
-/** Another text, which says nothing, stands for each access token. */
+/** Replaces each access token with an opaque one. */
 const opaque: Way = async (asked, send) => {
   const [, hex] = /^opaque(\w+)$/.exec(bearer(asked)) ?? [];
   const answer = await send(

@@ -1,4 +1,5 @@
-// Faults in events, their deliveries and signatures (spec part 6): each breaks one sentence, as an implementation might.
+// Faults in events, their deliveries and signatures (spec part 6): each breaks one sentence, as an implementation
+// might.
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EVENT_TYPES } from "../../src/domain/model.ts";
@@ -18,7 +19,7 @@ const FORM = "application/x-www-form-urlencoded";
 const asForm = (each: Message) =>
   header({ ...each, body: `payload=${encodeURIComponent(each.body)}` }, "content-type", FORM);
 const everyType = asksJson("POST /webhooks", "events", is(EVENT_TYPES));
-/** Of several webhooks that want an event one gets it. */
+/** Delivers each event to only one of its webhooks. */
 const served = new Map<unknown, string>();
 const oneWebhook = where(EVENT, async (delivery, send) => {
   const { id } = objectIn(delivery.body);
@@ -32,7 +33,7 @@ const follows = where(EVENT, async (delivery, send) => {
     ? answer
     : send({ ...delivery, url: new URL(location, delivery.url).href });
 });
-/** Just before its own deadline the server hears of a success. */
+/** Returns a success to the server just before the deadline. */
 const waits = where(EVENT, (delivery, send) =>
   Promise.race([send(delivery), sleep(29_500, way.bare(200), { ref: false })]),
 );
@@ -42,7 +43,7 @@ const counts = (statuses: RegExp, status: number) =>
   );
 type Form = (digest: Buffer) => string;
 const plain: Form = (digest) => `sha256=${digest.toString("hex")}`;
-/** The signature is made of another text, or told in another form. */
+/** Signs another text, or encodes the signature in another form. */
 const signs = (form: Form, of = (body: string) => body) =>
   asks(EVENT, (each) =>
     header(

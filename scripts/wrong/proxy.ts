@@ -1,6 +1,6 @@
-// Stands before a server and lets a fault change what goes by: requests with their answers, and deliveries, because a
-// webhook that leads to this machine is registered with an address here instead. Without a fault nobody sees that it is
-// there. It counts how often the fault changed anything. What goes past it: webhooks that lead to https, or are changed later.
+// Fault-injecting proxy: lets a fault change requests, responses and deliveries. Deliveries pass through it, because
+// webhooks to this machine are registered with a proxy address instead. Without a fault it is transparent. It counts
+// how often the fault changed a message. Webhooks to https and webhooks updated later bypass it.
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -17,11 +17,11 @@ import { header, type Wrong } from "./ways.ts";
 
 export interface Message {
   readonly method: string;
-  /** Path and query at the server; the whole address of a delivery. */
+  /** Path and query at the server; the full URL for a delivery. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** Of the webhook, where this is a delivery. */
+  /** The webhook's secret, if this is a delivery. */
   readonly secret?: string;
 }
 
@@ -37,14 +37,14 @@ export const SIGNATURE = "x-service-signature";
 const HOOKS = "/_hook/";
 const SHOWN = new RegExp(`(?<=")http[^"]*${HOOKS}(\\d+)(?=")`, "g");
 const TO_LOOPBACK = /^http:\/\/(localhost|127\.|\[::1\])/;
-/** Longer than anybody pauses. */
+/** Longer than any client pauses. */
 const KEPT_MS = 60_000;
-/** What belongs to one connection or is told anew; what is compressed could not be changed. */
+/** Headers of one connection, or computed anew; accept-encoding, because a compressed body could not be changed. */
 const OWN = new Set(
   "connection keep-alive transfer-encoding content-length accept-encoding".split(" "),
 );
 
-/** `port`: where the server is, or will be. */
+/** `port`: where the server listens, or will listen. */
 export async function startProxy(port: number, { way = (asked, send) => send(asked) }: Wrong = {}) {
   const hooks: { readonly url: string; secret: string }[] = [];
   let fired = 0;
@@ -71,12 +71,12 @@ export async function startProxy(port: number, { way = (asked, send) => send(ask
       { ...asked, url: `http://127.0.0.1:${port}${asked.url}`, body },
       signal,
     );
-    // Where no secret was given, the server made one.
+    // Without a secret in the request, the server generated one.
     hook.secret ||= String(objectIn(answer.body).secret);
     return { ...answer, body: answer.body.replaceAll(SHOWN, (at, n) => hooks[n]?.url ?? at) };
   }
 
-  /** Whoever gives up waiting is given up; where no answer comes, none is made. */
+  /** Aborts the request if the client disconnects; closes the connection if there is no response. */
   async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", url = "", headers } = incoming;
     const given = new AbortController();
@@ -97,7 +97,7 @@ export async function startProxy(port: number, { way = (asked, send) => send(ask
   return { url: address, fired: () => fired, close: () => server.close().closeAllConnections() };
 }
 
-/** A delivery of which only the body was changed is well signed. */
+/** Signs a delivery again if only its body was changed. */
 const signedAgain = (message: Message, { body, headers }: Message): Message =>
   message.secret === undefined ||
   message.body === body ||
@@ -119,7 +119,7 @@ async function exchange(
     ...(body !== "" && { "content-length": Buffer.byteLength(body) }),
   };
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    // A connection that was kept may be closed by the other side just when it is used again.
+    // A kept-alive connection may close just as it is reused, so each request opens a new one.
     request(url, { method, headers: sent, signal, agent: false })
       .on("response", resolve)
       .on("error", reject)

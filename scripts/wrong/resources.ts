@@ -1,4 +1,4 @@
-// Faults in apps, deployments, webhooks and the operations on them (spec parts 1 to 4, lists of part 8): each breaks one
+// Faults in apps, deployments, webhooks and their operations (spec parts 1 to 4, lists of part 8). Each breaks one
 // sentence, as an implementation might.
 import { objectIn } from "../../test/support/shown.ts";
 import type { Answer, Message } from "./proxy.ts";
@@ -29,7 +29,7 @@ const leadsTo = (scheme: string) => (asked: Message) => asked.body.includes(`"${
 const guarded = (answer: Answer) =>
   way.isJson(answer) ? { ...answer, body: `)]}',\n${answer.body}` } : answer;
 
-/** One text stands for another in all that comes from the server, and goes back in what is sent to it. */
+/** Replaces one text with another in everything the server sends, and reverses that in everything sent to it. */
 const renamed = (from: string, to: string) =>
   way.both(
     way.asks(way.EVENT, (event) => ({ ...event, body: event.body.replaceAll(from, to) })),
@@ -56,7 +56,7 @@ const turned = (name: string, turn: (value: number, limit: number) => number) =>
     if (value !== null) query.set(name, String(turn(Number(value), limit)));
   });
 const twice = (list: unknown) => [list, list].flat();
-/** Whichever app is named, the newest is meant. */
+/** Redirects every request for an app to the newest app. */
 function newest(at: string) {
   let last = "$&";
   const noted = (answer: Answer) => {

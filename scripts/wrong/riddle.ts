@@ -1,5 +1,5 @@
-// `npm run riddle -- N`: a server that breaks one sentence of the specification, to be found out with the kit, a client or
-// a receiver of one's own. The number does not tell which; it is the same in every run.
+// `npm run riddle -- N`: starts a server that breaks one sentence of the specification, to be found with the kit, a
+// client or your own receiver. The number does not reveal the fault, but always selects the same one.
 import { hash } from "node:crypto";
 import { flag, given, text } from "../arguments.ts";
 import { judge } from "../conformance/judge.ts";

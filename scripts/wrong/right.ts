@@ -1,5 +1,5 @@
-// Servers that keep the specification and are not like this one: each reads a gap in another way, and none may be told
-// that it is wrong. Those that a start can be asked for come from the register, the others are made on the way.
+// Correct servers that differ from this one: each reads a gap of the specification in another way, and must pass the
+// kit. Variants of the register are start options; the proxy produces the others.
 import { ALL_VARIANTS } from "../../src/domain/variants.ts";
 import { objectIn } from "../../test/support/shown.ts";
 import type { Answer, Message } from "./proxy.ts";
@@ -30,7 +30,7 @@ const isBare = ({ body }: Message) => body.includes('"http:');
 const inTypeOfItsOwn = (answer: Answer) =>
   way.isJson(answer) ? way.header(answer, "content-type", "application/vnd.apps+json") : answer;
 
-/** The list from its other end. */
+/** Reverses the order of lists. */
 const newestFirst: Way = async (asked, send) => {
   const query = new URLSearchParams(asked.url.split("?")[1]);
   const [limit, offset] = [Number(query.get("limit") ?? 20), Number(query.get("offset") ?? 0)];
@@ -50,7 +50,7 @@ const newestFirst: Way = async (asked, send) => {
   );
 };
 
-/** Success has no body. */
+/** Removes the body of successful responses. */
 const empty = (answer: Answer): Answer =>
   answer.status < 300 ? { ...answer, status: 204, body: "" } : answer;
 const emptyError = (answer: Answer): Answer =>
@@ -63,7 +63,7 @@ const inSeconds = way.both(
   way.asks(way.EVENT, (event) => ({ ...event, body: asOffset(event.body) })),
 );
 
-/** Sends one of `outOf` deliveries again, `after_ms` after its answer. */
+/** Repeats one of every `outOf` deliveries, `after_ms` after its response. */
 function sentTwice(after_ms: number, outOf = 1): Way {
   let count = 0;
   return way.where(way.EVENT, async (event, send) => {

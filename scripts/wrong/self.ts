@@ -1,6 +1,6 @@
-// `npm run conformance:self`: who judges the judge. The kit is held against servers that keep the specification, this one
-// and others that read its gaps in other ways: nothing may fail there. And against as many wrong servers as there are
-// faults: 95 % of them at least must be caught by a clause of the part that the fault breaks. What survives is named.
+// `npm run conformance:self`: tests the conformance kit itself. Servers that keep the specification, this one and some
+// with other readings of its gaps, must pass. Each fault gives one wrong server; a clause of the broken part must catch
+// at least 95 % of them. Survivors are named.
 import { given, text } from "../arguments.ts";
 import { pool } from "../pool.ts";
 import { RIGHT } from "./right.ts";
@@ -36,7 +36,7 @@ await pool(AT_ONCE, [...right, ...wrong], async (fault) => {
   if (failed.length > 0 && isRight) wronged += 1;
   else if (failed.length > 0) caught += 1;
   const verdict = isRight ? `${failed.length} failed` : failed.length > 0 ? "caught" : unseen;
-  // Below it what should not be.
+  // Unexpected failures are listed below the line.
   console.log(
     [`${verdict.padEnd(14)} ${clause.padEnd(34)} ${id}: ${says}`, ...(isRight ? failed : [])].join(
       "\n    ",

@@ -1,5 +1,5 @@
-// This server with one fault, as the kit's target, and what the kit makes of it. It is started in this process behind a
-// proxy, whose address is its public one.
+// Starts this server with one fault as a target of the kit, and runs the kit against it. It runs in this process behind
+// a proxy, whose address is the public URL.
 import { closedPort } from "../../test/support/ports.ts";
 import { judge } from "../conformance/judge.ts";
 import { ownTarget } from "../conformance/own.ts";
@@ -9,12 +9,12 @@ import { startProxy } from "./proxy.ts";
 import { resources } from "./resources.ts";
 import { type Fault, faultsOf, type Wrong } from "./ways.ts";
 
-/** In the order of the specification's parts. */
+/** All faults, in the order of the specification's parts. */
 export const FAULTS: readonly Fault[] = faultsOf({ ...resources, ...access, ...events }).sort(
   (a, b) => a.clause.localeCompare(b.clause),
 );
 
-/** Without a fault it is right. */
+/** Starts the server; without a fault it is correct. */
 export async function started(fault?: Wrong) {
   const port = await closedPort();
   const proxy = await startProxy(port, fault);
@@ -31,7 +31,10 @@ export async function started(fault?: Wrong) {
   return { ...own, target, proxy, [Symbol.asyncDispose]: close };
 }
 
-/** By the clauses whose ids begin so: those that failed, each with its reason; `unseen`: where none did, how the fault went by. */
+/**
+ * Runs the clauses whose ids start with `clauses`; returns the failed ones with reasons. `unseen`: how the fault got by
+ * if none failed.
+ */
 export async function judged(fault: Fault, clauses: string) {
   await using server = await started(fault);
   const { target, proxy } = server;

@@ -1,27 +1,27 @@
-// What a fault is, and the few means by which one changes what goes by: what is asked, what is answered, what is delivered,
-// and what the server hears of it. Which sentence each breaks stands in the lists beside this file.
+// The types of a fault, and helpers that change requests, responses and deliveries on their way through the proxy. The
+// lists beside this file name the sentence that each fault breaks.
 import type { ServiceOptions } from "../../src/index.ts";
 import { isMembers } from "../../test/support/client.ts";
 import { objectIn } from "../../test/support/shown.ts";
 import { KEY } from "../conformance/own.ts";
 import type { Answer, Message, Send } from "./proxy.ts";
 
-/** In place of `send`, which would let the message pass unchanged. */
+/** Replaces `send`, which would pass the message unchanged. */
 export type Way = (asked: Message, send: Send) => Promise<Answer>;
 
 export interface Wrong {
   readonly way?: Way;
-  /** What the server is started with. */
+  /** Start options of the server. */
   readonly options?: ServiceOptions;
-  /** What the base URL ends in. */
+  /** The suffix of the base URL. */
   readonly base?: string;
-  /** Only somebody who waits for 30 seconds sees it. */
+  /** Only a client that waits 30 seconds can see the fault. */
   readonly slow?: boolean;
 }
 
 export interface Fault extends Wrong {
   readonly id: string;
-  /** The clause that it breaks. */
+  /** The clause that the fault breaks. */
   readonly clause: string;
   readonly says: string;
 }
@@ -39,7 +39,7 @@ export const faultsOf = (faults: Faults): Fault[] =>
     return { id, clause, says, ...(typeof wrong === "function" ? { way: wrong } : wrong) };
   });
 
-/** What stands instead of a member of JSON; it is gone where that is undefined. */
+/** Returns the new value of a JSON member; undefined removes the member. */
 export type Change<T = unknown> = (value: T) => unknown;
 export const gone: Change = () => undefined;
 export const seconds: Change = (time) => Math.floor(Date.parse(String(time)) / 1_000);
@@ -49,17 +49,17 @@ export const is =
   () =>
     value;
 
-/** Changes the member at a path such as "data.object.id"; the whole where it is "". */
+/** Changes the member at a path such as "data.object.id"; "" changes the whole value. */
 export function edited(value: unknown, path: string, change: Change): unknown {
   if (path === "" || !isMembers(value)) return change(value);
   const [name = "", ...rest] = path.split(".");
   return { ...value, [name]: edited(value[name], rest.join("."), change) };
 }
 
-/** Whether that is JSON, and no page, form or nothing: whoever speaks here sends only objects. */
+/** Checks for JSON, as opposed to a page, a form or no body; every JSON body here is an object. */
 export const isJson = ({ body }: { readonly body: string }): boolean => body.startsWith("{");
 
-/** With the JSON object in its body changed. */
+/** The message with the JSON object in its body changed. */
 export const changed = <M extends { readonly body: string }>(
   message: M,
   path: string,
@@ -77,7 +77,9 @@ export const header = <M extends { readonly headers: Message["headers"] }>(
 
 const always = (_asked: Message): boolean => true;
 
-/** `at`: "DELETE /apps/*", with `*` for any segment, below /v1; "EVENT app.deployed", a delivery of it; "", any request. */
+/**
+ * `at`: "DELETE /apps/*", with `*` for any segment, below /v1; "EVENT app.deployed", a delivery of it; "", any request.
+ */
 function isAt(at: string, { method, url, secret, body }: Message): boolean {
   if (at === "") return secret === undefined;
   const path = url.replace(/\?.*/, "").replace(/^\/v1(?=\/)/, "");
@@ -85,29 +87,29 @@ function isAt(at: string, { method, url, secret, body }: Message): boolean {
   return new RegExp(`^(${at.replaceAll("*", "[^/ ]+")})$`).test(place);
 }
 
-/** Any delivery. */
+/** Matches any delivery. */
 export const EVENT = "EVENT *";
 
-/** Everything else passes. */
+/** Applies `way` to matching messages and passes all others. */
 export const where =
   (at: string, way: Way, when = always): Way =>
   (asked, send) =>
     isAt(at, asked) && when(asked) ? way(asked, send) : send(asked);
 
-/** The one in front of the other. */
+/** Chains `outer` in front of `inner`. */
 export const both =
   (outer: Way, inner: Way): Way =>
   (asked, send) =>
     outer(asked, (message) => inner(message, send));
 
-/** What is asked, or delivered, is changed first; the body of a delivery is signed as it then is. */
+/** Changes a request or delivery before it is sent; a delivery is signed again with its new body. */
 export const asks = (at: string, change: (asked: Message) => Message): Way =>
   where(at, (asked, send) => send(change(asked)));
 
 export const asksJson = (at: string, path: string, change: Change): Way =>
   asks(at, (asked) => changed(asked, path, change));
 
-/** With another query. */
+/** Changes the query of a request. */
 export const asksQuery = (at: string, change: (query: URLSearchParams) => unknown): Way =>
   asks(at, (asked) => {
     const query = new URLSearchParams(asked.url.split("?")[1]);
@@ -115,15 +117,15 @@ export const asksQuery = (at: string, change: (query: URLSearchParams) => unknow
     return { ...asked, url: asked.url.replace(/(\?.*)?$/, `?${query}`) };
   });
 
-/** What is answered, or what the server makes of a receiver's answer. */
+/** Changes a response, or a receiver's response before the server sees it. */
 export const answers = (at: string, change: (answer: Answer) => Answer, when = always): Way =>
   where(at, async (asked, send) => change(await send(asked)), when);
 
-/** What succeeded says something else. */
+/** Changes a member of successful JSON responses. */
 export const answersJson = (at: string, path: string, change: Change, when = always): Way =>
   answers(at, (answer) => (answer.status < 300 ? changed(answer, path, change) : answer), when);
 
-/** Every app in every answer. */
+/** Changes every app in every response. */
 export const apps = (path: string, change: Change): Way =>
   answersJson("(POST|GET) /apps|(GET|PATCH) /apps/*", "", (value) =>
     Array.isArray(Object(value).data)
@@ -134,14 +136,14 @@ export const apps = (path: string, change: Change): Way =>
 const HEADERS = { "content-type": "application/json" };
 export const bare = (status: number): Answer => ({ status, headers: HEADERS, body: "{}" });
 
-/** It answers that and does nothing; a delivery with 200 is one that nobody hears of. */
+/** Responds with this status and passes nothing on; for a delivery, 200 silently drops it. */
 export const refuses = (at: string, status: number, when = always): Way =>
   where(at, async () => bare(status), when);
 
 const isRefused = (reason: string, { status, body }: Answer): boolean =>
   status >= 400 && body.includes(reason);
 
-/** What is refused for that reason is done after all. */
+/** Retries a request that failed for this reason with the full-access key. */
 export function lets(reason: string, at = "", when = always): Way {
   const way: Way = async (asked, send) => {
     const answer = await send(asked);
@@ -150,11 +152,11 @@ export function lets(reason: string, at = "", when = always): Way {
   return where(at, way, when);
 }
 
-/** What is refused for that reason is answered in another way. */
+/** Replaces the status of errors with this reason. */
 export const instead = (reason: string, status: number): Way =>
   answers("", (answer) => (isRefused(reason, answer) ? { ...answer, status } : answer));
 
-/** With another credential. */
+/** The message with another credential. */
 export const as = (asked: Message, token: string): Message =>
   header(asked, "authorization", `Bearer ${token}`);
 

@@ -1,15 +1,15 @@
-// Where deliveries may go (contract, part 6): a server that posts to any URL it is given must not be led into its own
-// network. A URL is judged by what it shows; an address is judged after DNS and again on the connected socket. Both
-// functions return the rule that refuses, in words for the one who sent the URL.
+// Address policy for webhooks (contract, part 6): a server that posts to any given URL must not be led into its own
+// network. The URL is checked as text, and the address after DNS and again on the connected socket. Both functions
+// return the violated rule, worded for the user who sent the URL.
 import type { LookupAddress } from "node:dns";
 import { BlockList, isIP } from "node:net";
 import { isLoopbackHost } from "../lib/loopback.ts";
 
-/** A developer's receiver runs on this machine or in a private network; a server that others reach allows neither. */
+/** `local` allows receivers on this machine or in a private network; a server open to other machines allows neither. */
 export const WEBHOOK_POLICIES = ["local", "strict"] as const;
 export type WebhookPolicy = (typeof WEBHOOK_POLICIES)[number];
 
-/** The first range that holds an address gives its kind, after IANA's special-purpose registries. */
+/** The first range that contains an address gives its kind, after IANA's special-purpose registries. */
 const RESERVED_RANGES = {
   ipv4: [
     ["unspecified", "0.0.0.0/8"],
@@ -43,10 +43,10 @@ const RESERVED_RANGES = {
   ],
 };
 
-/** Where a local policy lets http go, and a strict one nothing. */
+/** The kinds of address to which the local policy allows http, and the strict policy nothing. */
 const INSIDE = ["loopback", "private"];
 
-// A list holds one family only: Node's BlockList matches an IPv4 address against the ranges of its mapped form too.
+// One list per family, because Node's BlockList matches an IPv4 address against the ranges of its mapped form too.
 const LISTS = { ipv4: createBlockList("ipv4"), ipv6: createBlockList("ipv6") };
 
 function createBlockList(family: keyof typeof RESERVED_RANGES) {
@@ -60,7 +60,7 @@ function createBlockList(family: keyof typeof RESERVED_RANGES) {
   });
 }
 
-/** Why a connection to this address is refused; undefined where it is allowed. `secure`: over TLS. */
+/** Returns the rule that forbids a connection to this address; undefined if it is allowed. `secure`: over TLS. */
 export function checkAddress(
   address: string,
   policy: WebhookPolicy,
@@ -87,7 +87,7 @@ const HTTPS_ONLY = {
     "must use https: the strict webhook policy refuses http (--webhook-policy local allows it in private networks)",
 };
 
-/** Which rule refuses the URL, as far as it shows; undefined where none does. */
+/** Returns the rule that the URL's text violates; undefined if there is none. */
 export function checkUrl(text: string, policy: WebhookPolicy): string | undefined {
   if (/[\s\\\p{Cc}]/u.test(text))
     return "must not contain spaces, control characters or backslashes";
@@ -100,11 +100,11 @@ export function checkUrl(text: string, policy: WebhookPolicy): string | undefine
   const secure = url.protocol === "https:";
   if (isIP(host) !== 0) return checkAddress(host, policy, secure);
   if (isLoopbackHost(host)) return checkAddress("127.0.0.1", policy, secure);
-  // A name is judged when it is sent to: only DNS knows where it leads.
+  // A host name is checked when a delivery is sent, because only DNS knows its addresses.
   return secure || policy === "local" ? undefined : HTTPS_ONLY.strict;
 }
 
-/** From a host name to its addresses. */
+/** Resolves a host name to its addresses. */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
 const LOOKUPS_AT_ONCE = 2;
@@ -114,8 +114,8 @@ const LOOPBACK: readonly LookupAddress[] = [
 ];
 
 /**
- * The system's resolver, asked once at a time for a name and for two names at once: a lookup holds one of the process's
- * four worker threads until it ends, and dead name servers must not keep them all from the files.
+ * The system's resolver, with one lookup at a time per name and two in total. A lookup holds one of the process's four
+ * worker threads until it ends. Dead name servers must not block all of them, because file operations need them.
  */
 export function createResolver(): Resolve {
   const running = new Map<string, Promise<readonly LookupAddress[]>>();

@@ -1,7 +1,7 @@
-// One attempt of a delivery from its rows to its outcome, and when the next is due (spec part 6, receiving endpoint and
-// signature; how often and when is not shown: contract, part 6). Everything about it is read again once it is claimed, the
-// stored bytes are signed and sent. What came of it is only answered here; writing it down is `recordAttempt`'s. Nothing
-// here waits: what is due when are pure functions of the attempt, the time and what the receiver asked for.
+// Makes one attempt of a delivery and computes when the next is due (spec part 6, receiving endpoint and signature; the
+// retry schedule: contract, part 6). The rows are read again after the claim, and the stored bytes are signed and sent.
+// The result is only returned here; `recordAttempt` stores it. Nothing here waits: due times are pure functions of the
+// attempt, the time and the receiver's Retry-After.
 import { createHash } from "node:crypto";
 import { decide } from "../decisions.ts";
 import { type AttemptResult, dueTime, isDeliverable } from "../domain/deliveries.ts";
@@ -16,13 +16,13 @@ export interface AttemptDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly sender: Sender;
-  /** The time in `webhook-timestamp`. */
+  /** The time for the `webhook-timestamp` header. */
   readonly timestamp: () => Instant;
   /** The waits between attempts. */
   readonly retryWaits_ms: readonly number[];
 }
 
-/** Attempts the delivery. Answers undefined where it is not to be sent: it is over, no longer wanted, or not yet due. */
+/** Attempts the delivery. Returns undefined if it is finished, no longer deliverable, or not yet due. */
 export async function makeAttempt(
   deps: AttemptDeps,
   deliveryId: string,
@@ -30,7 +30,7 @@ export async function makeAttempt(
   const { store, clock, sender, retryWaits_ms } = deps;
   const start = clock.now();
   const delivery = await store.get(deliveries, deliveryId);
-  // Another process may have sent it since it was seen to be due.
+  // Another process may have sent the delivery since it became due.
   if (!delivery || dueTime(delivery) > start) return undefined;
   const webhook = await store.get(webhooks, delivery.webhook_id);
   const event = await store.get(events, delivery.event_id);
@@ -58,7 +58,7 @@ export async function makeAttempt(
     duration_ms: Math.max(now - start, 0),
     ...answer,
   };
-  // Those by hand do not count. Where it succeeded nobody asks.
+  // Manual attempts do not count. The value is unused after a success.
   const scheduled = delivery.attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
   const fraction = calculateJitter(deliveryId.slice(-RANDOM_LENGTH), scheduled);
   const asked = { now, status: answer.response_status, retryAfter };
@@ -76,40 +76,40 @@ export async function makeAttempt(
   };
 }
 
-/** The wait after each failed attempt; after the last there is no other. */
+/** The wait after each failed attempt of the schedule; the last entry precedes the last attempt. */
 export const RETRY_WAITS_MS: readonly number[] = decide("6.retry-schedule").map(
   (wait: string) => parseDuration(wait) ?? 0,
 );
 
-/** A receiver that comes back is not met by all deliveries at once. */
+/** Spreads retries by 20% either way, so that a recovered receiver does not get all of them at once. */
 const JITTER = 0.2;
 
-/** Retry-After can only lengthen a wait, and no further than the longest of the schedule. */
+/** Retry-After can only lengthen a wait, up to 24 hours, the longest of the schedule. */
 const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
-/** Spec part 8: the time that an endpoint has to answer a delivery. */
+/** Spec part 8: the time an endpoint has to respond to a delivery. */
 export const RESPONSE_TIMEOUT_MS = 30_000;
 
 interface RetryInput {
   readonly now: Instant;
   readonly status: number | null;
-  /** The value of the answer's Retry-After. */
+  /** The value of the response's Retry-After header. */
   readonly retryAfter: string | null;
 }
 
 interface Failure extends RetryInput {
-  /** How many attempts of the schedule were made, this one included. */
+  /** The number of scheduled attempts made, including this one. */
   readonly attempt: number;
-  /** In [0, 1): where within the jitter the wait falls. */
+  /** In [0, 1): the position of the wait within the jitter. */
   readonly fraction: number;
 }
 
-/** How long the receiver asks to be left alone. */
+/** The delay that Retry-After asks for on 429 and 503, in milliseconds. */
 function requestedDelay_ms({ now, status, retryAfter }: RetryInput): number {
   const isAsked = retryAfter !== null && (status === 429 || status === 503);
   return Math.min((isAsked && parseRetryAfter(retryAfter, now)) || 0, RETRY_AFTER_MAX_MS);
 }
 
-/** When the attempt after a failed one is due; undefined after the last. */
+/** Returns the due time of the next attempt; undefined after the last. */
 export function calculateRetryDelay(
   failure: Failure,
   waits_ms: readonly number[],
@@ -122,26 +122,26 @@ export function calculateRetryDelay(
 }
 
 /**
- * Where in the jitter an attempt falls: taken from what is random in the delivery's id, so that it repeats whenever that
- * does, at whatever time and in whatever order the receivers answer.
+ * The position of an attempt within the jitter. It depends only on the random part of the delivery's id and the
+ * attempt number. It therefore repeats with the id, whatever the time and the order of responses.
  */
 const calculateJitter = (random: string, attempt: number): number =>
   createHash("sha256").update(`${random} ${attempt}`).digest().readUInt32BE() / 2 ** 32;
 
-/** How long a Retry-After asks to wait: whole seconds or an HTTP date (RFC 9110 10.2.3, 5.6.7). */
+/** Parses Retry-After into milliseconds: whole seconds or an HTTP date (RFC 9110 10.2.3, 5.6.7). */
 export function parseRetryAfter(header: string, now: Instant): number | undefined {
   const value = header.trim();
   if (/^\d+$/.test(value)) return Number(value) * 1_000;
   if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(value)) return undefined;
-  // The oldest of the three forms names no zone and means UTC.
+  // The oldest of the three date forms has no zone and means UTC.
   const at = parseIso(value.endsWith("GMT") ? value : `${value} GMT`);
   return Number.isNaN(at) ? undefined : Math.max(at - now, 0);
 }
 
-/** A year: beyond any use, and far from where dates end. */
+/** One year: longer than any useful wait, and far from the limit of dates. */
 const WAIT_MAX_MS = 365 * 86_400_000;
 
-/** "5s,5m,1h" in milliseconds; undefined for anything else. */
+/** Parses a schedule such as "5s,5m,1h" into milliseconds; undefined if it is invalid. */
 export function parseRetrySchedule(text: string): readonly number[] | undefined {
   const waits = text
     .split(",")

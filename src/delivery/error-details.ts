@@ -1,8 +1,8 @@
-// What an attempt's `error_detail` says: which check failed and what to do about it, in a sentence for people. It holds
-// nothing that the receiver sent, and no address: two runs with one random seed give the same journals.
+// The sentences in an attempt's `error_detail`: which check failed and how to fix it. They contain nothing the receiver
+// sent, and no address, so that two runs with one random seed write the same journals.
 import type { AttemptError } from "../domain/model.ts";
 
-/** Which check of the certificate failed, by the code of Node's error. */
+/** Certificate checks by the code of Node's error. */
 const CERTIFICATE_CHECKS = new Map<string | undefined, string>([
   ["DEPTH_ZERO_SELF_SIGNED_CERT", "is self-signed"],
   ["SELF_SIGNED_CERT_IN_CHAIN", "comes from a CA that is not trusted"],
@@ -26,7 +26,7 @@ const TLS_ERRORS = new Map<string | undefined, string>([
   ["ECONNRESET", "The receiver closed the connection during the TLS handshake."],
 ]);
 
-/** Why no TLS connection was established; `error` is what Node reports. */
+/** Explains why no TLS connection was established; `error` is Node's error. */
 export function tlsDetail({ code, message }: NodeJS.ErrnoException): string {
   const check = CERTIFICATE_CHECKS.get(code);
   if (check !== undefined) return `The receiver's certificate ${check}. ${TRUST}`;
@@ -37,13 +37,13 @@ export function tlsDetail({ code, message }: NodeJS.ErrnoException): string {
   return TLS_ERRORS.get(code) ?? `The TLS handshake failed (${code}).`;
 }
 
-/** Why the connection failed before anything was sent. */
+/** Explains why the connection failed before anything was sent. */
 export const connectDetail = ({ code }: NodeJS.ErrnoException): string =>
   code === "ECONNREFUSED"
     ? DETAILS.refused
     : `The connection failed (${code}). Check the host and port of the URL.`;
 
-/** The rule is one of `judgeUrl` or `judgeAddress`. */
+/** `rule` comes from `checkUrl` or `checkAddress`. */
 export const blockedDetail = (rule: string): string => `The URL ${rule}.`;
 
 const DETAILS = {
@@ -57,19 +57,19 @@ const DETAILS = {
   dropped: "A chaos rule dropped this attempt.",
 };
 
-/** What the error means where no more is known of it; null where the response says enough. */
+/** The default detail of an error; null if the response says enough. */
 export function errorDetail(error: AttemptError, timeout_ms = 0): string | null {
   if (error === "timeout") return `The receiver did not respond within ${timeout_ms / 1_000} s.`;
   return error === "status" ? null : DETAILS[error];
 }
 
-/** What ended the body of a successful response. */
+/** Explains how the body of a successful response was cut off. */
 export const bodyDetail = (error: AttemptError, timeout_ms: number): string =>
   error === "timeout"
     ? `The attempt succeeded, but the response body did not end within ${timeout_ms / 1_000} s.`
     : "The attempt succeeded, but the connection closed before the end of the response body.";
 
-/** What a status that is no success means where that is not obvious. */
+/** Explains a status other than 2xx; null if it needs no explanation. */
 export function statusDetail(status: number): string | null {
   if (status >= 300 && status < 400)
     return "Redirects are not followed. Use the final address as the webhook's URL.";

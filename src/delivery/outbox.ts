@@ -1,6 +1,6 @@
-// The outbox (spec part 6; contract, part 6): takes due deliveries from their rows, has each attempted and writes down
-// what came of it. The rows are the truth; what is held here is only which queue is looked at when, and is rebuilt at a
-// start, so a crash loses nothing and what was under way is sent again. It has one life: start, stop.
+// The outbox (spec part 6; contract, part 6): finds due deliveries in the store, attempts each and stores the result.
+// The store is authoritative. The in-memory state only schedules the queues and is rebuilt at a start, so a crash loses
+// nothing and interrupted deliveries are sent again. An outbox cannot be restarted after stop.
 import {
   type AttemptResult,
   cancelUndeliverable,
@@ -18,30 +18,33 @@ import type { TaskTracker } from "../lib/tasks.ts";
 import { type AttemptDeps, makeAttempt } from "./attempt.ts";
 
 export interface OutboxDeps extends AttemptDeps {
-  /** Where all of it runs, so that whoever has it can wait for its end. */
+  /** Tracks all background work, so that the caller can wait for its end. */
   readonly tasks: TaskTracker;
-  /** How many attempts at once for one webhook. */
+  /** The maximum of concurrent attempts per webhook. */
   readonly concurrency: number;
-  /** How long a claimed row is left to its claimer: longer than an attempt can take. */
+  /** The lease on a claimed delivery, in milliseconds: longer than an attempt can take. */
   readonly lease_ms: number;
   readonly onAttempt: (made: AttemptResult) => void;
   readonly onError: (error: unknown, during: string) => void;
 }
 
 const WHAT = "webhook deliveries";
-/** What waits beyond is a row in the store and costs no socket. */
+/** The maximum of concurrent attempts. Further deliveries stay in the store and cost no socket. */
 const CONCURRENCY_MAX = 256;
-/** Of these for retries and where the last attempt failed: each may last 30 s, and a quarter stays for who answers. */
+/**
+ * Slots that retries and failing webhooks may use. Each may block for 30 s, so a quarter is reserved for responsive
+ * receivers.
+ */
 const SLOW_SLOTS_MAX = 192;
-/** How long is waited after the store has failed, or while another process holds the next row or its webhook. */
+/** The pause after a store failure, or while another process holds the next delivery or its webhook. */
 const PAUSE_MS = 1_000;
 
-/** A webhook to which something is to be sent. */
+/** The state of a webhook with pending deliveries. */
 interface EndpointQueue {
   readonly webhookId: string;
-  /** The one that it is looked for in; what is under way may be of one that the webhook has left since. */
+  /** The current queue id. Deliveries in flight may belong to an earlier queue of the webhook. */
   queue: string;
-  /** Deliveries that are under way, that the sender does not want to send now, or whose attempt is not written down yet. */
+  /** Deliveries in flight, deferred by the sender, or waiting for their result to be stored. */
   readonly taken: Set<string>;
   sending: number;
   failing: boolean;
@@ -52,16 +55,17 @@ export type Outbox = ReturnType<typeof createOutbox>;
 
 export function createOutbox(deps: OutboxDeps) {
   const { store, clock, sender, tasks: background, lease_ms, onAttempt, onError } = deps;
-  // A lane that never failed is not doubted, and still must not take all places with deliveries that nobody answers.
+  // A webhook that has never failed is not limited to slow slots, and still must not block every slot when it stops
+  // responding.
   const concurrency = Math.min(deps.concurrency, SLOW_SLOTS_MAX);
   const queueStates = new Map<string, EndpointQueue>();
-  /** The lanes that could send now, each with its delivery: first attempts, those of failing webhooks, retries. */
+  /** The queues that could send now, each with its delivery: first attempts, failing webhooks, retries. */
   const ready: readonly Map<EndpointQueue, string>[] = [new Map(), new Map(), new Map()];
   let sending = 0;
   let slowSlots = 0;
-  /** Queues that have changed and were not looked at since. */
+  /** Queues that have changed since they were last polled. */
   const reported = new Set<string>();
-  /** Those that could not be looked at, until they are again. */
+  /** Queues whose poll failed, until the next try. */
   const missed = new Set<string>();
   let missing: Timer | undefined;
   let turning = false;
@@ -69,8 +73,8 @@ export function createOutbox(deps: OutboxDeps) {
   let unavailable = false;
 
   /**
-   * Takes up deliveries that are still to be sent, or to be cancelled, and that nothing here waits for; answers how many
-   * there are in this span of all that wait.
+   * Polls the queues of pending deliveries that are due or not tracked here. Returns the number of pending deliveries
+   * in this range.
    */
   async function resume(range: Range = ALL_RECORDS): Promise<number> {
     const rows = await store.page(deliveries, "waiting", ["pending"], range);
@@ -83,13 +87,13 @@ export function createOutbox(deps: OutboxDeps) {
     return rows.length;
   }
 
-  /** This queue has changed. */
+  /** Marks the queue as changed and schedules a poll. */
   function notify(queue: string): void {
     reported.add(queue);
     flush();
   }
 
-  /** Breaks off what is under way; its rows stay and are sent after the next start. */
+  /** Aborts the attempts in flight; their deliveries are sent after the next start. */
   function stop(): void {
     stopped = true;
     for (const { timer } of queueStates.values()) timer?.cancel();
@@ -98,9 +102,9 @@ export function createOutbox(deps: OutboxDeps) {
   }
 
   /**
-   * At the end of this turn of the event loop, looks at the queues that have changed and sends what is ready. So an
-   * answer leaves before the deliveries that its commit has caused, and posts go out together: a receiver is then woken
-   * once for many, which saves the sender some 10 us of system time a post.
+   * Polls the changed queues at the end of this turn of the event loop, and sends the ready deliveries. A response
+   * thus leaves before the deliveries that its commit caused. Posts sent together wake a receiver once for many, which
+   * saves the sender some 10 us of system time per post.
    */
   function flush(): void {
     if (turning || stopped) return;
@@ -147,12 +151,12 @@ export function createOutbox(deps: OutboxDeps) {
     missed.clear();
   }
 
-  /** Puts the lane where its next row belongs: among the ready ones, or to its time. */
+  /** Moves the queue to the ready list of its next delivery's rank, or sets a timer for its due time. */
   function place(lane: EndpointQueue, queue: string, rows: readonly DeliveryRecord[]): void {
     if (rows.length === 0 && queue !== lane.queue) return;
     lane.queue = queue;
     lane.timer?.cancel();
-    // A look at a queue before it may just have found nothing more to do.
+    // An earlier poll may have found the queue empty and deleted its state.
     if (rows.length > 0) queueStates.set(lane.webhookId, lane);
     else if (lane.taken.size === 0) queueStates.delete(lane.webhookId);
     const next =
@@ -176,7 +180,7 @@ export function createOutbox(deps: OutboxDeps) {
       }
   }
 
-  /** Has a place, and one of the lane's, until it ends. */
+  /** Makes one attempt, which occupies a global slot and one of the webhook's until it ends. */
   async function deliver(lane: EndpointQueue, id: string, doubt: 0 | 1): Promise<void> {
     lane.taken.add(id);
     lane.sending += 1;
@@ -188,7 +192,7 @@ export function createOutbox(deps: OutboxDeps) {
       : undefined;
     if (!lease) pause(lane, id);
     else if (typeof made === "object") await record(lane, made, lease);
-    // Not awaited: who looks at the lane meanwhile finds it full, and nobody would look again when it no more is.
+    // Not awaited: a poll during the wait would find the queue full, and nothing would poll again later.
     else background.run(WHAT, () => lease.release().finally(made));
     lane.sending -= 1;
     sending -= 1;
@@ -196,7 +200,10 @@ export function createOutbox(deps: OutboxDeps) {
     flush();
   }
 
-  /** One process sends a delivery, whatever else the others do; where it is one at a time, it is one over all of them. */
+  /**
+   * Leases the delivery, so that only one process sends it. With a concurrency of 1 the webhook is leased as well, so
+   * that the limit applies across all processes.
+   */
   async function leased({ webhookId }: EndpointQueue, id: string): Promise<Lease | undefined> {
     const take = async (what: string) =>
       (await store.lease(`delivery ${what}`, lease_ms).catch(report)) ?? undefined;
@@ -208,7 +215,7 @@ export function createOutbox(deps: OutboxDeps) {
     return undefined;
   }
 
-  /** Answers what is to be written down, or what is to be done once the lease has ended. */
+  /** Returns the result to store, or the function to call once the lease is released. */
   async function attempt(
     lane: EndpointQueue,
     id: string,
@@ -219,7 +226,7 @@ export function createOutbox(deps: OutboxDeps) {
       void sent.again.then(() => free(lane, id));
       return () => notify(lane.queue);
     }
-    // What was broken off by the stop has no outcome; what arrived just before it has.
+    // An attempt aborted by `stop` has no result, but a success that arrived just before it counts.
     if (stopped && !isSuccess(sent.attempt)) return undefined;
     lane.failing = !isSuccess(sent.attempt);
     onAttempt(sent);
@@ -227,8 +234,8 @@ export function createOutbox(deps: OutboxDeps) {
   }
 
   /**
-   * Until it is written down, the delivery stays taken, here and for other processes: nothing is sent twice because the
-   * store is out of reach.
+   * Stores the result. Until then the delivery stays leased, here and for other processes, so that a store outage
+   * causes no duplicates.
    */
   async function record(lane: EndpointQueue, made: AttemptResult, lease: Lease): Promise<void> {
     try {
@@ -239,7 +246,7 @@ export function createOutbox(deps: OutboxDeps) {
       at(clock.now() + PAUSE_MS, () => background.run(WHAT, () => record(lane, made, lease)));
       return;
     }
-    // In this order: a look that began before may still find it, and then has to see that it is over.
+    // Release before freeing: a poll that began earlier may still find the delivery, and must see that it is finished.
     await lease.release().catch(report);
     free(lane, made.deliveryId);
   }
@@ -249,7 +256,7 @@ export function createOutbox(deps: OutboxDeps) {
     notify(lane.queue);
   }
 
-  /** Leaves the lane for a moment; its rows stay. */
+  /** Pauses the queue; its deliveries stay in the store. */
   function pause(lane: EndpointQueue, id: string, error?: unknown): undefined {
     lane.taken.delete(id);
     if (error !== undefined) report(error);
@@ -257,7 +264,7 @@ export function createOutbox(deps: OutboxDeps) {
     lane.timer = at(clock.now() + PAUSE_MS, () => notify(lane.queue));
   }
 
-  /** One outage of the store is reported once. */
+  /** Reports an outage of the store once. */
   function report(error: unknown): void {
     const outage = isStoreError(error, "StorageUnavailable");
     if (!outage || !unavailable) onError(error, WHAT);

@@ -1,6 +1,7 @@
-// One attempt of a delivery: one POST and what came of it, as a value (spec part 6: 2xx within 30 seconds; contract, part
-// 6). It never rejects, never follows a redirect, never sends twice and reads no more of an answer than it must. The
-// deadline is in real time and total, from the start to the headers, since Node's own time-outs only watch for silence.
+// HTTP sender: sends one POST per attempt and returns its outcome as a value (spec part 6: 2xx within 30 seconds;
+// contract, part 6). It never rejects, follows redirects or sends twice, and reads no more of a response than
+// necessary. The deadline is total and in real time, from the start to the headers, because Node's own timeouts only
+// detect silence.
 import {
   type ClientRequest,
   Agent as HttpAgent,
@@ -33,23 +34,23 @@ export interface WebhookRequest {
   readonly body: string;
 }
 
-/** Why an attempt failed; with a 2xx status what happened afterwards, which is no failure. */
+/** The error of a failed attempt. With a 2xx status it describes a later problem, which is no failure. */
 type Failure = Pick<Attempt, "error" | "error_detail">;
 
-/** What of an attempt only the receiver says. */
+/** The part of an attempt that depends on the receiver. */
 export interface DispatchResult
   extends Failure,
     Pick<Attempt, "response_status" | "response_body"> {
-  /** The answer's Retry-After. */
+  /** The response's Retry-After header. */
   readonly retryAfter: string | null;
 }
 
-/** Nothing was sent and nothing is to be noted; ask again once this resolves. */
+/** Nothing was sent and there is nothing to record; try again once `again` resolves. */
 export interface Deferred {
   readonly again: Promise<void>;
 }
 
-/** What the outbox sends through; another one may stand before the real one, to disturb deliveries on purpose. */
+/** The outbox's transport. Fault injection wraps the real sender with another one. */
 export interface Sender {
   /** `postWith` signs another body for the same attempt. */
   send(
@@ -57,7 +58,7 @@ export interface Sender {
     delivery: DeliveryRecord,
     postWith: (body: string) => WebhookRequest,
   ): Promise<DispatchResult | Deferred>;
-  /** Breaks off what is under way and leaves no socket; what is sent later opens others. */
+  /** Aborts the requests in flight and closes all sockets; later sends open new ones. */
   close(): void;
 }
 
@@ -66,17 +67,17 @@ export interface SenderOptions {
   readonly timeout_ms: number;
   readonly resolve?: Resolve;
   readonly judge?: typeof checkAddress;
-  /** Other timers are for tests. */
+  /** Replaced only in tests. */
   readonly startTimer?: typeof after;
 }
 
-/** The status is what counts: after so much the connection is closed, whatever the receiver would still send. */
+/** Only the status matters: the connection is closed after this many bytes of body. */
 const READ_BYTES_MAX = 16 * 1024;
-/** What the delivery log keeps of an answer: enough for an error message. */
+/** Bytes of the response body kept in the delivery log: enough for an error message. */
 const KEPT_BYTES_MAX = 1024;
-/** A status line of 000 is none (RFC 9110 15). */
+/** A status below 100 is invalid (RFC 9110 15). */
 const STATUS_MIN = 100;
-/** Shorter than receivers keep an idle connection, so that one is not closed just as it is used again. */
+/** Shorter than receivers keep idle connections, so that none is closed just as it is reused. */
 const IDLE_MS = 2_000;
 const AGENT = {
   keepAlive: true,
@@ -85,7 +86,7 @@ const AGENT = {
   autoSelectFamilyAttemptTimeout: 1_000,
 };
 
-/** Which rule refuses a connection to the address. */
+/** Returns the rule that forbids a connection to the address. */
 type AddressCheck = (address: string) => string | undefined;
 
 export function createHttpSender(options: SenderOptions) {
@@ -102,8 +103,8 @@ export function createHttpSender(options: SenderOptions) {
   let https: HttpsAgent | undefined;
 
   /**
-   * Made for the first delivery over TLS: few starts need what that loads. It is given no `ca`: then NODE_EXTRA_CA_CERTS
-   * and --use-openssl-ca apply.
+   * Created on the first TLS delivery, because few starts need the modules it loads. It gets no `ca`, so that
+   * NODE_EXTRA_CA_CERTS and --use-openssl-ca apply.
    */
   function tlsAgent(): HttpsAgent {
     const { Agent } = process.getBuiltinModule("node:https");
@@ -117,21 +118,21 @@ export function createHttpSender(options: SenderOptions) {
       if (rule !== undefined) return withoutResponse("blocked_address", blockedDetail(rule));
       const target = new URL(url);
       const [agent, judgeBy] = target.protocol === "https:" ? [tlsAgent(), secure] : [http, plain];
-      // As a list they are written as they stand, without a look-up for each.
+      // Headers passed as a list are written unchanged, without a lookup for each.
       const listed = ["Host", target.host, ...Object.entries(headers).flat()];
       const request = httpRequest(target, { agent, method: "POST", headers: listed });
       return dispatch(request, body, timeout_ms, startTimer, judgeBy);
     },
     close(): void {
-      // The agents know every socket, and a request ends with its own. A Set of the open requests would keep 6 KB of each
-      // alive past the young generation: its discarded tables grow old and still name them.
+      // The agents track every socket, and a request ends with its socket. A Set of open requests would keep 6 KB per
+      // request alive past the young generation: its discarded tables grow old and still reference them.
       http.destroy();
       https?.destroy();
     },
   };
 }
 
-/** Judges every address of the name; the connection then goes to one of exactly these. */
+/** Checks every address of the name; the connection then uses only these addresses. */
 function createLookup(resolve: Resolve, judge: AddressCheck): LookupFunction {
   return async (host, _, callback) => {
     const addresses = await resolve(host).catch(() => []);
@@ -144,7 +145,7 @@ function createLookup(resolve: Resolve, judge: AddressCheck): LookupFunction {
 
 class UnknownHost extends Error {}
 
-/** Its message is the rule that refuses the address. */
+/** The message is the rule that forbids the address. */
 class BlockedAddress extends Error {}
 
 const NO_RESPONSE = { response_status: null, response_body: null, retryAfter: null };
@@ -157,7 +158,7 @@ export const withoutResponse = (
   error_detail,
 });
 
-/** Sends the body and follows the exchange to its end; `judge` is asked again about the address that is connected to. */
+/** Sends the body and reads the response; `checkPeer` checks the address of the connected socket again. */
 function dispatch(
   request: ClientRequest,
   body: string,
@@ -182,14 +183,14 @@ function dispatch(
     request.on("socket", (socket) => {
       const look = () => {
         const { remoteAddress } = socket;
-        // One that was closed already has none.
+        // A closed socket has no remote address.
         if (remoteAddress === undefined) socket.destroy();
         else {
           const rule = checkPeer(remoteAddress);
           if (rule !== undefined) socket.destroy(new BlockedAddress(rule));
         }
       };
-      // One that is kept from an attempt before stands already.
+      // A reused socket is already connected.
       if (socket.connecting) socket.once("connect", look);
       else look();
     });
@@ -207,7 +208,7 @@ function dispatch(
       response.on("end", () => finish(null));
       response.on("error", () => finish("aborted"));
     });
-    // Switching protocols was not asked for: an answer of status 101, and the connection is of no further use.
+    // We never request an upgrade: treat it as a response with status 101 and drop the connection.
     request.on("upgrade", (response) => {
       answer = response;
       giveUp(null);
@@ -216,7 +217,7 @@ function dispatch(
   });
 }
 
-/** A connection is used again only where the receiver says that it keeps it long enough: any other may close just then. */
+/** Reuses a connection only if the receiver announces a long enough keep-alive; any other may close just then. */
 const isReusable = ({ headers }: IncomingMessage): boolean =>
   Number(/\btimeout=(\d+)/.exec(String(headers["keep-alive"]))?.[1]) * 1_000 > IDLE_MS;
 
@@ -231,7 +232,7 @@ function withResponse(
   const isSuccess = statusCode >= 200 && statusCode < 300;
   return {
     response_status: statusCode,
-    // Decoding as a stream drops a character that the cut has split.
+    // Decoding as a stream drops a character that was split by the cut.
     response_body: new TextDecoder("utf-8", { ignoreBOM: true }).decode(kept, {
       stream: kept.length < whole.length,
     }),
@@ -241,16 +242,16 @@ function withResponse(
   };
 }
 
-/** The name of the error in the delivery log, and its detail where the usual one would say too little. */
+/** Returns the error's name for the delivery log, with a detail if the default one is too vague. */
 function explained(error: NodeJS.ErrnoException, socket: Socket | null): [AttemptError, string?] {
   if (error instanceof UnknownHost) return ["dns"];
   if (error instanceof BlockedAddress) return ["blocked_address", blockedDetail(error.message)];
-  // A receiver may reset it even before it stands.
+  // ECONNRESET is excluded because a receiver may reset even before the connection is established.
   if (error.code !== "ECONNRESET" && (error.syscall === "connect" || "errors" in error))
     return [error.code === "ETIMEDOUT" ? "timeout" : "refused", connectDetail(error)];
   const isUnverified = socket !== null && "authorized" in socket && !socket.authorized;
-  // By TLS 1.3 a receiver that wants a certificate of ours says so behind the handshake.
+  // In TLS 1.3 a receiver that requires a client certificate reports it after the handshake.
   if (isUnverified || /^EPROTO$|^ERR_SSL_/.test(error.code ?? "")) return ["tls", tlsDetail(error)];
-  // An answer that began and is not HTTP, or whose headers do not end, is broken off here.
+  // HPE_ errors mean that the response is not valid HTTP, or that its headers do not end.
   return [error.code?.startsWith("HPE_") ? "aborted" : "reset"];
 }

@@ -1,4 +1,4 @@
-// Apps and what users do in them (spec parts 2, 4 and 6). A change, its event and the deliveries of that event are one
+// Apps and user interactions (spec parts 2, 4 and 6). A change, its event and that event's deliveries share one
 // transaction.
 import { isExactNumber, type KeepNumbers } from "../lib/numbers.ts";
 import type { Infer } from "../lib/schema.ts";
@@ -31,7 +31,7 @@ import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 import type { Decide } from "./variants.ts";
 
 const EXAMPLE_APP = { title: "My first app", description: "", theme: "light", public: false };
-/** The shortest draft that is taken, for whoever has just arrived. */
+/** Smallest valid create body, shown to new users. */
 export const exampleApp = (decide: Decide) =>
   Object.fromEntries(decide("2.app-fields").map((name) => [name, EXAMPLE_APP[name]]));
 
@@ -43,7 +43,7 @@ export async function addApp(
   draft: AppDraft,
 ) {
   const { id = ids.next("app_"), title, description, theme, public: shared } = draft;
-  // By name: a copy of the draft with more members costs ten times as much, and again where it is made text of.
+  // Copied by name: spreading a draft with more members takes ten times as long, and so does serialising the result.
   const app: AppRecord = {
     id,
     created_at: at,
@@ -97,12 +97,12 @@ async function updateApp(
   return updatedApp;
 }
 
-/** So few of each that nobody waits long for the transaction to end. */
+/** Small, so that no other transaction waits long. */
 const BATCH_SIZE = 50;
 
 /**
- * A step of what goes with the app: its deployments. Its data sources, which may be shared and costly to load, stay
- * without an app. Answers whether there is more; without its app, it is not to be found in the meantime.
+ * Deletes one batch of the app's deployments and detaches its data sources, which may be shared and costly to load.
+ * Returns whether there may be more. They are unreachable meanwhile, because the app is deleted.
  */
 export async function deleteDependents(
   tx: Tx,
@@ -114,7 +114,7 @@ export async function deleteDependents(
     const { live_domain } = deployment;
     await tx.remove(deployments, deployment.id);
     await tx.put(deploymentTombstones, { id: deployment.id, account_id });
-    // Another app may have taken it since.
+    // Another app may hold the domain by now.
     if (live_domain !== null && (await tx.get(domains, live_domain))?.app_id === id)
       await tx.remove(domains, live_domain);
   }
@@ -140,7 +140,7 @@ async function deleteApp(ctx: TxContext, app: AppRecord, account: AccountRecord)
 
 const coordinate = withDefault(nullable(stringOrNumber(text({ max: 1_000 }))), null);
 export const dataPoint = object({ x: coordinate, y: coordinate, category: coordinate });
-/** The user may be anybody, and any type is taken, since the one that is shown is only an observed one. */
+/** Accepts any user and any interaction type, because the specification's type is only an example. */
 export const interactionBody = object({
   user_id: text({ min: 1, max: 200 }),
   interaction_type: text({ min: 1, max: 64 }),
@@ -148,7 +148,7 @@ export const interactionBody = object({
   data_point: withDefault(nullable(dataPoint), null),
 });
 
-/** A coordinate that a double would round is text, as it was sent. */
+/** Keeps a coordinate as text if a double would round it. */
 export const keepNumbersOfPoint: KeepNumbers = (sent, written) => {
   const [point, as] = [Object(Object(sent).data_point), Object(Object(written).data_point)];
   for (const [name, value] of Object.entries(point))
@@ -156,7 +156,7 @@ export const keepNumbersOfPoint: KeepNumbers = (sent, written) => {
       point[name] = as[name];
 };
 
-/** Records that a user did something in the app: an event and nothing else. */
+/** Records an interaction of a user with the app as an event, without other changes. */
 export const recordInteraction = (
   unit: UnitOfWork,
   account: AccountRecord,

@@ -1,4 +1,4 @@
-// Every kind of record that there is, as a store is opened with: none that a model declares can be forgotten.
+// All collections that a store is opened with, gathered from the models so that none can be omitted.
 import * as model from "./model.ts";
 import * as grants from "./oauth/grants.ts";
 import * as keys from "./oauth/signing-keys.ts";

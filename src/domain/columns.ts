@@ -1,6 +1,6 @@
-// The columns of a data source and what is in them (spec part 2: data source; contract, parts 2 and 8): a table of cells
-// in, the same table with a type for each column and its cells in that type out, in steps. It refuses what is too wide or
-// too large at the first row that shows it; it never rounds a number and never drops a leading zero.
+// Column types of a data source (spec part 2: data source; contract, parts 2 and 8). Converts a table of cells to typed
+// columns, in steps. Rejects a table at the first row that makes it too wide or too large. Never rounds a number or
+// drops a leading zero.
 import { decide } from "../decisions.ts";
 import { isDateTime } from "../lib/clock.ts";
 import { parseCsv } from "../lib/csv.ts";
@@ -8,18 +8,18 @@ import { isExactNumber, isWithinRange } from "../lib/numbers.ts";
 import type { Chunked } from "../lib/tasks.ts";
 import type { Cell, Column, Row } from "./model.ts";
 
-/** Wider tables are nearly always a list whose rows and columns were confused. */
+/** Wider tables nearly always have rows and columns swapped. */
 export const COLUMNS_MAX = decide("8.bounds").columns;
 
-/** More than anybody looks at, and still read in a moment; rows that leave members out count whole, and one has a cell. */
+/** Limit on cells, rows times columns: missing members count, and a row has at least one cell. */
 export const CELLS_MAX = 1_000_000;
 const TOO_LARGE = `There are more than ${CELLS_MAX} cells (rows times columns).`;
 
-/** A page of rows has each name a hundred times: names as long as the text would make it larger than any answer may be. */
+/** A page of rows repeats each column name up to 100 times; longer names would exceed the maximum response size. */
 const NAME_MAX = 1_000;
 const NAME = new RegExp(`^.{0,${NAME_MAX}}$`, "su");
 
-/** Rows that are looked at in one step: some ten milliseconds, where they are wide. */
+/** Rows per step: about 10 ms if they are wide. */
 const ROWS_PER_STEP = 500;
 
 type Type = Column["type"];
@@ -47,16 +47,16 @@ const PARSERS: { readonly [T in Type]: (cell: Cell) => Cell } = {
 };
 
 /**
- * A column has the first type that all its values have: of JSON, datetime is text that is ISO 8601 throughout, and where
- * values differ they are given as text; so are numbers that a double would round, and whole numbers beyond 2^53 - 1. Of
- * CSV, 007, +1 and 1e5 stay text, because they may as well be codes, which a number would spoil.
+ * A column has the first of these types that all its values have. In JSON, a datetime column has only ISO 8601 text;
+ * mixed values become text, and so do numbers that a double would round and integers beyond 2^53 - 1. In CSV, 007, +1
+ * and 1e5 stay text, because they may be codes.
  */
 const TYPE_ORDER = decide("2.data-reading");
 
-/** Of a column without values: text is the one type that any later value fits. */
+/** Type of a column without values, because any later value fits text. */
 const EMPTY_COLUMN = "string";
 
-/** Rows of JSON as a table, the columns in the order in which they first occur; a text says why not. */
+/** Converts JSON rows to a table, with columns in order of first occurrence; returns a string on error. */
 export function* parseObjects(objects: readonly Row[]): Chunked<Table | string> {
   const places = new Map<string, number>();
   const rows: Cell[][] = [];
@@ -75,7 +75,7 @@ export function* parseObjects(objects: readonly Row[]): Chunked<Table | string> 
   return yield* toTable([...places.keys()], rows, JSON_MATCHERS);
 }
 
-/** CSV as a table; a text says why not. */
+/** Converts CSV to a table; returns a string on error. */
 export function* parseCsvTable(text: string): Chunked<Table | string> {
   let names: readonly string[] | undefined;
   const rows: Cell[][] = [];
@@ -89,7 +89,7 @@ export function* parseCsvTable(text: string): Chunked<Table | string> {
   return yield* toTable(names ?? [], rows, CSV_MATCHERS);
 }
 
-/** The rows are the table's from here on: of one length, and filled with what their cells are read as. */
+/** Converts the rows in place, filling them to equal length and parsing their cells, and returns them as a table. */
 function* toTable(
   names: readonly string[],
   rows: Cell[][],
@@ -114,20 +114,20 @@ function* toTable(
   return { columns, rows };
 }
 
-/** The cells of each row stand in the order of the columns. */
+/** The cells of each row are in the order of the columns. */
 export type Table = {
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly Cell[])[];
 };
 
-/** Decimal digits as JSON writes them, without exponent, whose value a double has. */
+/** Accepts decimal digits in JSON notation without exponent, if a double holds the value exactly. */
 function isPlainNumber(cell: Cell): boolean {
   return typeof cell === "string" && /^-?(0|[1-9]\d*)(\.\d+)?$/.test(cell) && isExactNumber(cell);
 }
 
 /**
- * Replaces the numbers of each column of text by what was sent for them. `written` has the same rows, with numbers as text
- * where they are not written as JavaScript writes them. What are no rows is left to be refused.
+ * Replaces the numbers in each column of text with their original text. `written` has the same rows, with numbers as
+ * text if JavaScript would write them differently. Values that are not rows fail validation later.
  */
 export function keepNumbersOfRows(rows: unknown, written: unknown): void {
   if (!Array.isArray(rows) || !Array.isArray(written)) return;

@@ -1,7 +1,6 @@
-// What programs call with (fields: contract, part 2): API keys, which open the whole account (spec part 5), and the OAuth
-// clients that may ask users for access; who calls with a key, and what the state of the account behind it forbids. What is
-// secret is shown in the answer that makes it and never again: only its SHA-256 is kept, and found by it. Access tokens are
-// the business of domain/oauth.
+// API keys, which open the whole account (spec part 5), and OAuth clients (fields: contract, part 2); API key
+// authentication and account states. A secret is shown only in the response that creates it; the store holds its
+// SHA-256. Access tokens are in domain/oauth.
 import { hash as digest } from "node:crypto";
 import { decide } from "../decisions.ts";
 import { toIso } from "../lib/clock.ts";
@@ -16,10 +15,10 @@ import type { TxContext, UnitOfWork, UnitOfWorkDeps, WithOptionalId } from "./un
 
 export interface Caller {
   readonly account: AccountRecord;
-  /** The user whose access token it is; an API key belongs to no user. */
+  /** The user that the access token belongs to; an API key belongs to no user. */
   readonly user?: UserRecord;
   readonly scopes: readonly Scope[];
-  /** The API key's id, or the grant that an access token belongs to: what an Idempotency-Key is remembered under. */
+  /** Id of the API key or of the access token's grant. Idempotency keys are scoped to it. */
   readonly credential: string;
 }
 
@@ -29,7 +28,7 @@ export const sha256 = (text: string): string => digest("sha256", text, "hex");
 export const hasScope = (scopes: readonly Scope[], scope: Scope): boolean =>
   scopes.includes(scope) || scopes.includes("admin");
 
-/** A use is noted to the minute, so that a read seldom causes a write. */
+/** `last_used_at` is rounded down to the minute, so that a read seldom causes a write. */
 const LAST_USED_RESOLUTION_MS = 60_000;
 
 const UNKNOWN_KEY = fail({
@@ -37,15 +36,18 @@ const UNKNOWN_KEY = fail({
   detail: "It is no access token and no API key that is known: mistyped, or deleted.",
 });
 
-/** A later time was noted before the clock was set back. */
+/** Compares for equality, because a later time may be stored if the clock was set back. */
 const isRecorded = ({ last_used_at }: ApiKeyRecord, minute: string) => last_used_at === minute;
 
-/** Who holds the key with this hash. The store is asked at every use: a deleted key is refused at the next call. */
+/**
+ * Returns a function that authenticates by key hash. It queries the store at every use, so that deleting a key takes
+ * effect at once.
+ */
 export function createApiKeyAuthenticator(
   { store, clock }: UnitOfWorkDeps,
   background: TaskTracker,
 ) {
-  /** Keeps `last_used_at` as exactly as decided, behind the answer: the request neither waits for it nor fails with it. */
+  /** Updates `last_used_at` in the background: the request neither waits for it nor fails with it. */
   const recordUse = (id: string, minute: string) =>
     background.run("noting the use of an API key", () =>
       store.transact(async (tx) => {
@@ -74,7 +76,7 @@ export const findApiKey = (reader: Reader, key: string): Promise<ApiKeyRecord | 
 
 const METHODS_WHILE_LIMITED: ReadonlySet<string> = new Set(decide("3.account-states"));
 
-/** What the account's state forbids (spec part 5: suspended or limited account). */
+/** Returns the error if the account's state forbids this method (spec part 5: suspended or limited account). */
 export function checkAccountState(account: AccountRecord, method: string): AppError | undefined {
   if (account.state === "suspended") return fail({ code: "account_suspended" });
   if (account.state === "limited" && !METHODS_WHILE_LIMITED.has(method))
@@ -93,7 +95,7 @@ type KeyDraft = WithOptionalId<Infer<typeof apiKey.createBody>> & {
   readonly key?: string | undefined;
 };
 
-/** Makes a key, or takes the one given. Its beginning lets people and secret scanners recognise it. */
+/** Creates a key, generated unless given. Its prefix lets people and secret scanners recognise it. */
 export async function createApiKey(ctx: TxContext, account_id: string, draft: KeyDraft) {
   const { id = ctx.ids.next("key_"), name, key = `ahs_${ctx.ids.secret()}` } = draft;
   const last_four = key.slice(-4);
@@ -118,7 +120,7 @@ type ClientDraft = WithOptionalId<Infer<typeof oauthClient.createBody>> & {
   readonly client_secret?: string | undefined;
 };
 
-/** Makes a client; a seed may bring its secret along. A public client has none. */
+/** Creates a client; a seed may supply its secret. A public client has none. */
 export async function createOAuthClient(
   ctx: TxContext,
   account_id: string,

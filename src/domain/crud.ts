@@ -1,6 +1,6 @@
-// What an account owns is made, listed, read, changed and removed in one way (spec part 4, query parameters of GET /apps;
-// contract, part 4): another account's record does not exist, a change that changes nothing does nothing, and the
-// caller's precondition (If-Match) is asked last, inside the transaction that it is about.
+// CRUD service for the resources of an account (spec part 4, query parameters of GET /apps; contract, part 4). Records
+// of other accounts count as missing, and an update without changes writes nothing. The precondition (If-Match) is
+// checked last, inside the same transaction.
 import { isDeepStrictEqual } from "node:util";
 import { decide } from "../decisions.ts";
 import {
@@ -16,17 +16,17 @@ import type { AccountRecord, AccountScoped } from "./model.ts";
 import type { Collection, Entity, Range, Reader, Scalar } from "./store.ts";
 import type { TxContext, UnitOfWork } from "./unit-of-work.ts";
 
-/** In all readings. */
+/** The maximum applies under every variant. */
 export const LIMIT_MAX = decide("8.max-limit").most;
 const limitParameter = (schema: Schema<number>) => withDefault(coerce(schema), 20);
 
-/** The parameters of every list: limit 1-100 (20), offset 0 or more (0). */
+/** Pagination parameters of every list: limit 1 to 100 (default 20), offset 0 or more (default 0). */
 export const paginationParameters = {
   limit: limitParameter(integer({ min: 1, max: LIMIT_MAX })),
   offset: withDefault(coerce(integer({ min: 0, max: Number.MAX_SAFE_INTEGER })), 0),
 };
 const positive = integer({ min: 1 });
-/** A limit over the largest is taken as the largest. */
+/** Clamps a larger limit to the maximum. */
 export const clampedLimit = limitParameter({
   ...positive,
   check: (asked, ...place) =>
@@ -40,7 +40,7 @@ export interface Page<R> {
   readonly range: Range;
 }
 
-/** A page of the list that has these values; one that may be asked for and is not, is undefined. */
+/** Returns a page of the list with these index values. Undefined values are optional filters that were not sent. */
 export async function paginate<R extends Entity, I extends string>(
   reader: Reader,
   from: Collection<R, I>,
@@ -53,7 +53,7 @@ export async function paginate<R extends Entity, I extends string>(
   return { items: await reader.page(from, index, values, range), total, range };
 }
 
-/** What is made, and what a change or a removal brings with it, in the same transaction; a refusal undoes all of it. */
+/** Hooks that run in the same transaction as the create, update or delete; an error rolls it back. */
 interface LifecycleHooks<R, D, A> {
   readonly onCreate: (
     ctx: TxContext,
@@ -61,7 +61,7 @@ interface LifecycleHooks<R, D, A> {
     draft: D,
     account: AccountRecord,
   ) => Promise<A | AppError>;
-  /** Answers what is kept; without it nothing can be changed. */
+  /** Returns the record to store; without this hook, updates have no effect. */
   readonly onUpdate?: (
     w: TxContext,
     after: R,
@@ -71,19 +71,19 @@ interface LifecycleHooks<R, D, A> {
   readonly onDelete?: (w: TxContext, record: R, account: AccountRecord) => unknown;
 }
 
-/** What clients send and see of one of them. */
+/** Schemas of the request bodies and the response. */
 interface ResourceSchemas<D> {
   readonly createBody: ObjectSchema<D>;
   readonly updateBody: ObjectSchema<object>;
   readonly response: ObjectSchema<unknown>;
 }
 
-/** What is done with the records `R` that an account owns; `A` is a new one, with what is shown of it once. */
+/** CRUD service for records `R` of an account. `A` is the created record, including fields shown only once. */
 export type CrudService<R extends AccountScoped, D, A> = ReturnType<
   typeof createCrudService<R, D, A>
 >;
 
-/** `name` is what people call one of them. */
+/** `name` is the resource's name in error messages. */
 export function createCrudService<R extends AccountScoped, D, A>(
   collection: Collection<R, "account">,
   name: string,
@@ -95,7 +95,7 @@ export function createCrudService<R extends AccountScoped, D, A>(
     return record?.account_id === account.id ? record : notFound(name);
   }
 
-  /** Does something with the caller's own record, in one transaction. */
+  /** Runs `work` on a record of the caller's account in one transaction. */
   const withRecord = <T>(
     unit: UnitOfWork,
     account: AccountRecord,
@@ -117,7 +117,7 @@ export function createCrudService<R extends AccountScoped, D, A>(
     list: (reader: Reader, account: AccountRecord, range: Range) =>
       paginate(reader, collection, "account", [account.id], range),
 
-    /** Changes the fields sent, whose values the schema has judged. */
+    /** Updates the fields sent, which the schema has validated. */
     update: (
       unit: UnitOfWork,
       account: AccountRecord,

@@ -1,7 +1,7 @@
-// Data sources (spec parts 2 and 4, their fields and bodies "not shown"; contract, parts 2, 3, 4): rows of JSON that are
-// flat objects, or CSV as text. What can be kept is kept as it came and answered at once; processing makes rows of it
-// afterwards: ready or failed, with the event data.processed in the same commit. Faults of the data are an outcome that
-// the data source tells, not an error of the server. Who has them processed, and when, is the service's business.
+// Data sources (spec parts 2 and 4, their fields and bodies "not shown"; contract, parts 2, 3, 4): flat JSON objects,
+// or CSV as text. The data are stored as sent and the request returns at once; the service schedules the processing.
+// Processing converts the data to rows and ends as ready or failed, with the event data.processed in the same
+// transaction. Faults in the data set the data source's `error`; they are not server errors.
 import { decide } from "../decisions.ts";
 import type { KeepNumbers } from "../lib/numbers.ts";
 import {
@@ -39,16 +39,16 @@ import {
 import { ALL_RECORDS, type Range, type Reader } from "./store.ts";
 import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 
-/** Rows that are judged in one step, each of a hundred members at most. */
+/** Rows validated in one step, each with at most 100 members. */
 const ROWS_PER_STEP = 1_000;
 
-/** Why the data cannot be given back as they came. What they hold beyond that is judged later, by the processing. */
+/** Adds an issue for data that cannot be returned as sent. Processing reports all other faults later. */
 function* validateData(
   { type, data }: Partial<DataSourceDraft>,
   path: Issue["path"],
   issues: Issue[],
 ): Chunked<void> {
-  if (type === undefined || data === undefined) return; // as a draft with faults may be
+  if (type === undefined || data === undefined) return; // missing in an invalid draft
   const addDataIssue = (within: Issue["path"], detail: string) =>
     addIssue<void>(issues, [...path, "data", ...within], detail);
   if (type === "csv") {
@@ -81,11 +81,11 @@ function cellProblem(value: unknown): string | undefined {
     : "must be a string, a number, true, false or null";
 }
 
-/** How `data` look, by type. */
+/** JSON Schema of `data`, by type. */
 const DATA_JSON = { json: { type: "array", items: dataRow.json }, csv: { type: "string" } };
 const TYPES = decide("2.data-source-request");
 
-/** The schema with `data` judged by `type`; where that is not known, they are not judged. */
+/** Extends a schema to validate `data` by `type`, unless the type is unknown. */
 export const withDataValidation = <D extends DataSourceDraft>({
   members,
   check,
@@ -108,7 +108,7 @@ export const withDataValidation = <D extends DataSourceDraft>({
   },
 });
 
-/** Keeps the numbers of the data as they were sent where their column is text. */
+/** Keeps numbers as sent in columns of text. */
 export const keepNumbersOfDraft: KeepNumbers = (sent, written) =>
   keepNumbersOfRows(Object(sent).data, Object(written).data);
 
@@ -118,7 +118,7 @@ const STATUSES_WITH_EVENT: ReadonlySet<string> = new Set(decide("6.emitted-by"))
 
 export const dataSourceService = createCrudService(dataSources, "data source", schemas, {
   onCreate: createDataSource,
-  /** With it go its rows, or what is still to be processed. */
+  /** Deletes the rows or the unprocessed data. */
   onDelete: ({ tx }, { id }) => tx.remove(dataSourceContents, id),
 });
 
@@ -148,17 +148,17 @@ export async function createDataSource(
   return source;
 }
 
-/** The data sources that wait, the oldest first: what a server takes up again when it starts. */
+/** Returns the ids of unprocessed data sources, oldest first, for a server to resume at startup. */
 export async function listUnprocessed(reader: Reader) {
   const waiting = await reader.page(dataSources, "status", [WAITING], ALL_RECORDS);
   return waiting.map(({ id }) => id);
 }
 
-/** Processes the data source, once: where it is gone or no longer waiting, nothing happens. */
+/** Processes a data source once; does nothing if it was deleted or is already processed. */
 export async function processDataSource(unit: UnitOfWork, id: string) {
   const raw = (await unit.store.get(dataSourceContents, id))?.raw ?? null;
   if (raw === null) return null;
-  // Spreadsheets put a byte order mark before the first column's name.
+  // Spreadsheets write a byte order mark before the first column's name.
   const read =
     typeof raw === "string" ? parseCsvTable(raw.replace(/^\uFEFF/, "")) : parseObjects(raw);
   const table = await runCooperatively(read);
@@ -178,7 +178,7 @@ export async function processDataSource(unit: UnitOfWork, id: string) {
       raw: null,
       rows: typeof table === "string" ? [] : table.rows,
     });
-    // The trace of the request that sent the data leads to this event, although the request was answered before.
+    // Links the event to the trace of the request that sent the data, although its response was sent earlier.
     const ctxOfRequest = { ...ctx, requestId: content.request_id };
     if (STATUSES_WITH_EVENT.has(processed.status))
       await recordEvent(
@@ -200,7 +200,7 @@ export async function listRows(reader: Reader, account: AccountRecord, id: strin
   return { items: pageRows.map((cells) => toRowObject(columns, cells)), total: rows.length, range };
 }
 
-/** The cells of a row under their column names; __proto__ too is a name like any other here. */
+/** Returns the cells by column name; without a prototype, __proto__ is a name like any other. */
 function toRowObject(columns: readonly Column[], cells: readonly Cell[]): Row {
   const row: Record<string, Cell> = Object.create(null);
   for (const [at, { name }] of columns.entries()) row[name] = cells[at] ?? null;

@@ -1,5 +1,5 @@
-// A delivery's life (spec part 6; contract, parts 3 and 6): pure steps from one record to the next, where it stands in
-// its webhook's queue, and what an attempt makes of it and of the webhook. Nothing is sent here and nothing waits here.
+// Delivery state machine (spec part 6; contract, parts 3 and 6): state transitions, queue positions, and the result of
+// an attempt. This module neither sends nor waits.
 import { decide } from "../decisions.ts";
 import { type Instant, parseIso, toIso } from "../lib/clock.ts";
 import type { Attempt, DeliveryRecord, EventRecord, EventType, WebhookRecord } from "./model.ts";
@@ -8,8 +8,8 @@ import { ALL_RECORDS, type Reader, type Tx } from "./store.ts";
 import type { TxContext } from "./unit-of-work.ts";
 
 /**
- * A place in a queue, compared as text: manual attempts first, since a person waits for them, then by due time. A retry is
- * marked behind the time; everything else is due at once.
+ * Queue positions, compared as text: manual attempts first, because a person waits for them, then by due time. A retry
+ * has a mark after the time; everything else is due at once.
  */
 const [PRIORITY_MANUAL, PRIORITY_BY_TIME] = ["0", "1"];
 const RETRY_MARK = "r";
@@ -17,20 +17,19 @@ const RETRY_MARK = "r";
 export const isRetry = ({ queue_position: queue }: DeliveryRecord): boolean =>
   queue?.endsWith(RETRY_MARK) === true;
 
-/** When it is to be sent; never, where nothing is. */
+/** Returns the due time, or infinity if nothing is to be sent. */
 export const dueTime = ({ queue_position: queue }: DeliveryRecord): Instant =>
   queue === null ? Number.POSITIVE_INFINITY : parseIso(queue.slice(1).replace(RETRY_MARK, ""));
 
 /**
- * The queue that the webhook's deliveries now join. A webhook that is switched off leaves its queue and all that waits
- * in it: so switching off costs the same whatever waits, and switching on again brings nothing of it back.
+ * Returns the queue that new deliveries of the webhook join. Disabling a webhook starts a new queue, at a cost
+ * independent of its length. Enabling it again revives none of the old deliveries.
  */
 export const currentQueueId = ({ id, queue_generation: times_off = 0 }: WebhookRecord): string =>
   times_off === 0 ? id : `${id}.${times_off}`;
-/** Whose queue it is. */
 export const webhookIdOfQueue = (queue: string): string => queue.replace(/\..*/, "");
 
-/** The delivery of an event, to be attempted at once. */
+/** Creates a delivery that is due at once. */
 export function createDelivery(
   ctx: TxContext,
   webhook: WebhookRecord,
@@ -54,7 +53,7 @@ export function createDelivery(
   };
 }
 
-/** The delivery of a sample event: once, ahead of what waits, and whatever the webhook subscribes to. */
+/** Creates a test delivery: one attempt, ahead of the queue, whatever the webhook subscribes to. */
 export const createTestDelivery = (
   ctx: TxContext,
   webhook: WebhookRecord,
@@ -66,7 +65,7 @@ export const createTestDelivery = (
   queue_position: PRIORITY_MANUAL + ctx.timestamp,
 });
 
-/** Asked for by hand: one attempt at once. What the schedule still has in store for the delivery is kept beside it. */
+/** Requests one manual attempt at once and keeps the next scheduled attempt. */
 export function requestRedelivery(
   delivery: DeliveryRecord,
   webhook: WebhookRecord,
@@ -93,14 +92,14 @@ const SETTLED = {
   queue_id: null,
 } as const;
 
-/** Nobody wants it any more, and nothing went wrong; what arrived once stays a success, even if asked for again. */
+/** Cancels a delivery. One that arrived before stays succeeded, even if a redelivery was requested. */
 const toCancelled = (delivery: DeliveryRecord): DeliveryRecord => ({
   ...delivery,
   ...SETTLED,
   status: delivery.attempts.some(isSuccess) ? "succeeded" : decide("3.delivery-cancelled"),
 });
 
-/** The receiver wants nothing more (RFC 9110 15.5.11): its webhook is switched off at once, and nothing is retried. */
+/** 410 Gone (RFC 9110 15.5.11) disables the webhook at once, without a retry. */
 const GONE = 410;
 
 export const isSuccess = (attempt: Attempt): boolean =>
@@ -109,9 +108,9 @@ export const isSuccess = (attempt: Attempt): boolean =>
   attempt.response_status < 300;
 
 /**
- * The delivery after an attempt. `retryAt` is when the schedule goes on after a failure, null where it has ended.
- * What happened while the attempt ran stands: a delivery cancelled meanwhile is not revived by a failure, and one asked
- * for by hand meanwhile is still sent once more.
+ * Returns the delivery after an attempt. `retryAt` is the next scheduled attempt after a failure, or null if there is
+ * none. Changes made during the attempt are kept: a failure does not revive a cancelled delivery, and a manual attempt
+ * requested meanwhile is still sent.
  */
 function afterAttempt(
   delivery: DeliveryRecord,
@@ -143,7 +142,9 @@ function afterAttempt(
   };
 }
 
-/** Writes a delivery and tells that it has changed. An event that was kept only for it goes with its last one. */
+/**
+ * Stores a delivery and publishes the change. Deletes an event that was retained only for its last pending delivery.
+ */
 export async function putDelivery(tx: Tx, delivery: DeliveryRecord): Promise<DeliveryRecord> {
   await tx.put(deliveries, delivery);
   tx.publish(TOPIC.queue, delivery.queue_id ?? delivery.webhook_id);
@@ -155,7 +156,7 @@ export async function putDelivery(tx: Tx, delivery: DeliveryRecord): Promise<Del
   return delivery;
 }
 
-/** Removes the event and its deliveries unless one of them is still to be sent; true if removed. */
+/** Deletes the event and its deliveries unless one is still pending; returns whether it did. */
 export async function deleteIfSettled(tx: Tx, event: EventRecord): Promise<boolean> {
   const all = await tx.page(deliveries, "event", [event.id], ALL_RECORDS);
   if (all.some(({ queue_position: queue }) => queue !== null)) return false;
@@ -164,7 +165,7 @@ export async function deleteIfSettled(tx: Tx, event: EventRecord): Promise<boole
   return true;
 }
 
-/** The webhook in its next queue, where it is switched off; what waits in this one is the outbox's to cancel. */
+/** Moves a disabled or deleted webhook to a new queue and publishes the old one, for the outbox to cancel. */
 export function startNextQueue(tx: Tx, webhook: WebhookRecord): WebhookRecord {
   tx.publish(TOPIC.queue, currentQueueId(webhook));
   return { ...webhook, queue_generation: (webhook.queue_generation ?? 0) + 1 };
@@ -178,24 +179,24 @@ export const isDeliverable = (
   delivery.queue_id === currentQueueId(webhook) &&
   (webhook.active || delivery.test);
 
-/** Five days without one success: the webhook is switched off, says so, and can be switched on again. */
+/** Five days without a success disable the webhook. The owner sees the reason and can enable it again. */
 const FAILING_AFTER_MS = 5 * 86_400_000;
 
 export interface AttemptResult {
   readonly deliveryId: string;
   readonly type: EventType;
-  /** Where it was sent: what the answer says is about this address only. */
+  /** URL of the attempt; the result affects the webhook's health only while it has this URL. */
   readonly url: string;
   readonly attempt: Attempt;
-  /** Its `webhook-timestamp`. */
+  /** `webhook-timestamp` of the attempt. */
   readonly timestamp_s: number;
-  /** When the schedule would go on after a failure. */
+  /** Time of the next scheduled attempt after a failure. */
   readonly retryAt: string | null;
 }
 
 /**
- * Writes the attempt and all that follows from it; nothing where the delivery is no longer kept, or where it was written
- * before and the one who wrote it did not get to know.
+ * Records an attempt with its consequences. Does nothing if the delivery was deleted, or if an earlier call already
+ * recorded the attempt but got no confirmation.
  */
 export async function recordAttempt(tx: Tx, result: AttemptResult, now: Instant): Promise<void> {
   const delivery = await tx.get(deliveries, result.deliveryId);
@@ -213,7 +214,7 @@ export async function recordAttempt(tx: Tx, result: AttemptResult, now: Instant)
   );
 }
 
-/** The webhook in the light of an attempt; the same object where nothing changes. */
+/** Returns the webhook with updated health, or the same object if nothing changes. */
 function updateWebhookHealth(
   webhook: WebhookRecord,
   { test }: DeliveryRecord,
@@ -227,13 +228,13 @@ function updateWebhookHealth(
   const off = { active: false, updated_at: at, first_failure_at: failing_since ?? at };
   if (active && attempt.response_status === GONE)
     return { ...webhook, ...off, disabled_reason: "gone" };
-  // With a test delivery alone the five days do not begin: an event may come long after.
+  // A test delivery does not start the five days, because an event may come long after.
   if (failing_since === null) return test ? webhook : { ...webhook, first_failure_at: at };
   const expired = now - parseIso(failing_since) >= FAILING_AFTER_MS;
   return active && expired ? { ...webhook, ...off, disabled_reason: "failing" } : webhook;
 }
 
-/** So few that nobody waits long for the transaction to end. */
+/** Small, so that no other transaction waits long. */
 const CANCEL_BATCH_SIZE = 50;
 
 export async function cancelUndeliverable(tx: Tx, queue: string): Promise<void> {
@@ -242,7 +243,7 @@ export async function cancelUndeliverable(tx: Tx, queue: string): Promise<void> 
   for (const row of rows) if (!isDeliverable(row, webhook)) await putDelivery(tx, toCancelled(row));
 }
 
-/** Not before then, as a test wants it. */
+/** Postpones a delivery, for fault injection in tests. */
 export async function postpone(tx: Tx, id: string, until: string): Promise<void> {
   const row = await tx.get(deliveries, id);
   if (!row || row.queue_position === null) return;
@@ -254,7 +255,7 @@ export async function postpone(tx: Tx, id: string, until: string): Promise<void>
   });
 }
 
-/** Moves all that waits back with a clock that was set back by so much, so that each wait keeps its length. */
+/** Moves pending deliveries back by as much as the clock was set back, so that each wait keeps its length. */
 export async function moveBack(tx: Tx, by_ms: number): Promise<void> {
   const moved = (at: string) => toIso(parseIso(at) - by_ms);
   for (const row of await tx.page(deliveries, "waiting", ["pending"], ALL_RECORDS)) {
@@ -266,7 +267,7 @@ export async function moveBack(tx: Tx, by_ms: number): Promise<void> {
   }
 }
 
-/** The deliveries of all webhooks that are due and not attempted. */
+/** Returns the due deliveries of all webhooks. */
 export async function dueDeliveries(
   reader: Reader,
   now: Instant,
@@ -278,7 +279,7 @@ export async function dueDeliveries(
       offset: found.length,
       limit,
     });
-    // Only retries may not be due yet, by whosever clock; behind the first of them nothing else is due.
+    // Only retries can have a future due time; nothing after the first of those is due.
     const due = rows.filter((row) => !isRetry(row) || dueTime(row) <= now);
     found.push(...due);
     if (due.length < limit) return found;

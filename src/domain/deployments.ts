@@ -1,5 +1,5 @@
-// Deployments of an app (spec parts 2 and 3; contract, parts 1 to 3): one is live in an environment, a custom domain
-// belongs to one app at a time; which of them an address leads to, and who may see it. How it looks is not known here.
+// Deployments of an app (spec parts 2 and 3; contract, parts 1 to 3): one is live in an environment, and a custom
+// domain belongs to one app. Finds the site for an address and checks who may view it. Rendering is elsewhere.
 import { decide } from "../decisions.ts";
 import type { Infer } from "../lib/schema.ts";
 import { appService as ofAccount } from "./apps.ts";
@@ -22,7 +22,7 @@ import { canonicalHostName } from "./validators.ts";
 
 type DeployRequest = Infer<typeof deployment.createBody>;
 
-/** Puts the app live in the environment; the deployment that was live there is retired by the same commit. */
+/** Deploys the app to an environment. The same transaction retires the deployment that was live there. */
 export const deploy = (
   unit: UnitOfWork,
   account: AccountRecord,
@@ -69,13 +69,13 @@ export const deploy = (
     return deployment;
   });
 
-/** Where deployed apps are reached, and which host names, in lower case and free of apps or not, are the server's own. */
+/** URLs of deployed apps. `isReservedHost` takes a lower-case host name and whether no app holds it. */
 export interface SiteUrls {
   site(deploymentId: string): string;
   isReservedHost(host: string, isFree: boolean): boolean;
 }
 
-/** Its domain becomes free unless another live deployment of the app holds it. */
+/** Retires a deployment. Its domain becomes free unless another live deployment of the app holds it. */
 async function retire(ctx: TxContext, deployment: DeploymentRecord): Promise<void> {
   const { app_id, live_domain: domain } = deployment;
   await ctx.tx.put(deployments, {
@@ -101,12 +101,12 @@ export async function getDeployment(
   return isOwn && (await reader.get(apps, appId)) ? found : notFound("deployment");
 }
 
-/** A deployment that is live, with its app and the account that owns both. */
+/** A live deployment with its app and account. */
 export type Site = NonNullable<Awaited<ReturnType<typeof loadSite>>>;
 
 const GONE_SITE = { gone: true, successor: undefined } as const;
 
-/** Where it was there once, it is gone; `successor` is live in its place where there is one. */
+/** Returns the live site, or `GONE_SITE` if it was live once; `successor` is the deployment that replaced it. */
 export async function findSiteById(reader: Reader, id: string) {
   const deployment = await reader.get(deployments, id);
   if (deployment === undefined) return (await reader.get(deploymentTombstones, id)) && GONE_SITE;
@@ -115,7 +115,7 @@ export async function findSiteById(reader: Reader, id: string) {
   return { ...GONE_SITE, successor: next && (await loadSite(reader, next)) };
 }
 
-/** The site under a custom domain: the newest where the app has several live deployments under it. */
+/** Returns the site of a custom domain: the newest if several live deployments of the app use it. */
 export async function findSiteByHost(reader: Reader, host: string): Promise<Site | undefined> {
   const held = [(await reader.get(domains, host))?.app_id ?? "", host];
   const count = await reader.count(deployments, "live_domain", held);
@@ -124,7 +124,7 @@ export async function findSiteByHost(reader: Reader, host: string): Promise<Site
     limit: 1,
   });
   if (newest) return loadSite(reader, newest);
-  return count > 0 ? findSiteByHost(reader, host) : undefined; // one of them was retired meanwhile
+  return count > 0 ? findSiteByHost(reader, host) : undefined; // one was retired meanwhile
 }
 
 async function loadSite(reader: Reader, deployment: DeploymentRecord) {
@@ -133,7 +133,7 @@ async function loadSite(reader: Reader, deployment: DeploymentRecord) {
   return app && account && { deployment, app, account };
 }
 
-/** Whoever may read the app through the API may look at it, too. Where nobody is signed in, signing in may help. */
+/** Users who may read the app through the API may view its site. An anonymous visitor is asked to sign in. */
 export function checkViewAccess(
   { app }: Site,
   signedIn: SignedIn | undefined,

@@ -1,16 +1,19 @@
-// Every way in which the service says no, as one closed union. A refusal is a value that a function answers, never an
-// exception; what HTTP status it becomes is known to http/problem alone (spec part 7; contract part 7).
+// Errors of the service as one closed union. Functions return an error as a value instead of throwing it. Only
+// http/problem maps an error to its HTTP status (spec part 7; contract part 7).
 import type { Scope } from "./model.ts";
 
 export interface FieldError {
-  /** Where in the body (`#/title`), or the name of the query parameter or header. Exactly one of the three. */
+  /**
+   * JSON pointer into the body (`#/title`), or the name of the query parameter or header. Exactly one of the three is
+   * set.
+   */
   readonly pointer?: string;
   readonly parameter?: string;
   readonly header?: string;
   readonly detail: string;
 }
 
-/** The code, with what the answer says of this very case: in words, or in what its headers are made of. */
+/** The error code with its details: a text, or the values of response headers. */
 export type ErrorDetails = Readonly<
   | {
       code: "missing_credential" | "invalid_credential" | "expired_credential" | "invalid_request";
@@ -44,12 +47,12 @@ export class AppError {
 
 export const fail = (reason: ErrorDetails): AppError => new AppError(reason);
 
-/** What another account owns does not exist: the same words as for an id that never was. */
+/** Records of other accounts get the same error as an id that never existed. */
 export const notFound = (what: string): AppError =>
   fail({ code: "not_found", detail: `There is no such ${what}.` });
 
 export const invalidField = (pointer: string, detail: string): AppError =>
   fail({ code: "validation_failed", errors: [{ pointer, detail }] });
 
-/** A caller's precondition: what it says to the record as it stands. */
+/** Checks a caller's precondition against the current record. */
 export type Precondition<R> = (record: R) => AppError | undefined;

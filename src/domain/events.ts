@@ -1,6 +1,5 @@
-// Events (spec part 6): the envelope, written in the commit of the change that it tells of, with one delivery for each
-// active webhook that asked for its type; and samples for test deliveries. Sending is the outbox's; here only rows are
-// written.
+// Events (spec part 6): each is written in the transaction of its change, with one delivery for every active webhook
+// subscribed to its type. Test deliveries get sample events. This module only writes rows; the outbox sends them.
 import { decide } from "../decisions.ts";
 import { type Infer, object, optional } from "../lib/schema.ts";
 import { paginate, paginationParameters } from "./crud.ts";
@@ -15,7 +14,7 @@ export const EVENTS_WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(
   decide("6.events-without-account"),
 );
 
-/** Records that `object` became what it is, and queues the event for every webhook that asked for it. */
+/** Records an event about `object` and queues it for every webhook subscribed to its type. */
 export async function recordEvent(
   ctx: TxContext,
   account: AccountRecord,
@@ -29,11 +28,11 @@ export async function recordEvent(
   return event;
 }
 
-/** The event of a test delivery: real in form, listed nowhere. */
+/** Records the sample event of a test delivery: real in form, but in no list. */
 export const recordSample = (ctx: TxContext, account: AccountRecord, type: EventType) =>
   putEvent(ctx, account, type, sampleObject(ctx, type), true);
 
-/** The event as it is sent, with what its type tells of an object. */
+/** Builds the envelope that webhooks receive; the type determines the payload. */
 export function buildEnvelope(
   { ids, timestamp: at, decide }: Pick<TxContext, "ids" | "timestamp" | "decide">,
   owner: AccountRecord,
@@ -108,7 +107,7 @@ export async function getEvent(reader: Reader, account: AccountRecord, id: strin
 export const listDeliveriesOfEvent = (reader: Reader, event: EventRecord, range: Range) =>
   paginate(reader, deliveries, "event", [event.id], range);
 
-/** A realistic `data.object` of the type, in exactly the form of a real one; its ids are new and belong to nothing. */
+/** Returns a sample `data.object` in the exact form of a real one. Its ids are new and belong to nothing. */
 export function sampleObject(
   { ids, timestamp: at }: Pick<TxContext, "ids" | "timestamp">,
   type: EventType,

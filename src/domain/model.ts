@@ -1,6 +1,5 @@
-// The resources as clients send and see them, the records that the service keeps of them, and the lists they are read by
-// (spec part 2; contract part 2). Each field stands here once: what makes a resource, what changes it and what is shown of
-// it follow from that; a record is what is shown and, beside that, what only the server needs.
+// Resource schemas, stored records and their indexes (spec part 2; contract part 2). Each field is declared once.
+// Create body, update body and response derive from it; a record is the response plus internal fields.
 import { decide } from "../decisions.ts";
 import type { Infer, JsonSchema, Members, Schema } from "../lib/schema.ts";
 import {
@@ -23,7 +22,7 @@ import { email, environment, hostName, isPrivateUse, name, redirectUri } from ".
 export const SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 export const scope = oneOf(SCOPES);
-/** What each scope allows, in words for users and for the OpenAPI document. */
+/** Descriptions of the scopes, for users and for the OpenAPI document. */
 export const SCOPE_LABELS: { readonly [S in Scope]: string } = {
   "read:apps": "Read access to apps and their deployments",
   "write:apps": "Create, update and deploy apps",
@@ -48,7 +47,7 @@ export const deliveryStatus = oneOf(["pending", "succeeded", "failed", "cancelle
 export const accountState = oneOf(["active", "limited", "suspended"]);
 export type AccountState = Infer<typeof accountState>;
 
-/** What is taken as it comes, such as what goes into an answer: there the type alone holds what is shown to what is kept. */
+/** A schema that does not validate. Used for response fields, which the type checker already guarantees. */
 export const unchecked = <T>(json: JsonSchema): Schema<T> => ({ json, check: unsafeCast });
 const string = (rules: JsonSchema = {}) => unchecked<string>({ type: "string", ...rules });
 const id = (prefix: string) => string({ pattern: `^${prefix}_[0-9A-Za-z]+$` });
@@ -62,11 +61,11 @@ const arrayOf = <T>({ json }: Schema<T>) => unchecked<readonly T[]>({ type: "arr
 const TIMES = { created_at: time, updated_at: time };
 const LENGTHS = decide("8.field-lengths");
 
-/** Those of the members that the register names. */
+/** Picks the members that the decision register names. */
 const pickMembers = <M extends Members>(names: readonly string[], members: M): M =>
   unsafeCast(Object.fromEntries(names.map((name) => [name, members[name] ?? unchecked({})])));
 
-/** What clients send of a resource, to make one (`draft`) or to change it, and what of that and beside it they are shown. */
+/** Defines a resource from the fields that clients send. Returns schemas for create body, update body and response. */
 function defineResource<D extends Members, S extends Members>(
   prefix: string,
   sent: D,
@@ -77,13 +76,13 @@ function defineResource<D extends Members, S extends Members>(
   return { prefix, createBody: object(sent, rules), updateBody: partial(sent), response: response };
 }
 
-/** What an account owns. */
+/** A record that belongs to an account. */
 export interface AccountScoped extends Entity {
   readonly account_id: string;
 }
 const accountIndex = { account: { by: ["account_id"] } } as const;
 
-/** What goes by time; `all` is the collection's name in each of its records, so that they are one list to sweep. */
+/** A record with an expiry. `partition` is the collection's name in every record, so that one index lists them all. */
 export interface Expiring<N extends string> extends Entity {
   readonly expires_at: string;
   readonly partition: N;
@@ -91,13 +90,13 @@ export interface Expiring<N extends string> extends Entity {
 export const expiryIndex = { expiry: { by: ["partition"], order: "expires_at" } } as const;
 
 export const account = object({ id: id("acc"), name: string(), state: accountState });
-/** As a caller sees it: `user` is null for an API key, which belongs to no user. */
+/** The account as its caller sees it; `user` is null for an API key, which belongs to no user. */
 export const shownAccount = object({
   ...account.members,
   user: nullable(object({ id: id("usr"), email: string({ format: "idn-email" }), name: string() })),
 });
 export type AccountRecord = Infer<typeof account>;
-/** `all` is the same for every account, so that `page` can list them. */
+/** `partition` is the same for every account, so that `page` can list them. */
 export const accounts = collection<AccountRecord & { readonly partition: "accounts" }>()(
   "accounts",
   {
@@ -111,12 +110,12 @@ export const app = defineResource(
     title: name,
     description: withDefault(text({ max: LENGTHS.text }), ""),
     theme: withDefault(text({ min: 1, max: 64, pattern: new RegExp(decide("2.themes")) }), "light"),
-    // Nothing is shown to strangers by omission.
+    // Private by default, so that no app is public by omission.
     public: withDefault(boolean, false),
   },
   (sent) => ({ ...sent, ...TIMES }),
 );
-/** In the reading in which a new app has to bring them all. */
+/** Create body under the variant that requires every field. */
 export const strictAppDraft = object(required(app.createBody.members));
 export type AppRecord = Infer<typeof app.response> & AccountScoped;
 export const apps = collection<AppRecord>()("apps", {
@@ -136,11 +135,11 @@ export const deployment = defineResource(
     ...{ status: oneOf(["live", decide("3.redeploy").live]), deployed_at: time },
   }),
 );
-/** Its address is not kept: another public URL is another address. */
+/** The URL is not stored, because it depends on the server's public URL. */
 export interface DeploymentRecord
   extends Omit<Infer<typeof deployment.response>, "url">,
     AccountScoped {
-  /** Environment and custom domain while live, null afterwards: an app has one live deployment an environment. */
+  /** Environment and custom domain while live, then null: an app has one live deployment per environment. */
   readonly live_in: string | null;
   readonly live_domain: string | null;
 }
@@ -152,15 +151,15 @@ export const deployments = collection<DeploymentRecord>()(
 );
 
 /**
- * A deployment that went with its app: nothing is left but that its address once led somewhere. Records made before they
- * were counted name no account; they stand in no list and stay.
+ * Tombstone of a deployment deleted with its app, so that its address responds as gone. Records created before
+ * tombstones were counted have no account: they are in no list and stay.
  */
 export const deploymentTombstones = collection<Entity & Partial<AccountScoped>>()(
   "gone_deployments",
   accountIndex,
 );
 
-/** A deleted app that has left more behind than goes at once. */
+/** A deleted app with more leftovers than one batch can delete. */
 export type AppTombstone = AccountScoped & {
   readonly deleted_at: string;
   readonly partition: "gone_apps";
@@ -169,7 +168,7 @@ export const appTombstones = collection<AppTombstone>()("gone_apps", {
   all: { by: ["partition"] },
 });
 
-/** Which app holds a custom domain, as long as there is such an app; the id is the host name. */
+/** The app that holds a custom domain, while that app exists; the id is the host name. */
 export const domains = collection<Entity & { readonly app_id: string }>()("domains");
 
 const column = object({ name: string(), type: oneOf(["string", "number", "boolean", "datetime"]) });
@@ -187,9 +186,9 @@ export const dataSource = defineResource(
   {
     name: text({ min: 1, max: LENGTHS.name }),
     type: oneOf(decide("2.data-source-request")),
-    // Several apps may show the same data, so a data source can stand alone.
+    // Optional, because several apps may show the same data.
     app_id: withDefault(nullable(text({ min: 1, max: 64 })), null),
-    /** As they came, not copied: a copy could lose a member called __proto__. */
+    /** Stored as sent, not copied: a copy could lose a member called __proto__. */
     data: unchecked<string | readonly Row[]>({}),
   },
   ({ data: _, ...sent }) => ({
@@ -211,11 +210,11 @@ export const dataSources = collection<DataSourceRecord>()("data_sources", {
   status: { by: ["status"] },
 });
 
-/** What was sent (`raw`, until processed) and what became of it (`rows`); the id is the data source's. */
+/** Data as sent (`raw`, until processed) and as processed (`rows`); the id is the data source's. */
 interface DataRecord extends Entity {
   readonly raw: string | readonly Row[] | null;
   readonly rows: readonly (readonly Cell[])[];
-  /** The request that sent it, for the trace of the event that follows. */
+  /** Id of the request that sent the data, for the trace of the later event. */
   readonly request_id: string | null;
 }
 export const dataSourceContents = collection<DataRecord>()("data_contents");
@@ -295,13 +294,13 @@ export const signInTokens = collection<Expiring<"sign_ins"> & { readonly user_id
   },
 );
 
-/** A browser in which a user is signed in; the id is the SHA-256 of the cookie's secret, hexadecimal. */
+/** A browser session of a user; the id is the SHA-256 of the cookie's secret, hexadecimal. */
 export const sessions = collection<Expiring<"sessions"> & { readonly user_id: string }>()(
   "sessions",
   expiryIndex,
 );
 
-/** `urlRule` says why it refuses a URL. */
+/** `urlRule` returns the reason why a URL is invalid, if it is. */
 export const createWebhookSchemas = (urlRule: (url: string) => string | undefined) =>
   defineResource(
     "wh",
@@ -323,12 +322,12 @@ export type WebhookSchemas = ReturnType<typeof createWebhookSchemas>;
 export const webhook = createWebhookSchemas(() => undefined);
 export interface WebhookRecord extends Infer<typeof webhook.response>, AccountScoped {
   readonly secret: string;
-  /** The secret before the last change, and until when `webhook-signature` carries it too. */
+  /** The previous secret, and the time until which `webhook-signature` carries it too. */
   readonly old_secret: string | null;
   readonly old_secret_until: string | null;
-  /** Since when no attempt has succeeded: the first failure after the last success; null while all is well. */
+  /** Time of the first failure after the last success; null if there is none. */
   readonly first_failure_at: string | null;
-  /** How often it was switched off, where it was: each time its deliveries begin a new queue. */
+  /** Number of times the webhook was disabled; each time starts a new queue. */
   readonly queue_generation?: number;
 }
 export const webhooks = collection<WebhookRecord>()("webhooks", accountIndex);
@@ -341,22 +340,22 @@ export const envelopeSchema = object({
   data: object({ object: unchecked<{ readonly [member: string]: unknown }>({ type: "object" }) }),
   account: optional(owner),
 });
-/** What a receiver gets. */
+/** The body of a webhook request. */
 export type EventEnvelope = Omit<Infer<typeof envelopeSchema>, "account"> & {
   readonly account?: Infer<typeof owner>;
 };
 
 export interface EventRecord extends Pick<EventEnvelope, "id" | "type" | "created">, AccountScoped {
-  /** The envelope as it goes out, serialised once: the same bytes at every attempt and in GET /events/{event_id}. */
+  /** The envelope, serialised once: the same bytes at every attempt and in GET /events/{event_id}. */
   readonly body: string;
   /**
-   * The account whose list shows it. Null for the sample event of a test delivery, and for an event past the number
-   * kept that only waits for its last pending delivery.
+   * The account whose list contains the event. Null for the sample event of a test delivery. It becomes null for an
+   * event beyond the limit that only waits for its last pending delivery.
    */
   readonly list_key: string | null;
-  /** The account, for the sample event of a test delivery, "" for one past the number kept; null for all others. */
+  /** The account of a test delivery's sample event, "" once it is beyond the limit; null for all other events. */
   readonly sample_account_id: string | null;
-  /** The request that caused it; none causes more than one. */
+  /** Id of the request that caused the event; no request causes more than one. */
   readonly request_id: string | null;
 }
 export const events = collection<EventRecord>()("events", {
@@ -386,7 +385,7 @@ const attempt = object({
   response_status: nullable(unchecked<number>({ type: "integer" })),
   response_body: nullable(string()),
   error: nullable(oneOf(ATTEMPT_ERRORS)),
-  /** A sentence for people, such as which check of the certificate failed. */
+  /** Human-readable detail, such as which check of the certificate failed. */
   error_detail: nullable(string()),
 });
 export type Attempt = Infer<typeof attempt>;
@@ -398,23 +397,23 @@ export const delivery = object({
   event_type: eventType,
   status: deliveryStatus,
   attempts: arrayOf(attempt),
-  /** When the next attempt of the schedule is due; null when none is. */
+  /** Time of the next scheduled attempt, or null if there is none. */
   next_attempt_at: nullable(time),
   created_at: time,
 });
 export interface DeliveryRecord extends Infer<typeof delivery>, AccountScoped {
-  /** The `webhook-timestamp` of each attempt: real time, where `at` is the service's. */
+  /** `webhook-timestamp` of each attempt in real time; `at` is the service's time. */
   readonly timestamps_s: readonly number[];
-  /** Asked to be sent again and not attempted since. */
+  /** A manual attempt is requested and still pending. */
   readonly manual: boolean;
-  /** A test delivery: sent whatever the webhook subscribes to, once. */
+  /** A test delivery: one attempt, whatever the webhook subscribes to. */
   readonly test: boolean;
   /**
-   * Its place in its webhook's queue, null when nothing is to be sent: "0" for a manual attempt or "1", the time it is
-   * due, and "r" for a retry. Compared as text, the first is the next to go.
+   * Position in the webhook's queue, null if nothing is to be sent: "0" for a manual attempt or "1", the due time, and
+   * "r" for a retry. The smallest text is sent first.
    */
   readonly queue_position: string | null;
-  /** Its webhook's queue when it was queued (see `queueOf`) while something is to be sent, null afterwards. */
+  /** The webhook's queue at the time of queueing (see `currentQueueId`), null if nothing is to be sent. */
   readonly queue_id: string | null;
 }
 export const deliveries = collection<DeliveryRecord>()("deliveries", {
@@ -425,7 +424,7 @@ export const deliveries = collection<DeliveryRecord>()("deliveries", {
   waiting: { by: ["status"], order: "queue_position" },
 });
 
-/** The kept answer to a request with an Idempotency-Key; the id is a hash of credential and key. */
+/** The stored response to a request with an Idempotency-Key; the id is a hash of credential and key. */
 interface IdempotencyRecord extends Expiring<"idempotency"> {
   /** Hash of method, path and body. */
   readonly fingerprint: string;
@@ -435,22 +434,22 @@ interface IdempotencyRecord extends Expiring<"idempotency"> {
 }
 export const idempotency = collection<IdempotencyRecord>()("idempotency", expiryIndex);
 
-/** How much of a rate window all processes have taken; the id is the account's. */
+/** Requests counted in a rate window across all processes; the id is the account's. */
 export const rateWindows = collection<Expiring<"rates"> & { readonly taken: number }>()(
   "rates",
   expiryIndex,
 );
 
-/** The service's time when a snapshot was taken; nothing else writes here. */
+/** The service's time at a snapshot; nothing else writes here. */
 export const clockRecords = collection<Entity & { readonly at: string }>()("clock");
 
-/** What commits tell (`Tx.tell`), each with the id that is its subject. */
+/** Topics that transactions publish to (`Tx.publish`); each subject is an id. */
 export const TOPIC = {
-  /** The queue (or webhook) whose deliveries have changed: there may be something to send or to cancel. */
+  /** A queue (or webhook) whose deliveries changed, so that some may need sending or cancelling. */
   queue: "queue",
-  /** The data source that waits to be processed. */
+  /** A data source that waits for processing. */
   data: "data",
-  /** The account that has a new event, and may have more than are kept; "" where a deleted app has left something. */
+  /** An account with a new event, which may exceed its limit; "" if a deleted app has leftovers. */
   events: "events",
   event: "event",
   delivery: "delivery",

@@ -1,6 +1,6 @@
-// What goes (contract, part 6): what is over its time, what deleted apps have left, and of each account the events and the
-// traces of deleted apps past the number kept. It runs behind the requests, in steps of bounded size. Nothing depends on
-// it: whether something has expired is judged at each use.
+// Retention (contract, part 6): deletes expired records, leftovers of deleted apps, and each account's oldest events
+// and tombstones beyond the limit. It runs in the background, in transactions of bounded size. No request depends on
+// it, because expiry is checked at each use.
 import { decide } from "../decisions.ts";
 import { type Instant, nextTurn, parseIso, type Timer } from "../lib/clock.ts";
 import type { TaskTracker } from "../lib/tasks.ts";
@@ -31,15 +31,18 @@ import type { UnitOfWorkDeps } from "./unit-of-work.ts";
 const EVENTS_KEPT = decide("8.bounds").events;
 
 const BATCH_SIZE = 100;
-/** An account at its bound has something to sweep after each event, and to look for it costs as much for a hundred. */
+/**
+ * Event-loop turns to wait before pruning. An account at its limit has one record to delete per event, and a query for
+ * 100 costs the same.
+ */
 const GATHERED_TURNS = 50;
-/** How often it is looked for what expires, where nothing is known to. */
+/** Interval between expiry runs if no expiry is known. */
 const LOOK_AGAIN_MS = 3_600_000;
 
-/** When the next record goes, and what it is; null for a look whether there is one. */
+/** Time and description of the next expiry; the description is null for a routine check. */
 type NextExpiry = [at: Instant, what: string | null];
 
-/** The records of `from` may go so long after they have expired. Removes a step of them; answers what goes next. */
+/** Returns a function that deletes one batch of records expired for at least `after_ms` and returns the next expiry. */
 const expiryOf =
   <R extends Expiring<string>>(what: string, from: Collection<R, "expiry">, after_ms = 0) =>
   async (tx: Tx, now: Instant): Promise<NextExpiry> => {
@@ -60,7 +63,7 @@ const EXPIRING_COLLECTIONS = [
   expiryOf("refresh tokens", refreshTokens, REFRESH_TOKEN_RETENTION_MS),
 ];
 
-/** Removes a step of each kind; answers what goes next. */
+/** Deletes one batch of each collection and returns the earliest next expiry. */
 async function deleteExpired(tx: Tx, now: Instant): Promise<NextExpiry> {
   let next: NextExpiry = [now + LOOK_AGAIN_MS, null];
   for (const prune of EXPIRING_COLLECTIONS) {
@@ -76,7 +79,7 @@ export function createRetentionWorker(
   { store, clock }: Pick<UnitOfWorkDeps, "store" | "clock">,
   background: TaskTracker,
 ) {
-  /** How many more events an account may have, below 0 until it was looked: to count them costs more than to write one. */
+  /** Remaining event quota by account id; negative means unknown. Cached because counting costs more than an insert. */
   const remainingQuota = new Map<string, number>();
   const pruning = new Set<string>();
   let timer: Timer | undefined;
@@ -87,12 +90,15 @@ export function createRetentionWorker(
     if (!stopped) timer = clock.schedule(at, what, runExpiry);
   }
 
-  /** Forgets what has expired and finds out what goes next: at a start, by the clock, and before that is moved by hand. */
+  /**
+   * Deletes expired records and schedules the next run. Called at startup, by the clock, and before the clock is moved
+   * manually.
+   */
   const runExpiry = () =>
     background.run("forgetting what has expired", async () => {
       const now = clock.now();
-      arm(now + LOOK_AGAIN_MS, null); // where the store is out of reach
-      // Whose they ever were: where the store was out of reach, or the process ended, as deleted apps were to be swept.
+      arm(now + LOOK_AGAIN_MS, null); // if the store is unavailable
+      // Resume deleting leftovers of apps after a store outage or a restart.
       if ((await store.count(appTombstones, "all", ["gone_apps"])) > 0) notify("");
       let next: NextExpiry;
       do next = await inTransaction(store, (tx) => deleteExpired(tx, now));
@@ -101,8 +107,8 @@ export function createRetentionWorker(
     });
 
   /**
-   * The account has a new event; "", which is none: a deleted app has left something. What is told within some turns of the
-   * event loop is one sweep.
+   * Reports a new event of the account, or with "" a deleted app with leftovers. Calls within a few event-loop turns
+   * share one sweep.
    */
   function notify(accountId: string): void {
     const room = (remainingQuota.get(accountId) ?? 0) - 1;
@@ -111,14 +117,14 @@ export function createRetentionWorker(
       background.run("forgetting old events", () => prune(accountId));
   }
 
-  /** One sweep after the other, until nothing was told during the last that there was no room for. */
+  /** Repeats the sweep until the quota covers the events reported during the last one. */
   async function prune(accountId: string): Promise<void> {
     pruning.add(accountId);
     try {
       let room: number;
       do {
         for (let turn = 0; turn < GATHERED_TURNS; turn += 1) await nextTurn();
-        remainingQuota.set(accountId, 0); // what is told meanwhile takes from it
+        remainingQuota.set(accountId, 0); // events reported meanwhile are subtracted
         room = (await pruneAccount(store, accountId)) + (remainingQuota.get(accountId) ?? 0);
         remainingQuota.set(accountId, room);
       } while (room < 0);
@@ -137,7 +143,9 @@ export function createRetentionWorker(
   };
 }
 
-/** Removes what deleted apps have left, and what the account has past the number kept. Answers how many more it may have. */
+/**
+ * Deletes leftovers of deleted apps and the account's records beyond the limit. Returns the account's remaining quota.
+ */
 export async function pruneAccount(store: Store, accountId: string): Promise<number> {
   let past: number;
   do past = await inTransaction(store, (tx) => deleteBatch(tx, accountId));
@@ -145,7 +153,7 @@ export async function pruneAccount(store: Store, accountId: string): Promise<num
   return Math.max(-past, 0);
 }
 
-/** A unit of work among many, with a turn of the event loop for others before it. */
+/** Runs one transaction, after an event-loop turn that lets other work proceed. */
 async function inTransaction<T>(store: Store, work: (tx: Tx) => Promise<T>): Promise<T> {
   await nextTurn();
   return store.transact(work);
@@ -155,9 +163,9 @@ const INTERACTION = "user.interaction";
 const OTHER_TYPES = EVENT_TYPES.filter((type) => type !== INTERACTION);
 
 /**
- * A step of the oldest of what may go: visitors' events never push out the account's others, nor test events either. An
- * event that still has something to send only leaves the list, and goes when that is settled. Answers how many were past
- * the number kept, of whatever had most; below 0 where there is room.
+ * Deletes one batch of the oldest records. Visitors' events, test events and all other events have separate limits. An
+ * event with a pending delivery only leaves the list and is deleted when that is settled. Returns the largest excess
+ * over a limit, negative if there is room.
  */
 async function deleteBatch(tx: Tx, accountId: string): Promise<number> {
   const [app] = await tx.page(appTombstones, "all", ["gone_apps"], FIRST_RECORD);
@@ -165,7 +173,7 @@ async function deleteBatch(tx: Tx, accountId: string): Promise<number> {
     if (!(await deleteDependents(tx, app))) await tx.remove(appTombstones, app.id);
     return Number.POSITIVE_INFINITY;
   }
-  if (accountId === "") return 0; // not those that are past the number kept: in the index of samples they stand under ""
+  if (accountId === "") return 0; // skip the limits: "" in the index of samples holds events that already left the list
   const others = OTHER_TYPES.map((type) => [accountId, type]);
   const found = [
     await findOldest(tx, events, "sample", [[accountId]]),
@@ -184,7 +192,7 @@ async function deleteBatch(tx: Tx, accountId: string): Promise<number> {
   return Math.max(gone.past, ...found.map(({ past }) => past));
 }
 
-/** Of several lists taken as one, the oldest past the number kept; ids compare as text in creation order. */
+/** Returns the oldest records beyond the limit across several lists. Ids sort in creation order. */
 async function findOldest<R extends Entity, I extends string>(
   tx: Tx,
   from: Collection<R, I>,

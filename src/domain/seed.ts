@@ -1,5 +1,5 @@
-// What a fresh server starts with (contract, part 1): one account with its owner and one key, or what a seed says. A
-// seed's members are those of the create bodies, checked by the same schemas, each with an optional id.
+// Seed of a fresh server (contract, part 1): one account with its owner and one key, or a custom seed. A seed uses the
+// schemas of the create bodies, each with an optional id.
 import type { KeepNumbers } from "../lib/numbers.ts";
 import type { Infer, Issue, Members, ObjectSchema, Schema } from "../lib/schema.ts";
 import { array, object, optional, pointer, text, withDefault } from "../lib/schema.ts";
@@ -24,7 +24,7 @@ import { createWebhook } from "./webhooks.ts";
 
 const ITEMS_MAX = 100_000;
 export const FIRST_KEY = "Start-up key";
-/** example.com belongs to nobody, so nothing that is sent there reaches a stranger. */
+/** example.com is reserved, so nothing sent there reaches a stranger. */
 const OWNER = { email: "owner@example.com", name: "Owner", permissions: ["admin"] } as const;
 
 const idWith = (prefix: string) => {
@@ -55,23 +55,23 @@ const MEMBERS = {
   apps: listOfItems(object(withId(app))),
   data_sources: listOfItems(withDataValidation(object(withId(dataSource)))),
 };
-/** The webhooks' URLs are judged by the policy in force. */
+/** The address policy in force validates webhook URLs. */
 const accountSeed = (webhook: WebhookSchemas) =>
   object({ ...MEMBERS, webhooks: listOfItems(object(withId(webhook))) });
 type AccountSeed = Infer<ReturnType<typeof accountSeed>>;
 
 type Seed = { readonly accounts: readonly AccountSeed[] };
 
-/** Something to sign in to and a key that works: the first request succeeds without preparation. */
+/** An account with a user and a key, so that the first request succeeds without preparation. */
 export const DEFAULT_SEED = { accounts: [{ name: "Example account" }] };
 
-/** `pinned`: the key that the first account gets whatever its seed says. */
+/** `pinned` is a key that the first account gets in addition to its seed. */
 export const seedSchema = (webhook: WebhookSchemas, pinned: string | null): Schema<Seed> =>
   object({ accounts: array(accountSeed(webhook), { min: 1, max: ITEMS_MAX }) }, (seed) =>
     crossValidate(seed, pinned),
   );
 
-/** Keeps the numbers of data sources in a seed's text as POST /data-sources does. */
+/** Preserves the numbers of data sources in a seed's text as POST /data-sources does. */
 export const keepNumbersOfSeed: KeepNumbers = (seed, written) => {
   const entries = (of: unknown, list: "accounts" | "data_sources"): unknown[] =>
     [Object(of)[list] ?? []].flat();
@@ -83,7 +83,10 @@ export const keepNumbersOfSeed: KeepNumbers = (seed, written) => {
 
 const LISTS = ["api_keys", "users", "oauth_clients", "apps", "data_sources", "webhooks"] as const;
 
-/** What no schema of one member sees: what stands twice (an id would replace the record before it), or ill together. */
+/**
+ * Validates across members: duplicate ids, keys and addresses, unknown app ids, and conflicting fields. Without the
+ * check, a duplicate id would replace the earlier record.
+ */
 function* crossValidate(seed: Seed, pinned: string | null): Generator<Issue> {
   const firstAt = new Map<string, Issue["path"]>();
   function* once(
@@ -122,7 +125,10 @@ function* crossValidate(seed: Seed, pinned: string | null): Generator<Issue> {
   }
 }
 
-/** Writes the whole seed in one transaction. Answers the first key of the first account: `pinned`, or one made for it. */
+/**
+ * Writes the whole seed in one transaction. Returns the first account's first key: `pinned`, a seeded one or a
+ * generated one.
+ */
 export const applySeed = (unit: UnitOfWork, seed: Seed, pinnedKey: string | null) =>
   unit.run(async (ctx) => {
     const firsts: string[] = [];
@@ -131,7 +137,7 @@ export const applySeed = (unit: UnitOfWork, seed: Seed, pinnedKey: string | null
     return firsts[0] ?? "";
   });
 
-/** Answers its first key, in clear. What could be refused here the schema has told. */
+/** Creates the account and returns its first key in clear text. The schema has already validated the seed. */
 async function insertAccount(ctx: TxContext, seed: AccountSeed, pinned: string | null) {
   const { id = ctx.ids.next("acc_"), name, state, users } = seed;
   await ctx.tx.put(accounts, { id, name, state, partition: "accounts" });

@@ -1,14 +1,14 @@
-// The store port: what the service asks of a place that keeps records. It is asynchronous and speaks only of declared
-// keys and indexes, so that a database shared by several server processes fits it as well as memory does. It knows
-// nothing of apps. `store/contract` states every sentence here as a test.
+// The store port: the interface between the service and its storage. It is asynchronous and uses only declared keys and
+// indexes. A database shared by several server processes can therefore implement it as well as memory. It knows nothing
+// of apps. `store/contract` tests every sentence here.
 //
-// To write a store: begin with test/stores/skeleton.mjs and pass `storeContract(test, makeStore)`. A record is a JSON object, never changed
-// in place: it comes back with its members in their order and every string in it byte-equal, NUL and lone surrogates too.
-// Units of work are serializable; lock, or run `work` again, as suits the engine. `work` awaits its own `tx` and nothing
-// else, and has no effects of its own: running it twice must not show. One that asks the store itself from inside is
-// refused, never left to wait for itself. Who reads outside a unit of work sees only what is durable. Where the data are
-// out of reach every call rejects with `StorageUnavailable`; so does `transact` when it gave up after a number of runs.
-// Errors are told by their `name`, since a store may come from another copy of this package.
+// To write a store: begin with test/stores/skeleton.mjs and pass `storeContract(test, makeStore)`. A record is a JSON
+// object, never changed in place. It is returned with its members in order and every string byte-equal, including NUL
+// and lone surrogates. Units of work are serializable; an engine may lock or run `work` again. `work` awaits only its
+// own `tx` and has no other effects, so that running it twice makes no difference. A `work` that calls the store itself
+// gets an error, never a deadlock. Reads outside a unit of work see only durable data. If the data are unavailable
+// every call rejects with `StorageUnavailable`; so does `transact` when it gives up after several runs. Errors are
+// identified by `name`, because a store may come from another copy of this package.
 
 export type Scalar = string | number | boolean | null;
 export type Values = readonly Scalar[];
@@ -18,10 +18,10 @@ export interface Entity {
 }
 
 /**
- * A kind of record. Records are plain JSON values, never changed in place.
- * `indexes`: lists of records with equal values in the fields `by`, in creation order, or in the text order of the
- * field `order` (a short one such as a time; then by creation). `unique`: fields whose values only one record may have at a
- * time. A record with null in one of an index's or unique key's fields is left out of it.
+ * A collection of records, which are plain JSON values and never changed in place. `indexes`: lists of records with
+ * equal values in the fields `by`, in creation order. With `order`, a list is sorted by the text of that short field
+ * first. `unique`: fields whose combined values only one record may have at a time. A record with null in a field of an
+ * index or unique key is left out of it.
  */
 export interface Collection<
   R extends Entity,
@@ -37,7 +37,7 @@ interface IndexRule<R> {
   readonly order?: keyof R & string;
 }
 
-/** Declares a collection; the record type is given, the names of indexes and unique keys are inferred. */
+/** Declares a collection. The caller gives the record type; the names of indexes and unique keys are inferred. */
 export const collection =
   <R extends Entity>() =>
   <I extends string = never, U extends string = never>(
@@ -46,21 +46,20 @@ export const collection =
     unique: Collection<R, I, U>["unique"] = Object.create(null),
   ): Collection<R, I, U> => ({ name, indexes, unique });
 
-/** A collection of any record type, as a store sees it. */
+/** A collection of any record type, for use in stores. */
 export type AnyCollection = Collection<never>;
 
 export interface Range {
   readonly offset: number;
   readonly limit: number;
 }
-/** The whole list. */
 export const ALL_RECORDS: Range = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
 export const FIRST_RECORD: Range = { offset: 0, limit: 1 };
 
-/** Every read costs what it answers, wherever in the list it lies and however much is stored. */
+/** The cost of a read depends only on the size of its result, not on its offset or the data stored. */
 export interface Reader {
   get<R extends Entity>(from: Collection<R>, id: string): Promise<R | undefined>;
-  /** The record whose unique key has these values, in the order of the key's fields. */
+  /** Returns the record whose unique key has these values, in the order of the key's fields. */
   find<R extends Entity, U extends string>(
     from: Collection<R, string, U>,
     unique: U,
@@ -84,27 +83,27 @@ export interface Tx extends Reader {
   put<R extends Entity>(into: Collection<R>, record: R): Promise<void>;
   remove<R extends Entity>(from: Collection<R>, id: string): Promise<void>;
   /**
-   * Once this unit of work is durable, whoever hears the topic is told the subject; once, however often it is said. The two
-   * have at most 1,000 characters.
+   * Publishes `subject` to the topic's subscribers once the transaction is durable. Duplicates within one transaction
+   * are sent once. Topic and subject have at most 1,000 characters each.
    */
   publish(topic: string, subject: string): void;
 }
 
-/** A lease that is held. */
+/** An acquired lease. */
 export interface Lease {
   /**
-   * Ends it at once. One that has run out, or is released already, is left as it is. Never rejects: what was done under it
-   * stands, and where the data are out of reach it runs out.
+   * Releases the lease at once; does nothing if it expired or was released. Never rejects: work done under the lease
+   * stands, and if the data are unavailable the lease expires.
    */
   release(): Promise<void>;
 }
 
 export interface Store extends Reader {
-  /** Before anything else, once. Rejects with `StoreOpenError` where the data cannot be used. */
+  /** Called once, before any other method. Rejects with `StoreOpenError` if the data cannot be used. */
   open(collections: readonly AnyCollection[]): Promise<void>;
   /**
-   * Only where each question costs a journey: what `find` answers, and the record of `to` whose id stands in the one field
-   * of the index `by`. Without this method the service asks twice.
+   * Optional, for stores where each query is a round trip: returns the result of `find` with the `to` record whose id
+   * is in the single field of the index `by`. Without it the service runs two queries.
    */
   findWith?<R extends Entity, T extends Entity, I extends string, U extends string>(
     from: Collection<R, I, U>,
@@ -114,36 +113,36 @@ export interface Store extends Reader {
     to: Collection<T>,
   ): Promise<readonly [R, T | undefined] | undefined>;
   /**
-   * The unit of work. All writes of `work` take effect together, or none does (when `work` or the store rejects). `work`
-   * sees its own writes and otherwise one state, as if units of work were done one after the other. Resolves when the
-   * writes are as durable as the store promises; nobody outside sees them before. Rejects with `StorageUnavailable` when
-   * they could not be kept, with an error of no such name when nobody can know (the answer to a commit was lost), and with
-   * `UniqueViolation` when a unique key would be held twice, also where `work` swallowed that. A `tx` rejects every call
-   * after the end of its run.
+   * Runs a unit of work. All writes of `work` take effect together, or none does (when `work` or the store rejects).
+   * `work` sees its own writes and otherwise one consistent state, as if units of work ran one after the other.
+   * Resolves when the writes are as durable as the store promises; nobody outside sees them before. Rejects with
+   * `StorageUnavailable` when the writes could not be stored. Rejects with an error of another name when the outcome is
+   * unknown (the response to a commit was lost). Rejects with `UniqueViolation` when two records would hold a unique
+   * key, even if `work` caught that error. A `tx` rejects every call after the end of its run.
    */
   transact<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
-   * Calls `heard` for what is told after commits, those of other processes on the same data included, until the answer is
-   * called. Where it was this process's own, before the unit of work resolves, and in the order in which they do. It only
-   * says that there is something to look at, and what others tell while a line is lost may be missed: whoever must miss
-   * nothing also looks at its start, and now and then where others are.
+   * Calls `received` for each subject published by a commit, including those of other processes on the same data.
+   * Returns the unsubscribe function. For this process's own commits, the call precedes the end of the unit of work, in
+   * commit order. Notifications are hints: those of other processes may be lost while a connection is down. A
+   * subscriber that must miss nothing also queries at startup and, with several processes, periodically.
    */
   subscribe(topic: string, received: (subject: string) => void): () => void;
   /**
-   * Takes the lease called `name` for so many milliseconds of the store's own clock; undefined while another holds it. At
-   * most one holder over all processes on the same data; a lease need not outlive its holder's process.
+   * Acquires the lease `name` for `for_ms` milliseconds of the store's own clock; undefined while another holds it.
+   * There is at most one holder across all processes on the same data. A lease may end with its holder's process.
    */
   lease(name: string, for_ms: number): Promise<Lease | undefined>;
   /**
-   * Only where several processes may be on the same data: the time that they all go by, in milliseconds since 1970. By this
-   * method the service knows that it may not be alone.
+   * Optional, for stores that several processes share: the common time in milliseconds since 1970. Its presence means
+   * that other processes may use the same data.
    */
   now?(): Promise<number>;
-  /** Everything kept, as plain JSON. */
+  /** Returns all data as plain JSON. */
   snapshot(): Promise<StoreData>;
-  /** Replaces everything by `data`, atomically and as durably as a transaction. */
+  /** Replaces all data with `data`, atomically and as durably as a transaction. */
   restore(data: StoreData): Promise<void>;
-  /** Ends cleanly; later calls reject. */
+  /** Closes the store; later calls reject. */
   close(): Promise<void>;
 }
 
@@ -153,23 +152,26 @@ export interface StoreData {
   readonly collections: { readonly [name: string]: readonly Entity[] };
 }
 
-/** The data, the file or its lock forbids to start. The message names the file and what to do. */
+/** The data, the file or its lock prevents startup. The message names the file and what to do. */
 export class StoreOpenError extends Error {
   override readonly name = "StoreOpenError";
 }
 
-/** A write could not be kept, or nothing can be read (disk full, I/O error, connection lost); nothing of it is visible. */
+/**
+ * A write could not be stored, or nothing can be read (disk full, I/O error, connection lost). No part of the write is
+ * visible.
+ */
 export class StorageUnavailable extends Error {
   override readonly name = "StorageUnavailable";
 }
 
-/** A fault of the caller: it wrote without looking for the holder of a unique key. */
+/** A caller's error: it wrote without checking for the holder of a unique key. */
 export class UniqueViolation extends Error {
   override readonly name = "UniqueViolation";
 }
 
 type StoreError = StoreOpenError | StorageUnavailable | UniqueViolation;
 
-/** Whether an error is of this kind, whichever copy of the package its class came from. */
+/** Identifies a store error by name, whichever copy of the package its class came from. */
 export const isStoreError = (error: unknown, name: StoreError["name"]): error is Error =>
   Object(error).name === name;

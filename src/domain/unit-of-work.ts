@@ -1,6 +1,6 @@
-// The unit of work: one transaction of the store with one fixed time, the ids made in it and the events it records. A
-// refusal answered by the work undoes it. Nothing is sent from here: what has become due is told through the store,
-// and whoever hears it looks.
+// The unit of work: one store transaction with a fixed time, id generation and recorded events. An error returned by
+// the work rolls it back. This module sends nothing: it publishes through the store, and subscribers then query for due
+// work.
 import { type Clock, type Instant, toIso } from "../lib/clock.ts";
 import type { Ids } from "../lib/ids.ts";
 import { unsafeCast } from "../lib/schema.ts";
@@ -11,7 +11,7 @@ import type { Decide } from "./variants.ts";
 export interface TxContext {
   readonly tx: Tx;
   readonly now: Instant;
-  /** `now` as it stands in records. */
+  /** `now` as an ISO 8601 string. */
   readonly timestamp: string;
   readonly ids: Ids;
   readonly decide: Decide;
@@ -19,7 +19,7 @@ export interface TxContext {
   readonly requestId: string | null;
 }
 
-/** What is made of a draft may bring its own id where a seed says so. */
+/** A draft with an optional id, which a seed may set. */
 export type WithOptionalId<D> = D & { readonly id?: string | undefined };
 
 export interface UnitOfWorkDeps {
@@ -35,13 +35,13 @@ export class UnitOfWork {
   constructor(
     private readonly deps: UnitOfWorkDeps,
     private readonly requestId: string | null = null,
-    /** Called last in each transaction that is about to commit, with what the work answered. */
+    /** Called at the end of each transaction, before the commit, with the value that the work returned. */
     private readonly beforeCommit?: (w: TxContext, value: unknown) => Promise<void>,
   ) {
     this.store = deps.store;
   }
 
-  /** Runs `work` in one transaction; where it answers a refusal nothing is kept. */
+  /** Runs `work` in one transaction and rolls back if it returns an error. */
   async run<T>(work: (ctx: TxContext) => Promise<T>): Promise<T> {
     const { requestId, beforeCommit } = this;
     const { store, clock, ids, decide } = this.deps;
@@ -50,12 +50,12 @@ export class UnitOfWork {
         const now = clock.now();
         const ctx: TxContext = { tx, now, timestamp: toIso(now), ids, decide, requestId };
         const value = await work(ctx);
-        if (value instanceof AppError) throw value; // on its way through the store, which undoes everything
+        if (value instanceof AppError) throw value; // thrown so that the store rolls back
         if (beforeCommit) await beforeCommit(ctx, value);
         return value;
       });
     } catch (error) {
-      if (error instanceof AppError) return unsafeCast(error); // it is what `work` answered
+      if (error instanceof AppError) return unsafeCast(error); // the value that `work` returned
       throw error;
     }
   }

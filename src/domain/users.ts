@@ -1,7 +1,7 @@
-// Users and how they sign in (spec part 1; contract, parts 2, 4 and 5). An e-mail address is one user of the account,
-// however it is capitalised, and an account never loses its last admin. There is no password: a link that works once opens
-// a session, a secret in the browser's cookie. It ends by signing out, by time, and with its user. Links and sessions are
-// kept as SHA-256 only.
+// Users, sign-in links and sessions (spec part 1; contract, parts 2, 4 and 5). An e-mail address is unique in its
+// account, ignoring case, and an account never loses its last admin. There is no password: a single-use link opens a
+// session, whose secret is in a cookie. A session ends by signing out, by expiry, or with its user. Links and sessions
+// are stored as SHA-256 only.
 import { decide } from "../decisions.ts";
 import { parseIso, toIso } from "../lib/clock.ts";
 import type { Infer } from "../lib/schema.ts";
@@ -14,7 +14,7 @@ import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 
 type UserDraft = WithOptionalId<Infer<typeof user.createBody>>;
 
-/** Makes a user and the token of a sign-in link for them. */
+/** Creates a user with the token of a sign-in link. */
 async function createUser(ctx: TxContext, account_id: string, draft: UserDraft) {
   const record = await insertUser(ctx, account_id, draft);
   return record instanceof AppError
@@ -75,13 +75,15 @@ async function checkNotLastAdmin(tx: Tx, user: UserRecord) {
 
 const { link_min, session_h } = decide("5.sign-in-link");
 const LINK_MS = link_min * 60_000;
-/** From the sign-in on, however busy the session is: a stolen cookie is not kept alive by its thief. */
+/** Counted from sign-in, regardless of activity, so that a thief cannot keep a stolen cookie alive. */
 const SESSION_MS = session_h * 3_600_000;
-/** Of a user, waiting: anybody can ask for one at the sign-in page, and more would only fill the console and the store. */
+/**
+ * Maximum number of pending links per user. Anyone can request one, and more would only fill the console and the store.
+ */
 const LINKS_MAX = 5;
 const NAMESAKES_MAX = 20;
 
-/** A user with the account that the user belongs to; undefined where either is gone. */
+/** Returns the user with its account, or undefined if either was deleted. */
 export async function loadUserWithAccount(reader: Reader, userId: string) {
   const user = await reader.get(users, userId);
   const account = user && (await reader.get(accounts, user.account_id));
@@ -97,8 +99,8 @@ export async function findSession(reader: Reader, secret: string, now: number) {
 }
 
 /**
- * Uses up the token of a sign-in link and ends the session that this browser had. Answers the new session's secret;
- * undefined where the link does not work.
+ * Redeems a sign-in token and ends the browser's previous session. Returns the new session's secret, or undefined if
+ * the link is invalid.
  */
 export const redeemSignInToken = (unit: UnitOfWork, token: string, previousSession: string) =>
   unit.run(async ({ tx, now, ids }) => {
@@ -122,7 +124,7 @@ export const redeemSignInToken = (unit: UnitOfWork, token: string, previousSessi
 export const signOut = (store: Store, secret: string) =>
   store.transact((tx) => tx.remove(sessions, sha256(secret)));
 
-/** Makes a link for the user; answers its token, which is known nowhere else. */
+/** Creates a sign-in link and returns its token, which is not stored in clear text. */
 export async function createSignInToken(ctx: TxContext, user_id: string) {
   const token = ctx.ids.secret();
   await ctx.tx.put(signInTokens, {
@@ -134,7 +136,7 @@ export async function createSignInToken(ctx: TxContext, user_id: string) {
   return token;
 }
 
-/** New links for the users with this address, one in each of their accounts; none where enough are waiting. */
+/** Creates a link for each user with this address, one per account, unless too many are pending. */
 export async function requestSignInLinks(ctx: TxContext, email: string) {
   const made: (SignedIn & { readonly token: string })[] = [];
   const named = await ctx.tx.page(users, "email", [email.toLowerCase()], {
@@ -149,7 +151,7 @@ export async function requestSignInLinks(ctx: TxContext, email: string) {
   return made;
 }
 
-/** Links that are over make room at once: they are forgotten within the hour, and that may be long after. */
+/** Deletes the user's expired links before counting, because retention may run much later. */
 async function hasRoomForLink(ctx: TxContext, userId: string) {
   const waiting = await ctx.tx.page(signInTokens, "user", [userId], {
     offset: 0,

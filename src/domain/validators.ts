@@ -1,6 +1,6 @@
-// Texts that clients send and that have a form of their own (contract, parts 1, 2 and 5): names, e-mail addresses, pinned
-// keys, redirect URIs, host names and environments, each judged here once, whatever it is a field of. Nothing is repaired:
-// what is taken is kept as it was sent, but for a host name, which has one spelling.
+// Schemas of text fields with a format of their own (contract, parts 1, 2 and 5): names, e-mail addresses, pinned keys,
+// redirect URIs, host names and environments. Valid text is stored as sent, except for host names, which have a
+// canonical form.
 import { domainToASCII } from "node:url";
 import { decide } from "../decisions.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
@@ -8,12 +8,12 @@ import { text } from "../lib/schema.ts";
 
 export const name = text({ min: 1, max: decide("8.field-lengths").name, notBlank: true });
 
-/** No control characters: an address stands in the log and on the console. */
+/** Excludes control characters, because addresses are printed in the log and on the console. */
 const LETTER = String.raw`[^\s\x00-\x1f\x7f-\x9f@"(),:;<>[\\\]]`;
 
 export const email = text({
   min: 3,
-  max: 254, // as mail has it
+  max: 254, // the maximum for mail
   pattern: new RegExp(`^${LETTER}{1,64}@${LETTER}+$`, "u"),
   says: "an e-mail address like name@example.com",
   format: "idn-email",
@@ -34,17 +34,19 @@ export const redirectUri = text({
   rule: redirectUriProblem,
 });
 
-/** The characters of RFC 3986 after the scheme. The text goes into Location as it stands, so nothing is repaired here. */
+/**
+ * RFC 3986 characters after the scheme. The Location header carries the text unchanged, so nothing is normalised here.
+ */
 const WRITTEN_AS_URI =
   /^(https?:\/\/(?!\/)|(?!https?:)[a-z][\w+.-]*:)[\w!#$%&'()*+,./:;=?@[\]~-]+$/i;
-/** A scheme with a dot (RFC 8252 7.1). A number after it is the port of a host whose scheme was forgotten. */
+/** A scheme with a dot (RFC 8252 7.1). A number after it is the port of a host without a scheme. */
 const PRIVATE_USE = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:(?!\d+([/?]|$))/i;
 const RULE =
   "must be https, http to a loopback address, or for a public client a private-use scheme with a dot (com.example.app:/callback)";
 
 export const isPrivateUse = (uri: string): boolean => PRIVATE_USE.test(uri);
 
-/** RFC 9700 2.1, 4.1: an exact URL without a fragment. */
+/** Returns the problem with a redirect URI, which must be an exact URL without a fragment (RFC 9700 2.1, 4.1). */
 function redirectUriProblem(uri: string): string | undefined {
   if (!WRITTEN_AS_URI.test(uri) || !URL.canParse(uri))
     return `${RULE}: an absolute URL in ASCII, without spaces`;
@@ -63,7 +65,7 @@ const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const INVALID_LABEL =
   "must be a host name of 2 or more labels, without scheme, port or path, and no IP address";
 
-/** Written in any way; `deploy` keeps it in its one spelling. */
+/** Accepts any spelling; `deploy` stores the canonical form. */
 export const hostName = text({
   min: 1,
   max: HOST_LENGTH_MAX,
@@ -72,8 +74,8 @@ export const hostName = text({
 });
 
 /**
- * In lower case, international names in their ASCII form; undefined for what is none (RFC 1123). A single label is a machine
- * of somebody's own network, never a domain that can be pointed here.
+ * Returns the host name in lower-case ASCII, or undefined if it is invalid (RFC 1123). A single label is a machine of a
+ * local network, never a public domain.
  */
 export function canonicalHostName(given: string): string | undefined {
   if (/[^\w.\u0080-\u{10ffff}-]/u.test(given)) return undefined;
@@ -85,7 +87,7 @@ export function canonicalHostName(given: string): string | undefined {
     !labels.every((label) => LABEL.test(label))
   )
     return undefined;
-  // An address ends in a number, whatever it was written like before.
+  // An IP address ends in a number, whatever its original notation.
   return /^\d+$/.test(labels.at(-1) ?? "") ? undefined : name;
 }
 

@@ -1,6 +1,5 @@
-// Readings on a switch (`--reading ID=NAME`): for the gaps that hurt clients most, a start may ask for the other reading of
-// the register, to test a client against what other servers do. What one service was asked for holds for it alone; what
-// the specification does say cannot be switched.
+// Variants (`--reading ID=NAME`) switch a decision to its other reading, to test a client against the behaviour of
+// other servers. A variant applies to one service only. Requirements of the specification cannot be switched.
 import { DECISIONS, type Decision, type DecisionId, decide } from "../decisions.ts";
 import { unsafeCast } from "../lib/schema.ts";
 
@@ -10,20 +9,22 @@ export type Switched = {
 }[DecisionId];
 type Names = { readonly [I in Switched]: Choice<I>["named"] };
 
-/** Rows of the register whose other reading is in force, each with its name. */
+/** Decisions whose other reading is in force, each with its name. */
 export type Variants = Partial<Names>;
 
 const hasVariant = ([id, { choice }]: [string, Decision]) =>
   choice.named === undefined ? [] : [[id, choice.named]];
-/** All that can be asked for. A client that has met them all survives any server that keeps to the specification. */
+/**
+ * Every available variant. A client that works with all of them works with any server that follows the specification.
+ */
 export const ALL_VARIANTS: Names = unsafeCast(
   Object.fromEntries(Object.entries<Decision>(DECISIONS).flatMap(hasVariant)),
 );
 
-/** The choice that one service runs on. */
+/** Returns a decision's value in one service. */
 export type Decide = <I extends Switched>(id: I) => Choice<I>["is"] | Choice<I>["or"];
 
-/** Of every service that was asked for no other reading. */
+/** The default, without variants. */
 export const DEFAULT_DECIDE: Decide = decide;
 
 export const createDecide = (asked: Variants): Decide =>

@@ -1,6 +1,6 @@
-// Webhooks (spec part 2; contract, parts 2, 4 and 6): who is told of what, and where; their delivery log, and the two ways
-// to send by hand: the same delivery again, or a sample. Both only queue a row; the answer never waits for it. What waits
-// for a webhook that is deleted or switched off is the outbox's to cancel, as sending is.
+// Webhooks (spec part 2; contract, parts 2, 4 and 6): subscriptions, delivery log, manual redelivery and test
+// deliveries. Redelivery and test only queue a row; the response does not wait for the attempt. The outbox sends
+// deliveries and cancels those of deleted or disabled webhooks.
 import { type Instant, toIso } from "../lib/clock.ts";
 import { type Infer, object, optional } from "../lib/schema.ts";
 import { serviceSignature, standardSignature } from "../lib/signature.ts";
@@ -19,12 +19,12 @@ import { deliveries, deliveryStatus, eventType, webhook, webhooks } from "./mode
 import type { Reader } from "./store.ts";
 import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 
-/** So long `webhook-signature` carries both secrets, so that a receiver can change over without a gap. */
+/** Period in which `webhook-signature` carries both secrets, so that a receiver can switch without a gap. */
 const ROTATION_MS = 24 * 3_600_000;
 
 export const testBody = object({ type: eventType });
 
-/** 40 letters and digits are the base64 of 30 bytes: a key that libraries for Standard Webhooks take as it stands. */
+/** 40 letters and digits are the base64 of 30 bytes, a key that Standard Webhooks libraries accept unchanged. */
 const newSecret = ({ ids }: TxContext): string => `whsec_${ids.secret().slice(0, 40)}`;
 
 export async function createWebhook(
@@ -51,7 +51,7 @@ export const webhookService = createCrudService(webhooks, "webhook", webhook, {
   onDelete: ({ tx }, webhook) => startNextQueue(tx, webhook),
 });
 
-/** Switched off, it leaves what waits behind; switched on again, it forgets why it was off. */
+/** Disabling a webhook abandons its queued deliveries; enabling it again clears the disabled reason. */
 async function updateWebhook(ctx: TxContext, after: WebhookRecord, before: WebhookRecord) {
   const { url, active, secret } = before;
   const switched = after.active !== active;
@@ -61,20 +61,20 @@ async function updateWebhook(ctx: TxContext, after: WebhookRecord, before: Webho
     updated_at: ctx.timestamp,
     ...(after.secret !== secret && rotated),
     ...(switched && { disabled_reason: null }),
-    // Neither a new address nor one that was switched on again answers for the failures before.
+    // A new URL or an enabled webhook starts without the earlier failures.
     ...((switched || after.url !== url) && { first_failure_at: null }),
   };
 }
 
 interface Sent {
-  /** Of the attempt. */
+  /** Number of the attempt. */
   readonly number: number;
-  /** When, on the service's clock. */
+  /** Time on the service's clock. */
   readonly at: Instant;
   readonly timestamp_s: number;
 }
 
-/** The headers of an attempt; the last three are for libraries of Standard Webhooks. */
+/** Returns the headers of an attempt; the last three are for Standard Webhooks libraries. */
 export function deliveryHeaders(
   webhook: WebhookRecord,
   event: EventRecord,
@@ -105,7 +105,7 @@ export function deliveryHeaders(
 
 export const deliveryQuery = object({ ...paginationParameters, status: optional(deliveryStatus) });
 
-/** Whose webhook it is, the row has asked. */
+/** Lists the webhook's deliveries. The route has already checked that the caller owns the webhook. */
 export const listDeliveries = (
   reader: Reader,
   id: string,
@@ -117,7 +117,10 @@ export async function getDelivery(reader: Reader, webhookId: string, id: string)
   return delivery?.webhook_id === webhookId ? delivery : notFound("delivery");
 }
 
-/** Queues the delivery once more, ahead of what waits; it stays as it is where its webhook is off and nothing is sent. */
+/**
+ * Queues the delivery again, ahead of the queue. Returns it unchanged if the webhook is disabled and the delivery is
+ * not a test.
+ */
 export const redeliver = (
   unit: UnitOfWork,
   account: AccountRecord,

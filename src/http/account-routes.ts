@@ -1,5 +1,5 @@
-// The rows for what an account manages: users, API keys, OAuth clients, webhooks with their delivery log (spec parts 4 and
-// 6), its events, itself.
+// Routes for an account's users, API keys, OAuth clients, webhooks with their delivery log, events, and the account
+// itself (spec parts 4 and 6).
 import { decide } from "../decisions.ts";
 import { apiKeyService, oauthClientService } from "../domain/credentials.ts";
 import * as events from "../domain/events.ts";
@@ -14,7 +14,7 @@ import {
   listSerializer,
 } from "./serializers.ts";
 
-/** It is queued; the delivery log tells what became of it. */
+/** The delivery is queued; its result appears in the delivery log. */
 const ACCEPTED = 202;
 const LOG = "/webhooks/{webhook_id}/deliveries";
 

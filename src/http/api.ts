@@ -1,7 +1,7 @@
-// The REST API, in the order that the contract fixes (part 5): its way checks the credential, the account's standing and the
-// rate, and says with every answer what is left of it; the router finds the row; then come the scope, headers and query, the
-// body, what was answered before, the resource, the fields, and the operation, which judges states. A page of the dashboard
-// comes to `ask` with what a person typed; so it is allowed no more than a request, and shows the same.
+// REST API pipeline in the order of the contract (part 5). `authenticate` checks the credential, the account state and
+// the rate limit, and adds the rate limit headers. After routing come scope, headers and query, body, idempotency,
+// resource and fields. The handler comes last and checks states. The dashboard calls `invoke` with form input, so it is
+// allowed no more than a request and shows the same.
 import { type Caller, checkAccountState, hasScope } from "../domain/credentials.ts";
 import { clampedLimit, type Page } from "../domain/crud.ts";
 import { AppError, type FieldError, fail } from "../domain/errors.ts";
@@ -44,13 +44,13 @@ export interface OperationDeps {
 export interface ApiDeps extends OperationDeps {
   readonly authenticate: Authenticate;
   readonly limiter: RateLimiter;
-  /** Failures that a test asked for: one stands in the operation's place. */
+  /** Fault injection for tests: a fault replaces the operation. */
   readonly faults: {
     apply(request: HttpRequest, row: Operation, goOn: () => Promise<Result>): Promise<Result>;
   };
 }
 
-/** The rows as they are read: what a request may bring, and what a success says. */
+/** Applies the selected variants to the route table. */
 function applyVariants(rows: readonly Operation[], decide: Decide): readonly Operation[] {
   const taken = <S extends Schema<unknown>>(schema: S): S =>
     decide("2.unknown-members") ? passthrough(schema) : schema;
@@ -79,14 +79,14 @@ function applyVariants(rows: readonly Operation[], decide: Decide): readonly Ope
   });
 }
 
-/** THE route table (spec part 4; contract, part 4), as a service has it that was asked for no other reading. */
+/** The route table (spec part 4; contract, part 4) with the default variants. */
 export const API = new RouteTable(applyVariants([...appRoutes, ...accountRoutes], DEFAULT_DECIDE));
 
 export function createApiRouter(deps: ApiDeps): Router<Operation, Caller> {
   const { decide, urls } = deps.services;
   const { limiter } = deps;
-  // What stays the same is filled in once, and what is left with each answer: in place of what has that name already,
-  // since a member that is new to an object costs ten times as much.
+  // Constant values are filled in once, the remaining quota per response. Existing members are overwritten, because
+  // adding a member to an object costs ten times as much.
   const fixed = {
     limit: limiter.limit,
     window: RATE_WINDOW_S,
@@ -100,7 +100,7 @@ export function createApiRouter(deps: ApiDeps): Router<Operation, Caller> {
   const counted = reported
     .filter(([, text]) => text.includes("<"))
     .map(([name, text]) => [name, createTemplate(text)] as const);
-  /** Says what is left, and refuses where nothing was. */
+  /** Adds the rate limit headers; returns an error if the limit is exceeded. */
   function applyRateLimit(
     { remaining, reset_s, exceeded }: Rate,
     said: HttpResponse["headers"],
@@ -117,7 +117,7 @@ export function createApiRouter(deps: ApiDeps): Router<Operation, Caller> {
       if (who instanceof AppError) return who;
       const invalid = checkAccountState(who.account, call.method);
       const rate = await limiter.count(who.account.id, invalid ? 0 : 1);
-      const over = rate && applyRateLimit(rate, said); // said with every answer that has an account
+      const over = rate && applyRateLimit(rate, said); // sent with every response that has an account
       return invalid ?? over ?? { who };
     },
     async handle(row, request) {
@@ -137,7 +137,7 @@ export function createApiRouter(deps: ApiDeps): Router<Operation, Caller> {
   };
 }
 
-/** What is allowed: it reads what the request brings and does it. */
+/** Validates the request of an authorized caller and runs the operation. */
 export async function handleOperation(
   { services, responseCache, unit: deps }: OperationDeps,
   row: Operation,
@@ -182,7 +182,7 @@ export async function handleOperation(
       response
     );
   };
-  // Where none is taken it still tells one request from another with the same key.
+  // With an idempotency key even an unused body is read: it distinguishes requests with the same key.
   const isWanted = row.body !== undefined || key !== undefined;
   const body = isWanted
     ? await request.readBody(row.bodyLimit, row.body && checkMediaType(request))
@@ -201,7 +201,7 @@ export async function handleOperation(
   );
 }
 
-/** The resource, the fields, and then the operation itself, which judges states. */
+/** Loads the resource, validates the fields, then runs the handler, which checks states. */
 export async function invoke(
   row: Operation,
   asked: HandlerContext & { body: unknown },
@@ -213,7 +213,7 @@ export async function invoke(
   return asked.body instanceof AppError ? asked.body : await row.handler(asked);
 }
 
-/** The answer to what went well. `isKept`: as it comes again, without what is shown once. */
+/** Serializes a successful result. `isKept`: as stored for idempotent replay, without values that are shown once. */
 export function serializeResponse(
   { status, headers: own, serializer, location, shownOnce: once, method }: Operation,
   result: unknown,
@@ -221,7 +221,7 @@ export function serializeResponse(
   { path, query }: Pick<HttpRequest, "path" | "query">,
   isKept = false,
 ): HttpResponse {
-  // Not a copy by spread: that cost each request 10 us.
+  // A spread would cost each request 10 µs.
   const headers: HttpResponse["headers"] = Object.assign({}, own);
   if (serializer === undefined) return { status, headers, body: "" };
   const { links: urls } = responseCache;
@@ -249,7 +249,7 @@ export function serializeResponse(
   };
 }
 
-/** RFC 8288: where the next and the previous page are. */
+/** Returns the Link header for the next and previous page (RFC 8288). */
 function paginationLinks(
   { total, range: { limit, offset } }: Page<unknown>,
   url: string,

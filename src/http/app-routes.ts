@@ -1,4 +1,4 @@
-// The rows for apps, their deployments and interactions, and for the data sources that they show.
+// Routes for apps, their deployments and interactions, and the data sources that they show.
 import * as apps from "../domain/apps.ts";
 import { listQuery, paginate } from "../domain/crud.ts";
 import * as data from "../domain/data-sources.ts";
@@ -15,7 +15,7 @@ import {
 } from "./serializers.ts";
 import { DATA_BODY_BYTES } from "./validation.ts";
 
-/** The event is recorded; what receivers make of it is still to come. */
+/** The event is recorded; its deliveries are still pending. */
 const ACCEPTED = 202;
 
 const app = crudRoutes({

@@ -1,12 +1,12 @@
-// The credential in the Authorization header (spec part 5; contract part 5, API keys; RFC 6750 2.1): one token after
-// Bearer, which is an API key or an access token. Whose it is and what it opens, the domain is asked at every use.
+// Authenticates the Authorization header (spec part 5; contract part 5, API keys; RFC 6750 2.1): Bearer and one API key
+// or access token. The domain looks up its owner and scopes at every use.
 import { type Caller, sha256 } from "../domain/credentials.ts";
 import { AppError, fail } from "../domain/errors.ts";
 
 const CREDENTIAL = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: +(.*))?$/;
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
-/** The token; several headers are no credential. */
+/** Returns the token; more than one header is an error. */
 export function bearerToken(headers: readonly string[]): string | AppError {
   const [header] = headers;
   if (header === undefined)
@@ -19,7 +19,7 @@ export function bearerToken(headers: readonly string[]): string | AppError {
   if (headers.length > 1)
     return malformed("bearer", "There is more than one Authorization header.");
   const [, scheme, token] = CREDENTIAL.exec(header) ?? [];
-  // RFC 9110 11.1: scheme names are in any case.
+  // RFC 9110 11.1: scheme names are case-insensitive.
   if (scheme?.toLowerCase() !== "bearer")
     return malformed("other", "The Authorization header's scheme must be Bearer.");
   if (token === undefined || token === "")
@@ -32,20 +32,20 @@ export function bearerToken(headers: readonly string[]): string | AppError {
       );
 }
 
-/** A signed token, whole or not, starts with a JSON object in base64url; a pinned key may, too. */
+/** A JWT, even a truncated one, starts with a JSON object in base64url; a pinned key may do so too. */
 const JWT = /^eyJ[^.]*\./;
 
-/** Headers kept in mind; beyond that all are forgotten and would be read again. */
+/** Maximum number of cached headers; a full cache is cleared. */
 const CACHE_MAX = 1_000;
 
 export type Authenticate = ReturnType<typeof createAuthenticator>;
 
-/** `holderOf` the key with this hash, and `userOf` this access token: asked anew at every use. */
+/** Looks up the key hash or access token anew at every use. */
 export function createAuthenticator(
   findKeyHolder: (hash: string) => Promise<Caller | AppError>,
   findTokenUser: (token: string) => Promise<Caller | AppError>,
 ) {
-  /** By header, how to ask for whom it names: to read and hash one at every use took a quarter of the time until the answer. */
+  /** Look-up by header: parsing and hashing took a quarter of the time to the response. */
   const cache = new Map<string, () => Promise<Caller | AppError>>();
 
   async function authenticateUncached(headers: readonly string[]): Promise<Caller | AppError> {
@@ -61,7 +61,7 @@ export function createAuthenticator(
     return caller;
   }
 
-  /** Who sends these Authorization headers. */
+  /** Returns the caller that these Authorization headers identify. */
   return (headers: readonly string[]): Promise<Caller | AppError> => {
     const ask = headers.length === 1 ? cache.get(headers[0] ?? "") : undefined;
     return ask ? ask() : authenticateUncached(headers);

@@ -1,10 +1,10 @@
-// How connections end, other than by an answer's own end (RFC 9112 9.6): after an early answer, by a refusal where no
-// request was, or on command. The rule everywhere: whoever is still sending gets to see the answer first.
+// Ends connections early (RFC 9112 9.6): after an early response, after an error without a request, or on command. A
+// client that is still sending gets to read the response first.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { after, type Timer } from "../lib/clock.ts";
 import type { ConnectionFault } from "./message.ts";
 
-/** TLS connections cannot be reset on their own; there the end comes without a word. */
+/** Ends a connection without a response. A TLS connection cannot be reset on its own, so it is destroyed. */
 export function abortConnection(request: IncomingMessage, cut: ConnectionFault): void {
   const { socket } = request;
   request.resume();
@@ -16,9 +16,9 @@ export function abortConnection(request: IncomingMessage, cut: ConnectionFault):
 const LINGER_MS = 2_000;
 
 /**
- * For an answer before the whole request was read, or to what is none. Node would close both sides when it is out, which
- * resets a client that still sends, so that it might never see the answer. So only our side is closed, and what comes is
- * thrown away for a while (RFC 9112 9.6): a client that does not close its side keeps no socket of ours.
+ * Closes the connection after a response to an incomplete request or to input that is not a request. Node would close
+ * both sides, which resets a client that still sends and may lose the response. So only our side closes, and input is
+ * discarded for a while (RFC 9112 9.6). A client that never closes its side cannot hold the socket.
  */
 export function closeAfterResponse(response: ServerResponse, body: string): void {
   const { req: request } = response;
@@ -26,19 +26,19 @@ export function closeAfterResponse(response: ServerResponse, body: string): void
   if (body.length === 0) response.flushHeaders();
   else response.write(body);
   request.resume();
-  // Not before the answer is out: who reads slowly gets all of it.
+  // Wait until the response is flushed, so that a slow reader gets all of it.
   socket.end().once("finish", () => {
     const end = after(LINGER_MS, () => socket.destroy());
     socket.once("close", end.cancel);
   });
 }
 
-/** So often it is looked within that time. */
+/** Number of checks within `limit_ms`. */
 const LOOKS = 30;
 
 /**
- * An answer of which nothing more is taken for so long is given up. Node's own limit for that takes what left at once for
- * progress and starts anew, so that it takes twice as long; how much is left only the socket's handle knows.
+ * Destroys the socket if the client reads nothing for `limit_ms`. Node's own timeout counts the first write as
+ * progress and restarts, which doubles the wait. Only the socket's handle knows how much is left.
  */
 export function destroyWhenUnread(response: ServerResponse, limit_ms: number): void {
   const { socket } = response.req;
@@ -46,7 +46,7 @@ export function destroyWhenUnread(response: ServerResponse, limit_ms: number): v
   let next: Timer | undefined;
   const look = () => {
     const handle = Object(Reflect.get(socket, "_handle"));
-    // Over TLS what is left lies below, encrypted: its own number never falls.
+    // Over TLS the parent handle holds the pending bytes, encrypted; the TLS handle's own number never falls.
     const now = Number((handle._parent ?? handle).writeQueueSize);
     looks = now === left ? looks + 1 : 0;
     left = now;

@@ -1,7 +1,7 @@
-// Cross-origin resource sharing (Fetch standard; contract, part 4): which responses a page of another origin may read. Those
-// are what authenticates by bearer token or client credentials and the documents that describe it, errors included; never
-// pages, consent or the test controls, and never with credentials. A server that only this machine reaches allows only
-// origins of this machine, so that a start-up key such as `test` is not a credential for every web page.
+// Cross-origin resource sharing (Fetch standard; contract, part 4): which responses a page of another origin may read.
+// They are the endpoints with a bearer token or client credentials and the documents that describe them, errors
+// included. Pages, consent, the test controls and browser credentials are excluded. A server that only this machine
+// reaches allows only origins of this machine. Otherwise every web page could use a start-up key such as `test`.
 import { isLoopbackHost } from "../lib/loopback.ts";
 import { emptyResponse, type Handler, type HttpRequest, type HttpResponse } from "./message.ts";
 
@@ -23,9 +23,9 @@ const EXPOSED_HEADERS = [
 ];
 const PREFLIGHT_MAX_AGE_S = "600";
 
-/** Adds the CORS headers to the replies of `handle` and answers preflight requests. */
+/** Adds the CORS headers to the responses of `handle` and responds to preflight requests. */
 export function withCors(handle: Handler, onlyLoopback: boolean): Handler {
-  // Also on what other origins get, or a cache could hand that to an allowed one.
+  // Sent to other origins too, or a cache could serve their response to an allowed one.
   const vary = onlyLoopback && { vary: "Origin" };
 
   function allowedOrigin([origin = "", ...others]: readonly string[]): string | undefined {
@@ -45,7 +45,7 @@ export function withCors(handle: Handler, onlyLoopback: boolean): Handler {
   };
 }
 
-/** A scheme, a host of this machine and perhaps a port, as browsers write it; neither `null` nor a list. */
+/** Accepts a scheme, a loopback host and an optional port, as browsers write them; neither `null` nor a list. */
 function isLoopbackOrigin(origin: string): boolean {
   const [, host] =
     /^[a-z][a-z\d+.-]*:\/\/(\[[\da-f:]+\]|[\w-]+(?:\.[\w-]+)*\.?)(?::\d{1,5})?$/.exec(origin) ?? [];
@@ -58,7 +58,7 @@ const isPreflight = ({ method, protocolError: invalid, header: values }: HttpReq
   values("origin").length > 0 &&
   values("access-control-request-method").length > 0;
 
-/** Below /.well-known there may be a page of a deployed app under its custom domain. */
+/** A deployed app may have a page below /.well-known under its custom domain. */
 const isPage = ({ headers }: HttpResponse): boolean =>
   headers["content-type"]?.startsWith("text/html") === true;
 
@@ -69,7 +69,7 @@ const preflightHeaders = (origin: string): HttpResponse["headers"] => ({
   "access-control-max-age": PREFLIGHT_MAX_AGE_S,
 });
 
-/** Other readings of the gaps have headers of their own, such as X-Total-Count. */
+/** Variants can add headers, such as X-Total-Count. */
 const exposingHeaders = (origin: string, { headers }: HttpResponse): HttpResponse["headers"] => ({
   "access-control-allow-origin": origin,
   "access-control-expose-headers": [

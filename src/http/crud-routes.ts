@@ -1,4 +1,4 @@
-// The rows that nearly every resource has, in one form each: create, list, read, change, remove (contract, part 4).
+// CRUD routes that nearly every resource has: create, list, read, update, delete (contract, part 4).
 import { decide } from "../decisions.ts";
 import { type CrudService, listQuery, type Page, type Patch } from "../domain/crud.ts";
 import type { AccountScoped, Scope } from "../domain/model.ts";
@@ -7,29 +7,29 @@ import { type ObjectSchema, unsafeCast } from "../lib/schema.ts";
 import { type HandlerContext, type Operation, type RouteOptions, route } from "./route.ts";
 import { listSerializer, resourceSerializer, type Serializer } from "./serializers.ts";
 
-/** The scope of all that no line of the specification's table of scopes names (part 5). */
+/** Scope of operations that the specification's scope table does not name (part 5). */
 export const ADMIN_SCOPE = decide("5.scope-per-endpoint");
 export const ADMIN_SCOPES = [ADMIN_SCOPE, ADMIN_SCOPE, ADMIN_SCOPE] as const;
 const UPDATE_METHOD = decide("4.app-endpoints");
 
 interface CrudOptions<R extends AccountScoped, N, D, Q> {
-  /** Of one of them: `/apps/{app_id}`. */
+  /** Path of one resource: `/apps/{app_id}`. */
   readonly path: string;
-  /** As the operations call it, and the description what they answer: createApp, listApps, App. */
+  /** Name in operation ids and schemas: createApp, listApps, App. */
   readonly noun: string;
-  /** As people call one, several, and what goes with one. */
+  /** Labels in summaries: one, several, and one with everything that is deleted with it. */
   readonly labels: readonly [one: string, many: string, gone: string];
   readonly scopes: readonly [read: Scope, write: Scope, remove: Scope];
   readonly service: CrudService<R, D, N>;
-  /** What each row says beside what all of its kind do. */
+  /** Options of each route beyond those that all of its kind have. */
   readonly create: Partial<RouteOptions<string, unknown, D, N>>;
   readonly list?: Partial<RouteOptions<string, Q, undefined, Page<R>>>;
-  /** Without it none can be changed. */
+  /** Without it there is no update route. */
   readonly update?: Partial<RouteOptions<string, unknown, Patch<R>, R>>;
   readonly remove?: Partial<RouteOptions<string, unknown, undefined, R>>;
 }
 
-/** The row that reads one, for whatever else is done to it; and all of them. */
+/** Returns the read route, for other operations on the resource, and all routes. */
 export function crudRoutes<R extends AccountScoped, N extends R, D, Q = Range>(
   of: CrudOptions<R, N, D, Q>,
 ): { readonly getRoute: Operation; readonly rows: readonly Operation[] } {

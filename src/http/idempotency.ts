@@ -1,6 +1,6 @@
-// Idempotency-Key on a POST (contract, part 4): the first answer is written in the very transaction of the change, so a
-// crash leaves both or neither, and comes again for the same request within 24 hours. A refusal changed nothing: it is not
-// kept and is judged anew. What is shown once is null in what is kept.
+// Idempotency-Key on a POST (contract, part 4). The first response is stored in the transaction of the change, so that
+// a crash leaves both or neither. It is replayed for the same request within 24 hours. An error changed nothing: it is
+// not stored, and the request runs again. Values shown once are null in the stored response.
 import { createHash } from "node:crypto";
 import { decide } from "../decisions.ts";
 import type { Caller } from "../domain/credentials.ts";
@@ -16,7 +16,7 @@ const { keep_h, key_max } = decide("4.idempotency");
 const KEEP_MS = keep_h * 3_600_000;
 export const KEY_MAX = key_max;
 
-/** Longer than any request may take; a crashed holder must not block the key for good. */
+/** Longer than any request may take; a crashed holder must not block the key forever. */
 const LEASE_MS = 60_000;
 
 const IN_PROGRESS = fail({ code: "idempotency_in_progress" });
@@ -27,7 +27,7 @@ const KEY_REUSED: readonly FieldError[] = [
   },
 ];
 
-/** The key of a POST, or undefined; a malformed one is added to the faults. */
+/** Returns the key of a POST, or undefined; adds an issue if it is malformed. */
 export function parseIdempotencyKey(
   request: HttpRequest,
   issues: FieldError[],
@@ -45,8 +45,9 @@ export function parseIdempotencyKey(
 }
 
 /**
- * What was answered before, or what is answered now by whoever is the first with the key, and holds its lease meanwhile.
- * `use`: the holder of the key, the key and the request that it came with; `keep` keeps it, in the transaction of the change.
+ * Replays the stored response for this key, or runs the operation and stores its response. A lease keeps concurrent
+ * duplicates out. `use` has the caller, the key and the request; `keep` stores the response in the transaction of the
+ * change.
  */
 export async function withIdempotency(
   { store, clock }: UnitOfWorkDeps,
@@ -76,7 +77,7 @@ export async function withIdempotency(
     }
     if (lease === undefined) return IN_PROGRESS;
     return await answer(async (tx, { status, headers, body }) => {
-      // The lease may have been lost meanwhile, and somebody else have answered.
+      // The lease may have expired meanwhile, and another request may have stored its response.
       if (await keptIn(tx)) throw IN_PROGRESS;
       const expires_at = toIso(clock.now() + KEEP_MS);
       await tx.put(idempotency, {

@@ -1,38 +1,38 @@
-// A request and its answer as plain data. What handles calls sees no socket and no node:http object; the listener alone
-// turns bytes into a Call and a Reply into bytes.
+// A request and its response as plain data. Handlers see no socket and no node:http object; only the server converts
+// between bytes and these types.
 import type { AppError } from "../domain/errors.ts";
 
 export interface HttpRequest {
-  /** `req_` and an id: the X-Request-Id of the answer. */
+  /** The X-Request-Id of the response: `req_` and an id. */
   readonly id: string;
   readonly method: string;
-  /** The path without the query, percent-encoded but for the characters that need not be (RFC 3986 2.3). */
+  /** Path without the query; unreserved characters are decoded (RFC 3986 2.3). */
   readonly path: string;
-  /** What follows the first `?`, "" without one. */
+  /** Text after the first `?`, or "". */
   readonly query: string;
-  /** The host that it came to, with its port; "" where none was named. */
+  /** The requested host with its port, or "" if none was sent. */
   readonly host: string;
-  /** Why it is refused wherever it leads: too large, or not in the form of a request. */
+  /** Error that applies to every route: the request is too large or malformed. */
   readonly protocolError?: AppError | undefined;
-  /** Every value that was sent for the header, in order; its name is in lower case. */
+  /** Returns every value of the header, in order; `name` is in lower case. */
   header(name: string): readonly string[];
-  /** Reads the body, `limit_bytes` at most; asked for once. What is unfit for another reason is not read at all. */
+  /** Reads at most `limit_bytes`; may be called once. If `protocolError` is given, the body stays unread. */
   readBody(limit_bytes: number, protocolError?: AppError): Promise<Buffer | AppError>;
 }
 
-/** Ends a connection without an answer: by a reset, or in good order. The status is 0 then. */
+/** How to end a connection without a response: by a reset or an orderly close. The status is then 0. */
 export type ConnectionFault = "reset" | "empty";
 
 export interface HttpResponse {
   readonly status: number;
-  /** Instead of an answer; only a test that asked for it sees this. */
+  /** Replaces the response; used only for fault injection in tests. */
   readonly connectionFault?: ConnectionFault;
-  /** Whoever makes a reply gives this away with it: what passes it on may add to it. */
+  /** Mutable: later steps of the pipeline may add headers. */
   readonly headers: Record<string, string>;
   readonly body: string;
 }
 
-/** The path segment of the version (spec part 9). */
+/** Path prefix of the API version (spec part 9). */
 export const VERSION_PREFIX = "/v1";
 
 export type Handler = (request: HttpRequest) => Promise<HttpResponse>;
@@ -54,17 +54,17 @@ export const emptyResponse = (
   headers: HttpResponse["headers"] = {},
 ): HttpResponse => ({ status, headers, body: "" });
 
-/** The query with its mark, "" without one: to be put behind another path. */
+/** Returns the query with its leading `?`, or "", to append to another path. */
 export const search = ({ query }: Pick<HttpRequest, "query">): string => query && `?${query}`;
 
-/** HEAD is answered as GET is. */
+/** HEAD is handled like GET. */
 export const isSafeMethod = ({ method }: HttpRequest): boolean =>
   method === "GET" || method === "HEAD";
 
-/** The port of the Host, "" without one. */
+/** Returns the port of the Host header, or "". */
 export const portOf = ({ host }: Pick<HttpRequest, "host">): string =>
   /:(\d*)$/.exec(host)?.[1] ?? "";
 
-/** In lower case, without its port and the dot that a full name ends with. */
+/** Returns the host in lower case, without its port and trailing dot. */
 export const hostname = ({ host }: HttpRequest): string =>
   host.toLowerCase().replace(/\.?(:\d*)?$/, "");

@@ -1,6 +1,6 @@
-// What a client sends to the authorization server: JSON as the spec shows it (part 5) or a form as RFC 6749 has it, and its
-// credentials in the body or as HTTP Basic. Unknown parameters are ignored (RFC 6749 3.2), repeated ones are refused, except
-// for resource (RFC 8707 2).
+// Parses requests to the authorization server: JSON as the spec shows it (part 5) or a form (RFC 6749). Credentials are
+// in the body or sent as HTTP Basic. Unknown parameters are ignored (RFC 6749 3.2); repeated ones are errors, except
+// resource (RFC 8707 2).
 
 import { AppError } from "../domain/errors.ts";
 import {
@@ -17,12 +17,12 @@ const FORM_TYPE = "application/x-www-form-urlencoded";
 
 export interface OAuthRequest {
   readonly fields: ReadonlyMap<string, string>;
-  /** The resources that the tokens are asked for (RFC 8707). */
+  /** Resources requested for the tokens (RFC 8707). */
   readonly resources: readonly string[];
   readonly credentials: ClientCredentials;
 }
 
-/** Where the credentials come from is settled here; whether they are right is for domain/oauth to say. */
+/** Finds the credentials in the request; domain/oauth verifies them. */
 export async function readOAuthRequest(request: HttpRequest): Promise<OAuthRequest | OAuthError> {
   const body = await readFields(request);
   if (body instanceof OAuthError) return body;
@@ -42,7 +42,7 @@ export async function readOAuthRequest(request: HttpRequest): Promise<OAuthReque
   return { fields, resources, credentials: basic };
 }
 
-/** The specification shows JSON; RFC 6749, and with it every client library, sends a form. */
+/** The specification shows JSON; RFC 6749 and every client library use a form. */
 async function readFields(request: HttpRequest): Promise<FormFields | OAuthError> {
   const [type] = parseMediaType(request);
   if (type === JSON_TYPE ? checkMediaType(request) : type !== FORM_TYPE)
@@ -59,7 +59,7 @@ async function readFields(request: HttpRequest): Promise<FormFields | OAuthError
     : parseForm(text);
 }
 
-/** An array of resources is what a form says by repeating the parameter. */
+/** An array of resources equals a repeated form parameter. */
 function parseJsonFields(bytes: Buffer): FormFields | OAuthError {
   const value = parseJson(bytes);
   if (
@@ -80,7 +80,7 @@ function parseJsonFields(bytes: Buffer): FormFields | OAuthError {
   return collectFields(texts);
 }
 
-/** The members that must be texts: a number or a list is a mistake worth telling. Any other is ignored. */
+/** Members that must be strings; another type is an error. All other members are ignored. */
 const PARAMETERS: ReadonlySet<string> = new Set([
   ...["grant_type", "client_id", "client_secret", "code", "redirect_uri", "code_verifier"],
   ...["refresh_token", "scope", "token", "token_type_hint", "resource"],
@@ -107,7 +107,7 @@ function parseBasicCredentials(
       );
 }
 
-/** Undoes the form encoding of one value; undefined where it is no such encoding. */
+/** Decodes one form-encoded value; returns undefined if it is malformed. */
 export function decodeFormComponent(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));

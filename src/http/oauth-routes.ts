@@ -1,6 +1,6 @@
-// The authorization server's endpoints for programs (spec part 5; contract part 5): token, revoke, introspect, the keys and
-// the two metadata documents. What users see of it, authorize and consent, are pages and live in web/. Errors are those of
-// RFC 6749 5.2, never problem details, and nothing here may be cached that carries a token.
+// Endpoints of the authorization server for programs (spec part 5; contract part 5): token, revoke, introspect, the
+// keys and two metadata documents. The pages, authorize and consent, live in web/. Errors follow RFC 6749 5.2, not
+// problem details, and no response with a token may be cached.
 import { decide } from "../decisions.ts";
 import type { ErrorCode } from "../domain/errors.ts";
 import { SCOPES } from "../domain/model.ts";
@@ -22,14 +22,14 @@ import { errorHeaders, explain } from "./problem.ts";
 import { getRoute, type PublicRoute, publicRouter, type Router } from "./router.ts";
 import { PATHS, type ServiceUrls } from "./urls.ts";
 
-/** Beside authorize and token, which the specification shows. */
+/** Endpoints besides authorize and token, which the specification shows. */
 const ENDPOINTS = {
   revoke: "/oauth/revoke",
   introspect: "/oauth/introspect",
   keys: "/oauth/jwks",
 } as const;
 
-/** Libraries for OpenID Connect look only at its own address. The document promises no ID tokens there either. */
+/** OpenID Connect libraries request only their own path. The document promises no ID tokens there either. */
 const METADATA_NAMES = decide("1.rfcs");
 
 const WITH_SECRET = ["client_secret_basic", "client_secret_post"];
@@ -61,7 +61,7 @@ export const createOAuthRouter = (
     },
   );
 
-/** RFC 6749 4.1.2.1 has names for what no request is to blame for. */
+/** RFC 6749 4.1.2.1: names of errors that the request did not cause. */
 const ERROR_NAMES: { readonly [C in ErrorCode]?: string } = {
   storage_unavailable: "temporarily_unavailable",
   internal_error: "server_error",
@@ -77,7 +77,7 @@ const oauthErrorResponse = (
 ): HttpResponse =>
   jsonResponse(accessTokens, { error, error_description }, { ...NO_STORE, ...headers });
 
-/** RFC 9110 15.5.2 wants a challenge with every 401; Basic is the scheme that clients can answer it with. */
+/** RFC 9110 15.5.2 requires a challenge with every 401; Basic is the scheme that clients can use. */
 const toErrorResponse = ({ error, description }: OAuthError): HttpResponse =>
   error === "invalid_client"
     ? oauthErrorResponse(401, error, description, {
@@ -85,7 +85,7 @@ const toErrorResponse = ({ error, description }: OAuthError): HttpResponse =>
       })
     : oauthErrorResponse(400, error, description, {});
 
-/** Documents for programs: they change with a reset or another public URL, so they are asked for again. */
+/** Documents for programs, revalidated because a reset or another public URL changes them. */
 const getJson = (path: string, read: () => Promise<unknown>): PublicRoute =>
   getRoute(path, async () => jsonResponse(200, await read(), { "cache-control": "no-cache" }));
 
@@ -102,8 +102,8 @@ const post = (path: string, run: (request: OAuthRequest) => Promise<object>): Pu
 });
 
 /**
- * The documents by which a client library finds everything from {auth_url} alone: RFC 8414 for the authorization server,
- * RFC 9728 for the REST API. They promise only what the server does.
+ * Metadata from which a client library discovers everything, given {auth_url}. RFC 8414 covers the authorization
+ * server, RFC 9728 the REST API. Only features that the server has are listed.
  */
 const authorizationServerMetadata = ({ authUrl, baseUrl }: ServiceUrls) => ({
   issuer: authUrl,
@@ -111,7 +111,7 @@ const authorizationServerMetadata = ({ authUrl, baseUrl }: ServiceUrls) => ({
   token_endpoint: `${authUrl}/oauth/token`,
   revocation_endpoint: authUrl + ENDPOINTS.revoke,
   introspection_endpoint: authUrl + ENDPOINTS.introspect,
-  // Login clients ask it who signed in: the member `user` of its response.
+  // Login clients read the signed-in user from it: the member `user` of its response.
   userinfo_endpoint: `${baseUrl}/account`,
   jwks_uri: authUrl + ENDPOINTS.keys,
   scopes_supported: SCOPES,
@@ -136,7 +136,7 @@ const protectedResourceMetadata = ({ authUrl, baseUrl }: ServiceUrls) => ({
   resource_documentation: authUrl + PATHS.docs,
 });
 
-/** Credentials are judged before the code or token is looked at, so that a stranger learns nothing and uses up nothing. */
+/** Verifies the credentials before the code or token, so that a stranger learns nothing and uses up nothing. */
 async function withClient<C>(
   { fields }: OAuthRequest,
   name: string,
@@ -181,7 +181,7 @@ async function token(context: AuthorizationServer, request: OAuthRequest): Promi
   }
 }
 
-/** A request without any credentials may still name a token that belongs to no client. */
+/** A request without credentials may still name a token that belongs to no client. */
 function revoke(context: AuthorizationServer, request: OAuthRequest): Promise<object> {
   const { id, secret } = request.credentials;
   const isAnonymous = id === undefined && secret === undefined;
@@ -193,7 +193,7 @@ function revoke(context: AuthorizationServer, request: OAuthRequest): Promise<ob
   );
 }
 
-/** RFC 7662 2.1 wants the caller authorised, which only a client with a secret can be. */
+/** RFC 7662 2.1 requires an authorized caller, which only a client with a secret can be. */
 const introspect = (context: AuthorizationServer, request: OAuthRequest): Promise<object> =>
   withClient(
     request,

@@ -1,7 +1,8 @@
-// Creates the OpenAPI 3.1 documents of the REST API and of the test controls from their route tables, the views and the
-// table of problems. `x-spec` names the clause of the specification that shows an operation, `x-decision` the decision that
+// Creates the OpenAPI 3.1 documents of the REST API and the test controls from route tables, serializers and the
+// problem table. `x-spec` names the clause of the specification that shows an operation, `x-decision` the decision that
 // added it. Generated clients have one flat namespace, so operation ids and schema names are unambiguous on their own.
-// Many generators cannot merge `allOf` with closed objects, or handle status ranges such as `4XX`: the documents use neither.
+// Many generators cannot merge `allOf` with closed objects or handle status ranges such as `4XX`: the documents use
+// neither.
 import { dataPoint, interactionBody } from "../domain/apps.ts";
 import { EVENTS_WITHOUT_ACCOUNT } from "../domain/events.ts";
 import * as model from "../domain/model.ts";
@@ -92,14 +93,14 @@ export function createControlDocument(
   });
 }
 
-/** What differs between the two documents. */
+/** The parts that differ between the two documents. */
 interface Parts {
   readonly info: JsonSchema;
   readonly server: JsonSchema;
   pathOf(row: Operation): string;
   securityOf(row: Operation): readonly JsonSchema[];
   descriptionOf(row: Operation): string;
-  /** Schemas beside those of the operations; they replace schemas of the same name. */
+  /** Schemas besides those of the operations; they replace schemas of the same name. */
   readonly schemas: Entries;
   readonly securitySchemes: JsonSchema;
   readonly webhooks?: JsonSchema;
@@ -225,7 +226,7 @@ const parameter = (
   return { name, in: where, required: where === "path", schema, description, example };
 };
 const KEY = { ...TEXT, minLength: 1, maxLength: KEY_MAX };
-/** Importers send examples as they are, and Postman only defaults: these have no effect. */
+/** Importers send examples as they are, and Postman sends defaults; these values have no effect. */
 const CONDITIONS = [
   parameter(
     "header",
@@ -242,7 +243,7 @@ const CONDITIONS = [
     '"0"',
   ),
 ];
-/** Two operations must not share an example: a key that was used for another request is refused. */
+/** Two operations must not share an example: a key that was used for another request is an error. */
 const idempotencyKey = ({ operationId: operation }: Operation) =>
   parameter(
     "header",
@@ -331,7 +332,7 @@ const rateHeaders = (decide: Decide): readonly string[] =>
     Object.hasOwn(decide("8.rate-headers"), name.toLowerCase()),
   );
 
-/** The statuses an operation of this kind can fail with. 405 is none of them: it means that there is no operation. */
+/** The error statuses of an operation of this kind. 405 is not among them: it means that there is no operation. */
 function failures(row: Operation, decide: Decide): number[] {
   const { path, method, body, errorCodes: refusals = [] } = row;
   return [
@@ -382,7 +383,7 @@ const problem = closedObject(PROBLEM_MEMBERS, ALWAYS);
 
 const isFlat = (decide: Decide): boolean => decide("7.error-body") === JSON_TYPE;
 
-/** Failures of the server have no schema of their own: a program cannot handle them by their code. */
+/** Server errors share one schema, because a program cannot handle them by their code. */
 const problemName = (status: number, decide: Decide): string =>
   status < 500 || isFlat(decide) ? `Problem${status}` : "Problem";
 
@@ -397,7 +398,7 @@ function problemOf(status: number, decide: Decide): JsonSchema {
   );
 }
 
-/** Created as the list itself is. */
+/** Created from the template of the list body. */
 function listed(name: string, decide: Decide): JsonSchema {
   const count = JSON.stringify(COUNT);
   const items = JSON.stringify({ type: "array", items: ref("schemas", name) });
@@ -407,14 +408,14 @@ function listed(name: string, decide: Decide): JsonSchema {
   return made.type === "array" ? made : closedObject(made);
 }
 
-/** The schemas of a row: of its request body and of its response. */
+/** The schemas of a route's request body and response. */
 function schemasOf(row: Operation, services: AppContext): Entries {
   const { bodyName, body } = row;
   const sent = bodyName && body ? [[bodyName, withoutDefaults(body(services).json)] as const] : [];
   return [...shown(row, services.decide), ...sent];
 }
 
-/** Says defaults in words: openapi-typescript takes a member with `default` for one that is always present. */
+/** Moves defaults to the description: openapi-typescript treats a member with `default` as always present. */
 function withoutDefaults(schema: JsonSchema): JsonSchema {
   const inDescription = (_: string, value: unknown) => {
     if (!isSchema(value) || !("default" in value)) return value;
@@ -427,14 +428,14 @@ function withoutDefaults(schema: JsonSchema): JsonSchema {
 const isSchema = (value: unknown): value is JsonSchema =>
   typeof value === "object" && value !== null;
 
-/** The schema of the response, and then that of a single resource if it is another; JSON that is no resource has none. */
+/** The schema of the response, and of a single resource if it differs; JSON that is not a resource has none. */
 function shown({ serializer: view, shownOnce: once }: Operation, decide: Decide): Entries {
   if (view === undefined || view.kind === "plain") return [];
   const { name, json } = view;
   const one = [name, json] as const;
   if (view.kind === "page") return [[`${name}List`, listed(name, decide)], one];
   if (once === undefined) return [one];
-  // A replayed response has null where the first had what is shown once.
+  // A replayed response has null for each value that is shown once.
   const secrets = Object.fromEntries(
     Object.keys(once).map((each) => [each, { type: ["string", "null"] }]),
   );
@@ -485,7 +486,7 @@ function eventSchemas(decide: Decide): Entries {
   ];
 }
 
-/** What a receiver gets for one event type (spec part 6). */
+/** Schema of the payload for one event type (spec part 6). */
 function event(type: EventType, decide: Decide): JsonSchema {
   const isWhole = type !== "app.deleted" || decide("6.event-objects").length > 1;
   const isChosen = OBJECTS[type] === "App" || OBJECTS[type] === "DataSource";

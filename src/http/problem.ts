@@ -1,5 +1,5 @@
-// The error codes - status, title, what to do - and the error body (spec part 7: 401 and 403; contract part 7: the rest),
-// which is RFC 9457 problem details. A code that is missing here does not compile.
+// Error codes with status, title and advice, and the error body: RFC 9457 problem details. The spec defines 401 and 403
+// (part 7), the contract the rest (part 7). A code that is missing here does not compile.
 import { decide } from "../decisions.ts";
 import type { AppError, ErrorCode, ErrorDetails, FieldError } from "../domain/errors.ts";
 import { DEFAULT_DECIDE, type Decide } from "../domain/variants.ts";
@@ -7,12 +7,12 @@ import { ISSUES_MAX, unsafeCast } from "../lib/schema.ts";
 import { type HttpResponse, JSON_TYPE } from "./message.ts";
 import type { ServiceUrls } from "./urls.ts";
 
-/** The member that names the exact cause for programs; `detail` is for people. */
+/** Member that holds the exact error code for programs; `detail` is for people. */
 export const CODE_FIELD = decide("7.error-codes");
 
 const [TAKEN, INVALID] = [decide("3.custom-domain"), DEFAULT_DECIDE("7.validation-status")];
 
-/** What each means and what to do about it. */
+/** Status, title and advice of each error code. */
 export const PROBLEMS: {
   readonly [C in ErrorCode]: readonly [status: number, title: string, advice: string];
 } = {
@@ -151,14 +151,14 @@ export const PROBLEMS: {
   ],
 };
 
-/** The keys of a table that has every code and nothing else. */
+/** Safe: the table has every code and no other key. */
 export const CODES = unsafeCast<readonly ErrorCode[]>(Object.keys(PROBLEMS));
 
-/** Of a code, as it reads in one service. */
+/** Returns the status of a code under the selected variants. */
 export const statusOf = (code: ErrorCode, decide: Decide): number =>
   code === "validation_failed" ? decide("7.validation-status") : PROBLEMS[code][0];
 
-/** The refusal for people: what pages show instead of the problem's JSON. */
+/** Describes the error for people; pages show this instead of the problem's JSON. */
 export function explain({ details: reason }: AppError, decide = DEFAULT_DECIDE) {
   const [, title] = PROBLEMS[reason.code];
   return { title, status: statusOf(reason.code, decide), detail: detailOf(reason) };
@@ -187,7 +187,7 @@ function summary(errors: readonly FieldError[]): string {
   return said.endsWith("?") ? said : `${said}.`;
 }
 
-/** What was sent stands in a refusal, and no refusal is larger than 16 KiB. */
+/** Errors quote input, so it is truncated: no error is larger than 16 KiB. */
 const DETAIL_MAX = 1_000;
 const NAME_MAX = 100;
 const truncate = (text: string, max = NAME_MAX): string =>
@@ -200,7 +200,7 @@ const short = ({ pointer, parameter, header, detail }: FieldError) => ({
   detail,
 });
 
-/** Headers that the cause itself asks for: RFC 6750 3, RFC 9110 15.5.6, Retry-After. */
+/** Headers that the error requires: RFC 6750 3, RFC 9110 15.5.6, Retry-After. */
 export function errorHeaders(reason: ErrorDetails, metadataUrl: string): Record<string, string> {
   const challenge = (error = "") => ({
     "www-authenticate": `Bearer realm="app-hosting", resource_metadata="${metadataUrl}"${error}`,
@@ -248,7 +248,7 @@ export function problemResponse(
 
 type ProblemBody = ReturnType<typeof explain> & Record<typeof CODE_FIELD, string>;
 
-/** Problem details have a media type of their own; in plain JSON an error is its code and a message. */
+/** Problem details have their own media type; in plain JSON an error is only its code and a message. */
 export function errorResponse(
   reported: ProblemBody,
   headers: HttpResponse["headers"],

@@ -1,8 +1,8 @@
-// The rate limit (spec part 8: there is one, exceeding it is a 403; contract part 8: its values). Counted per account in
-// fixed windows that start with the account's first request, in memory: a restart begins a new window. Processes that share
-// a store share the windows: each takes its requests from a record in portions, so that all together never have more than
-// the limit, and few requests write. A portion is a twentieth of what is left: where that is little it is one request, and
-// the limit exact; before, so much may lie unused with another process.
+// Rate limit (spec part 8: there is one, exceeding it is a 403; contract part 8: its values). Requests are counted per
+// account, in memory, in fixed windows that start with the account's first request. A restart starts a new window.
+// Processes that share a store share the windows: each takes its requests from a record in portions. Together they
+// never exceed the limit, and few requests write. A portion is a twentieth of what is left, at least one request, so
+// that the limit is exact near its end. Before that, another process may hold an unused portion.
 import { decide } from "../decisions.ts";
 import { rateWindows } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
@@ -21,19 +21,19 @@ export interface Rate {
 
 interface Window {
   ends: number;
-  /** Of the limit, what this process has left of its own, below nothing where it was exceeded, and what anybody may take. */
+  /** Requests left to this process (negative if exceeded), and those left for any process. */
   own: number;
   readonly left: number;
 }
 
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
-/** `limit` requests per window; null for no limit. `shared`: where other processes count, too. */
+/** `limit` is requests per window, null for none. `shared` is the store if other processes count too. */
 export function createRateLimiter(clock: Clock, limit: number | null, shared?: Store) {
   const windows = new Map<string, Window>();
-  /** Until a portion is there, all who need one wait for it. */
+  /** Pending portions by account; concurrent requests wait for the same one. */
   const taking = new Map<string, Promise<void>>();
-  /** One that another process began may end later than one of now does, as far as their clocks differ. */
+  /** A window of another process may end later than a new one here, by the difference of their clocks. */
   const isOpen = (ends: number, now: number) =>
     now < ends && ends <= now + WINDOW_MS + (shared ? DIFFER_MS : 0);
 
@@ -42,7 +42,7 @@ export function createRateLimiter(clock: Clock, limit: number | null, shared?: S
   });
 
   function openWindow(id: string, now: Instant): Window | undefined {
-    // They end in the order in which they began, unless a snapshot brought an earlier time: one that lies ahead is none.
+    // Windows end in creation order, unless a snapshot set the time back; one that lies ahead is not open.
     for (const [known, { ends }] of windows)
       if (now >= ends) windows.delete(known);
       else break;
@@ -50,7 +50,7 @@ export function createRateLimiter(clock: Clock, limit: number | null, shared?: S
     return window && isOpen(window.ends, now) ? window : undefined;
   }
 
-  /** Asked for when nothing of its own is left. */
+  /** Takes a portion when this process has nothing left. */
   async function take(store: Store, id: string, limit: number): Promise<void> {
     const portion = await store.transact(async (tx) => {
       const now = clock.now();
@@ -66,7 +66,7 @@ export function createRateLimiter(clock: Clock, limit: number | null, shared?: S
     windows.set(id, portion);
   }
 
-  /** Before its first portion a process that shares has nothing of its own. */
+  /** A process that shares windows starts without a portion. */
   function begin(id: string, now: Instant, most: number): Window {
     const window = {
       ends: now + WINDOW_MS,
@@ -79,7 +79,7 @@ export function createRateLimiter(clock: Clock, limit: number | null, shared?: S
   return {
     limit,
 
-    /** Counts a request, or only looks where it costs nothing. Undefined where there is no limit. */
+    /** Counts a request, or only reads the window at cost 0. Returns undefined without a limit. */
     async count(id: string, cost: 0 | 1 = 1): Promise<Rate | undefined> {
       if (limit === null) return undefined;
       const now = clock.now();

@@ -1,5 +1,5 @@
-// What arrives, before it is handled: the head of a request as a Call, and what of it is refused for its size or form
-// (contract, parts 7 and 8; RFC 9112). No answer is written here.
+// Parses the head of a request into an HttpRequest and checks its size and form (contract, parts 7 and 8; RFC 9112). No
+// response is written here.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { decide } from "../decisions.ts";
 import { type AppError, fail } from "../domain/errors.ts";
@@ -13,15 +13,15 @@ export const LIMITS = {
   headers_ms: 10_000,
   request_ms: 30_000,
   idle_ms: 60_000,
-  /** For an answer of which nothing more is taken. */
+  /** For a response that the client stops reading. */
   unread_ms: 30_000,
   connections: 1_000,
 };
 export type Limits = Readonly<Record<keyof typeof LIMITS, number>>;
-/** Node must read past our own limits, so that we can say which of them was exceeded. */
+/** Node must read past our own limits, so that the error can name the limit exceeded. */
 export const MAX_HEADER_SIZE = LIMITS.url_bytes + LIMITS.header_bytes + 8_192;
 
-/** The head of a request; its body stays where it is until it is asked for. */
+/** Parses the head of a request; the body stays unread until `readBody`. */
 export function parseRequest(
   id: string,
   request: IncomingMessage,
@@ -58,7 +58,7 @@ const tooLarge = (
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
-/** Collects the body in one buffer that grows: chunks may be of one byte each, and a chunk costs 200. */
+/** Collects the body in one growing buffer: chunks may hold one byte each, and each costs 200 bytes. */
 export function readBody(
   request: IncomingMessage,
   limit_bytes: number,
@@ -79,20 +79,20 @@ export function readBody(
     };
     const finish = () => resolve(length === bytes.length ? bytes : bytes.subarray(0, length));
     const abort = () => resolve(badRequest("The connection ended before the body did."));
-    // Whoever has heard the end is told nothing more: a promise that is resolved twice is reported to Node, for 1 us.
+    // Ignore `close` after `end`; resolving a promise twice costs about 1 µs.
     const close = () => request.readableEnded || abort();
-    // A delay may have let that happen unheard, or the body be thrown away behind a refusal.
+    // During a delay the connection may have closed, or an error response may have discarded the body.
     if (request.destroyed || request.readableFlowing) return abort();
-    // The listeners stay: to take them off is work that nobody sees the result of. What goes wrong ends in "close", too;
-    // Node tells of an error only those who ask for it.
+    // The listeners stay, because removing them has no visible effect. Errors end in `close` too; Node emits `error`
+    // only if there is a listener.
     request.on("data", collect).on("end", finish).on("close", close);
   });
 }
 
-/** Letters, digits and - . _ ~ mean the same where they are percent-encoded (RFC 3986 2.3). */
+/** Percent-encoded letters, digits and - . _ ~ equal the plain characters (RFC 3986 2.3). */
 const UNRESERVED = /%(?:2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)/gi;
 
-/** A target may be a whole URL, whose host is then the one that counts (RFC 9112 3.2.2). */
+/** A target may be a whole URL, whose host then takes precedence (RFC 9112 3.2.2). */
 const WHOLE_URL = /^https?:\/\/([^/?#]+)\/?(.*)$/i;
 
 function parseTarget({ url = "/", headers }: IncomingMessage) {
@@ -102,10 +102,13 @@ function parseTarget({ url = "/", headers }: IncomingMessage) {
     : { host: headers.host ?? "", target: url };
 }
 
-/** A DNS name (underscores are common in container networks), an IPv4 address or an IPv6 one in brackets, and its port. */
+/**
+ * A DNS name (underscores are common in container networks), IPv4 address or bracketed IPv6 address, with an optional
+ * port.
+ */
 const HOST_FORM = /^([\w-]+(\.[\w-]+)*\.?|\[[\da-f:.]+\])(:\d{0,5})?$/i;
 
-/** A name or an address, and perhaps a port; nothing where the client knows none (RFC 9110 7.2). */
+/** Accepts a name or address with an optional port, or "" if the client knows none (RFC 9110 7.2). */
 function isValidHost(host: string): boolean {
   if (host === "" || host === fitHost) return true;
   const isFit = HOST_FORM.test(host) && URL.canParse(`http://${host}`);
@@ -113,7 +116,7 @@ function isValidHost(host: string): boolean {
   return isFit;
 }
 
-/** The last that was one: nearly all requests come to the same, and parsing it took 3 of 60 us. */
+/** The last valid host, cached because nearly all requests have the same one: parsing took 3 of 60 µs. */
 let fitHost = "";
 
 function headerValues(raw: readonly string[], name: string): string[] {
@@ -134,7 +137,7 @@ function validateHead(
     return tooLarge("uri_too_long", LIMITS.url_bytes);
   if (request.httpVersionMajor !== 1)
     return badRequest("Only HTTP/1.1 and HTTP/1.0 are spoken here.");
-  // Each name has ": " behind it, and each value the end of the line.
+  // Each name is followed by ": ", each value by a line break.
   let bytes = 0;
   for (const text of rawHeaders) bytes += text.length + 2;
   if (bytes > LIMITS.header_bytes) return tooLarge("headers_too_large", LIMITS.header_bytes);
@@ -145,7 +148,7 @@ function validateHead(
     return badRequest("The Host is neither a name nor an address.");
   if (!target.startsWith("/") && target !== "*")
     return badRequest("The request target is neither a path nor an http URL.");
-  // A client may wait to be told that its body is wanted: RFC 9110 10.1.1 knows no other expectation.
+  // 100-continue is the only expectation that RFC 9110 10.1.1 defines.
   const { expect, "transfer-encoding": coding } = headers;
   if (hasUnboundedBody(request))
     return badRequest("The body is not chunked, so nobody can tell where it ends.");
@@ -157,17 +160,20 @@ function validateHead(
 
 const badRequest = (detail: string): AppError => fail({ code: "invalid_request", detail });
 
-/** RFC 9112 6.1, 6.3: it must be chunked at last, and HTTP/1.0 knows no transfer coding at all. */
+/** A transfer coding must end in chunked, and HTTP/1.0 has none (RFC 9112 6.1, 6.3). */
 const hasUnboundedBody = ({
   headers: { "transfer-encoding": coding },
   httpVersion,
 }: IncomingMessage): boolean =>
   coding !== undefined && !(httpVersion === "1.1" && /^(.*, *)?chunked$/i.test(coding));
 
-/** What is left of a body this small is read and dropped by Node, and the connection goes on. */
+/** Node drains an unread body up to this size, and the connection stays open. */
 const DRAIN_LIMIT_BYTES = 65_536;
 
-/** The answer comes before the body, and the next request could not be told from it, would wait too long or is none. */
+/**
+ * Whether the response precedes the end of the body and the connection cannot be reused. The next request could not
+ * be delimited, would wait too long or does not exist.
+ */
 export function mustCloseConnection(request: IncomingMessage, goesOn: boolean): boolean {
   if (hasUnboundedBody(request)) return true;
   if (request.complete) return false;
@@ -177,12 +183,12 @@ export function mustCloseConnection(request: IncomingMessage, goesOn: boolean): 
   );
 }
 
-/** What is no request at all, told from Node's error. */
+/** Converts a parse or timeout error from Node to the error to send. */
 export function clientErrorToAppError(error: NodeJS.ErrnoException, bytesRead: number): AppError {
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return fail({ code: "request_timeout" });
   if (error.code !== "HPE_HEADER_OVERFLOW")
     return badRequest("What arrived is not an HTTP/1.1 request.");
-  // Where the first packet has no end of the first line, it is the URL that was too long.
+  // If the first packet does not contain the end of the first line, the URL was too long.
   const packet =
     "rawPacket" in error && Buffer.isBuffer(error.rawPacket) ? error.rawPacket : Buffer.alloc(0);
   const inFirstLine =

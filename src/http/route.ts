@@ -1,5 +1,5 @@
-// What an operation is: a row of the REST API or of the test controls. It gives routing, scope, the checks of query and
-// body, what a success answers and the OpenAPI operation at once. `route` ties the types of its parts together.
+// Operations: the routes of the REST API and the test controls. One definition gives the route, scope, query and body
+// validation, successful response and OpenAPI operation. `route` ties the types of its parts together.
 import { type DecisionId, decide } from "../decisions.ts";
 import type { AppError } from "../domain/errors.ts";
 import type { AccountRecord, Scope, UserRecord, WebhookSchemas } from "../domain/model.ts";
@@ -14,11 +14,11 @@ import type { Serializer } from "./serializers.ts";
 import type { ServiceUrls } from "./urls.ts";
 import { BODY_BYTES } from "./validation.ts";
 
-/** What operations may use beside the unit of work. */
+/** Services available to operations besides the unit of work. */
 export interface AppContext {
   readonly urls: ServiceUrls;
   readonly decide: Decide;
-  /** What makes and changes a webhook, under the URL policy in force. */
+  /** Schemas for creating and updating a webhook under the current URL policy. */
   readonly webhook: WebhookSchemas;
 }
 
@@ -29,70 +29,70 @@ type PathParams<P extends string> = string extends P
     ? { readonly [K in N]: string } & PathParams<Rest>
     : unknown;
 
-/** What is known of a request before the fields of its body are judged. */
+/** The request before the fields of its body are validated. */
 export interface HandlerContext<P extends string = string, Q = unknown> {
   readonly unitOfWork: UnitOfWork;
   readonly account: AccountRecord;
-  /** The user whose access token or session it is. */
+  /** The user of the access token or session. */
   readonly user?: UserRecord | undefined;
   readonly params: PathParams<P>;
   readonly services: AppContext;
   readonly query: Q;
-  /** The request itself, for what no row declares, such as the host that it came to. */
+  /** The request itself, for values that no route declares, such as its host. */
   readonly request: HttpRequest;
-  /** The precondition of If-Match, to be asked of the record inside the transaction that changes it. */
+  /** Checks If-Match against the record; call it inside the transaction that changes the record. */
   precondition(record: object): AppError | undefined;
 }
 
 export interface RouteOptions<P extends string, Q, B, R> {
-  /** The clause of the specification that shows the operation; without it the row stands in a `chosen` list. */
+  /** The clause of the specification that shows the operation; without it the route is in a `withDecision` list. */
   readonly spec?: string;
   readonly example?: object;
-  /** Codes whose status no other operation of its kind answers. */
+  /** Error codes whose status no other operation of its kind returns. */
   readonly errorCodes?: readonly ("email_taken" | "last_admin")[];
-  /** The row that reads the resource of the path: it is looked for before the body's fields are judged. */
+  /** The route that reads the resource of the path; it runs before the body's fields are validated. */
   readonly loads?: Operation;
   readonly query?: ObjectSchema<Q>;
-  /** The name of the request body's schema in the OpenAPI document; every row with a body has one. */
+  /** Schema name of the request body in the OpenAPI document; every route with a body has one. */
   readonly bodyName?: string;
-  /** A function where its rules depend on the settings in force. */
+  /** A function if its rules depend on the current settings. */
   readonly body?: Schema<B> | ((services: AppContext) => Schema<B>);
   readonly bodyLimit?: number;
-  /** For a body with numbers that must not be rounded. */
+  /** For a body whose numbers must not be rounded. */
   readonly keepNumbers?: KeepNumbers;
-  /** 200 where none is named, or without a view 204; of what makes or removes, the register says it. */
+  /** Defaults to 200 with a serializer, otherwise 204; variants set the status of create and delete. */
   readonly status?: number;
-  /** How what `run` answers is shown; without it nothing is. */
+  /** Serializes the result of `handler`; without it the response has no body. */
   readonly serializer?: Serializer<R>;
-  /** The path, below the version, of what was made. */
+  /** Path of the created resource, relative to the version prefix. */
   location?(made: R): string;
-  /** By its name, what is shown this once and never again: a key, a secret, a sign-in link. */
+  /** Values shown only in this response, by name: a key, a secret, a sign-in link. */
   readonly shownOnce?: { readonly [name: string]: (made: R, links: ServiceUrls) => string | null };
-  /** How its end is announced on each of its answers (spec part 9: not shown): timestamps as everywhere. */
+  /** Announces the end of the operation in each response (spec part 9: not shown); ISO timestamps. */
   readonly deprecation?: { readonly deprecated_at: string; readonly gone_at: string };
   handler(asked: HandlerContext<P, Q> & { readonly body: B }): Promise<R | AppError>;
 }
 
-/** One operation as its way, the OpenAPI document and the docs see it. */
+/** An operation as its router, the OpenAPI document and the docs use it. */
 export interface Operation extends RouteKey, RouteOptions<string, unknown, unknown, unknown> {
-  /** The scope that it takes; null where any credential will do. */
+  /** The required scope; null if any credential is accepted. */
   readonly scope: Scope | null;
-  /** The operation's name for generated clients. */
+  /** Operation name for generated clients. */
   readonly operationId: string;
   readonly summary: string;
-  /** The decision that chose the operation; without one the specification shows it. */
+  /** The decision that added the operation; undefined if the specification shows it. */
   readonly decision?: DecisionId;
   readonly query: ObjectSchema<unknown>;
   readonly body?: (services: AppContext) => Schema<unknown>;
   readonly bodyLimit: number;
   readonly status: number;
-  /** What every success says of itself, whatever its content. */
+  /** Headers of every successful response. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 const [SINCE, UNTIL] = decide("9.deprecation");
 
-/** `at`: method and path, as `POST /apps/{app_id}/deploy`. */
+/** `at`: method and path, such as `POST /apps/{app_id}/deploy`. */
 export function route<P extends string, R, Q = unknown, B = undefined>(
   at: `${Method} ${P}`,
   scope: Scope | null,
@@ -114,11 +114,11 @@ export function route<P extends string, R, Q = unknown, B = undefined>(
     ...{ method, path, scope, operationId, summary, headers },
     body: body && (typeof body === "function" ? body : () => body),
   };
-  // Its way asks it with what this very row has read, and shows what it answers by its own view.
+  // Safe: the router calls a route only with values it validated, and serializes the result with its own serializer.
   return unsafeCast(row);
 }
 
-/** Those of the operations that the specification does not show were chosen by one decision. */
+/** Sets `decision` on the operations that the specification does not show. */
 export const withDecision = (
   decision: DecisionId,
   rows: readonly Operation[],

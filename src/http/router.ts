@@ -1,7 +1,6 @@
-// What everything that answers has in common: it is a row of a table, and a way leads to it. A way is a part of the
-// addresses (contract, part 1) - the REST API, the test controls, the authorization server, the pages - and says who may
-// come in, how a row of its kind runs, and how a refusal reads there. To find the row, 404, 405 and what went wrong
-// unforeseen are the router's, once for all of them: one visible list of steps (contract, part 5).
+// Router. Every endpoint is a route in a table. Each router owns a part of the paths (contract, part 1): the REST API,
+// the test controls, the authorization server, the pages. A router defines its authentication, handling and error
+// format. Route lookup, 404, 405 and unexpected exceptions are handled here once for all routers (contract, part 5).
 import { decide } from "../decisions.ts";
 import { AppError, fail } from "../domain/errors.ts";
 import { isStoreError } from "../domain/store.ts";
@@ -19,9 +18,9 @@ import { PATHS } from "./urls.ts";
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export interface RouteKey {
-  /** HEAD comes with GET. */
+  /** GET includes HEAD. */
   readonly method: Method;
-  /** Behind what its way shares; a segment in braces is a parameter. */
+  /** Relative to the router's `basePath`; a segment in braces is a parameter. */
   readonly path: string;
 }
 
@@ -33,14 +32,14 @@ export interface RoutedRequest<W> {
   readonly params: { readonly [name: string]: string };
 }
 
-/** `R` are its rows, `W` is what it knows of who calls; the router hands it nothing else. */
+/** `R` is the route type, `W` the caller type. */
 export interface Router<R extends RouteKey = RouteKey, W = unknown> {
-  /** What all paths below it share; "" where each row has an address of its own. */
+  /** Prefix of all paths of the router; "" if each route has a full path. */
   readonly basePath: string;
   readonly routes: RouteTable<R>;
   /**
-   * Who calls, or what keeps them out whatever they ask for: judged before anything is told of the path. What is put into
-   * `said` goes out with every answer.
+   * Authenticates the caller, or returns the response or error to send. Runs before 404 and 405, so that the response
+   * does not reveal whether the path exists. Headers added to `said` are sent with every response.
    */
   authenticate(
     call: HttpRequest,
@@ -51,19 +50,19 @@ export interface Router<R extends RouteKey = RouteKey, W = unknown> {
 }
 
 export interface Match<R> {
-  /** By method. */
+  /** Routes by method. */
   readonly methods: ReadonlyMap<string, R>;
   readonly params: { readonly [name: string]: string };
 }
 
-/** Finds the rows of a path in a table. */
+/** Finds the routes of a path. */
 export class RouteTable<R extends RouteKey> {
-  /** Those without parameters. */
+  /** Paths without parameters. */
   readonly #exact = new Map<string, Match<R>>();
   readonly #patterns: { readonly pattern: RegExp; readonly routes: Match<R>["methods"] }[] = [];
 
   constructor(readonly routes: readonly R[]) {
-    // A brace comes behind every letter: of two paths that fit, the one with the word is found first.
+    // A brace sorts after every letter, so that of two matching paths the literal one is found first.
     for (const path of [...new Set(routes.map((route) => route.path))].sort()) {
       const all = routes.filter((row) => row.path === path);
       const there = new Map(all.map((row) => [row.method, row]));
@@ -86,7 +85,7 @@ export class RouteTable<R extends RouteKey> {
   }
 }
 
-/** A row that is for anybody and answers a call by itself: a document, an endpoint of the authorization server. */
+/** A route without authentication: a document, or an endpoint of the authorization server. */
 export interface PublicRoute extends RouteKey {
   handler(request: HttpRequest): HttpResponse | Promise<HttpResponse>;
 }
@@ -116,17 +115,17 @@ export const ROOT_ROUTES = [
 ];
 
 interface RouterDeps {
-  /** Answers what lies at no other address. */
+  /** Handles paths that no other router owns. */
   readonly fallback: Router;
   readonly routers: readonly Router[];
-  /** The ways that are loaded when somebody asks for more: a start need not wait for them. */
+  /** Routers loaded on first use, so that start-up need not wait for them. */
   readonly lazyRouters: () => Promise<readonly Router[]>;
-  /** The path under which the site of a host is found; undefined where the host is the server itself. */
+  /** Returns the path of a host's site, or undefined if the host is the server itself. */
   readonly findSitePath: (host: string) => Promise<string | undefined>;
   readonly onError: (error: unknown, requestId: string) => void;
 }
 
-/** Where nothing is, the way is the one that has all that lies below. */
+/** Without a match, `router` is the owner of the path prefix. */
 interface RouteMatch {
   readonly router: Router;
   readonly match?: Match<RouteKey>;
@@ -139,7 +138,7 @@ export function createRequestHandler({
   findSitePath: siteOf,
   onError,
 }: RouterDeps): Handler {
-  /** The first that has the path answers. */
+  /** The first router with a matching route handles the request. */
   let routers_ = [...ways, rest];
   let lazyLoaded: Promise<void> | undefined;
 
@@ -155,7 +154,7 @@ export function createRequestHandler({
     return { router: owner };
   }
 
-  /** The addresses of the server answer on every host; whatever else a host has is its site's. */
+  /** The server's own paths work on every host; all other paths of a host belong to its site. */
   const hasRoute = ({ router: way, match: found }: RouteMatch, { path }: HttpRequest) =>
     path !== "/" && (way !== rest || found !== undefined);
 
@@ -169,7 +168,7 @@ export function createRequestHandler({
     return site === undefined ? place : find(site + call.path);
   }
 
-  /** Of an address that is nearly one of ours, the one that was probably meant. */
+  /** Suggests the path that was probably meant, if a similar one exists. */
   function notFoundDetail(path: string): string {
     if (/^\/v(?!1(\/|$))\d+(\/|$)/.test(path)) return OTHER_VERSION;
     const bare = path.endsWith("/") ? path.slice(0, -1) : path;
@@ -196,7 +195,7 @@ export function createRequestHandler({
       : fail({ code: "method_not_allowed", allow });
   }
 
-  /** The one catch: an exception that nobody foresaw is logged whole and answered bare. */
+  /** The only catch: logs an unexpected exception in full and responds without its details. */
   return async (call) => {
     let way = rest;
     let response: HttpResponse;

@@ -1,5 +1,5 @@
-// How records go out. A view shows of a record what the resource has in domain/model; the presenter makes the JSON text of a
-// record that is read once and remembers it with its ETag as long as the record lives, so that a list is a join of texts.
+// Serializers. A response shows the members that the resource has in domain/model. The response cache keeps a record's
+// JSON text and ETag for the record's lifetime, so that a list only concatenates texts.
 import { hash } from "node:crypto";
 import { decide } from "../decisions.ts";
 import type { Page } from "../domain/crud.ts";
@@ -9,16 +9,16 @@ import { type Infer, type JsonSchema, type ObjectSchema, pick } from "../lib/sch
 import type { ServiceUrls } from "./urls.ts";
 
 export interface Serializer<R> {
-  /** One resource, a page of a list of them, or JSON that is no resource. */
+  /** One resource, a page of a list, or JSON that is not a resource. */
   readonly kind: "one" | "page" | "plain";
-  /** The name of one in the OpenAPI document: App, Webhook, … */
+  /** Schema name of one resource in the OpenAPI document: App, Webhook, … */
   readonly name: string;
-  /** How one looks. */
+  /** JSON Schema of one resource. */
   readonly json: JsonSchema;
   text(result: R, responseCache: ResponseCache): string;
 }
 
-/** An object with exactly these members, all of them always present. */
+/** JSON Schema of an object with exactly these members, all required by default. */
 export const closedObject = (
   properties: Record<string, JsonSchema>,
   required = Object.keys(properties),
@@ -29,7 +29,7 @@ export const closedObject = (
   additionalProperties: false,
 });
 
-/** Shows the members of the resource, in their order, of the record or of what is `made` of it. */
+/** Serializes the members of `shown`, in order, from the record or from `made(record)`. */
 export const resourceSerializer = <R extends object>(
   name: string,
   shown: ObjectSchema<unknown>,
@@ -52,7 +52,7 @@ export const listSerializer = <R extends object>(of: Serializer<R>): Serializer<
   ...of,
   kind: "page",
   text({ items, total, range }, responseCache) {
-    // Not a join: what is put around it makes one text of it all the same.
+    // Not `join`, because the surrounding envelope makes one text of it anyway.
     const texts = items.reduce(
       (all, item, at) => `${all}${at > 0 ? "," : ""}${responseCache.serialize(of, item).text}`,
       "[",
@@ -66,7 +66,7 @@ export const listSerializer = <R extends object>(of: Serializer<R>): Serializer<
   },
 });
 
-// The resources that have more rows than those of `resource`, or are not shown as they are kept.
+// Resources with routes beyond CRUD, or with a response unlike the stored record.
 
 export const deploymentSerializer = resourceSerializer<model.DeploymentRecord>(
   "Deployment",
@@ -100,7 +100,7 @@ export const rowSerializer: Serializer<object> = {
 const ETAG_CHARACTERS = 20;
 const TAG = decide("4.etag");
 
-/** A text with the ETag of its bytes, strong (RFC 9110 8.8.1): a hash of them, made when it is first asked for. */
+/** A text and its strong ETag (RFC 9110 8.8.1), a hash of its bytes computed on first use. */
 class Representation {
   #etag: string | undefined;
 
@@ -115,13 +115,13 @@ class Representation {
   }
 }
 
-/** A text by the values that its `<names>` stand for. */
+/** Compiles a template; the result replaces each `<name>` by its value. */
 export function createTemplate(text: string) {
   const pieces = text.split(/<(\w+)>/);
   return (values: Readonly<Record<string, unknown>>) =>
     pieces.reduce((filled, piece, at) => `${filled}${at % 2 === 0 ? piece : values[piece]}`);
 }
-/** The body of a list, by the values that it is made of; what it has no room for stands in a header. */
+/** Template of a list body; a total without a place in it is sent as a header. */
 export const listEnvelope = (decide: Decide) => createTemplate(decide("4.list-shape"));
 export const isTotalInHeader = (decide: Decide) => !decide("4.list-shape").includes("<total>");
 
@@ -143,8 +143,8 @@ export function createResponseCache(links: ServiceUrls, decide: Decide) {
     },
 
     /**
-     * For a record that was written just now and may never be read: nothing of it is remembered. Where it was, collecting the
-     * garbage among so many texts took 2 of the 15 us between listener and answer.
+     * For a record that was just written and may never be read. Caching it added garbage collection: 2 of the 15 µs
+     * between server and response.
      */
     serializeUncached: <R extends object>(view: Serializer<R>, record: R): Representation =>
       new Representation(view.text(record, responseCache)),

@@ -1,5 +1,5 @@
-// node:http in and out: makes a Call of each request, writes each Reply, and holds the limits of what arrives (contract,
-// part 8). One reader, one writer. What fails before a request exists is answered here as well.
+// node:http server: parses each request into an HttpRequest, writes each HttpResponse and enforces the limits on input
+// (contract, part 8). Errors before a request exists are sent here too.
 import { once } from "node:events";
 import { createServer, IncomingMessage, ServerResponse } from "node:http";
 import { createServer as createNetServer, isIP, Server as NetServer, type Socket } from "node:net";
@@ -20,12 +20,12 @@ import {
 } from "./request.ts";
 import type { ServiceUrls } from "./urls.ts";
 
-/** How often Node looks for requests that are over their time: so much longer they may take. */
+/** Interval at which Node checks for timed-out requests; a timeout can fire this much late. */
 const TIMEOUT_CHECK_MS = 250;
-/** How long requests in flight may take when the server stops. */
+/** Time that requests in flight have to finish when the server stops. */
 const STOP_MS = 10_000;
 
-/** On every answer and in the log; it is always ours, so that no client can make two requests look like one. */
+/** Sent with every response and logged. Always generated here, so that a client cannot make two requests look alike. */
 const REQUEST_ID = { header: "x-request-id", prefix: "req_" };
 
 export interface HttpServerDeps {
@@ -42,35 +42,36 @@ export interface Tls {
 
 export type HttpServer = ReturnType<typeof createHttpServer>;
 
-/** Other limits than the decided ones are for tests, which cannot wait for these. */
+/** Tests pass their own `limits` because they cannot wait for the real ones. */
 export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
-  /** The open connections, each with the answer whose turn it is, or was last. */
+  /** Open connections, each with its current or latest response. */
   const responsesBySocket = new Map<Socket, ServerResponse | undefined>();
   let setHandler: (deps: HttpServerDeps) => void = () => {};
-  /** What comes between `listen` and `serve` waits for this. */
+  /** Requests that arrive between `listen` and `setHandler` wait for this. */
   const ready = new Promise<HttpServerDeps>((resolve) => {
     setHandler = resolve;
   });
   let stopping = false;
 
-  /** Node gives the connection to one answer after the other. */
+  /** Node assigns the socket to one pipelined response after another. */
   function onRequest(request: IncomingMessage, response: ServerResponse): void {
     if (response.socket) void handleRequest(request, response);
-    // In one packet come a thousand requests: for who reads nothing one answer is made, not a thousand.
+    // A client can pipeline 1,000 requests in one packet. Handle each only once its response owns the socket: a client
+    // that never reads then costs one response.
     else response.once("socket", () => handleRequest(request, response));
   }
 
   async function handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     responsesBySocket.set(request.socket, response);
     const { ids, handle, urls: links, onError } = await ready;
-    // Its client gave up before its turn came.
+    // The client disconnected while its request was waiting.
     if (request.socket.destroyed) return;
     const call = parseRequest(ids.next(REQUEST_ID.prefix), request, response);
     const { id } = call;
     try {
       sendResponse(response, id, await handle(call), links);
     } catch (error) {
-      // Also a reply that Node refuses to write, such as one with a line break in a header.
+      // Node also throws for a response that it cannot write, such as one with a line break in a header.
       onError(error, id);
       if (response.headersSent) response.destroy();
       else
@@ -83,7 +84,7 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
     }
   }
 
-  /** `isLast`: whatever the connection still brings is no request. */
+  /** `isLast`: anything that still arrives on the connection is not a request, so the connection closes. */
   function sendResponse(
     response: ServerResponse,
     id: string,
@@ -102,23 +103,23 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
     response.writeHead(reply.status, toHeaderLines(id, reply, bytes, always, stopping || parts));
     const body = request.method === "HEAD" ? "" : reply.body;
     if (parts) closeAfterResponse(response, body);
-    // Where each character is one byte, Latin-1 and UTF-8 are the same bytes, and Node writes Latin-1 in less time: a tenth.
+    // If every character is one byte, Latin-1 and UTF-8 are the same bytes, and Node writes Latin-1 faster.
     else response.end(body, bytes === reply.body.length ? "latin1" : "utf8");
-    // What the system did not take at once waits for its reader.
+    // Bytes that the system did not accept at once wait for the client to read.
     if (request.socket.writableLength > 0) destroyWhenUnread(response, limits.unread_ms);
   }
 
   /**
-   * What is no request at all (RFC 9112), or never became a whole one: answered after the answers to the whole requests that
-   * came before it, and in the place of its own where that has begun.
+   * Responds to input that is not a request (RFC 9112) or is incomplete. The error follows the responses to earlier
+   * complete requests. It uses the pending response of the incomplete request, if there is one.
    */
   async function onClientError(error: NodeJS.ErrnoException, socket: Socket): Promise<void> {
     const { ids, urls: links } = await ready;
     const last = responsesBySocket.get(socket);
     const open = last?.closed ? undefined : last;
-    // What was answered early is thrown away, whatever it is.
+    // The response went out early; anything that still arrives is discarded.
     if (open?.headersSent && !open.writableEnded) return;
-    // Over TLS nothing can be said before the handshake.
+    // Over TLS no response can be sent before the handshake.
     if (!socket.writable || !responsesBySocket.has(socket)) socket.destroy();
     else if (open?.req.complete) open.once("close", () => onClientError(error, socket));
     else {
@@ -151,7 +152,7 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
         .createServer({ ...options, ...tls, handshakeTimeout: limits.headers_ms })
     : createServer(options);
   server.maxHeadersCount = 0;
-  /** Accepts connections on [::1] and passes them to `server`, which counts, limits and closes them with its own. */
+  /** Accepts connections on [::1] and passes them to `server`, which counts, limits and closes them. */
   const ipv6 = createNetServer({ allowHalfOpen: tls === undefined, noDelay: true }, (socket) =>
     server.emit("connection", socket),
   );
@@ -164,14 +165,14 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
     if (connections > limits.connections) socket.destroy();
   });
   for (const asked of ["request", "checkContinue", "checkExpectation"]) server.on(asked, onRequest);
-  // A proxy is asked for; without a listener Node would close without a word. Node leaves the socket to us with all that
-  // can happen to it: a client that is gone is an error which nobody else hears.
+  // CONNECT requests a proxy; without a listener Node would close the socket silently. Node hands the socket over, so
+  // its errors are handled here, such as a client that is gone.
   server.on("connect", ({ socket }) => {
     socket.on("error", () => socket.destroy());
     void onClientError(new Error("CONNECT"), socket);
   });
   server.on("clientError", onClientError);
-  // With TLS there are two sockets to a connection: the one that bytes come in by, and the one that requests do.
+  // A TLS connection has two sockets: one for the raw bytes and one for the requests.
   for (const opened of ["connection", "secureConnection"])
     server.on(opened, (socket: Socket) => {
       responsesBySocket.set(socket, undefined);
@@ -180,8 +181,8 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
 
   return {
     /**
-     * Listens on `host` and returns the port; port 0 takes any free one. A name of this machine such as localhost means
-     * 127.0.0.1 and [::1], where the machine has it. Rejects with the system's error (EADDRINUSE, EACCES).
+     * Listens on `host` and returns the port; port 0 takes any free one. A loopback name such as localhost means
+     * 127.0.0.1, and [::1] if the machine has it. Rejects with the system's error (EADDRINUSE, EACCES).
      */
     async listen(port: number, host: string): Promise<number> {
       if (isIP(host) !== 0 || !isLoopbackHost(host)) return bind(server, port, host);
@@ -197,19 +198,19 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
       }
     },
 
-    /** Starts answering. */
+    /** Sets the handler and starts handling requests, including those that already wait. */
     setHandler: setHandler,
 
-    /** Accepts nothing new, lets what is in flight finish (10 s at most), closes every socket. */
+    /** Stops accepting connections, waits up to 10 s for requests in flight, then closes every socket. */
     async stop(): Promise<void> {
       stopping = true;
       const closed = Promise.all([closeSocket(server), closeSocket(ipv6)]);
       const deadline = after(STOP_MS, () => server.closeAllConnections());
-      // What has arrived and was not read yet gets its turn.
+      // Requests that arrived but were not read yet get their turn.
       for (let turn = 0; turn < 2; turn += 1) await nextTurn();
-      // To Node a connection on which nothing was said is not idle.
+      // Node does not count a connection without any bytes as idle.
       for (const socket of responsesBySocket.keys()) if (socket.bytesRead === 0) socket.destroy();
-      // To Node an answer that was handed over is sent: it would cut what a client still reads.
+      // Node treats an ended response as sent and would cut off a client that is still reading.
       const unread = () =>
         [...responsesBySocket.values()].find((each) => each?.writableEnded && !each.closed);
       for (let handleRequest = unread(); handleRequest; handleRequest = unread())
@@ -221,7 +222,7 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
   };
 }
 
-/** What binding [::1] fails with on a machine that has no IPv6, or has it switched off. */
+/** Errors from binding [::1] on a machine without IPv6, or with IPv6 disabled. */
 const NO_IPV6 = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT"]);
 
 async function bind(server: NetServer, port: number, host: string): Promise<number> {
@@ -229,11 +230,11 @@ async function bind(server: NetServer, port: number, host: string): Promise<numb
   return Object(server.address()).port;
 }
 
-/** Closes the listening socket and no connection; resolves when the connections have ended as well. */
+/** Closes the listening socket but no connection; resolves once all connections have ended too. */
 const closeSocket = (server: NetServer): Promise<void> =>
   new Promise((resolve) => NetServer.prototype.close.call(server, () => resolve()));
 
-/** Names and values by turns, as Node takes them. */
+/** Returns alternating header names and values, as `writeHead` accepts them. */
 function toHeaderLines(
   id: string,
   { status, headers }: HttpResponse,

@@ -1,4 +1,4 @@
-// Every absolute address that the service hands out, from the one public URL (contract, part 1).
+// Builds every absolute URL of the service from the public URL (contract, part 1).
 import { hostname } from "node:os";
 import { decide } from "../decisions.ts";
 import type { SiteUrls } from "../domain/deployments.ts";
@@ -8,7 +8,7 @@ import { VERSION_PREFIX } from "./message.ts";
 
 const DASHBOARD_PATH = decide("1.dashboard");
 
-/** One server on one port: base URL and authorization server are one origin, so a person needs to know one address. */
+/** Base URL and authorization server share one origin, so that users need only one address. */
 export const PATHS = {
   home: "/",
   dashboard: DASHBOARD_PATH,
@@ -36,12 +36,15 @@ export function createUrls(publicUrl: string) {
     baseUrl: authUrl + VERSION_PREFIX,
     /** RFC 9728 metadata of the REST API. */
     resourceMetadata: authUrl + PATHS.resource_metadata,
-    /** Headers of every answer: browsers come over https only from then on, for a year (RFC 6797). */
+    /** Sent with every response: browsers then use only https for a year (RFC 6797). */
     securityHeaders: isPublic ? ["strict-transport-security", "max-age=31536000"] : [],
     signIn: (token: string): string => `${authUrl}${PATHS.sign_in}?token=${token}`,
-    /** Where the error is explained. */
+    /** Documentation URL of an error code. */
     problemType: (code: ErrorCode): string => `${authUrl}${PATHS.docs}/errors#${code}`,
-    /** For a request that came to this host: a name of the server like its public one and the machine's, or else an app's. */
+    /**
+     * For a request to `askedHost`. Reserved hosts are the public host, the machine's and, if free, the requested
+     * one.
+     */
     forHost: (askedHost: string): SiteUrls => ({
       site,
       isReservedHost: (name, isFree) =>

@@ -1,6 +1,6 @@
-// What a request brings beside its path: its conditions (RFC 9110 13), that is If-Match and If-None-Match against the strong
-// ETag of one resource; the query and a JSON body (RFC 8259 8.1), each read by the operation's schema, with all faults in
-// one answer (contract, parts 2, 4 and 8).
+// Validates a request's headers, query and body. Preconditions (RFC 9110 13) are If-Match and If-None-Match against the
+// strong ETag of one resource. The operation's schema validates the query and the JSON body (RFC 8259 8.1). One
+// response lists all issues (contract, parts 2, 4 and 8).
 import { isUtf8 } from "node:buffer";
 import { decide } from "../decisions.ts";
 import { AppError, type FieldError, fail, invalidField } from "../domain/errors.ts";
@@ -14,16 +14,16 @@ const MIB = 1_048_576;
 const { any_mib, data_mib } = decide("8.body-size");
 export const BODY_BYTES = any_mib * MIB;
 export const DATA_BODY_BYTES = data_mib * MIB;
-/** No resource here is deeper than four; the bound keeps hostile input from costing a stack. */
+/** No resource is nested deeper than four levels; the limit keeps hostile input from exhausting the stack. */
 const NESTING_MAX = decide("8.bounds").nesting;
 
-/** RFC 9110 5.6.1, 8.8.3: empty members of a list mean nothing. */
+/** RFC 9110 5.6.1, 8.8.3: empty list members are ignored. */
 const ENTITY_TAGS = /^[\t ,]*((W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*(,[\t ,]*|$))+$/;
 
-/** The listed tags of each header, or "*" alone; undefined where the header is absent. */
+/** The listed tags of each header, or "*" alone; undefined if the header is absent. */
 type Preconditions = { readonly [header in "match" | "noneMatch"]: readonly string[] | undefined };
 
-/** Undefined where there are none, so that no ETag is made to be compared with nothing. */
+/** Returns undefined without preconditions, so that no ETag is computed needlessly. */
 export function parsePreconditions(
   request: HttpRequest,
   issues: FieldError[],
@@ -33,7 +33,7 @@ export function parsePreconditions(
   return match || noneMatch ? { match, noneMatch } : undefined;
 }
 
-/** `key`: the name as Node has it; to make it of the other at each request costs more than to look. */
+/** `key` is the lower-case header name; converting `name` at each request would cost more than the look-up. */
 function parseEntityTags(
   request: HttpRequest,
   key: string,
@@ -48,10 +48,10 @@ function parseEntityTags(
   return given.match(/(W\/)?"[^"]*"|\*/g) ?? [];
 }
 
-/** RFC 9110 13.1.1: a change that was made of an older version changes nothing. */
+/** RFC 9110 13.1.1: an update based on an older version must not take effect. */
 export const PRECONDITION_FAILED = fail({ code: "precondition_failed" });
 
-/** What they make of what has this ETag: nothing where it may go on, `known` where it is what the caller has. */
+/** Evaluates the preconditions for `etag`: returns undefined to proceed, or `known` if the caller has this version. */
 export function evaluatePreconditions<K>(
   { match, noneMatch }: Preconditions,
   etag: string,
@@ -62,14 +62,14 @@ export function evaluatePreconditions<K>(
   return noneMatch?.some((tag) => names(tag) || tag === `W/${etag}`) ? known : undefined;
 }
 
-/** What is wrong is added to `errors`: unknown, repeated and wrong parameters. */
+/** Parses the query; adds unknown, repeated and invalid parameters to `errors`. */
 export function validateQuery(
   schema: ObjectSchema<unknown>,
   raw: string,
   errors: FieldError[],
 ): unknown {
   const given: Record<string, string> = raw === "" ? {} : Object.create(null);
-  // The usual query is empty, and to read it would cost more than all else here. The mark in front is the one that is dropped.
+  // Skip parsing for an empty query, the usual case. URLSearchParams drops the `?` that is added in front.
   for (const [name, value] of raw === "" ? [] : new URLSearchParams(`?${raw}`)) {
     if (schema.allowsUnknown && !Object.hasOwn(schema.members, name)) continue;
     if (name in given) errors.push({ parameter: name, detail: "is given more than once" });
@@ -84,7 +84,7 @@ export function validateQuery(
   return query;
 }
 
-/** Wrong headers and parameters as one refusal. */
+/** Returns one error for all header and parameter issues. */
 export function invalidInput(errors: readonly FieldError[]): AppError {
   const code = errors.some((error) => error.header !== undefined)
     ? "invalid_header"
@@ -92,7 +92,7 @@ export function invalidInput(errors: readonly FieldError[]): AppError {
   return fail({ code, errors });
 }
 
-/** The value that the schema accepts, or all that is wrong with it. */
+/** Returns the accepted value, or an error with all issues. */
 export async function validateBody(schema: Schema<unknown>, sent: unknown): Promise<unknown> {
   const issues: ValidationIssues = [];
   if (schema.allowsUnknown) issues.passes = true;
@@ -105,24 +105,23 @@ export async function validateBody(schema: Schema<unknown>, sent: unknown): Prom
   return fail({ code: "validation_failed", errors });
 }
 
-/** Several are none that is known. */
+/** Several headers count as an unknown type. */
 function contentType(request: HttpRequest): string {
   const [only = "", ...more] = request.header("content-type");
   return more.length === 0 ? only : "";
 }
 
-/** The Content-Type: the media type, and each parameter as `name=value`. */
+/** Returns the media type and each parameter as `name=value`, in lower case. */
 export const parseMediaType = (request: HttpRequest): readonly string[] =>
   contentType(request)
     .split(";")
     .map((part) => part.trim().toLowerCase());
 
-/** A JSON merge patch (RFC 7396). */
 const PATCH_TYPE = "application/merge-patch+json";
 
 /**
- * Media type application/json, of a PATCH also that of a merge patch, and no content coding. Parameters have no effect, a
- * charset included (RFC 8259 11).
+ * Requires application/json, or for PATCH also a merge patch (RFC 7396), without content coding. Parameters have no
+ * effect, including charset (RFC 8259 11).
  */
 export function checkMediaType(request: HttpRequest): AppError | undefined {
   const unsupported = (detail: string) => fail({ code: "unsupported_media_type", detail });
@@ -136,18 +135,18 @@ export function checkMediaType(request: HttpRequest): AppError | undefined {
     : unsupported(`The Content-Type must be ${types.join(" or ")}.`);
 }
 
-/** The fault lies in the body as a whole. */
+/** The issue concerns the body as a whole. */
 const invalidJson = (detail: string): AppError =>
   fail({ code: "invalid_json", detail, errors: [{ pointer: "#", detail }] });
 
-/** The body as text: UTF-8 without fault or byte order mark. */
+/** Decodes the body; rejects invalid UTF-8 and a byte order mark. */
 export function decodeUtf8(bytes: Buffer): string | AppError {
   if (!isUtf8(bytes)) return invalidJson("The body is not valid UTF-8.");
   const text = bytes.toString();
   return text.startsWith("\ufeff") ? invalidJson("The body starts with a byte order mark.") : text;
 }
 
-/** The body as JSON, or what is wrong with it; its fields are for `readFields` to judge. */
+/** Parses the body as JSON or returns an error; `validateBody` checks the fields. */
 export function parseJson(bytes: Buffer, keepNumbers?: KeepNumbers): unknown {
   const text = decodeUtf8(bytes);
   if (text instanceof AppError) return text;
@@ -163,16 +162,16 @@ export function parseJson(bytes: Buffer, keepNumbers?: KeepNumbers): unknown {
 }
 
 const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE] = [0x22, 0x5c, 0x2c, 0x5b, 0x5d] as const;
-/** The braces differ from the brackets in this bit alone; no other byte of UTF-8 becomes a bracket by losing it. */
+/** Braces differ from brackets in this bit only; clearing it turns no other byte of UTF-8 into a bracket. */
 const BRACE_BIT = 0x20;
-/** More than any body of 1 MiB has; of those that have a place here are a hundred at most. */
+/** More than any body of 1 MiB has; a valid body has at most a hundred. */
 const MEMBERS_MAX = 250_000;
 
-/** Told from the bytes, before parsing: brackets or members without end would hold the server for seconds. */
+/** Checks the bytes before parsing: endless nesting or members would block the server for seconds. */
 function checkJsonShape(bytes: Buffer): AppError | undefined {
   let depth = 0;
   let inString = false;
-  /** At each depth; an array may have any number of items. */
+  /** Member count at each depth; an array may have any number of items. */
   const members: number[] = [];
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] ?? 0;

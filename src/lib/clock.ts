@@ -1,7 +1,7 @@
-// The one clock: timestamps, expiry, rate windows and retries all read it, and it alone starts timers for them. While it
-// runs it follows the machine's clock, also where that is set forward or back or the machine slept. It can be frozen,
-// advanced and resumed, so that a test never sleeps. Sockets keep real time: `after` and `within` are for them. This file
-// takes Node's timers and the real time once, when it is loaded, so that a test runner that fakes them later changes nothing.
+// The service clock for timestamps, expiry, rate windows and retries; it alone starts timers for them. A running clock
+// follows the machine's clock, even if that is set or the machine slept. It can be frozen, advanced and resumed, so
+// that a test never sleeps. Sockets use real time, through `after` and `within`. Node's timers and the real time are
+// captured on load, so that a test runner's later fakes change nothing.
 import { performance } from "node:perf_hooks";
 import * as timers from "node:timers";
 
@@ -12,24 +12,24 @@ const realMonotonic = performance.now.bind(performance);
 /** Milliseconds since 1970, UTC. */
 export type Instant = number;
 
-/** The machine's time, whatever the service's clock shows and whatever a test runner fakes. */
+/** The machine's time, regardless of the service clock and of a test runner's fakes. */
 export const systemNow: () => Instant = RealDate.now;
 
-/** Milliseconds of a clock that is never set: for durations in real time. */
+/** Milliseconds of a monotonic clock, for durations in real time. */
 export const monotonicNow = (): number => realMonotonic();
 
 export type FiredTimer = { readonly at: string; readonly what: string };
 
-/** The clock as everything sees it that does not move it. */
+/** The clock without the methods that move it. */
 export type Clock = Pick<AdjustableClock, "now" | "schedule" | "onSetBack">;
 
 export type Timer = ReturnType<Clock["schedule"]>;
 
-/** A busy server asks for each millisecond many times. */
+/** Cached because a busy server formats each millisecond many times. */
 const known = new Map<Instant, string>();
 const KNOWN_MAX = 100;
 
-/** ISO 8601 UTC with milliseconds, ending in Z: all have one length and compare as text in the order of time. */
+/** Formats ISO 8601 UTC with milliseconds and Z; the fixed length makes texts compare in time order. */
 export function toIso(at: Instant): string {
   const found = known.get(at);
   if (found !== undefined) return found;
@@ -41,15 +41,15 @@ export function toIso(at: Instant): string {
 
 export const parseIso = (text: string): Instant => RealDate.parse(text);
 
-/** The form of HTTP headers (RFC 9110 5.6.7). */
+/** Formats a date for HTTP headers (RFC 9110 5.6.7). */
 export const httpDate = (at: Instant): string => new RealDate(at).toUTCString();
 
 const DATE_TIME =
   /^(\d{4}-\d\d-(\d\d))(?:T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/;
 
 /**
- * Whether a text is a point in time that needs no guessing (RFC 3339): a date, or a date and time with its zone. A day
- * that its month does not have is read as one of the next month, or as none.
+ * Whether a text is an unambiguous point in time (RFC 3339): a date, or a date and time with its zone. Date parses a
+ * day outside its month as one of the next month, or as invalid.
  */
 export function isDateTime(text: string): boolean {
   const [, date, day] = DATE_TIME.exec(text) ?? [];
@@ -60,20 +60,22 @@ export const DURATION_UNITS = new Map(
   Object.entries({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }),
 );
 
-/** "250ms", "30s", "5m", "2h", "1d" in ms; undefined for all else: a bare number would be seconds to some, ms to others. */
+/**
+ * Parses "250ms", "30s", "5m", "2h" or "1d" to ms, else returns undefined. A bare number is ambiguous: seconds or ms.
+ */
 export function parseDuration(text: string): number | undefined {
   const [, amount, unit = ""] = /^(\d{1,12})([a-z]+)$/.exec(text) ?? [];
   const unit_ms = DURATION_UNITS.get(unit);
   return unit_ms === undefined ? undefined : Number(amount) * unit_ms;
 }
 
-/** In whole milliseconds, so that a time that is set is the one that is read. */
+/** Whole milliseconds, so that a time that is set is read back unchanged. */
 const REAL = { system: systemNow, monotonic: () => Math.floor(monotonicNow()), after };
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-/** How often a running clock looks whether the machine's clock was set: a timer of Node's does not notice. */
+/** How often a running clock checks whether the machine's clock was set, which Node's timers do not notice. */
 const LOOK_MS = 1_000;
-/** The running clock follows the machine's when they differ by more: rounding and short pauses are no correction. */
+/** The running clock follows the machine's clock beyond this difference; rounding and short pauses stay below it. */
 const TOLERANCE_MS = 250;
 
 interface Entry {
@@ -82,17 +84,17 @@ interface Entry {
   readonly run: () => void | Promise<void>;
 }
 
-/** A clock that runs from the system's time on, or stands still at `startAt` until it is advanced or resumed. */
+/** A clock that runs from the system's time, or stands still at `startAt` until it is advanced or resumed. */
 export class AdjustableClock {
   #frozenAt: Instant | undefined;
-  /** Where an advance has come to; what is asked of the clock meanwhile holds from its end on. */
+  /** Current time during `advance`; freeze or set requests made meanwhile take effect when it ends. */
   #movedTo: Instant | undefined;
-  /** How far the running clock is ahead of the monotonic one. */
+  /** Offset of the running clock from the monotonic one. */
   #ahead_ms = 0;
-  /** How far the machine's clock was ahead of the monotonic one when this clock last followed it. */
+  /** Offset of the machine's clock from the monotonic one at the last synchronization. */
   #followed_ms = 0;
   readonly #setBack = new Set<(by_ms: number) => void>();
-  /** In the order of their time, and those of one time in the order in which they came. */
+  /** Sorted by time, then by insertion. */
   #entries: Entry[] = [];
   #timer: Timer | undefined;
 
@@ -108,9 +110,9 @@ export class AdjustableClock {
   }
 
   /**
-   * Calls `run` once `at` is reached, never inside the call itself. `what` names it in the answer of `advance`, which
-   * passes over what is called null: a look whether there is anything to do. The promise that `run` answers is awaited
-   * by `advance` before time moves on. What has run is in the list no more, and a timer for what is cancelled finds nothing.
+   * Calls `run` once `at` is reached, never synchronously. `what` names the entry in the result of `advance`, which
+   * omits null: a check for work to do. `advance` awaits the promise of `run` before time moves on. An entry leaves
+   * the list before it runs, and a timer for a cancelled entry finds nothing.
    */
   schedule(at: Instant, what: string | null, run: () => void | Promise<void>) {
     const entry = { at, what, run };
@@ -135,13 +137,13 @@ export class AdjustableClock {
     this.set(at);
   }
 
-  /** Back to where the clock stood when it was made: a manual one to its start, a running one to the system's time. */
+  /** Returns to the initial state: a manual clock to its start, a running one to the system's time. */
   rewind(): void {
     this.#frozenAt = this.startAt;
     this.set(this.startAt ?? this.real.system());
   }
 
-  /** Sets the time without running what lies between. */
+  /** Sets the time without running the entries in between. */
   set(at: Instant): void {
     if (this.#frozenAt === undefined) {
       this.#ahead_ms = at - this.real.monotonic();
@@ -151,9 +153,9 @@ export class AdjustableClock {
   }
 
   /**
-   * Calls `listener` when the machine's clock was set back while this one runs, with how far, until the returned function
-   * is called. What is scheduled here has moved back by then; who keeps a time elsewhere moves it, so that a wait keeps its
-   * length.
+   * Calls `listener` with the distance when the machine's clock is set back while this one runs. Returns a function
+   * that unsubscribes. Scheduled entries have moved back by then. The listener moves times stored elsewhere, so that
+   * a wait keeps its length.
    */
   onSetBack(listener: (by_ms: number) => void): () => void {
     this.#setBack.add(listener);
@@ -161,8 +163,8 @@ export class AdjustableClock {
   }
 
   /**
-   * Moves time on by `by_ms` and runs everything that falls due, in time order, each awaited before the next with all that
-   * follows (`idle`); what those schedule within the span runs too. A running clock runs on from the new time.
+   * Advances time by `by_ms` and runs all due entries in time order, awaiting each and then `idle`. Entries scheduled
+   * meanwhile within the span run too. A running clock continues from the new time.
    */
   async advance(by_ms: number, idle?: () => Promise<void>): Promise<FiredTimer[]> {
     const until = this.now() + by_ms;
@@ -180,7 +182,7 @@ export class AdjustableClock {
     return ran;
   }
 
-  /** Forgets all timers; none may keep the process alive afterwards. */
+  /** Drops all timers, so that none keeps the process alive. */
   close(): void {
     this.#entries = [];
     this.#arm();
@@ -204,7 +206,7 @@ export class AdjustableClock {
   }
 
   #follow(): void {
-    // Read again: the process may have stood still between the two readings.
+    // Read again, because the process may have paused between the two readings.
     const systemAhead_ms = this.#systemAhead();
     const step_ms = systemAhead_ms - this.#followed_ms;
     if (Math.abs(step_ms) <= TOLERANCE_MS) return;
@@ -225,7 +227,7 @@ export class AdjustableClock {
     this.#timer = this.real.after(wait_ms, () => this.#fire());
   }
 
-  /** Begins all that is due: thousands may be due at one time, and a timer takes a millisecond at least. */
+  /** Starts all due entries at once: thousands may be due together, and a timer takes at least 1 ms. */
   #fire(): void {
     const now = this.now();
     for (let entry = this.#next(now); entry !== undefined; entry = this.#next(now))
@@ -234,19 +236,19 @@ export class AdjustableClock {
   }
 }
 
-/** Calls `run` after so much real time, whatever the service's clock does: for waits on sockets and processes. */
+/** Calls `run` after this much real time, regardless of the service clock: for waits on sockets and processes. */
 export function after(by_ms: number, run: () => void): { cancel(): void } {
   const timer = startTimer(run, by_ms);
   return { cancel: () => stopTimer(timer) };
 }
 
-/** As `after`, but the process may end before: this timer alone does not keep it alive. */
+/** Like `after`, but the timer does not keep the process alive. */
 export function afterUnlessEnded(by_ms: number, run: () => void): { cancel(): void } {
   const timer = startTimer(run, by_ms).unref();
   return { cancel: () => stopTimer(timer) };
 }
 
-/** Whether `happens` resolves within so much real time. The wait does not keep the process alive. */
+/** Whether `happens` resolves within this much real time. The wait does not keep the process alive. */
 export async function within(for_ms: number, happens: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const passed = new Promise<boolean>((resolve) => {
@@ -255,5 +257,5 @@ export async function within(for_ms: number, happens: Promise<unknown>): Promise
   return Promise.race([happens.then(() => true), passed]).finally(() => stopTimer(timer));
 }
 
-/** Resolves in the next turn of the event loop, so that others have their turn before. */
+/** Resolves in the next turn of the event loop, so that pending work runs first. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => void startImmediate(resolve));

@@ -1,20 +1,19 @@
-// Comma-separated text as RFC 4180 has it: a header line, records of as many fields, quoted fields with doubled quotes and
-// line breaks inside. Lines end in CRLF or LF, the last one may do without; blank lines at the end are ignored. Strict: what
-// RFC 4180 does not allow is a fault that names its line, for a guess would put values into the wrong column without anybody
-// noticing. All fields are text here, exactly as written, spaces too. Time follows the length of what is read, and nothing
-// is kept of it.
+// CSV parser for RFC 4180: a header line, records of as many fields, quoted fields with doubled quotes and line breaks.
+// Lines end in CRLF or LF, optional on the last line; blank lines at the end are ignored. Anything else is an error
+// that names its line: a guess could put values into the wrong column unnoticed. All fields are text exactly as
+// written, including spaces. Time is linear in the input, and nothing is retained.
 
-// To look at codes takes a fifth of the time that it takes to look at characters.
+// Comparing character codes takes a fifth of the time of comparing characters.
 const [QUOTE, COMMA, LINE_FEED, CARRIAGE_RETURN] = [0x22, 0x2c, 0x0a, 0x0d] as const;
 
-/** Why a text is no table. Lines count from 1, as an editor shows them; those inside quoted fields count too. */
+/** Formats a parse error. Lines count from 1, as in an editor, including those inside quoted fields. */
 function fault(text: string, before: number, detail: string): string {
   let line = 1;
   for (let at = 0; at < before; at += 1) if (text.charCodeAt(at) === LINE_FEED) line += 1;
   return `Line ${line}: ${detail}.`;
 }
 
-/** The records one by one, the header first, of `most` fields at most; why it is no table, in words, is the last. */
+/** Yields the records, header first, with at most `most` fields; an error text comes last. */
 export function* parseCsv(
   given: string,
   most: number,
@@ -41,7 +40,7 @@ export function* parseCsv(
   if (header === undefined) yield fault(text, 0, "the text is empty, there is no header line");
 }
 
-/** Blank lines are empty or have spaces only. The last line that is not blank stays as it is. */
+/** Removes trailing lines that are empty or have only spaces; the line before them stays unchanged. */
 function withoutBlankEnd(text: string): string {
   const end = text.trimEnd().length;
   const lineEnd = text.indexOf("\n", end);
@@ -49,10 +48,10 @@ function withoutBlankEnd(text: string): string {
 }
 
 const OTHER_SEPARATORS = { ";": "semicolons (;)", "\t": "tabs", "|": "vertical bars (|)" };
-/** So much of a text shows its separator. */
+/** The separator is detected in this many characters. */
 const FIRST_CHARACTERS = 65_536;
 
-/** Returns what separates the fields of the first two lines, quoted ones aside, where that is not the comma. */
+/** Returns the separator of the first two lines, outside quotes, if it is not the comma. */
 function otherSeparator(text: string): string | undefined {
   const [header = "", next = header] = text
     .slice(0, FIRST_CHARACTERS)
@@ -63,7 +62,7 @@ function otherSeparator(text: string): string | undefined {
   const [commas, nextCommas] = [count(header, ","), count(next, ",")];
   const isThere = ([sign]: readonly [string, string]) => {
     const [signs, nextSigns] = [count(header, sign), count(next, sign)];
-    // A header with commas is wrong anyway where the next line has another number of them.
+    // A header with commas is invalid anyway if the next line has another number of them.
     return (
       signs > 0 && nextSigns > 0 && (commas === 0 || (commas !== nextCommas && signs === nextSigns))
     );
@@ -74,7 +73,7 @@ function otherSeparator(text: string): string | undefined {
 const unfitCount = (count: number, width: number): string | undefined =>
   count === width ? undefined : `the number of fields is ${count}, but the header has ${width}`;
 
-/** Names are counted, not quoted: one of them may be as long as the text. */
+/** Errors number the columns, because a name may be as long as the text. */
 function unfitNames(names: readonly string[]): string | undefined {
   for (const [at, name] of names.entries()) {
     const first = names.indexOf(name);
@@ -84,7 +83,7 @@ function unfitNames(names: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** Adds the fields of the record that begins at `from`; answers where the next one begins. */
+/** Adds the fields of the record at `from`; returns the start of the next record, or an error. */
 function readRecord(text: string, from: number, fields: string[], most: number): number | string {
   for (let at = from; ; ) {
     if (fields.length === most) return fault(text, from, `there are more than ${most} columns`);

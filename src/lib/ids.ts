@@ -1,6 +1,6 @@
-// Identifiers and secrets. An id is a prefix and 23 characters of [0-9A-Za-z] (contract, part 2): nine of time and three
-// of count, so that ids compare as text in creation order, and eleven random ones (65 bits), so that none can be guessed.
-// The alphabet is in ASCII order, which is what makes the text comparison hold.
+// Ids and secrets. An id is a prefix and 23 characters of [0-9A-Za-z] (contract, part 2). Nine characters of time and
+// three of count make ids compare as text in creation order. Eleven random ones (65 bits) prevent guessing. The
+// alphabet is in ASCII order, which the text comparison requires.
 import { createCipheriv, createHash, randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
@@ -9,22 +9,22 @@ const TIME_LENGTH = 9;
 const COUNT_LENGTH = 3;
 export const RANDOM_LENGTH = 11;
 const COUNT_MAX = 62 ** COUNT_LENGTH;
-/** 256 bits and a little more. */
+/** Slightly more than 256 bits. */
 const SECRET_LENGTH = 43;
-/** For 180 ids, since each draw is a call of the system; in threes, of which base64 leaves no rest. */
+/** Enough for 180 ids, because each draw is a system call. A multiple of three needs no base64 padding. */
 const DRAWN_BYTES = 3 * 512;
-/** Its time, of an id as they are made here before the year 8888; a seed's may look otherwise. */
+/** Captures the time of an id generated here before the year 8888; ids of a seed may look different. */
 const MADE_HERE = /_(0[\dA-Za-z]{8})[\dA-Za-z]{14}$/;
 
-/** What makes them, as everything sees it that does not repeat them. */
+/** The id generator without the methods that reposition it. */
 export type Ids = Pick<TimeOrderedIds, "next" | "secret">;
 
-/** So many random bytes. */
+/** Returns `bytes` random bytes. */
 type RandomSource = (bytes: number) => Buffer;
 
 export const systemRandom: RandomSource = randomBytes;
 
-/** The same bytes in the same order for the same text: the key stream of AES-256-CTR. For tests on loopback only. */
+/** Returns the same bytes for the same seed: the key stream of AES-256-CTR. For tests on loopback only. */
 export function seededRandom(seed: string): RandomSource {
   const stream = createCipheriv(
     "aes-256-ctr",
@@ -36,10 +36,10 @@ export function seededRandom(seed: string): RandomSource {
 
 export class TimeOrderedIds {
   #time = 0;
-  /** Time and count as ids have them, without the last character: a busy server makes many in a millisecond. */
+  /** Time and count without the last character, cached because a busy server makes many ids in a millisecond. */
   #stamp = inBase62(0, TIME_LENGTH + COUNT_LENGTH - 1);
   #count = 0;
-  /** Random characters that were not given yet. */
+  /** Unused random characters. */
   #drawn = "";
 
   constructor(
@@ -48,8 +48,8 @@ export class TimeOrderedIds {
   ) {}
 
   /**
-   * Begins anew with this randomness, behind all ids of this very millisecond: at the same time the same ids come again.
-   * For repeatable tests only.
+   * Restarts with this random source, after all ids of this millisecond: the same time then gives the same ids. For
+   * repeatable tests only.
    */
   reseed(random: RandomSource): void {
     this.#time = this.clock.now();
@@ -58,7 +58,7 @@ export class TimeOrderedIds {
     this.#drawn = "";
   }
 
-  /** Goes on behind an id that was made before, by another process or when time was later. */
+  /** Continues after an existing id, from another process or a later time. */
   resumeAfter(id: string): void {
     const [, digits = ""] = MADE_HERE.exec(id) ?? [];
     const time = [...digits].reduce((value, digit) => value * 62 + ALPHABET.indexOf(digit), 0);
@@ -67,19 +67,19 @@ export class TimeOrderedIds {
     this.#count = COUNT_MAX;
   }
 
-  /** A new id such as `app_0UZ…`; later ones compare greater. */
+  /** Returns a new id such as `app_0UZ…`; later ids compare greater. */
   next(prefix: string): string {
     this.#tick();
     return prefix + this.#stamp + ALPHABET[this.#count % 62] + this.#characters(RANDOM_LENGTH);
   }
 
-  /** 256 random bits in letters and digits: for API keys, codes, refresh tokens, secrets. */
+  /** Returns 256 random bits as letters and digits, for API keys, codes, refresh tokens and secrets. */
   secret(): string {
     return this.#characters(SECRET_LENGTH);
   }
 
   #characters(length: number): string {
-    // Two of the 64 of base64 are passed over, and the others stay equally likely.
+    // Dropping two of base64's 64 characters keeps the others equally likely.
     while (this.#drawn.length < length)
       this.#drawn += this.random(DRAWN_BYTES).toString("base64").replace(/[+/=]/g, "");
     const taken = this.#drawn.slice(0, length);
@@ -87,7 +87,7 @@ export class TimeOrderedIds {
     return taken;
   }
 
-  /** Time never runs backwards here, so that a clock set back does not break the order. */
+  /** Time never runs backwards here, so that setting the clock back does not break the order. */
   #tick(): void {
     const now = this.clock.now();
     this.#count += 1;

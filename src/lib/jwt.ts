@@ -1,6 +1,6 @@
-// JSON Web Tokens, signed with ES256 or RS256 (RFC 7515, 7518, 7519). Reading is strict: the algorithm is the key's and
-// never the token's word, every part is canonical base64url, and what is not understood is refused. No encryption, no
-// `crit`, no key taken from a token's header (jwk, jku, x5u), no shared-secret algorithm, no leeway on expiry.
+// JSON Web Tokens, signed with ES256 or RS256 (RFC 7515, 7518, 7519). Verification is strict: the key fixes the
+// algorithm, every part is canonical base64url, and anything unknown is rejected. No encryption, no `crit`, no key from
+// a token's header (jwk, jku, x5u), no shared-secret algorithm, no leeway on expiry.
 import { isUtf8 } from "node:buffer";
 import { type KeyObject, sign, verify } from "node:crypto";
 
@@ -10,13 +10,13 @@ export type Algorithm = (typeof ALGORITHMS)[number];
 export interface JwtKey {
   readonly kid: string;
   readonly alg: Algorithm;
-  /** The private key, which verifies as well: the public one is part of it. */
+  /** The private key, which also verifies because it includes the public key. */
   readonly key: KeyObject;
 }
 
 export type Claims = { readonly [name: string]: unknown };
 
-/** What a token must say to be taken; `now` is in milliseconds. */
+/** Values required in a token; `now` is in milliseconds. */
 interface Expected {
   readonly typ: string;
   readonly iss: string;
@@ -24,11 +24,11 @@ interface Expected {
   readonly now: number;
 }
 
-/** `untrusted`: not made by one of the keys. The names: well signed, but this member says that it is not for this use. */
+/** `untrusted`: not signed by one of the keys. Member names: the signature is valid, but this member does not match. */
 export type JwtFault = "malformed" | "untrusted" | "typ" | "iss" | "aud" | "exp" | "expired";
 type JwtVerdict = { readonly kid: string; readonly claims: Claims } | { readonly fault: JwtFault };
 
-/** Ours have a tenth of it; what is longer is refused before any of it is decoded. */
+/** Ten times the size of our own tokens; a longer token is rejected before decoding. */
 const TOKEN_BYTES_MAX = 8_192;
 
 export function signJwt(by: JwtKey, typ: string, claims: Claims): string {
@@ -39,7 +39,7 @@ export function signJwt(by: JwtKey, typ: string, claims: Claims): string {
 const encodeSegment = (value: Claims): string =>
   Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** Checks form and signature first, so that nothing of an unsigned claim is ever told apart. */
+/** Checks form and signature first, so that errors reveal nothing about unsigned claims. */
 export function verifyJwt(token: string, keys: readonly JwtKey[], expected: Expected): JwtVerdict {
   if (token.length > TOKEN_BYTES_MAX) return { fault: "malformed" };
   const [first = "", second = "", third = "", ...more] = token.split(".");
@@ -62,10 +62,10 @@ export function verifyJwt(token: string, keys: readonly JwtKey[], expected: Expe
   return expected.now < exp * 1_000 ? { kid: known.kid, claims } : { fault: "expired" };
 }
 
-/** RFC 7518 3.4: an ES256 signature is two numbers side by side; RSA has no choice. */
+/** RFC 7518 3.4: an ES256 signature is two concatenated numbers; the option has no effect on RSA. */
 const toKeyObject = ({ key }: JwtKey) => ({ key, dsaEncoding: "ieee-p1363" }) as const;
 
-/** The bytes of the one spelling that base64url has for them: no padding, no spaces, no bits left over. */
+/** Decodes only canonical base64url: no padding, no spaces, no leftover bits. */
 function decodeBase64url(part: string): Buffer | undefined {
   const bytes = Buffer.from(part, "base64url");
   return part !== "" && bytes.toString("base64url") === part ? bytes : undefined;

@@ -1,5 +1,5 @@
-// Which hosts are this machine: literal loopback addresses, localhost and the names below it, whatever DNS says, with or
-// without the final dot of a whole name (RFC 6761 6.3).
+// Detects loopback hosts: loopback addresses, localhost and its subdomains, regardless of DNS, with or without a final
+// dot (RFC 6761 6.3).
 import { isIP } from "node:net";
 
 /** `host` as in a URL: an IPv6 address may stand in brackets. */

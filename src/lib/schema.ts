@@ -1,6 +1,6 @@
-// One value describes a piece of input: it checks it, gives it its TypeScript type and prints itself as JSON Schema.
-// Every fault of a value is collected, each with the JSON pointer of its place, so that one answer names them all.
-// No other file may assert a type (`as`): here it was checked on the line above, or holds by the rule at `trusted`.
+// Schemas: one value validates input, gives its TypeScript type and prints its JSON Schema. Validation collects every
+// issue with its JSON pointer, so that one response lists them all. No other file may assert a type (`as`): here the
+// line above checked it, or the rule at `unsafeCast` holds.
 import type { Chunked } from "./tasks.ts";
 
 export interface JsonSchema {
@@ -12,46 +12,46 @@ export interface JsonSchema {
   readonly enum?: readonly string[];
 }
 
-/** A fault in a value: where (path of member names and positions) and which rule it breaks. */
+/** A validation issue: its path (member names and positions) and the rule that the value breaks. */
 export interface Issue {
   readonly path: readonly (string | number)[];
   readonly detail: string;
 }
 
-/** What was found; where it is set so, members that nobody knows are none. */
+/** Validation issues; if `passes` is set, unknown members are ignored. */
 export type ValidationIssues = Issue[] & { passes?: true };
 
 export interface Schema<T> {
-  /** Answers the accepted value, defaults filled in; faults are added to `faults`, and then the answer is unusable. */
+  /** Returns the accepted value with defaults; adds issues to `issues`, and then the result is unusable. */
   check(value: unknown, path: Path, issues: ValidationIssues): T;
-  /** The same, where it may take longer than others should wait. */
+  /** Like `check`, in steps, for a value that may take longer than others should wait. */
   checkInSteps?(value: unknown, path: Path, faults: ValidationIssues): Chunked<T>;
   readonly json: JsonSchema;
-  /** Whoever checks by it passes over members that nobody knows, at every depth. */
+  /** Unknown members are ignored, at every depth. */
   readonly allowsUnknown?: true;
-  /** What an absent member becomes; without it the member is required. */
+  /** The value of an absent member; without it the member is required. */
   readonly absent?: { readonly value: T };
 }
 
 export type Infer<S> = S extends Schema<infer T> ? T : never;
 type Path = readonly (string | number)[];
 
-/** The value of a rule that holds elsewhere (a journal line whose CRC fits, a table kept by its collection). */
+/** Casts a value whose type is guaranteed elsewhere (a journal line whose CRC fits, a table kept by its collection). */
 export const unsafeCast = <T>(value: unknown): T => value as T;
 
-/** Checks `value` whole. Answers the value, or every fault that it has. */
+/** Returns the accepted value, or every issue. */
 export function parse<T>(schema: Schema<T>, value: unknown): { value: T } | { faults: Issue[] } {
   const issues: Issue[] = [];
   const accepted = schema.check(value, [], issues);
   return issues.length === 0 ? { value: accepted } : { faults: issues };
 }
 
-/** What somebody handed to the process, and cannot be used. */
+/** An invalid option that was passed to the process. */
 export class OptionError extends Error {
   override readonly name = "OptionError";
 }
 
-/** The value that this process was handed, checked; what is wrong with it is told with its place. */
+/** Validates an option; throws an OptionError with the path of the first issue. */
 export function parseOption<T>(schema: Schema<T>, value: unknown, what: string): T {
   const read = parse(schema, value);
   if ("value" in read) return read.value;
@@ -59,7 +59,7 @@ export function parseOption<T>(schema: Schema<T>, value: unknown, what: string):
   throw new OptionError(`${what}: ${pointer(first?.path ?? [])} ${first?.detail}`);
 }
 
-/** RFC 6901 pointer as a URI fragment, as RFC 9457 shows it: `#/events/0`. A lone surrogate stands there as U+FFFD. */
+/** Returns an RFC 6901 pointer as a URI fragment, as in RFC 9457: `#/events/0`. A lone surrogate becomes U+FFFD. */
 export function pointer(path: Path): string {
   const steps = path.map((step) =>
     String(step).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1"),
@@ -67,7 +67,7 @@ export function pointer(path: Path): string {
   return ["#", ...steps.map(encodeURIComponent)].join("/");
 }
 
-/** So many faults are told. A body has room for a million, and the others are only counted. */
+/** Maximum number of issues listed. A body has room for a million; the rest are only counted. */
 export const ISSUES_MAX = 20;
 export const OMITTED: Issue = { path: [], detail: "is wrong, too" };
 
@@ -76,7 +76,7 @@ export function addIssue<T>(issues: Issue[], path: Path, detail: string): T {
   return undefined as T;
 }
 
-/** A value that is taken as it is where it fits. */
+/** Accepts the value unchanged if `fits` returns true. */
 export const refine = <T>(
   json: JsonSchema,
   what: string,
@@ -91,15 +91,15 @@ interface TextRules {
   readonly min?: number;
   readonly max: number;
   readonly pattern?: RegExp;
-  /** How the pattern is said to a person: "must be …". */
+  /** Wording of the pattern in messages: "must be …". */
   readonly says?: string;
   readonly notBlank?: boolean;
   readonly format?: string;
-  /** Further rule: answers the fault's text, or undefined. */
+  /** Additional rule: returns the issue text, or undefined. */
   readonly rule?: (text: string) => string | undefined;
 }
 
-/** Unicode text; `min` and `max` count code points. Lone surrogates and NUL are refused. */
+/** Unicode text; `min` and `max` count code points. Lone surrogates and NUL are rejected. */
 export function text(rules: TextRules): Schema<string> {
   const { min = 0, max, pattern, notBlank, format } = rules;
   return {
@@ -123,7 +123,7 @@ function brokenRule(
 ): string | undefined {
   const invalid = textProblem(value);
   if (invalid) return invalid;
-  // A code point is one unit or two, so mostly the units tell enough.
+  // A code point has one or two units, so the number of units usually suffices.
   const { length } =
     value.length > 2 * max || (value.length <= max && min < 2) ? value : [...value];
   if (length < min || length > max)
@@ -133,7 +133,7 @@ function brokenRule(
   return rule?.(value);
 }
 
-/** Why a string is refused: all Unicode text comes back as it was sent, but these two not from every store and client. */
+/** Returns why a string is rejected: lone surrogates and NUL do not survive every store and client. */
 export function textProblem(value: string): string | undefined {
   if (!value.isWellFormed()) return "must not contain a lone surrogate";
   return value.includes("\0") ? "must not contain a NUL character" : undefined;
@@ -175,7 +175,7 @@ export const oneOf = <const T extends string>(values: readonly T[]): Schema<T> =
   },
 });
 
-/** A number or a flag as text, as in a query: decimal digits without leading zeros, `true`, `false`; one form for each. */
+/** Accepts a number or boolean as text, as in a query, in one form each: no leading zeros, `true`, `false`. */
 export const coerce = <T extends number | boolean>(schema: Schema<T>): Schema<T> => ({
   ...schema,
   check: (value, path, issues) =>
@@ -197,7 +197,7 @@ export function nullable<T>(schema: Schema<T>): Schema<T | null> {
   };
 }
 
-/** A finite number, or what the schema accepts. */
+/** Accepts a finite number, or a string that the schema accepts. */
 export const stringOrNumber = <T>(schema: Schema<T>): Schema<T | number> => ({
   json: { anyOf: [schema.json, { type: "number" }] },
   check: (value, path, issues) =>
@@ -242,16 +242,17 @@ export function array<T>(
   };
 }
 
-// These and `required` copy without a spread in the first place: each member behind one costs 1.5 us, many times a start.
+// `withDefault`, `optional` and `required` avoid a leading spread: each member after one costs 1.5 µs, many times per
+// start.
 
-/** The member may be absent and then is `value`. */
+/** An absent member becomes `value`. */
 export const withDefault = <T>(schema: Schema<T>, value: T): Schema<T> =>
   Object.assign({}, schema, {
     json: Object.assign({}, schema.json, { default: value }),
     absent: { value },
   });
 
-/** The member may be absent and then stays `undefined`. */
+/** An absent member stays `undefined`. */
 export const optional = <T>(schema: Schema<T>): Schema<T | undefined> =>
   Object.assign({}, schema, { absent: { value: undefined } });
 
@@ -260,7 +261,7 @@ type Shape<M extends Members> = { readonly [N in keyof M]: Infer<M[N]> };
 
 export type ObjectSchema<T, M extends Members = Members> = Schema<T> & { readonly members: M };
 
-/** The known name that was probably meant, in words; nothing where none is near. */
+/** Returns a suggestion with the most similar known name, or "". */
 export function suggest(name: string, known: readonly string[]): string {
   const [near] = [1, 2].flatMap((letters) =>
     known.filter((each) =>
@@ -270,7 +271,7 @@ export function suggest(name: string, known: readonly string[]): string {
   return near === undefined ? "" : `; did you mean ${near}?`;
 }
 
-/** Whether one text becomes the other by so many letters at most that are changed, put in or taken out (Levenshtein). */
+/** Whether the Levenshtein distance of two texts is at most `letters`. */
 function isSimilar(one: string, other: string, letters: number): boolean {
   if (one === other) return true;
   if (Math.abs(one.length - other.length) > letters || letters === 0) return false;
@@ -280,10 +281,10 @@ function isSimilar(one: string, other: string, letters: number): boolean {
   return further(1, 1) || further(1, 0) || further(0, 1);
 }
 
-/** The fault of a member that the schema does not have: by name, so that a misspelt one never passes in silence. */
+/** The issue of an unknown member, so that a misspelled name never passes silently. */
 export const UNKNOWN_MEMBER = "is not a known member";
 
-/** An object with these members and no others; `further` says more of one that fits so far, with paths from it on. */
+/** An object with only these members; `further` yields more issues of an otherwise valid value, with relative paths. */
 export function object<M extends Members>(
   members: M,
   further: (value: Shape<M>) => Iterable<Issue> = () => [],
@@ -326,7 +327,7 @@ export function object<M extends Members>(
   };
 }
 
-/** Of something that has more, what the schema names, in its order. */
+/** Copies the members of the schema from `from`, in the schema's order. */
 export function pick<T>({ members }: ObjectSchema<T>, from: T): T {
   const all = unsafeCast<Record<string, unknown>>(from);
   const picked: Record<string, unknown> = {};
@@ -334,7 +335,7 @@ export function pick<T>({ members }: ObjectSchema<T>, from: T): T {
   return unsafeCast(picked);
 }
 
-/** The same members, none of which may be absent. */
+/** The same members, all required and without defaults. */
 export const required = <M extends Members>(members: M): M =>
   eachOf(members, ({ json: { default: _, ...json }, absent: __, ...member }) =>
     Object.assign(member, { json }),
@@ -348,11 +349,11 @@ const eachOf = <M extends Members>(
     Object.fromEntries(Object.entries(members).map(([name, member]) => [name, other(member)])),
   );
 
-/** The body of a PATCH (a JSON merge of the members sent): each as in a draft, none required, no defaults. */
+/** The body of a PATCH (a JSON merge of the members sent): all members optional, without defaults. */
 export const partial = <M extends Members>(members: M): ObjectSchema<Partial<Shape<M>>> =>
   unsafeCast(object(eachOf(required(members), optional)));
 
-/** The same, but members that it does not know are passed over. */
+/** The same schema, but unknown members are ignored. */
 export function passthrough<S extends Schema<unknown>>(schema: S): S {
   const open = (name: string, value: unknown) =>
     name === "additionalProperties" && value === false ? true : value;

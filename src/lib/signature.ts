@@ -1,6 +1,6 @@
-// Signing webhook deliveries: the value of X-Service-Signature (spec part 6) and the header that libraries for Standard
-// Webhooks verify (standardwebhooks.com). Both are HMAC-SHA256: the first is keyed with the UTF-8 bytes of the whole secret,
-// the second with the bytes that `whsec_` and base64 stand for, where the secret has that form.
+// Signs webhook deliveries: X-Service-Signature (spec part 6) and the header of Standard Webhooks
+// (standardwebhooks.com). Both are HMAC-SHA256. The first key is the UTF-8 bytes of the whole secret. The second is the
+// base64 after `whsec_`, decoded, if the secret has that form.
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 /** `sha256=` and the lower-case hexadecimal HMAC-SHA256 of the raw body. */
@@ -10,8 +10,8 @@ export const serviceSignature = (rawBody: string | Uint8Array, secret: string): 
 type HeaderValue = string | readonly string[] | null | undefined;
 
 /**
- * Whether `header`, the value of X-Service-Signature, was made from exactly these bytes with this secret: give it the
- * body as it came, before any parsing. How long it takes tells nothing about how much of a wrong signature is right.
+ * Whether `header`, the value of X-Service-Signature, matches this secret and the raw body, as received before any
+ * parsing. Timing does not reveal how much of a wrong signature is right.
  */
 export function verifySignature(
   rawBody: string | Uint8Array,

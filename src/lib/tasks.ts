@@ -1,8 +1,8 @@
-// Work that goes on behind the answers: beside them, or one piece after the other; and work too long for one turn of the
-// event loop, in which everybody else would wait for it.
+// Background tasks: concurrent, or one after the other; and long work split into steps, so that it does not block the
+// event loop.
 import { nextTurn } from "./clock.ts";
 
-/** Each piece is known until it ends, so that a stop can wait for it, and what fails is reported, never lost. */
+/** Tracks each task until it ends, so that a stop can wait for it. Failures are reported, never lost. */
 export class TaskTracker {
   readonly #running = new Set<Promise<void>>();
 
@@ -20,18 +20,18 @@ export class TaskTracker {
     return this.#running.size > 0;
   }
 
-  /** Resolves when nothing runs any more, what begins in this turn or was started meanwhile included. */
+  /** Resolves when no task runs, including those that begin in this turn or meanwhile. */
   async idle(): Promise<void> {
     do await Promise.all([...this.#running, nextTurn()]);
     while (this.busy);
   }
 }
 
-/** For work that must not run beside other such work: a unit of work, a reset, a jump of the clock. */
+/** Serializes work that must not overlap: a unit of work, a reset, a jump of the clock. */
 export class Mutex {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Runs `work` after everything that was asked for before. What fails is its caller's to hear of. */
+  /** Runs `work` after all earlier calls. An error rejects only the promise of its caller. */
   run<T>(work: () => Promise<T>): Promise<T> {
     const run = this.#last.then(work, work);
     this.#last = run;
@@ -39,15 +39,15 @@ export class Mutex {
   }
 }
 
-/** Long work, which yields after each step that is short enough for others to wait for. */
+/** Long work that yields after each step; a step is short enough for others to wait. */
 export type Chunked<T> = Generator<undefined, T>;
 
 const steps = new Mutex();
 
-/** Does it with a turn of the event loop for others before each step, and all such works take a step by turns. */
+/** Yields to the event loop before each step; concurrent calls take turns step by step. */
 export async function runCooperatively<T>(work: Chunked<T>): Promise<T> {
   for (;;) {
-    // The step comes behind the turn: the last turn is kept, and all that was made would be with it.
+    // Run the step outside the mutex, which retains its last result and everything created with it.
     await steps.run(nextTurn);
     const step = work.next();
     if (step.done) return step.value;

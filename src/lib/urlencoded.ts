@@ -1,13 +1,13 @@
-// Names and values as browsers write them into a query or a form body (application/x-www-form-urlencoded). A name that is
-// sent twice is told, never silently settled, since two readers would settle it differently.
+// Parses names and values of a query or form body (application/x-www-form-urlencoded). Repeated names are reported,
+// never resolved silently, because two readers would resolve them differently.
 
 export interface FormFields {
   readonly values: ReadonlyMap<string, string>;
-  /** The values of each name that came more than once; `values` has the first of them. */
+  /** All values of each repeated name; `values` has the first. */
   readonly duplicates: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Every value of a name, in order. */
+/** Returns every non-empty value of a name, in order. */
 export const allOf = ({ values, duplicates }: FormFields, name: string): readonly string[] =>
   (duplicates.get(name) ?? [values.get(name) ?? ""]).filter((value) => value !== "");
 

@@ -1,6 +1,6 @@
-// The store behind `--data postgres://…`, for several processes at once. Units of work are PostgreSQL's serializable
-// transactions, and run again where it asks for that; what they tell others goes by NOTIFY; a lease is a row that runs out
-// soon, and that its holder renews. How durable a commit is, the database is set to.
+// The store behind `--data postgres://…`, for several processes at once. Units of work are serializable PostgreSQL
+// transactions, retried when the database requires it. Notifications use NOTIFY. A lease is a row that expires soon
+// unless its holder renews it. The database's settings determine the durability of commits.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { hash } from "node:crypto";
 import type * as port from "../domain/store.ts";
@@ -13,7 +13,7 @@ import { Subscribers } from "../store/subscribers.ts";
 import { createTables, load, lookup } from "../store/tables.ts";
 import * as sql from "./tables.ts";
 
-/** Of the driver, which is the user's to install, what is used here. */
+/** The part of the driver's API that is used; users install the driver themselves. */
 interface Client {
   query(query: string | object): Promise<{ readonly rows: sql.Rows }>;
   on(event: string, happened: (note: { readonly payload: string }) => void): unknown;
@@ -25,26 +25,29 @@ interface Pool extends Pick<Client, "query"> {
   end(): Promise<unknown>;
 }
 
-/** Not written into the import, since whoever compiles this need not have it. */
+/** A constant rather than a literal in the import, so that this compiles without the driver installed. */
 const DRIVER = "pg";
-/** Longer than any statement takes: the database is out of reach. */
+/** Longer than any statement takes: past this, the database is out of reach. */
 const AWAY_MS = 10_000;
-/** Whoever has said nothing for so long is gone: its leases and its transaction end. */
+/** A process that is silent for this long is considered dead: its leases and its transaction end. */
 const GONE_MS = 6_000;
-/** Who waits for it begins anew before: else the sessions of one that is gone would have their turns, one by one. */
+/** Lock waits time out before that: otherwise the sessions of a dead process would get their turns, one by one. */
 const WAIT_MS = GONE_MS - 1_000;
-/** It renews the leases well before, and asks anew where that takes long. */
+/** Leases are renewed well before they expire; a renewal that takes too long is repeated. */
 const [RENEW_MS, LATE_MS] = [1_000, 1_500];
-/** A database that has answered no renewal for so long was away, and after so many more the other holders have renewed. */
+/**
+ * After this long without a renewal the database counts as away. After BACK renewals the other holders have renewed,
+ * too.
+ */
 const [SILENT_MS, BACK] = [3_000, 4];
 const RUNS_MAX = 20;
 /**
- * Lists are looked at by their index only, in its order: a look at a whole table or list is in everybody's way. Where there
- * is no other it counts as so dear that it would be compiled, which takes a second.
+ * Forces ordered index scans, because a scan of a whole table or list conflicts with every writer. Without an
+ * alternative its estimated cost is so high that JIT would compile the query, which takes a second.
  */
 const BY_INDEX = "-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=off -c jit=off";
 
-/** With what an address does not say. */
+/** Creates a pool for the address, with further options. */
 async function poolOf(address: string, more: object): Promise<Pool> {
   const url = new URL(address);
   url.searchParams.set("options", `${BY_INDEX} ${url.searchParams.get("options") ?? ""}`);
@@ -60,15 +63,15 @@ async function poolOf(address: string, more: object): Promise<Pool> {
     idle_in_transaction_session_timeout: GONE_MS,
     ...more,
   });
-  pool.on("error", () => undefined); // nobody asked; the next one gets another session
-  pool.on("connect", (client) => client.on("error", () => undefined)); // whoever asks is told
+  pool.on("error", () => undefined); // no call is waiting; the next gets another session
+  pool.on("connect", (client) => client.on("error", () => undefined)); // the pending call rejects
   return pool;
 }
 
 const codeOf = (error: unknown): string => String(Object(error).code ?? "");
 const saidBy = (error: unknown): string => Object(error).message || codeOf(error) || String(error);
 
-/** In the port's terms. What PostgreSQL finds wrong with a statement, or with what it was given, is a fault of ours. */
+/** Maps errors to the port's. A PostgreSQL error about a statement or its values is a bug of ours and thrown as is. */
 function fail(cause: unknown): never {
   const code = codeOf(cause);
   if (code === "23505") throw new UniqueViolation(saidBy(cause), { cause });
@@ -76,11 +79,14 @@ function fail(cause: unknown): never {
   throw new StorageUnavailable(`The database could not do this: ${saidBy(cause)}`, { cause });
 }
 
-/** Units of work were in each other's way: this one has to be done again. */
+/** Whether units of work conflicted, so that this one must be retried. */
 const isAgain = (error: unknown): boolean =>
   /^(40001|40P01|55P03)$/.test(codeOf(Object(error).cause));
 
-/** A session prepares each text once, by its hash. Rows are read as they come, so that a long answer holds nobody up. */
+/**
+ * Runs a query that each session prepares once, named by its hash. Rows are parsed as they arrive, so that a long
+ * result blocks nobody.
+ */
 async function ask(
   of: Pick<Client, "query">,
   text: string,
@@ -94,17 +100,17 @@ async function ask(
   return (await of.query({ ...how, text, values }).catch(fail)).rows;
 }
 
-/** What is told goes as words that need no quotes. */
+/** Encodes text as base64, so that notifications need no quoting. */
 const wordOf = (text: string): string => Buffer.from(text, "utf16le").toString("base64");
 const textIn = (word = ""): string => Buffer.from(word, "base64").toString("utf16le");
 
 const NOW_MS = "floor(extract(epoch FROM clock_timestamp()) * 1000)";
-/** What has run out is free, but not to a question that is answered long after the last renewal of who asks. */
+/** An expired lease is free, but not to a request that runs long after the caller's last renewal. */
 const TAKE = `INSERT INTO apphost_leases AS held (name, holder, until)
   VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms')
   ON CONFLICT (name) DO UPDATE SET (holder, until) = (excluded.holder, excluded.until)
   WHERE held.until <= clock_timestamp() AND ${NOW_MS} <= $4::float + ${SILENT_MS} RETURNING 1`;
-/** The line waits for no disk: what a crash of the database forgets of its renewals and releases has run out soon. */
+/** This session does not wait for the disk: a lost renewal or release only matters until the lease expires. */
 const LISTEN = `DO $$ BEGIN SET synchronous_commit = off; EXECUTE 'LISTEN ' || ${sql.CHANNEL}; END $$`;
 const RENEW = `WITH renewed AS (UPDATE apphost_leases SET until = clock_timestamp() + interval '${GONE_MS} ms'
   WHERE holder = ANY($1)) SELECT ${NOW_MS}`;
@@ -113,25 +119,25 @@ const RELEASE = "DELETE FROM apphost_leases WHERE name = $1 AND holder = $2";
 /** One run of a unit of work. */
 type Run = port.Tx & { readonly ask: sql.Ask; isOver: boolean };
 
-/** The line has one session, which hears, renews and releases: others' work must not hold it up. */
+/** `line` is one session that listens, renews and releases, so that other work cannot delay it. */
 type Opened = Readonly<Record<"pool" | "line", Pool>>;
 
 export function postgresStore(address: string, monotonic = monotonicNow): port.Store {
   let declared: readonly port.AnyCollection[] | undefined;
   let opened: Opened | undefined;
   const hearers = new Subscribers();
-  /** By which it knows what it has told itself. */
+  /** Marks this process's own notifications. */
   const us = systemRandom(12).toString("hex");
   const running = new Set<Promise<unknown>>();
-  /** The unit of work that whoever asks is part of. */
+  /** The unit of work that the current call belongs to. */
   const inside = new AsyncLocalStorage<Run>();
-  /** What has to run again does so one after the other: so it is not in the way of its like once more. */
+  /** Retries run one after the other, so that they do not conflict with each other again. */
   const again = new Mutex();
-  /** The leases that are held here: the number of each taking, and its end. One that nobody here knows of runs out. */
+  /** Leases held here: the number of each acquisition, and its end. All others expire. */
   const held = new Map<number, number>();
-  /** The last renewal, by the database's clock, and how many there were since the database was away. */
+  /** The last renewal by the database's clock, and the number of renewals since the database was away. */
   let renewed = { at: 0, times: 0 };
-  /** None while it renews. */
+  /** Undefined during a renewal. */
   let renewal: Timer | undefined;
 
   async function during<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
@@ -155,12 +161,15 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
           return await (run === 1 ? once() : again.run(once));
         } catch (error) {
           if (!isAgain(error) || run === RUNS_MAX) throw error;
-          // Up to 4 ms more each time, as other processes know nothing of these turns.
+          // Waits up to 4 ms more each time, because other processes do not share this mutex.
           await new Promise<void>((go) => after((run * systemRandom(1).readUInt8()) / 64, go));
         }
     });
 
-  /** Its session does one thing after the other, and nothing more once one has failed: that is what it rejects with. */
+  /**
+   * Runs the work in one session. Queries run in sequence, and none runs after an error, with which the attempt
+   * rejects.
+   */
   async function attempt<T>(pool: Pool, begin: string, work: (run: Run) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch(fail);
     const reported = new Set<string>();
@@ -193,7 +202,7 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
       client.release();
       return value;
     } catch (error) {
-      // A session that can begin anew is the pool's again, and one that cannot is nobody's.
+      // A session that can roll back returns to the pool; any other is destroyed.
       if (error instanceof StorageUnavailable && !isAgain(error)) client.release(error);
       else client.query("ROLLBACK").then(() => client.release(), client.release);
       throw error;
@@ -201,8 +210,8 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
   }
 
   /**
-   * And tells. Where PostgreSQL itself says that it did not commit, it did not; where nothing comes back nobody knows, and
-   * whoever hears of it in this process is to look.
+   * Commits and publishes. If PostgreSQL reports an error, nothing was committed. If the connection is lost, the
+   * outcome is unknown, and local subscribers are notified so that they check.
    */
   async function commit(client: Client, sentence: ReadonlySet<string>): Promise<void> {
     const notes = Array.from(sentence, (note) => `'${note}'`);
@@ -212,7 +221,7 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
       .catch((error: unknown) => error);
     if (Object(end).severity !== undefined && !/^(08|57)/.test(codeOf(end))) fail(end);
     for (const note of sentence) hear(note.split(" "));
-    // No `StorageUnavailable`, which says that nothing was kept.
+    // Not `StorageUnavailable`, which would mean that nothing was stored.
     if (end instanceof Error)
       throw new Error("The database was lost at a commit: whether it was kept is not known", {
         cause: end,
@@ -222,11 +231,11 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
   const hear = ([, topic, subject]: readonly string[]) =>
     hearers.publish(textIn(topic), textIn(subject));
 
-  /** Asks its one session, which is a new one where the old is lost, to hear others and to renew the leases. */
+  /** Listens and renews the leases on the line's session, which is replaced if it was lost. */
   const renew = () =>
     during(async ({ line }) => {
       const now = monotonic();
-      // What ends before it would be renewed again is left to run out.
+      // A lease that ends before its next renewal is left to expire.
       const ours = Array.from(held).flatMap(([taking, ends]) =>
         ends - now > GONE_MS - RENEW_MS ? taking : [],
       );
@@ -235,13 +244,13 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
       renewed = { at, times: at > renewed.at + SILENT_MS ? 1 : renewed.times + 1 };
     });
 
-  /** Each second, since nobody tells of a line that is dead, and at once where the session is lost. */
+  /** Renews every second, because a dead connection is not reported, and at once if the session is lost. */
   async function tend(): Promise<void> {
     renewal?.cancel();
     renewal = undefined;
     await renew()
       .catch(renew)
-      .catch(() => undefined); // whoever asks is told
+      .catch(() => undefined); // the pending call rejects
     if (opened) renewal = after(RENEW_MS, tend);
   }
 
@@ -266,7 +275,7 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
           ({ payload }) => payload.startsWith(us) || hear(payload.split(" ")),
         ),
       );
-      line.on("error", tend); // lost while nothing was asked of it; what is refused is asked again later
+      line.on("error", tend); // lost while idle; a failed renewal is repeated later
       opened = {
         line,
         pool: await poolOf(address, { query_timeout: AWAY_MS, lock_timeout: WAIT_MS }),
@@ -277,16 +286,16 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
     async lease(name, for_ms) {
       const began = monotonic();
       const [key, taking] = [sql.keyOf([name]), systemRandom(6).readUIntBE(0, 6)];
-      // While others may not have renewed yet, only what nobody holds is free.
+      // While other holders may not have renewed yet, only unheld leases are free.
       const asked = renewed.times < BACK ? 0 : renewed.at;
       const [taken] = await askPool(TAKE, [key, taking, Math.min(for_ms, GONE_MS), asked]);
-      // One that is told of so late may be another's already.
+      // A lease granted this late may already belong to another process.
       if (taken === undefined || monotonic() - began > GONE_MS) return undefined;
       held.set(taking, began + for_ms);
       return {
         async release() {
           held.delete(taking);
-          // It runs out where that fails; then the line may be lost.
+          // If that fails the lease expires; the session may be lost.
           await during(({ line }) => ask(line, RELEASE, [key, taking])).catch(
             () => void (renewal && tend()),
           );
@@ -305,7 +314,7 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
         return { format: 1, collections: Object.fromEntries(await Promise.all(lists)) };
       }),
 
-    /** Readers go on meanwhile, and who writes waits. */
+    /** Readers continue meanwhile; writers wait. */
     async restore(data) {
       const tables = createTables(declared ?? []);
       const appError = (fault: string) => new StoreOpenError(`The data cannot be used: ${fault}`);
@@ -320,7 +329,7 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
       });
     },
 
-    /** What was asked for before comes to its end. */
+    /** Calls made before run to completion. */
     async close() {
       const was = opened;
       opened = undefined;

@@ -1,38 +1,38 @@
-// The tables of the PostgreSQL store, one for each collection: the record as JSON text, a sequence for creation order, and
-// the keys by which the record stands in each index and unique key. Those are made here, since SQL cannot read every string
-// that a record may hold: NUL and lone surrogates are no text to it. Who asks the database, and how, is the store's business.
+// The tables of the PostgreSQL store, one for each collection. Columns: the record as JSON text, a sequence for
+// creation order, and the record's keys in each index and unique key. The keys are computed here, because PostgreSQL
+// text cannot hold NUL and lone surrogates. The store owns sessions and transactions.
 import { hash } from "node:crypto";
 import type { AnyCollection, Entity, Reader, Store, Tx } from "../domain/store.ts";
 import { unsafeCast } from "../lib/schema.ts";
 import type { StoredRecord } from "../store/indexes.ts";
 
-/** What comes in each is read as JSON. */
+/** Every column is parsed as JSON. */
 export type Rows = readonly (readonly unknown[])[];
 export type Values = readonly unknown[];
-/** Of one session, or of any. */
+/** Runs a query, in one session or in any. */
 export type Ask = (text: string, values?: Values) => Promise<Rows>;
 
-/** What all this looks like; whoever changes that counts on. */
+/** The version of this layout; increase it with every change. */
 const FORMAT = "format 3";
-/** An index takes 2,700 bytes. */
+/** An index entry is limited to 2,700 bytes. */
 const KEY_MAX = 800;
 
-/** JSON tells values of different kinds apart, and has an escape for what is no text to PostgreSQL. */
+/** Encodes values as JSON, which distinguishes types and escapes the characters that PostgreSQL text cannot hold. */
 export function keyOf(values: Values): string | null {
   if (values.some((value) => value === null || value === undefined)) return null;
   const key = JSON.stringify(values);
   return key.length > KEY_MAX ? hash("sha256", key) : key;
 }
 
-/** Compares as JavaScript compares text. */
+/** Encodes text so that it sorts as in JavaScript. */
 const rankOf = (value: unknown): string =>
   Buffer.from(String(value), "utf16le").swap16().toString("hex");
 
-/** One that was not declared has none, and PostgreSQL says so. */
+/** An undeclared collection has no table, and PostgreSQL reports that. */
 export const tableOf = ({ name }: { readonly name: string }): string => `"apphost_${name}"`;
-/** A record's key in the list "index_owner" or "unique_slot", or its rank in "index_owner order". */
+/** The SQL for a record's key in the list "index_owner" or "unique_slot", or its rank in "index_owner order". */
 const keyIn = (list: string, of = ""): string => `((${of}keys ->> '${list}') COLLATE "C")`;
-/** What a list is in the order of. */
+/** The SQL for a list's order. */
 const inOrder = (list: string): string => `${keyIn(`${list} order`)}, seq`;
 
 type Rule = AnyCollection["indexes"][string];
@@ -45,7 +45,10 @@ const listsOf = ({
   ...Object.entries<Rule["by"]>(unique).map(([key, by]) => [`unique_${key}`, { by }] as const),
 ];
 
-/** What the collection's table is made of and how: another version may know more. */
+/**
+ * The statements that create the collection's table and indexes, each with its line in the declarations. Another
+ * version may know more.
+ */
 function madeOf(collection: AnyCollection): (readonly [line: string, text: string])[] {
   const [name, table] = [collection.name, tableOf(collection)];
   const columns = `seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -62,7 +65,7 @@ function madeOf(collection: AnyCollection): (readonly [line: string, text: strin
   return [[JSON.stringify([name]), `CREATE TABLE ${table} (${columns})`], ...lists];
 }
 
-/** Those of a collection that it says, or all in creation order. */
+/** Selects records of a collection; by default all in creation order. */
 export const recordsOf = async (
   ask: Ask,
   from: AnyCollection,
@@ -70,7 +73,10 @@ export const recordsOf = async (
   values: Values = [],
 ) => (await ask(`SELECT record FROM ${tableOf(from)} ${which}`, values)).flat();
 
-/** Puts the port's questions into SQL. A collection's type vouches for that of its records, which are noted in `seen`. */
+/**
+ * Translates the port's queries into SQL. A collection's type vouches for that of its records, which are added to
+ * `seen`.
+ */
 export function readerOf(ask: Ask, seen?: Set<string>): Reader & Required<Pick<Store, "findWith">> {
   async function records(from: AnyCollection, which: string, values: Values) {
     const found = await recordsOf(ask, from, which, values);
@@ -92,7 +98,7 @@ export function readerOf(ask: Ask, seen?: Set<string>): Reader & Required<Pick<S
       const text = `SELECT count(*) FROM ${tableOf(from)} WHERE ${keyIn(`index_${index}`)} = $1`;
       return Number((await ask(text, [keyOf(values)]))[0]?.[0]);
     },
-    /** An index of one field has the same keys as the ids that it names. */
+    /** An index of one field has the same keys as the ids it refers to. */
     async findWith(from, unique, values, by, to) {
       const other = `SELECT record FROM ${tableOf(to)} WHERE id = ${keyIn(`index_${by}`, "mine.")}`;
       const one = `FROM ${tableOf(from)} AS mine WHERE ${keyIn(`unique_${unique}`)} = $1`;
@@ -104,9 +110,11 @@ export function readerOf(ask: Ask, seen?: Set<string>): Reader & Required<Pick<S
 
 const placeOf = ({ name }: AnyCollection, { id }: Entity): string => `${name} ${id}`;
 
-/** `seen`: what this unit of work has read, and does not create. */
+/** `seen`: the records that this unit of work has read, and so does not create. */
 const writerOf = (ask: Ask, seen: Set<string>): Pick<Tx, "put" | "remove"> => ({
-  /** What lacks a value of a list's fields stands in no such list; and who knows less takes nothing out of others. */
+  /**
+   * A record with a null field of a list is not in that list. An older version does not remove keys it does not know.
+   */
   async put(into, given) {
     const [table, record] = [tableOf(into), unsafeCast<StoredRecord>(given)];
     const keys: Record<string, unknown> = {};
@@ -115,7 +123,8 @@ const writerOf = (ask: Ask, seen: Set<string>): Pick<Tx, "put" | "remove"> => ({
       keys[list] = valuesOf([...by, order ?? "id"]) && valuesOf(by);
       if (order !== undefined) keys[`${list} order`] = rankOf(record[order]);
     }
-    // Who creates waits for whoever did before: else that would come later, and stand before what was seen in a list.
+    // Creates are serialized by a lock: otherwise a later commit could have a lower sequence number than records
+    // already listed.
     const turn = seen.has(placeOf(into, record))
       ? ""
       : `FROM pg_advisory_xact_lock('${table}'::regclass::oid::bigint)`;
@@ -131,13 +140,13 @@ const writerOf = (ask: Ask, seen: Set<string>): Pick<Tx, "put" | "remove"> => ({
   },
 });
 
-/** Of one unit of work. */
+/** Returns the reader and writer of one unit of work. */
 export function unitOf(ask: Ask) {
   const seen = new Set<string>();
   return { ...readerOf(ask, seen), ...writerOf(ask, seen) };
 }
 
-/** All who share the tables, as a name and as the number of a lock. */
+/** The name, also used as a lock, that all processes on these tables share. */
 export const CHANNEL = "'apphost_' || md5(current_schema())";
 const BEGINNING = [
   `SELECT 1 FROM pg_advisory_xact_lock(hashtextextended(${CHANNEL}, 0))`,
@@ -147,10 +156,10 @@ const BEGINNING = [
   "DELETE FROM apphost_leases WHERE until < clock_timestamp() - interval '1 hour'",
 ];
 
-/** Makes what is not there yet, while others who start wait. */
+/** Creates missing tables and indexes, while other starting processes wait. */
 export async function prepare(ask: Ask, collections: readonly AnyCollection[]): Promise<void> {
   for (const text of BEGINNING) await ask(text);
-  // Formats come first.
+  // Descending, so that formats come first.
   const declared = await ask(
     `SELECT to_json(line) FROM apphost_declared ORDER BY line COLLATE "C" DESC`,
   );
@@ -164,7 +173,7 @@ export async function prepare(ask: Ask, collections: readonly AnyCollection[]): 
   for (const collection of collections) {
     const lacking = madeOf(collection).filter(([line]) => !found.has(line));
     for (const [, text] of lacking) await ask(text);
-    // What stands in a table that was there has no key in a list that was not.
+    // Existing records have no key in a newly declared list.
     if (lacking.length > 0)
       for (const record of await recordsOf(ask, collection))
         await unitOf(ask).put(collection, unsafeCast(record));

@@ -1,7 +1,7 @@
-// The contract of the store port (domain/store.ts) as a test suite. Every store must pass it, also one written elsewhere:
-// `storeContract(test, makeStore)` registers the cases with node:test's `test`. It asserts what comes out, never how often
-// `work` was run: a store may lock, or run it again. It asks for nothing that a database shared by several processes could
-// not do; but for the one case that says this is refused, no work asks the store itself.
+// Test suite for the contract of the store port (domain/store.ts), which every store must pass, including third-party
+// ones. `storeContract(test, makeStore)` registers the cases with node:test's `test`. It asserts results, never how
+// often `work` ran: a store may lock or retry. Nothing it requires is impossible for a database shared by several
+// processes. Only the case that expects an error for it calls the store inside a unit of work.
 import type { Store } from "../domain/store.ts";
 import { data } from "./contract/data.ts";
 import { isolation } from "./contract/isolation.ts";
@@ -13,7 +13,7 @@ import { writes } from "./contract/writes.ts";
 /** The part of node:test's `test` that is used. */
 export type RegisterTest = (title: string, run: () => Promise<void>) => unknown;
 
-/** `makeStore` gives a fresh, empty store that has not been opened. */
+/** Registers all cases. `makeStore` returns a new, empty store that has not been opened. */
 export function storeContract(test: RegisterTest, makeStore: () => Store | Promise<Store>): void {
   const deps = { writes, isolation, signals, data, life };
   for (const [at, [name, cases]] of Object.entries(deps).entries())

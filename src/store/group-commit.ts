@@ -1,23 +1,23 @@
-// Group commit: commits gather while the disk is busy with those before, and go to it together, as a batch. They stand in
-// the tables already; when a batch cannot be written, it and all that was built on it is undone, the latest first. How a
-// commit is written is no matter here.
+// Group commit: commits made during a disk write are written together as the next batch. They are applied to the tables
+// first; if a batch cannot be written, it and every later batch are rolled back, newest first. The writer defines the
+// format.
 import { StorageUnavailable } from "../domain/store.ts";
 import { nextTurn } from "../lib/clock.ts";
 import { Mutex } from "../lib/tasks.ts";
 import { Batch, type Change, type TableDump, type Tables } from "./tables.ts";
 
-/** Asked for one thing at a time. */
+/** Never called concurrently. */
 export interface DurableWriter {
-  /** Resolves when these commits are kept, and rejects where none of them is. */
+  /** Resolves when these commits are durable; rejects if none of them is. */
   append(commits: Batch["commits"]): Promise<void>;
-  /** In the place of everything. */
+  /** Replaces all data. */
   replace(records: TableDump): Promise<void>;
   close(): Promise<void>;
 }
 
 class Commits {
   readonly #turns = new Mutex();
-  /** Takes what comes until those before it are written. */
+  /** Collects commits until the batches before it are written. */
   #gathering: Batch | undefined;
   #begun = 0;
 
@@ -26,7 +26,7 @@ class Commits {
     private readonly isBusy: () => boolean,
   ) {}
 
-  /** Takes a commit that stands in the tables already. */
+  /** Adds a commit that is already applied to the tables. */
   add(changes: readonly Change[]): Batch {
     this.#gathering ??= new Batch(++this.#begun, (batch) =>
       this.#turns.run(() => this.#write(batch)),
@@ -36,7 +36,7 @@ class Commits {
     return this.#gathering;
   }
 
-  /** Later than what has gathered. */
+  /** Runs after the batches already collected. */
   replace(records: TableDump): Promise<void> {
     return this.#turns.run(() =>
       this.keeper.replace(records).catch((cause) => Promise.reject(unavailable(cause))),
@@ -49,7 +49,7 @@ class Commits {
 
   async #write(batch: Batch): Promise<void> {
     await this.#pause();
-    if (batch.lost !== undefined) return; // with the one before
+    if (batch.lost !== undefined) return; // rolled back with the one before
     this.#gathered();
     const lost = await this.keeper.append(batch.commits).then(() => undefined, unavailable);
     if (lost !== undefined) {
@@ -59,21 +59,21 @@ class Commits {
     batch.end(lost);
   }
 
-  /** What comes from now on goes to another. */
+  /** Closes the current batch, so that later commits go to a new one. */
   #gathered(): Batch | undefined {
     const batch = this.#gathering;
     this.#gathering = undefined;
     return batch;
   }
 
-  /** Until no unit of work is in the midst. The commits of one turn of the event loop go together. */
+  /** Waits until no unit of work is running, so that commits of one turn of the event loop share a batch. */
   async #pause(): Promise<void> {
     do await nextTurn();
     while (this.isBusy());
   }
 }
 
-/** How a store is loaded whose commits go to the keeper that `open` answers. */
+/** Returns a loader for a store whose commits go to the writer that `open` returns. */
 export const createGroupCommit =
   (open: (tables: Tables) => Promise<DurableWriter>) =>
   async (tables: Tables, isBusy: () => boolean) =>

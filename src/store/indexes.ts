@@ -1,25 +1,25 @@
-// One index of a collection: for each key the rows that have it, in order. A unique key is an index whose lists have one
-// row at most. It refuses nothing: that a row is in it once, and who may hold a key, is the table's to see to.
+// One index of a collection: for each key its rows, in order. A unique key is an index with at most one row per key.
+// The table checks uniqueness and inserts each row only once.
 import type { Entity, Range, Values } from "../domain/store.ts";
 
-/** A record as the store sees it: a JSON object with fields it may look at by name. */
+/** A record whose fields the store may read by name. */
 export interface StoredRecord extends Entity {
   readonly [field: string]: unknown;
 }
 
-/** A record and when it was created. The record is exchanged when it is replaced, and its place stays. */
+/** A record and its creation order. Replacing the record keeps the position. */
 export interface Row {
   record: StoredRecord;
   readonly seq: number;
 }
 
-/** Up to this size it costs next to nothing to find a place in a chunk, and to put in and take out there. */
+/** Up to this size, searching, inserting and deleting in a chunk cost next to nothing. */
 const CHUNK_MAX = 1024;
 
-/** Rows by (text of a field, creation): to insert, delete and read anywhere costs the same among ten and 100,000. */
+/** Rows sorted by (text of the order field, creation). Operations cost the same for 10 rows as for 100,000. */
 type Chunks = Row[][];
 
-/** By the value of the first field, then of the next: to make one text of them costs ten times as much. */
+/** Nested by the value of each field. Joining the values into one text costs ten times as much. */
 type Lists = Map<unknown, Lists | Chunks>;
 
 export class Index {
@@ -33,10 +33,10 @@ export class Index {
     this.#fields = order === undefined ? by : [...by, order];
   }
 
-  /** None where the record is left out. */
+  /** Returns no values if the record is not indexed, because a field is null. */
   #valuesOf(record: StoredRecord): unknown[] {
     const values: unknown[] = [];
-    // A loop: a start asks this for every record and index, and `map` takes three times as long.
+    // A loop because a start calls this for every record and index, and `map` takes three times as long.
     for (const field of this.#fields) {
       const value = record[field] ?? null;
       if (value === null) return [];
@@ -56,7 +56,7 @@ export class Index {
     if (within === chunk.length) chunk.push(row);
     else chunk.splice(within, 0, row);
     if (chunk.length <= CHUNK_MAX) return;
-    // One that was appended to stays full and a new one begins: lists mostly grow at the end.
+    // After an append the full chunk stays and a new one begins, because lists mostly grow at the end.
     chunks.splice(at + 1, 0, chunk.splice(within === CHUNK_MAX ? within : CHUNK_MAX / 2));
   }
 
@@ -67,24 +67,24 @@ export class Index {
     const at = this.#chunkOf(row, chunks);
     const chunk = chunks[at] ?? [];
     const within = this.#placeOf(row, chunk);
-    // The oldest go first, mostly: to shift an array costs nothing.
+    // Mostly the oldest rows are deleted first, and `shift` is cheap.
     if (within === 0) chunk.shift();
     else chunk.splice(within, 1);
     if (chunk.length === 0) chunks.splice(at, 1);
     if (chunks.length === 0) setList(this.#lists, values, undefined);
   }
 
-  /** Whether a row whose record is replaced has to leave its list and enter again. */
+  /** Whether replacing the record changes its position in the index. */
   isMoved(before: StoredRecord, after: StoredRecord): boolean {
     return this.#fields.some((field) => before[field] !== after[field]);
   }
 
-  /** The one row of a unique key that the record has or would have. */
+  /** Returns the row with the record's unique key, which may be the record's own. */
   findConflict(record: StoredRecord): Row | undefined {
     return listOf(this.#lists, this.#valuesOf(record))?.[0]?.[0];
   }
 
-  /** The one record of a unique key that has these values. */
+  /** Returns the record with these values of a unique key. */
   find(values: Values): StoredRecord | undefined {
     return listOf(this.#lists, values)?.[0]?.[0]?.record;
   }
@@ -104,14 +104,14 @@ export class Index {
     return (listOf(this.#lists, values) ?? []).reduce((sum, chunk) => sum + chunk.length, 0);
   }
 
-  /** The last that does not begin behind it, or the first. */
+  /** Returns the last chunk that does not begin after the row, or the first. */
   #chunkOf(row: Row, chunks: Chunks): number {
     let at = chunks.length - 1;
     while (at > 0 && this.#isBefore(row, chunks[at]?.[0])) at -= 1;
     return at;
   }
 
-  /** Where it stands or belongs; mostly that is the end. */
+  /** Binary search for the row's position, which is mostly the end. */
   #placeOf(row: Row, chunk: readonly Row[]): number {
     let high = chunk.length;
     let low = this.#isBefore(chunk.at(-1), row) ? high : 0;
@@ -138,7 +138,7 @@ function listOf(lists: Lists, values: readonly unknown[]): Chunks | undefined {
   return Array.isArray(found) ? found : undefined;
 }
 
-/** Puts the list there, or takes away the one that is there, and with it what holds nothing any more. */
+/** Sets or deletes a list, and deletes maps that become empty. */
 function setList(
   lists: Lists,
   [value, ...rest]: readonly unknown[],

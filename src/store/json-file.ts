@@ -1,7 +1,7 @@
 // The store behind `--data FILE`: records in memory, every commit in FILE.journal before it is acknowledged, and FILE
-// itself a document that a person can read. Here is what a start makes of the two: it changes nothing until all is known
-// to be good, but that a last line which is cut short or damaged, as a crash leaves it, is set aside and told. Anything
-// else that does not fit is refused, with file, line and remedy: never silently less data.
+// itself as readable JSON. This module recovers both at a start, and changes nothing until all is known to be good. A
+// last line that a crash cut short or damaged is set aside with a warning. Any other fault throws with file, line and
+// remedy: data is never lost silently.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type Store, StoreOpenError } from "../domain/store.ts";
 import { after } from "../lib/clock.ts";
@@ -60,7 +60,7 @@ async function open(path: string, tables: Tables, settings: Settings): Promise<F
     release();
     const code = codeOf(error);
     if (code === undefined) throw error;
-    // What fails on the disk is refused like what fails on the data: with one line that says what to do.
+    // Disk errors become a `StoreOpenError` with a one-line remedy, like data errors.
     const remedy = REMEDIES[code] ?? "Look into the disk.";
     throw new StoreOpenError(`${path} cannot be used (${error}). ${remedy}`, { cause: error });
   }
@@ -70,13 +70,13 @@ function refuse(what: string): never {
   throw new StoreOpenError(what);
 }
 
-/** The number of the last line that counts, and a last one that does not, which a crash has cut short. */
+/** The number of the last valid line, and the incomplete last line that a crash left, if any. */
 type Recovered = {
   readonly seq: number;
   readonly torn?: { readonly name: string; readonly line: Buffer };
 };
 
-/** Fills the tables, which are empty. */
+/** Fills the empty tables. */
 function recover(file: string, tables: Tables): Recovered {
   const journal = `${file}.journal`;
   const size = sizeOf(file);
@@ -100,7 +100,7 @@ function recover(file: string, tables: Tables): Recovered {
   return replay(file, tables, contained);
 }
 
-/** Makes the writes of the lines that FILE does not contain. */
+/** Applies the journal lines that FILE does not contain. */
 function replay(file: string, tables: Tables, contained: number): Recovered {
   const bytes = readFileSync(`${file}.journal`);
   let last: number | undefined;
@@ -128,7 +128,7 @@ function replay(file: string, tables: Tables, contained: number): Recovered {
       const table =
         tables.get(collection) ??
         wrong(`writes to a collection "${collection}" that this version does not know`);
-      // The line's CRC holds: `what` is the record or the id that a commit wrote.
+      // The line's CRC is valid, so `what` is the record or id that a commit wrote.
       const change =
         kind === "put"
           ? table.put(unsafeCast<StoredRecord>(what))
@@ -139,7 +139,7 @@ function replay(file: string, tables: Tables, contained: number): Recovered {
   return { seq: Math.max(last ?? 0, contained) };
 }
 
-/** Keeps a line that was never acknowledged where a person can look at it, before the journal is cut there. */
+/** Saves an unacknowledged line to a file of its own, for inspection, before the journal is cut there. */
 function setAside(file: string, line: Buffer, seq: number): string {
   let name = `${file}.torn-${seq}`;
   for (let n = 2; sizeOf(name) !== undefined; n += 1) name = `${file}.torn-${seq}-${n}`;

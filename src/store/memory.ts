@@ -1,6 +1,6 @@
-// The store in memory, and the engine of those that keep it on a disk as well: one state, changed in place by units of
-// work that run strictly one after the other. What a unit has written is undone where it fails. Nobody outside sees what is not
-// durable yet: a read that would takes its turn among the units of work, and its answer is held back.
+// The in-memory store, and the engine of the stores that also write to disk. Units of work run strictly one after the
+// other and change one state in place; a failed unit is rolled back. A read of data that is not durable yet runs as a
+// unit of work. Its result is held back until the data is durable.
 import type * as port from "../domain/store.ts";
 import { StoreOpenError, UniqueViolation } from "../domain/store.ts";
 import { monotonicNow, nextTurn } from "../lib/clock.ts";
@@ -24,15 +24,15 @@ import {
 const GIVEN_UP =
   "A unit of work may only await its own transaction; this one waited for something else and was given up";
 
-/** Where commits that stand in the tables already become durable. */
+/** Makes commits durable that are already applied to the tables. */
 interface Commits {
   add(changes: readonly Change[]): Batch;
-  /** In the place of everything. */
+  /** Replaces all data. */
   replace(records: TableDump): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Fills the tables. `isBusy`: a unit of work is in the midst, and what it has written may yet be undone. */
+/** Fills the tables. `isBusy` returns true while a unit of work is running, whose writes may still be rolled back. */
 type Load = (tables: Tables, isBusy: () => boolean) => Promise<Commits | undefined>;
 
 type Opened = {
@@ -42,7 +42,7 @@ type Opened = {
 };
 type Named = { readonly name: string };
 
-/** Puts the port's questions to a table. A collection's type vouches for that of its records. */
+/** Runs the port's queries on a table. A collection's type vouches for that of its records. */
 abstract class TableReader implements port.Reader {
   abstract ask<T>(from: Named, question: (table: Table) => T): Promise<T>;
 
@@ -75,7 +75,7 @@ export class MemoryStore extends TableReader implements port.Store {
   readonly #hearers = new Subscribers();
   readonly #turns = new Mutex();
   #life: Opened | "new" | "closed" = "new";
-  /** The latest, which may be over. */
+  /** The latest transaction, which may have ended. */
   #run: Transaction | undefined;
   #watch: Promise<void> | undefined;
 
@@ -94,7 +94,7 @@ export class MemoryStore extends TableReader implements port.Store {
     return this.#run?.abort !== undefined;
   }
 
-  /** At once where nobody is writing and all that was written there is durable. */
+  /** Reads directly when no unit of work is running and all writes to the table are durable. */
   async ask<T>(from: Named, question: (table: Table) => T): Promise<T> {
     const table = lookup(this.#opened().tables, from.name);
     if (!this.#isBusy && table.batch === undefined) return question(table);
@@ -102,12 +102,12 @@ export class MemoryStore extends TableReader implements port.Store {
   }
 
   async transact<T>(work: (run: Transaction) => Promise<T>): Promise<T> {
-    // Not by calling itself: whoever had to run again would resolve a moment after who is told later.
+    // A loop instead of recursion: a retried unit would otherwise resolve a moment after later notifications.
     for (;;) {
       const run = new Transaction(this.#opened());
       const outcome = await this.#turns.run(() => {
         this.#run = run;
-        // By the end of the turn of the event loop each is over that asks only its tx, which answers at once.
+        // Queries of `tx` resolve at once, so work that awaits nothing else ends within this turn of the event loop.
         this.#watch ??= nextTurn().then(() => {
           this.#watch = undefined;
           this.#run?.abort?.(new Error(GIVEN_UP));
@@ -122,7 +122,7 @@ export class MemoryStore extends TableReader implements port.Store {
         return outcome.value;
       }
       if (run.changes.length > 0) throw lost;
-      // What it has seen is not there any more: once more, but not on a store that was closed meanwhile.
+      // It read data whose commit failed, so retry the transaction, unless the store was closed.
     }
   }
 
@@ -135,19 +135,19 @@ export class MemoryStore extends TableReader implements port.Store {
     if ((this.#leases.get(name)?.until ?? 0) > now) return undefined;
     const mine = { until: now + for_ms };
     this.#leases.set(name, mine);
-    // Another may have taken the name since it ran out.
+    // Another holder may have taken the name since this lease expired.
     return {
       release: async () => void (this.#leases.get(name) === mine && this.#leases.delete(name)),
     };
   }
 
-  /** What goes out and what comes in is copied, so that neither side can change what the other has. */
+  /** Data is copied on the way out and in, so that neither side can change the other's. */
   async snapshot(): Promise<port.StoreData> {
     const lists = await this.transact((run) => run.records());
     return { format: 1, collections: Object.fromEntries(await runCooperatively(clone(lists))) };
   }
 
-  /** In steps, so that reading goes on; to write, others wait for its end, as their writes would go with the old data. */
+  /** Runs in steps, so that reads continue. Writes wait for its end, because they would be lost with the old data. */
   async restore(data: port.StoreData): Promise<void> {
     const { collections, tables, commits } = this.#opened();
     await this.#turns.run(async () => {
@@ -161,7 +161,7 @@ export class MemoryStore extends TableReader implements port.Store {
     });
   }
 
-  /** What was asked for before comes to its end. */
+  /** Calls made before run to completion. */
   async close(): Promise<void> {
     const life = this.#life;
     this.#life = "closed";
@@ -177,10 +177,10 @@ export class MemoryStore extends TableReader implements port.Store {
 /** One run of a unit of work. */
 class Transaction extends TableReader implements port.Tx {
   changes: Change[] = [];
-  /** The last that must be durable before anybody hears what this run has seen and done. */
+  /** The last batch that must be durable before this run may publish or return anything. */
   dependsOn: Batch | undefined;
   readonly messages = new Map<string, Set<string>>();
-  /** Ends it with this error; undefined where it is over. */
+  /** Aborts the run with this error; undefined once it has ended. */
   abort: ((error: Error) => void) | undefined;
   #violation: UniqueViolation | undefined;
 
@@ -216,7 +216,7 @@ class Transaction extends TableReader implements port.Tx {
     this.messages.set(topic, (this.messages.get(topic) ?? new Set()).add(subject));
   }
 
-  /** Resolves when its turn is over: what the work has written is committed, or undone where it failed. */
+  /** Resolves at the end of its turn: the writes are committed, or rolled back if the work failed. */
   async execute<T>(
     work: (run: Transaction) => Promise<T>,
   ): Promise<{ readonly value: T } | { readonly error: unknown }> {

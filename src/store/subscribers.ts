@@ -1,7 +1,7 @@
-// What commits tell, and who hears it in this process: every store has its own. Which commits there were, and what other
-// processes tell, is the store's to know.
+// The subscribers of one store in this process. The store decides what to publish, including notifications from other
+// processes.
 
-/** Who hears in this process what commits tell. */
+/** Registry of subscribers by topic. */
 export class Subscribers {
   readonly #all = new Set<{ readonly topic: string; readonly heard: (subject: string) => void }>();
 
@@ -11,7 +11,7 @@ export class Subscribers {
     return () => void this.#all.delete(subscriber);
   }
 
-  /** A hearer that throws disturbs nobody; its error surfaces as a rejection that nobody handles. */
+  /** An error in one subscriber does not affect the others; it surfaces as an unhandled rejection. */
   publish(topic: string, subject: string): void {
     for (const hearer of this.#all)
       try {

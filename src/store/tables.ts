@@ -1,11 +1,11 @@
-// All records of a store, with the indexes they are found by. Everything here answers and changes at once and can be
-// undone, change by change; who may ask and write when is the engine's to say. It keeps no promise about disks.
+// All records of a store and their indexes. Every operation is synchronous and can be rolled back, change by change.
+// Concurrency is up to the engine, and durability to the disk stores.
 import type { AnyCollection, Entity } from "../domain/store.ts";
 import { unsafeCast } from "../lib/schema.ts";
 import type { Chunked } from "../lib/tasks.ts";
 import { Index, type Row, type StoredRecord } from "./indexes.ts";
 
-/** One write. `before` is undefined where the record was created, `after` where it was removed. */
+/** One write. `before` is undefined for a created record, `after` for a removed one. */
 export interface Change {
   readonly table: Table;
   readonly row: Row;
@@ -13,12 +13,12 @@ export interface Change {
   readonly after: StoredRecord | undefined;
 }
 
-/** Commits that are written together. One with a higher number ends later, and is lost where one before it is. */
+/** Commits that are written together. A later number ends later, and is lost if an earlier batch is lost. */
 export class Batch {
   readonly commits: (readonly Change[])[] = [];
-  /** Why they are not kept. */
+  /** The error, if the batch could not be written. */
   lost: unknown;
-  /** Resolves when that is known. */
+  /** Resolves with `lost` once the batch is written or has failed. */
   readonly ended: Promise<unknown>;
 
   constructor(
@@ -41,7 +41,7 @@ export type TableDump = readonly (readonly [name: string, records: readonly unkn
 
 export class Table {
   readonly name: string;
-  /** The latest with writes made here, as long as it is not known what comes of it. */
+  /** The latest batch with writes to this table, until it is durable or lost. */
   batch: Batch | undefined;
   readonly indexes: ReadonlyMap<string, Index>;
   readonly uniques: ReadonlyMap<string, Index>;
@@ -62,13 +62,13 @@ export class Table {
     return this.#rows.get(id)?.record;
   }
 
-  /** In creation order: a row whose removal was undone stands late in the Map. */
+  /** In creation order. Sorted, because a row whose removal was rolled back is late in the Map. */
   records(): readonly StoredRecord[] {
     const rows = [...this.#rows.values()].sort((a, b) => a.seq - b.seq);
     return rows.map(({ record }) => record);
   }
 
-  /** Answers what forbids it, where another record holds one of its unique keys. */
+  /** Returns a message if another record holds one of its unique keys. */
   put(record: StoredRecord): Change | string {
     const known = this.#rows.get(record.id);
     for (const [name, unique] of this.uniques) {
@@ -85,13 +85,13 @@ export class Table {
     return row && this.#changed({ table: this, row, before: row.record, after: undefined });
   }
 
-  /** The latest change first: each finds its table as it left it. */
+  /** Rolls back, latest change first, so that each finds its table as it left it. */
   static undo(changes: readonly Change[]): void {
     for (const { table, row, before, after } of changes.toReversed())
       table.#changed({ table, row, before: after, after: before });
   }
 
-  /** Adds what comes from elsewhere; answers what is wrong with it, if anything is. */
+  /** Adds an unvalidated record; returns a message if it is invalid. */
   load(given: unknown): string | undefined {
     if (typeof Object(given).id !== "string") return "not a record with an id";
     const change = this.put(unsafeCast<StoredRecord>(given));
@@ -129,10 +129,10 @@ export const dump = (tables: Tables): TableDump =>
 
 type Refusal = (fault: string, name: string, n?: number) => Error;
 
-/** Records that are taken or copied in one step. */
+/** Records loaded or copied per step. */
 const STEP = 500;
 
-/** Takes what comes from elsewhere; `refusal` tells what is wrong with a collection, or with its n-th record. */
+/** Loads unvalidated data; `error` creates the error for a collection, or for its n-th record. */
 export function* load(tables: Tables, lists: TableDump, error: Refusal): Chunked<void> {
   for (const [name, records] of lists) {
     const table = tables.get(name);
@@ -145,7 +145,7 @@ export function* load(tables: Tables, lists: TableDump, error: Refusal): Chunked
   }
 }
 
-/** The records as JSON has them. */
+/** Returns copies of the records, made through JSON. */
 export function* clone(lists: TableDump): Chunked<[name: string, Entity[]][]> {
   const copies: [string, Entity[]][] = [];
   for (const [name, records] of lists) {

@@ -1,6 +1,6 @@
-// The test controls (contract, part 10): the embedding handle's verbs, for tests in any language. Their way opens to the
-// start-up API key and to nothing else, so it opens while the account is suspended and after the key has been deleted from
-// it; nothing here counts against the rate. What cannot be done is a refusal.
+// The test controls (contract, part 10): the methods of the service handle over HTTP, for tests in any language. Only
+// the start-up API key is accepted. It works while the account is suspended and after the key has been deleted. These
+// requests do not count against the rate limit. An operation that cannot be done returns an error.
 import { timingSafeEqual } from "node:crypto";
 import { type Caller, sha256 } from "../domain/credentials.ts";
 import { AppError, fail, invalidField, notFound } from "../domain/errors.ts";
@@ -30,7 +30,7 @@ import type { Service } from "./service.ts";
 
 const OFF = "The test controls are off; start the server with --control.";
 
-/** Where they are off (no `service`), whoever looks for them is told so, and so is the console. */
+/** Without a `service` the controls are off: every route returns an error and the console prints a warning. */
 export const createControlRouter = (
   deps: OperationDeps,
   service: Service | undefined,
@@ -67,7 +67,7 @@ export const controlDocument = (operations: readonly Operation[], services: AppC
     (error, request) => problemResponse(error, request.id, services.urls),
   );
 
-/** A snapshot of a hundred thousand apps fits. */
+/** Large enough for a snapshot of 100,000 apps. */
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 
 const ANY_OBJECT: JsonSchema = { type: "object", additionalProperties: true };
@@ -79,7 +79,7 @@ const time = text({
 });
 
 const yes = refine<boolean>({ const: true }, "true", (value) => value === true);
-/** Whether it is one, is judged where it is restored. */
+/** Validated when it is restored. */
 const snapshot = refine<StoreData>(ANY_OBJECT, "a snapshot", () => true);
 
 const clockCommand = object(
@@ -197,7 +197,7 @@ const controlRoutes = (service: Service): readonly Operation[] =>
     ),
   ]);
 
-/** What the handle throws at a caller in its own process, as a refusal. */
+/** Maps an error thrown by the handle to a validation issue at `pointer`. */
 async function mapOptionError<T>(pointer: string, work: () => Promise<T>): Promise<T | AppError> {
   try {
     return await work();

@@ -1,6 +1,6 @@
-// Disturbances on command (contract, part 10): faults, for tests of clients, and chaos, for tests of receivers. Each is a
-// rule that a test hands over, checked as the body of its control route is, and falls on so many requests or attempts of
-// deliveries. Nothing here strikes unasked, and what no rule names is not touched.
+// Fault injection on command (contract, part 10): faults for tests of clients, chaos for tests of receivers. Each is a
+// rule with the schema of its control route, and applies to `times` requests or delivery attempts. Requests and
+// attempts that match no rule are untouched.
 import { EventEmitter } from "node:events";
 import { decide } from "../decisions.ts";
 import { type Sender, type WebhookRequest, withoutResponse } from "../delivery/sender.ts";
@@ -27,7 +27,7 @@ import {
 } from "../lib/schema.ts";
 import type { TaskTracker } from "../lib/tasks.ts";
 
-/** What rules of both kinds have; the delay is by the service's clock. */
+/** Fields of both kinds of rule; the delay uses the service's clock. */
 const COMMON = {
   times: withDefault(integer({ min: 1, max: 1_000_000 }), 1),
   delayMs: withDefault(integer({ min: 0, max: 86_400_000 }), 0),
@@ -45,7 +45,7 @@ const faultRule = object(
     const row =
       path.startsWith(`${VERSION_PREFIX}/`) &&
       API.find(path.slice(VERSION_PREFIX.length))?.methods.get(method);
-    // A path is a row's template to the letter, or fits it without braces or a query: with them it never strikes.
+    // A path is a route's template verbatim, or matches it without braces or a query. Any other path would never match.
     if (!row || (/[{}?#]/.test(path) && path !== VERSION_PREFIX + row.path))
       yield { path: ["path"], detail: `${method} ${path} is no operation of the REST API` };
     if (status !== undefined && connection !== undefined)
@@ -59,7 +59,9 @@ const faultRule = object(
 );
 export type FaultRule = Infer<typeof faultRule>;
 
-/** What is answered is a `status` (400 to 599), or the connection ends without an answer; `delayMs` by the service's clock. */
+/**
+ * Responds with `status` (400 to 599), or closes the connection without a response. `delayMs` uses the service's clock.
+ */
 export type FaultRuleInput = Pick<FaultRule, "method" | "path"> & Partial<FaultRule>;
 
 const chaosRule = object(
@@ -78,41 +80,40 @@ const chaosRule = object(
 export type ChaosRule = Infer<typeof chaosRule>;
 export type Effect = ChaosRule["effect"];
 
-/** Falls on so many attempts, 1 if absent, of events of this type, to this webhook; `delayMs` is for the effect delay. */
+/** Applies to `times` attempts (default 1) of this event type to this webhook. `delayMs` is for the effect `delay`. */
 export type ChaosRuleInput = Pick<ChaosRule, "effect"> & Partial<ChaosRule>;
 
-/** Falls on so many requests or attempts. */
+/** A rule that applies to `times` requests or attempts. */
 export type Rule = { readonly times: number };
 
-/** What a test gets into its hands. */
+/** The public part of the rules, exposed on the service handle. */
 export type Rules<Given, R extends Rule> = Pick<
   ReturnType<typeof createRules<Given, R>>,
   "schema" | "add" | "clear"
 >;
 
-/** The rules in force, in the order in which they came, and what they hold back. */
+/** The active rules in insertion order, and the requests or attempts that they hold back. */
 function createRules<Given, R extends Rule>(name: string, schema: ObjectSchema<R>) {
   let armed: { readonly rule: R; left: number }[] = [];
-  /** By what it is called; it goes on where that is emitted. */
+  /** Emitting a key releases whatever is held under it. */
   const held = new EventEmitter();
   return {
     hold: (key: string) => new Promise<void>((go) => held.once(key, go)),
     isHeld: (key: string) => held.listenerCount(key) > 0,
     letGo: (key: string) => held.emit(key),
-    /** What a rule may be. */
     schema,
-    /** Puts the rule in force behind those that are; a wrong one is refused by name. */
+    /** Adds a rule after the active ones; throws an OptionError for an invalid rule. */
     add(given: Given): R {
       const rule = parseOption(schema, given, `${name}.add`);
       armed.push({ rule, left: rule.times });
       return rule;
     },
-    /** Ends every rule; what is held back goes on at once. */
+    /** Removes every rule and releases everything held back. */
     clear(): void {
       armed = [];
       for (const key of held.eventNames()) held.emit(key);
     },
-    /** Uses up the first rule that fits. */
+    /** Returns the first matching rule and uses it up once. */
     take(fits: (rule: R) => boolean): R | undefined {
       const found = armed.find(({ rule }) => fits(rule));
       if (found) found.left -= 1;
@@ -127,9 +128,9 @@ const DELAYED = "delayed request";
 type Note = (requestId: string, more: { readonly fault: FaultRule }) => void;
 
 /**
- * A fault stands in the place of the operation: the request has been authenticated, counted and found allowed, so that a
- * test of failures is not answered about something else; its headers, query and body have not been looked at. Nothing is
- * changed or remembered, so a client that tries again, with the same Idempotency-Key too, succeeds.
+ * A fault replaces the operation after authentication, rate limit and permission checks, so that a test of failures
+ * gets no other error. Headers, query and body have not been validated. Nothing is changed or stored, so a retry
+ * succeeds, with the same Idempotency-Key too.
  */
 export function createFaultInjector(
   { clock, decide }: UnitOfWorkDeps,
@@ -143,7 +144,7 @@ export function createFaultInjector(
     await rules.hold(id);
     scheduled.cancel();
     const answer = goOn();
-    // A clock that is moved by hand waits for it.
+    // `advance` on a manual clock waits for the delayed request.
     background.run(DELAYED, async () => void (await Promise.allSettled([answer])));
     return answer;
   }
@@ -154,7 +155,7 @@ export function createFaultInjector(
   ): Result | undefined {
     if (connection !== undefined) return { ...emptyResponse(0), connectionFault: connection };
     if (status === undefined) return undefined;
-    // The last of the problems that the server itself has with this status is one that any request may meet.
+    // Picks the last problem code with this status, because that one can occur on any request.
     const code = CODES.findLast(
       (each) => each !== "idempotency_key_reused" && statusOf(each, decide) === status,
     );
@@ -167,7 +168,7 @@ export function createFaultInjector(
   }
 
   return {
-    /** What the call is answered: by a rule, or by `goOn`, the operation itself. */
+    /** Returns the response of the matching rule, or that of the operation (`goOn`). */
     async apply(call: HttpRequest, row: Operation, goOn: () => Promise<Result>): Promise<Result> {
       const isThere = (path: string) => path === call.path || path === VERSION_PREFIX + row.path;
       const rule = rules.take(({ method, path }) => method === row.method && isThere(path));
@@ -180,21 +181,21 @@ export function createFaultInjector(
   };
 }
 
-/** Those of some problems are made of these. */
+/** Values for the headers and issues that some problems need. */
 const FOR_HEADERS = { retry_after_s: 1, allow: ["OPTIONS"] };
 const ERRORS = { errors: [{ pointer: "#", detail: "is what a test asked for" }] };
 
-/** What befalls an attempt of a delivery, which does not go before `until`. */
+/** The chaos effect of an attempt, which is not sent before `until`. */
 export interface AppliedEffect {
-  /** Of the delivery. */
+  /** The delivery's id. */
   readonly id: string;
   readonly effect: Effect;
   until: Instant;
 }
 
 /**
- * Stands between the outbox and its sender. A delivery that is late is put off in its row; otherwise what a receiver makes
- * of all this is recorded as ever. `marks`: by the delivery's id and the number of the attempt.
+ * Wraps the sender of the outbox. A delayed delivery is postponed in its row; every other outcome is recorded as usual.
+ * `marks` is keyed by delivery id and attempt number.
  */
 export function createChaos(
   { store, clock }: UnitOfWorkDeps,
@@ -210,7 +211,7 @@ export function createChaos(
 
   return {
     ...rules,
-    /** Ends every rule; what is held back or put off may go. */
+    /** Removes every rule and releases everything held back or postponed. */
     clear(): void {
       rules.clear();
       const until = clock.now();
@@ -218,7 +219,7 @@ export function createChaos(
         if (mark.until > until)
           background.run("ending a delay", () => delayed(Object.assign(mark, { until }).id, until));
     },
-    /** The sender that does to each post what was decided for it. */
+    /** Returns a sender that applies the chosen effect to each attempt. */
     wrap(inner: Sender): Sender {
       let closings = 0;
       return {
@@ -230,11 +231,11 @@ export function createChaos(
           const before = closings;
           const { id, event_type, webhook_id, attempts } = delivery;
           const attempt = `${id} ${attempts.length + 1}`;
-          // One is held back at a time, for each webhook: until the next has gone, however long that takes.
+          // Holds back one attempt per webhook until the next one has been sent, however long that takes.
           const overtakes = rules.isHeld(webhook_id);
           const fits = ({ effect, type = event_type, webhookId = webhook_id }: ChaosRule) =>
             type === event_type && webhookId === webhook_id && !(effect === "reorder" && overtakes);
-          // What was decided for an attempt stands, however often it is tried to send it.
+          // The effect of an attempt is chosen once, even if sending is tried several times.
           const rule = marks.has(attempt) ? undefined : rules.take(fits);
           if (rule)
             marks.set(attempt, { id, effect: rule.effect, until: clock.now() + rule.delayMs });
@@ -246,7 +247,7 @@ export function createChaos(
             effect === "drop"
               ? withoutResponse("dropped")
               : await inner.send(sent, delivery, postWith);
-          // The receiver sees the very same attempt again; what it says to the first is what counts.
+          // The receiver gets the same attempt twice; the first response counts.
           if (effect === "duplicate" && closings === before)
             await inner.send(post, delivery, postWith);
           if (overtakes) rules.letGo(webhook_id);
@@ -267,10 +268,10 @@ function changed(
   return effect === "reformat" ? postWith(reformatted(post.body)) : post;
 }
 
-/** The same JSON with white space between its parts, where a delivery has none. */
+/** The same JSON with whitespace, which real deliveries do not have. */
 const reformatted = (body: string): string => JSON.stringify(JSON.parse(body), null, 2);
 
-/** Their form is right, so that only checking them can tell. */
+/** Well-formed signatures that only verification rejects. */
 const INVALID_SIGNATURES = {
   "X-Service-Signature": `sha256=${"0".repeat(64)}`,
   "webhook-signature": `v1,${"A".repeat(43)}=`,

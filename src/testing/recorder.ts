@@ -1,6 +1,6 @@
-// What happened since the start or the last reset, for tests to look at (contract, part 10): what came in, what was
-// emitted, what was sent, and what led to what. Kept in memory, the newest of each; nothing that the service does depends
-// on it. It holds no address and no body of a request, so that two runs of the same calls give the same bytes.
+// Journals of requests, events and deliveries since the start or the last reset, for tests to inspect (contract, part
+// 10). They live in memory and keep the newest entries; the service does not depend on them. They hold no client
+// address and no request body, so that two identical runs give the same bytes.
 import type { DeliveryRecord, EventEnvelope, EventRecord } from "../domain/model.ts";
 import * as model from "../domain/model.ts";
 import type { Collection, Entity, Store } from "../domain/store.ts";
@@ -11,14 +11,14 @@ import { pick } from "../lib/schema.ts";
 import { Mutex, type TaskTracker } from "../lib/tasks.ts";
 import type { AppliedEffect, FaultRule } from "./disturbances.ts";
 
-/** As many as events are kept: more than a test makes, and a bound on the memory of a long run. */
+/** Entries kept per journal: more than a test creates, and a memory bound for long runs. */
 const CAPACITY = 10_000;
 
 export interface JournalRequest extends Pick<HttpRequest, "id" | "method" | "path" | "query"> {
   readonly at: string;
-  /** Null while there is no answer, and where there never is one. */
+  /** Null until there is a response; stays null if there never is one. */
   readonly status: number | null;
-  /** The rule that struck it. */
+  /** The fault rule that was applied. */
   readonly fault: FaultRule | null;
 }
 
@@ -26,28 +26,28 @@ export type Recorder = ReturnType<typeof createRecorder>;
 
 export type JournalDelivery = ReturnType<Recorder["toJson"]>;
 
-/** What a request has led to. */
+/** A request with the events and deliveries that it caused. */
 export type Trace = NonNullable<ReturnType<Recorder["read"]["trace"]>>;
 
 export function createRecorder(clock: Clock) {
   const requests = new BoundedMap<JournalRequest>();
   const events = new BoundedMap<EventRecord>();
   const deliveries = new BoundedMap<DeliveryRecord>();
-  /** By the delivery's id and the number of the attempt. */
+  /** Keyed by delivery id and attempt number. */
   const marks = new BoundedMap<AppliedEffect>();
 
-  /** What is found out about a request later. */
+  /** Adds details to a recorded request. */
   const annotate = (requestId: string, more: Partial<JournalRequest>): void =>
     void Object.assign(requests.get(requestId) ?? {}, more);
 
-  /** As clients see it, with what was done to each attempt on purpose. */
+  /** Returns the delivery as clients see it, plus the chaos effect of each attempt. */
   function toJson(delivery: DeliveryRecord) {
     const chaosOf = (number: number) => marks.get(`${delivery.id} ${number}`)?.effect ?? null;
     const attempts = delivery.attempts.map((each) => ({ ...each, chaos: chaosOf(each.number) }));
     return { ...pick(model.delivery, delivery), attempts };
   }
 
-  /** Of the events those that fit, as they were sent. */
+  /** Returns the matching events as they were sent. */
   const emitted = (fits: (event: EventRecord) => boolean) =>
     [...events.values()].filter(fits).map(({ body }): EventEnvelope => JSON.parse(body));
 
@@ -55,7 +55,7 @@ export function createRecorder(clock: Clock) {
     annotate: annotate,
     toJson: toJson,
     marks,
-    /** Notes what comes in and what it is answered; what a test asks of the controls is no part of what it tests. */
+    /** Records each request and its response, except requests to the test controls. */
     around:
       (handle: Handler): Handler =>
       async (call) => {
@@ -74,7 +74,7 @@ export function createRecorder(clock: Clock) {
         annotate(id, { status: response.status || null });
         return response;
       },
-    /** Notes what commits tell of, from here on and in their order, whatever order the store would answer in. */
+    /** Records published events and deliveries in commit order, whatever order the store reads return in. */
     subscribe(store: Store, background: TaskTracker): void {
       const mutex = new Mutex();
       const listen = <R extends Entity>(
@@ -93,25 +93,25 @@ export function createRecorder(clock: Clock) {
       listen(model.TOPIC.event, model.events, events);
       listen(model.TOPIC.delivery, model.deliveries, deliveries);
     },
-    /** For the handle. What it hands out is a copy each time. */
+    /** The read side of the handle; returns copies. */
     read: {
-      /** What came in, here; with other processes on the store, each has requests of its own. */
+      /** Requests to this process; other processes on the store record their own. */
       get requests(): readonly JournalRequest[] {
         return Array.from(requests.values(), (request) => ({ ...request }));
       },
       /**
-       * What was emitted since this start, by other processes on the store as well. The sample events of test deliveries
-       * happened to nothing; only the trace of the request shows them.
+       * Events since this start, from all processes on the store. Sample events of test deliveries are left out; only
+       * the trace of their request shows them.
        */
       get events(): readonly EventEnvelope[] {
         return emitted(({ sample_account_id: sample_of }) => sample_of === null);
       },
-      /** What was sent, and is to be, by whichever process. */
+      /** Deliveries sent or pending, from all processes on the store. */
       get deliveries(): readonly JournalDelivery[] {
-        // In the order of creation: after a restore, that of the first news would be how fast receivers are.
+        // Sorted by creation: after a restore, insertion order would depend on how fast receivers respond.
         return [...deliveries.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).map(toJson);
       },
-      /** What the request with this X-Request-Id has led to. */
+      /** Returns the request with this X-Request-Id and everything that it caused. */
       trace(requestId: string) {
         const request = requests.get(requestId);
         const sentOf = ({ id }: EventEnvelope) =>
@@ -127,9 +127,9 @@ export function createRecorder(clock: Clock) {
   };
 }
 
-/** By id, the oldest first; the oldest goes where there are too many. */
+/** A map by id that drops its oldest entry beyond the capacity. */
 class BoundedMap<R> extends Map<string, R> {
-  /** Goes on where it was: from the start it would pass over all that have gone, at each request. */
+  /** Kept between calls: a new iterator would step over all deleted entries each time. */
   readonly #oldest = this.keys();
 
   override set(id: string, record: R): this {

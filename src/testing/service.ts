@@ -1,6 +1,6 @@
-// The service in the hands of whoever started it (contract, part 10): the handle by which tests move its time, disturb it,
-// look in and bring it from one state to another (embedding/states.ts). On the way to one, what runs behind the answers
-// ends. launch.ts puts together what it holds.
+// The service handle for embedding tests (contract, part 10): tests use it to move time, inject faults, inspect
+// journals and switch between states (testing/state.ts). Background work is stopped before a state change. server.ts
+// supplies its dependencies.
 import { setAccountState } from "../domain/credentials.ts";
 import { dueDeliveries } from "../domain/deliveries.ts";
 import {
@@ -50,7 +50,7 @@ export interface ServiceDeps extends StateDeps {
   readonly stop: () => Promise<void>;
 }
 
-/** Whether every delivery that is due has been attempted, and which have not. */
+/** Reports whether every due delivery has been attempted, and which are pending. */
 export interface Settled {
   readonly settled: boolean;
   readonly pending: readonly JournalDelivery[];
@@ -58,13 +58,13 @@ export interface Settled {
 
 export interface SignInOptions {
   readonly scopes: readonly Scope[];
-  /** The account's first admin where none is named. */
+  /** Defaults to the account's first admin. */
   readonly userId?: string | undefined;
 }
 
-/** What is held back, or another process's, ends at a time that nothing here tells. */
+/** Poll interval: attempts that are held back, or run in another process, publish nothing here when they end. */
 const LOOK_AGAIN_MS = 5;
-/** The last moment whose ISO 8601 form has a year of four digits. */
+/** The last instant whose ISO 8601 form has a four-digit year. */
 const LAST = parseIso("9999-12-31T23:59:59.999Z");
 
 export type Service = Readonly<Awaited<ReturnType<typeof openService>>>;
@@ -87,12 +87,12 @@ export async function openService(deps: ServiceDeps) {
   const { baseUrl, authUrl } = deps.services.urls;
   const states = createState(deps);
   const mutex = new Mutex();
-  /** Resolves when all has ended; undefined until that is asked for. */
+  /** Resolves when the service has closed; undefined until `close` is called. */
   let closed: Promise<void> | undefined;
 
   const become = (bring: (apiKey: string | null) => Promise<StartupAccount>): Promise<void> =>
     mutex.run(async () => {
-      // What a delay holds back happens to the state that it was sent to.
+      // Release delayed requests first, so that they run against the state they were sent to.
       faults.clear();
       await workers.stop();
       try {
@@ -114,15 +114,15 @@ export async function openService(deps: ServiceDeps) {
     baseUrl,
     /** The authorization server. */
     authUrl,
-    /** The one it listens on. */
+    /** The port it listens on. */
     port,
-    /** Time, as the service sees it; the service itself cannot tell whether it passed or was moved. */
+    /** The service's clock. The service cannot distinguish moved time from elapsed time. */
     clock: {
       /** Milliseconds since 1970, as Date.now(). */
       now: (): Instant => clock.now(),
       freeze: (): void => clock.freeze(),
       resume: (): void => clock.resume(),
-      /** Moves time on by "250ms", "30s", "5m", "2h" or "1d". All that falls due runs in the order of its time; answers what. */
+      /** Advances time by "250ms", "30s", "5m", "2h" or "1d", runs due timers in order and returns them. */
       async advance(by: string): Promise<FiredTimer[]> {
         const by_ms = parseDuration(String(by));
         if (by_ms === undefined)
@@ -138,13 +138,13 @@ export async function openService(deps: ServiceDeps) {
         });
       },
     },
-    /** Has requests fail. */
+    /** Faults for requests. */
     faults,
-    /** Disturbs deliveries. */
+    /** Chaos for deliveries. */
     chaos,
     /**
-     * Waits until every delivery that is due now has been attempted, for 5 s where no other time is given: in real time,
-     * because sockets are. It is no guess. What other processes on the store have due is waited for as well.
+     * Waits until every due delivery has been attempted, at most `timeoutMs` of real time, because sockets need it
+     * (default 5 s). Deliveries due in other processes on the store count too.
      */
     async settled({
       timeoutMs = 5_000,
@@ -159,13 +159,13 @@ export async function openService(deps: ServiceDeps) {
       for (;;) {
         await within(until - monotonicNow(), background.idle());
         const due = await dueDeliveries(store, clock.now());
-        // What is under way for nobody, as to a webhook that is deleted meanwhile, is waited for and not due.
+        // Attempts that no due row accounts for, such as those to a deleted webhook, are awaited but not reported.
         if (monotonicNow() >= until || (due.length === 0 && !background.busy))
           return { settled: due.length === 0, pending: due.map(journals.toJson) };
         await new Promise<void>((go) => after(LOOK_AGAIN_MS, go));
       }
     },
-    /** Tokens of a user without a browser: the account's first admin unless one is named. */
+    /** Returns tokens for a user without a browser; defaults to the account's first admin. */
     async signIn({ scopes, userId }: SignInOptions): Promise<TokenResponse> {
       const { id } = service.account;
       const asked = parseScope([scopes].flat().join(" "));
@@ -189,17 +189,17 @@ export async function openService(deps: ServiceDeps) {
       service.account = { ...service.account, state };
       return service.account;
     },
-    /** Everything that is kept and the time, as plain JSON. */
+    /** Returns all stored data and the time as plain JSON. */
     snapshot: states.snapshot,
     /**
-     * To a snapshot, of this service or another. A manual clock gets its time. Where the start-up key is not in it, it is
-     * added.
+     * Restores a snapshot of this or another service. A manual clock takes the snapshot's time. The start-up key is
+     * added if it is missing.
      */
     async restore(snapshot: StoreData | Promise<StoreData>): Promise<void> {
       const data = parseSnapshot(await snapshot);
       await become((apiKey) => states.restore(data, apiKey));
     },
-    /** Back to the seed, on the same port and with the same start-up key. */
+    /** Returns to the seed, on the same port and with the same start-up key. */
     reset: (): Promise<void> => become(states.reset),
     close,
     [Symbol.asyncDispose]: close,

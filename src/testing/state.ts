@@ -1,7 +1,7 @@
-// The states that a service stands in (contract, parts 1 and 10): what its seed plants in a fresh store, what an existing
-// one holds, and any snapshot: everything the store keeps as plain JSON, in the form of the store's own file, with the
-// service's time as a record among the others. Everything kept is replaced in one step, and all that was only counted or
-// noted begins anew. What runs behind the answers is not known here, and requests under way are their sender's to wait for.
+// The states of a service (contract, parts 1 and 10): the seed of a fresh store, existing data, or a snapshot. A
+// snapshot is all stored data as plain JSON in the format of the store's file, with the service's time as one more
+// record. Restoring replaces everything in one step; counters and journals start again. The caller stops background
+// work and waits for requests in progress.
 
 import { collections } from "../domain/collections.ts";
 import { createApiKey, findApiKey, sha256 } from "../domain/credentials.ts";
@@ -35,7 +35,7 @@ import { OptionError, parseOption, unsafeCast } from "../lib/schema.ts";
 import { memoryStore } from "../store/memory.ts";
 
 export interface StateDeps {
-  /** Of the settings, what a state depends on. */
+  /** The settings that a state depends on. */
   readonly settings: Readonly<
     Record<"apiKey" | "randomSeed" | "startAt", string | null> & {
       clock: string;
@@ -45,11 +45,11 @@ export interface StateDeps {
   readonly unit: UnitOfWorkDeps & { readonly clock: AdjustableClock; readonly ids: TimeOrderedIds };
   readonly services: AppContext;
   readonly log: { warn(message: string): void };
-  /** Somebody holds the service in their hands and needs a key that opens it. */
+  /** A test holds the service handle and needs a known API key. */
   readonly watched: boolean;
 }
 
-/** Where in creation order stands what an account has, the samples of its test deliveries included. */
+/** Indexes that list an account's records in creation order, including samples of test deliveries. */
 const LISTS = collections.flatMap((each) => {
   const from: Collection<Entity> = unsafeCast(each);
   return ["account", "sample"]
@@ -57,30 +57,30 @@ const LISTS = collections.flatMap((each) => {
     .map((index) => ({ from, index }));
 });
 
-/** Whom a state belongs to, and what opens it. */
+/** The account of the loaded state, and the credentials for it. */
 export interface StartupAccount {
   account: AccountRecord;
   /** The start-up API key in clear; null where existing data holds only its hash. */
   apiKey: string | null;
   signInUrl: string;
-  /** The e-mail address of whom `signInUrl` is for. */
+  /** The e-mail address of the user that `signInUrl` signs in. */
   signInEmail: string;
 }
 
-/** Each has the store hold what it shall. */
+/** Loads states into the store. */
 export function createState(deps: StateDeps) {
   const { settings, log, unit } = deps;
   const { store, clock, ids } = unit;
   const { urls } = deps.services;
   let seed: Awaited<ReturnType<typeof buildSeed>> | undefined;
 
-  /** The time at which a fresh store begins; that of the store, where others go by it, too. */
+  /** Sets the start time of a fresh store; a shared store's own time if there is one. */
   async function begin(): Promise<void> {
     clock.rewind();
     if (settings.clock === "system" && store.now) clock.set(await store.now());
   }
 
-  /** When the snapshot was taken that the data come from. */
+  /** Returns the time of the snapshot that the data came from. */
   async function snapshotTime(): Promise<Instant | undefined> {
     const noted = await store.get(clockRecords, "now");
     return noted && isDateTime(noted.at) ? parseIso(noted.at) : undefined;
@@ -96,15 +96,15 @@ export function createState(deps: StateDeps) {
   }
 
   /**
-   * Time goes on from that of the data. Only a clock that no test moves keeps the machine's time; over data from a later
-   * time, what waits moves back, as it does when the machine's clock is set back.
+   * Continues from the time of the data. A system clock keeps the machine's time; if the data are from a later time,
+   * pending work is moved back, as when the machine's clock is set back.
    */
   async function goOn(from: Instant): Promise<void> {
     if (settings.clock === "manual" || store.now) clock.set(from);
     else if (from > clock.now()) await store.transact((tx) => moveBack(tx, from - clock.now()));
   }
 
-  /** New ids come last, also where what is kept was made later than it is now, or in this very millisecond. */
+  /** Makes new ids sort last, even if existing records have a later time or the same millisecond. */
   async function follow(): Promise<void> {
     for (const { id } of await store.page(accounts, "all", ["accounts"], ALL_RECORDS))
       for (const { from, index } of LISTS)
@@ -125,8 +125,9 @@ export function createState(deps: StateDeps) {
   }
 
   /**
-   * With a random seed the same follows from the same records, and from others nothing that was made before: by their ids,
-   * since receivers have other ports in each run. A signing key is random; what is sown holds the time of a running clock.
+   * Reseeds the id generator from the random seed and the stored ids. Equal records continue with equal ids, other
+   * records with new ones. Only ids count, because receivers have other ports in each run. Signing keys are left out
+   * because they are random. A fresh seed counts as constant, because it holds the time of a running clock.
    */
   async function repeat(isSown: boolean): Promise<void> {
     const { randomSeed } = settings;
@@ -140,8 +141,8 @@ export function createState(deps: StateDeps) {
   }
 
   /**
-   * The account that the key opens, or else the first one, which the key opens from now on; with a new sign-in link for
-   * its first admin, for its first user where a seed names no admin.
+   * Returns the account of this key; without one the first account, which then gets the key. Creates a sign-in link for
+   * its first admin, or its first user if a seed names no admin.
    */
   async function enter(key: string | null, isSown = false): Promise<StartupAccount> {
     await repeat(isSown);
@@ -169,12 +170,15 @@ export function createState(deps: StateDeps) {
   }
 
   return {
-    /** What the store holds; the seed where it is fresh. Of processes that start together on one, one sows. */
+    /**
+     * Opens existing data, or plants the seed in a fresh store. If several processes start together, only one plants
+     * it.
+     */
     async open(): Promise<StartupAccount> {
       await begin();
       const isFresh = async (reader: Reader) =>
         (await reader.count(accounts, "all", ["accounts"])) === 0;
-      // Over data, too, where one was given: what is wrong with it is told before a reset needs it.
+      // A given seed is validated over existing data too, so that errors are reported before a reset needs it.
       const own =
         settings.seed || (await isFresh(store))
           ? await buildSeed(deps, settings.apiKey)
@@ -199,21 +203,21 @@ export function createState(deps: StateDeps) {
       if (settings.startAt === null) await goOn(from);
       return enter(settings.apiKey);
     },
-    /** The seed, with the same start-up key. */
+    /** Returns to the seed with the same start-up key. */
     async reset(apiKey: string | null): Promise<StartupAccount> {
       await begin();
       seed ??= await buildSeed(deps, apiKey);
       await store.restore(seed.data);
       return enter(seed.key, true);
     },
-    /** A snapshot, of this service or another. Where the start-up key is not in it, it is added. */
+    /** Restores a snapshot of this or another service. The start-up key is added if it is missing. */
     async restore(data: StoreData, apiKey: string | null): Promise<StartupAccount> {
       await begin();
       await store.restore(data);
       await goOn((await snapshotTime()) ?? Math.max(clock.now(), await lastEventTime()));
       return enter(apiKey);
     },
-    /** Everything that is kept and the time, as plain JSON. */
+    /** Returns all stored data and the time as plain JSON. */
     async snapshot(): Promise<StoreData> {
       const { format, collections } = await store.snapshot();
       const now = [{ id: "now", at: toIso(clock.now()) }];
@@ -222,7 +226,7 @@ export function createState(deps: StateDeps) {
   };
 }
 
-/** What somebody hands back as a snapshot. Its records are the store's to judge; whether they are what they were is not asked. */
+/** Validates the outer form of a snapshot. The store validates its records; their origin is not checked. */
 export function parseSnapshot(value: unknown): StoreData {
   const { format, collections } = Object(value);
   if (format !== 1)
@@ -237,7 +241,7 @@ export function parseSnapshot(value: unknown): StoreData {
   return { format, collections };
 }
 
-/** In a store of its own: no reader ever sees half of the seed, or its data before they are processed. */
+/** Built in a separate store, so that no reader sees a partial seed or unprocessed data. */
 async function buildSeed({ settings, services, unit }: StateDeps, apiKey: string | null) {
   const seed = parseOption(
     seedSchema(services.webhook, apiKey),
@@ -250,7 +254,7 @@ async function buildSeed({ settings, services, unit }: StateDeps, apiKey: string
   const key = await applySeed(aside, seed, apiKey);
   for (const id of await listUnprocessed(store)) await processDataSource(aside, id);
   const { format, collections: kept } = await store.snapshot();
-  // A seed is what was there before anything happened: nobody is told of it.
+  // A seed is the state before anything happened, so it emits no events.
   return {
     key,
     data: { format, collections: { ...kept, [events.name]: [], [deliveries.name]: [] } },

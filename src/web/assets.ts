@@ -1,11 +1,9 @@
-// What pages load, as text, because nothing is built. The one stylesheet: plain elements are styled, so that a page is
-// written in plain HTML; the few classes are for what HTML has no word for. Light and dark follow the reader's system, or what
-// the page says of itself. The one script, which no page needs: it adds copy buttons, times as the reader's own clock and
-// language have them, a delivery log that follows by itself, and charts in which the arrow keys move and a click is sent
-// without loading the page again. It never makes HTML of its own: what it puts into a page comes from the server, escaped
-// there.
+// The static files of pages, as text because there is no build step. One stylesheet styles plain elements, so that
+// pages are plain HTML with few classes. Light or dark follows the reader's system or the page's own theme. No page
+// needs the one script. It adds copy buttons, local times, a delivery log that refreshes itself, arrow keys in charts,
+// and clicks without a reload. It builds no HTML; everything it inserts comes escaped from the server.
 
-/** Of the series of a chart: each is far from those beside it, to most eyes. */
+/** Colours of a chart's series; most people can distinguish each from its neighbours. */
 const hue = (series: number): number => 258 + series * 135;
 
 const STYLE = `
@@ -182,7 +180,7 @@ if (live) {
 }
 `.trimStart();
 
-/** A file that pages load: asked for again each time, but sent only where it has changed. */
+/** A static file; browsers revalidate it on each use and load it only if it has changed. */
 const asset = (path: string, type: string, body: string) => {
   const headers = {
     "content-type": type,

@@ -1,6 +1,5 @@
-// Forms, drawn from the JSON Schema of the body that an operation takes: its members are the fields, called what the API
-// calls them. Which values are right the operation says; here they are only put into a form and taken out of it, and its
-// faults become words at a field.
+// Forms generated from the JSON Schema of an operation's body: each member is a field with the API's name. The
+// operation validates the values. This file only renders and parses them, and shows validation issues at their fields.
 
 import type { AppError, FieldError } from "../domain/errors.ts";
 import { SCOPE_LABELS } from "../domain/model.ts";
@@ -8,7 +7,7 @@ import { explain } from "../http/problem.ts";
 import { ISSUES_MAX, type JsonSchema } from "../lib/schema.ts";
 import { alertBox, type Html, html, muted, type Renderable } from "./html.ts";
 
-/** What stands in a form, as in a body, and after a refusal its faults by field; "" is the form as a whole. */
+/** The values of a form and, after an error, its validation issues by field; "" is the form as a whole. */
 export interface Form {
   readonly values: { readonly [member: string]: unknown };
   readonly faults?: ReadonlyMap<string, string>;
@@ -17,17 +16,17 @@ export interface Form {
 
 type Option = readonly [value: string, label: string];
 
-/** What people read at some members, and what they choose from where the schema does not say. */
+/** Hints shown at fields, and options for fields whose schema lists none. */
 export type Hints = { readonly [member: string]: string };
 export type Choices = { readonly [member: string]: readonly Option[] };
 
-/** So long a text has lines. */
+/** Longer text gets a textarea. */
 const LINE_MAX = 1_000;
 
-/** So much of what was sent in vain comes back in the form. */
+/** Longer rejected input is not shown again in the form. */
 const BACK_MAX = 65_536;
 
-/** How a member is asked for: text without a bound is a file, or what is pasted instead. */
+/** Chooses the widget of a member; text without a maximum length is a file upload or pasted text. */
 function widgetFor({ type, items, maxLength, format }: JsonSchema, options: readonly Option[]) {
   if (type === "boolean") return "flag";
   if (type === "array") return items?.enum ? "set" : "lines";
@@ -42,14 +41,14 @@ const option = (value: string): Option => [
   value in MEANINGS ? `${MEANINGS[value]} (${value})` : value,
 ];
 
-/** What people call a member. */
+/** Returns the label of a member. */
 export const labelFor = (member: string): string =>
   member
     .replace(/_at$/, "")
     .replaceAll("_", " ")
     .replace(/\b(id|ur[il])(?=s?\b)/g, (part) => part.toUpperCase());
 
-/** Every field with what the schema says of its member. */
+/** Returns the fields of a schema. */
 function fieldsOf(schema: JsonSchema, choices: Choices = {}) {
   return membersOf(schema).map(([name, member, required]) => {
     const options = choices[name] ?? (member.items ?? member).enum?.map(option) ?? [];
@@ -59,7 +58,7 @@ function fieldsOf(schema: JsonSchema, choices: Choices = {}) {
 
 type Field = ReturnType<typeof fieldsOf>[number];
 
-/** The body that a form makes. A field left empty is as if it had not been filled in. */
+/** Builds the body from submitted fields. An empty field counts as absent. */
 export function parseFields(sent: ReadonlyMap<string, string>, schema: JsonSchema): Form["values"] {
   const value = ({ name, kind, options, otherwise, required }: Field): unknown => {
     const text = (sent.get(name) ?? sent.get(`${name}-text`))?.replaceAll("\r\n", "\n");
@@ -72,14 +71,14 @@ export function parseFields(sent: ReadonlyMap<string, string>, schema: JsonSchem
   return Object.fromEntries(fieldsOf(schema).map((each) => [each.name, value(each)]));
 }
 
-/** The form as it was sent, with what the refusal says about it: each member of the body has a field of its own. */
+/** Returns the submitted form with the error's issues at their fields. */
 export function formWithErrors(values: Form["values"], error: AppError): Form {
   const { details: reason } = error;
   const { status, detail } = explain(error);
   const errors: readonly FieldError[] = "errors" in reason ? reason.errors : [{ detail }];
   const faults = new Map<string, string>();
   for (const { pointer = "", detail: said } of errors.slice(0, ISSUES_MAX)) {
-    // A place in what a field holds is told as people count.
+    // Positions within a list count from 1.
     const [, name = "", at] = pointer.split("/");
     const reported = `${at ? `Entry ${Number(at) + 1}` : "It"} ${said}.`;
     faults.set(name, [faults.get(name), name ? reported : said].filter(Boolean).join(" "));
@@ -88,7 +87,7 @@ export function formWithErrors(values: Form["values"], error: AppError): Form {
   return { values, faults, status };
 }
 
-/** All fields, what is taken where nothing is said in those without a value; above them what is wrong with the whole. */
+/** Renders all fields, with defaults in those without a value, below the issues of the whole form. */
 export function renderFields(
   { values, faults }: Form,
   schema: JsonSchema,
@@ -104,7 +103,7 @@ export function renderFields(
 
 const MARKED = "Nothing was changed yet: please look at what is marked below.";
 
-/** Label, control, fault and hint, tied together for those who do not see them side by side. */
+/** Label, control, issue and hint are linked by ids for screen readers. */
 function renderField(
   { name, kind, options, required }: Field,
   held: readonly string[],
@@ -119,7 +118,7 @@ function renderField(
     html`<label><input type="checkbox" name="${own}" value="on"${held.includes(value) && html` checked`}> ${text}</label>`;
   if (kind === "flag")
     return html`<fieldset ${tied}>${box(name, "true", label)}${reported}</fieldset>`;
-  // Each of a set has a name of its own, because a form that names a field twice is refused.
+  // Each option of a set has its own name, because a repeated field name is rejected.
   const boxes = options.map(([value, text]) => box(`${name}.${value}`, value, text));
   if (kind === "set")
     return html`<fieldset ${tied}><legend>${label}</legend>${boxes}${reported}</fieldset>`;
@@ -132,7 +131,7 @@ function renderField(
   if (kind === "choice") return asked(html`<select ${own}>${options.map(choice)}</select>`);
   if (kind === "line") return asked(html`<input ${own}${must} value="${held}" autocomplete="off">`);
   if (kind !== "file") return asked(textarea(html`${own}${must}`, held.join("\n")));
-  // What was sent from a file is there still, and a page of ten megabytes would hold up others.
+  // A file's content still exists on the user's disk, and rendering ten megabytes would block other requests.
   const text = held.join("");
   const pasted = textarea(
     html`name="${name}-text" aria-label="Pasted"`,
@@ -141,11 +140,11 @@ function renderField(
   return asked(html`<input type="file" ${own}> or, without a file, paste it here: ${pasted}`);
 }
 
-/** HTML drops a line break at the start of a textarea, so one is put there to be dropped. */
+/** HTML drops a line break at the start of a textarea, so the template adds one. */
 const textarea = (attributes: Html, text: string): Html =>
   html`<textarea ${attributes} rows="4">\n${text}</textarea>`;
 
-/** What each is called, and whether it has to be there; of all alternatives where there are several. */
+/** Returns the members of a schema, or of all its alternatives, and whether each is required. */
 export function membersOf({ properties, required, oneOf = [] }: JsonSchema) {
   const all: JsonSchema["properties"] = Object.assign(
     {},

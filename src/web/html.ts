@@ -1,14 +1,14 @@
-// HTML, and the few pieces that pages are put together from. `html` is a template tag: what stands in the template is markup,
-// everything that is put into it is text and is escaped, also inside attributes (which are always quoted here). Only other
-// `html` is taken as it is. There is no way around it, so a page cannot carry markup that somebody typed in. Each piece is
-// plain HTML that works by itself; what the script adds hangs on data attributes.
+// HTML templates and the components of pages. `html` is a template tag: the template is markup, and every value is
+// escaped as text, also inside attributes (always quoted here). Only other `html` values are inserted unescaped, so a
+// page cannot contain user-supplied markup. Components are plain HTML that works without the script, which uses data
+// attributes.
 import type { Column, Row } from "../domain/model.ts";
 
 export class Html {
   constructor(readonly text: string) {}
 }
 
-/** What can be put into a template; nothing is shown for null, undefined and false. */
+/** A template value; null, undefined and false render nothing. */
 export type Renderable = Html | string | number | readonly Renderable[] | null | undefined | false;
 
 export const html = (raw: TemplateStringsArray, ...values: readonly Renderable[]): Html =>
@@ -36,22 +36,22 @@ export const muted = (text: Renderable): Html => html`<p class="soft">${text}</p
 export const link = (href: string, text: Renderable, look = ""): Html =>
   html`<a href="${href}"${look && html` class="${look}"`}>${text}</a>`;
 
-/** In order, or not. */
+/** An ordered or unordered list. */
 export const list = (items: readonly Renderable[], kind: "ul" | "ol" = "ul"): Html =>
   html`<${kind}>${items.map((each) => html`<li>${each}</li>\n`)}</${kind}>`;
 
-/** What a form says of itself. */
+/** A hidden form field. */
 export const hidden = (name: string, value: Renderable): Html =>
   html`<input type="hidden" name="${name}" value="${value}">`;
 
-/** A state; its words are its classes, so that the stylesheet colours each. */
+/** A state; its words are also its classes, so that the stylesheet can colour it. */
 export const badge = (state: string): Html => html`<span class="badge ${state}">${state}</span>`;
 
-/** To the second, in UTC, as the log of a server has it. */
+/** A time in UTC, to the second. */
 export const time = (iso: string): Html =>
   html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
 
-/** Words of our own for people: `code` and [what leads](elsewhere). */
+/** Renders our own text with `code` and [links](url). */
 export const inlineMarkdown = (text: string): readonly Renderable[] =>
   text.split(/(`[^`]+`|\[[^\]]+\]\([^)]+\))/).map((part) => {
     const [, code, name = "", href] = /^(?:`(.+)`|\[(.+)\]\((.+)\))$/.exec(part) ?? [];
@@ -61,27 +61,27 @@ export const inlineMarkdown = (text: string): readonly Renderable[] =>
 
 export const paragraph = (text: string): Html => html`<p>${inlineMarkdown(text)}</p>`;
 
-/** Terms and what they mean, names and values; one with an id can be led to. */
+/** A list of terms and meanings, or names and values; an entry with an id is a link target. */
 export const definitionList = (
   entries: readonly (readonly [term: Renderable, meaning: Renderable, id?: string])[],
 ): Html =>
   html`<dl class="card">${entries.map(([term, meaning, id]) => html`<div${id && html` id="${id}"`}><dt>${term}</dt><dd>${meaning}</dd></div>\n`)}</dl>`;
 
 type Tab = readonly [name: string, path: string, ...more: unknown[]];
-/** Links of which one is where the reader is. */
+/** Links, one of which is the current page. */
 export const tabs = (label: string, urls: readonly Tab[], current?: string): Html =>
   html`<nav class="tabs" aria-label="${label}">${urls.map(([name, path]) => html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`)}</nav>`;
 
-/** More makes a page too long to read and to send (contract, part 8). */
+/** Limits of a table, so that pages stay readable and quick to send (contract, part 8). */
 const ROWS_MAX = 200;
 const COLUMNS_MAX = 30;
 const CELL_MAX = 200;
 
-/** A box that scrolls sideways. The keyboard can scroll it only while it has the focus. */
+/** A box that scrolls sideways; it is focusable, because the keyboard can scroll it only with focus. */
 export const scrollBox = (label: string, content: Renderable): Html =>
   html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">${content}</div>`;
 
-/** Rows of so many in all, under their columns; `typed` where the head says what these hold. */
+/** Renders the first rows of `total`; with `typed` the header shows column types. */
 export function table(
   label: string,
   columns: readonly Column[],
@@ -104,22 +104,22 @@ export function table(
 ${firstOfMany(listed.length, total, "rows")}${firstOfMany(shown.length, columns.length, "columns")}`;
 }
 
-/** Where not all are shown. */
+/** A note that the list is incomplete. */
 export const firstOfMany = (count: number, all: number, what: string): Renderable =>
   count < all && muted(`The first ${count} of ${all} ${what}.`);
 
 export function truncate(value: string | number | boolean, most = CELL_MAX): string {
   const text = String(value);
-  // No character is longer than two units.
+  // A character has at most two UTF-16 code units.
   const first = [...text.slice(0, 2 * most + 1)];
   return first.length > most ? `${first.slice(0, most - 1).join("")}…` : text;
 }
 
-/** How it stands, what was done, or why it was not: then it has the focus. */
+/** A status message, or an alert that takes the focus. */
 export const alertBox = (role: "status" | "alert", text: Renderable): Html =>
   html`<div class="card" role="${role}"${role === "alert" && html` tabindex="-1" autofocus`}>${text}</div>`;
 
-/** To be copied: the button is shown by the script alone. */
+/** A code block to copy; only the script shows its button. */
 export const code = (text: Renderable, id?: string): Html =>
   html`<div class="code"><pre${id && html` id="${id}"`}>${text}</pre><button type="button" data-copy hidden>Copy</button></div>`;
 

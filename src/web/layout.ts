@@ -1,5 +1,5 @@
-// The frame of every page, and the headers that keep it to itself: nothing inline, nothing from elsewhere, never framed,
-// never cached (contract, part 5).
+// The frame of every page and its security headers: no inline code, no external resources, no framing, no caching
+// (contract, part 5).
 import { sha256 } from "../domain/credentials.ts";
 import { AppError } from "../domain/errors.ts";
 import {
@@ -18,14 +18,14 @@ export interface Page {
   readonly title: string;
   readonly body: Renderable;
   readonly status?: number | undefined;
-  /** Beside the name of the service: who is signed in, navigation. */
+  /** Content beside the service's name: the signed-in user and navigation. */
   readonly header?: Renderable;
   readonly headers?: HttpResponse["headers"];
-  /** A narrow page has one thing to say or to ask, and needs no script for that; the others are quicker with it. */
+  /** A narrow page has one message or question and no script. */
   readonly narrow?: boolean;
-  /** A deployed app is its owner's page, not ours: without our name above it, in the theme that it was given. */
+  /** The theme of a deployed app, which is its owner's page and does not show our name. */
   readonly theme?: string;
-  /** Where forms may lead, redirects after them included; the own origin by default. */
+  /** Allowed targets of forms, including their redirects; the page's own origin by default. */
   readonly formAction?: string;
 }
 
@@ -62,7 +62,7 @@ ${body}
 </body>
 </html>
 `;
-  // Not no-referrer: that makes a form send `Origin: null`, which the check of the origin then refuses.
+  // Not no-referrer: it makes a form send `Origin: null`, which the origin check then rejects.
   const own = {
     "content-type": "text/html; charset=utf-8",
     "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction ?? "'self'"}; base-uri 'none'; frame-ancestors 'none'${narrow ? "" : "; script-src 'self'; connect-src 'self'"}`,
@@ -73,11 +73,11 @@ ${body}
   return { status, headers: { ...own, ...headers }, body: whole.text };
 }
 
-/** One message, for what cannot go on. In an element of its own, or the title was the last and had no room below. */
+/** A page with one message. It has its own element, or the title would be the last child and have no space below. */
 export const messagePage = (status: number, title: string, text: Renderable): HttpResponse =>
   page({ title, status, narrow: true, body: html`<div>${text}</div>` });
 
-/** A refusal for people. */
+/** Returns the page of an error. */
 export function describeError(error: AppError, { id }: HttpRequest): Page {
   const { status, title, detail } = explain(error);
   // Cookies let people in here, so there is no credential to challenge them for.
@@ -89,7 +89,7 @@ export function describeError(error: AppError, { id }: HttpRequest): Page {
 export const errorPage = (error: AppError, request: HttpRequest): HttpResponse =>
   page({ ...describeError(error, request), narrow: true });
 
-/** What somebody looks at is asked for again and again: where it has not changed it is not sent again (RFC 9110 13.1.2). */
+/** Adds an ETag, so that polled pages are sent again only if they have changed (RFC 9110 13.1.2). */
 export function withEtag(request: HttpRequest, response: Result): Result {
   if (response instanceof AppError || response.status !== 200 || !isSafeMethod(request))
     return response;
@@ -101,7 +101,7 @@ export function withEtag(request: HttpRequest, response: Result): Result {
     : { ...response, headers };
 }
 
-/** For a person who went where nothing is; undefined for a program. */
+/** Returns a 404 page for a browser; undefined for other clients. */
 export function notFoundPage(request: HttpRequest): HttpResponse | undefined {
   const person =
     isSafeMethod(request) && request.header("accept").some((types) => types.includes("text/html"));
@@ -114,7 +114,7 @@ export function notFoundPage(request: HttpRequest): HttpResponse | undefined {
   return messagePage(404, "There is no such version of the API", [supported, ways]);
 }
 
-/** 303: whatever the method was, the browser goes on with GET (RFC 9700 4.12). */
+/** 303: the browser continues with GET, whatever the method was (RFC 9700 4.12). */
 export const redirect = (location: string, headers: HttpResponse["headers"] = {}): HttpResponse =>
   emptyResponse(303, {
     location,

@@ -1,5 +1,5 @@
-// The door of this layer: the ways to what people look at (contract, part 1): the dashboard, deployed apps, consent and
-// sign-in, the documentation, the description. launch.ts loads it when somebody comes: a start need not wait for it.
+// The entry point of this layer: all routers of pages (contract, part 1): dashboard, deployed apps, consent, sign-in,
+// documentation and the API description. server.ts loads it on first use, so that it does not delay a start.
 import { jsonResponse } from "../http/message.ts";
 import { createApiDocument } from "../http/openapi.ts";
 import { problemResponse } from "../http/problem.ts";
@@ -14,10 +14,10 @@ import { createSiteRouter } from "./sites/sites.ts";
 
 export { notFoundPage as nowherePage } from "./layout.ts";
 
-/** `hasControls`: whether the test controls are switched on. */
+/** `hasControls` is true if the test controls are enabled. */
 export function createPageRouters(deps: WebDeps, hasControls: boolean): readonly Router[] {
   const { urls: links } = deps.services;
-  // The pages that have an address of their own, and what they load.
+  // Pages with a fixed URL, and the static files.
   const single: readonly PageRoute[] = [...signInRoutes, ...docsRoutes(deps), ...assets];
   const description = jsonResponse(
     200,
@@ -28,7 +28,7 @@ export function createPageRouters(deps: WebDeps, hasControls: boolean): readonly
       [getRoute(PATHS.openapi, () => ({ ...description, headers: { ...description.headers } }))],
       (error, { id }) => problemResponse(error, id, links),
     ),
-    // Who is signed out can only sign in: what else their form asks for leads to that first, and then back.
+    // A signed-out user can only post the sign-in form; any other form leads to it first and then back.
     createPageRouter(deps, "", single, ({ handler: answer, path }, { caller: who }) =>
       who.withForm((sent) => answer(who, sent), 0, !who.signedIn && path !== PATHS.sign_in),
     ),

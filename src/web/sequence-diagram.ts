@@ -1,31 +1,30 @@
-// Sequence pictures: who says what to whom, from top to bottom, drawn on the server as SVG in the colours of the page. They
-// are written in words, a line a message, which stand below the picture, so nobody needs to see it; `npm run trace` prints
-// these alone. A picture is of one of the flows in the tour, or of what one request has led to: its events, and every
-// attempt to deliver them.
+// Sequence diagrams, drawn on the server as SVG in the page's colours. They are written as one line of text per
+// message, shown below the picture, so the picture is optional; `npm run trace` prints only the text. A diagram shows a
+// flow of the tour, or the events of one request with every delivery attempt.
 import type { Attempt, DeliveryRecord, EventRecord } from "../domain/model.ts";
 import { type Html, html, list, scrollBox, truncate } from "./html.ts";
 
 export interface Sequence {
   readonly title: string;
-  /** `Client → Service: text – note`; what happens at one of them is `Service: text – note`. Notes are not drawn. */
+  /** `Client → Service: text – note`; an action of one actor is `Service: text – note`. Notes are not drawn. */
   readonly lines: readonly string[];
 }
 
 const LINE = /^([\w ]+?)(?: → ([\w ]+))?: (.*?)(?: – .*)?$/;
 const [COLUMN, MARGIN, ROW, HEAD] = [190, 48, 40, 48];
-/** So many characters fit between two who stand side by side, and behind something that happens at one. */
+/** Characters that fit between two neighbours, and beside an actor's own action. */
 const FITTING = { between: 25, behind: 31 };
 
-/** Too wide for a small screen it is moved to the side, not made too small to read. */
+/** Renders a sequence; a diagram that is too wide scrolls instead of shrinking. */
 export function renderSequence({ title, lines }: Sequence): Html {
   const messages = lines.map((line) => {
     const [, from = "", to = from, text = ""] = LINE.exec(line) ?? [];
     return [[from, to], text] as const;
   });
-  // From left to right as they come in.
+  // Actors from left to right in order of appearance.
   const actors = [...new Set(messages.flatMap(([ends]) => ends))];
   const across = (actor: string): number => MARGIN + actors.indexOf(actor) * COLUMN;
-  // What happens at the last of them stands behind it.
+  // An action of the last actor needs room at its right.
   const [width, height] = [MARGIN + actors.length * COLUMN, HEAD + lines.length * ROW + ROW / 2];
   const standing = (actor: string) =>
     html`<line x1="${across(actor)}" y1="32" x2="${across(actor)}" y2="${height}"/><text class="actor" x="${across(actor)}" y="20">${actor}</text>`;
@@ -35,7 +34,7 @@ ${actors.map(standing)}${messages.map(([[from, to], text], at) => arrow(across(f
 <figcaption>${list(lines, "ol")}</figcaption></figure>`;
 }
 
-/** What goes back to the left is an answer: its line is broken. */
+/** An arrow to the left is a response and drawn as a dashed line. */
 function arrow(start: number, end: number, text: string, y: number): Html {
   if (start === end)
     return html`<text class="note" x="${start - 4}" y="${y + 16}">● ${truncate(text, FITTING.behind)}</text>`;
@@ -55,13 +54,13 @@ interface Emitted {
 
 const CHOSEN = "when and how often is our choice, not the specification’s";
 
-/** What a request has led to: `request` tells of it, and `whereTo` of the webhooks that were told. */
+/** The sequence of a request and its effects; `whereTo` maps webhook ids to names. */
 export function traceDiagram(
   request: string,
   emitted: readonly Emitted[],
   whereTo = new Map<string, string>(),
 ): Sequence {
-  // The journals know what was done to an attempt on purpose.
+  // Journal attempts also have their chaos effect.
   const attempt = (made: Attempt & { readonly chaos?: string | null }) => [
     `Service → Receiver: attempt ${made.number}${made.trigger === "manual" ? ", by hand" : ""} – ${made.at}`,
     `Receiver → Service: ${made.response_status ?? made.error} – ${made.duration_ms} ms${made.chaos ? `, ${made.chaos}` : ""}`,

@@ -1,6 +1,6 @@
-// One call of a browser: its cookie, who is signed in by it, and whether a form that it posts is ours. Every form carries a
-// token derived from the cookie, which no other site can read, and its Origin must be this server (contract, part 5; RFC
-// 9700 4.7). Only pages look at cookies; the REST API never does. And the way in which all pages answer visits.
+// The browser session: its cookie, the signed-in user, and CSRF protection. Every form carries a token derived from the
+// cookie, which no other site can read, and its Origin must be this server (contract, part 5; RFC 9700 4.7). Only pages
+// read cookies; the REST API never does. It also contains the router of all pages.
 import { MIMEType } from "node:util";
 import { sha256 } from "../domain/credentials.ts";
 import { AppError } from "../domain/errors.ts";
@@ -17,24 +17,24 @@ import { collectFields, type FormFields, parseForm } from "../lib/urlencoded.ts"
 import { hidden, html, link, type Renderable } from "./html.ts";
 import { errorPage, messagePage, withEtag } from "./layout.ts";
 
-/** What pages are made with. */
+/** Dependencies of the pages. */
 export interface WebDeps extends ApiDeps {
   readonly oauth: AuthorizationServer;
-  /** The REST API's, as this service reads them. */
+  /** The REST API's operations with this service's variants. */
   readonly operations: readonly Operation[];
   /** The waits between the attempts of a delivery. */
   readonly retryWaits_ms: readonly number[];
-  /** What forms that were posted have been answered, the oldest first. */
+  /** Responses to posted forms, oldest first. */
   readonly answers: Map<string, Promise<Result>>;
-  /** Whether only this machine reaches the server. */
+  /** True if only this machine can reach the server. */
   readonly isLocal: boolean;
-  /** Shows one line to whoever runs the server. */
+  /** Shows one line to the operator of the server. */
   readonly announce: (line: string) => void;
 }
 
-/** What a form holds beside the data that an operation takes. */
+/** The size limit of a form's fields other than an operation's data. */
 const FORM_BYTES = 65_536;
-/** Browsers send the cookies of a host to all of its ports, so the port stands in the name: several instances keep apart. */
+/** Browsers send a host's cookies to all of its ports, so the name contains the port to separate instances. */
 const COOKIE = "apphost_session";
 
 export type SubmittedFields = ReadonlyMap<string, string>;
@@ -46,28 +46,31 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
   const secure = authUrl.startsWith("https:");
   const port = portOf(request) || (secure ? "443" : "80");
   const name = `${secure ? "__Host-" : ""}${COOKIE}_${port}`;
-  /** Without a secret the cookie is gone after this. */
+  /** Returns the Set-Cookie header; without a secret it deletes the cookie. */
   const sessionCookie = (secret = ""): Record<string, string> => ({
     "set-cookie": `${name}=${secret}; Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}${secret ? "" : "; Max-Age=0"}`,
   });
   const sent = new RegExp(`(?:^|;) *${name}=([\\w-]{43}) *(?:;|$)`).exec(
     request.header("cookie").join(";"),
   )?.[1];
-  // Made now where the browser has none: a form needs one before anybody is signed in.
+  // Created now if the browser has none, because the sign-in form needs one too.
   const secret = sent ?? unit.ids.secret();
   const csrf = sha256(`csrf ${secret}`);
   const query = parseForm(request.query).values;
 
-  /** Runs on what the query says, or on a form of one of our own pages, stale where it is harmless; or why it is not taken. */
+  /**
+   * Calls `run` with the query (GET) or the form's fields (POST, after the CSRF check), or returns an error page. A
+   * harmless form may be stale.
+   */
   async function withForm(
     run: (sent: SubmittedFields) => Promise<Result>,
     more_bytes = 0,
     isHarmless = false,
   ): Promise<Result> {
     if (request.method !== "POST") return run(query);
-    // A server may be reached under more names than its public one: the name in use is as good.
+    // A server can have other names than its public one; the origin in use is accepted too.
     const own: readonly string[] = [authUrl, `http://${request.host}`, `https://${request.host}`];
-    // Browsers send an Origin; scripts that send none still need the cookie and the token made from it.
+    // Browsers send an Origin; scripts without one still need the cookie and its token.
     if (!request.header("origin").every((origin) => own.includes(origin))) return CSRF_FAILED;
     const body = await request.readBody(FORM_BYTES + more_bytes);
     if (body instanceof AppError) return body;
@@ -92,18 +95,21 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
     unit: new UnitOfWork(unit, request.id),
     signedIn:
       sent === undefined ? undefined : await findSession(unit.store, sent, unit.clock.now()),
-    /** To be sent with a page that holds a form. */
+    /** Send this with a page that contains a form. */
     setCookie: sent === undefined ? sessionCookie(secret) : {},
-    /** With the hidden field that every form needs. */
+    /** Renders a form with its CSRF token. */
     form: (action: string, fields: Renderable, look = "") =>
       html`<form method="post" action="${action}" enctype="multipart/form-data" class="${look}">${hidden("csrf", csrf)}${fields}</form>`,
   };
 }
 
-/** More than any form of ours has: to read a field takes a thousand times as long as to send it. */
+/** More than any of our forms has; parsing a field takes a thousand times as long as sending it. */
 const FIELDS_MAX = 1_000;
 
-/** A file in a form is read as text, because that is all this service takes; undefined where it is none, or no form. */
+/**
+ * Parses a form; files are read as text, the only content this service takes. Returns undefined if it is not a form or
+ * not text.
+ */
 async function parseFormBody(
   body: Buffer,
   [given = ""]: readonly string[],
@@ -134,16 +140,16 @@ const UNREADABLE_FORM = messagePage(415, "This form cannot be read", UTF_8_ONLY)
 const AGAIN = "Nothing was changed. Load the page here again and repeat it.";
 const CSRF_FAILED = messagePage(403, "This form is out of date, or from another site", AGAIN);
 
-/** A number of rows, records or places. */
+/** Returns a count of rows, records or positions. */
 export const countField = (sent: SubmittedFields, name: string): number | undefined =>
   /^\d{1,9}$/.test(sent.get(name) ?? "") ? Number(sent.get(name)) : undefined;
 
-/** The pages on which a person decides something without a password. */
+/** Pages on which a user makes a decision without entering a password. */
 const OWN_HOST_ONLY = /^\/(dashboard|oauth\/authorize|oauth\/consent)(\/|$)/;
 
 /**
- * A web page can have its own host name resolve to this machine (DNS rebinding) and then read what the server answers
- * under that name. So these pages of a server that only this machine reaches have names of this machine only.
+ * Detects DNS rebinding: a web page can have its own host name resolve to this machine and read the responses. These
+ * pages of a local-only server therefore accept only loopback host names.
  */
 const isRebound = ({ isLocal }: WebDeps, request: HttpRequest): boolean =>
   isLocal && OWN_HOST_ONLY.test(request.path) && !isLoopbackHost(hostname(request));
@@ -157,7 +163,7 @@ function wrongHost({ services: { urls: links } }: WebDeps): HttpResponse {
   ]);
 }
 
-/** The way of the pages below an address, or of those that have one of their own. */
+/** Creates a router for the pages below a base path, or for pages with fixed URLs. */
 export const createPageRouter = <R extends RouteKey>(
   deps: WebDeps,
   basePath: string,
@@ -172,7 +178,7 @@ export const createPageRouter = <R extends RouteKey>(
   onError: errorPage,
 });
 
-/** A page at an address of its own; `sent` is what its query says, or the form that was posted. */
+/** A page with a fixed URL; `sent` is its query or the posted form. */
 export interface PageRoute extends RouteKey {
   handler(web: WebContext, sent: SubmittedFields): Promise<Result>;
 }

@@ -1,7 +1,7 @@
-// Signing in and out (contract, part 5): no password, but a link that works once. Whoever asks for one gets the same answer
-// whether or not the address is known, so that nobody learns who has an account. The link is printed on the console. And the
-// user's side of the authorization code flow (spec part 5, step 1): sign in, see which application asks for what, in which
-// account, and allow or deny it. The request is judged again when the answer comes, since time has passed.
+// Signing in and out (contract, part 5) with a one-time link instead of a password. Every request for a link gets the
+// same response, so that nobody learns which addresses have an account. The link is printed on the console. Also the
+// user's side of the authorization code flow (spec part 5, step 1): sign in, review the application's request, allow or
+// deny it. The request is validated again on submit, because time has passed.
 import { decide } from "../decisions.ts";
 import { checkAccountState, hasScope } from "../domain/credentials.ts";
 import { AppError } from "../domain/errors.ts";
@@ -35,7 +35,7 @@ const SIGN_OUT_PATH = `${PATHS.dashboard}/sign-out`;
 const AUTHORIZE_PATH = "/oauth/authorize";
 const CONSENT_PATH = "/oauth/consent";
 
-/** Nothing is granted by opening what asks for consent, so a link or an image that leads there does no harm. */
+/** Opening the consent page grants nothing, so a link or an image that loads it is harmless. */
 export const signInRoutes: readonly PageRoute[] = [
   { method: "GET", path: PATHS.sign_in, handler: signIn },
   { method: "POST", path: PATHS.sign_in, handler: signIn },
@@ -53,7 +53,7 @@ async function signOutPage(web: WebContext, sent: SubmittedFields): Promise<Http
   return requireSignIn(web, safeNext(sent), web.sessionCookie());
 }
 
-/** Where to sign in first, and where to go on afterwards: here, if the address of that would be too long for a URL. */
+/** Redirects to sign-in, which continues at `next`. Shows the form here if that URL would be too long. */
 export function requireSignIn(
   web: WebContext,
   next: string,
@@ -65,7 +65,7 @@ export function requireSignIn(
     : redirect(location, headers);
 }
 
-/** The path on this server, as a browser would read it; for anything that leads elsewhere, the dashboard. */
+/** Returns the path on this server as a browser resolves it; any other origin becomes the dashboard. */
 function safeNext(sent: SubmittedFields): string {
   const [next = "", base] = [sent.get("next"), "http://own.invalid"];
   if (!next.startsWith("/") || !URL.canParse(next, base)) return PATHS.dashboard;
@@ -73,14 +73,17 @@ function safeNext(sent: SubmittedFields): string {
   return origin === base && !pathname.startsWith("//") ? pathname + search : PATHS.dashboard;
 }
 
-/** Opening a link uses nothing up: programs that preview links do it, too. Its form does, and another asks for one. */
+/**
+ * Opening the link does not use it up, because link previews open it too; only its form does. Another form requests a
+ * link.
+ */
 async function signIn(web: WebContext, sent: SubmittedFields): Promise<HttpResponse> {
   const { call: request, signedIn, unit } = web;
   const [next, token] = [safeNext(sent), sent.get("token")];
   if (isSafeMethod(request))
     return signedIn && !token ? redirect(next) : signInPage(web, next, token);
   if (token === undefined) return askForLink(web, sent.get("email") ?? "", next);
-  // The session gets a secret of its own: one that somebody planted in the browser before is worth nothing.
+  // The new session gets its own secret, so that a planted cookie is worthless (session fixation).
   const secret = await redeemSignInToken(unit, token, web.secret);
   if (secret !== undefined) return redirect(next, web.sessionCookie(secret));
   return signedIn ? redirect(next) : signInPage(web, next, "", USED);
@@ -97,7 +100,7 @@ async function askForLink(
   for (const { user, account, token } of made instanceof AppError ? [] : made) {
     const link = links.signIn(token);
     const further = `${link}&${new URLSearchParams({ next })}`;
-    // Rather to the dashboard than by a link that is too long to be opened.
+    // Links to the dashboard if the whole URL would be too long to open.
     const goesOn = next !== PATHS.dashboard && further.length <= decide("8.bounds").url;
     announce(`Sign-in link for ${user.email} (${account.name}): ${goesOn ? further : link}`);
   }
@@ -107,7 +110,7 @@ async function askForLink(
 const SENT =
   "If a user has this address, a sign-in link is on the console of the server now. It works once, for 15 minutes. Open it in this browser, and you will be where you wanted to go.";
 
-/** Who is signed in, and the way out; somebody else who signs in then goes on to `next`. */
+/** Shows the signed-in user and the sign-out button; the next user to sign in continues at `next`. */
 export const userMenu = (
   { signedIn, form }: WebContext,
   next: string = PATHS.dashboard,
@@ -123,14 +126,16 @@ const PRESS = html`<p>This link signs you in once, in this browser.</p><button a
 const ASK = html`<p>No password is needed: a link that works once signs you in. This server sends no mail; the link appears on the console where it runs.</p>
 <div><label for="email">E-mail address</label><input id="email" name="email" inputmode="email" autocomplete="email" required autofocus></div><button>Ask for a link</button>`;
 
-/** The form action of a form whose redirects may end at this URI: browsers apply form-action to each redirect as well. */
+/**
+ * The form-action of a form whose redirects may end at this URI, because browsers apply form-action to redirects too.
+ */
 const formActionTo = (uri: string): string =>
   URL.canParse(uri) ? `'self' ${new URL(uri).protocol}` : "'self'";
 
 const redirectUriIn = (path: string): string =>
   new URL(path, "http://own.invalid").searchParams.get("redirect_uri") ?? "";
 
-/** Asks for the press that uses up the link with this token, or else for the address that wants one. */
+/** Shows the button that redeems the token, or the form that requests a link. */
 function signInPage(web: WebContext, next: string, token = "", fault?: string): HttpResponse {
   const asked = [hidden("next", next), hidden("token", token), token ? PRESS : ASK];
   return page({
@@ -138,13 +143,13 @@ function signInPage(web: WebContext, next: string, token = "", fault?: string): 
     status: fault ? 400 : 200,
     headers: web.setCookie,
     narrow: true,
-    // A client that is refused at once is told by the redirect that follows this form.
+    // The redirect after this form may return an immediate error to the client.
     formAction: next.startsWith(AUTHORIZE_PATH) ? formActionTo(redirectUriIn(next)) : "'self'",
     body: html`${fault && alertBox("alert", fault)}${web.form(PATHS.sign_in, asked, "card")}`,
   });
 }
 
-/** Puts the request before the user who is signed in, or does what was `decided`; or what the browser is answered instead. */
+/** Shows the consent page, or applies the user's decision; may return an error page or a redirect instead. */
 async function consent(
   web: WebContext,
   query: string,
@@ -156,10 +161,10 @@ async function consent(
   if (signedIn === undefined) return requireSignIn(web, addressOf(query));
   const asked = request.consent(signedIn);
   if (!("granted" in asked)) return toPage(web, asked);
-  // Only the word allow allows: a form without a button pressed is a no.
+  // Only the value "allow" allows; a form without a button counts as a denial.
   const isAllowed = decided?.get("decision") === "allow";
   if (decided && !isAllowed) return toPage(web, request.deny());
-  // Whatever the user holds by now, nothing is granted that the page did not show.
+  // Grants nothing that the page did not show, whatever the user's permissions are by now.
   const shown = parseScope(decided?.get("granted") ?? "");
   const isShown = typeof shown !== "string" && isSubset(asked.granted, shown);
   return isAllowed && isShown
@@ -185,7 +190,7 @@ function errorPage(web: WebContext, { page, client }: ErrorPage): HttpResponse {
   return messagePage(400, "This request cannot go on", [html`<p>${page}</p>`, addresses, HELP]);
 }
 
-/** Whether the visitor may read the client through the API: nobody else learns its addresses. */
+/** Returns true if the visitor may read the client through the API; only then its URIs are shown. */
 const isAdminOf = ({ signedIn, call: request }: WebContext, client: OAuthClientRecord): boolean =>
   signedIn !== undefined &&
   signedIn.account.id === client.account_id &&
@@ -195,7 +200,7 @@ const isAdminOf = ({ signedIn, call: request }: WebContext, client: OAuthClientR
 function consentPage(web: WebContext, terms: Consent, query: string): HttpResponse {
   const { client, redirectUri, asked, user, account, granted } = terms;
   const { host, protocol } = new URL(redirectUri);
-  // Nobody's name turns round the words that follow it.
+  // Strip bidi control characters so that a client name cannot reverse the text after it.
   const name = client.name.replace(/\p{Bidi_Control}/gu, "");
   const withheld = asked.some((scope) => !granted.includes(scope));
   const decided = html`<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it will be able to:</p>

@@ -1,5 +1,5 @@
-// Pages of another origin in a real browser (contract, part 4, CORS): a single-page app with a public client signs its user
-// in and calls the API; a page of a foreign origin reads nothing of a server on loopback.
+// Pages of another origin in a real browser (contract, part 4, CORS): a single-page app with a public client signs its
+// user in and calls the API; a page of a foreign origin cannot read anything of a server on loopback.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { inBrowser, press, sees } from "../support/chromium.ts";
@@ -7,7 +7,7 @@ import { closeLater } from "../support/closing.ts";
 import { register } from "../support/oauth.ts";
 import { listen } from "../support/ports.ts";
 
-/** As a front-end developer writes it: the authorization code flow with PKCE, then two calls. */
+/** A single-page app as a front-end developer writes it: the authorization code flow with PKCE, then two calls. */
 const SINGLE_PAGE_APP = `<!doctype html><title>App</title><link rel="icon" href="data:,"><pre id="out"></pre><script type="module">
 const { hash, search, origin } = location;
 const show = (value) => { document.querySelector("#out").textContent = JSON.stringify(value); };
@@ -58,7 +58,7 @@ inBrowser(
       scopes,
       redirect_uris: [`${origin}/`],
     });
-    // The 403 that it is to read is an error in the console.
+    // The browser logs the expected 403 as an error in the console.
     const other = await page.context().browser()?.newContext();
     assert.ok(other);
     await using context = other;
@@ -95,7 +95,7 @@ inBrowser(
     );
     closeLater(() => server.close());
     const evil = await context.newPage();
-    // Browsers keep pages from elsewhere away from this machine, so it comes from here, under a name that is not allowed.
+    // Browsers block other sites' requests to this machine, so the page is local, under a name that is not allowed.
     await evil.goto(`http://[::ffff:127.0.0.1]:${await listen(server)}`);
     const tried = (url: string, init: object) =>
       evil.evaluate(([url, init]) => fetch(url, { ...init }).then(({ status }) => status, String), [

@@ -1,5 +1,5 @@
-// How the pages look, as far as a machine can tell: nothing sticks out at 380 or 1440 px, light and dark are told apart and
-// readable, and what people typed in stands there as text.
+// The look of the pages: nothing overflows at 380 or 1440 px, light and dark are different and readable, and user input
+// is shown as text.
 import assert from "node:assert/strict";
 import { dashboardRoutes } from "../../src/web/dashboard/dashboard.ts";
 import { inBrowser, type Stage } from "../support/chromium.ts";
@@ -41,11 +41,11 @@ async function everyPath({ api }: Stage): Promise<string[]> {
   ];
 }
 
-/** The words of pictures that end where the picture does. */
+/** Counts the labels of diagrams that overflow their diagram. */
 const CUT = `[...document.querySelectorAll(".sequence text")].filter((text) =>
   text.getBoundingClientRect().right > text.ownerSVGElement.getBoundingClientRect().right).length`;
 
-/** The least contrast of any text on the page with what lies behind it (WCAG 2, relative luminance). */
+/** The lowest contrast of any text on the page with its background (WCAG 2, relative luminance). */
 const CONTRAST = `(() => {
   const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const rgb = (colour) => { probe.clearRect(0, 0, 1, 1); probe.fillStyle = colour; probe.fillRect(0, 0, 1, 1); return probe.getImageData(0, 0, 1, 1).data; };
@@ -61,7 +61,7 @@ const CONTRAST = `(() => {
   return least;
 })()`;
 
-/** The boxes that scroll and that the keyboard cannot reach: neither they nor anything in them takes the focus. */
+/** Scrolling boxes that the keyboard cannot reach: neither they nor their contents take the focus. */
 const UNREACHABLE = `[...document.querySelectorAll("body *")].filter((box) => {
   const { overflowX, overflowY } = getComputedStyle(box);
   const isScrolled = (overflow, length, room) => /auto|scroll/.test(overflow) && length > room;
@@ -71,7 +71,7 @@ const UNREACHABLE = `[...document.querySelectorAll("body *")].filter((box) => {
 }).map((box) => box.outerHTML.slice(0, 200))`;
 
 inBrowser(
-  "nothing sticks out at 380 and 1440 pixels, what scrolls takes the focus, light and dark are both readable",
+  "nothing overflows at 380 and 1440 pixels, scrolling boxes take the focus, and light and dark are both readable",
   async (stage) => {
     const { page, go } = stage;
     for (const path of await everyPath(stage)) {
@@ -99,7 +99,7 @@ inBrowser(
   },
 );
 
-/** What ends an attribute or an element; elements; what means something to another reader; characters that few expect. */
+/** Strings that end an attribute or an element, elements, characters special to other parsers, and rare characters. */
 const PARTS = [
   ...['"><img src=x onerror=alert(1)>', "'><svg onload=alert(1)>", "onfocus=alert(1) autofocus x="],
   ...["</title><script>alert(1)</script>", "</textarea><script>alert(1)</script>"],
@@ -113,7 +113,7 @@ const PARTS = [
   ...["javascript:alert(1)", "{{7*7}}$" + "{7*7}#{7*7}", "`$" + "{alert(1)}`"],
   ...["\u2028\u2029", "\u202eesrever", "\ufeffmark", "a\u0300\u0301", "\u{1f469}\u200d\u{1f680}"],
 ];
-/** Each alone, doubled, and around and behind others: 500 in all. */
+/** Each string alone, doubled, and around and behind others: 500 in all. */
 const HOSTILE = PARTS.flatMap((part, at) =>
   Array.from(
     { length: 20 },
@@ -122,7 +122,7 @@ const HOSTILE = PARTS.flatMap((part, at) =>
   ),
 );
 
-/** What must not have become of a string. */
+/** Effects that no string may have. */
 const STRAY = `document.querySelectorAll("main img, main iframe, main script, main style, main base, main [onerror], main [onload], main [onfocus], main [autofocus]").length`;
 
 inBrowser("500 hostile strings are shown as text", async ({ api, page, go }) => {
@@ -154,7 +154,7 @@ inBrowser("500 hostile strings are shown as text", async ({ api, page, go }) => 
 });
 
 inBrowser(
-  "a chart has words at its points, labels where there is room, and no bar like a wall",
+  "a chart has labels at its points, axis labels where there is room, and bars of limited width",
   async (stage) => {
     const { api, page, go } = stage;
     const { path, give } = await deployed(api, { title: "Charts", theme: "dark" });
@@ -193,30 +193,33 @@ inBrowser(
   },
 );
 
-inBrowser("what a point says lies on top, and within the page", async ({ api, page, go }) => {
-  const { path, give } = await deployed(api);
-  const rising = (rest: string) =>
-    [..."123456"].map((at) => ({ x: `2026-0${at}${rest}`, "visitors of all gates": Number(at) }));
-  await give("Bars", rising(" in words"));
-  await give("Line", rising("-01"));
-  await page.setViewportSize({ width: 380, height: 900 });
-  await go(path);
-  const seen = `(() => {
+inBrowser(
+  "the label of a point lies on top of the chart and within the page",
+  async ({ api, page, go }) => {
+    const { path, give } = await deployed(api);
+    const rising = (rest: string) =>
+      [..."123456"].map((at) => ({ x: `2026-0${at}${rest}`, "visitors of all gates": Number(at) }));
+    await give("Bars", rising(" in words"));
+    await give("Line", rising("-01"));
+    await page.setViewportSize({ width: 380, height: 900 });
+    await go(path);
+    const seen = `(() => {
     const point = document.querySelector(".point:hover"), { x, y, width } = point.getBoundingClientRect();
     const end = x + width / 2, start = end - 16 - parseFloat(getComputedStyle(point, "::after").width);
-    // Found in the drawing alone, though it is shown beside it as well.
+    // It may lie outside the scrolled drawing, whose right part alone is visible.
     const from = Math.max(start, document.querySelector(".canvas").getBoundingClientRect().x) + 1;
     const onTop = (at) => !point.closest(".bars") || document.elementFromPoint(at, y - 6) === point;
     return start >= 0 && onTop(from) && onTop(end - 1);
   })()`;
-  for (const point of await page.locator(".point").all()) {
-    await point.hover();
-    assert.ok(await page.evaluate(seen), String(await point.getAttribute("aria-label")));
-  }
-});
+    for (const point of await page.locator(".point").all()) {
+      await point.hover();
+      assert.ok(await page.evaluate(seen), String(await point.getAttribute("aria-label")));
+    }
+  },
+);
 
 inBrowser(
-  "no label of a chart is over another or sticks out, the last included",
+  "no label of a chart overlaps another or overflows, including the last",
   async ({ api, page, go }) => {
     const { path, give } = await deployed(api);
     const names = (length: number) => (at: number) => ({
@@ -237,7 +240,7 @@ inBrowser(
       await go(path);
       assert.ok(Math.min(...(await page.evaluate<number[]>(gaps))) >= 0, `at ${width}`);
     }
-    // Whatever font is here, these are as wide as they are high.
+    // These characters are as wide as they are high in any font.
     const three = [..."北南西"].map((x) => ({ x: x.repeat(8), y: 1 }));
     const id = await give("Wide", three);
     await page.setViewportSize({ width: 380, height: 900 });
@@ -247,11 +250,11 @@ inBrowser(
 );
 
 inBrowser(
-  "badges stand apart, headings step down, and prose in a table keeps the width of a line",
+  "badges do not touch, headings shrink by level, and prose in a table has a readable width",
   async (stage) => {
     const { api, page, go } = stage;
     await page.setViewportSize({ width: 380, height: 900 });
-    // In one step of the page: where it follows, what was found is exchanged meanwhile.
+    // One evaluation in the page, because a live page may replace the element in between.
     const box = async (what: string, at = 0) => {
       const measured = `document.querySelectorAll("${what}")[${at}]?.getBoundingClientRect().toJSON()`;
       const found = await page.evaluate<

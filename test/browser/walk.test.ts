@@ -1,4 +1,4 @@
-// What a user does, in a real browser against a real server: with the script, without it, and by keyboard alone.
+// User journeys in a real browser against a real server: with the script, without it, and by keyboard alone.
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
@@ -14,14 +14,14 @@ const MANUAL = { service: { clock: "manual" } } as const;
 const SALES =
   "month,region,revenue\n2026-01,North,10\n2026-01,South,20\n2026-02,North,30\n2026-02,South,40\n";
 
-/** A public app with data, deployed; answers where. */
+/** A public app with data, deployed; returns its URL. */
 async function sales(api: Client): Promise<string> {
   const { path, give } = await deployed(api, { title: "Sales overview" });
   await give("Revenue", SALES);
   return path;
 }
 
-inBrowser("from the printed link to a delivery that is sent again", MANUAL, async (stage) => {
+inBrowser("a user can go from the printed sign-in link to a redelivery", MANUAL, async (stage) => {
   const { api, context, page, go } = stage;
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await follow(page, "Settings", "Generate new key");
@@ -78,7 +78,7 @@ inBrowser("from the printed link to a delivery that is sent again", MANUAL, asyn
 });
 
 inBrowser(
-  "the log is asked for every two seconds, and only while it is looked at",
+  "the page polls the log every two seconds, and only while it is visible",
   async (stage) => {
     const { api, page, go, service } = stage;
     const { id } = (await hooked(api, ["app.created"])).webhook;
@@ -88,7 +88,7 @@ inBrowser(
     await page.clock.pauseAt(service.clock.now() + 60_000);
     const statuses: number[] = [];
     page.on("response", (response) => void statuses.push(response.status()));
-    /** An answer may be to what was asked before: what counts is that one with this status comes. */
+    /** Earlier requests may still be open, so this waits for a response with this status. */
     const answered = async (status: number) => {
       statuses.length = 0;
       while (!statuses.includes(status)) await page.clock.runFor(2_000);
@@ -111,11 +111,11 @@ inBrowser(
   },
 );
 
-/** The README's picture of it, kept beside this file; made anew where TEST_PICTURES=1 asks for it. */
+/** The README's picture of the page, stored beside this file; TEST_PICTURES=1 creates it anew. */
 const PICTURE = fileURLToPath(new URL("delivery-log.png", import.meta.url));
 
 inBrowser(
-  "the delivery log tells what was sent, what came back and what comes next",
+  "the delivery log shows the request, the response and the next attempt",
   MANUAL,
   async (stage) => {
     const { api, page, go, service } = stage;
@@ -145,7 +145,7 @@ const IN_TOKYO = {
 } as const;
 
 inBrowser(
-  "times are the reader's own, relative where recent, exact in UTC on hover",
+  "times are in the reader's time zone, relative if recent, and exact in UTC on hover",
   IN_TOKYO,
   async (stage) => {
     const { service, api, page, go } = stage;
@@ -160,7 +160,7 @@ inBrowser(
   },
 );
 
-inBrowser("a point is said to be sent once it is, and not where it could not be", async (stage) => {
+inBrowser("a point is reported as sent only after it was sent successfully", async (stage) => {
   const { page, go } = stage;
   await go(await sales(stage.api));
   const meanwhile: unknown[] = [];
@@ -177,7 +177,7 @@ inBrowser("a point is said to be sent once it is, and not where it could not be"
   assert.deepEqual([...meanwhile, (await look())[1]], ["Choose a point to send it.", 0, 0]);
 });
 
-inBrowser("by keyboard alone a point is found and sent", async (stage) => {
+inBrowser("a point can be found and sent by keyboard alone", async (stage) => {
   const { page, go } = stage;
   await go(await sales(stage.api));
   await page.keyboard.press("Tab");
@@ -211,7 +211,7 @@ inBrowser("by keyboard alone a point is found and sent", async (stage) => {
   );
 });
 
-/** A client that asks for this scope: where it sends its users, and what they bring back. */
+/** A client that requests this scope: its authorization URL, and the parameters of its redirect. */
 async function client({ api, page, hosts }: Stage, scope: string) {
   const { url: back } = await httpReceiver();
   hosts.add(new URL(back).host);
@@ -229,7 +229,7 @@ async function client({ api, page, hosts }: Stage, scope: string) {
   return { asks: `/oauth/authorize?${new URLSearchParams(query)}`, brought };
 }
 
-inBrowser("an OAuth app is allowed, and denied", async (stage) => {
+inBrowser("a user can allow and deny an OAuth app", async (stage) => {
   const { asks, brought } = await client(stage, "read:apps");
   for (const [button, found] of [
     ["Deny", ["access_denied", "s", false]],
@@ -242,7 +242,7 @@ inBrowser("an OAuth app is allowed, and denied", async (stage) => {
 });
 
 inBrowser(
-  "a client that is refused is told of it also where one signs in on the way",
+  "a client that lacks permission gets access_denied, even if the user signs in on the way",
   async (stage) => {
     const { api, page } = stage;
     const { asks, brought } = await client(stage, "write:apps");
@@ -258,7 +258,7 @@ inBrowser(
 );
 
 inBrowser(
-  "a native app is answered at its private-use scheme, on the way through sign-in too",
+  "a native app gets the response at its private-use scheme, even if the user signs in on the way",
   async (stage) => {
     const { api, context, hosts, go } = stage;
     const [redirect_uri, scope] = ["com.example.app:/callback", "write:apps"];
@@ -266,7 +266,7 @@ inBrowser(
     const { id } = await api.create("/oauth-clients", draft);
     const sent = { client_id: id, redirect_uri, response_type: "code", scope, state: "s", ...PKCE };
     const asks = `/oauth/authorize?${new URLSearchParams(sent)}`;
-    // No program here has the scheme, so the browser's request for it goes nowhere. Its URL has no host.
+    // No program here has the scheme, so the browser's request for it fails. Its URL has no host.
     hosts.add("");
     const answered = async (press: (page: Page) => Promise<void>) => {
       const page = await context.newPage();
@@ -297,7 +297,7 @@ inBrowser(
 );
 
 inBrowser(
-  "whatever address a user has, a link is asked for with it",
+  "a user with an internationalized e-mail address can request a sign-in link",
   async ({ api, context, page, go }) => {
     await api.create("/users", { email: "jürgen@exämple.com" });
     await context.clearCookies();
@@ -309,7 +309,7 @@ inBrowser(
 );
 
 inBrowser(
-  "what follows by itself grows, and keeps the focus of a link, and its heading",
+  "a live page adds new entries, updates its heading and keeps the focus of a link",
   async ({ api, page, go }) => {
     const { id } = await api.create("/apps", { title: "Before" });
     const deploy = (environment: string) =>
@@ -327,7 +327,7 @@ inBrowser(
 );
 
 inBrowser(
-  "what stands in a box is copied, also where the page follows",
+  "the contents of a code box can be copied, even on a live page",
   async ({ api, context, page, go }) => {
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await go("/docs/endpoints");
@@ -357,7 +357,7 @@ inBrowser(
   },
 );
 
-inBrowser("by keyboard alone an app is made and deleted", async ({ api, page, go }) => {
+inBrowser("an app can be created and deleted by keyboard alone", async ({ api, page, go }) => {
   await go("/dashboard/apps/new");
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");

@@ -1,5 +1,5 @@
-// The account dashboard (spec parts 5 and 6 name it): who gets in, what each user sees and may do there, and that what is
-// done there is the same as through the API.
+// The account dashboard (spec parts 5 and 6 name it): sign-in, what each user may see and do, and that its actions have
+// the same effect as the API's.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { dashboardRoutes } from "../../src/web/dashboard/dashboard.ts";
@@ -34,7 +34,7 @@ const KEYS = "/dashboard/settings/api-keys";
 
 choice(
   "1.dashboard",
-  "asks for a sign-in first and then goes on where one wanted to be",
+  "the dashboard asks for a sign-in and then continues to the requested page",
   async ({ api }) => {
     const browser = new Browser(api);
     for (const [asked, next] of [
@@ -49,35 +49,41 @@ choice(
   },
 );
 
-asOwner("every page is whole and keeps to itself, the first in 30 kB", async (browser, { api }) => {
-  const ids = await makeWorld(api);
-  const pages = dashboardRoutes.filter(({ method }) => method === "GET");
-  for (const { path } of pages) assertPage(await browser.open(fill(path, ids)));
-  assert.ok(pages.length > 20);
-  for (const path of ["/dashboard", "/dashboard/sign-in"]) {
-    const page = await browser.request("GET", path);
-    let bytes = page.bytes.length;
-    for (const [, asset] of page.text.matchAll(/(?:href|src)="(\/(?:assets\/|favicon)[^"]*)"/g))
-      bytes += (await browser.request("GET", str(asset))).bytes.length;
-    assert.ok(bytes < 30_000, `${path}: ${bytes}`);
-  }
-});
+asOwner(
+  "every dashboard page is complete, loads nothing from elsewhere, and the first one takes at most 30 kB",
+  async (browser, { api }) => {
+    const ids = await makeWorld(api);
+    const pages = dashboardRoutes.filter(({ method }) => method === "GET");
+    for (const { path } of pages) assertPage(await browser.open(fill(path, ids)));
+    assert.ok(pages.length > 20);
+    for (const path of ["/dashboard", "/dashboard/sign-in"]) {
+      const page = await browser.request("GET", path);
+      let bytes = page.bytes.length;
+      for (const [, asset] of page.text.matchAll(/(?:href|src)="(\/(?:assets\/|favicon)[^"]*)"/g))
+        bytes += (await browser.request("GET", str(asset))).bytes.length;
+      assert.ok(bytes < 30_000, `${path}: ${bytes}`);
+    }
+  },
+);
 
-asOwner("nothing there says that it is missing, and what does", async (browser) => {
-  for (const path of ["nothing", "apps/app_00000000000000000000000"])
-    assertPage(await browser.open(`/dashboard/${path}`), 404);
-  const wrong = await browser.post("/dashboard/events", {});
-  assertPage(wrong, 405);
-  assert.equal(wrong.header("allow"), "GET, HEAD, OPTIONS");
-  assert.equal((await browser.request("HEAD", "/dashboard/apps")).text, "");
-  assert.equal((await browser.open("/dashboard/")).status, 200);
-});
+asOwner(
+  "the dashboard returns 404 for an unknown page, 405 for a wrong method, and supports HEAD",
+  async (browser) => {
+    for (const path of ["nothing", "apps/app_00000000000000000000000"])
+      assertPage(await browser.open(`/dashboard/${path}`), 404);
+    const wrong = await browser.post("/dashboard/events", {});
+    assertPage(wrong, 405);
+    assert.equal(wrong.header("allow"), "GET, HEAD, OPTIONS");
+    assert.equal((await browser.request("HEAD", "/dashboard/apps")).text, "");
+    assert.equal((await browser.open("/dashboard/")).status, 200);
+  },
+);
 
 const EMPTY = /No (apps|data sources|events|webhooks|OAuth apps) yet/;
 
 choice(
   "1.dashboard",
-  "an empty account is told what to do; the last admin stays",
+  "the dashboard of an empty account explains the first steps, and the last admin cannot be removed",
   ALONE,
   async (own) => {
     const { api, service, baseUrl } = own;
@@ -108,7 +114,7 @@ choice(
   },
 );
 
-/** The permission that the API takes for the operation behind a page. */
+/** The permission that the API requires for the operation behind a page. */
 const scopesOf = ({ document }: Context) =>
   new Map(
     document.api.map(({ value }) => [
@@ -119,7 +125,7 @@ const scopesOf = ({ document }: Context) =>
 
 choice(
   "1.dashboard",
-  "each page takes the permission of the operation that it stands for",
+  "each page requires the permission of the operation that it represents",
   ALONE,
   async (own) => {
     const { api } = own;
@@ -127,7 +133,7 @@ choice(
     for (const held of [...ALL_SCOPES, null]) {
       const { browser } = await person(api, held === null ? [] : [held]);
       for (const { method, path, operation } of dashboardRoutes) {
-        // The form of a deed shows what it is done to, so it takes the permission to read that, too.
+        // The form of an action shows its target, so it requires the permission to read that, too.
         const read = dashboardRoutes.find(
           (row) => row.method === method && row.path === path.replace(/\}\/[a-z]+$/, "}"),
         );
@@ -136,7 +142,7 @@ choice(
         );
         const may = needed.every((scope) => held === "admin" || held === scope);
         const address = fill(path, ids);
-        // Without its token a form changes nothing, and whoever may send one is told so instead.
+        // A form without its token changes nothing; a user who may send the form gets an error message instead.
         const answer =
           method === "GET"
             ? await browser.request("GET", address)
@@ -155,38 +161,42 @@ choice(
   },
 );
 
-choice("1.dashboard", "what a user may not do has no button", async ({ api }) => {
-  const app = await api.create("/apps", { title: "Shown" });
-  const { browser } = await person(api, ["read:apps"]);
-  const page = await browser.open(`/dashboard/apps/${app.id}`);
-  assert.match(assertPage(page), /takes the permission read:data/);
-  assert.doesNotMatch(page.text, /\/(edit|deploy|delete)"/);
-  assert.doesNotMatch((await browser.open("/dashboard/apps")).text, /apps\/new/);
-  assert.match((await (await owner(api)).open("/dashboard/apps")).text, /apps\/new/);
-  const source = await uploaded(api, {
-    name: "Shown",
-    type: "csv",
-    app_id: app.id,
-    data: "a\n1\n",
-  });
-  for (const [held, leads] of Object.entries({ "read:data": false, admin: true })) {
-    const shown = await (await person(api, [held])).browser.open(
-      `/dashboard/data-sources/${source.id}`,
+choice(
+  "1.dashboard",
+  "the dashboard shows no button for an action that the user may not perform",
+  async ({ api }) => {
+    const app = await api.create("/apps", { title: "Shown" });
+    const { browser } = await person(api, ["read:apps"]);
+    const page = await browser.open(`/dashboard/apps/${app.id}`);
+    assert.match(assertPage(page), /takes the permission read:data/);
+    assert.doesNotMatch(page.text, /\/(edit|deploy|delete)"/);
+    assert.doesNotMatch((await browser.open("/dashboard/apps")).text, /apps\/new/);
+    assert.match((await (await owner(api)).open("/dashboard/apps")).text, /apps\/new/);
+    const source = await uploaded(api, {
+      name: "Shown",
+      type: "csv",
+      app_id: app.id,
+      data: "a\n1\n",
+    });
+    for (const [held, leads] of Object.entries({ "read:data": false, admin: true })) {
+      const shown = await (await person(api, [held])).browser.open(
+        `/dashboard/data-sources/${source.id}`,
+      );
+      assert.deepEqual(
+        [shown.text.includes(`/apps/${app.id}">Shown</a>`), textOf(shown).includes(app.id)],
+        [leads, !leads],
+      );
+    }
+    assert.match(
+      textOf(await (await person(api, [])).browser.open("/dashboard")),
+      /has no permissions/,
     );
-    assert.deepEqual(
-      [shown.text.includes(`/apps/${app.id}">Shown</a>`), textOf(shown).includes(app.id)],
-      [leads, !leads],
-    );
-  }
-  assert.match(
-    textOf(await (await person(api, [])).browser.open("/dashboard")),
-    /has no permissions/,
-  );
-});
+  },
+);
 
 choice(
   "1.dashboard",
-  "a page links to the app or webhook that it belongs to, by its name",
+  "a page links to the app or webhook that it belongs to, by name",
   {},
   async ({ api }) => {
     const ids = await makeWorld(api);
@@ -224,21 +234,28 @@ choice(
   },
 );
 
-choice("1.dashboard", "another account's things are not there", TWO, async ({ api }) => {
-  const ids = await makeWorld(api.as(B_KEY));
-  const browser = await owner(api);
-  const fields = { csrf: csrfOf(await browser.open("/dashboard/apps/new")), type: "app.created" };
-  const rows = dashboardRoutes.filter(({ path }) => path.includes("{"));
-  for (const { method, path } of rows) {
-    const address = fill(path, ids);
-    const answer = await (method === "GET" ? browser.open(address) : browser.post(address, fields));
-    assert.equal(answer.status, 404, `${method} ${path}`);
-  }
-  assert.ok(rows.length > 15, String(rows.length));
-});
+choice(
+  "1.dashboard",
+  "the dashboard does not show another account's resources",
+  TWO,
+  async ({ api }) => {
+    const ids = await makeWorld(api.as(B_KEY));
+    const browser = await owner(api);
+    const fields = { csrf: csrfOf(await browser.open("/dashboard/apps/new")), type: "app.created" };
+    const rows = dashboardRoutes.filter(({ path }) => path.includes("{"));
+    for (const { method, path } of rows) {
+      const address = fill(path, ids);
+      const answer = await (method === "GET"
+        ? browser.open(address)
+        : browser.post(address, fields));
+      assert.equal(answer.status, 404, `${method} ${path}`);
+    }
+    assert.ok(rows.length > 15, String(rows.length));
+  },
+);
 
 asOwnerAlone(
-  "a limited account is shown but not changed, a suspended one not shown",
+  "the dashboard shows a limited account read-only, and a suspended one not at all",
   async (browser, { api, service }) => {
     assert.match((await browser.open("/dashboard/apps")).text, /Create app/);
     await service.setAccountState("limited");
@@ -258,42 +275,45 @@ asOwnerAlone(
   },
 );
 
-asOwner("an app is made, changed, deployed and deleted", async (browser, { api }) => {
-  const title = `App ${randomUUID()}`;
-  const filled = { title, description: "One\r\ntwo", theme: "dark", public: "on" };
-  const created = await browser.fillIn("/dashboard/apps/new", filled);
-  assert.match(textOf(created), /Created\./);
-  const app = `/apps/${idIn(created, "app")}`;
-  const path = `/dashboard${app}`;
-  const fields = async () => {
-    const { json } = await api.get(app);
-    return [json.title, json.description, json.theme, json.public];
-  };
-  assert.deepEqual(await fields(), [title, "One\ntwo", "dark", true]);
-  const edit = await browser.open(`${path}/edit`);
-  assert.match(
-    edit.text,
-    /<textarea[^>]*>\nOne\ntwo<\/textarea>/,
-    "what is there stands in the form",
-  );
-  await browser.submit(edit, `${path}/edit`, { title: "Other", theme: "light" });
-  assert.deepEqual(await fields(), ["Other", "", "light", false]);
-  const wrong = { name: "", environment: "No!", custom_domain: "x" };
-  const refused = await browser.fillIn(`${path}/deploy`, wrong);
-  assertPage(refused, 422);
-  for (const field of Object.keys(wrong)) assert.ok(refused.text.includes(`id="${field}-fault"`));
-  assert.match(refused.text, /value="No!"/, "what was typed is still there");
-  const deployed = await browser.fillIn(`${path}/deploy`, {
-    name: "R1",
-    environment: "production",
-  });
-  assert.match(textOf(deployed), /It is live now/);
-  assert.equal((await api.get(`${app}/deployments`)).items[0]?.status, "live");
-  assert.match(textOf(await browser.fillIn(`${path}/delete`)), /Deleted\./);
-  problem(await api.get(app), "not_found");
-});
+asOwner(
+  "an app can be created, updated, deployed and deleted by forms",
+  async (browser, { api }) => {
+    const title = `App ${randomUUID()}`;
+    const filled = { title, description: "One\r\ntwo", theme: "dark", public: "on" };
+    const created = await browser.fillIn("/dashboard/apps/new", filled);
+    assert.match(textOf(created), /Created\./);
+    const app = `/apps/${idIn(created, "app")}`;
+    const path = `/dashboard${app}`;
+    const fields = async () => {
+      const { json } = await api.get(app);
+      return [json.title, json.description, json.theme, json.public];
+    };
+    assert.deepEqual(await fields(), [title, "One\ntwo", "dark", true]);
+    const edit = await browser.open(`${path}/edit`);
+    assert.match(
+      edit.text,
+      /<textarea[^>]*>\nOne\ntwo<\/textarea>/,
+      "what is there stands in the form",
+    );
+    await browser.submit(edit, `${path}/edit`, { title: "Other", theme: "light" });
+    assert.deepEqual(await fields(), ["Other", "", "light", false]);
+    const wrong = { name: "", environment: "No!", custom_domain: "x" };
+    const refused = await browser.fillIn(`${path}/deploy`, wrong);
+    assertPage(refused, 422);
+    for (const field of Object.keys(wrong)) assert.ok(refused.text.includes(`id="${field}-fault"`));
+    assert.match(refused.text, /value="No!"/, "what was typed is still there");
+    const deployed = await browser.fillIn(`${path}/deploy`, {
+      name: "R1",
+      environment: "production",
+    });
+    assert.match(textOf(deployed), /It is live now/);
+    assert.equal((await api.get(`${app}/deployments`)).items[0]?.status, "live");
+    assert.match(textOf(await browser.fillIn(`${path}/delete`)), /Deleted\./);
+    problem(await api.get(app), "not_found");
+  },
+);
 
-/** Made by its form: the page that shows something once, that, and its id. */
+/** Creates a resource by its form; returns the page that shows its one-time value, that value and the id. */
 async function makes(
   browser: Browser,
   path: string,
@@ -305,23 +325,26 @@ async function makes(
   return { page, secret: secretIn(page), id: idIn(page, prefix) };
 }
 
-asOwner("a new API key is shown once and works until it is revoked", async (browser, { api }) => {
-  const { page, secret, id } = await makes(browser, KEYS, "key", { name: "Build server" });
-  assert.match(secret, /^ahs_[\w-]{43}$/);
-  assert.match(page.text, /<button [^>]*data-copy hidden>/, "shown by the script alone");
-  assert.equal((await api.as(secret).get("/apps")).status, 200);
-  const later = await browser.open(KEYS);
-  assert.deepEqual(
-    [later.text.includes(secret), later.text.includes(secret.slice(-4))],
-    [false, true],
-  );
-  assert.match(textOf(await browser.fillIn(`${KEYS}/${id}/delete`)), /Deleted\./);
-  problem(await api.as(secret).get("/apps"), "invalid_credential");
-  assertPage(await browser.fillIn(`${KEYS}/new`, { name: " " }), 422);
-});
+asOwner(
+  "the dashboard shows a new API key once, and the key works until it is revoked",
+  async (browser, { api }) => {
+    const { page, secret, id } = await makes(browser, KEYS, "key", { name: "Build server" });
+    assert.match(secret, /^ahs_[\w-]{43}$/);
+    assert.match(page.text, /<button [^>]*data-copy hidden>/, "shown by the script alone");
+    assert.equal((await api.as(secret).get("/apps")).status, 200);
+    const later = await browser.open(KEYS);
+    assert.deepEqual(
+      [later.text.includes(secret), later.text.includes(secret.slice(-4))],
+      [false, true],
+    );
+    assert.match(textOf(await browser.fillIn(`${KEYS}/${id}/delete`)), /Deleted\./);
+    problem(await api.as(secret).get("/apps"), "invalid_credential");
+    assertPage(await browser.fillIn(`${KEYS}/new`, { name: " " }), 422);
+  },
+);
 
 asOwner(
-  "users are added with a link that signs in, changed and removed",
+  "users are created with a sign-in link, updated and deleted by forms",
   async (browser, { api }) => {
     const email = freshAddress();
     const sent = { email, "permissions.read:apps": "on" };
@@ -340,7 +363,7 @@ asOwner(
 );
 
 asOwner(
-  "a form sent again makes one thing; changes it again; is judged anew",
+  "a form sent twice creates one resource, applies an update again, and is validated again after an error",
   async (browser, { api }) => {
     const path = `${KEYS}/new`;
     const form = formsOf(await browser.open(path)).find(({ action }) => action === path);
@@ -359,7 +382,7 @@ asOwner(
     const other = await owner(api);
     const csrf = csrfOf(await other.open(KEYS));
     assert.notEqual((await press({ csrf }, other)).text, first.text, "nobody else sees it");
-    // A change is made again, whatever came between.
+    // An update is applied again, even after other changes in between.
     const { id } = await api.create("/apps", { title: "T" });
     const edit = `/dashboard/apps/${id}/edit`;
     const page = await browser.open(edit);
@@ -367,7 +390,7 @@ asOwner(
       await browser.submit(page, edit, { title });
       assert.equal((await api.get(`/apps/${id}`)).json.title, title);
     }
-    // What was refused may have become right.
+    // A request that failed before may be valid by now.
     const email = `${name}@example.com`;
     const holder = await api.create("/users", { email });
     const add = () =>
@@ -378,7 +401,7 @@ asOwner(
   },
 );
 
-asOwnerAlone("the newest 100 answers to forms are remembered", async (browser) => {
+asOwnerAlone("the dashboard remembers the newest 100 responses to forms", async (browser) => {
   const csrf = csrfOf(await browser.open(`${KEYS}/new`));
   const pressed = (n: number) =>
     browser.post(`${KEYS}/new`, { csrf, once: `form ${n}`, name: `Key ${n}` });
@@ -389,59 +412,62 @@ asOwnerAlone("the newest 100 answers to forms are remembered", async (browser) =
   assert.notEqual((await pressed(0)).text, first.text);
 });
 
-asOwner("data are uploaded or pasted, shown when they are read, or why not", async (browser) => {
-  const csrf = csrfOf(await browser.open("/dashboard/data-sources/new"));
-  const upload = async (
-    fields: Record<string, string>,
-    sent = (body: string): string | Buffer => body,
-  ) => {
-    const { body, type } = multipart({ csrf, name: "N", ...fields });
-    const headers = { "content-type": type, origin: browser.origin };
-    return browser.request("POST", "/dashboard/data-sources/new", headers, sent(body));
-  };
-  const shows = async (answer: Answer, words: RegExp) => {
-    const page = await eventually(async () => {
-      const now = await browser.open(answer.header("location"));
-      return /Still being processed/.test(now.text) ? undefined : now;
-    });
-    assert.match(assertPage(page), words);
-  };
-  const csv = "town,people\r\n<Łódź>,670\r\n";
-  const made = await upload({ type: "csv", app_id: "", "data-text": "", data: csv });
-  assert.equal(made.status, 303, made.text);
-  await shows(made, /<Łódź> 670/);
-  await shows(await upload({ type: "json", "data-text": '[{"a":1}]', data: "" }), /a number 1 /);
-  const long = '[{"a":1.50,"b":1.50},{"a":9007199254740993,"b":2}]';
-  await shows(
-    await upload({ type: "json", data: long }),
-    /a string b number 1\.50 1\.5 9007199254740993 2 /,
-  );
-  await shows(
-    await upload({ type: "csv", data: "a,b\r\n1\r\n" }),
-    /could not be processed\. Line 2/,
-  );
-  for (const [type, data] of Object.entries({ json: "[", csv: "", xml: "x" })) {
-    const refused = await upload({ type, data });
-    assertPage(refused, 422);
-    assert.match(refused.text, /class="fault"/);
-  }
-  for (const spoiled of [
-    (body: string) => body.replace("<1>", "\xff"),
-    (body: string) => body.slice(0, -10),
-  ])
-    assertPage(
-      await upload({ type: "csv", data: "a\r\n<1>" }, (body) =>
-        Buffer.from(spoiled(body), "latin1"),
-      ),
-      415,
+asOwner(
+  "data can be uploaded or pasted, and the page shows the parsed rows or the validation issues",
+  async (browser) => {
+    const csrf = csrfOf(await browser.open("/dashboard/data-sources/new"));
+    const upload = async (
+      fields: Record<string, string>,
+      sent = (body: string): string | Buffer => body,
+    ) => {
+      const { body, type } = multipart({ csrf, name: "N", ...fields });
+      const headers = { "content-type": type, origin: browser.origin };
+      return browser.request("POST", "/dashboard/data-sources/new", headers, sent(body));
+    };
+    const shows = async (answer: Answer, words: RegExp) => {
+      const page = await eventually(async () => {
+        const now = await browser.open(answer.header("location"));
+        return /Still being processed/.test(now.text) ? undefined : now;
+      });
+      assert.match(assertPage(page), words);
+    };
+    const csv = "town,people\r\n<Łódź>,670\r\n";
+    const made = await upload({ type: "csv", app_id: "", "data-text": "", data: csv });
+    assert.equal(made.status, 303, made.text);
+    await shows(made, /<Łódź> 670/);
+    await shows(await upload({ type: "json", "data-text": '[{"a":1}]', data: "" }), /a number 1 /);
+    const long = '[{"a":1.50,"b":1.50},{"a":9007199254740993,"b":2}]';
+    await shows(
+      await upload({ type: "json", data: long }),
+      /a string b number 1\.50 1\.5 9007199254740993 2 /,
     );
-  const where = made.header("location").replace(/\?.*/, "");
-  await browser.fillIn(`${where}/delete`);
-  assertPage(await browser.open(where), 404);
-});
+    await shows(
+      await upload({ type: "csv", data: "a,b\r\n1\r\n" }),
+      /could not be processed\. Line 2/,
+    );
+    for (const [type, data] of Object.entries({ json: "[", csv: "", xml: "x" })) {
+      const refused = await upload({ type, data });
+      assertPage(refused, 422);
+      assert.match(refused.text, /class="fault"/);
+    }
+    for (const spoiled of [
+      (body: string) => body.replace("<1>", "\xff"),
+      (body: string) => body.slice(0, -10),
+    ])
+      assertPage(
+        await upload({ type: "csv", data: "a\r\n<1>" }, (body) =>
+          Buffer.from(spoiled(body), "latin1"),
+        ),
+        415,
+      );
+    const where = made.header("location").replace(/\?.*/, "");
+    await browser.fillIn(`${where}/delete`);
+    assertPage(await browser.open(where), 404);
+  },
+);
 
 asOwner(
-  "OAuth apps are registered with a secret shown once, and removed",
+  "OAuth apps are registered with a secret shown once, and can be deleted",
   async (browser, { api }) => {
     const path = "/dashboard/settings/oauth-apps";
     const redirect_uris = "https://a.example/cb\r\n\r\n https://b.example/cb ";
@@ -464,7 +490,7 @@ asOwner(
 );
 
 asOwner(
-  "an event leads to the request that caused it and to what was sent",
+  "an event links to the request that caused it and to its deliveries",
   async (browser, { api }) => {
     const hook = await api.create("/webhooks", {
       url: "http://127.0.0.1:9/",
@@ -491,44 +517,50 @@ asOwner(
   },
 );
 
-asOwnerAlone("an event that went to more than its page lists says so", async (browser, { api }) => {
-  for (let n = 0; n <= 100; n += 1)
-    await api.create("/webhooks", { url: `http://127.0.0.1:9/${n}`, events: ["app.created"] });
-  await api.create("/apps", { title: "Told to many" });
-  const page = await browser.open(
-    `/dashboard/events/${str((await api.get("/events")).items[0]?.id)}`,
-  );
-  assert.match(textOf(page), /The first 100 of 101 deliveries/);
-});
+asOwnerAlone(
+  "an event with more deliveries than its page lists says so",
+  async (browser, { api }) => {
+    for (let n = 0; n <= 100; n += 1)
+      await api.create("/webhooks", { url: `http://127.0.0.1:9/${n}`, events: ["app.created"] });
+    await api.create("/apps", { title: "Told to many" });
+    const page = await browser.open(
+      `/dashboard/events/${str((await api.get("/events")).items[0]?.id)}`,
+    );
+    assert.match(textOf(page), /The first 100 of 101 deliveries/);
+  },
+);
 
-asOwnerAlone("any app can be given data, however many there are", async (browser, { api }) => {
-  for (let n = 0; n < 100; n += 1) await api.create("/apps", { title: `Number ${n}` });
-  const { id } = await api.create("/apps", { title: "The last" });
-  const path = "/dashboard/data-sources/new";
-  const page = await browser.open(`${path}?app_id=${id}`);
-  const refused = await browser.submit(page, path, {
-    name: "",
-    type: "csv",
-    app_id: id,
-    "data-text": "a",
-  });
-  for (const { text } of [page, refused])
-    assert.ok(text.includes(`<option value="${id}" selected>The last<`));
-  assert.doesNotMatch(
-    (await browser.open(`${path}?app_id=app_0`)).text,
-    /"app_0"/,
-    "of those alone that are there",
-  );
-  const draft = { name: "N", type: "csv", app_id: id, data: "a" };
-  const said = async () =>
-    /The first .* data sources/.exec(textOf(await browser.open(`/dashboard/apps/${id}`)))?.[0];
-  for (let n = 0; n < 100; n += 1) await api.create("/data-sources", draft);
-  assert.equal(await said(), undefined);
-  await api.create("/data-sources", draft);
-  assert.equal(await said(), "The first 100 of 101 data sources");
-});
+asOwnerAlone(
+  "data can be added to any app, however many apps there are",
+  async (browser, { api }) => {
+    for (let n = 0; n < 100; n += 1) await api.create("/apps", { title: `Number ${n}` });
+    const { id } = await api.create("/apps", { title: "The last" });
+    const path = "/dashboard/data-sources/new";
+    const page = await browser.open(`${path}?app_id=${id}`);
+    const refused = await browser.submit(page, path, {
+      name: "",
+      type: "csv",
+      app_id: id,
+      "data-text": "a",
+    });
+    for (const { text } of [page, refused])
+      assert.ok(text.includes(`<option value="${id}" selected>The last<`));
+    assert.doesNotMatch(
+      (await browser.open(`${path}?app_id=app_0`)).text,
+      /"app_0"/,
+      "of those alone that are there",
+    );
+    const draft = { name: "N", type: "csv", app_id: id, data: "a" };
+    const said = async () =>
+      /The first .* data sources/.exec(textOf(await browser.open(`/dashboard/apps/${id}`)))?.[0];
+    for (let n = 0; n < 100; n += 1) await api.create("/data-sources", draft);
+    assert.equal(await said(), undefined);
+    await api.create("/data-sources", draft);
+    assert.equal(await said(), "The first 100 of 101 data sources");
+  },
+);
 
-asOwnerAlone("lists begin with the newest and turn pages", async (browser, { api }) => {
+asOwnerAlone("lists show the newest entry first and are paged", async (browser, { api }) => {
   for (let n = 1; n <= 21; n += 1) await api.create("/apps", { title: `Number ${n}.` });
   const first = textOf(await browser.open("/dashboard/apps"));
   assert.match(first, /Number 21\..*Number 2\..*1 to 20 of 21, the newest first Older $/);

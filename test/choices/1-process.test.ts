@@ -1,5 +1,5 @@
-// The process and its addresses (contract, part 1): flags, ready lines, seeds, and how it stops. What only a process shows
-// is a real one, so the file takes as long as a few starts; values are held without one.
+// The process and its addresses (contract, part 1): flags, ready lines, seeds and shutdown. Only behavior that needs a
+// process starts one, because each start takes time; flag values are tested without.
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { createServer as createHttpsServer } from "node:https";
@@ -19,7 +19,7 @@ import { httpReceiver } from "../support/receivers.ts";
 import { CA_CERT, TLS } from "../support/tls.ts";
 import { delivery } from "../support/wait.ts";
 
-/** A server with the JSON ready line, which has to end though the client's connection is still kept alive. */
+/** Starts a server with the JSON ready line; it must exit although the client's connection is kept alive. */
 const started = (args: readonly string[], use: (own: Started) => Promise<void> = async () => {}) =>
   serving(["--log", "json", ...args], "\n", (server) => {
     const ready = members(JSON.parse(server.said.stdout.split("\n")[0] ?? ""));
@@ -42,11 +42,11 @@ async function acceptsNothing({ server, ready }: Started): Promise<void> {
   const connect = async () => {
     for (;;) (await RawConnection.open(str(ready.auth_url))).socket.destroy();
   };
-  // One that arrives just as the listening socket closes is reset instead of refused: not accepted either.
+  // A connection that arrives just as the socket closes is reset, which counts as not accepted, too.
   await assert.rejects(connect, /ECONNREFUSED|ECONNRESET/);
 }
 
-/** Exactly one line on stderr that names `what`, no stack, nothing on stdout. */
+/** Expects exactly one line on stderr that names `what`, no stack, and nothing on stdout. */
 function refused({ code, stdout, stderr }: Ended, exit: number, what: RegExp): void {
   assert.deepEqual([code, stdout, stderr.trimEnd().split("\n").length], [exit, "", 1], stderr);
   assert.match(stderr, what);
@@ -55,7 +55,7 @@ function refused({ code, stdout, stderr }: Ended, exit: number, what: RegExp): v
 
 choice(
   "1.test-controls.ready-line",
-  "all in it works; then a line for each request and attempt, unread too",
+  "the ready line's values all work, then each request and attempt is logged, even if nobody reads the log",
   () =>
     started(["--api-key", "pinned-key-1"], async ({ server, ready, api }) => {
       const { base_url, auth_url, sign_in_url, pid, ...rest } = ready;
@@ -105,7 +105,7 @@ choice(
 
 choice(
   "6.webhook-policy.certificates",
-  "NODE_EXTRA_CA_CERTS is trusted; else the log says what to do",
+  "NODE_EXTRA_CA_CERTS is trusted; without it the log says what to do",
   async () => {
     const receiver = createHttpsServer(TLS, (_, response) => response.end());
     closeLater(() => receiver.close().closeAllConnections());
@@ -142,7 +142,7 @@ choice(
 
 choice(
   "1.test-controls.ready-line.port",
-  "and a store's module are named where needed",
+  "the ready line names the listening port behind a public URL, and the module of a custom store",
   async () => {
     const args = ["--store", "./test/stores/skeleton.mjs", "--public-url", "http://localhost:1"];
     await started(args, async ({ ready, api }) => {
@@ -163,7 +163,7 @@ choice(
 
 choice(
   "1.test-controls.ready-line.people",
-  "shows addresses, key, link and a curl that works",
+  "the ready line for people shows addresses, key, link and a working curl command",
   async () => {
     await serving([], "'\n", async ({ said: { stdout }, child, ended }) => {
       const [, base = ""] = /(http:\/\/localhost:\d+\/v1)/.exec(stdout) ?? [];
@@ -185,18 +185,21 @@ const IN_FLIGHT = '{"title":"In flight"}';
 
 const inFlight = (own: Started) => begun(str(own.ready.auth_url), own, IN_FLIGHT.length);
 
-choice("1.test-controls.stop", "lets the request in flight finish, then exits 0", () =>
-  started([], async (own) => {
-    const raw = await inFlight(own);
-    await acceptsNothing(own);
-    const answer = await raw.write(IN_FLIGHT).answer();
-    assert.deepEqual([answer.status, answer.headers.connection], [201, "close"]);
-    await own.server.ended;
-    raw.socket.destroy();
-  }),
+choice(
+  "1.test-controls.stop",
+  "stopping lets the request in flight finish, then exits with code 0",
+  () =>
+    started([], async (own) => {
+      const raw = await inFlight(own);
+      await acceptsNothing(own);
+      const answer = await raw.write(IN_FLIGHT).answer();
+      assert.deepEqual([answer.status, answer.headers.connection], [201, "close"]);
+      await own.server.ended;
+      raw.socket.destroy();
+    }),
 );
 
-choice("1.test-controls.stop", "a second signal ends all at once", async () => {
+choice("1.test-controls.stop", "a second signal stops the process at once", async () => {
   const busy = started([], async (own) => {
     const raw = await inFlight(own);
     await acceptsNothing(own);
@@ -204,19 +207,19 @@ choice("1.test-controls.stop", "a second signal ends all at once", async () => {
     await own.server.ended;
     raw.socket.destroy();
   });
-  // The first one alone would end with code 0, ten seconds later.
+  // The first signal alone would end with code 0, ten seconds later.
   await assert.rejects(busy, { code: "ERR_ASSERTION", operator: "strictEqual", expected: 0 });
 });
 
 choice(
   "1.test-controls.stop",
-  "a signal between the first answer and the start's end is heard",
+  "a signal between the first response and the end of the startup stops the server",
   async () => {
     const data = freshFile("knocked.json");
     let authUrl = "";
     await withService({ data }, async ({ api, service }) => {
       ({ authUrl } = service);
-      // What waits for its next attempt has the start load what sends it, after the first answers.
+      // A delivery that waits for its next attempt makes the start load the sender after the first responses.
       await api.create("/webhooks", { url: "http://127.0.0.1:1/", events: ["app.created"] });
       await api.create("/apps", { title: "A" });
       await service.settled();
@@ -231,7 +234,7 @@ choice(
 
 choice(
   "1.test-controls.exit-codes",
-  "a port in use, or a database that is away, is one line and exit 1",
+  "a port in use or an unreachable database prints one line and exits with code 1",
   async () => {
     const away = serve(["--port", "0", "--data", "postgres:///none?host=/nowhere"]);
     refused(await away.ended, 1, /^The database cannot be used: .*ENOENT/);
@@ -252,14 +255,14 @@ const PEM = {
   cert: freshFile("cert.pem", TLS.cert),
   key: freshFile("key.pem", TLS.key),
   empty: freshFile("empty.pem", ""),
-  // To TLS a key of another kind is no contradiction.
+  // TLS accepts a key of another kind.
   other: freshFile(
     "other.pem",
     generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export(PKCS8),
   ),
 };
 
-/** As processes only what the command line itself has to find; the values are held below, without a process each. */
+/** Only mistakes that the command line itself finds run as processes; values are tested below without one each. */
 const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--prot", "1"], /--prot'; did you mean --port\?/],
   [["--a\u001bb\u009bc\u202e"], /--a\\u001bb\\u009bc\\u202e'/],
@@ -303,17 +306,21 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   ],
 ];
 
-choice("1.test-controls.exit-codes.wrong-flag", "is one line that names it, exit 2", async () => {
-  await Promise.all(
-    WRONG.map(async ([args, names]) =>
-      refused(await serve(["--port", "0", ...args]).ended, 2, names),
-    ),
-  );
-});
+choice(
+  "1.test-controls.exit-codes.wrong-flag",
+  "a wrong flag prints one line that names it and exits with code 2",
+  async () => {
+    await Promise.all(
+      WRONG.map(async ([args, names]) =>
+        refused(await serve(["--port", "0", ...args]).ended, 2, names),
+      ),
+    );
+  },
+);
 
 choice(
   "1.test-controls.flags.bounds",
-  "each value has its bounds, and the option is named",
+  "each flag's value has bounds, and the error names the option",
   async () => {
     const noUrls =
       "apps.example.com ftp://x.example https://x.example/path https://u@x.example https://\u65e5.example";
@@ -354,7 +361,7 @@ choice(
 
 choice(
   "1.test-controls.environment",
-  "each flag is also a variable, PORT too, and the flag wins",
+  "each flag can be set by an environment variable, the port by PORT too, and the flag takes precedence",
   async () => {
     for (const [variables, names] of [
       [{ PORT: "0", APPHOST_RATE_LIMIT: "never" }, /^APPHOST_RATE_LIMIT /],
@@ -397,7 +404,7 @@ choice("1.test-controls.flags", "--help fits a screen and names every flag", asy
 
 choice(
   "1.test-controls.seed",
-  "makes its accounts; the first key is the ready line's",
+  "a seed creates its accounts, and the ready line shows the first key",
   async () => {
     const app = { id: "app_seeded0000000000000000", title: "Seeded", public: true };
     const data_sources = [{ name: "S", type: "csv", data: "a\n1\n" }];
@@ -434,7 +441,7 @@ choice(
 
 choice(
   "1.test-controls.ready-line.people",
-  "what others chose comes escaped, without a log, too",
+  "the ready line escapes values that other people chose, even without a log",
   async () => {
     const email = "\u202eowner@example.com";
     const users = [{ email, permissions: ["admin"] }];
@@ -466,7 +473,7 @@ const NO_ADMIN = {
 
 choice(
   "1.test-controls.seed",
-  "without an admin it still has a sign-in link",
+  "a seed without an admin still gets a sign-in link",
   { seed: NO_ADMIN },
   async (own) => {
     assert.equal(
@@ -478,7 +485,7 @@ choice(
 
 choice(
   "1.test-controls.in-the-open",
-  "what only a test should reach is warned of in the open",
+  "the server warns when test controls or the local webhook policy are reachable from other machines",
   async () => {
     const open = await started([
       "--control",
@@ -498,7 +505,7 @@ choice(
 
 choice(
   "1.dashboard.addresses",
-  "/healthz answers anybody, / leads on, as does what is no address",
+  "/healthz responds to everybody, / redirects to the dashboard, and an unknown address links to it",
   async ({ api }) => {
     const anyone = api.root.as(null);
     const answer = await anyone.get("/healthz");

@@ -1,6 +1,6 @@
-// Apps and deployments (spec part 2 names their fields and part 4 shows four operations; the bounds, reading and changing one,
-// interactions, what becomes of a deployment, of its domain and of an app's remains, and the states of an account are the
-// contract's, parts 2 to 4).
+// Apps and deployments. Spec part 2 names their fields, and part 4 shows four operations. The bounds, reads, updates,
+// interactions, the lifecycle of deployments and domains, the leftovers of deleted apps and the account states are the
+// contract's, parts 2 to 4.
 import assert from "node:assert/strict";
 import { syncBuiltinESMExports } from "node:module";
 import os from "node:os";
@@ -47,12 +47,12 @@ const RULES = [
   { field: "public", good: [true, false], bad: NOT_FLAG },
 ];
 
-/** POST of a body that JSON.stringify would not make. */
+/** POSTs a body that JSON.stringify cannot produce. */
 const raw = (api: Client, body: string) => api.text("POST", "/apps", body);
 
 choice(
   "8.field-lengths.app",
-  "each field is bounded on create, and in the same way on change",
+  "each field of an app has the same bounds on create and on update",
   async ({ api }) => {
     const { id } = await api.create("/apps", { title: "Bounds" });
     for (const request of ["POST /apps", `PATCH /apps/${id}`])
@@ -62,7 +62,7 @@ choice(
 
 choice(
   "2.unknown-members",
-  "are refused by name, so that a typo never passes silently",
+  "unknown members are rejected by name, so that a typo never passes silently",
   async ({ api }) => {
     const app = await api.create("/apps", { title: "T" });
     const more = { publc: true, id: "app_1", created_at: "now", "a/b~c": 1 };
@@ -98,7 +98,7 @@ choice(
 
 choice(
   "8.field-lengths.text",
-  "lone surrogates and NUL are refused, all else comes back as sent",
+  "lone surrogates and NUL are rejected, and all other text is returned as sent",
   async ({ api }) => {
     for (const escaped of ["\\ud83d", "\\ude00", "\\ude00\\ud83d", "a\\u0000b", "\\u0000"])
       for (const field of ["title", "description", "theme"])
@@ -113,7 +113,7 @@ choice(
 
 choice(
   "7.error-body.all-faults",
-  "bodies are objects, and all faults in one are named",
+  "a body must be an object, and the error lists every invalid field",
   async ({ api }) => {
     const app = await api.create("/apps", { title: "T" });
     for (const body of [[], [{ title: "T" }], "text", 5, null, true]) {
@@ -131,7 +131,7 @@ const newId = async (api: Client) => (await api.create("/apps", WHOLE)).id;
 
 choice(
   "4.create-status",
-  "201 with Location, where it then is, and below its app only",
+  "creating a deployment responds with 201 and its Location, and it exists only below its app",
   async ({ api, baseUrl }) => {
     const app = `/apps/${await newId(api)}`;
     const deployment = await api.post(`${app}/deploy`, { name: "R" });
@@ -145,7 +145,7 @@ choice(
 
 choice(
   "4.app-endpoints.change",
-  "sets updated_at, but not where nothing changes",
+  "an update sets updated_at unless nothing changes",
   MANUAL,
   async ({ api, service }) => {
     const app = await api.create("/apps", WHOLE);
@@ -159,7 +159,7 @@ choice(
 
 choice(
   "4.delete-response",
-  "204 without a body, then nothing can be done with it",
+  "a delete responds with 204 without a body, and every later operation gets 404",
   async ({ api }) => {
     const path = `/apps/${await newId(api)}`;
     const answer = await api.delete(path);
@@ -175,7 +175,7 @@ const LEAST = { user_id: "u", interaction_type: "t" };
 
 choice(
   "4.app-endpoints.interaction",
-  "answers 202 with its event; absent is null, all is bounded",
+  "an interaction responds with 202 and its event; absent members are null, and all are bounded",
   async ({ api }) => {
     const app_id = await newId(api);
     const path = `/apps/${app_id}/interactions`;
@@ -213,12 +213,12 @@ choice(
   },
 );
 
-/** The path that deploys a new app. */
+/** Returns the path that deploys a new app. */
 const deployPath = async (api: Client) => `/apps/${await newId(api)}/deploy`;
 
 choice(
   "4.create-status.deployment",
-  "has eight fields; its name is required",
+  "a deployment has eight fields, and its name is required",
   async ({ api, authUrl }) => {
     const path = await deployPath(api);
     const { id, url, deployed_at, ...rest } = await api.create(path, { name: "R" });
@@ -244,7 +244,7 @@ choice(
   },
 );
 
-choice("2.environments", "is a slug of up to 63 characters", async ({ api }) => {
+choice("2.environments", "an environment is a slug of up to 63 characters", async ({ api }) => {
   const good = ["a", "0", "a".repeat(63), "my-env-2", "a-", "0-0"];
   const bad = [
     "",
@@ -270,7 +270,7 @@ choice("2.environments", "is a slug of up to 63 characters", async ({ api }) => 
 
 choice(
   "3.custom-domain.names",
-  "are of two labels or more, kept in lower case and in ASCII",
+  "a custom domain has two labels or more and is stored in lower case and ASCII",
   async ({ api }) => {
     const label = "a".repeat(63);
     const longest = `${label}.${label}.${label}.${"b".repeat(57)}.com`;
@@ -301,7 +301,7 @@ choice(
       ],
       ...["*.example.com", "a.example?x", "a.example#x", "%61.example", "a.example\n"],
       ...NOT_TEXT.filter((value) => value !== null),
-      // Within the length as it is written, beyond it in the ASCII form.
+      // The name fits within the length as written, but not in its ASCII form.
       `${`${"ü".repeat(45)}.`.repeat(5)}example`,
     ];
     const path = await deployPath(api);
@@ -310,7 +310,7 @@ choice(
       ["Shop.EXAMPLE.org", "shop.example.org"],
       ["bücher.example.org", "xn--bcher-kva.example.org"],
       ["STRASSE.example.org", "strasse.example.org"],
-      // A dot in the middle and a joiner are letters of these two (RFC 5892 A).
+      // A middle dot and a joiner are letters in these two (RFC 5892 A).
       ["paral\u00b7lel.example.org", "xn--parallel-koa.example.org"],
       ["\u0646\u0627\u0645\u0647\u200c\u0627\u06cc.example.org", "xn--mgba3gch31f060k.example.org"],
     ])
@@ -321,7 +321,7 @@ choice(
   },
 );
 
-choice("3.custom-domain.names", "is never the server's own host", async () => {
+choice("3.custom-domain.names", "a custom domain is never the server's own host", async () => {
   await using service = await startService({ publicUrl: "https://Apps.example.net:443/" });
   const api = new Client({ baseUrl: `http://127.0.0.1:${service.port}/v1`, key: service.apiKey });
   try {
@@ -340,7 +340,7 @@ choice("3.custom-domain.names", "is never the server's own host", async () => {
     const request = { name: "R", custom_domain: "lab.example.net" };
     for (const host of ["lab.example.net:4600", "LAB.example.net."])
       invalid(await api.post(path, request, { host }), "#/custom_domain");
-    // A host that an app holds is the app's, though the API answers there, too.
+    // A host that an app holds belongs to the app, although the API responds there, too.
     for (const host of ["other.example.net", "lab.example.net"])
       assert.equal((await api.post(path, request, { host })).status, 201);
     for (const custom_domain of ["www.apps.example.net", "example.net"])
@@ -358,7 +358,7 @@ const deploymentsOf = async (api: Client, app: string) =>
 
 choice(
   "3.redeploy",
-  "deploying again to an environment retires the one before, and only that",
+  "redeploying to an environment retires the previous deployment, and no other",
   async ({ api }) => {
     const app = await newId(api);
     const [first, staging] = [
@@ -383,7 +383,7 @@ choice(
 
 choice(
   "3.custom-domain",
-  "belongs to one app at a time, and is free when nothing live holds it",
+  "a custom domain belongs to one app at a time and is free once no live deployment holds it",
   async ({ api }) => {
     const [mine, other] = [await newId(api), await newId(api)];
     const custom_domain = freshHost();

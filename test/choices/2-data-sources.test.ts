@@ -1,4 +1,4 @@
-// Data sources: the specification names them and shows no field; all of this is ours (contract, parts 2 to 4).
+// Data sources: the specification names them and shows no fields; all of this is ours (contract, parts 2 to 4).
 import assert from "node:assert/strict";
 import { StorageUnavailable } from "../../src/index.ts";
 import { choice, gated } from "../support/clauses.ts";
@@ -12,7 +12,7 @@ const ROWS = [{ a: 1 }];
 const made = (api: Client, type: "json" | "csv", data: unknown) =>
   uploaded(api, { name: "Made", type, data });
 
-/** Data that cannot be read, and why not. */
+/** Data that cannot be parsed, and the reason. */
 async function failed(api: Client, type: "json" | "csv", data: unknown, why: string) {
   const source = await made(api, type, data);
   const { status, columns, row_count, error } = source;
@@ -25,7 +25,7 @@ const rowsOf = (api: Client, { id }: { readonly id: string }, query = "?limit=10
 
 choice(
   "2.data-source-request",
-  "name and type are bounded, the app is one of the account",
+  "the name and type of a data source are bounded, and its app belongs to the account",
   async ({ api }) => {
     const app = await api.create("/apps", { title: "Owner" });
     const gone = await api.create("/apps", { title: "Gone" });
@@ -54,7 +54,7 @@ const NOT_ROWS = "#/data must be an array of flat objects";
 const NOT_CSV = "#/data must be a string of CSV";
 const SCALAR = "must be a string, a number, true, false or null";
 
-/** Data, as JSON, that are refused before anything is kept, and each fault as it is told. */
+/** JSON data that is rejected before anything is stored, with the expected validation issues. */
 const NO_DATA = [
   ...['"a,b"', "5", "null", "true", "{}"].map((data) => ["json", data, NOT_ROWS]),
   ...["5", "null", "true", "{}", "[]", '[{"a":1}]'].map((data) => ["csv", data, NOT_CSV]),
@@ -80,7 +80,7 @@ const NO_DATA = [
   ],
 ];
 
-/** What is said of data that are sent as this JSON text. */
+/** Returns the error for data sent as this JSON text. */
 async function refusalOf(api: Client, type: string, data: string) {
   const body = `{"name":"N","type":"${type}","data":${data}}`;
   const answer = await api.text("POST", "/data-sources", body);
@@ -95,7 +95,7 @@ const faultsOf = async (...sent: Parameters<typeof refusalOf>) => (await refusal
 
 choice(
   "2.data-source-request.data",
-  "JSON is an array of flat objects, CSV is text",
+  "JSON data is an array of flat objects, and CSV data is text",
   async ({ api }) => {
     for (const [type = "", data = "", ...faults] of NO_DATA)
       assert.deepEqual(await faultsOf(api, type, data), faults);
@@ -106,7 +106,7 @@ choice(
 
 choice(
   "7.error-body.data-faults",
-  "twenty faults of rows are listed, the rest are counted",
+  "an error lists twenty issues of rows and counts the rest",
   async ({ api }) => {
     const first = Array.from({ length: 20 }, (_, at) => `#/data/${at} must be a flat object`);
     for (const [count, others] of [
@@ -125,7 +125,7 @@ choice(
 
 choice(
   "6.emitted-by.data-processed",
-  "what processing finds wrong: failed, no rows, and told",
+  "a data source with invalid rows becomes failed without rows, and data.processed says so",
   async ({ api }) => {
     const why = "Line 2: the number of fields is 3, but the header has 2.";
     const source = await failed(api, "csv", "a,b\n1,2,3\n", why);
@@ -140,7 +140,7 @@ choice(
 
 choice(
   "8.bounds.columns",
-  "a data source has 100 columns at most, and a row of JSON 100 members",
+  "a data source has at most 100 columns, and a JSON row at most 100 members",
   async ({ api }) => {
     const header = (count: number) => Array.from({ length: count }, (_, at) => `c${at}`);
     assert.equal((await made(api, "csv", `${header(100)}\n`)).status, "ready");
@@ -160,7 +160,7 @@ choice(
 
 choice(
   "8.bounds.columns",
-  "the name of a column has 1,000 characters at most: a page repeats it",
+  "a column name has at most 1,000 characters, because pages repeat it",
   async ({ api }) => {
     const named = (length: number) => "\u{1f469}".repeat(length); // two units, one character
     for (const [type, of] of [
@@ -178,36 +178,40 @@ choice(
   },
 );
 
-choice("2.data-source-fields.rows", "are paged like every list", async ({ api }) => {
-  const rows = Array.from({ length: 45 }, (_, at) => ({ at }));
-  const source = await made(api, "json", rows);
-  const page = await rowsOf(api, source, "?limit=10&offset=40");
-  assert.deepEqual([page.json.total, page.json.limit, page.json.offset], [45, 10, 40]);
-  assert.deepEqual(page.items, rows.slice(40));
-  assert.equal((await rowsOf(api, source, "")).items.length, 20);
-  badParameter(await rowsOf(api, source, "?limit=101"), "limit");
-  assert.deepEqual((await rowsOf(api, source, "?offset=45")).items, []);
-  for (const [type, data] of [
-    ["csv", "__proto__,constructor\n1,\u2028\n"],
-    ["json", JSON.parse('[{"__proto__":1,"constructor":"\\u2028"}]')],
-  ] as const) {
-    const named = await rowsOf(api, await made(api, type, data));
-    assert.ok(named.text.includes('[{"__proto__":1,"constructor":"\u2028"}]'), named.text);
-  }
-  const read = ({ status, columns, row_count, error }: Members) => [
-    status,
-    columns,
-    row_count,
-    error,
-  ];
-  const one = await made(api, "csv", "a\n1\n");
-  assert.deepEqual(read(one), ["ready", [{ name: "a", type: "number" }], 1, null]);
-  assert.deepEqual(read(await made(api, "json", [])), ["ready", [], 0, null]);
-});
+choice(
+  "2.data-source-fields.rows",
+  "the rows of a data source are paged like every list",
+  async ({ api }) => {
+    const rows = Array.from({ length: 45 }, (_, at) => ({ at }));
+    const source = await made(api, "json", rows);
+    const page = await rowsOf(api, source, "?limit=10&offset=40");
+    assert.deepEqual([page.json.total, page.json.limit, page.json.offset], [45, 10, 40]);
+    assert.deepEqual(page.items, rows.slice(40));
+    assert.equal((await rowsOf(api, source, "")).items.length, 20);
+    badParameter(await rowsOf(api, source, "?limit=101"), "limit");
+    assert.deepEqual((await rowsOf(api, source, "?offset=45")).items, []);
+    for (const [type, data] of [
+      ["csv", "__proto__,constructor\n1,\u2028\n"],
+      ["json", JSON.parse('[{"__proto__":1,"constructor":"\\u2028"}]')],
+    ] as const) {
+      const named = await rowsOf(api, await made(api, type, data));
+      assert.ok(named.text.includes('[{"__proto__":1,"constructor":"\u2028"}]'), named.text);
+    }
+    const read = ({ status, columns, row_count, error }: Members) => [
+      status,
+      columns,
+      row_count,
+      error,
+    ];
+    const one = await made(api, "csv", "a\n1\n");
+    assert.deepEqual(read(one), ["ready", [{ name: "a", type: "number" }], 1, null]);
+    assert.deepEqual(read(await made(api, "json", [])), ["ready", [], 0, null]);
+  },
+);
 
 choice(
   "2.data-source-fields.delete",
-  "it outlives its app; deleted, it is gone with its rows",
+  "a data source outlives its app, and deleting the data source deletes its rows",
   async ({ api }) => {
     const app = await api.create("/apps", { title: "Short-lived" });
     const draft = { name: "N", type: "json", data: ROWS, app_id: app.id };
@@ -221,7 +225,7 @@ choice(
 
 gated(
   "3.data-processing",
-  "what found no room is processed once there is some",
+  "a data source that storage had no room for is processed once there is room",
   async ({ api, service }, gate) => {
     Object.assign(gate, { fault: new StorageUnavailable("full"), spared: 1 });
     const { id } = await api.create("/data-sources", { name: "N", type: "json", data: ROWS });
@@ -233,7 +237,7 @@ gated(
   },
 );
 
-/** A data source of this JSON text, its first column, and what stands there. */
+/** Creates a data source from this JSON text; returns it, its first column and the values. */
 async function sentAs(api: Client, data: string) {
   const body = `{"name":"N","type":"json","data":${data}}`;
   const { id } = await api.text("POST", "/data-sources", body);
@@ -246,7 +250,7 @@ const COLUMN = '[{"n":1.50},{"n":null},{"n":N},{"n":-2e0}]';
 
 choice(
   "2.data-reading.exact",
-  "numbers that a double holds are numbers, in whatever form",
+  "numbers that a double represents exactly are numbers, in any notation",
   async ({ api }) => {
     for (const [number, shown] of Object.entries({
       ...{
@@ -272,7 +276,7 @@ choice(
 
 choice(
   "2.data-reading.exact",
-  "with any other the whole column is text, as written, and no other is",
+  "one number that a double cannot represent makes its whole column text, as written, and no other column",
   async ({ api }) => {
     const others = [
       "9007199254740992",
@@ -311,7 +315,7 @@ choice(
 
 choice(
   "2.data-reading.exact",
-  "texts and names that hold numbers, quotes or brackets stay as they are",
+  "texts and names that contain numbers, quotes or brackets stay unchanged",
   async ({ api }) => {
     const row = String.raw`{"a\"1.50,":"[1.50,\\","\\":"9007199254740993","__proto__":1e400,"}1.0":"{\"n\":1e400}","2":1.50}`;
     const { rows } = await sentAs(api, `[${row}]`);
@@ -326,7 +330,7 @@ choice(
 
 choice(
   "2.data-reading.exact",
-  "a number where text is wanted is refused, and invalid JSON as ever",
+  "a number in place of text is rejected, and so is invalid JSON",
   async ({ api }) => {
     for (const number of ["12345678901234567890", "1.50", "1e400"]) {
       const wrong = `{"name":${number},"type":"json","data":[{"n":1e400}]}`;
@@ -349,7 +353,7 @@ choice(
 
 choice(
   "2.data-reading.exact",
-  "a data point of an interaction then is text, its others are not",
+  "an inexact number in an interaction's data point becomes text, and exact ones stay numbers",
   async ({ api }) => {
     const { id } = await api.create("/apps", { title: "Used" });
     const report = (members: string) =>
@@ -392,7 +396,7 @@ choice(
 
 choice(
   "2.data-reading.csv-lines",
-  "other separators than commas are named, blank lines ignored",
+  "the error explains a wrong CSV separator, and blank lines are ignored",
   async ({ api }) => {
     const why =
       "Line 1: the columns seem to be separated by semicolons (;); separate them with commas.";

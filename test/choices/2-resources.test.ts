@@ -1,6 +1,6 @@
-// What all kinds of resource have in common (contract, parts 2 to 4): which fields are required and which always there, what
-// is shown once, what a change leaves alone, the tag that guards each, and that what was deleted is gone; and what users, API
-// keys, OAuth clients and the account have of their own. What a credential opens is part 5.
+// Behavior common to all kinds of resource (contract, parts 2 to 4): required fields, fields always present, partial
+// updates, one-time values, ETags and deletion. Includes the specifics of users, API keys, OAuth clients and the
+// account; the permissions of a credential are part 5.
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import { freshAddress, type Members, members, str } from "../support/client.ts";
@@ -18,13 +18,13 @@ import { invalid, problem } from "../support/problem.ts";
 
 interface Kind {
   readonly is: readonly [id: Parameters<typeof choice>[0], path: string, prefix: string];
-  /** The least that makes one. */
+  /** The smallest valid request body. */
   readonly least: Members;
-  /** What is in it besides that, id and times. */
+  /** Its further fields, besides id and times. */
   readonly more: Members;
-  /** What the 201 answer alone shows; the server's address is written as AUTH. */
+  /** Fields that only the 201 response shows; the server's address is written as AUTH. */
   readonly once?: readonly [name: string, form: RegExp];
-  /** Where it can be changed: values that are no defaults, and what of it is the server's own, besides id and times. */
+  /** If it can be updated: values that are no defaults, and read-only fields besides id and times. */
   readonly change?: Members;
   readonly fixed?: readonly string[];
 }
@@ -133,36 +133,40 @@ for (const { is, least, more, once, change, fixed = [] } of KINDS) {
   );
 }
 
-choice("2.user-fields.email", "is required and has to be an address", async ({ api }) => {
-  const long = (length: number) => freshAddress().replace(/@.*/, "@").padEnd(length, "x");
-  const good = [
-    `Ada+tag.${freshAddress()}`,
-    `o'brien.${freshAddress()}`,
-    `UPPER.${freshAddress()}`,
-    long(254),
-  ];
-  const controls = [..."\u0001\u001b\u001f\u007f\u0080\u009b\u009f"];
-  const bad = [
-    ...[
-      "",
-      "x",
-      "a@",
-      "@b.example",
-      "a@b@c.example",
-      "a b@c.example",
-      "a@c example",
-      "a@c.example\n",
-      ...NOT_TEXT,
-    ],
-    long(255),
-    ...controls.flatMap((control) => [`a${control}b@c.example`, `a@c${control}.example`]),
-  ];
-  await fieldRules(api, "POST /users", {}, { field: "email", good, bad });
-});
+choice(
+  "2.user-fields.email",
+  "a user's email is required and must be an address",
+  async ({ api }) => {
+    const long = (length: number) => freshAddress().replace(/@.*/, "@").padEnd(length, "x");
+    const good = [
+      `Ada+tag.${freshAddress()}`,
+      `o'brien.${freshAddress()}`,
+      `UPPER.${freshAddress()}`,
+      long(254),
+    ];
+    const controls = [..."\u0001\u001b\u001f\u007f\u0080\u009b\u009f"];
+    const bad = [
+      ...[
+        "",
+        "x",
+        "a@",
+        "@b.example",
+        "a@b@c.example",
+        "a b@c.example",
+        "a@c example",
+        "a@c.example\n",
+        ...NOT_TEXT,
+      ],
+      long(255),
+      ...controls.flatMap((control) => [`a${control}b@c.example`, `a@c${control}.example`]),
+    ];
+    await fieldRules(api, "POST /users", {}, { field: "email", good, bad });
+  },
+);
 
 choice(
   "2.user-fields.permissions",
-  "are some of the five scopes; a name is any text",
+  "a user's permissions are a subset of the five scopes, and the name is any text",
   async ({ api }) => {
     const twice = ["read:apps", "read:apps"];
     const unknown = [["root"], ["Admin"], [""], [null], [5], [["admin"]]];
@@ -184,7 +188,7 @@ choice(
 
 choice(
   "7.error-codes.email_taken",
-  "an address is one user of the account, in any capitals",
+  "an email address belongs to one user of the account, regardless of case",
   async ({ api }) => {
     const email = freshAddress();
     const shouted = { email: email.toUpperCase() };
@@ -209,7 +213,7 @@ choice(
 
 choice(
   "1.test-controls.first-account",
-  "has one key, an owner who is admin, nothing else",
+  "the first account has one key, one owner who is admin, and nothing else",
   {},
   async (own) => {
     const { api, service } = own;
@@ -237,7 +241,7 @@ choice(
 
 choice(
   "7.error-codes.last_admin",
-  "the last admin can neither go nor lose the permission",
+  "the last admin can neither be deleted nor lose the permission",
   {},
   async ({ api }) => {
     const [owner] = (await api.get("/users")).items;
@@ -257,7 +261,7 @@ choice(
 
 choice(
   "1.dashboard.api-keys.name",
-  "is required, has 1 to 200 characters and is not blank",
+  "the name of an API key is required, has 1 to 200 characters and is not blank",
   async ({ api }) => {
     const bad = ["", " ", "n".repeat(201), wide(201), ...NOT_TEXT];
     await fieldRules(
@@ -278,7 +282,7 @@ const HALF_PAST = { clock: "manual", startAt: "1969-12-31T23:58:30.000Z" } as co
 
 choice(
   "1.dashboard.api-keys.last-used",
-  "is the minute that has begun, at any time",
+  "last_used_at of an API key is the start of the current minute, at any time",
   HALF_PAST,
   async (own) => {
     const { api, service } = own;
@@ -354,7 +358,7 @@ const TWICE = ["https://c.example.com/", "https://c.example.com/"];
 
 choice(
   "1.dashboard.oauth-clients.rules",
-  "redirects to https or loopback, scopes of the five",
+  "an OAuth client redirects to https or loopback and has scopes of the five",
   async ({ api }) => {
     const longest = `https://c.example.com/${"x".repeat(2_026)}`;
     await fieldRules(
@@ -392,7 +396,7 @@ const PRIVATE_USE = [
 
 choice(
   "1.dashboard.oauth-clients.rules",
-  "a private-use scheme is for public clients",
+  "a private-use scheme is for public clients only",
   async ({ api }) => {
     const [https = ""] = CLIENT.redirect_uris;
     for (const uri of PRIVATE_USE) {

@@ -1,5 +1,5 @@
-// Deployed apps (spec part 2: url and custom_domain of a deployment; part 6: user.interaction): what their address shows, to
-// whom, and what a click on a point does.
+// Deployed apps (spec part 2: url and custom_domain of a deployment; part 6: user.interaction): what their address
+// shows to which visitor, and the effect of a click on a point.
 import assert from "node:assert/strict";
 import { memoryStore, type Store } from "../../src/index.ts";
 import { Browser, formsOf } from "../support/browser.ts";
@@ -16,7 +16,7 @@ const SALES =
   "month,region,revenue\n2026-01,North,10\n2026-01,South,20.5\n2026-02,North,-4\n2026-02,South,\n";
 const BROKEN = "a,b\n1\n";
 
-/** What a browser may keep for itself, and asks for again. */
+/** Headers of a response that only the browser may cache, after revalidation. */
 const assertSite = (site: Answer): string => assertPage(site, 200, "'self'", "private, no-cache");
 
 const many = <T>(count: number, each: (at: number) => T): T[] =>
@@ -24,7 +24,7 @@ const many = <T>(count: number, each: (at: number) => T): T[] =>
 
 choice(
   "2.data-reading.chart-columns",
-  "shows title, description and a chart of each source",
+  "a site shows the title, the description and a chart of each data source",
   async ({ api }) => {
     const { path, give, page: site } = await deployed(api, { description: "Net of <returns>" });
     assert.match(assertSite(await site()), /Sales Net of <returns> There is nothing to see yet/);
@@ -57,50 +57,54 @@ choice(
   },
 );
 
-choice("2.data-reading.chart-points", "draws every row, and what can be drawn", async ({ api }) => {
-  const [sheet, other] = [await deployed(api), await deployed(api)];
-  const rows = (count: number) => many(count, (at) => ({ at, value: at % 7 }));
-  const empty = await sheet.give("Empty", []);
-  for (const shown of [
-    await (await owner(api)).open(`/dashboard/data-sources/${empty}`),
-    await sheet.page(),
-  ]) {
-    assert.match(textOf(shown), /It has no rows\./);
-    assert.doesNotMatch(shown.text, /<table/);
-  }
-  await sheet.give("Whole", rows(200));
-  await sheet.give("More", rows(201));
-  const drawn = await sheet.page();
-  assert.equal([...drawn.text.matchAll(/<button class="point"/g)].length, 400);
-  assert.deepEqual(drawn.text.match(/The first 200 of \d+ rows/g), ["The first 200 of 201 rows"]);
-  const series = [...drawn.text.matchAll(/<path class="s0" d="([^"]*)"/g)];
-  const points = series.map(([, d = ""]) => d.split("M").length - 1);
-  assert.deepEqual(points, [200, 201], "every row is drawn, 200 are to be pressed");
-  const times = [
-    "2020-01-01T00:00:00Z,0",
-    "2020-01-01T00:00:01Z,9",
-    "2020-01-01T00:00:02Z,0",
-    "2030-01-01,0",
-  ];
-  await other.give("Line", `t,v\n${times.join("\n")}\n`);
-  const [, d = ""] = /<path class="s0" d="([^"]*)"/.exec((await other.page()).text) ?? [];
-  assert.match(
-    d,
-    /^(M\d+,\d+)L\d+,\d+L\d+,\d+L\d+,\d+$/,
-    "a line that comes back to a pixel goes there",
-  );
-  await other.give("Long", `at,value\n${many(20_001, (at) => `${at},${at % 7}\n`).join("")}`);
-  await other.give(
-    "Wide",
-    `${many(100, (at) => `c${at}`)}\n${`${many(100, String)}\n`.repeat(401)}`,
-  );
-  const whole = textOf(await other.page());
-  assert.match(
-    whole,
-    /value by at\. Drawn: 20000 of 20001 rows.*Drawn: 400 of 401 rows/,
-    "40,000 cells at most",
-  );
-});
+choice(
+  "2.data-reading.chart-points",
+  "a chart draws every row and every value that can be drawn",
+  async ({ api }) => {
+    const [sheet, other] = [await deployed(api), await deployed(api)];
+    const rows = (count: number) => many(count, (at) => ({ at, value: at % 7 }));
+    const empty = await sheet.give("Empty", []);
+    for (const shown of [
+      await (await owner(api)).open(`/dashboard/data-sources/${empty}`),
+      await sheet.page(),
+    ]) {
+      assert.match(textOf(shown), /It has no rows\./);
+      assert.doesNotMatch(shown.text, /<table/);
+    }
+    await sheet.give("Whole", rows(200));
+    await sheet.give("More", rows(201));
+    const drawn = await sheet.page();
+    assert.equal([...drawn.text.matchAll(/<button class="point"/g)].length, 400);
+    assert.deepEqual(drawn.text.match(/The first 200 of \d+ rows/g), ["The first 200 of 201 rows"]);
+    const series = [...drawn.text.matchAll(/<path class="s0" d="([^"]*)"/g)];
+    const points = series.map(([, d = ""]) => d.split("M").length - 1);
+    assert.deepEqual(points, [200, 201], "every row is drawn, 200 are to be pressed");
+    const times = [
+      "2020-01-01T00:00:00Z,0",
+      "2020-01-01T00:00:01Z,9",
+      "2020-01-01T00:00:02Z,0",
+      "2030-01-01,0",
+    ];
+    await other.give("Line", `t,v\n${times.join("\n")}\n`);
+    const [, d = ""] = /<path class="s0" d="([^"]*)"/.exec((await other.page()).text) ?? [];
+    assert.match(
+      d,
+      /^(M\d+,\d+)L\d+,\d+L\d+,\d+L\d+,\d+$/,
+      "a line that comes back to a pixel goes there",
+    );
+    await other.give("Long", `at,value\n${many(20_001, (at) => `${at},${at % 7}\n`).join("")}`);
+    await other.give(
+      "Wide",
+      `${many(100, (at) => `c${at}`)}\n${`${many(100, String)}\n`.repeat(401)}`,
+    );
+    const whole = textOf(await other.page());
+    assert.match(
+      whole,
+      /value by at\. Drawn: 20000 of 20001 rows.*Drawn: 400 of 401 rows/,
+      "40,000 cells at most",
+    );
+  },
+);
 
 /** Clicks the point with these words in the first chart, as a browser without a script does. */
 async function click(browser: Browser, address: string, title: string): Promise<Answer> {
@@ -112,7 +116,7 @@ async function click(browser: Browser, address: string, title: string): Promise<
 
 choice(
   "2.data-reading.chart-columns",
-  "the reader chooses among the columns of numbers",
+  "a visitor can choose among the numeric columns of a chart",
   async ({ api }) => {
     const { path, give } = await deployed(api);
     const days = [5, 3, 8].map((n, at) => ({
@@ -184,7 +188,7 @@ choice(
 
 choice(
   "8.bounds.page",
-  "data sources beyond a page of a megabyte stand on the next one",
+  "data sources beyond one megabyte of page move to the next page",
   async ({ api }) => {
     const { path, give } = await deployed(api);
     const row = Object.fromEntries(many(30, (at) => [`c${at}`, "x".repeat(200)]));
@@ -212,7 +216,7 @@ choice(
 
 choice(
   "2.themes.drawn",
-  "light and dark, any other name follows the reader's system",
+  "the themes light and dark are fixed, and any other name follows the visitor's system",
   async ({ api }) => {
     for (const [theme, drawn] of Object.entries({
       light: "light",
@@ -227,7 +231,7 @@ choice(
 
 choice(
   "4.app-endpoints.interaction-user",
-  "a click tells the point as the data have it, and who",
+  "a click reports the point as the data contain it, and the user",
   TWO,
   async (own) => {
     const { api } = own;
@@ -268,7 +272,7 @@ choice(
 
 choice(
   "2.data-reading.exact",
-  "a column that is text is no axis of numbers, and a click tells it whole",
+  "a text column is never a numeric axis, and a click reports the full text",
   async (own) => {
     const { api } = own;
     const { path, give } = await deployed(api);
@@ -283,7 +287,7 @@ choice(
 
 choice(
   "4.app-endpoints.interaction-user",
-  "the page's own form alone reports what is there",
+  "only the page's own form can report points, and only points that exist",
   async ({ api }) => {
     const [{ path, give }, other] = [await deployed(api), await deployed(api)];
     const [chart, foreign] = [await give("Revenue", SALES), await other.give("Other", SALES)];
@@ -308,7 +312,7 @@ choice(
 const TIGHT = { rateLimit: 12, clock: "manual" } as const;
 choice(
   "8.rate-limit.visitors",
-  "a deployment's pages and clicks share a limit",
+  "the pages and clicks of a deployment share a rate limit",
   TIGHT,
   async ({ api, service }) => {
     const { app, path } = await deployed(api);
@@ -343,7 +347,7 @@ choice(
 
 choice(
   "5.scope-per-endpoint.viewers",
-  "a private app asks for sign-in and for read:apps",
+  "a private app requires a sign-in and read:apps",
   async ({ api }) => {
     const { path } = await deployed(api, { public: false });
     for (const [method, next] of [
@@ -354,7 +358,7 @@ choice(
       const location = `/dashboard/sign-in?${new URLSearchParams({ next })}`;
       assert.deepEqual([asked.status, asked.header("location")], [303, location]);
     }
-    // A script takes any redirect for that of a point which was sent.
+    // A script would treat any redirect as the success of its request.
     const signedOut = await new Browser(api).post(`${path}interactions`, {});
     assert.match(assertPage(signedOut, 403), /You are signed out Nothing was sent\. Sign in/);
     assert.ok(signedOut.text.includes(`href="${path}"`));
@@ -367,7 +371,7 @@ choice(
 
 choice(
   "3.redeploy.site",
-  "a retired or deleted deployment says that it is over",
+  "the address of a retired or deleted deployment says that it has ended",
   async ({ api }) => {
     const { app, path } = await deployed(api);
     for (const query of ["", "?from=1"]) {
@@ -407,7 +411,7 @@ choice(
 
 choice(
   "5.scope-per-endpoint.viewers",
-  "a suspended account's are not shown, a limited one's are",
+  "the sites of a suspended account are not shown, and those of a limited account are",
   {},
   async (own) => {
     const { api, service } = own;
@@ -422,12 +426,12 @@ choice(
   },
 );
 
-/** What is answered to a request for another host. */
+/** Returns the response to a request for another host. */
 const at = (api: Client, host: string, path: string) => api.root.as(null).get(path, { host });
 
 choice(
   "3.custom-domain.private-app",
-  "what is no address of the server is the domain's",
+  "a custom domain serves its site at / and never hides the server's own addresses",
   async ({ api, authUrl }) => {
     const custom_domain = freshHost();
     const { app, path } = await deployed(api, { title: "Under a name" }, { custom_domain });
@@ -501,7 +505,7 @@ choice(
 
 choice(
   "3.custom-domain.private-app",
-  "a domain has a site while the newest under it is retired",
+  "a custom domain serves its site even if a deployment is retired during the request",
   async () => {
     const real = memoryStore();
     let retired = 0;
@@ -521,7 +525,7 @@ choice(
 
 choice(
   "3.custom-domain.private-app",
-  "a click under a domain is taken from there only",
+  "a click under a custom domain is accepted from that domain only",
   async ({ api }) => {
     const custom_domain = freshHost();
     const { app, give } = await deployed(api, {}, { custom_domain });

@@ -1,5 +1,5 @@
-// Webhooks as a resource (spec part 2 shows what is sent on create; the rest is the contract's, parts 2 and 4). How
-// deliveries are sent is part 6.
+// Webhooks as a resource (spec part 2 shows the create request; the rest is the contract's, parts 2 and 4). Sending
+// deliveries is part 6.
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import { type Client, str } from "../support/client.ts";
@@ -16,39 +16,43 @@ const TYPES = [
   "user.interaction",
 ];
 const URL_ = "https://hooks.example.com/in";
-/** Inactive, so that nothing is sent anywhere. */
+/** Inactive, so that no delivery is sent. */
 const WHOLE = { url: URL_, events: ["app.created"], active: false };
 
-/** What makes one, and what changes one. */
+/** The create request, and the update request. */
 const requests = async (api: Client) => [
   "POST /webhooks",
   `PATCH /webhooks/${(await api.create("/webhooks", WHOLE)).id}`,
 ];
 
-choice("4.webhook-endpoints.events", "are some of the six types, none twice", async ({ api }) => {
-  const twice = [
-    ["app.created", "app.created"],
-    [...TYPES, "app.created"],
-  ];
-  const unknown = [["app.renamed"], ["*"], [""], [null], [5], [[]]];
-  for (const request of await requests(api))
-    await fieldRules(
-      api,
-      request,
-      WHOLE,
-      {
-        field: "events",
-        good: [["data.processed"], TYPES],
-        bad: [[], ...twice, null, "app.created", {}, 5],
-      },
-      { field: "events", at: "#/events/0", bad: unknown },
-      { field: "active", good: [false], bad: NOT_FLAG },
-    );
-});
+choice(
+  "4.webhook-endpoints.events",
+  "the events of a webhook are some of the six types, without duplicates",
+  async ({ api }) => {
+    const twice = [
+      ["app.created", "app.created"],
+      [...TYPES, "app.created"],
+    ];
+    const unknown = [["app.renamed"], ["*"], [""], [null], [5], [[]]];
+    for (const request of await requests(api))
+      await fieldRules(
+        api,
+        request,
+        WHOLE,
+        {
+          field: "events",
+          good: [["data.processed"], TYPES],
+          bad: [[], ...twice, null, "app.created", {}, 5],
+        },
+        { field: "events", at: "#/events/0", bad: unknown },
+        { field: "active", good: [false], bad: NOT_FLAG },
+      );
+  },
+);
 
 choice(
   "4.webhook-endpoints.secret",
-  "has 1 to 255 characters and is made where absent",
+  "a webhook secret has 1 to 255 characters and is generated when absent",
   async ({ api }) => {
     const good = ["s", "s".repeat(255), wide(255), " "];
     const bad = ["", "s".repeat(256), wide(256), ...NOT_TEXT];
@@ -66,16 +70,20 @@ choice(
   },
 );
 
-choice("8.field-lengths.url", "takes absolute URLs of 2,048 characters", async ({ api }) => {
-  const bad = ["", "/in", URL_.padEnd(2_049, "x"), ...NOT_TEXT];
-  for (const request of await requests(api))
-    await fieldRules(api, request, WHOLE, { field: "url", good: [URL_.padEnd(2_048, "x")], bad });
-});
+choice(
+  "8.field-lengths.url",
+  "a webhook URL is absolute and has at most 2,048 characters",
+  async ({ api }) => {
+    const bad = ["", "/in", URL_.padEnd(2_049, "x"), ...NOT_TEXT];
+    for (const request of await requests(api))
+      await fieldRules(api, request, WHOLE, { field: "url", good: [URL_.padEnd(2_048, "x")], bad });
+  },
+);
 
 const words = (text: string): readonly string[] => text.split(" ");
 const https = (hosts: string) => words(hosts).map((host) => `https://${host}/`);
 
-/** Hosts that no webhook may reach, by the rule that refuses them: in every spelling, and at both ends of a range. */
+/** Hosts that no webhook may reach, by the rule that rejects them: in every spelling, and at both ends of a range. */
 const FORBIDDEN = {
   unspecified: "0.0.0.0 0 [::]",
   "carrier-grade NAT": "100.64.0.0 100.127.255.255",
@@ -95,11 +103,11 @@ const FORBIDDEN = {
   NAT64: "[64:ff9b::7f00:1] [64:ff9b::a00:1] [64:ff9b:1::1]",
   Teredo: "[2001::1]",
 };
-/** Those beside a range. */
+/** Addresses just outside a range. */
 const OUTSIDE =
   "9.255.255.255 11.0.0.0 172.15.255.255 172.32.0.0 192.167.255.255 192.169.0.0 100.63.255.255 100.128.0.0 " +
   "169.253.255.255 169.255.0.0 168.63.129.15 168.63.129.17 223.255.255.255 [2001:200::]";
-/** Private ones, in every spelling, and at both ends of a range. */
+/** Private hosts, in every spelling, and at both ends of a range. */
 const PRIVATE =
   "10.0.0.0 10.255.255.255 0xa.1 0x0a000001 167772161 10.1 012.0.0.1 172.16.0.0 172.31.255.255 192.168.0.0 192.168.255.255 " +
   "3232235777 192.168.1.1:8080 [fc00::] [fc00::1] [fd00:ec2::253] [fd00:ec2::255] [fd20:ce::253] [fdff:ffff::1]";
@@ -116,7 +124,7 @@ const PUBLIC = [
   "HTTPS://Example.COM",
 ];
 const http = (hosts: string) => words(hosts).map((host) => `http://${host}/`);
-/** Names over http: only DNS knows where they lead. */
+/** Names over http, which only DNS can resolve. */
 const NAMED = http(
   "example.com receiver:4700 my_receiver:4700 localhost.example.com notlocalhost db.internal",
 );
@@ -146,7 +154,7 @@ const REFUSED: Refused = {
   "must not name port 0": https("example.com:0"),
 };
 
-/** These URLs are taken; what is refused by both policies, and these, are told by the rule that they break. */
+/** Accepts these URLs; rejects those that both policies reject, and the given ones, with the rule that they break. */
 async function judges(api: Client, good: readonly string[], own: Refused) {
   for (const request of await requests(api)) {
     await fieldRules(api, request, WHOLE, { field: "url", good });
@@ -161,7 +169,7 @@ async function judges(api: Client, good: readonly string[], own: Refused) {
 
 choice(
   "6.webhook-policy",
-  "local takes loopback, private hosts and names by http or https, public ones by https",
+  "the local policy accepts loopback, private hosts and names by http or https, and public hosts by https",
   ({ api }) =>
     judges(api, [...LOOPBACK, ...PUBLIC, ...https(PRIVATE), ...http(PRIVATE), ...NAMED], {
       "must use https: the local webhook policy allows http to loopback and private addresses only":
@@ -171,7 +179,7 @@ choice(
 
 choice(
   "6.webhook-policy",
-  "strict takes https to public addresses",
+  "the strict policy accepts https to public addresses only",
   { webhookPolicy: "strict" },
   ({ api }) =>
     judges(api, PUBLIC, {
@@ -188,7 +196,7 @@ choice(
 
 choice(
   "6.webhook-policy",
-  "what only DNS shows is found when it is sent, and said",
+  "an address that only DNS reveals is checked when sending, and the delivery log names the reason",
   async ({ api }) => {
     const webhook = await api.create("/webhooks", {
       url: "http://dns-shows-it.invalid/",

@@ -1,5 +1,5 @@
-// Idempotency-Key on POST: the specification has none of it, so all is ours (contract, part 4); and what it is worth when
-// storage refuses a write, or something fails that nobody foresaw (contract, part 7: 503 and 500).
+// Idempotency-Key on POST: the specification has none of it, so all is ours (contract, part 4). Includes its behavior
+// when a storage write fails or an unexpected error occurs (contract, part 7: 503 and 500).
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { StorageUnavailable } from "../../src/index.ts";
@@ -18,13 +18,13 @@ const total = async (api: Client, path = "/apps") =>
 const replayed = (answer: Answer): boolean => answer.headers["idempotency-replayed"] === "true";
 const reused = (answer: Answer) => problem(answer, "idempotency_key_reused");
 
-/** The parts of an answer that a replay repeats. */
+/** The parts of a response that a replay repeats. */
 const kept = ({ status, headers, text }: Answer) =>
   [status, text].concat(["content-type", "location", "etag"].map((name) => String(headers[name])));
 
 choice(
   "4.idempotency",
-  "the same request again replays the first answer and does nothing",
+  "repeating a request with its key replays the first response and has no further effect",
   async ({ api }) => {
     const key = randomUUID();
     const first = await once(api, key);
@@ -41,7 +41,7 @@ choice(
 
 choice(
   "4.idempotency",
-  "of twelve at once one creates; others wait in vain or have its answer",
+  "of twelve concurrent requests with one key one creates, and the others get its response or idempotency_in_progress",
   async ({ api }) => {
     const key = randomUUID();
     const before = await total(api);
@@ -54,40 +54,51 @@ choice(
   },
 );
 
-choice("4.idempotency", "with another body or path it is refused", async ({ api }) => {
-  const key = randomUUID();
-  const first = await once(api, key);
-  assert.equal(
-    errorsOf(reused(await once(api, key, "/apps", { title: "Twice" })))[0]?.header,
-    "Idempotency-Key",
-  );
-  assert.equal((await once(api, key)).text, first.text, "the first answer is still kept");
-  const other = await api.create("/apps", { title: "Other" });
-  const deployed = randomUUID();
-  assert.equal((await once(api, deployed, `/apps/${first.id}/deploy`, { name: "R" })).status, 201);
-  reused(await once(api, deployed, `/apps/${other.id}/deploy`, { name: "R" }));
-});
-
-choice("4.idempotency", "a body tells requests apart also where none is taken", async ({ api }) => {
-  const webhook = await api.create("/webhooks", {
-    url: "http://127.0.0.1:9/",
-    events: ["app.created"],
-  });
-  const { id } = (await api.post(`/webhooks/${webhook.id}/test`, { type: "app.created" })).json;
-  const path = `/webhooks/${webhook.id}/deliveries/${id}/redeliver`;
-  const [key, none] = [randomUUID(), { "idempotency-key": randomUUID() }];
-  assert.equal((await api.post(path, undefined, none)).status, 202);
-  assert.equal(replayed(await api.post(path, undefined, none)), true);
-  const first = await once(api, key, path, { a: 1 });
-  assert.deepEqual([first.status, replayed(first)], [202, false]);
-  assert.equal(replayed(await once(api, key, path, { a: 1 })), true);
-  reused(await once(api, key, path, { a: 2 }));
-  problem(await once(api, key, path, { a: "x".repeat(1_048_576) }), "payload_too_large");
-});
+choice(
+  "4.idempotency",
+  "a key that is reused with another body or path is rejected",
+  async ({ api }) => {
+    const key = randomUUID();
+    const first = await once(api, key);
+    assert.equal(
+      errorsOf(reused(await once(api, key, "/apps", { title: "Twice" })))[0]?.header,
+      "Idempotency-Key",
+    );
+    assert.equal((await once(api, key)).text, first.text, "the first answer is still kept");
+    const other = await api.create("/apps", { title: "Other" });
+    const deployed = randomUUID();
+    assert.equal(
+      (await once(api, deployed, `/apps/${first.id}/deploy`, { name: "R" })).status,
+      201,
+    );
+    reused(await once(api, deployed, `/apps/${other.id}/deploy`, { name: "R" }));
+  },
+);
 
 choice(
   "4.idempotency",
-  "has 1 to 255 characters, comes once, on POST, and is its credential's",
+  "the body distinguishes two requests even where the operation takes none",
+  async ({ api }) => {
+    const webhook = await api.create("/webhooks", {
+      url: "http://127.0.0.1:9/",
+      events: ["app.created"],
+    });
+    const { id } = (await api.post(`/webhooks/${webhook.id}/test`, { type: "app.created" })).json;
+    const path = `/webhooks/${webhook.id}/deliveries/${id}/redeliver`;
+    const [key, none] = [randomUUID(), { "idempotency-key": randomUUID() }];
+    assert.equal((await api.post(path, undefined, none)).status, 202);
+    assert.equal(replayed(await api.post(path, undefined, none)), true);
+    const first = await once(api, key, path, { a: 1 });
+    assert.deepEqual([first.status, replayed(first)], [202, false]);
+    assert.equal(replayed(await once(api, key, path, { a: 1 })), true);
+    reused(await once(api, key, path, { a: 2 }));
+    problem(await once(api, key, path, { a: "x".repeat(1_048_576) }), "payload_too_large");
+  },
+);
+
+choice(
+  "4.idempotency",
+  "an idempotency key has 1 to 255 characters, is sent once, works on POST only and is scoped to its credential",
   async ({ api }) => {
     for (const key of ["k", "k".repeat(255)]) assert.equal((await once(api, key)).status, 201);
     for (const key of ["", "k".repeat(256), [randomUUID(), randomUUID()]])
@@ -108,7 +119,7 @@ choice(
 
 choice(
   "4.idempotency",
-  "a refusal is not kept: it is judged anew, and another body may follow",
+  "an error is not stored: the next request with the key is validated again and may have another body",
   async ({ api }) => {
     const key = randomUUID();
     assert.equal((await once(api.as(null), key)).status, 401);
@@ -126,26 +137,30 @@ choice(
   },
 );
 
-choice("4.idempotency.secrets", "what is shown once is null in a replay", async ({ api }) => {
-  const url = "https://h.example.com/";
-  for (const [path, body, secret] of [
-    ["/api-keys", { name: "K" }, "key"],
-    ["/webhooks", { url, events: ["app.created"], active: false, secret: "given" }, "secret"],
-    ["/oauth-clients", { name: "C", redirect_uris: [url], scopes: ["admin"] }, "client_secret"],
-    ["/users", { email: freshAddress() }, "sign_in_url"],
-  ] as const) {
-    const key = randomUUID();
-    const first = await once(api, key, path, body);
-    assert.equal(typeof first.json[secret], "string", first.text);
-    const again = await once(api, key, path, body);
-    assert.ok(replayed(again));
-    assert.deepEqual(again.json, { ...first.json, [secret]: null });
-  }
-});
+choice(
+  "4.idempotency.secrets",
+  "a replay shows null in place of one-time values",
+  async ({ api }) => {
+    const url = "https://h.example.com/";
+    for (const [path, body, secret] of [
+      ["/api-keys", { name: "K" }, "key"],
+      ["/webhooks", { url, events: ["app.created"], active: false, secret: "given" }, "secret"],
+      ["/oauth-clients", { name: "C", redirect_uris: [url], scopes: ["admin"] }, "client_secret"],
+      ["/users", { email: freshAddress() }, "sign_in_url"],
+    ] as const) {
+      const key = randomUUID();
+      const first = await once(api, key, path, body);
+      assert.equal(typeof first.json[secret], "string", first.text);
+      const again = await once(api, key, path, body);
+      assert.ok(replayed(again));
+      assert.deepEqual(again.json, { ...first.json, [secret]: null });
+    }
+  },
+);
 
 choice(
   "4.idempotency.window",
-  "the answer is kept for 24 hours, no longer",
+  "a response is stored for 24 hours and no longer",
   MANUAL,
   async ({ api, service }) => {
     const key = randomUUID();
@@ -158,14 +173,14 @@ choice(
   },
 );
 
-choice("4.idempotency", "a request that broke off half-way leaves the key free", async (own) => {
+choice("4.idempotency", "an aborted upload leaves the key free", async (own) => {
   const key = randomUUID();
   const raw = await begun(own.authUrl, own, 40, `idempotency-key: ${key}`);
   raw.write('{"title":').socket.resetAndDestroy();
   assert.equal((await once(own.api, key)).status, 201);
 });
 
-choice("4.idempotency.window", "a restart does not end it", async () => {
+choice("4.idempotency.window", "a stored response survives a restart", async () => {
   const options = { data: freshFile("data.json"), apiKey: "idempotent-key" };
   const key = randomUUID();
   let first = "";
@@ -181,7 +196,7 @@ choice("4.idempotency.window", "a restart does not end it", async () => {
 
 gated(
   "7.error-codes.storage",
-  "a write that cannot be kept is 503, and not seen",
+  "a failed storage write responds with 503 and leaves nothing visible",
   async ({ api }, gate) => {
     const app = `/apps/${(await api.create("/apps", { title: "Before" })).id}`;
     const lists = async () => [(await api.get("/apps")).text, (await api.get("/events")).text];
@@ -206,7 +221,7 @@ gated(
 
 gated(
   "7.error-codes.internal",
-  "what nobody foresaw is a bare 500; no 5xx is kept",
+  "an unexpected error responds with a bare 500, and no 5xx response is stored",
   async ({ api }, gate) => {
     for (const [fault, code] of [
       [new TypeError("secret cause in /some/path.ts"), "internal_error"],
@@ -234,7 +249,7 @@ gated(
 
 gated(
   "4.idempotency.in-progress",
-  "a second is 409 while the first runs, then replays",
+  "a second request gets 409 while the first is in progress, then a replay",
   async ({ api }, gate) => {
     const send = (title: string) => once(api, "in-progress", "/apps", { title });
     const held = gate.hold();
@@ -250,7 +265,7 @@ gated(
 
 gated(
   "4.idempotency.in-progress",
-  "of two whose leases were lost one is done",
+  "of two requests that lost their leases only one takes effect",
   async ({ api }, gate) => {
     gate.store.lease = async () => ({ release: async () => {} });
     const send = async () => {
@@ -270,15 +285,15 @@ gated(
 
 gated(
   "1.dashboard.api-keys.last-used",
-  "noting it delays and fails no read",
+  "a slow or failing write of last_used_at neither delays nor fails a read",
   async ({ api, service }, gate) => {
     const reads = async () => assert.equal((await api.get("/account")).status, 200);
     await service.clock.advance("60000ms");
     const held = gate.hold();
-    await reads(); // while the note waits
+    await reads(); // while the write of last_used_at waits
     gate.fault = new StorageUnavailable("disk full");
     held.release();
-    await reads(); // after the note failed
+    await reads(); // after the write of last_used_at failed
     gate.fault = undefined;
     await service.clock.advance("60000ms");
     await reads();

@@ -1,5 +1,5 @@
-// Lists (spec part 4 shows the query parameters of GET /apps; the shape of lists, Link and the refusals are the contract's), and
-// ETag, If-Match and If-None-Match (RFC 9110 13), of which the specification has nothing (contract, part 4).
+// Lists (spec part 4 shows the query parameters of GET /apps; their shape, Link and the errors are the contract's), and
+// ETag, If-Match and If-None-Match (RFC 9110 13), which the specification does not mention (contract, part 4).
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import type { Client } from "../support/client.ts";
@@ -10,7 +10,7 @@ const idsOf = async (api: Client, query: string) =>
 
 choice(
   "4.list-shape",
-  "is data, total, limit and offset, with each app as it is by itself",
+  "a list has data, total, limit and offset, with each app as in its own response",
   async ({ api }) => {
     const apps = [];
     for (const title of ["plain", "Zürich", "東京", "🗼 and more"])
@@ -30,7 +30,7 @@ choice(
   },
 );
 
-choice("8.max-limit", "100 is the most, 1 the least", async ({ api }) => {
+choice("8.max-limit", "the limit of a list is 1 to 100", async ({ api }) => {
   for (const limit of ["1", "100"])
     assert.equal((await api.get(`/apps?limit=${limit}`)).json.limit, Number(limit));
   for (const limit of ["0", "101", "1000000", "99999999999999999999"])
@@ -45,7 +45,7 @@ const NO_FLAGS = " 1 0 True FALSE yes true%20 null".split(" ");
 
 choice(
   "7.error-codes.parameters",
-  "in one spelling, known and once, or all are named",
+  "query parameters must be known, unique and in canonical form, and the error names every invalid one",
   async ({ api }) => {
     for (const name of ["limit", "offset"])
       for (const text of NO_NUMBERS) badParameter(await api.get(`/apps?${name}=${text}`), name);
@@ -75,7 +75,7 @@ choice(
   },
 );
 
-/** The pages from `path` on, as far as Link leads. */
+/** Follows Link from `path` on and returns all pages. */
 async function walk(api: Client, path: string, rel: "next" | "prev") {
   const pages: { path: string; ids: unknown[] }[] = [];
   for (let at: string | undefined = path; at !== undefined; ) {
@@ -94,7 +94,7 @@ async function fillUp(api: Client, count: number): Promise<void> {
 
 choice(
   "4.list-shape.link",
-  "next and prev lead to the end and back, and keep filter and limit",
+  "the next and prev links lead to both ends and keep filter and limit",
   async ({ api }) => {
     await fillUp(api, 25);
     const pages = await walk(api, "/apps?public=false&limit=7", "next");
@@ -119,7 +119,7 @@ choice(
 
 choice(
   "4.list-shape.stable",
-  "a page never shifts when something is added or changed",
+  "a page of a list never shifts when resources are created or updated",
   async ({ api }) => {
     await fillUp(api, 25);
     const before = await idsOf(api, "?limit=10&offset=5");
@@ -137,7 +137,7 @@ const OTHER = '"another-tag"';
 
 choice(
   "4.etag",
-  "one resource has a strong one, which changes with the resource only",
+  "a single resource has a strong ETag that changes only with the resource",
   async ({ api }) => {
     const created = await api.post("/apps", { title: "Tagged" });
     const path = `/apps/${created.id}`;
@@ -163,7 +163,7 @@ choice(
 
 choice(
   "4.etag.if-none-match",
-  "one that holds answers 304 without a body, and forbids a change",
+  "a matching If-None-Match returns 304 without a body and blocks an update",
   async ({ api }) => {
     const path = `/apps/${(await api.create("/apps", { title: "Cached" })).id}`;
     const tag = (await api.get(path)).header("etag");
@@ -193,7 +193,7 @@ choice(
 
 choice(
   "4.etag.if-match",
-  "passes with the present tag; a malformed one is refused",
+  "If-Match passes only with the current ETag, and a malformed one is rejected",
   async ({ api }) => {
     const path = `/apps/${(await api.create("/apps", { title: "Guarded" })).id}`;
     const tag = (await api.get(path)).header("etag");

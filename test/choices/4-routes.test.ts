@@ -1,6 +1,6 @@
-// Walks over every route of the OpenAPI document, so that a new one is covered the day it stands in the table: what every
-// path has in common, that accounts do not see each other, and that whatever stands in a body, a query, a path or a header,
-// the answer is a declared one (the client holds each against the document), never a 500 and never silence.
+// Walks over every route of the OpenAPI document, so that a new route is covered from its first day. Tests what paths
+// have in common, that accounts cannot see each other, and hostile values in bodies, queries, paths and headers.
+// Such a request gets a declared response (the client checks each against the document), never a 500 and never silence.
 import assert from "node:assert/strict";
 import { type Context, choice } from "../support/clauses.ts";
 import { type Answer, type Client, isMembers, members } from "../support/client.ts";
@@ -22,13 +22,13 @@ const METHODS = [
 ];
 const VOLATILE = ["x-request-id", "date", "ratelimit"];
 
-/** The headers of an answer, but for those that are different in every answer. */
+/** The headers of a response, except those that differ in every response. */
 const lasting = ({ headers }: Answer) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !VOLATILE.includes(name)));
 
 choice(
   "1.rfcs.methods",
-  "HEAD is as GET; OPTIONS and every 405 tell Allow",
+  "HEAD equals GET without a body, and OPTIONS and every 405 send Allow",
   {},
   async ({ api, document }) => {
     const ids = await makeWorld(api);
@@ -65,7 +65,7 @@ const NO_PATHS = [
   ..."/__proto__ /constructor /apps/x/__proto__ /apps/x/constructor /null /%00".split(" "),
 ];
 
-/** Nothing that is an id, and things that mean something elsewhere. */
+/** Strings that are no valid id, and strings with a special meaning elsewhere. */
 const NO_IDS = [
   ..."x app_ app_1 APP_0000 %00 %2e%2e %2E%2E%2f ..%2f.. . .. % %zz %ff %c0%ae * __proto__ constructor".split(
     " ",
@@ -75,7 +75,7 @@ const NO_IDS = [
   ),
   "a".repeat(2000),
 ];
-/** With what one is called. */
+/** The body of a valid request. */
 const KINDS = Object.entries({
   ...{ apps: "app", users: "user", webhooks: "webhook", events: "event" },
   ...{ "api-keys": "API key", "data-sources": "data source", "oauth-clients": "OAuth client" },
@@ -83,7 +83,7 @@ const KINDS = Object.entries({
 
 choice(
   "7.error-codes.404",
-  "what is no path or no id is not there, however written",
+  "an unknown path or id gets 404, however it is written",
   async ({ api }) => {
     for (const path of NO_PATHS)
       for (const method of ["GET", "POST", "DELETE"])
@@ -99,7 +99,7 @@ choice(
   },
 );
 
-/** All that a refusal says, but for what is different in every answer. */
+/** All of an error that does not differ in every response. */
 const said = (answer: Answer) => [answer.status, lasting(answer), { ...answer.json, instance: "" }];
 
 /** Everything that the account's lists show. */
@@ -112,7 +112,7 @@ async function listsOf({ document }: Context, client: Client): Promise<string> {
 
 choice(
   "7.validation-status.tenants",
-  "B gets 404 for every id of A, and lists show none of A",
+  "an account gets 404 for every id of another account, and its lists show none of them",
   TWO,
   async (own) => {
     const { api, document } = own;
@@ -159,7 +159,7 @@ choice(
 
 choice(
   "7.validation-status.foreign-app",
-  "is 422; a domain is taken in all",
+  "an id of another account's app in a body gets 422, and a custom domain is unique across accounts",
   TWO,
   async ({ api }) => {
     const b = api.as(B_KEY);
@@ -180,10 +180,10 @@ choice(
   },
 );
 
-/** Nothing is sent anywhere: no webhook here is active, and the limit of requests is off. */
+/** No requests leave the server: no webhook here is active, and the rate limit is off. */
 const OFF = { rateLimit: "off" } as const;
 
-/** Answers the status of an answer that is in order. */
+/** Returns the status of a valid response. */
 function sound(answer: Answer, what: string): number {
   assert.ok(
     answer.status >= 200 && answer.status < 500,
@@ -195,7 +195,7 @@ function sound(answer: Answer, what: string): number {
 
 choice(
   "7.error-codes.hostile",
-  "every member of every body, and whole bodies",
+  "every member of every body and every body survive hostile values",
   OFF,
   async ({ api, document }) => {
     const ids = await makeWorld(api);
@@ -225,7 +225,7 @@ choice(
 
 choice(
   "7.error-codes.hostile",
-  "every parameter of every path and query, headers",
+  "every path and query parameter and every header survive hostile values",
   OFF,
   async ({ api, document }) => {
     const ids = await makeWorld(api);

@@ -1,4 +1,4 @@
-// OAuth step 1 (spec part 5): the authorization request, what is refused and how, consent and denial.
+// OAuth step 1 (spec part 5): the authorization request, its errors, consent and denial.
 // RFC 9700 2.1, 2.1.1, 2.1.2, 2.3, 4.4, 4.11.2, 4.12; OAuth 2.1 4.1.1, 4.1.2.1.
 import assert from "node:assert/strict";
 import { Browser } from "../support/browser.ts";
@@ -25,7 +25,7 @@ const { code_challenge: CHALLENGE } = PKCE;
 
 choice(
   "1.rfcs.response-type",
-  "iss comes back too (RFC 9207), state only when it was sent",
+  "the redirect carries iss (RFC 9207), and state only if the request had it",
   MANUAL,
   async (own) => {
     const { app, who } = await scene(own.api);
@@ -41,7 +41,7 @@ choice(
 
 choice(
   "1.rfcs.loopback-redirect",
-  "an unknown client or redirect_uri ends on a page",
+  "an unknown client or redirect_uri shows an error page and does not redirect",
   MANUAL,
   async ({ api }) => {
     const { app, who } = await scene(api);
@@ -82,7 +82,7 @@ choice(
 
 choice(
   "1.rfcs.loopback-redirect",
-  "the port of a loopback redirect may vary, no more",
+  "a loopback redirect may vary in its port only",
   MANUAL,
   async ({ api }) => {
     for (const host of [
@@ -136,7 +136,7 @@ const FAULTS: readonly (readonly [
 
 choice(
   "1.rfcs.response-type",
-  "every other fault goes back in the redirect with state, iss",
+  "every other error returns in the redirect with state and iss",
   MANUAL,
   async (own) => {
     const { app, who } = await scene(own.api, { scopes: ["read:apps"] });
@@ -155,7 +155,7 @@ choice(
 
 choice(
   "1.rfcs.resource",
-  "a request may name the base URL, also more than once",
+  "an authorization request may name the base URL as resource, more than once",
   MANUAL,
   async ({ api, baseUrl }) => {
     const { app, who, code } = await scene(api);
@@ -178,7 +178,7 @@ choice(
 
 choice(
   "1.rfcs.response-type",
-  "a wrong scope list is told how to separate scopes",
+  "an invalid scope list gets an error that explains how to separate scopes",
   MANUAL,
   async ({ api }) => {
     const { open } = await scene(api);
@@ -211,7 +211,7 @@ choice(
 
 choice(
   "1.rfcs.loopback-redirect",
-  "an error page lists the addresses to the client's own admin",
+  "an error page lists the redirect URIs to the client's own admin",
   TWO,
   async (own) => {
     const { api } = own;
@@ -259,7 +259,7 @@ choice(
 
 choice(
   "1.rfcs.private-use",
-  "a public client is answered at its private-use scheme",
+  "a public client gets the response at its private-use scheme",
   MANUAL,
   async ({ api }) => {
     for (const redirect_uri of ["com.example.app:/callback", "com.example.app://callback?a=1"]) {
@@ -290,7 +290,7 @@ choice(
 
 choice(
   "5.sign-in-link.consent",
-  "grants what was asked for as far as the user holds it",
+  "consent grants the requested scopes that the user holds",
   MANUAL,
   async ({ api }) => {
     for (const [permissions, asked, granted] of [
@@ -316,11 +316,11 @@ choice(
 
 choice(
   "5.sign-in-link.consent",
-  "is asked for each time, says who asks, and no is no",
+  "consent is required each time, names the client, and can be denied",
   MANUAL,
   async ({ api }) => {
     const { who, open } = await scene(api, { name: "<i>Sneaky\u202e\u2067</i> & Co" });
-    // No name turns the words around it.
+    // The client's name cannot reverse the text around it.
     const title = "<h1>Allow “&lt;i&gt;Sneaky&lt;/i&gt; &amp; Co” to use your account?</h1>";
     for (const sent of ["decision=allow", "decision=ALLOW", "decision=yes", "other="]) {
       const page = await open();
@@ -335,7 +335,7 @@ choice(
 
 choice(
   "5.sign-in-link.consent",
-  "the request is judged again at the answer",
+  "the authorization request is validated again when the user consents",
   MANUAL,
   async ({ api, service }) => {
     const { app, who, open, permit } = await scene(api, {}, ["read:apps"]);
@@ -362,7 +362,7 @@ choice(
 
 choice(
   "5.sign-in-link.client-reach",
-  "any account's users may be asked; it acts in theirs",
+  "a client may ask users of any account, and acts in their account",
   TWO,
   async ({ api }) => {
     const { app } = await scene(api);

@@ -1,4 +1,4 @@
-// OAuth step 2 (spec part 5): a code becomes tokens, once; what the answer holds; who the client must prove to be.
+// OAuth step 2 (spec part 5): exchanging a code for tokens, once; the response's fields; authenticating the client.
 // RFC 9700 2.1.1, 2.4, 2.5, 4.2.4, 4.5.3, 4.8.2; OAuth 2.1 2.4.1, 3.1, 3.2.3, 3.2.4, 4.1.2.
 import assert from "node:assert/strict";
 import { StorageUnavailable } from "../../src/index.ts";
@@ -30,7 +30,7 @@ const GRANT = { grant_type: "authorization_code", redirect_uri: REDIRECT };
 
 choice(
   "5.token-response",
-  "is that of RFC 6749 5.1, its at+jwt that of RFC 9068",
+  "the token response is that of RFC 6749 5.1, and its at+jwt that of RFC 9068",
   FIXED,
   async (own) => {
     const { api, authUrl, baseUrl } = own;
@@ -58,7 +58,7 @@ choice(
 
 choice(
   "5.token-lifetimes.access",
-  "an hour, to the millisecond",
+  "an access token lasts an hour, to the millisecond",
   FIXED,
   async ({ api, service }) => {
     const { holder } = await held(api);
@@ -73,7 +73,7 @@ choice(
 
 choice(
   "5.token-lifetimes.code",
-  "a minute; ten more, it is told that it expired",
+  "a code lasts a minute, and for ten more the error says that it expired",
   MANUAL,
   async ({ api, service }) => {
     const { app, code } = await scene(api);
@@ -92,13 +92,13 @@ choice(
   },
 );
 
-/** What a request can name, always as a text. */
+/** The parameters of a token request, always as text. */
 const TEXTS =
   "grant_type client_id client_secret code redirect_uri code_verifier refresh_token scope token token_type_hint";
 
 choice(
   "1.rfcs.token-body",
-  "JSON or a form, unknown parameters ignored; no other",
+  "a token request is JSON or a form and may have unknown parameters; other media types are rejected",
   MANUAL,
   async ({ api }) => {
     const { app, code } = await scene(api);
@@ -160,7 +160,7 @@ const FORM = { "content-type": "application/x-www-form-urlencoded" };
 
 choice(
   "1.rfcs.resource",
-  "each resource is the base URL; a wrong one uses up nothing",
+  "each resource must be the base URL, and a wrong one leaves the code usable",
   MANUAL,
   async (own) => {
     const { api, authUrl, baseUrl } = own;
@@ -216,7 +216,7 @@ choice(
 
 choice(
   "5.token-response.errors",
-  "in Basic or the body; wrong ones use up no code",
+  "client credentials come in Basic or the body, and wrong ones leave the code usable",
   MANUAL,
   async ({ api }) => {
     const { app, code } = await scene(api);
@@ -260,12 +260,12 @@ choice(
 
 choice(
   "5.token-lifetimes.second-use",
-  "of a code ends its grant",
+  "using a code twice ends its grant",
   MANUAL,
   async ({ api, service }) => {
     const { app, code } = await scene(api);
     const one = await code();
-    // A use that fails is none.
+    // A failed exchange does not count as a use.
     oauthError(await exchange(api, await register(api), one));
     assert.match(
       oauthError(await exchange(api, app, one, { redirect_uri: null })),
@@ -288,7 +288,7 @@ choice(
 
 choice(
   "5.token-lifetimes.second-use",
-  "50 at once: one succeeds, and the grant ends",
+  "of 50 concurrent exchanges of one code one succeeds, and the grant ends",
   MANUAL,
   async ({ api }) => {
     const { app, code, tokens } = await scene(api);
@@ -315,7 +315,7 @@ const TOO_LONG = "wSywJKLlVRzKDgj86PHF4xRVXMP-9jKe6ZSj23UhZq4";
 
 choice(
   "5.pkce",
-  "the verifier of RFC 7636 fits its challenge, and no other",
+  "the verifier of RFC 7636 matches its challenge, and no other verifier does",
   MANUAL,
   async ({ api }) => {
     for (const draft of [{ public: true }, { public: false }]) {
@@ -345,7 +345,7 @@ choice(
 
 choice(
   "5.token-lifetimes.gone",
-  "a user, client or account gone opens nothing",
+  "codes and tokens of a deleted user, client or account stop working",
   MANUAL,
   async ({ api, service }) => {
     const scenes = [await held(api), await held(api), await held(api)] as const;
@@ -374,7 +374,7 @@ choice(
   },
 );
 
-// The first write of a server's first exchange keeps the signing key, the second uses up the code.
+// The first write of a server's first exchange stores the signing key, the second uses up the code.
 for (const [spared, kept] of ["key", "use"].entries())
   gated(
     "5.token-response.errors",

@@ -1,5 +1,4 @@
-// The pages of signing in and consent: links that work once, forms that only our own pages can send, headers that keep a
-// page to itself, and no way to be sent elsewhere.
+// The pages of sign-in and consent: single-use links, CSRF protection, security headers and no open redirects.
 // RFC 9700 2.1, 4.2.4, 4.7, 4.16.
 import assert from "node:assert/strict";
 import { Agent } from "node:https";
@@ -16,7 +15,7 @@ import { CA_CERT, TLS } from "../support/tls.ts";
 
 const SIGN_IN = "/dashboard/sign-in";
 const CONSENT = "/oauth/consent";
-/** The port keeps the sessions of several servers on one host apart. */
+/** The port separates the sessions of several servers on one host. */
 const cookieName = (api: Client) => `apphost_session_${new URL(api.baseUrl).port}`;
 const OWNER = { email: "owner@example.com" };
 
@@ -30,34 +29,39 @@ async function signedInWith(api: Client, cookie: string, name = cookieName(api))
   return signedIn(browser);
 }
 
-/** A new user's link. */
+/** A new user's sign-in link. */
 const newLink = async (api: Client) =>
   str((await api.create("/users", { email: freshAddress() })).sign_in_url);
 
-choice("5.sign-in-link", "signs in once, within 15 minutes", MANUAL, async ({ api, service }) => {
-  const browser = new Browser(api);
-  const link = service.signInUrl;
-  assert.ok(link.startsWith(`${browser.origin}${SIGN_IN}?token=`));
-  for (const method of ["HEAD", "GET", "GET"])
-    assert.equal((await browser.request(method, link)).status, 200);
-  assert.equal(await signedIn(browser), false, "opening it is not yet signing in");
-  const uses = await Promise.all(Array.from({ length: 50 }, () => new Browser(api).signIn(link)));
-  const [won, ...more] = uses.filter(({ status }) => status === 303);
-  assert.deepEqual([won?.headers.location, more], ["/dashboard", []]);
-  const again = await browser.signIn(link);
-  assert.equal(again.status, 400);
-  assert.match(again.text, /has been used/);
-  const [early, late] = [await newLink(api), await newLink(api)];
-  await service.clock.advance("899999ms");
-  assert.equal((await browser.signIn(early)).status, 303);
-  assert.equal(await signedIn(browser), true);
-  await service.clock.advance("1ms");
-  assert.equal((await new Browser(api).signIn(late)).status, 400);
-});
+choice(
+  "5.sign-in-link",
+  "a sign-in link works once, within 15 minutes",
+  MANUAL,
+  async ({ api, service }) => {
+    const browser = new Browser(api);
+    const link = service.signInUrl;
+    assert.ok(link.startsWith(`${browser.origin}${SIGN_IN}?token=`));
+    for (const method of ["HEAD", "GET", "GET"])
+      assert.equal((await browser.request(method, link)).status, 200);
+    assert.equal(await signedIn(browser), false, "opening it is not yet signing in");
+    const uses = await Promise.all(Array.from({ length: 50 }, () => new Browser(api).signIn(link)));
+    const [won, ...more] = uses.filter(({ status }) => status === 303);
+    assert.deepEqual([won?.headers.location, more], ["/dashboard", []]);
+    const again = await browser.signIn(link);
+    assert.equal(again.status, 400);
+    assert.match(again.text, /has been used/);
+    const [early, late] = [await newLink(api), await newLink(api)];
+    await service.clock.advance("899999ms");
+    assert.equal((await browser.signIn(early)).status, 303);
+    assert.equal(await signedIn(browser), true);
+    await service.clock.advance("1ms");
+    assert.equal((await new Browser(api).signIn(late)).status, 400);
+  },
+);
 
 choice(
   "5.sign-in-link.cookie",
-  "is HttpOnly, SameSite=Lax, new each time",
+  "the session cookie is HttpOnly and SameSite=Lax, and every sign-in sets a new one",
   MANUAL,
   async ({ api, service }) => {
     const { browser } = await person(api);
@@ -91,25 +95,29 @@ choice(
   },
 );
 
-choice("5.sign-in-link.cookie", "over TLS it is Secure and __Host-", async () => {
-  const [tlsCert, tlsKey] = [freshFile("cert.pem", TLS.cert), freshFile("key.pem", TLS.key)];
-  await using service = await startService({ tlsCert, tlsKey });
-  assert.match(service.signInUrl, /^https:/);
-  const api = new Client({
-    baseUrl: service.baseUrl,
-    key: null,
-    agent: new Agent({ ca: CA_CERT }),
-  });
-  const line = (await new Browser(api).request("GET", service.signInUrl)).header("set-cookie");
-  assert.match(
-    line,
-    /^__Host-apphost_session_\d+=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
-  );
-});
+choice(
+  "5.sign-in-link.cookie",
+  "the session cookie over TLS is Secure and has the prefix __Host-",
+  async () => {
+    const [tlsCert, tlsKey] = [freshFile("cert.pem", TLS.cert), freshFile("key.pem", TLS.key)];
+    await using service = await startService({ tlsCert, tlsKey });
+    assert.match(service.signInUrl, /^https:/);
+    const api = new Client({
+      baseUrl: service.baseUrl,
+      key: null,
+      agent: new Agent({ ca: CA_CERT }),
+    });
+    const line = (await new Browser(api).request("GET", service.signInUrl)).header("set-cookie");
+    assert.match(
+      line,
+      /^__Host-apphost_session_\d+=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+    );
+  },
+);
 
 choice(
   "5.sign-in-link.cookie",
-  "servers on one host do not sign each other out",
+  "servers on one host do not sign each other's users out",
   MANUAL,
   async ({ api, service }) => {
     await using other = await startService();
@@ -117,7 +125,7 @@ choice(
       new Browser(api),
       new Browser(new Client({ baseUrl: other.baseUrl, key: other.apiKey })),
     ];
-    /** Browsers have one jar for a host, whatever the port. */
+    /** Browsers share one cookie jar for a host, whatever the port. */
     const share = (from: Browser, to: Browser) => {
       for (const [name, value] of from.cookies) to.cookies.set(name, value);
     };
@@ -133,23 +141,27 @@ choice(
   },
 );
 
-choice("5.sign-in-link.cookie", "its port is that of the Host, or else of the scheme", async () => {
-  const named = async (options: ServiceOptions, host: string) => {
-    await using service = await startService(options);
-    const api = new Client({ baseUrl: `http://localhost:${service.port}`, key: null });
-    const [name] = (await api.get(SIGN_IN, { host })).header("set-cookie").split("=");
-    return name;
-  };
-  const https = { publicUrl: "https://apps.example.com" };
-  for (const [host, plain, secure] of [
-    ["localhost:4600", "apphost_session_4600", "__Host-apphost_session_4600"],
-    ["[::1]:8443", "apphost_session_8443", "__Host-apphost_session_8443"],
-    ["[::1]", "apphost_session_80", "__Host-apphost_session_443"],
-    ["app.localhost", "apphost_session_80", "__Host-apphost_session_443"],
-    ["localhost:", "apphost_session_80", "__Host-apphost_session_443"],
-  ] as const)
-    assert.deepEqual([await named({}, host), await named(https, host)], [plain, secure], host);
-});
+choice(
+  "5.sign-in-link.cookie",
+  "the cookie's port is that of the Host header, or else of the scheme",
+  async () => {
+    const named = async (options: ServiceOptions, host: string) => {
+      await using service = await startService(options);
+      const api = new Client({ baseUrl: `http://localhost:${service.port}`, key: null });
+      const [name] = (await api.get(SIGN_IN, { host })).header("set-cookie").split("=");
+      return name;
+    };
+    const https = { publicUrl: "https://apps.example.com" };
+    for (const [host, plain, secure] of [
+      ["localhost:4600", "apphost_session_4600", "__Host-apphost_session_4600"],
+      ["[::1]:8443", "apphost_session_8443", "__Host-apphost_session_8443"],
+      ["[::1]", "apphost_session_80", "__Host-apphost_session_443"],
+      ["app.localhost", "apphost_session_80", "__Host-apphost_session_443"],
+      ["localhost:", "apphost_session_80", "__Host-apphost_session_443"],
+    ] as const)
+      assert.deepEqual([await named({}, host), await named(https, host)], [plain, secure], host);
+  },
+);
 
 const LOOPBACK_HOSTS =
   "localhost localhost:1 LocalHost. app.localhost:4600 127.0.0.1:80 127.9.9.9 [::1] [::1]:4600";
@@ -166,7 +178,7 @@ const OWN_PAGES = [
 
 choice(
   "1.dashboard.rebinding",
-  "on loopback the pages have names of this machine only",
+  "on loopback the pages are served only under names of this machine",
   async ({ api, authUrl }) => {
     const root = api.root.as(null);
     for (const path of OWN_PAGES) {
@@ -200,7 +212,7 @@ choice(
 
 choice(
   "1.dashboard.rebinding",
-  "a server that others reach has its pages under every name",
+  "a server that other machines can reach serves its pages under every name",
   async () => {
     for (const options of [{ host: "0.0.0.0" }, { publicUrl: "https://apps.example.com" }]) {
       await using service = await startService(options);
@@ -213,7 +225,7 @@ choice(
 
 choice(
   "5.sign-in-link.session",
-  "12 hours, or until sign-out or the user's end",
+  "a session lasts 12 hours, or until sign-out or the deletion of the user",
   MANUAL,
   async ({ api, service }) => {
     const [{ app, who: first, open }, second, third] = [
@@ -242,7 +254,7 @@ choice(
 
 choice(
   "5.sign-in-link",
-  "all who ask get one answer; the link is printed",
+  "a request for a link gets the same response for every address, and the link is printed",
   { log: "pretty" },
   async ({ api }) => {
     const answers = new Set<string>();
@@ -267,7 +279,7 @@ choice(
 
 choice(
   "5.sign-in-link",
-  "leads on to where one wanted: through authorize to consent",
+  "a sign-in link continues to the requested page, through authorize to consent",
   MANUAL,
   async ({ api }) => {
     const app = await register(api);
@@ -304,30 +316,35 @@ const ELSEWHERE =
   "/%2e//evil.example|\u0000//evil.example|//evil.example:99999";
 const OWN_PATHS = ["/dashboard/settings?tab=keys", "/oauth/authorize?client_id=cli_1&scope=a%20b"];
 
-choice("5.sign-in-link", "next leads to paths of this server only", MANUAL, async ({ api }) => {
-  const { browser } = await person(api);
-  for (const [next = "", leads] of [
-    ...ELSEWHERE.split("|").map((path) => [path, "/dashboard"]),
-    ...OWN_PATHS.map((path) => [path, path]),
-    ["/a/../dashboard/apps#part", "/dashboard/apps"],
-  ]) {
-    const query = new URLSearchParams({ next });
-    assert.equal(
-      (await browser.request("GET", `${SIGN_IN}?${query}`)).headers.location,
-      leads,
-      next,
-    );
-    assert.equal(
-      (await new Browser(api).signIn(`${await newLink(api)}&${query}`)).headers.location,
-      leads,
-      next,
-    );
-  }
-});
+choice(
+  "5.sign-in-link",
+  "the next parameter leads only to paths of this server",
+  MANUAL,
+  async ({ api }) => {
+    const { browser } = await person(api);
+    for (const [next = "", leads] of [
+      ...ELSEWHERE.split("|").map((path) => [path, "/dashboard"]),
+      ...OWN_PATHS.map((path) => [path, path]),
+      ["/a/../dashboard/apps#part", "/dashboard/apps"],
+    ]) {
+      const query = new URLSearchParams({ next });
+      assert.equal(
+        (await browser.request("GET", `${SIGN_IN}?${query}`)).headers.location,
+        leads,
+        next,
+      );
+      assert.equal(
+        (await new Browser(api).signIn(`${await newLink(api)}&${query}`)).headers.location,
+        leads,
+        next,
+      );
+    }
+  },
+);
 
 choice(
   "5.sign-in-link.form-without-origin",
-  "a form counts with its token, from here",
+  "a form without an Origin header counts only with its token and from this server",
   MANUAL,
   async ({ api }) => {
     const { app, who, open } = await scene(api);
@@ -377,7 +394,7 @@ choice(
 
 choice(
   "5.sign-in-link.form-without-origin",
-  "what is no form, or too large, is refused",
+  "a body that is not a form or is too large is rejected",
   MANUAL,
   async ({ api }) => {
     const { browser } = await person(api);
@@ -386,7 +403,7 @@ choice(
       415,
     );
     assert.equal((await browser.post(SIGN_IN, { email: "x".repeat(70_000) })).status, 413);
-    // A server that reads so many fields answers nobody else for a second.
+    // A server that parses so many fields blocks every other request for a second.
     const csrf = csrfOf(await browser.open("/dashboard/apps/new"));
     const fieldsBeside = (count: number) => ({
       csrf,
@@ -409,7 +426,7 @@ choice(
 
 choice(
   "5.sign-in-link.consent",
-  "pages may not be framed, cached, or load from elsewhere",
+  "the pages may not be framed or cached and load nothing from elsewhere",
   MANUAL,
   async ({ api }) => {
     const { who, open } = await scene(api);
@@ -432,7 +449,7 @@ choice(
 
 choice(
   "5.sign-in-link.consent",
-  "what pages load is sent again only where it has changed",
+  "the pages' assets are sent again only after they have changed",
   async ({ api }) => {
     const anyone = api.root.as(null);
     const { text } = await anyone.get(SIGN_IN);

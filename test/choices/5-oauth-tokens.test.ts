@@ -1,6 +1,6 @@
-// What becomes of tokens (spec part 5): how a client finds the keys and everything else from {auth_url} alone (RFC 8414, 9728,
-// 7517), refreshing and how it fails (RFC 9700 2.2.2, 4.14.2; OAuth 2.1 4.3.1), revoking (RFC 7009), asking about them
-// (RFC 7662), and what a restart keeps.
+// The life of tokens (spec part 5): discovery of the keys and endpoints from {auth_url} alone (RFC 8414, 9728, 7517),
+// refresh and its errors (RFC 9700 2.2.2, 4.14.2; OAuth 2.1 4.3.1), revocation (RFC 7009), introspection
+// (RFC 7662), and persistence across a restart.
 import assert from "node:assert/strict";
 import { choice, MANUAL, withService } from "../support/clauses.ts";
 import type { Client } from "../support/client.ts";
@@ -25,7 +25,7 @@ const RESOURCE = "/.well-known/oauth-protected-resource/v1";
 
 choice(
   "1.rfcs.metadata",
-  "are of the server, and of the API, which leads there",
+  "the server publishes its metadata, and the API's metadata link to it",
   async ({ api, authUrl, baseUrl }) => {
     const answer = await api.root.as(null).get(SERVER);
     assert.deepEqual([answer.status, answer.headers["content-type"]], [200, "application/json"]);
@@ -74,7 +74,7 @@ const IN_JSON = ["/oauth/token", "/oauth/revoke", "/oauth/introspect"];
 
 choice(
   "5.token-response.errors",
-  "another method is 405 with Allow, in the form of RFC 6749",
+  "another method gets 405 with Allow, in the error format of RFC 6749",
   async ({ api }) => {
     const anyone = api.root.as(null);
     for (const [allow, ...paths] of [
@@ -105,7 +105,7 @@ const DAY_MS = 86_400_000;
 
 choice(
   "5.token-lifetimes.refresh",
-  "30 days from each use; 30 more it is told",
+  "a refresh token lasts 30 days from each use, and for 30 more the error says that it expired",
   MANUAL,
   async ({ api, service }) => {
     let { refresh: token } = (await held(api)).tokens;
@@ -123,7 +123,7 @@ choice(
 
 choice(
   "5.token-response.errors",
-  "credentials need not be sent, but must be right",
+  "a refresh needs no client credentials, but any that are sent must be valid",
   MANUAL,
   async ({ api }) => {
     const { app, tokens } = await held(api);
@@ -153,7 +153,7 @@ const SEPARATE = /is not a scope; separate scopes with spaces\.$/;
 
 choice(
   "5.token-response",
-  "a refresh may ask for less, and hands out what the user holds",
+  "a refresh may request fewer scopes, and grants only those that the user still holds",
   MANUAL,
   async ({ api }) => {
     const { tokens, permit } = await held(api, "read:apps write:apps");
@@ -187,7 +187,7 @@ choice(
 
 choice(
   "5.token-lifetimes.memory",
-  "the store is rid of what nothing can come of",
+  "the store deletes grants, tokens, sessions and sign-in links that can no longer be used",
   MANUAL,
   async ({ api, service }) => {
     const { tokens } = await held(api);
@@ -218,7 +218,7 @@ async function asked(api: Client, app: object, token: string) {
 
 choice(
   "1.rfcs.revocation",
-  "either token, in any form, however sent, ends the grant",
+  "revoking either token, in any format, ends the grant",
   MANUAL,
   async ({ api }) => {
     for (const [kind, token_type_hint] of [
@@ -246,12 +246,12 @@ choice(
 
 choice(
   "1.rfcs.revocation",
-  "only its proven client may; what is over is 200",
+  "only the token's authenticated client may revoke it, and revoking an ended token returns 200",
   MANUAL,
   async ({ api, service }) => {
     const [{ app, tokens, holder }, second] = [await held(api), await held(api)];
     const token = tokens.refresh;
-    // Who asks about a token has to prove as much.
+    // Introspection requires the same authentication.
     for (const [path, token] of Object.entries({
       "/oauth/revoke": tokens.refresh,
       "/oauth/introspect": tokens.access,
@@ -263,7 +263,7 @@ choice(
         [{ ...app }, "invalid_request"],
       ] as const)
         oauthError(await sendJson(api, path, fields), error);
-    // A public client proves itself by its id alone.
+    // A public client authenticates by its id alone.
     for (const other of [await register(api), await register(api, { public: true })])
       for (const token of [tokens.refresh, tokens.access])
         oauthError(await sendJson(api, "/oauth/revoke", { ...other, token }), "invalid_grant");
@@ -279,7 +279,7 @@ choice(
 
 choice(
   "1.rfcs.introspection",
-  "either token: whose, what it opens, how long",
+  "introspection returns the user, the scopes and the expiry of either token",
   FIXED,
   async ({ api, service }) => {
     const { app, who, tokens, permit } = await held(api);
@@ -304,7 +304,7 @@ choice(
 
 choice(
   "1.rfcs.introspection",
-  "by clients with a secret; inactive opens nothing",
+  "introspection requires a client secret, and an inactive token opens nothing",
   MANUAL,
   async ({ api, service }) => {
     const { app, tokens } = await held(api);
@@ -329,7 +329,7 @@ choice(
   },
 );
 
-choice("1.rfcs.revocation", "tokens outlast a restart, and so does their end", async () => {
+choice("1.rfcs.revocation", "tokens and their revocation survive a restart", async () => {
   const options = { data: freshFile("data.json"), apiKey: "restart-test-key", port: 0 };
   let first = { access_token: "", refresh_token: "" };
   let next = "";

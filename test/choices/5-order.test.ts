@@ -1,5 +1,5 @@
-// How a credential is sent, how each cause of 401 is told (RFC 6750), and the order of the checks: each pair of neighbours
-// with both faults present, so that swapping two steps breaks a test (contract, part 5). Scopes are held beside OAuth.
+// How a credential is sent, how each cause of 401 is reported (RFC 6750), and the order of the checks. Each pair of
+// neighboring checks fails at once, so that swapping them breaks a test (contract, part 5). Scopes have their own file.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { choice } from "../support/clauses.ts";
@@ -9,7 +9,7 @@ import { badHeader, badParameter, invalid, problem } from "../support/problem.ts
 const send = (api: Client, authorization: string | string[]) =>
   api.as(null).get("/apps", { authorization });
 
-/** 401 with this code, a challenge with this error or none, and where the metadata are. */
+/** 401 with this code, a challenge with or without this error, and a link to the metadata. */
 function challenged(answer: Answer, code: string, error?: string): void {
   problem(answer, code);
   const challenge = answer.header("www-authenticate");
@@ -77,7 +77,7 @@ const UNKNOWN = [
 
 choice(
   "7.error-codes.401",
-  "each cause has its code, and its error in the challenge or none",
+  "each cause of 401 has its code, and its challenge has the matching error or none",
   async ({ api }) => {
     for (const path of ["/apps", `/apps?access_token=${api.key}`])
       challenged(await api.as(null).get(path), "missing_credential");
@@ -91,7 +91,7 @@ choice(
 
 choice(
   "1.rfcs.one-credential",
-  "its scheme in any case; it stands alone and is never repeated",
+  "the scheme of a credential ignores case, a repeated header is rejected, and no error repeats the credential",
   async ({ api }) => {
     for (const scheme of ["bearer", "BEARER", "bEaReR"])
       assert.equal((await send(api, `${scheme} ${api.key}`)).status, 200);
@@ -109,12 +109,12 @@ const ID = "7.error-codes.order";
 const NO_APP = "/apps/app_00000000000000000000000";
 const OLD = { "if-match": '"old"' };
 const TOO_LARGE = "x".repeat(1_048_577);
-/** A body of a type that is not taken; in JSON it would have a fault, too. */
+/** A body of an unsupported media type, which would be invalid as JSON, too. */
 const TEXT = { headers: { "content-type": "text/plain" }, body: "{" };
 
 const SUSPENDED = { seed: { accounts: [{ name: "Held", state: "suspended" }] } };
 
-/** What is wrong in its path, method, query and body. */
+/** Invalid parts of its path, method, query and body. */
 async function wrongs(api: Client): Promise<readonly Answer[]> {
   const query = await api.get("/apps?limit=0");
   return [
@@ -125,15 +125,20 @@ async function wrongs(api: Client): Promise<readonly Answer[]> {
   ];
 }
 
-choice(ID, "credential before everything else, then the state", SUSPENDED, async ({ api }) => {
-  for (const answer of await wrongs(api.as(null))) problem(answer, "missing_credential");
-  problem(await send(api, Array(2).fill(`Bearer ${api.key}`)), "malformed_credential");
-  for (const answer of await wrongs(api)) problem(answer, "account_suspended");
-});
+choice(
+  ID,
+  "the credential is checked before everything else, then the account's state",
+  SUSPENDED,
+  async ({ api }) => {
+    for (const answer of await wrongs(api.as(null))) problem(answer, "missing_credential");
+    problem(await send(api, Array(2).fill(`Bearer ${api.key}`)), "malformed_credential");
+    for (const answer of await wrongs(api)) problem(answer, "account_suspended");
+  },
+);
 
 choice(
   ID,
-  "rate before path, method and query, the state before rate",
+  "the rate limit is checked before path, method and query, and the account's state before the rate limit",
   { rateLimit: 2 },
   async ({ api, service }) => {
     for (let used = 0; used < 2; used += 1) await api.get("/account");
@@ -144,7 +149,7 @@ choice(
   },
 );
 
-choice(ID, "path and method before headers, query and body", async ({ api }) => {
+choice(ID, "path and method are checked before headers, query and body", async ({ api }) => {
   problem(await api.get("/nowhere?limit=0"), "not_found");
   problem(await api.send("PUT", "/apps?limit=0"), "method_not_allowed");
   problem(await api.post("/account?x=1", {}, { "idempotency-key": "" }), "method_not_allowed");
@@ -154,7 +159,7 @@ choice(ID, "path and method before headers, query and body", async ({ api }) => 
 
 choice(
   ID,
-  "headers and query, in one answer, before the body; its size, type, JSON",
+  "one error reports headers and query, before the body; the body's size, type and JSON follow in order",
   async ({ api }) => {
     const key = { "idempotency-key": "k".repeat(256) };
     badParameter(await api.send("POST", "/apps?x=1", TEXT), "x");
@@ -174,7 +179,7 @@ choice(
 
 choice(
   ID,
-  "query and body before the resource, the resource before fields and tag",
+  "query and body are checked before the resource, and the resource before fields and ETag",
   async ({ api }) => {
     badParameter(await api.get(`${NO_APP}/deployments?limit=0`), "limit");
     badParameter(await api.get(`${NO_APP}?x=1`), "x");
@@ -196,31 +201,40 @@ choice(
   },
 );
 
-choice(ID, "the fields before the state, the state before the tag", {}, async ({ api }) => {
-  const custom_domain = freshHost();
-  const [mine, other] = [
-    await api.create("/apps", { title: "A" }),
-    await api.create("/apps", { title: "B" }),
-  ];
-  await api.create(`/apps/${mine.id}/deploy`, { name: "R", custom_domain });
-  invalid(await api.post(`/apps/${other.id}/deploy`, { name: "", custom_domain }), "#/name");
-  invalid(await api.patch(`/apps/${mine.id}`, { title: "" }, OLD), "#/title");
-  const owner = `/users/${(await api.get("/users")).items[0]?.id}`;
-  problem(await api.delete(owner, OLD), "last_admin");
-  problem(await api.patch(owner, { permissions: [] }, OLD), "last_admin");
-  const email = freshAddress();
-  await api.create("/users", { email });
-  invalid(await api.post("/users", { email, permissions: ["root"] }), "#/permissions/0");
-  const user = await api.create("/users", { email: freshAddress() });
-  problem(await api.patch(`/users/${user.id}`, { email }, OLD), "email_taken");
-});
+choice(
+  ID,
+  "the fields are checked before the resource's state, and the state before the ETag",
+  {},
+  async ({ api }) => {
+    const custom_domain = freshHost();
+    const [mine, other] = [
+      await api.create("/apps", { title: "A" }),
+      await api.create("/apps", { title: "B" }),
+    ];
+    await api.create(`/apps/${mine.id}/deploy`, { name: "R", custom_domain });
+    invalid(await api.post(`/apps/${other.id}/deploy`, { name: "", custom_domain }), "#/name");
+    invalid(await api.patch(`/apps/${mine.id}`, { title: "" }, OLD), "#/title");
+    const owner = `/users/${(await api.get("/users")).items[0]?.id}`;
+    problem(await api.delete(owner, OLD), "last_admin");
+    problem(await api.patch(owner, { permissions: [] }, OLD), "last_admin");
+    const email = freshAddress();
+    await api.create("/users", { email });
+    invalid(await api.post("/users", { email, permissions: ["root"] }), "#/permissions/0");
+    const user = await api.create("/users", { email: freshAddress() });
+    problem(await api.patch(`/users/${user.id}`, { email }, OLD), "email_taken");
+  },
+);
 
-choice(ID, "a kept answer comes before the resource, a reused key too", async ({ api }) => {
-  const key = { "idempotency-key": randomUUID() };
-  const path = `/apps/${(await api.create("/apps", { title: "T" })).id}`;
-  const first = await api.post(`${path}/deploy`, { name: "R" }, key);
-  await api.delete(path);
-  assert.equal((await api.post(`${path}/deploy`, { name: "R" }, key)).text, first.text);
-  problem(await api.post(`${path}/deploy`, { name: "S" }, key), "idempotency_key_reused");
-  problem(await api.text("POST", `${path}/deploy`, "{", key), "invalid_json");
-});
+choice(
+  ID,
+  "a stored response is replayed before the resource is checked, and a reused key is rejected before it",
+  async ({ api }) => {
+    const key = { "idempotency-key": randomUUID() };
+    const path = `/apps/${(await api.create("/apps", { title: "T" })).id}`;
+    const first = await api.post(`${path}/deploy`, { name: "R" }, key);
+    await api.delete(path);
+    assert.equal((await api.post(`${path}/deploy`, { name: "R" }, key)).text, first.text);
+    problem(await api.post(`${path}/deploy`, { name: "S" }, key), "idempotency_key_reused");
+    problem(await api.text("POST", `${path}/deploy`, "{", key), "invalid_json");
+  },
+);

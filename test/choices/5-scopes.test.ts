@@ -1,6 +1,6 @@
-// Scopes (spec part 5): every operation of the route table against every scope, credential and state of the account, with what
-// is expected from the contract's table and not from the code; what an access token opens, and how soon it stops opening it,
-// also after it was taken many times before and its signature is no longer checked.
+// Scopes (spec part 5): every operation of the route table against every scope, credential and account state. Expected
+// results come from the contract's table, not from the code. Covers an access token's permissions and how fast a revoke
+// takes effect, including for tokens whose verified signature is cached.
 // RFC 9700 2.2, 4.10.2; RFC 8725 3.1, 3.10, 3.11 (units/jwt has the rest).
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -69,7 +69,7 @@ const NEEDED = new Map(
 
 type Send = (client: Client) => Promise<Answer>;
 
-/** Each operation, called with ids of things that never were and without a body: what is let through does nothing. */
+/** Each operation, called with unknown ids and without a body, so that an authorized request has no effect. */
 const eachOperation = ({ api }: ApiDocument, run: (send: Send, name: string) => Promise<void>) =>
   Promise.all(
     api.map(({ method, path }) =>
@@ -77,13 +77,13 @@ const eachOperation = ({ api }: ApiDocument, run: (send: Send, name: string) => 
     ),
   );
 
-/** The checks of credential, standing and scope are behind this answer. */
+/** This response proves that the checks of credential, account state and scope passed. */
 const passed = (answer: Answer, why: string) =>
   assert.ok(![401, 403, 405].includes(answer.status), `${why}: ${answer.text}`);
 
 choice(
   "5.scope-per-endpoint",
-  "every operation x every scope: its own, and admin, open it",
+  "every operation requires its own scope or admin, and rejects every other scope",
   {},
   async (own) => {
     const operations = own.document.api.map(({ method, path }) => `${method} ${path}`);
@@ -112,7 +112,7 @@ choice(
 
 choice(
   "5.scope-per-endpoint",
-  "every operation x each credential",
+  "every operation accepts an API key, and rejects a missing credential and a revoked token",
   {},
   async ({ api, service, document }) => {
     const { access_token, refresh_token } = await service.signIn({ scopes: ["admin"] });
@@ -129,7 +129,7 @@ choice(
 
 choice(
   "3.account-states",
-  "every operation x each state: a limited account still reads, no more",
+  "a limited account may only read, and every operation respects each account state",
   {},
   async (own) => {
     const { api, service } = own;
@@ -161,7 +161,7 @@ async function refused(holder: Client, says: RegExp): Promise<void> {
 
 choice(
   "1.rfcs.access-token",
-  "none of another server, a lost key or to refresh",
+  "access tokens of another server or a lost key and refresh tokens do not open the API",
   MANUAL,
   async ({ api, service }) => {
     await withService({}, async (other) => {
@@ -185,7 +185,7 @@ choice(
   },
 );
 
-/** What the holder may do, by name. */
+/** The scopes of the holder, by name. */
 async function opened(holder: Client): Promise<string> {
   const tried = {
     read: await holder.get("/apps"),
@@ -202,7 +202,7 @@ async function opened(holder: Client): Promise<string> {
 
 choice(
   "5.scope-per-endpoint",
-  "a token's scopes are cut to its user's at each use",
+  "each use of a token limits its scopes to those of its user",
   MANUAL,
   async ({ api }) => {
     const [some, admin] = [await held(api, "read:apps write:apps"), await held(api, "admin")];
@@ -226,7 +226,7 @@ choice(
 
 choice(
   "1.rfcs.token-algorithm",
-  "one ES256 key is there before any token, whoever asks",
+  "one ES256 key exists before the first token, even for concurrent reads of the key set",
   {},
   async ({ api }) => {
     const seen = await Promise.all(Array.from({ length: 50 }, () => publishedKeys(api)));
@@ -239,7 +239,7 @@ choice(
 
 choice(
   "1.rfcs.token-algorithm",
-  "RS256 by setting, its key made when needed",
+  "a setting selects RS256, and its key is created when needed",
   { tokenAlg: "RS256" },
   async (own) => {
     const { api, service } = own;
@@ -260,7 +260,7 @@ choice(
 
 choice(
   "1.rfcs.access-token",
-  "GET /account names the token's user, and none for a key",
+  "GET /account names the token's user, and no user for an API key",
   MANUAL,
   async (own) => {
     const { api, service } = own;
@@ -273,7 +273,7 @@ choice(
       ...account,
       user: { id, email, name },
     });
-    // One account, two users: what one of them sees is never the other's.
+    // One account, two users: neither sees the other's.
     const { who, holder, permit } = await held(api);
     await permit();
     const answer = await holder.get("/account");
@@ -292,7 +292,7 @@ choice(
 
 choice(
   "1.rfcs.access-token",
-  "signIn gives tokens to be refreshed and revoked",
+  "signIn returns tokens that can be refreshed and revoked",
   MANUAL,
   async ({ api, service }) => {
     const made = await service.signIn({ scopes: ["read:apps", "read:data"] });

@@ -1,6 +1,6 @@
-// Events as they are recorded and read over GET /events, with their change or not at all, and their deliveries over the API and
-// in the dashboard, whose log comes up to date by itself (spec part 6 shows status, response codes and attempts there, and
-// leaves retries and order open; contract, parts 4 and 6).
+// Events as recorded with their change and read over GET /events, and their deliveries over the API and in the
+// dashboard's live log (spec part 6 shows status, response codes and attempts there, and leaves retries and order open;
+// contract, parts 4 and 6).
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { Browser } from "../support/browser.ts";
@@ -24,7 +24,7 @@ const TYPES = [
   "user.interaction",
 ];
 
-/** The events, in order, that `act` caused. */
+/** Runs `act` and returns the events that it caused, in order. */
 async function caused(api: Client, act: () => Promise<unknown>): Promise<readonly Members[]> {
   const before = Number((await api.get("/events?limit=1")).json.total);
   await act();
@@ -34,14 +34,14 @@ async function caused(api: Client, act: () => Promise<unknown>): Promise<readonl
 const objectOf = (event: Members): Members => members(members(event.data).object);
 const HOOKS = "/dashboard/settings/webhooks";
 
-/** Leads to where nobody listens. */
+/** A URL on which nothing listens. */
 const HOOK = { url: "http://127.0.0.1:9/", events: ["app.created"] };
 const newApp = (api: Client) =>
   api.create("/apps", { title: "Watched", description: "D", theme: "dark", public: true });
 
 choice(
   "6.events-without-account",
-  "each holds what was answered, all but a visitor's the account",
+  "each event contains the resource as returned, and every event except a visitor's names the account",
   async ({ api }) => {
     const { id, name } = (await api.get("/account")).json;
     let answered: Members = {};
@@ -77,7 +77,7 @@ choice(
 
 choice(
   "1.dashboard.events.list",
-  "come as they happened, or of one type, each as it is alone",
+  "events are listed in order, filtered by type on request, each equal to its own resource",
   async ({ api }) => {
     const app = await newApp(api);
     for (const title of ["One", "Two", "Three"]) await api.patch(`/apps/${app.id}`, { title });
@@ -99,7 +99,7 @@ choice(
 
 choice(
   "6.emitted-by.same-commit",
-  "each change leaves one event, what is refused none",
+  "each change emits one event, and a rejected request none",
   async ({ api }) => {
     const custom_domain = freshHost();
     const [mine, other] = [await newApp(api), await newApp(api)];
@@ -128,7 +128,7 @@ choice(
 
 choice(
   "6.retry-schedule.headers",
-  "tell type, delivery and attempt, with a standard signature",
+  "delivery headers carry the type, the delivery, the attempt and a standard signature",
   async ({ api }) => {
     const { next, webhook } = await hooked(api, ["app.created"]);
     await newApp(api);
@@ -154,7 +154,7 @@ choice(
 
 choice(
   "6.retry-schedule.timestamp",
-  "is the real time of sending, whatever the clock says",
+  "a delivery's timestamp is the real time of sending, whatever the clock says",
   MANUAL,
   async (own) => {
     const { api, service } = own;
@@ -176,7 +176,7 @@ const SEEDED = { ...MANUAL, randomSeed: "repeat" };
 
 choice(
   "6.retry-schedule.timestamp",
-  "is the service's with a random seed, so that runs repeat",
+  "with a random seed a delivery's timestamp is the service clock's, so that runs are reproducible",
   SEEDED,
   async (own) => {
     const { api, service } = own;
@@ -195,7 +195,7 @@ choice(
 
 choice(
   "4.webhook-endpoints.delivery-log",
-  "a delivery has nine fields, an attempt eight",
+  "a delivery has nine fields, and an attempt eight",
   async ({ api }) => {
     const { webhook } = await hooked(api, ["app.created"], {}, [300]);
     const app = await newApp(api);
@@ -239,7 +239,7 @@ choice(
 
 choice(
   "4.webhook-endpoints.deliveries",
-  "the log is a list like all, by status if asked for",
+  "the delivery log is paged like every list and can be filtered by status",
   async ({ api }) => {
     const [webhook, other] = [
       await api.create("/webhooks", HOOK),
@@ -285,7 +285,7 @@ choice(
 
 choice(
   "4.webhook-endpoints.delivery-request",
-  "a sample of each type goes out, also when off",
+  "a sample of each event type can be sent, even to a disabled webhook",
   async (own) => {
     const { api, document } = own;
     const { next, received, webhook } = await hooked(api, ["app.created"], { active: false });
@@ -330,7 +330,7 @@ choice(
 
 choice(
   "4.webhook-endpoints.redelivery",
-  "is one attempt by hand whose success settles it",
+  "a redelivery is one manual attempt, and its success settles the delivery",
   MANUAL,
   async (own) => {
     const { api, service } = own;
@@ -351,7 +351,7 @@ choice(
 
 choice(
   "3.delivery-cancelled.failing",
-  "five days without a success, to the ms: off, says why",
+  "five days without a success, to the millisecond, disable the webhook and record the reason",
   MANUAL,
   async (own) => {
     const { api, service } = own;
@@ -376,11 +376,11 @@ choice(
 
 choice(
   "4.webhook-endpoints.redelivery",
-  "of a webhook that is off leaves all as it was",
+  "a redelivery to a disabled webhook changes nothing",
   async ({ api, service }) => {
     for (const [answer, status] of [
       [200, "succeeded"],
-      [410, "failed"], // and with it the webhook is off
+      [410, "failed"], // which disables the webhook
     ] as const) {
       const { received, webhook } = await hooked(api, ["app.created"], {}, [answer]);
       await newApp(api);
@@ -402,7 +402,7 @@ choice(
 
 choice(
   "4.webhook-endpoints.rotation",
-  "both secrets sign for a day",
+  "after a rotation both secrets sign for a day",
   MANUAL,
   async ({ api, service }) => {
     const { next, webhook } = await hooked(api, ["app.created"], { secret: "new" });
@@ -420,7 +420,7 @@ choice(
   },
 );
 
-/** The page as soon as it says this. */
+/** Returns the page as soon as it contains this text. */
 const until = (browser: Browser, path: string, says: RegExp) =>
   eventually(async () => {
     const page = await browser.open(path);
@@ -436,7 +436,7 @@ const SIGNED = [
 
 choice(
   "1.dashboard.live-log",
-  "shows what was sent and comes next, and sends again",
+  "the live log shows the attempts made and the next one due, and can redeliver",
   FIXED,
   async (own) => {
     const { api, service } = own;
@@ -506,7 +506,7 @@ choice(
 
 choice(
   "1.dashboard.live-log",
-  "a webhook is changed and deleted by forms",
+  "a webhook can be updated and deleted by forms",
   MANUAL,
   async ({ api }) => {
     const { id } = await api.create("/webhooks", HOOK);
@@ -528,7 +528,7 @@ choice(
 
 choice(
   "1.dashboard.live-log",
-  "is sent when it has changed, to those who may see it",
+  "the live log is sent only when it has changed, and only to users who may see it",
   MANUAL,
   async ({ api }) => {
     const receiver = await httpReceiver();
@@ -544,7 +544,7 @@ choice(
     for (const [who, status] of [
       [new Browser(api), 303],
       [(await person(api, ["read:apps"])).browser, 403],
-      [await owner(api), 200], // another's page has another's forms
+      [await owner(api), 200], // another user's page has other form tokens
     ] as const)
       assert.equal((await known(etag, who)).status, status);
     assert.equal((await known('"another"')).status, 200);

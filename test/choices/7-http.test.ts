@@ -1,5 +1,5 @@
-// What arrives on the socket and is no proper HTTP/1.1 request (RFC 9112), and what a client may do there that libraries
-// seldom do. Answered as every other error is, never with a 500, never by silence (contract, parts 7 and 8).
+// Malformed HTTP/1.1 requests on the socket (RFC 9112), and valid ones that client libraries seldom send. They get the
+// usual error format, never a 500 and never silence (contract, parts 7 and 8).
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import { took } from "../support/costs.ts";
@@ -31,7 +31,7 @@ const NOT_HTTP = [
 
 choice(
   "7.error-codes.not-http",
-  "is answered 400 invalid_request, and the connection closed",
+  "a malformed request gets 400 invalid_request, and the connection is closed",
   async (own) => {
     for (const bytes of NOT_HTTP) {
       const connection = await RawConnection.open(own.authUrl);
@@ -46,7 +46,7 @@ choice(
 const chunksOf = (body: string) =>
   `5\r\n${body.slice(0, 5)}\r\na;ext=1\r\n${body.slice(5)}\r\n0\r\ntrailer: x\r\n\r\n`;
 
-/** Requests whose end one reader sees here and another there: what request smuggling is made of. */
+/** Requests that two parsers may end at different bytes: the basis of request smuggling. */
 const AMBIGUOUS = [
   ["content-length: 15", "content-length: 16"],
   ["content-length: 15", "transfer-encoding: chunked"],
@@ -54,63 +54,67 @@ const AMBIGUOUS = [
   ...["gzip, chunked, identity", "xchunked"].map((coding) => [`transfer-encoding: ${coding}`]),
 ];
 
-choice("7.error-codes.not-http", "a length or a host in doubt is refused", async (context) => {
-  const { authUrl, api } = context;
-  for (const lines of AMBIGUOUS)
-    problem(await rawAnswer(authUrl, post(context, ...lines) + APP), "invalid_request");
-  const chunked = post(context, "transfer-encoding: chunked");
-  problem(await rawAnswer(authUrl, `${chunked}zz\r\n${APP}\r\n0\r\n\r\n`), "invalid_request");
-  for (const endless of [
-    post(context, "transfer-encoding:"),
-    chunked.replace("HTTP/1.1", "HTTP/1.0"),
-  ]) {
-    const connection = await RawConnection.open(authUrl);
-    connection.write(endless.replace("\r\n", "\r\nconnection: keep-alive\r\n") + chunksOf(APP));
-    problem(await connection.answer(), "invalid_request");
-    assert.equal(await connection.untilClosed(), "end", "what follows is no request");
-  }
-  const ask = (version: string, ...lines: string[]) => {
-    const all = [
-      `GET /v1/account HTTP/${version}`,
-      `authorization: Bearer ${api.key}`,
-      ...lines,
-      "",
-      "",
-    ];
-    return rawAnswer(authUrl, all.join("\r\n"));
-  };
-  const none =
-    'a/b a@b a?b a\\b [::1 [::1]x ::1 [::1%lo] [v1.a] [] a:b a:65536 a:99999 a:: :80 a:-1 a<b> \xe9 {a} a"b a`b a%41 <a> ' +
-    "a|b a^b a,b a;b a=b a!b a$b a&b a'b a(b) a*b a+b a~b a..b .a . 300.1.1.1 1.2.3.4.5";
-  const good =
-    "a_b my_app_1:4600 a.example. a:65535 a: A-1.Example xn--bcher-kva.example 127.0.0.1 [::1]:80 [::1] [::ffff:127.0.0.1]";
-  for (const hosts of [
-    [],
-    ["host: a", "host: a"],
-    ["host: a", "Host: b"],
-    ...["a b", ...none.split(" ")].map((host) => [`host: ${host}`]),
-  ])
-    problem(await ask("1.1", ...hosts), "invalid_request");
-  for (const host of ["", ...good.split(" ")])
-    assert.equal((await ask("1.1", `host: ${host}`)).status, 200, host);
-  const targets = ["http://a@b/v1/account", "http:///v1/account", "ftp://a/v1/account"];
-  const besideUrl = head("GET http://a/v1/account", context).replace(
-    "host: localhost",
-    "host: a b",
-  );
-  for (const request of [...targets.map((target) => head(`GET ${target}`, context)), besideUrl])
-    problem(await rawAnswer(authUrl, request), "invalid_request");
-  const uncoded = await rawAnswer(
-    authUrl,
-    post(context, "transfer-encoding: gzip, chunked") + chunksOf(APP),
-  );
-  problem(uncoded, "not_implemented");
-  context.document.check("POST", "/v1/apps", uncoded);
-  assert.equal((await ask("1.1", "host: localhost")).status, 200);
-  assert.equal((await ask("1.0")).status, 200, "HTTP/1.0 has none");
-});
+choice(
+  "7.error-codes.not-http",
+  "a request with an ambiguous length or host is rejected",
+  async (context) => {
+    const { authUrl, api } = context;
+    for (const lines of AMBIGUOUS)
+      problem(await rawAnswer(authUrl, post(context, ...lines) + APP), "invalid_request");
+    const chunked = post(context, "transfer-encoding: chunked");
+    problem(await rawAnswer(authUrl, `${chunked}zz\r\n${APP}\r\n0\r\n\r\n`), "invalid_request");
+    for (const endless of [
+      post(context, "transfer-encoding:"),
+      chunked.replace("HTTP/1.1", "HTTP/1.0"),
+    ]) {
+      const connection = await RawConnection.open(authUrl);
+      connection.write(endless.replace("\r\n", "\r\nconnection: keep-alive\r\n") + chunksOf(APP));
+      problem(await connection.answer(), "invalid_request");
+      assert.equal(await connection.untilClosed(), "end", "what follows is no request");
+    }
+    const ask = (version: string, ...lines: string[]) => {
+      const all = [
+        `GET /v1/account HTTP/${version}`,
+        `authorization: Bearer ${api.key}`,
+        ...lines,
+        "",
+        "",
+      ];
+      return rawAnswer(authUrl, all.join("\r\n"));
+    };
+    const none =
+      'a/b a@b a?b a\\b [::1 [::1]x ::1 [::1%lo] [v1.a] [] a:b a:65536 a:99999 a:: :80 a:-1 a<b> \xe9 {a} a"b a`b a%41 <a> ' +
+      "a|b a^b a,b a;b a=b a!b a$b a&b a'b a(b) a*b a+b a~b a..b .a . 300.1.1.1 1.2.3.4.5";
+    const good =
+      "a_b my_app_1:4600 a.example. a:65535 a: A-1.Example xn--bcher-kva.example 127.0.0.1 [::1]:80 [::1] [::ffff:127.0.0.1]";
+    for (const hosts of [
+      [],
+      ["host: a", "host: a"],
+      ["host: a", "Host: b"],
+      ...["a b", ...none.split(" ")].map((host) => [`host: ${host}`]),
+    ])
+      problem(await ask("1.1", ...hosts), "invalid_request");
+    for (const host of ["", ...good.split(" ")])
+      assert.equal((await ask("1.1", `host: ${host}`)).status, 200, host);
+    const targets = ["http://a@b/v1/account", "http:///v1/account", "ftp://a/v1/account"];
+    const besideUrl = head("GET http://a/v1/account", context).replace(
+      "host: localhost",
+      "host: a b",
+    );
+    for (const request of [...targets.map((target) => head(`GET ${target}`, context)), besideUrl])
+      problem(await rawAnswer(authUrl, request), "invalid_request");
+    const uncoded = await rawAnswer(
+      authUrl,
+      post(context, "transfer-encoding: gzip, chunked") + chunksOf(APP),
+    );
+    problem(uncoded, "not_implemented");
+    context.document.check("POST", "/v1/apps", uncoded);
+    assert.equal((await ask("1.1", "host: localhost")).status, 200);
+    assert.equal((await ask("1.0")).status, 200, "HTTP/1.0 has none");
+  },
+);
 
-choice("1.rfcs.http", "what a client may do is taken, however unusual", async (context) => {
+choice("1.rfcs.http", "unusual but valid requests are accepted", async (context) => {
   const { id } = await context.api.create("/apps", { title: "T" });
   for (const [status, request] of [
     [201, post(context, "transfer-encoding: chunked") + chunksOf(APP)],
@@ -120,7 +124,7 @@ choice("1.rfcs.http", "what a client may do is taken, however unusual", async (c
     [404, head("GET /v1%2Faccount", context)],
     [404, head("OPTIONS *", context)],
     [200, account(context, "connection: upgrade", "upgrade: websocket", "sec-websocket-key: x")],
-    [200, account(context, LENGTH) + APP], // a body of a GET means nothing
+    [200, account(context, LENGTH) + APP], // the body of a GET means nothing
     [204, head(`DELETE /v1/apps/${id}`, context, LENGTH) + APP],
   ] as const)
     assert.equal((await rawAnswer(context.authUrl, request)).status, status, request);
@@ -134,7 +138,7 @@ choice("1.rfcs.http", "what a client may do is taken, however unusual", async (c
 
 choice(
   "1.rfcs.expect",
-  "100-continue is answered once the request is fit to go on",
+  "100-continue is sent only after the request's headers are valid",
   async (context) => {
     const { authUrl } = context;
     const connection = (await RawConnection.open(authUrl)).write(
@@ -167,7 +171,7 @@ choice(
 
 choice(
   "1.rfcs.http.pipelining",
-  "many requests at once are answered in their order",
+  "pipelined requests get their responses in order",
   async (context) => {
     const connection = await RawConnection.open(context.authUrl);
     const titles = ["one", "two", "three", "four"];
@@ -188,22 +192,17 @@ choice(
   },
 );
 
-choice(
-  "1.rfcs.http.aborted",
-  "uploads that break off leave no app and no socket",
-  {},
-  async (context) => {
-    const { authUrl, api, service } = context;
-    const broken: RawConnection[] = [];
-    for (const breakOff of ["resetAndDestroy", "destroy", "end"] as const)
-      for (let made = 0; made < 10; made += 1) {
-        const connection = await RawConnection.open(authUrl);
-        connection.write(post(context, "content-length: 500000") + APP).socket[breakOff]();
-        broken.push(connection);
-      }
-    await Promise.all(broken.map((connection) => connection.closed));
-    assert.equal((await api.get("/apps")).json.total, 0);
-    // A socket that is left, or idle like the client's, would be waited for ten seconds.
-    assert.ok((await took(service.close)) < 5_000);
-  },
-);
+choice("1.rfcs.http.aborted", "aborted uploads leave no app and no socket", {}, async (context) => {
+  const { authUrl, api, service } = context;
+  const broken: RawConnection[] = [];
+  for (const breakOff of ["resetAndDestroy", "destroy", "end"] as const)
+    for (let made = 0; made < 10; made += 1) {
+      const connection = await RawConnection.open(authUrl);
+      connection.write(post(context, "content-length: 500000") + APP).socket[breakOff]();
+      broken.push(connection);
+    }
+  await Promise.all(broken.map((connection) => connection.closed));
+  assert.equal((await api.get("/apps")).json.total, 0);
+  // An abandoned socket, or an idle one like the client's, would be waited for ten seconds.
+  assert.ok((await took(service.close)) < 5_000);
+});

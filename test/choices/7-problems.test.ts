@@ -1,5 +1,5 @@
-// The error body and what is wrong with bodies (spec part 7 shows 401 and 403; all other statuses are the contract's), and
-// what a refusal says to the person who reads it: the cause by its name, and what to do about it.
+// The error body and errors in request bodies (spec part 7 shows 401 and 403; all other statuses are the contract's).
+// Also the text of an error for the person who reads it: the cause by its name, and how to fix it.
 import assert from "node:assert/strict";
 import { choice, MANUAL } from "../support/clauses.ts";
 import { type Answer, type Client, type SentHeaders, str } from "../support/client.ts";
@@ -9,13 +9,13 @@ import { printedOn } from "../support/process.ts";
 const JSON_TYPE = { "content-type": "application/json" };
 const APP = '{"title":"T"}';
 
-/** POST /apps of these bytes. */
+/** POST /apps with these bytes. */
 const send = (api: Client, body: string | Buffer, headers: SentHeaders = JSON_TYPE) =>
   api.send("POST", "/apps", { headers, body });
 
 choice(
   "7.error-body",
-  "has the code's title, the detail of the case and each fault once",
+  "an error has its code's title, a specific detail and each validation issue once",
   async ({ api, authUrl }) => {
     const body = problem(await api.get("/apps/unknown"), "not_found");
     assert.deepEqual(Object.keys(body).sort(), [
@@ -48,7 +48,7 @@ choice(
 
 choice(
   "7.error-body",
-  "lists 20 faults at most, in 16 KiB, and says how many there are besides",
+  "an error lists at most 20 issues in 16 KiB and says how many more there are",
   async ({ api }) => {
     const posted = (count: number, end = "") => {
       const unknown = Array.from({ length: count }, (_, at) => [`m${at}${end}`, at]);
@@ -86,7 +86,7 @@ choice(
 
 choice(
   "7.error-body.request-id",
-  "is on every answer and never twice; no stack or product is",
+  "every response has one request id, and none reveals a stack or product",
   async ({ api }) => {
     const path = `/apps/${(await api.create("/apps", { title: "T" })).id}`;
     const tag = (await api.get(path)).header("etag");
@@ -157,7 +157,7 @@ const NO_JSON: readonly (string | Buffer)[] = [
 
 choice(
   "7.error-codes",
-  "what is not JSON in strict UTF-8 is invalid_json and does nothing",
+  "a body that is not JSON in strict UTF-8 gets invalid_json and has no effect",
   async ({ api }) => {
     const before = (await api.get("/apps")).json.total;
     for (const body of NO_JSON) {
@@ -197,7 +197,7 @@ const NOT_TAKEN = [
     "; charset=utf-8",
   ],
 ];
-/** RFC 8259 11: a charset has no effect; nor has any other parameter, in whatever form. */
+/** RFC 8259 11: a charset has no effect; the server ignores every other parameter, too. */
 const TAKEN = [
   ...["Application/JSON", 'application/json;charset="UTF-8"', "application/json; charset=utf-8"],
   ...["utf8", "us-ascii", "iso-8859-1", "latin1", "utf-16", '"windows-1252"', '""', ""].map(
@@ -213,7 +213,7 @@ const TAKEN = [
 
 choice(
   "7.error-codes",
-  "JSON, not compressed, is the one media type, with any parameters",
+  "the only media type is uncompressed JSON, with any parameters",
   async ({ api }) => {
     const two = [
       ["application/json", "text/plain"],
@@ -241,7 +241,7 @@ choice(
 
 choice(
   "4.app-endpoints",
-  "PATCH also takes a JSON merge patch, and nothing else does",
+  "PATCH accepts a JSON merge patch, and no other method does",
   MANUAL,
   async ({ api }) => {
     const path = `/apps/${(await api.create("/apps", { title: "T", description: "D" })).id}`;
@@ -308,7 +308,7 @@ const ADVICE: readonly (readonly [request: string, body: object | undefined, say
 
 choice(
   "7.error-codes",
-  "a refusal says what was meant, what a token has, or what to do",
+  "an error suggests the intended name, the token's scopes, or the next step",
   MANUAL,
   async (own) => {
     const { api, service } = own;
@@ -334,7 +334,7 @@ choice(
 
 choice(
   "1.test-controls",
-  "answer and console say how to have them",
+  "the response and the console explain how to enable the test controls",
   { log: "pretty" },
   async (own) => {
     let answer: Answer | undefined;

@@ -1,5 +1,5 @@
-// The limits that spec part 8 leaves open: bodies, nesting, URLs and headers, each held on both sides, and the values and
-// headers of the rate limit (contract, part 8).
+// The limits that spec part 8 leaves open: bodies, nesting, URLs and headers, each tested on both sides, and the values
+// and headers of the rate limit (contract, part 8).
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import { type Answer, type Client, str } from "../support/client.ts";
@@ -10,13 +10,13 @@ import { B_KEY, TWO } from "../support/world.ts";
 const MIB = 1_048_576;
 const send = (api: Client, path: string, body: string | Buffer) => api.text("POST", path, body);
 
-/** A body of exactly `size` bytes, padded with spaces behind the JSON. */
+/** A body of exactly `size` bytes, padded with spaces after the JSON. */
 const padded = (value: unknown, size: number): Buffer =>
   Buffer.alloc(size, JSON.stringify(value).padEnd(size));
 
 choice(
   "8.body-size",
-  "is 1 MiB, 10 for a data source, and one byte more is refused",
+  "a body has at most 1 MiB, a data source's 10 MiB, and one byte more is rejected",
   async ({ api }) => {
     assert.equal((await send(api, "/apps", padded({ title: "T" }, MIB))).status, 201);
     const large = padded({ title: "T" }, MIB + 1);
@@ -32,7 +32,7 @@ choice(
 
 choice(
   "8.body-size",
-  "is refused by its announced length, or counted as it streams in",
+  "a body that is too large is rejected by its Content-Length, or counted while it streams in",
   async (context) => {
     const chunk = `10000\r\n${" ".repeat(65_536)}\r\n`;
     for (const pieces of [
@@ -45,7 +45,7 @@ choice(
       ],
     ]) {
       const connection = await RawConnection.open(context.authUrl);
-      // As clients do that read when they have sent everything.
+      // Like clients that read only after they have sent everything.
       connection.socket.pause();
       for (const piece of pieces) connection.write(piece);
       await new Promise((sent) => connection.socket.write(" ", sent));
@@ -61,7 +61,7 @@ choice(
 
 choice(
   "8.body-size",
-  "a small body that nobody wanted is passed over, and the connection goes on",
+  "a small unread body is discarded, and the connection stays open",
   async (context) => {
     const { api, authUrl } = context;
     const next = account(context);
@@ -90,7 +90,7 @@ choice(
 
 choice(
   "8.bounds.nesting",
-  "64 levels are read, 65 are not; brackets inside strings are none",
+  "JSON may nest 64 levels deep, 65 are rejected, and brackets inside strings do not count",
   async ({ api }) => {
     const arrays = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
     const objects = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${"}".repeat(depth - 1)}`;
@@ -109,7 +109,7 @@ choice(
 
 choice(
   "8.bounds.requests",
-  "a URL has 8 KiB at most, headers 16, however many they are",
+  "a URL has at most 8 KiB and the headers 16 KiB, however many they are",
   async (context) => {
     const at = (length: number) =>
       rawAnswer(context.authUrl, head(`GET ${"/v1/apps?x=".padEnd(length, "y")}`, context));
@@ -145,22 +145,27 @@ choice(
 
 const FIVE = { rateLimit: 5, clock: "manual" } as const;
 
-/** What RateLimit says: requests left and seconds to the end of the window. */
+/** The values of RateLimit: requests left, and seconds to the end of the window. */
 function left(answer: Answer): readonly [remaining: number, seconds: number] {
   const [, remaining, seconds] =
     /^"default";r=(\d+);t=(\d+)$/.exec(answer.header("ratelimit")) ?? [];
   return [Number(remaining), Number(seconds)];
 }
 
-choice("8.rate-limit", "is 6,000 in 60 seconds by default", {}, async ({ api }) => {
-  const answer = await api.get("/account");
-  assert.equal(answer.header("ratelimit-policy"), '"default";q=6000;w=60');
-  assert.deepEqual(left(answer), [5999, 60]);
-});
+choice(
+  "8.rate-limit",
+  "the rate limit is 6,000 requests in 60 seconds by default",
+  {},
+  async ({ api }) => {
+    const answer = await api.get("/account");
+    assert.equal(answer.header("ratelimit-policy"), '"default";q=6000;w=60');
+    assert.deepEqual(left(answer), [5999, 60]);
+  },
+);
 
 choice(
   "8.rate-headers",
-  "count down on every answer that has an account, of any status",
+  "the rate limit headers count down on every response for an account, whatever its status",
   FIVE,
   async ({ api }) => {
     for (let tries = 0; tries < 8; tries += 1) {
@@ -189,7 +194,7 @@ choice(
 
 choice(
   "8.rate-headers",
-  "stand where the account's state forbids, which counts nothing",
+  "a response that the account's state forbids has rate limit headers and does not count",
   FIVE,
   async (own) => {
     const { api, service } = own;
@@ -205,7 +210,7 @@ choice(
 
 choice(
   "8.rate-limit.window",
-  "is fixed: it ends 60 s after it began, not before",
+  "the rate limit window is fixed and ends 60 s after it began",
   FIVE,
   async ({ api, service }) => {
     await api.get("/account");
@@ -228,7 +233,7 @@ choice(
 
 choice(
   "8.rate-limit",
-  "is the account's, for all its keys",
+  "the rate limit is shared by all keys of the account",
   { ...TWO, rateLimit: 5 },
   async ({ api }) => {
     const second = api.as(str((await api.create("/api-keys", { name: "Second" })).key));
@@ -240,7 +245,7 @@ choice(
   },
 );
 
-choice("8.rate-limit", "can be switched off", { rateLimit: "off" }, async ({ api }) => {
+choice("8.rate-limit", "the rate limit can be disabled", { rateLimit: "off" }, async ({ api }) => {
   const { headers } = await api.get("/account");
   assert.deepEqual([headers.ratelimit, headers["ratelimit-policy"]], [undefined, undefined]);
 });

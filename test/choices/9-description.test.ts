@@ -1,6 +1,6 @@
-// What describes the service. /docs: whatever an answer points to is explained there. The machine-readable description (the
-// specification has none): what it says is held against the answers by every other test, here against itself. And other
-// versions, and the end of something (contract, part 9).
+// The service's documentation. /docs explains everything that responses link to. The OpenAPI document (the spec
+// has none) is checked against the responses by every other test, and here for consistency. Includes other API versions
+// and deprecation (contract, part 9).
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -33,7 +33,7 @@ const PAGES = ["", ...TOUR, "/endpoints", "/events", "/errors", "/register"].map
 const docs = (api: Client, page = "") => api.root.as(null).get(`/docs${page}`);
 const inside = (text: string, pattern: string): string => new RegExp(pattern).exec(text)?.[1] ?? "";
 
-/** What stands in the boxes of code. */
+/** The contents of the code blocks. */
 const codeIn = (text: string): string[] =>
   [...text.matchAll(/<pre>([\s\S]*?)<\/pre>/g)].map(([, code = ""]) => decoded(code));
 const endpointIn = (text: string, operation: string): string =>
@@ -41,7 +41,7 @@ const endpointIn = (text: string, operation: string): string =>
 
 choice(
   "1.dashboard.docs",
-  "need no sign-in, can only be read, list their headings and lead on",
+  "the docs need no sign-in, are read-only, list their headings and link to further pages",
   async ({ api }) => {
     const root = api.root.as(null);
     const texts = new Map<string, string>();
@@ -71,7 +71,7 @@ choice(
 
 choice(
   "1.dashboard.docs",
-  "the type of every problem leads to its entry",
+  "the type of every problem links to its entry in the docs",
   async ({ api, authUrl }) => {
     const { text } = await docs(api, "/errors");
     for (const [code, [status, title]] of Object.entries(PROBLEMS)) {
@@ -85,7 +85,7 @@ choice(
 
 choice(
   "1.dashboard.docs",
-  "shows every endpoint with scope, rules, a curl line and an answer",
+  "the docs show every endpoint with its scope, rules, a curl line and a response",
   async (own) => {
     const { text } = await docs(own.api, "/endpoints");
     for (const {
@@ -133,7 +133,7 @@ choice(
 
 choice(
   "1.dashboard.docs",
-  "shows a sample of every event, and every decision, gaps first",
+  "the docs show a sample of every event and every decision, with the specification's gaps first",
   async ({ api }) => {
     const events = await docs(api, "/events");
     for (const type of EVENT_TYPES) {
@@ -154,13 +154,13 @@ choice(
   },
 );
 
-/** Runs what the page shows in a shell; answers what it printed. */
+/** Runs the page's commands in a shell; returns their output. */
 const pasted = async (script: string, env: Readonly<Record<string, string>>): Promise<string> =>
   (await promisify(execFile)("sh", ["-c", script], { env: { ...process.env, ...env } })).stdout;
 
 choice(
   "1.dashboard.docs",
-  "the whole way of OAuth can be pasted into a shell",
+  "the docs' complete OAuth flow can be pasted into a shell",
   async ({ api, service }) => {
     const boxes = codeIn((await docs(api)).text).map((code) => code.replace(/^export .*…$/m, ""));
     const [
@@ -199,7 +199,7 @@ choice(
   },
 );
 
-/** Runs the receiver that the page shows; answers its URL. */
+/** Runs the receiver that the page shows; returns its URL. */
 async function shownReceiver(api: Client, secret: string): Promise<string> {
   const code =
     codeIn((await docs(api, "/events")).text).find((each) => each.includes("createServer(")) ?? "";
@@ -216,7 +216,7 @@ async function shownReceiver(api: Client, secret: string): Promise<string> {
 
 choice(
   "1.dashboard.docs",
-  "the receiver that it shows takes what this server sends",
+  "the receiver in the docs accepts this server's deliveries",
   async ({ api }) => {
     const url = await shownReceiver(api, "shown");
     for (const [secret, status] of Object.entries({ shown: 204, other: 401 })) {
@@ -229,7 +229,7 @@ choice(
 
 choice(
   "1.dashboard.docs",
-  "tells the waits that are in force",
+  "the docs show the retry delays in force",
   { retrySchedule: "90s,2h,5ms" },
   async ({ api }) => {
     assert.match(
@@ -241,7 +241,7 @@ choice(
 
 choice(
   "1.dashboard.tour",
-  "each request, pasted into a shell, is answered as it shows",
+  "each request of the tour, pasted into a shell, gets the response shown",
   async ({ api, service }) => {
     const env: Record<string, string> = { API_KEY: str(service.apiKey) };
     for (const part of PARTS_OF_TOUR) {
@@ -255,7 +255,7 @@ choice(
 
 choice(
   "1.dashboard.tour",
-  "each part names all its clauses and all that it leaves open",
+  "each part of the tour names all its clauses and every gap",
   async ({ api }) => {
     for (const part of PARTS_OF_TOUR) {
       const page = await docs(api, `/tour/${part}`);
@@ -279,7 +279,7 @@ choice(
   },
 );
 
-choice("1.dashboard.tour", "the pictures stand there in words as well", async ({ api }) => {
+choice("1.dashboard.tour", "the tour describes its pictures in words as well", async ({ api }) => {
   for (const [part, words] of [
     [
       5,
@@ -293,7 +293,7 @@ choice("1.dashboard.tour", "the pictures stand there in words as well", async ({
   }
 });
 
-/** Every object in the document, with its place. */
+/** Every object in the document, with its path. */
 function* objectsIn(value: unknown, at = "#"): Generator<readonly [at: string, value: Members]> {
   if (isMembers(value)) yield [at, value];
   if (typeof value !== "object" || value === null) return;
@@ -302,7 +302,7 @@ function* objectsIn(value: unknown, at = "#"): Generator<readonly [at: string, v
 
 choice(
   "9.deprecation.openapi",
-  "is OpenAPI 3.1 of this version, references and examples fit",
+  "the document is valid OpenAPI 3.1 for this version, with valid references and examples",
   async (own) => {
     const { document } = own.document;
     const answer = await own.api.root.as(null).get("/openapi.json");
@@ -330,7 +330,7 @@ choice(
 
 choice(
   "9.deprecation.openapi",
-  "draws the bounds of what is sent where they are",
+  "the document places the bounds of request values where they apply",
   async ({ api, document }) => {
     const app = await api.create("/apps", { title: "T" });
     const row = (count: number) =>
@@ -367,7 +367,7 @@ choice(
 
 choice(
   "9.deprecation.linters",
-  "each operation says what it does, for whom, its origin",
+  "each operation describes its effect, its permissions and its origin",
   async ({ document }) => {
     const { info, tags } = document.document;
     assert.match(str(members(members(info).contact).url), /\/docs$/);
@@ -426,7 +426,7 @@ choice(
 
 choice(
   "6.event-objects",
-  "all six events are webhooks, and the document says what each holds",
+  "all six events are described as webhooks with their contents",
   async (own) => {
     const { document } = own.document;
     const holds = Object.entries(members(document.webhooks)).map(([type, item]) => {
@@ -464,7 +464,7 @@ choice(
 
 choice(
   "9.deprecation.openapi",
-  "a request body has a name, and a PATCH takes merge patches as well",
+  "a request body has a name, and a PATCH accepts merge patches as well",
   async (own) => {
     const bodies = own.document.api.flatMap(({ method, value }) => {
       if (value.requestBody === undefined) return [];
@@ -502,7 +502,7 @@ const PATH_PARAMETERS =
 
 choice(
   "9.deprecation.openapi",
-  "generators find nothing that they are known to stumble over",
+  "the document avoids the constructs that generators are known to fail on",
   async (own) => {
     const { document, api } = own.document;
     const names = api.map(({ value }) => str(value.operationId));
@@ -542,7 +542,7 @@ choice(
 
 choice(
   "9.deprecation.openapi",
-  "importers can send the example of every header as it is",
+  "importers can send the example of every header unchanged",
   async (own) => {
     const { api, document } = own;
     const keys = new Set<unknown>();
@@ -565,7 +565,7 @@ choice(
 
 choice(
   "9.deprecation.openapi",
-  "scopes are described in words, and so are the rate limit's headers",
+  "scopes and the rate limit headers are described in words",
   async (own) => {
     const { components, servers } = own.document.document;
     const { securitySchemes, headers, responses } = members(components);
@@ -596,17 +596,21 @@ choice(
   },
 );
 
-choice("9.other-versions", "another version is 404 and names the one there is", async ({ api }) => {
-  for (const path of ["/v2/apps", "/v2", "/v0/apps", "/v10/", "/v2/v1/apps"])
-    assert.match(String(problem(await api.root.get(path), "not_found").detail), /\/v1/, path);
-  for (const path of ["/v1x", "/V1/apps", "/apps", "/v1.0/apps", "/v", "/api/v1/apps"])
-    problem(await api.root.get(path), "not_found");
-  assert.equal((await api.root.send("PUT", "/v2/apps")).status, 404);
-});
+choice(
+  "9.other-versions",
+  "an unknown API version gets 404 with the name of the existing version",
+  async ({ api }) => {
+    for (const path of ["/v2/apps", "/v2", "/v0/apps", "/v10/", "/v2/v1/apps"])
+      assert.match(String(problem(await api.root.get(path), "not_found").detail), /\/v1/, path);
+    for (const path of ["/v1x", "/V1/apps", "/apps", "/v1.0/apps", "/v", "/api/v1/apps"])
+      problem(await api.root.get(path), "not_found");
+    assert.equal((await api.root.send("PUT", "/v2/apps")).status, 404);
+  },
+);
 
 choice(
   "9.deprecation",
-  "nothing is yet; what is says so, and until when, in two headers",
+  "no operation is deprecated, and a deprecated one says so and its end in two headers",
   async ({ api }) => {
     const now = (await api.get("/apps")).headers;
     assert.deepEqual([now.deprecation, now.sunset], [undefined, undefined]);

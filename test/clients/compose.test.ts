@@ -1,4 +1,4 @@
-// The compose file of the README. No container engine runs it here: its commands run with its variables in this process's place.
+// The compose file of the README. No container engine runs it here: the test runs its commands with its variables.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { Client } from "../support/client.ts";
@@ -20,7 +20,7 @@ const [, text = ""] =
 const BIN = "node_modules/.bin/app-hosting-service ";
 
 clientTest(
-  "README: the compose file starts a server and a receiver that reach each other by their names",
+  "README: the compose file starts a server and a receiver that reach each other by name",
   async () => {
     assert.equal(text.trimEnd().split("\n").length, 8);
     const { parse }: { parse(source: string, options: object): ComposeFile } =

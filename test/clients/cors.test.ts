@@ -1,5 +1,5 @@
-// Clients that run under another origin and hold to CORS: the browsers of test runners (jsdom, happy-dom), and the tools that
-// show an OpenAPI document and send its requests from a page.
+// Clients that run under another origin and enforce CORS: the browser environments of test runners (jsdom, happy-dom),
+// and tools that show an OpenAPI document and send its requests from a page.
 import assert from "node:assert/strict";
 import { createReadStream, readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -14,7 +14,7 @@ const ORIGIN = "http://localhost:3000";
 const FOREIGN = "http://app.example.com";
 const read = (name: string) => readFileSync(`${CLIENTS}node_modules/${name}`, "utf8");
 
-/** Creates an app by `post` and reads what CORS has to expose. */
+/** Creates an app with `post` and reads the headers that CORS must expose. */
 type Post = (
   origin: string,
   own: Embedded,
@@ -22,7 +22,7 @@ type Post = (
 
 const viaAxios: Post = async (origin, { baseUrl, api }) => {
   const { JSDOM, VirtualConsole } = requireClient("jsdom");
-  // What jsdom refuses by CORS it also writes to the console.
+  // jsdom also logs requests that CORS blocks to the console.
   const { window } = new JSDOM("", {
     url: `${origin}/`,
     runScripts: "outside-only",
@@ -70,7 +70,7 @@ const SCRIPTS = {
   redoc: "redoc/bundles/redoc.standalone.js",
 };
 
-/** A page on a port of its own that loads the tool, and then runs `start`. */
+/** A page on its own port that loads the tool, and then runs `start`. */
 async function opened(
   { page, api }: Stage,
   script: string,
@@ -83,7 +83,7 @@ async function opened(
     else createReadStream(`${CLIENTS}node_modules/${script}`).pipe(response);
   });
   closeLater(() => server.close().closeAllConnections());
-  // A context of its own: what these tools say and load is not our business.
+  // A separate browser context: the console messages and requests of these tools are not checked.
   const context = await page
     .context()
     .browser()

@@ -15,7 +15,7 @@ const SCENARIO = require.resolve("../support/faked-timers.cjs");
 const { useEverything, runAlone } = require(SCENARIO);
 const realDate = Date;
 
-/** A folder with the service as one file, the scenario and these files. */
+/** A folder with the bundled service, the scenario and these files. */
 async function folderWith(
   format: "cjs" | "esm",
   files: Readonly<Record<string, string>>,
@@ -35,13 +35,13 @@ async function folderWith(
   return folder;
 }
 
-/** Runs a test runner of test/clients; fails with what it printed. */
+/** Runs a test runner of test/clients; fails with its output. */
 async function passes(folder: string, ...args: readonly string[]): Promise<void> {
   const run = promisify(execFile)(process.execPath, args, { cwd: folder, timeout: 100_000 });
   await run.catch((error) => assert.fail(`${error.message}\n${error.stdout}\n${error.stderr}`));
 }
 
-/** The same in both runners, but how their timers are faked. */
+/** The same test for both runners, except how their timers are faked. */
 const testFile = (fake: string, real: string) => `
 const realDate = Date;
 afterEach(() => { ${real} });

@@ -1,4 +1,4 @@
-// Stock verifiers take what a service with a manual clock signs, since that starts at the real time (contract, part 10).
+// Stock verifiers accept signatures of a service with a manual clock: it starts at the real time (contract, part 10).
 import assert from "node:assert/strict";
 import { createPublicKey } from "node:crypto";
 import { members, str } from "../support/client.ts";

@@ -9,7 +9,7 @@ import { person, register } from "../support/oauth.ts";
 const APP = "http://localhost:3999";
 const SCOPE = "read:apps";
 
-/** A server, a client that is registered there with this callback, and a signed-in user who may be asked. */
+/** A server, a client registered there with this callback, and a signed-in user who can consent. */
 async function world(callback: string, draft: object = {}) {
   const own = await embedded({ clock: "system" });
   const app = await register(own.api, { redirect_uris: [callback], scopes: [SCOPE], ...draft });
@@ -20,7 +20,7 @@ async function world(callback: string, draft: object = {}) {
   return { ...own, ...app, user, owner, browser: who.browser };
 }
 
-/** The user allows what is asked for at this URL; returns where the browser goes then. */
+/** The user consents at this URL; returns the redirect's URL. */
 async function allowed(browser: Browser, url: string | URL): Promise<URL> {
   const page = await browser.open(String(url));
   assert.equal(page.status, 200, page.text);
@@ -29,7 +29,7 @@ async function allowed(browser: Browser, url: string | URL): Promise<URL> {
   );
 }
 
-/** A browser's view of a web application that is a function from Request to Response: it keeps cookies. */
+/** A browser for a web application that is a function from Request to Response; keeps cookies. */
 function visitorOf(handle: (request: Request) => Promise<Response>) {
   const cookies = new Map<string, string>();
   return async (path: string | URL, body?: object): Promise<Response> => {
@@ -67,7 +67,7 @@ clientTest("Auth.js signs a user in by the issuer alone, with PKCE and state", a
           clientSecret: own.client_secret,
           authorization: { params: { scope: SCOPE } },
         },
-        // Without this member Auth.js never asks who the user is, and then fails.
+        // Without this member Auth.js never requests the user info, and then fails.
         userinfo: {},
         profile: (account: { user: typeof own.user }) => account.user,
       },
@@ -291,7 +291,7 @@ clientTest(
       insecure,
     );
     const { access_token } = await o.processRefreshTokenResponse(as, client, again);
-    // As a resource server would read it.
+    // Reads the token as a resource server would.
     const request = new Request(own.baseUrl, {
       headers: { authorization: `Bearer ${access_token}` },
     });

@@ -1,4 +1,4 @@
-// Clients that are generated from the OpenAPI documents: they compile in strict mode, have no type that nothing fits, and
+// Clients generated from the OpenAPI documents: they compile in strict mode, have no type without values, and
 // work against the server.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -46,11 +46,11 @@ const TSCONFIG = {
 
 interface Project extends Embedded {
   readonly folder: string;
-  /** Runs Node in the folder; returns what it printed. */
+  /** Runs Node in the folder; returns its output. */
   node(...args: readonly string[]): Promise<string>;
 }
 
-/** Runs with a service, and a folder that has its OpenAPI document; both are gone afterwards. */
+/** Runs `use` with a service and a folder that contains its OpenAPI document; removes both afterwards. */
 async function inProject(
   use: (project: Project) => Promise<void>,
   document = "/openapi.json",
@@ -92,7 +92,7 @@ const Authorization = \`Bearer \${key}\`;
 void [assert, baseUrl, authUrl, key, Authorization];
 `;
 
-/** Types of TypeScript that say that nothing, or anything, fits. */
+/** TypeScript types without values, or with any value. */
 const VAGUE = /\bunknown\b|\bany\b|Record<string, never>|: never;/;
 
 function assertTyped(file: string, allowed: RegExp): void {
@@ -103,7 +103,7 @@ function assertTyped(file: string, allowed: RegExp): void {
   assert.deepEqual([...new Set(vague)], [], file);
 }
 
-/** That there is no such parameter, member or method; and headers beside those that are described. */
+/** Lines that declare an absent parameter, member or method, or headers beside those described. */
 const ABSENT = /^\s*(\w+\??: never;|\[name: string\]: unknown;|export type \$defs = )/;
 
 clientTest("openapi-typescript with openapi-fetch: every type fits, and the client works", () =>
@@ -157,21 +157,23 @@ assert.equal(invalid.error && "errors" in invalid.error && invalid.error.errors?
   }),
 );
 
-clientTest("openapi-typescript with openapi-fetch: so do those of the test controls", () =>
-  inProject(async (project) => {
-    await project.node(
-      join(MODULES, "openapi-typescript/bin/cli.js"),
-      "openapi.json",
-      "-o",
-      "schema.ts",
-    );
-    assertTyped(
-      join(project.folder, "schema.ts"),
-      /^\s*(\w+\??: never;|\[(name|key): string\]: unknown;|export type (\$defs|webhooks) = )/,
-    );
-    await run(
-      project,
-      `
+clientTest(
+  "openapi-typescript with openapi-fetch: the test controls' types fit, and their client works",
+  () =>
+    inProject(async (project) => {
+      await project.node(
+        join(MODULES, "openapi-typescript/bin/cli.js"),
+        "openapi.json",
+        "-o",
+        "schema.ts",
+      );
+      assertTyped(
+        join(project.folder, "schema.ts"),
+        /^\s*(\w+\??: never;|\[(name|key): string\]: unknown;|export type (\$defs|webhooks) = )/,
+      );
+      await run(
+        project,
+        `
 import createClient from "openapi-fetch";
 import type { paths } from "./schema.ts";
 const client = createClient<paths>({ baseUrl: authUrl, headers: { Authorization } });
@@ -185,8 +187,8 @@ assert.ok(snapshot.data);
 assert.equal((await client.PUT("/_control/snapshot", { body: snapshot.data })).response.status, 204);
 assert.equal((await client.POST("/_control/reset")).response.status, 204);
 `,
-    );
-  }, "/_control/openapi.json"),
+      );
+    }, "/_control/openapi.json"),
 );
 
 clientTest("hey-api: the client works", () =>
@@ -275,7 +277,7 @@ export default {
     const cli = join(MODULES, "@kubb/cli/bin/kubb.cjs");
     await project.node(cli, "generate", "--config", "kubb.config.mjs", "--logLevel", "silent");
     const types = join(project.folder, "api/types");
-    // What has no body is any.
+    // A response without a body has the type any.
     for (const name of readdirSync(types))
       assertTyped(join(types, name), /^export type \w+(204|304) = any/);
     await run(
@@ -299,7 +301,7 @@ for (const event of (await listEvents()).data)
 
 clientTest("openapi-zod-client: the schemas accept what the server sends, strictly", () =>
   inProject(async (project) => {
-    // The generator is made for zod 3, which it brings along.
+    // The generator targets zod 3, which it brings along.
     mkdirSync(join(project.folder, "node_modules"));
     symlinkSync(
       join(MODULES, "openapi-zod-client/node_modules/zod"),
@@ -381,7 +383,7 @@ clientTest("prism as a validating proxy finds nothing wrong with any request or 
         412,
       );
       assert.ok(seen.length > document.api.length + 7, `${seen.length} requests`);
-      // It does find what is wrong.
+      // The proxy does report errors.
       const wrong = await api.with({ observe: () => undefined }).post("/apps", { title: 1 });
       assert.ok(wrong.headers["sl-violations"]);
     } finally {

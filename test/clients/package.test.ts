@@ -1,4 +1,4 @@
-// The package as tools for packages, TypeScript and Yarn see it.
+// The package as package linters, TypeScript and Yarn see it.
 import assert from "node:assert/strict";
 import { copyFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

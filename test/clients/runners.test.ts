@@ -1,4 +1,4 @@
-// The package in the test runners that people use, as they come: no flags, no settings but where TypeScript needs them.
+// The package in common test runners with their defaults: no flags, and no settings except those TypeScript needs.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ const command = (name: string) => join(CLIENTS, "node_modules", name);
 const JEST = command("jest/bin/jest.js");
 
 clientTest(
-  "the recipe for Jest and all of the service pass in parallel Jest workers without a flag",
+  "the recipe for Jest and the whole service pass in parallel Jest workers without a flag",
   async () => {
     const { write, copyRecipe, run } = await installed();
     await write(
@@ -72,7 +72,7 @@ clientTest("the package and its types work in ts-jest", async () => {
   assert.match(stderr, /^Tests: +1 passed, 1 total$/m);
 });
 
-clientTest("a CommonJS test passes in mocha, which ends by itself", async () => {
+clientTest("a CommonJS test passes in mocha, and mocha exits without being forced", async () => {
   const { write, run } = await installed();
   await write(
     "apps.mocha.cjs",

@@ -1,4 +1,4 @@
-// Disturbed deliveries, exact waiting and the clock in the test's hand (contract, part 10).
+// Chaos rules for deliveries, settled, and the clock under the test's control (contract, part 10).
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ import { closeLater } from "../support/closing.ts";
 import { embedded, FIXED, ruleRefused, titles } from "../support/embedded.ts";
 import { hooked, httpReceiver, SECRET } from "../support/receivers.ts";
 
-/** A service with one webhook, whose deliveries are disturbed by this rule. */
+/** Starts a service with one webhook, whose deliveries are subject to this chaos rule. */
 async function disturbed(
   rule?: ChaosRule,
   answers?: readonly ReceiverAnswer[],
@@ -21,28 +21,28 @@ async function disturbed(
 ) {
   const own = await embedded(options);
   const { service, api } = own;
-  closeLater(service.close); // also where what follows fails
+  closeLater(service.close); // also if the setup below fails
   const { webhook, ...receiver } = await hooked(api, ["app.created"], {}, answers);
   if (rule) service.chaos.add(rule);
-  /** Makes apps of these names; answers what is then not settled. */
+  /** Creates an app for each letter of `names`; returns the deliveries still pending after the timeout. */
   const create = async (names: string, timeoutMs = 5_000) => {
     for (const title of names) await api.create("/apps", { title });
     return (await service.settled({ timeoutMs })).pending;
   };
   const arrived = () => titles(receiver).join("");
-  /** Of each attempt: what was done to it on purpose, and what came of it. */
+  /** The chaos effect and the error of each attempt. */
   const marks = () =>
     service.deliveries
       .flatMap(({ attempts }) => attempts.map(({ chaos, error }) => `${chaos} ${error}`))
       .join(", ");
-  /** Has the first one sent by hand. */
+  /** Requests a manual redelivery of the first delivery. */
   const again = () =>
     api.post(`/webhooks/${webhook.id}/deliveries/${service.deliveries[0]?.id}/redeliver`);
   const { clock, chaos } = service;
   return { ...own, clock, chaos, webhook, receiver, create, arrived, marks, again };
 }
 
-test("1.chaos.duplicate: the receiver gets the same attempt twice, the log has it once", async () => {
+test("1.chaos.duplicate: the receiver gets the same attempt twice, and the log records one", async () => {
   await using it = await disturbed({ effect: "duplicate" });
   assert.deepEqual(await it.create("AB"), []);
   const sent = it.receiver.received.map(({ attempts }) =>
@@ -54,7 +54,7 @@ test("1.chaos.duplicate: the receiver gets the same attempt twice, the log has i
   assert.equal(it.marks(), "duplicate null, null null");
 });
 
-test("1.chaos.duplicate: nothing is sent again after a close, a reset or a restore", async () => {
+test("1.chaos.duplicate: no duplicate is sent after a close, a reset or a restore", async () => {
   for (const end of ["close", "reset", "restore"] as const) {
     await using it = await disturbed({ effect: "duplicate" }, ["hang"]);
     const snapshot = await it.service.snapshot();
@@ -65,7 +65,7 @@ test("1.chaos.duplicate: nothing is sent again after a close, a reset or a resto
   }
 });
 
-test("1.chaos.drop: nothing arrives, the attempt counts as failed and is tried again", async () => {
+test("1.chaos.drop: nothing arrives, the attempt counts as failed and is retried", async () => {
   await using it = await disturbed({ effect: "drop", times: 2 });
   assert.deepEqual(await it.create("A"), []);
   assert.equal(it.arrived(), "");
@@ -76,7 +76,7 @@ test("1.chaos.drop: nothing arrives, the attempt counts as failed and is tried a
   assert.deepEqual(details, [...Array(2).fill("A chaos rule dropped this attempt."), null]);
 });
 
-test("1.chaos.bad_signature: a correct receiver refuses it, and takes the next attempt", async () => {
+test("1.chaos.bad_signature: a correct receiver rejects the attempt and accepts the next one", async () => {
   await using it = await disturbed({ effect: "bad_signature" });
   await it.create("A");
   const [attempt] = it.service.deliveries[0]?.attempts ?? [];
@@ -88,7 +88,7 @@ test("1.chaos.bad_signature: a correct receiver refuses it, and takes the next a
   assert.equal(it.arrived(), "A");
 });
 
-test("1.chaos.reformat: the same JSON in other bytes, with both signatures right, as often as asked for", async () => {
+test("1.chaos.reformat: the body is the same JSON in other bytes with valid signatures, for the given number of times", async () => {
   await using it = await disturbed({ effect: "reformat", times: 2 });
   const title = String.raw`a": "b\", {"c":1}`;
   for (const name of [title, "B", "C"]) await it.api.create("/apps", { title: name });
@@ -115,7 +115,7 @@ test("1.chaos.reformat: the same JSON in other bytes, with both signatures right
   }
 });
 
-test("1.chaos.reformat: a receiver that verifies the body written again refuses it, and the next attempt is as ever", async () => {
+test("1.chaos.reformat: a receiver that verifies a re-serialized body rejects the attempt, and the retry is unchanged", async () => {
   await using it = await disturbed();
   const answered: number[] = [];
   const { url, got } = await httpReceiver((count) => {
@@ -136,7 +136,7 @@ test("1.chaos.reformat: a receiver that verifies the body written again refuses 
   assert.deepEqual(answered, [401, 200]);
 });
 
-test("1.chaos.reorder: it waits until the next to the same webhook has gone; meanwhile settled says which is pending", async () => {
+test("1.chaos.reorder: a delivery waits until the webhook's next delivery is sent; settled lists it as pending meanwhile", async () => {
   await using it = await disturbed({ effect: "reorder" });
   const [pending, ...others] = await it.create("A", 30);
   assert.deepEqual(
@@ -157,7 +157,7 @@ test("1.chaos.reorder: it waits until the next to the same webhook has gone; mea
   assert.match(it.arrived(), /^BADC(EF|FE)$/, "a second one waits until the first has gone");
 });
 
-test("1.chaos.reorder: a retry to the same webhook is a next one too", async () => {
+test("1.chaos.reorder: a retry to the same webhook counts as the next delivery", async () => {
   await using it = await disturbed(undefined, [500, 200], { retrySchedule: "5s" });
   await it.create("A");
   it.chaos.add({ effect: "reorder" });
@@ -166,7 +166,7 @@ test("1.chaos.reorder: a retry to the same webhook is a next one too", async () 
   assert.equal(it.arrived(), "AB");
 });
 
-test("1.chaos.delay: it is due later by the service's clock, as the log says, and holds up no other", async () => {
+test("1.chaos.delay: a delivery is delayed by the service's clock, its log shows the time, and others are not held up", async () => {
   await using it = await disturbed({ effect: "delay", delayMs: 60_000 }, undefined, FIXED);
   assert.deepEqual(await it.create("AB"), []);
   const [delivery] = (await it.api.get(`/webhooks/${it.webhook.id}/deliveries`)).items;
@@ -180,7 +180,7 @@ test("1.chaos.delay: it is due later by the service's clock, as the log says, an
   assert.equal(it.arrived(), "BA");
 });
 
-test("1.chaos.delay: of each of so many attempts, asked for by hand or not, and marked in the journal", async () => {
+test("1.chaos.delay: the given number of attempts are delayed, manual ones included, and marked in the journal", async () => {
   await using it = await disturbed({ effect: "delay", delayMs: 60_000, times: 2 }, [500, 200]);
   await it.create("A");
   await it.again();
@@ -192,7 +192,7 @@ test("1.chaos.delay: of each of so many attempts, asked for by hand or not, and 
   assert.equal(it.marks(), "delay status, delay null");
 });
 
-test("1.chaos.delay: what was put off, asked for by hand and let go at once, holds up no retry of another", async () => {
+test("1.chaos.delay: a delayed delivery that is released early after a manual redelivery does not hold up another's retry", async () => {
   await using it = await disturbed({ effect: "delay", delayMs: 3_600_000 }, [500, 500, 200]);
   await it.create("A");
   await it.again();
@@ -202,7 +202,7 @@ test("1.chaos.delay: what was put off, asked for by hand and let go at once, hol
   assert.equal(it.marks(), "delay status, null status, null null");
 });
 
-test("1.chaos: a rule falls on its type and its webhook only", async () => {
+test("1.chaos: a rule applies only to its event type and its webhook", async () => {
   await using it = await disturbed();
   const types = ["app.created", "app.deleted"];
   const one = await hooked(it.api, types);
@@ -215,7 +215,7 @@ test("1.chaos: a rule falls on its type and its webhook only", async () => {
   assert.deepEqual([one.received.length, two.received.length], [1, 2]);
 });
 
-test("1.chaos: a wrong rule is refused by name", async () => {
+test("1.chaos: an invalid rule is rejected with the name of the member", async () => {
   await using it = await disturbed();
   for (const [rule, says] of [
     [{ effect: "lose" }, /#\/effect must be one of/],
@@ -228,24 +228,24 @@ test("1.chaos: a wrong rule is refused by name", async () => {
     ruleRefused("chaos.add", it.chaos.add, rule, says);
 });
 
-test("1.chaos: what no rule falls on goes at once, also long before 1970", async () => {
+test("1.chaos: a delivery without a matching rule is sent at once, even long before 1970", async () => {
   await using it = await disturbed(undefined, [], { startAt: "1960-01-01T00:00:00.000Z" });
   await it.create("A");
   assert.equal(it.arrived(), "A");
 });
 
-test("settled: it waits for what is under way, and names it when the time is over, unless nobody wants it any more", async () => {
+test("settled: it waits for attempts in flight, lists them after the timeout, and ignores those of a deleted webhook", async () => {
   await using it = await disturbed(undefined, ["hang"]);
   const pending = await it.create("A", 50);
   assert.equal(pending.map(({ webhook_id }) => webhook_id).join(), it.webhook.id);
-  // What is left until a time may be a fraction, or nothing.
+  // The time left until a deadline may be a fraction or negative.
   for (const timeoutMs of [0.5, -3])
     assert.equal((await it.service.settled({ timeoutMs })).settled, false);
   await it.api.delete(`/webhooks/${it.webhook.id}`);
   assert.deepEqual(await it.service.settled({ timeoutMs: 300 }), { settled: true, pending: [] });
 });
 
-test("1.test-controls.durations: what is none is refused by name", async () => {
+test("1.test-controls.durations: an invalid duration is rejected by name", async () => {
   await using it = await embedded();
   const { clock } = it.service;
   for (const by of ["5", "5 m", "-5m", "1y", "", 5, 0.5, undefined])

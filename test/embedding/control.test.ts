@@ -1,5 +1,5 @@
-// The test controls over HTTP (contract, part 10): off unless asked for, open to the start-up key alone, and able to do
-// what the embedding handle can. Every answer is held against the OpenAPI document.
+// The test controls over HTTP (contract, part 10): off by default, open to the start-up key only. They provide all
+// functions of the embedding handle. Every response is validated against the OpenAPI document.
 import assert from "node:assert/strict";
 import { type Context, choice } from "../support/clauses.ts";
 import { type Client, members, str } from "../support/client.ts";
@@ -7,7 +7,7 @@ import { FIXED, titles } from "../support/embedded.ts";
 import { hooked } from "../support/receivers.ts";
 import { eventually } from "../support/wait.ts";
 
-/** A test of the controls, with a client that has them as its root. */
+/** A test of the controls, with a client whose root is the control URL. */
 const controls = (
   says: string,
   use: (own: Context & { readonly control: Client }) => Promise<void>,
@@ -17,7 +17,7 @@ const controls = (
   );
 
 controls(
-  "each of the contract's routes is in an OpenAPI document of its own, with names of its own",
+  "the contract's control routes have their own OpenAPI document with their own operation names",
   async (own) => {
     const { document, authUrl } = own;
     const { controls } = document;
@@ -60,7 +60,7 @@ controls(
   },
 );
 
-controls("it opens to the start-up key and to nothing else", async ({ service, api, control }) => {
+controls("the controls are open to the start-up key only", async ({ service, api, control }) => {
   const { access_token } = await service.signIn({ scopes: ["admin"] });
   const other = str((await api.create("/api-keys", { name: "Another" })).key);
   assert.equal((await control.as(null).get("/requests")).status, 401);
@@ -76,7 +76,7 @@ controls("it opens to the start-up key and to nothing else", async ({ service, a
 });
 
 controls(
-  "unknown paths, methods, parameters and members are refused by name",
+  "unknown paths, methods, parameters and members are rejected by name",
   async ({ control }) => {
     for (const [method, path, body, status] of [
       ["GET", "/nothing", undefined, 404],
@@ -110,7 +110,7 @@ controls(
   },
 );
 
-controls("the clock stands, is advanced and goes on", async ({ service, api, control }) => {
+controls("the clock can be frozen, advanced and resumed", async ({ service, api, control }) => {
   const hook = await hooked(api, ["app.created"], {}, [500, 500, 200]);
   await api.create("/apps", { title: "A" });
   assert.deepEqual((await control.post("/settled?timeout=5s")).json, {
@@ -132,7 +132,7 @@ controls("the clock stands, is advanced and goes on", async ({ service, api, con
 });
 
 controls(
-  "chaos comes and goes, and settled names what is pending when the time is over",
+  "chaos rules are added and cleared, and settled lists pending deliveries after its timeout",
   async ({ api, control }) => {
     const hook = await hooked(api, ["app.created"]);
     const rule = {
@@ -155,7 +155,7 @@ controls(
   },
 );
 
-controls("faults come and go, and fall on the API alone", async ({ api, control }) => {
+controls("faults are added and cleared, and apply to the API only", async ({ api, control }) => {
   await control.post("/faults", { method: "GET", path: "/v1/events", status: 500 });
   assert.deepEqual(
     [(await control.get("/events")).status, (await api.get("/events")).status],
@@ -170,7 +170,7 @@ controls("faults come and go, and fall on the API alone", async ({ api, control 
 });
 
 controls(
-  "the journals and the trace are the handle's, without the controls",
+  "the journals and the trace equal those of the handle, without control requests",
   async ({ service, api, control }) => {
     await control.post("/reset");
     await hooked(api, ["app.created"]);
@@ -193,7 +193,7 @@ controls(
 );
 
 controls(
-  "a snapshot goes out and comes back; what is none is refused",
+  "a snapshot can be read and restored, and an invalid one is rejected",
   async ({ api, control }) => {
     await api.create("/apps", { title: "Kept" });
     const snapshot = (await control.get("/snapshot")).json;
@@ -209,7 +209,7 @@ controls(
 );
 
 controls(
-  "the account's state is switched, also while it is suspended",
+  "the account's state can be changed, even while the account is suspended",
   async ({ service, api, control }) => {
     const { id, name } = service.account;
     const { json } = await control.patch("/account", { state: "suspended" });
@@ -221,7 +221,7 @@ controls(
 );
 
 controls(
-  "sign-in issues tokens to the first admin or to a named user, cut to the user's permissions",
+  "sign-in issues tokens to the first admin or a named user, limited to the user's permissions",
   async (own) => {
     const { api, control } = own;
     const tokens = await control.post("/sign-in", { scopes: ["read:apps"] });

@@ -1,5 +1,5 @@
-// A service under faked timers (contract, part 10), switched on before and after its start: everything is faked but
-// nextTick and queueMicrotask, which node:http needs itself. test/clients tries the stock test runners.
+// A service under faked timers (contract, part 10), enabled before or after its start. Everything is faked except
+// nextTick and queueMicrotask, which node:http needs itself. test/clients runs the stock test runners.
 import { createRequire, syncBuiltinESMExports } from "node:module";
 import { mock, test } from "node:test";
 import { startReceiver, startService } from "../../src/index.ts";
@@ -8,7 +8,7 @@ const require = createRequire(import.meta.url);
 const { useEverything, runAlone } = require("../support/faked-timers.cjs");
 const realDate = Date;
 
-/** Replaces every timer and clock there is by one that never goes on; returns how to put them back. */
+/** Replaces every timer and clock with one that never advances; returns a function that restores them. */
 function fakeAll(): () => void {
   const timers = require("node:timers");
   const promises = require("node:timers/promises");
@@ -60,7 +60,7 @@ function fakeAll(): () => void {
   };
 }
 
-/** Each returns how to end it. */
+/** Each returns a function that restores the timers. */
 const FAKES: Readonly<Record<string, () => () => void>> = {
   "every timer and clock replaced": fakeAll,
   "mock.timers of node:test": () => {

@@ -1,4 +1,4 @@
-// Failures on command (contract, part 10): counted, for one operation, marked in the journal.
+// Fault injection (contract, part 10): counted, limited to one operation, marked in the journal.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { memoryStore, type Store } from "../../src/index.ts";
@@ -17,7 +17,7 @@ const statuses = async ({ api }: Embedded, times: number) => {
   return found;
 };
 
-test("a fault replaces the answer of its operation, once, and is marked in the journal", async () => {
+test("a fault replaces one response of its operation and is marked in the journal", async () => {
   await using it = await embedded();
   it.service.faults.add({ ...CREATE, status: 500 });
   await it.api.get("/apps");
@@ -28,7 +28,7 @@ test("a fault replaces the answer of its operation, once, and is marked in the j
   assert.deepEqual(noted, ["200 undefined", "500 500", "200 undefined", "201 undefined"]);
 });
 
-test("times counts, rules strike in their order, clear ends them", async () => {
+test("times limits a rule, rules apply in their order, and clear removes them", async () => {
   await using it = await embedded();
   it.service.faults.add({ ...LIST, status: 503, times: 2 });
   it.service.faults.add({ ...LIST, status: 418, times: 9 });
@@ -37,7 +37,7 @@ test("times counts, rules strike in their order, clear ends them", async () => {
   assert.deepEqual(await statuses(it, 1), [200]);
 });
 
-test("a path is a template or the path of one resource; HEAD is a GET", async () => {
+test("a rule's path is a template or the path of one resource, and HEAD matches GET", async () => {
   await using it = await embedded();
   const one = await it.api.create("/apps", { title: "One" });
   const two = await it.api.create("/apps", { title: "Two" });
@@ -66,7 +66,7 @@ const WRONG: readonly (readonly [object, RegExp])[] = [
   [LIST, /must have a status, a connection or a delayMs/],
 ];
 
-test("a rule that cannot strike is refused by name; what is given as undefined is not given", async () => {
+test("a rule that can never match is rejected by name, and members set to undefined are ignored", async () => {
   await using it = await embedded();
   for (const [rule, says] of WRONG) ruleRefused("faults.add", it.service.faults.add, rule, says);
   const rule = { ...LIST, connection: "reset" } as const;
@@ -77,7 +77,7 @@ test("a rule that cannot strike is refused by name; what is given as undefined i
   });
 });
 
-test("the connection is reset, or ends without an answer; both are in the journal without a status", async () => {
+test("a fault can reset or close the connection without a response; the journal shows both without a status", async () => {
   await using it = await embedded();
   it.service.faults.add({ ...CREATE, connection: "reset" });
   await assert.rejects(it.api.post("/apps", { title: "A" }), /ECONNRESET/);
@@ -88,7 +88,7 @@ test("the connection is reset, or ends without an answer; both are in the journa
   assert.equal((await it.api.get("/apps")).json.total, 0);
 });
 
-test("a delay runs on the service's clock, and may stand alone", async () => {
+test("a delay runs on the service's clock and needs no other effect", async () => {
   await using it = await embedded(FIXED);
   it.service.faults.add({ ...LIST, delayMs: 5_000 });
   let answered = false;
@@ -110,7 +110,7 @@ test("a delay runs on the service's clock, and may stand alone", async () => {
   assert.deepEqual(await it.service.clock.advance("5s"), [], "and not once more");
 });
 
-test("time stands still while what a delay lets go is done, its deliveries too", async () => {
+test("an advance waits at a delayed request's time until the request and its deliveries are done", async () => {
   const real = memoryStore();
   const transact: Store["transact"] = async (work) => {
     await turns(5);
@@ -128,7 +128,7 @@ test("time stands still while what a delay lets go is done, its deliveries too",
   assert.equal(it.service.deliveries[0]?.attempts[0]?.at, "2026-01-01T00:00:05.000Z");
 });
 
-test("a request whose client has given up meanwhile holds up nothing", async () => {
+test("a delayed request whose client has disconnected does not hold up others", async () => {
   await using it = await embedded();
   it.service.faults.add({ ...CREATE, delayMs: 5_000 });
   const answer = it.api.post("/apps", { title: "Never" });
@@ -143,7 +143,7 @@ test("a request whose client has given up meanwhile holds up nothing", async () 
 
 choice(
   "1.test-controls.fault-place",
-  "the operation never ran: a retry with the same key succeeds",
+  "the operation is not run, so a retry with the same idempotency key succeeds",
   async () => {
     await using it = await embedded();
     it.service.faults.add({ ...CREATE, status: 503 });
@@ -159,7 +159,7 @@ choice(
 
 choice(
   "1.test-controls.fault-place",
-  "who is not let in learns that, and uses up no fault",
+  "an unauthorized request gets its own error and uses up no fault",
   async () => {
     await using it = await embedded();
     it.service.faults.add({ method: "DELETE", path: "/v1/apps/{app_id}", status: 500 });
@@ -200,7 +200,7 @@ const OWN = {
   },
 };
 
-test("a fault answers as the server itself would with that status", async () => {
+test("a fault's response equals the server's own response with that status", async () => {
   await using it = await embedded();
   for (const [text, code] of Object.entries(OWN)) {
     const status = Number(text);

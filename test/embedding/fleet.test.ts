@@ -1,5 +1,5 @@
-// Several services on one store, as processes on one database are (the port's `now` says that they may be): who starts
-// first, who takes over, and whose time it is. Real processes that are killed: test/stores/fleet.test.ts.
+// Several services on one store, like processes on one database (the store's `now` marks it as shared): which one
+// seeds, which one takes over, and whose time counts. test/stores/fleet.test.ts kills real processes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accounts } from "../../src/domain/model.ts";
@@ -11,10 +11,10 @@ import { sharedStore } from "../support/other-stores.ts";
 import { hooked, httpReceiver } from "../support/receivers.ts";
 import { eventually, processed, promised, turns } from "../support/wait.ts";
 
-test("of services that start together on an empty store one sows, and all have its account and the one key", async () => {
+test("when services start together on an empty store, one seeds it and all share its account and key", async () => {
   const store = sharedStore();
   const { real } = store;
-  /** All of them have something to sow before the first does. */
+  /** Makes every service reach the seeding step before the first one seeds. */
   const { kept: allHave, keep: goOn } = promised();
   let sowing = 0;
   const transact = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
@@ -29,7 +29,7 @@ test("of services that start together on an empty store one sows, and all have i
       apiKey: "one-key-for-all",
       clock: "system",
     });
-    closeLater(own[Symbol.asyncDispose]); // also where what follows fails
+    closeLater(own[Symbol.asyncDispose]); // also if the setup below fails
     return own;
   };
   const started = await Promise.all([start(), start(), start()]);
@@ -41,7 +41,7 @@ test("of services that start together on an empty store one sows, and all have i
   }
 });
 
-test("one that takes long over its first start writes nothing over what another has acknowledged meanwhile", async () => {
+test("a service with a slow first start does not overwrite what another has committed meanwhile", async () => {
   const store = sharedStore();
   const [begun, held] = [promised(), promised()];
   const transact = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
@@ -62,7 +62,7 @@ test("one that takes long over its first start writes nothing over what another 
   assert.equal(service.apiKey, apiKey, "not that of the seed which came too late");
 });
 
-test("what one leaves behind another takes up within 10 s, though nothing is told of it", async () => {
+test("work left by one service is taken over by another within 10 s, even without a notification", async () => {
   const store = sharedStore();
   const { real } = store;
   const lease: typeof real.lease = async (name, for_ms) =>
@@ -84,7 +84,7 @@ test("what one leaves behind another takes up within 10 s, though nothing is tol
   assert.ok(receiver.received.every(({ attempts }) => attempts.length === 1));
 });
 
-test("the time is the store's from the start on and after a reset, however wrong a machine's own clock is", async () => {
+test("services use the store's time from the start and after a reset, even if the machine's clock is wrong", async () => {
   const now = async () => Date.now() + 3_600_000;
   await using ahead = await embedded({ store: sharedStore()({ now }), clock: "system" });
   const isRight = async () =>
@@ -98,12 +98,12 @@ test("the time is the store's from the start on and after a reset, however wrong
   assert.equal(manual.service.clock.now(), Date.UTC(2030, 0, 1));
 });
 
-test("settled waits for what other processes send, and the journals of events and deliveries tell of it", async () => {
+test("settled waits for deliveries of other processes, and the journals contain their events and deliveries", async () => {
   const store = sharedStore();
   let asked = 0;
   const get: Store["get"] = async (from, id) => {
     asked += 1;
-    // The sooner it is asked the later it answers.
+    // The earlier call resolves later.
     await turns(7 - (asked % 7));
     return store.real.get(from, id);
   };
@@ -125,7 +125,7 @@ test("settled waits for what other processes send, and the journals of events an
   );
 });
 
-test("settled waits for what another has due, though by this one's clock it is not yet", async () => {
+test("settled waits for deliveries due by another service's clock but not yet by this one's", async () => {
   const store = sharedStore();
   await using one = await embedded({ store: store() });
   await using behind = await embedded({ store: store(), startAt: "2025-12-31T23:59:00Z" });
@@ -155,12 +155,12 @@ const oneAtATime = (switched: readonly boolean[], due: number) => async () => {
 };
 
 test(
-  "one at a time is one over all services, though what comes later goes first",
+  "the limit of one attempt at a time per webhook holds across all services, even if later deliveries sort first",
   oneAtATime([], 3),
 );
-test("nor are there two of a webhook that was off and on meanwhile", oneAtATime([false, true], 2));
+test("re-enabling a webhook keeps its limit of one attempt", oneAtATime([false, true], 2));
 
-test("nor is one sent twice where another service sends several at once", async () => {
+test("a delivery is sent once even if another service allows several concurrent attempts", async () => {
   const store = sharedStore();
   await using one = await embedded({ store: store() });
   await using _ = await embedded({ store: store(), webhookConcurrency: 2 });

@@ -1,4 +1,4 @@
-// What came in, what was emitted, what was sent, and what led to what (contract, part 10).
+// The journals: requests, events, deliveries, and the trace that connects them (contract, part 10).
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choice } from "../support/clauses.ts";
@@ -7,7 +7,7 @@ import { embedded, FIXED } from "../support/embedded.ts";
 import { rawAnswer } from "../support/raw.ts";
 import { hooked } from "../support/receivers.ts";
 
-test("requests: what came in, in order, with its answer; what is handed out cannot change it", async () => {
+test("requests: the journal lists requests in order with their responses, and its copies are read-only", async () => {
   await using it = await embedded(FIXED);
   const { service, api } = it;
   await service.clock.advance("1s");
@@ -27,7 +27,7 @@ test("requests: what came in, in order, with its answer; what is handed out cann
   assert.deepEqual(rest, ["/v1/apps,limit=1,401", "/healthz,,200"]);
 });
 
-test("requests: what is refused for its form or size is there as well", async () => {
+test("requests: the journal includes requests rejected for their syntax or size", async () => {
   await using it = await embedded();
   for (const path of ["/healthz", `/${"x".repeat(8_192)}`])
     for (const lines of ["host: x", "host: x\r\nhost: y", `host: x\r\nx: ${"y".repeat(16_384)}`])
@@ -39,7 +39,7 @@ test("requests: what is refused for its form or size is there as well", async ()
   assert.deepEqual(noted, ["/he 200", "/he 400", "/he 431", "/xx 414", "/xx 414", "/xx 414"]);
 });
 
-test("events and deliveries: what was emitted and sent, as the API has it, with every attempt, whatever became of a copy", async () => {
+test("events and deliveries: the journals match the API, with every attempt, whatever is done to a copy", async () => {
   await using it = await embedded();
   const hook = await hooked(it.api, ["app.created"], {}, [500, 200]);
   const { id } = await it.api.create("/apps", { title: "A" });
@@ -60,7 +60,7 @@ test("events and deliveries: what was emitted and sent, as the API has it, with 
   assert.deepEqual({ ...delivery, attempts: [] }, { ...listed, attempts: [] });
 });
 
-test("deliveries: in the order of creation, whichever is heard of first after a restore", async () => {
+test("deliveries: the journal is in order of creation after a restore, whichever is redelivered first", async () => {
   await using it = await embedded();
   const { webhook } = await hooked(it.api, ["app.created"], {}, [500]);
   for (const title of ["A", "B"]) await it.api.create("/apps", { title });
@@ -73,7 +73,7 @@ test("deliveries: in the order of creation, whichever is heard of first after a 
   assert.deepEqual(await idsOf(), made);
 });
 
-test("trace: from the request to its events, their deliveries and attempts", async () => {
+test("trace: it leads from a request to its events, their deliveries and attempts", async () => {
   await using it = await embedded();
   const hook = await hooked(it.api, ["app.created", "data.processed"]);
   const first = await it.api.post("/apps", { title: "A" });
@@ -92,7 +92,7 @@ test("trace: from the request to its events, their deliveries and attempts", asy
   assert.equal(it.service.trace("req_never"), undefined);
 });
 
-choice("1.test-controls.journals", "the newest 10,000 of each are kept", async () => {
+choice("1.test-controls.journals", "each journal keeps its newest 10,000 entries", async () => {
   await using it = await embedded({ rateLimit: "off" });
   for (let n = 0; n < 10_001; n += 100)
     await Promise.all(
@@ -105,7 +105,7 @@ choice("1.test-controls.journals", "the newest 10,000 of each are kept", async (
   assert.deepEqual([requests.at(-1)?.path, requests[0]?.id], ["/v1/account", before[1]?.id]);
 });
 
-/** Calls of every kind, with a receiver that fails, and the same after a reset; answers the journals of both. */
+/** Makes calls of every kind with a failing receiver, resets and repeats them; returns the journals of both runs. */
 async function played(randomSeed = "repeat"): Promise<readonly string[]> {
   await using it = await embedded({ randomSeed });
   const { service, api } = it;
@@ -133,14 +133,14 @@ async function played(randomSeed = "repeat"): Promise<readonly string[]> {
   return runs;
 }
 
-test("with a random seed and a manual clock two runs of the same calls give the same bytes, after a reset too", async () => {
+test("with a random seed and a manual clock, two runs of the same calls give the same bytes, even after a reset", async () => {
   const [first, afterReset] = await played();
   const [second] = await played();
   assert.deepEqual([second, afterReset], [first, first]);
   assert.notEqual((await played("another"))[0], first);
 });
 
-test("with a random seed the jitter repeats at any time", async () => {
+test("with a random seed the retry jitter repeats whatever the time", async () => {
   const waits: number[] = [];
   for (const startAt of ["2026-01-01T00:00:00.000Z", "2027-01-01T00:00:00.000Z"]) {
     await using it = await embedded({ randomSeed: "repeat", startAt });

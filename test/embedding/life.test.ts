@@ -1,5 +1,5 @@
-// Starting and ending inside a test's own process (contract, part 10): wrong options are named, services stand side by
-// side, and after close nothing of one is left.
+// Starting and closing a service inside a test's process (contract, part 10): invalid options are named, services
+// run side by side, and nothing remains after close.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -15,7 +15,7 @@ import { printedOn } from "../support/process.ts";
 import { hooked } from "../support/receivers.ts";
 import { eventually, turns } from "../support/wait.ts";
 
-test("options: each wrong one is refused by name", async () => {
+test("options: each invalid option is rejected by name", async () => {
   for (const [options, says] of [
     [{ prot: 0 }, /^prot is no option; there are port, /],
     [{ port: 65_536 }, /^port must be a whole number from 0 to 65535; it is 65536/],
@@ -45,7 +45,7 @@ test("options: each wrong one is refused by name", async () => {
     await startRefused(options, says);
 });
 
-test("a store may hold itself, and a seed be a module's namespace, and an address a URL", async () => {
+test("a store may reference itself, a seed may be a module namespace, and an address may be a URL object", async () => {
   const publicUrl: string = unsafeCast(new URL("http://localhost:4999"));
   const [store, seed] = [memoryStore(), { __proto__: null, accounts: [{ name: "Sown" }] }];
   await using service = await startService({
@@ -56,7 +56,7 @@ test("a store may hold itself, and a seed be a module's namespace, and an addres
   assert.deepEqual([service.account.name, service.authUrl], ["Sown", "http://localhost:4999"]);
 });
 
-test("an option that is given as undefined is as if it were not given", async () => {
+test("an option set to undefined equals a missing option", async () => {
   const reported = await printedOn(process.stdout, async () => {
     await using it = await embedded({ port: undefined, log: undefined });
     assert.notEqual(it.service.port, 4600);
@@ -65,7 +65,7 @@ test("an option that is given as undefined is as if it were not given", async ()
   assert.equal(reported.join("").includes("/v1/apps"), false, "nothing is logged");
 });
 
-test("services stand side by side, each with its own key, data and time, which starts where startAt says", async () => {
+test("services run side by side, each with its own key, data and clock, which starts at startAt", async () => {
   await using one = await embedded();
   await using two = await embedded({ startAt: "2030-05-06T09:08:09.123+02:00" });
   await one.api.create("/apps", { title: "Only here" });
@@ -79,13 +79,13 @@ test("services stand side by side, each with its own key, data and time, which s
   );
 });
 
-test("with test controls a service answers when all that waited was taken up, and nobody before", async () => {
+test("a service with test controls accepts requests only after it has resumed all pending work", async () => {
   const ended = await startService();
   await ended.close();
   const real = memoryStore();
   let early: Promise<Response> | undefined;
   let answered = false;
-  // The queues of deliveries are looked for when a start takes up what waits: just then somebody asks.
+  // A start reads the delivery queues when it resumes pending work; the test sends a request at that moment.
   const page: Store["page"] = async (from, index, values, span) => {
     if (from.name === "deliveries" && early === undefined) {
       const init = { method: "POST", headers: { authorization: "Bearer my-own-key" } };
@@ -107,7 +107,7 @@ test("with test controls a service answers when all that waited was taken up, an
   assert.equal((await early)?.status, 200);
 });
 
-test("what a deleted app had left when the process before ended goes after the start", async () => {
+test("leftovers of a deleted app from the previous process are removed after the start", async () => {
   const real = memoryStore();
   await real.open(collections);
   const left = {
@@ -121,7 +121,7 @@ test("what a deleted app had left when the process before ended goes after the s
   await eventually(async () => (await real.count(appTombstones, "all", ["gone_apps"])) === 0);
 });
 
-test("close ends a connection on which nothing was said", async () => {
+test("close ends a connection that has sent no data", async () => {
   const service = await startService();
   const socket = connect(service.port, "127.0.0.1");
   await once(socket, "connect");
@@ -129,7 +129,7 @@ test("close ends a connection on which nothing was said", async () => {
   socket.destroy();
 });
 
-/** Of what `use` began nothing is left: no timer, no socket. */
+/** Asserts that no timer and no socket created by `use` remains. */
 async function leavesNothing(use: () => Promise<void>): Promise<void> {
   const before = process.getActiveResourcesInfo().length;
   await use();
@@ -137,7 +137,7 @@ async function leavesNothing(use: () => Promise<void>): Promise<void> {
   assert.deepEqual(process.getActiveResourcesInfo().slice(before), []);
 }
 
-test("after close no timer and no socket is left", () =>
+test("no timer and no socket remains after close", () =>
   leavesNothing(async () => {
     for (let n = 0; n < 3; n += 1) {
       const it = await embedded({ clock: "system" });
@@ -153,7 +153,7 @@ test("after close no timer and no socket is left", () =>
     }
   }));
 
-test("nor where it is closed while it is reset", () =>
+test("no timer and no socket remains after a close during a reset", () =>
   leavesNothing(async () => {
     const service = await startService();
     const reset = service.reset().catch((error: Error) => error);
@@ -161,7 +161,7 @@ test("nor where it is closed while it is reset", () =>
     await reset;
   }));
 
-test("nor where it is closed while what waits is taken up, beside other processes", () =>
+test("no timer and no socket remains after a close while pending work is resumed, beside other processes", () =>
   leavesNothing(async () => {
     const store = sharedStore();
     let service: Service | undefined;

@@ -1,5 +1,5 @@
-// A server process on a machine whose clock is set back and forward while it runs, as by NTP or a suspend (contract, part
-// 10). libfaketime sets the clock of that process alone; where it is not installed the test is skipped.
+// A server process whose machine clock is set back and forward while it runs, as by NTP or suspend (contract, part 10).
+// libfaketime changes the clock of that process only; the test is skipped if it is not installed.
 import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ const LIBRARY = LIBRARIES.find((path) => existsSync(path));
 const skip = LIBRARY === undefined && "libfaketime is not installed";
 const HOUR_MS = 3_600_000;
 
-test("a server follows a machine's clock that is set back or forward; waits keep their length", {
+test("a server follows its machine's clock when it is set back or forward, and waits keep their length", {
   skip,
 }, async () => {
   const offset = freshFile("offset", "+0");
@@ -49,7 +49,7 @@ test("a server follows a machine's clock that is set back or forward; waits keep
         const off_ms = at - Date.now() - offset_ms;
         assert.ok(Math.abs(off_ms) < 1_000, `off by ${off_ms} ms`);
       };
-      /** The next request shows the new time. */
+      /** Sets the clock and asserts that the next request shows the new time. */
       const set = async (to_ms: number) => {
         offset_ms = to_ms;
         writeFileSync(offset, `${to_ms < 0 ? "" : "+"}${to_ms / 1_000}`);
@@ -59,7 +59,7 @@ test("a server follows a machine's clock that is set back or forward; waits keep
         const tokens = pair(await exchange(api, client, str((await consent(user, client)).code)));
         isNow(Number(tokens.claims.exp) * 1_000 - HOUR_MS + 500);
       };
-      /** So many attempts, in real time. */
+      /** Waits in real time until this many attempts were made. */
       const attempts = (count: number) =>
         eventually(async () => {
           const found = attemptsOf((await logOf(api, webhook))[0]);

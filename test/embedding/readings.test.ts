@@ -1,5 +1,5 @@
-// Readings on a switch (`--reading`, `readings`): each by itself shows what it changes, and that it changes nothing else and
-// nobody else's answers; all of them together go through what a client does, and each answer is as the description says.
+// Variants selected with `--reading` or `readings`. Each changes only its own behaviour, and only for its own service.
+// With all of them enabled, a client's usual calls work and each response matches the OpenAPI document.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ALL_VARIANTS } from "../../src/index.ts";
@@ -20,7 +20,7 @@ const SOURCE = { name: "S", type: "json", data: [], rows: 1 };
 
 const ok = ({ status }: Answer) => status < 400;
 
-/** How many of three events are sent to one webhook before the first is answered. */
+/** Returns how many of three events are sent to one webhook before the first gets a response. */
 async function atOnce({ api }: Embedded): Promise<number> {
   const { kept: answered, keep: answer } = promised();
   const receiver = await httpReceiver((_, response) => void answered.then(() => response.end()));
@@ -42,7 +42,7 @@ async function deleted({ api }: Embedded): Promise<Answer & { readonly gone: str
 
 type Shows = readonly [look: (own: Embedded) => Promise<unknown>, is: unknown, or: unknown];
 
-/** Of each reading: how it is seen, what is seen without it, and what with it. */
+/** For each reading: the check, its result without the reading, and its result with the reading. */
 const SHOWN: { readonly [I in keyof typeof ALL_VARIANTS]: Shows } = {
   "2.app-fields": [async ({ api }) => ok(await api.post("/apps", { title: "T" })), true, false],
   "4.list-shape": [
@@ -128,7 +128,7 @@ const SHOWN: { readonly [I in keyof typeof ALL_VARIANTS]: Shows } = {
 const shown = Object.entries(SHOWN);
 
 for (const [id, name] of Object.entries(ALL_VARIANTS))
-  test(`${id}=${name}: holds for the service that asked for it, which answers all else as the one beside it`, async () => {
+  test(`${id}=${name}: only the service that selects the reading changes, and only in that behaviour`, async () => {
     await using plain = await embedded();
     await using other = await embedded({ readings: { [id]: name } });
     for (const [each, [look, is, or]] of shown) {
@@ -137,12 +137,12 @@ for (const [id, name] of Object.entries(ALL_VARIANTS))
     }
   });
 
-test("all readings at once are all of them, and every answer is as the description says", async () => {
+test("all readings can be enabled together, and every response matches the OpenAPI document", async () => {
   await using all = await described({ readings: ALL_VARIANTS, control: true });
   for (const [id, [look, , or]] of shown) assert.deepEqual(await look(all), or, id);
 });
 
-test("all readings at once: create, replay, list, page, read, change, delete, and what is told of it", async () => {
+test("all readings at once: create, replay, list, page, read, change and delete work, and their events are delivered", async () => {
   await using all = await described({ readings: ALL_VARIANTS, control: true });
   const { api, service } = all;
   const receiver = await httpReceiver();
@@ -194,7 +194,7 @@ test("all readings at once: create, replay, list, page, read, change, delete, an
   );
 });
 
-test("all readings at once: a long address and a bad token read as the REST API's, OAuth's as OAuth's", async () => {
+test("all readings at once: a long URL and an invalid token get API errors, and OAuth errors keep the OAuth format", async () => {
   await using all = await embedded({ readings: ALL_VARIANTS });
   const { api } = all;
   const long = await api.get(`/apps?${"x".repeat(9_000)}`);
@@ -221,7 +221,7 @@ test("all readings at once: a long address and a bad token read as the REST API'
   );
 });
 
-test("all readings at once: every page of the dashboard is whole, and its forms do what they say", async () => {
+test("all readings at once: every dashboard page is complete, and its forms work", async () => {
   await using plain = await embedded();
   const ids = await makeWorld(plain.api);
   await using all = await embedded({ readings: ALL_VARIANTS });
@@ -242,7 +242,7 @@ test("all readings at once: every page of the dashboard is whole, and its forms 
   assert.equal((await browser.open(app)).status, 404);
 });
 
-test("the documentation and the first request follow the readings in force", async () => {
+test("the documentation and the printed first request follow the selected readings", async () => {
   const docs = async ({ api }: Embedded, page: string) =>
     textOf(await api.root.as(null).get(`/docs${page}`));
   await using plain = await embedded();
@@ -282,7 +282,7 @@ test("the documentation and the first request follow the readings in force", asy
   assert.match(textOf(await browser.open("/dashboard")), /"My first app","description":""/);
 });
 
-test("the description says what is required, what may be more, and what there is to read", async () => {
+test("the OpenAPI document follows the readings in its required and additional members, headers and responses", async () => {
   const saidOf = async ({ api }: Embedded) => {
     const { paths, components, webhooks } = (await api.root.as(null).get("/openapi.json")).json;
     const { get, post } = Object(paths)["/apps"];
@@ -342,14 +342,14 @@ test("the description says what is required, what may be more, and what there is
   ]);
 });
 
-test("a seed is read as ever: a title is enough for an app, and a member that nobody knows is refused", async () => {
+test("a seed ignores the readings: an app needs only a title, and an unknown member is rejected", async () => {
   const seed = (app: object) => ({ accounts: [{ name: "A", apps: [app] }] });
   await using own = await embedded({ readings: ALL_VARIANTS, seed: seed({ title: "Seeded" }) });
   assert.equal((await own.api.get("/apps")).header("x-total-count"), "1");
   await startRefused({ readings: ALL_VARIANTS, seed: seed({ title: "Seeded", more: 1 }) }, /more/);
 });
 
-test("a reading that does not exist is refused in one line, which names those that do", async () => {
+test("an unknown reading is rejected in one line that names the valid ones", async () => {
   const all = Object.entries(ALL_VARIANTS).map((each) => each.join("="));
   for (const [readings, says] of [
     [{ "4.list-shap": "bare" }, /there is no 4\.list-shap=bare; did you mean 4\.list-shape=bare\?/],
@@ -364,7 +364,7 @@ test("a reading that does not exist is refused in one line, which names those th
   }
 });
 
-test("readings can be given as on the command line, and the flag for several at once goes before one of them", async () => {
+test("readings can be given in command-line form, and webhookConcurrency overrides the reading for several at once", async () => {
   await using own = await embedded({
     readings: "4.create-status=200,6.webhook-concurrency=several",
   });
@@ -374,7 +374,7 @@ test("readings can be given as on the command line, and the flag for several at 
   assert.equal(await atOnce(slow), 1);
 });
 
-test("the flag can be repeated, its variable has commas, and the first request that is shown succeeds", async () => {
+test("the flag can be repeated, its environment variable is comma-separated, and the printed first request succeeds", async () => {
   const [first, second] = ["2.app-fields=all", "4.create-status=200"];
   const succeeds = async ({ said }: ServerProcess) => {
     const [, baseUrl = "", key = "", body = ""] =

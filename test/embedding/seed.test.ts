@@ -1,4 +1,4 @@
-// A seed is checked before anything is planted: what is misspelt, unfit or stands twice is refused by its place.
+// A seed is validated before it is loaded: misspelt, invalid and duplicate entries are rejected with their path.
 import assert from "node:assert/strict";
 import { type ServiceOptions, startService } from "../../src/index.ts";
 import { choice } from "../support/clauses.ts";
@@ -58,13 +58,13 @@ const WRONG: readonly (readonly [
 
 choice(
   "1.test-controls.seed",
-  "one that is wrong is refused by its place, and shows no secret",
+  "an invalid seed is rejected with the path of its error, without showing a secret",
   async () => {
     for (const [members, says, options] of WRONG) {
       const accounts = members.map((account) => ({ name: "One", ...account }));
       assert.doesNotMatch(await startRefused({ seed: { accounts }, ...options }, says), /secret-/);
     }
-    // Also where what is kept comes before it: a reset will need it.
+    // Also if stored data takes precedence, because a reset will need the seed.
     const data = freshFile("kept.json");
     await (await startService({ data })).close();
     await startRefused({ data, seed: { accounts: [] } }, /accounts/);
@@ -74,7 +74,7 @@ choice(
   },
 );
 
-/** The first account's data sources, and the rows of each as they are answered. */
+/** The first account's data sources, each with its rows as the API returns them. */
 async function planted(seed: string | object) {
   await using own = await embedded({ seed });
   const { items } = await own.api.get("/data-sources");
@@ -86,7 +86,7 @@ async function planted(seed: string | object) {
 
 choice(
   "2.data-reading.exact",
-  "numbers of a seed are not rounded, in a file or an object",
+  "numbers of a seed are not rounded, in a file or in an object",
   async () => {
     const rows = '[{"n":1.50,"m":1.50},{"n":9007199254740993,"m":2}]';
     const source = `{"name":"N","type":"json","data":${rows}}`;
@@ -111,7 +111,7 @@ choice(
 
 choice(
   "1.test-controls.seed",
-  "the pinned key may stand in the first account, an address in each",
+  "the pinned key may be listed in the first account, and an email address in each account",
   async () => {
     const both = keys("secret-1", "secret-2");
     const accounts = both.map((account, at) => ({

@@ -1,4 +1,4 @@
-// Back to the seed, and to snapshots (contract, part 10).
+// Reset to the seed, snapshot and restore (contract, part 10).
 import assert from "node:assert/strict";
 import { copyFileSync } from "node:fs";
 import { test } from "node:test";
@@ -25,18 +25,18 @@ const titlesOf = async ({ api }: Embedded) =>
   (await api.get("/apps")).items.map(({ title }) => title).join(", ");
 const create = ({ api }: Embedded, title: string) => api.create("/apps", { title });
 
-/** The service's snapshot, in a file. */
+/** The service's snapshot, written to a file. */
 const snapshotFile = async ({ service }: Embedded) =>
   freshFile("data.json", JSON.stringify(await service.snapshot()));
 
-/** The data of another service, in a file. */
+/** The data of another service, written to a file. */
 async function otherData(options: ServiceOptions = {}): Promise<string> {
   await using it = await embedded(options);
   await create(it, "Old");
   return snapshotFile(it);
 }
 
-test("reset: the seed is back under the same ids, port and start-up key, and what was added is gone", async () => {
+test("reset: the seed is back with the same ids, port and start-up key, and added records are gone", async () => {
   await using it = await embedded({ seed: SEED });
   const { service, api } = it;
   const same = () => ({ base: service.baseUrl, key: service.apiKey, account: service.account });
@@ -70,7 +70,7 @@ test("reset: the seed is back under the same ids, port and start-up key, and wha
   assert.equal((await other.get("/account")).json.state, "active", "a client keeps its connection");
 });
 
-test("reset: journals are empty, nothing waits, faults and chaos are over, a manual clock is back", async () => {
+test("reset: journals are empty, nothing is pending, faults and chaos are cleared, and a manual clock is set back", async () => {
   await using it = await embedded({ startAt: "2028-02-29T00:00:00Z", rateLimit: 3 });
   const { service, api } = it;
   const hook = await hooked(api, ["app.created"]);
@@ -95,7 +95,7 @@ test("reset: journals are empty, nothing waits, faults and chaos are over, a man
   assert.deepEqual([titles(hook), titles(again)], [[], ["After"]]);
 });
 
-test("what a seed holds was there before anything happened: at a start and after a reset nobody is told of it", async () => {
+test("seeding emits no events, at startup or after a reset", async () => {
   await using receiver = await startReceiver({ secret: "told" });
   const webhooks = [{ url: receiver.url, events: ["data.processed"], secret: "told" }];
   await using it = await embedded({ seed: { accounts: [{ ...ACCOUNT, webhooks }] } });
@@ -112,7 +112,7 @@ test("what a seed holds was there before anything happened: at a start and after
   assert.deepEqual(reported, ["Later"]);
 });
 
-test("reset: what a form was answered before is no answer to the same form after it, where all ids repeat", async () => {
+test("reset: a form's earlier response is not replayed for the same form after a reset, even when all ids repeat", async () => {
   await using it = await embedded({ randomSeed: "repeat" });
   for (let times = 0; times < 2; times += 1) {
     const browser = new Browser(it.api);
@@ -123,7 +123,7 @@ test("reset: what a form was answered before is no answer to the same form after
   }
 });
 
-test("reset of a service over other data plants the seed, with the key that it was started with", async () => {
+test("reset: a service started over other data loads the seed and keeps its start-up key", async () => {
   await using it = await embedded({ data: await otherData(), apiKey: "pinned-key-1", seed: SEED });
   assert.equal(await titlesOf(it), "Old");
   await it.service.reset();
@@ -131,7 +131,7 @@ test("reset of a service over other data plants the seed, with the key that it w
   assert.equal(it.service.account.name, "Seeded");
 });
 
-test("a seed over other data is said not to be used; in a fresh store it is, and nothing is said", async () => {
+test("a start over existing data warns that the seed is not used; a fresh store is seeded without a warning", async () => {
   const reported = async (data: string) => {
     const starting = async () => (await startService({ data, seed: SEED, log: "json" })).close();
     return (await printedOn(process.stderr, starting)).join("");
@@ -144,7 +144,7 @@ test("a seed over other data is said not to be used; in a fresh store it is, and
   assert.equal(await reported(`${data}.fresh`), "");
 });
 
-test("a random seed makes nothing twice over data that it has made, and from the same data the same", async () => {
+test("a random seed never repeats secrets over its own data, and gives the same secrets for the same data", async () => {
   const [data, copy] = [freshFile("data.json"), freshFile("copy.json")];
   const secret = async (file: string) => {
     await using it = await embedded({ data: file, apiKey: "pinned-key-1", randomSeed: "repeat" });
@@ -161,7 +161,7 @@ test("a random seed makes nothing twice over data that it has made, and from the
   assert.equal(await secret(copy), next);
 });
 
-test("restore: with a random seed as well, what is made afterwards has ids of its own", async () => {
+test("restore: records created afterwards get new ids even with a random seed", async () => {
   await using it = await embedded({ randomSeed: "repeat" });
   let snapshot = await it.service.snapshot();
   const made = new Set<string>();
@@ -175,7 +175,7 @@ test("restore: with a random seed as well, what is made afterwards has ids of it
   assert.equal(made.size, 3);
 });
 
-test("reset: a request that a delay holds back happens to the state before, and leaves nothing in the new one", async () => {
+test("reset: a delayed request is applied to the state before the reset and leaves nothing in the new state", async () => {
   await using it = await embedded();
   it.service.faults.add({ method: "POST", path: "/v1/apps", delayMs: 60_000 });
   const held = it.api.post("/apps", { title: "Held" });
@@ -186,7 +186,7 @@ test("reset: a request that a delay holds back happens to the state before, and 
   assert.deepEqual([it.service.events, it.service.requests.length], [[], 1]);
 });
 
-test("snapshot: it is plain JSON that later deeds do not change; restore brings everything back, and the time", async () => {
+test("snapshot: it is plain JSON that later changes do not affect; restore brings back all data and the time", async () => {
   await using it = await embedded(FIXED);
   const { service } = it;
   await create(it, "Kept");
@@ -203,7 +203,7 @@ test("snapshot: it is plain JSON that later deeds do not change; restore brings 
   assert.deepEqual(service.events, []);
 });
 
-test("snapshot: pending deliveries are in it and are sent after the restore", async () => {
+test("snapshot: pending deliveries are included and are sent after the restore", async () => {
   await using it = await embedded();
   const hook = await hooked(it.api, ["app.created"], {}, [500, 200]);
   await create(it, "A");
@@ -215,7 +215,7 @@ test("snapshot: pending deliveries are in it and are sent after the restore", as
   assert.equal(hook.received[0]?.attempts.length, 2);
 });
 
-test("snapshot: another service takes it, and its own start-up key opens it; written to a file it opens with data", async () => {
+test("snapshot: another service can restore it with its own start-up key, or open it as a data file", async () => {
   await using one = await embedded();
   await create(one, "Carried");
   await using two = await embedded({ startAt: "2030-01-01T00:00:00Z" });
@@ -238,7 +238,7 @@ test("snapshot: another service takes it, and its own start-up key opens it; wri
   assert.equal((await three.api.as(one.service.apiKey).get("/apps")).status, 200);
 });
 
-test("over existing data the service shows the account that the start-up key opens", async () => {
+test("a service over existing data uses the account of its start-up key", async () => {
   const accounts = ["One", "Two"].map((name) => ({
     name,
     api_keys: [{ name, key: `key-of-${name}` }],
@@ -251,7 +251,7 @@ test("over existing data the service shows the account that the start-up key ope
   assert.equal((await second.api.get("/account")).json.name, "Two");
 });
 
-test("snapshot: what is none is refused by name, and nothing is changed", async () => {
+test("snapshot: an invalid snapshot is rejected by name and changes nothing", async () => {
   await using it = await embedded();
   await create(it, "Still here");
   const { collections } = await it.service.snapshot();
@@ -279,7 +279,7 @@ const isNow = (at: string | number | null | undefined, by_ms = 0) => {
   assert.ok(Math.abs(off_ms) < 1_000, `${at} is off by ${off_ms} ms`);
 };
 
-test("a manual clock starts at the real time, and a reset brings it back to that", async () => {
+test("a manual clock starts at the real time, and a reset sets it to that time again", async () => {
   await using it = await embedded();
   const { clock } = it.service;
   const start = clock.now();
@@ -291,14 +291,14 @@ test("a manual clock starts at the real time, and a reset brings it back to that
   assert.equal(clock.now(), start);
 });
 
-test("with a random seed a manual clock starts at a fixed time, unless startAt says otherwise", async () => {
+test("with a random seed a manual clock starts at a fixed time unless startAt is set", async () => {
   await using fixed = await embedded({ randomSeed: "repeat" });
   assert.equal(fixed.service.clock.now(), Date.UTC(2026, 0, 1));
   await using other = await embedded({ randomSeed: "repeat", startAt: "2030-01-01T00:00:00Z" });
   assert.equal(other.service.clock.now(), Date.UTC(2030, 0, 1));
 });
 
-/** What waits an hour for its retry, in data of the year 2036. */
+/** A delivery that waits an hour for its retry, in data of the year 2036. */
 async function waitingIn2036() {
   await using first = await embedded({
     startAt: "2036-01-01T00:00:00.000Z",
@@ -317,7 +317,7 @@ const nextAttempt = async ({ api }: Embedded) => {
   return str((await api.get(`/webhooks/${str(hook?.id)}/deliveries`)).items[0]?.next_attempt_at);
 };
 
-test("over data from a later time a system clock shows the machine's time, and waits keep their length", async () => {
+test("a system clock over data from a later time shows the machine's time, and waits keep their length", async () => {
   const { id, wait_ms, data } = await waitingIn2036();
   await using it = await embedded({ data, clock: "system" });
   const young = await create(it, "New");
@@ -326,7 +326,7 @@ test("over data from a later time a system clock shows the machine's time, and w
   isNow(await nextAttempt(it), wait_ms);
 });
 
-test("a restore brings the snapshot's time to a manual clock, and keeps a system clock at the machine's", async () => {
+test("a restore sets a manual clock to the snapshot's time and leaves a system clock at the machine's time", async () => {
   const { wait_ms, snapshot } = await waitingIn2036();
   await using manual = await embedded();
   await manual.service.restore(snapshot);
@@ -338,7 +338,7 @@ test("a restore brings the snapshot's time to a manual clock, and keeps a system
   isNow(await nextAttempt(system), wait_ms);
 });
 
-test("over data a manual clock goes on too: from a snapshot's time, or from the last event, unless startAt says otherwise", async () => {
+test("a manual clock over existing data continues from the snapshot's time or the last event unless startAt is set", async () => {
   const at = async (
     options: ServiceOptions,
     hour: number,
@@ -365,7 +365,7 @@ test("over data a manual clock goes on too: from a snapshot's time, or from the 
   await at({ data, startAt: "2036-01-01T09:00:00.000Z" }, 9, async () => {});
 });
 
-test("new ids come last over whatever is kept: of no event, of this millisecond, of a later time, of another service", async () => {
+test("new ids sort after all stored ids: of records without events, of the current millisecond, of a later time, of another service", async () => {
   const inOrder = async (of: Embedded, what: string) => {
     const all = (await of.api.get("/users")).items.map(({ id }) => str(id));
     assert.deepEqual(all, all.toSorted(), what);
@@ -389,7 +389,7 @@ test("new ids come last over whatever is kept: of no event, of this millisecond,
   }
 });
 
-test("setAccountState: a state that does not exist is refused by name", async () => {
+test("setAccountState: an unknown state is rejected by name", async () => {
   await using it = await embedded();
   const asked = it.service.setAccountState(unsafeCast("supended"));
   await assert.rejects(asked, /^OptionError: setAccountState: # must be one of .*"suspended"/);

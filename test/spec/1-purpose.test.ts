@@ -1,4 +1,4 @@
-// Spec part 1: what a client can do with the service, as one walk through it. The parts after it hold the details.
+// Spec part 1: a client's use of the service, as one walk through it. The later parts cover the details.
 import assert from "node:assert/strict";
 import { clause } from "../support/clause.ts";
 import { notTried } from "../support/kit.ts";

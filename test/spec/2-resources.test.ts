@@ -1,5 +1,5 @@
-// Spec parts 2 and 3: the fields that are shown of apps, deployments, webhooks and accounts, and the one status. A deployment
-// and an account are seen embedded in app.deployed.
+// Spec parts 2 and 3: the fields shown for apps, deployments, webhooks and accounts, and the one status. A deployment
+// and an account appear embedded in app.deployed.
 import assert from "node:assert/strict";
 import { verifySignature } from "../../src/lib/signature.ts";
 import { clause } from "../support/clause.ts";
@@ -15,7 +15,7 @@ clause("2.app.id", "the service assigns it, app_…, and to one app only", async
   if (succeeded(given)) assert.notEqual(given.id, "app_ofTheClient0000000000");
 });
 
-/** The first value is one that is taken; what is refused of the others is this implementation's to say. */
+/** The first value must be accepted; an implementation may reject the others. */
 for (const [id, field, values] of [
   ["2.app.title", "title", ["Sales", "costs", "Ünïcödé 👋", '<b>"Costs"</b> & more', "0"]],
   [
@@ -46,7 +46,7 @@ for (const id of ["2.app.created_at", "2.app.updated_at"])
     isNow(listed?.[field]);
   });
 
-/** What of the request is shown again is not said; where the answer has a member of the name, it is what was sent. */
+/** The specification does not list the request members returned; a member in the response equals the request's. */
 for (const [id, says, field, value] of [
   ["2.deployment-request.name", "names the deployment", "name", () => `Ünïcödé 👋 ${Date.now()}`],
   [

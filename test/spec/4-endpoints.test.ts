@@ -1,4 +1,4 @@
-// Spec part 4: the six operations that are shown, and the query parameters of GET /apps.
+// Spec part 4: the six operations shown, and the query parameters of GET /apps.
 import assert from "node:assert/strict";
 import { clause } from "../support/clause.ts";
 import { freshHost, type Members } from "../support/client.ts";
@@ -44,7 +44,7 @@ const FIELDS = [
   "created_at",
   "updated_at",
 ] as const;
-/** What is shown of an app; whatever else an implementation adds may change by itself. */
+/** The fields shown for an app; additional fields of an implementation may change by themselves. */
 const shown = (app: Members = {}) => FIELDS.map((name) => app[name]);
 
 clause("4.list-apps", "answers the apps that match, as they were created", async (kit) => {
@@ -115,7 +115,7 @@ clause("4.create-data-source", "creates a data source", async ({ api, dataSource
   const { id } = objectIn(done(await api.post("/data-sources", dataSource)).text);
   const list = await api.get("/data-sources");
   if (typeof id !== "string" || !succeeded(list) || list.text.includes(id)) return;
-  // A list may show the first of many only.
+  // A list may return only its first page.
   assert.ok(succeeded(await api.get(`/data-sources/${id}`)), "it is not among GET /data-sources");
 });
 

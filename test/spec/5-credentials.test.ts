@@ -1,11 +1,11 @@
-// Spec parts 5 and 7: the header, API keys, and the two statuses that are shown, 401 and 403, with their causes.
+// Spec parts 5 and 7: the header, API keys, and the two statuses shown, 401 and 403, with their causes.
 import assert from "node:assert/strict";
 import { clause } from "../support/clause.ts";
 import type { Answer, Client } from "../support/client.ts";
 import { type Kit, NotTried, notTried } from "../support/kit.ts";
 import { done, ids } from "../support/shown.ts";
 
-/** Each operation is refused with 401, and changed nothing. */
+/** Asserts that each operation gets 401 and changes nothing. */
 async function refused(kit: Kit, who: Client) {
   const { id } = await kit.newApp();
   const before = ids(await kit.allApps());
@@ -84,7 +84,7 @@ clause("5.401.format", "a wrong format", async ({ api }) => {
   );
 });
 
-/** What a limited account may still do is not shown; something it may not. */
+/** The specification does not show which operations a limited account lacks; this tries to create an app. */
 clause("5.403.limited", "a limited account", async (kit) => {
   const { status } = await kit.createApp({}, kit.api.as(kit.given("limited-key")));
   assert.equal(status, 403, "a limited account creates an app");

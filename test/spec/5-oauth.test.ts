@@ -1,5 +1,5 @@
-// Spec part 5, OAuth 2.0: authorize, exchange, refresh, and what the tokens open. The client and whoever signs in and
-// consents are given, since registering and signing in are not shown.
+// Spec part 5, OAuth 2.0: authorize, exchange, refresh, and the permissions of the tokens. The client and the user who
+// consents are options, because registration and sign-in are not shown.
 import assert from "node:assert/strict";
 import { clause } from "../support/clause.ts";
 import { type Client, type Members, str } from "../support/client.ts";
@@ -7,7 +7,7 @@ import { type Kit, notTried, tokensIn } from "../support/kit.ts";
 import { claimsOf, headerOf } from "../support/oauth.ts";
 import { done, ids, succeeded } from "../support/shown.ts";
 
-/** No token comes of it. */
+/** Asserts that the token request is rejected with a 4xx. */
 async function refused(kit: Kit, body: Members, what: string): Promise<void> {
   const answer = await kit.askToken(body);
   assert.ok(answer.status >= 400 && answer.status < 500, `${what}: ${answer.status}`);
@@ -135,7 +135,7 @@ clause("5.refresh-failure.revoked", "revoked access", async (kit) => {
   await refused(kit, { grant_type: "refresh_token", refresh_token }, "a revoked refresh token");
 });
 
-/** Revoking is not shown; RFC 7009 has an operation for it. */
+/** The specification does not show revocation; RFC 7009 has an operation for it. */
 async function revoked(kit: Kit): Promise<string> {
   const { id: client_id, secret: client_secret } = kit.client;
   const { refresh } = await kit.tokens("read:apps");
@@ -151,7 +151,7 @@ clause("5.403.scope", "scopes that do not suffice", async (kit) => {
   assert.deepEqual(ids(await kit.allApps()), before, "what was refused has changed something");
 });
 
-/** What a scope opens and what it does not, as far as its meaning says; which scope deploys, or reads as well, is not shown. */
+/** Permissions of a scope that its meaning implies; which scope deploys, or reads as well, is not shown. */
 const ACTS: Readonly<Record<string, (kit: Kit, holder: Client) => Promise<number>>> = {
   read: async (_, holder) => (await holder.get("/apps")).status,
   create: async (kit, holder) => (await kit.createApp({}, holder)).status,

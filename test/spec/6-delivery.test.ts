@@ -1,5 +1,5 @@
-// Spec part 6, deliveries: to whom, signed how, and which answer is a success. Whether a delivery succeeded is seen at the
-// webhook: where a delivery that was answered 500 is sent again, so is any that failed, and none that succeeded.
+// Spec part 6, deliveries: their recipients, their signature, and which responses are a success. Success is visible at
+// the webhook: if a delivery with a 500 response is retried, so is every failed one, and no successful one.
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { clause, judged } from "../support/clause.ts";
@@ -59,7 +59,7 @@ clause(
   },
 );
 
-/** What is known once a failed delivery is sent again. */
+/** The outcome, if failed deliveries are retried; otherwise the clause is skipped. */
 function known(outcome: Outcome): Outcome {
   if (outcome.retry_ms === undefined)
     notTried(

@@ -1,5 +1,5 @@
-// Spec part 6, events: the six types, the envelope and data.object, as they arrive at a receiver. What modifies an app, takes
-// an interaction or has data processed is not shown: what is known of such operations is tried, and no more.
+// Spec part 6, events: the six types, the envelope and data.object, as a receiver gets them. The specification does not
+// show which operations modify an app, accept an interaction or process data: known ones are tried, and no others.
 import assert from "node:assert/strict";
 import { clause } from "../support/clause.ts";
 import { type Answer, members, str } from "../support/client.ts";
@@ -27,7 +27,7 @@ const knownOf =
     return notTried(`no operation is known that ${what}; the specification shows none`);
   };
 
-/** What causes an event of each type. */
+/** The operations that cause an event of each type. */
 const CAUSES: Readonly<Record<string, Cause>> = {
   "app.created": (kit) => kit.createApp(),
   "app.deployed": (kit, app) => kit.deploy(app),
@@ -45,7 +45,7 @@ const CAUSES: Readonly<Record<string, Cause>> = {
   ),
 };
 
-/** A new app, and what arrives of the type: one event, caused by nothing before. */
+/** Creates an app and returns the one event of the type that follows, caused by nothing before. */
 async function caused(kit: Kit, type: string) {
   const cause = CAUSES[type] ?? notTried(type);
   const hook = await kit.hook([type]);
@@ -67,7 +67,7 @@ for (const [id, says, type] of [
 ] as const)
   clause(id, says, (kit) => caused(kit, type));
 
-/** What processes data, and when, is not shown. */
+/** The specification does not show what processes data, and when. */
 clause("6.types.data-processed", "processed data", async (kit) => {
   await caused(kit, "data.processed").catch(({ message }: Error) => notTried(message));
 });

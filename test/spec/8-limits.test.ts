@@ -1,5 +1,5 @@
-// Spec parts 8 and 9: the defaults of a list, the time that an endpoint has to answer, that there is a rate limit, and the
-// version, which is a segment of the path.
+// Spec parts 8 and 9: the defaults of a list, the time limit for a webhook's response, the existence of a rate limit,
+// and the version, which is a segment of the path.
 import assert from "node:assert/strict";
 import { clause, judged } from "../support/clause.ts";
 import { done, ids } from "../support/shown.ts";

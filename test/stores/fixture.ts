@@ -1,4 +1,4 @@
-// What the tests of the JSON-file store share: a folder that goes away, a small model, and stores on its files.
+// Fixtures of the store tests: a temporary folder, a small model, and stores on its files.
 import assert from "node:assert/strict";
 import {
   copyFileSync,
@@ -30,14 +30,14 @@ export const notes = collection<Note>()("notes", { list: { by: ["list"] } }, { t
 
 export const note = (id: string, text = `text of ${id}`): Note => ({ id, list: "all", text });
 
-/** Notes with the numbers from 0 as their ids. */
+/** Notes whose ids are the numbers from 0. */
 export const numbered = (count: number): Note[] =>
   Array.from({ length: count }, (_, at) => note(`${at}`));
 
-/** A data file in a folder of its own. */
+/** The path of a data file in a new folder. */
 export const newFile = (): string => freshFile("data.json");
 
-/** An open store; closed after the test if it is still open. */
+/** Opens a store and closes it after the test if necessary. */
 export async function openStore(
   t: TestContext,
   file = newFile(),
@@ -51,14 +51,14 @@ export async function openStore(
   return { file, store, warnings };
 }
 
-/** A new store with these notes, each written by itself. */
+/** Opens a new store with these notes, each written in its own commit. */
 export async function storeWith(t: TestContext, ids: string) {
   const opened = await openStore(t);
   for (const id of ids.split(" ")) await write(opened.store, note(id));
   return opened;
 }
 
-/** FILE and FILE.journal as a crash would leave them: copied while the store has them open. */
+/** Copies FILE and FILE.journal while the store has them open, as a crash would leave them. */
 export function crashed(file: string): string {
   const to = `${file}-copy`;
   copyFileSync(file, to);
@@ -71,7 +71,7 @@ export const write = (store: Store, ...records: readonly Note[]): Promise<void> 
     for (const record of records) await tx.put(notes, record);
   });
 
-/** Writes a note that is told of. */
+/** Writes a note and publishes its id. */
 export const publish = (store: Store, id: string): Promise<void> =>
   store.transact(async (tx) => {
     await tx.put(notes, note(id));
@@ -84,13 +84,13 @@ export async function idsIn(store: Store): Promise<string> {
     .join(" ");
 }
 
-/** What this writes cannot be kept, and whoever wrote it hears so. */
+/** Asserts that the write rejects with StorageUnavailable. */
 export const lost = (work: Promise<unknown>) =>
   assert.rejects(work, (error) => isStoreError(error, "StorageUnavailable"));
 
 export const textOf = (file: string): string => readFileSync(file, "utf8");
 
-/** What is in the folder, if it is one, and of all but a lock, which others may write, when it was written. */
+/** Lists the folder, if it is one, with inode, size and time of every file but locks, which others may write. */
 function look(folder: string) {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
   return readdirSync(folder).map((name) => {
@@ -99,7 +99,7 @@ function look(folder: string) {
   });
 }
 
-/** Asserts that the file is not opened, that one line says each of these, and that nothing is touched. */
+/** Asserts that opening the file rejects with one line that matches all patterns, and changes no file. */
 export async function refused(file: string, ...says: readonly RegExp[]): Promise<void> {
   const before = look(dirname(file));
   await assert.rejects(jsonFileStore(file).open([notes]), (error) => {
@@ -111,16 +111,16 @@ export async function refused(file: string, ...says: readonly RegExp[]): Promise
   assert.deepEqual(look(dirname(file)), before);
 }
 
-/** What this process has open in a folder, also what is deleted by now; nothing where the system does not say. */
+/** Lists the files in a folder that this process has open, including deleted ones; empty without /proc. */
 export function openFilesIn(folder: string): string[] {
   if (!existsSync("/proc/self/fd")) return [];
   const names = readdirSync("/proc/self/fd").map((fd) => join("/proc/self/fd", fd));
-  // The one that lists them is closed again.
+  // The descriptor that read the list is closed again.
   const still = names.filter((name) => lstatSync(name, { throwIfNoEntry: false }) !== undefined);
   return still.map((name) => readlinkSync(name)).filter((path) => path.startsWith(folder));
 }
 
-/** What it cannot restore it refuses, and it keeps what it has. */
+/** Asserts that a restore of invalid data rejects and keeps the current data. */
 export async function refusesBadData(store: Store): Promise<void> {
   await write(store, note("before"));
   const refused = store.restore({

@@ -1,5 +1,5 @@
-// Processes on one database: real ones, started together, killed, and with wrong clocks. What needs no database is held in
-// test/embedding/fleet.test.ts; `npm run torture -- fleet` is the long form of the last one here.
+// Several real processes on one database: started together, killed, and with wrong clocks. test/embedding/fleet.test.ts
+// has the tests without a database; `npm run torture -- fleet` is the long form of the last test here.
 import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { startReceiver } from "../../src/receiver.ts";
@@ -11,10 +11,10 @@ import { type ServerProcess, serve } from "../support/process.ts";
 import { processed } from "../support/wait.ts";
 
 const TAKEN_OVER_MS = 10_000;
-/** A machine whose clock is a minute ahead. */
+/** Simulates a machine whose clock is a minute ahead. */
 const AHEAD = `--import=data:text/javascript,${encodeURIComponent("const now = Date.now; Date.now = () => now() + 60_000;")}`;
 
-/** Processes on one address, of the database and for clients; they are killed in the end. */
+/** Starts processes with the same database and client address; they are killed after the test. */
 async function fleetOn(database: Database, ...flags: readonly string[]) {
   const balancer = await startBalancer();
   const common = [
@@ -49,7 +49,7 @@ async function fleetOn(database: Database, ...flags: readonly string[]) {
 }
 
 onDatabase(
-  "processes that start together plant one account and one key, and act as one",
+  "processes that start together create one account and one key, and act as one service",
   async (database) => {
     await using fleet = await fleetOn(database, "--rate-limit", "1000");
     const { start, client } = fleet;
@@ -75,7 +75,7 @@ onDatabase("a rate limit of 30 is 30, whichever of three processes is asked", as
 const ONE_KEY = ["--api-key", "one-key-for-all", "--retry-schedule", "3s,3s"];
 
 onDatabase(
-  "what a killed process leaves is taken up within 10 s, and not before it is due",
+  "the work of a killed process is resumed within 10 s, and not before it is due",
   async (database) => {
     await using fleet = await fleetOn(database, ...ONE_KEY);
     const { start, client } = fleet;

@@ -1,4 +1,5 @@
-// The JSON-file store's promises 2 and 6: what it makes of files that are cut short, damaged, written by hand or by others.
+// The JSON-file store's promises 2 and 6: recovery from files that are truncated, damaged, or written by hand or by
+// others.
 import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { dirname } from "node:path";
@@ -19,7 +20,7 @@ import {
   write,
 } from "./fixture.ts";
 
-test("promise 2: a last line that was cut short is set aside, cut off and told in one warning", async (t) => {
+test("promise 2: an incomplete last line is moved to a file of its own with one warning", async (t) => {
   const { file } = await storeWith(t, "a b");
   const copy = crashed(file);
   const [, second = ""] = textOf(`${copy}.journal`).split("\n");
@@ -50,11 +51,11 @@ test("promise 2: a last line that was cut short is set aside, cut off and told i
 
 const pretty = (text: string) => JSON.stringify(JSON.parse(text), null, 2);
 
-/** A line that has another note with the text of the first. */
+/** A journal line that puts another note with the text of the first. */
 const AS_A =
   '{"crc":"01070942","seq":4,"commits":[[["put","notes",{"id":"d","list":"all","text":"text of a"}]]]}\n';
 
-/** What a crash left of three notes in the journal, by what is exchanged there for what. */
+/** Modifications of a journal with three notes, as a crash left it. */
 for (const [what, part, by, says] of [
   ["a changed byte", "text of b", "text of x", /line 2 .*CRC/],
   ["a missing line", /\n.*\n/, "\n", /line 2 has the number 3 where 2 should follow/],
@@ -63,13 +64,13 @@ for (const [what, part, by, says] of [
   ["a damaged line feed", /\n(?=.*\n$)/, "\v", /line 2 has run together/],
   ["a unique key held twice", /$/, AS_A, /line 4 has a second record with the same text/],
 ] as const)
-  test(`promise 2: ${what} in the journal is refused by file and line, and nothing is touched`, async (t) => {
+  test(`promise 2: opening a journal with ${what} rejects with file and line, and changes no file`, async (t) => {
     const copy = crashed((await storeWith(t, "a b c")).file);
     fs.writeFileSync(`${copy}.journal`, textOf(`${copy}.journal`).replace(part, by));
     await refused(copy, /data\.json-copy\.journal line/, says, /Restore/);
   });
 
-/** FILE of 400 notes, in which this is exchanged. */
+/** Modifications of a FILE with 400 notes. */
 for (const [what, part, by, says] of [
   ["changed", '"text of 300"', '"text of 3OO"', /lines 251 to 500: .*checksum/],
   ["no JSON", /.*"text of 298".*/, '{"id":', /line 301: not a whole JSON document/],
@@ -82,7 +83,7 @@ for (const [what, part, by, says] of [
     /line 302: a second record with the id "298"/,
   ],
 ] as const)
-  test(`promise 6: damage in FILE that makes it ${what} is told by its lines`, async (t) => {
+  test(`promise 6: the error for a damaged FILE (${what}) gives the line numbers`, async (t) => {
     const { file, store } = await openStore(t);
     await write(store, ...numbered(400));
     await store.close();
@@ -113,13 +114,13 @@ const FILES: Readonly<Record<string, RegExp>> = {
     /notes\[1\]: a second record with the same text/,
 };
 for (const [text, says] of Object.entries(FILES))
-  test(`promise 6: a FILE in which stands '${text}' is refused and left alone`, async () => {
+  test(`promise 6: opening a FILE that contains '${text}' rejects and changes no file`, async () => {
     const file = newFile();
     fs.writeFileSync(file, text);
     await refused(file, /data\.json/, says);
   });
 
-test("promise 6: a journal is refused beside a FILE written by hand, which it does not know, and beside none", async (t) => {
+test("promise 6: opening a journal without FILE, or beside a FILE written by hand, rejects", async (t) => {
   const copy = crashed((await storeWith(t, "a")).file);
   fs.writeFileSync(copy, NO_NOTES);
   await refused(copy, /data\.json-copy\.journal does not belong to/);
@@ -127,7 +128,7 @@ test("promise 6: a journal is refused beside a FILE written by hand, which it do
   await refused(copy, /data\.json-copy is missing/, /delete both/);
 });
 
-test("promise 6: a change made on purpose is accepted without the checksums, in any layout", async (t) => {
+test("promise 6: an edited FILE is accepted in any layout once its checksums are removed", async (t) => {
   const { file, store } = await storeWith(t, "a");
   await store.close();
   const changed = textOf(file).replace('"text of a"', '"changed"');
@@ -139,7 +140,7 @@ test("promise 6: a change made on purpose is accepted without the checksums, in 
   assert.equal((await (await openStore(t, file)).store.get(notes, "a"))?.text, "changed");
 });
 
-test("promise 6: any layout of the same document opens: pretty printed, on fewer lines, written by hand, with a BOM", async (t) => {
+test("promise 6: FILE opens in any JSON layout: pretty printed, on fewer lines, written by hand, with a BOM", async (t) => {
   const { file, store } = await openStore(t);
   await write(store, note("b", "\u2028 \u{1F600} \ud800"), note("a"));
   const data = await store.snapshot();
@@ -161,7 +162,7 @@ test("promise 6: any layout of the same document opens: pretty printed, on fewer
   }
 });
 
-test("promise 6: a FILE too large to be read is refused by its size and with what to do, and none is written", async () => {
+test("promise 6: an oversized FILE is never written, and opening one rejects with its size and a remedy", async () => {
   const file = newFile();
   fs.writeFileSync(file, "");
   fs.truncateSync(file, 600_000_000);
@@ -183,7 +184,7 @@ test("promise 6: a FILE too large to be read is refused by its size and with wha
   assert.equal(textOf(file), "1234567890");
 });
 
-test("promise 6: a symbolic link is the file it leads to, for the data, the journal and the lock", async (t) => {
+test("promise 6: data, journal and lock follow a symbolic link to its target", async (t) => {
   const real = newFile();
   const links = `${dirname(real)}/links`;
   fs.mkdirSync(links);
@@ -196,7 +197,7 @@ test("promise 6: a symbolic link is the file it leads to, for the data, the jour
   assert.equal(await idsIn((await openStore(t, real)).store), "a");
 });
 
-test("promise 6: all files are for the owner only", async (t) => {
+test("promise 6: only the owner may read or write the files", async (t) => {
   const file = newFile();
   fs.writeFileSync(file, '{"format":1,"collections":{}}');
   fs.chmodSync(file, 0o644);
@@ -206,7 +207,7 @@ test("promise 6: all files are for the owner only", async (t) => {
     assert.equal(fs.statSync(each).mode & 0o777, 0o600, each);
 });
 
-test("promise 6: every string comes back from the journal and from FILE as it was, in any place", async (t) => {
+test("promise 6: every string is read back unchanged from the journal and from FILE, as id and as text", async (t) => {
   const texts = [
     "__proto__",
     "\u2028\u2029",

@@ -1,5 +1,5 @@
-// The JSON-file store's promise 5: a disk that does not take what it is given. A limit on the size of files makes it full
-// for this process, so that a write comes back short and the next one fails.
+// The JSON-file store's promise 5: a full disk. A limit on the file size simulates it for this process: a write comes
+// back short and the next one fails.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
@@ -22,7 +22,7 @@ const limit = (bytes: number | "unlimited") =>
 
 type FullStore = Awaited<ReturnType<typeof storeWith>> & { readonly free: () => unknown };
 
-/** A test of a store with these notes, on a disk that takes not much more until `free` is called. */
+/** Registers a test of a store with these notes, on a disk that is nearly full until `free` is called. */
 function onFullDisk(
   title: string,
   ids: string,
@@ -39,7 +39,7 @@ function onFullDisk(
 }
 
 onFullDisk(
-  "what cannot be kept is refused, cut off and not heard; with room writing resumes",
+  "a failed write rejects, is cut off the journal and publishes nothing, and writes resume once there is room",
   "a",
   async (full, t) => {
     const { file, store, warnings, free } = full;
@@ -58,7 +58,7 @@ onFullDisk(
 );
 
 onFullDisk(
-  "a FILE that cannot be written anew is told, and the journal stays",
+  "a failure to rewrite FILE logs a warning and keeps the journal",
   "a",
   async (full, t) => {
     const { file, store, warnings, free } = full;
@@ -73,7 +73,7 @@ onFullDisk(
 );
 
 onFullDisk(
-  "replaced, removed and moved records are as before when that cannot be kept",
+  "replaced, removed and moved records are restored when their commit fails",
   "a b c",
   async (full) => {
     const { store } = full;

@@ -1,5 +1,5 @@
-// The JSON-file store's promise 4: one process at a time uses FILE. Owners that cannot be asked whether they live (another
-// container, another machine) are written into FILE.lock by hand, and the newcomer's waiting is counted instead of done.
+// The JSON-file store's promise 4: one process at a time uses FILE. Locks of owners whose liveness is unknown (another
+// container, another machine) are written by hand. The waiting of the new process is counted instead of done.
 import assert from "node:assert/strict";
 import {
   existsSync,
@@ -33,7 +33,7 @@ const needsProc = { skip: !HAS_PROC && "this system has no /proc" };
 const WATCH_MS = 10_000;
 const NO_PROCESS = 4_194_304;
 
-/** The lock that this process would write, as proc(5) describes where its parts come from, with other values. */
+/** Returns the lock text of this process with other values; proc(5) describes the source of its parts. */
 async function lockText(t: TestContext, values: object = {}): Promise<string> {
   const { file, store } = await openStore(t);
   const own = JSON.parse(textOf(`${file}.lock`));
@@ -41,7 +41,7 @@ async function lockText(t: TestContext, values: object = {}): Promise<string> {
   return `${JSON.stringify({ ...own, id: "of another owner", ...values })}\n`;
 }
 
-/** Opens a file that has this lock. Counts the milliseconds that it would have waited; `during` may change the lock. */
+/** Opens a file with this lock and counts the milliseconds of waiting; `during` may change the lock. */
 async function openLocked(
   t: TestContext,
   lock: string,
@@ -67,7 +67,7 @@ async function openLocked(
 }
 
 test(
-  "promise 4: the lock names boot, PID namespace, process, start and a counter, and a clean stop removes it",
+  "promise 4: the lock contains boot, PID namespace, process id, start time and a counter, and a clean stop removes it",
   needsProc,
   async (t) => {
     const { file, store } = await openStore(t);
@@ -107,7 +107,7 @@ test("promise 4: an empty lock, as a power cut may leave it, is taken over witho
 });
 
 const FAR = "process 1 in another container or on another machine";
-/** Owners of which nobody can say from here whether they live. */
+/** Owners whose liveness cannot be checked from here. */
 const UNKNOWN: Readonly<Record<string, readonly [values: object, name: string]>> = {
   "in another PID namespace": [{ pid: 1, pid_namespace: "pid:[1]" }, FAR],
   "of another boot": [{ pid: 1, boot: "another" }, FAR],
@@ -115,7 +115,7 @@ const UNKNOWN: Readonly<Record<string, readonly [values: object, name: string]>>
   "whose start is unknown": [{ started: "" }, `process ${process.pid}`],
 };
 for (const [what, [values, name]] of Object.entries(UNKNOWN)) {
-  test(`promise 4: an owner ${what} loses its lock when its counter has stood still for 10 s`, async (t) => {
+  test(`promise 4: an owner ${what} loses its lock when its counter does not change for 10 s`, async (t) => {
     const lock = await lockText(t, values);
     const { file, store, waited_ms, warnings } = await openLocked(t, lock);
     assert.deepEqual([store !== undefined, waited_ms], [true, WATCH_MS]);
@@ -125,7 +125,7 @@ for (const [what, [values, name]] of Object.entries(UNKNOWN)) {
     assert.notEqual(textOf(`${file}.lock`), lock);
   });
 
-  test(`promise 4: an owner ${what} that raises its counter in the last moment keeps its lock`, async (t) => {
+  test(`promise 4: an owner ${what} that increments its counter at the last moment keeps its lock`, async (t) => {
     const lock = await lockText(t, values);
     const raised = lock.replace('"count":0', '"count":1');
     const { file, message, waited_ms } = await openLocked(t, lock, (waited_ms, lockFile) => {
@@ -143,7 +143,7 @@ for (const [what, [values, name]] of Object.entries(UNKNOWN)) {
   });
 }
 
-test("promise 4: an owner that raises its counter every 2 s is refused in one line, without a warning", async (t) => {
+test("promise 4: opening a FILE whose owner increments its counter every 2 s rejects without a warning", async (t) => {
   const file = newFile();
   const lock = await lockText(t, { boot: "another" });
   writeFileSync(`${file}.lock`, lock);
@@ -158,14 +158,14 @@ test("promise 4: an owner that raises its counter every 2 s is refused in one li
   assert.deepEqual([waited_ms, warnings], [2_000, []]);
 });
 
-test("promise 4: a lock that names nobody is watched for 10 s as well", async (t) => {
+test("promise 4: an invalid lock is taken over after 10 s", async (t) => {
   for (const lock of ["{", "[]", "null", '{"pid":"1"}', '{"pid":-1}', '{"pid":0}']) {
     const { store, waited_ms } = await openLocked(t, lock);
     assert.deepEqual([store !== undefined, waited_ms], [true, WATCH_MS], lock);
   }
 });
 
-test("promise 4: each new owner is watched from its beginning, and one that goes is not waited for", async (t) => {
+test("promise 4: the 10 s start again with each new owner, and end when the lock is removed", async (t) => {
   const lock = await lockText(t, { boot: "another" });
   const next = lock.replace("of another owner", "of a second owner");
   const taken = await openLocked(t, lock, (waited_ms, lockFile) => {
@@ -178,11 +178,11 @@ test("promise 4: each new owner is watched from its beginning, and one that goes
   assert.deepEqual([free.store !== undefined, free.waited_ms], [true, 6_000]);
 });
 
-test("promise 4: of two that find the same dead owner, the later does not remove the lock of the earlier", async (t) => {
+test("promise 4: when two processes find the same dead owner, the later one keeps the lock of the earlier one intact", async (t) => {
   const file = newFile();
   writeFileSync(`${file}.lock`, await lockText(t, { pid: NO_PROCESS }));
   const earlier = await lockText(t);
-  // The other one is taking over, and has done so when this one has waited for it.
+  // The other process is taking over, and has finished when this one has waited for it.
   writeFileSync(`${file}.lock.takeover`, earlier);
   const wait = async () => renameSync(`${file}.lock.takeover`, `${file}.lock`);
   const says = HAS_PROC ? new RegExp(`in use by process ${process.pid}\\.`) : /in use/;
@@ -191,7 +191,7 @@ test("promise 4: of two that find the same dead owner, the later does not remove
   assert.equal(existsSync(`${file}.lock.takeover`), false);
 });
 
-test("promise 4: a process that died while it took over holds nobody up for a second", async (t) => {
+test("promise 4: the claim of a process that died during a takeover delays others by less than a second", async (t) => {
   const file = newFile();
   writeFileSync(`${file}.lock.takeover`, "");
   let waited_ms = 0;
@@ -203,7 +203,7 @@ test("promise 4: a process that died while it took over holds nobody up for a se
   assert.equal(existsSync(`${file}.lock.takeover`), false);
 });
 
-/** Gives the lock of an open store to a process that is not there. */
+/** Assigns the lock of an open store to a process that does not exist. */
 async function takeAway(t: TestContext, file: string): Promise<string> {
   const lock = await lockText(t, { pid: NO_PROCESS });
   writeFileSync(`${file}.other`, lock);
@@ -211,11 +211,11 @@ async function takeAway(t: TestContext, file: string): Promise<string> {
   return lock;
 }
 
-/** Names and contents of all files beside FILE and itself. */
+/** Names and contents of FILE and all files beside it. */
 const contents = (file: string) =>
   readdirSync(dirname(file)).map((name) => [name, textOf(`${dirname(file)}/${name}`)].join(": "));
 
-test("promise 4: an owner that has lost its lock writes nothing more, reads on, and leaves the files of the new one", async (t) => {
+test("promise 4: an owner that has lost its lock still reads, writes nothing, and leaves the new owner's files alone", async (t) => {
   const { file, store, warnings } = await storeWith(t, "a");
   await takeAway(t, file);
   const journal = statSync(`${file}.journal`);
@@ -240,7 +240,7 @@ test("promise 4: an owner that has lost its lock writes nothing more, reads on, 
   assert.equal(await idsIn((await openStore(t, file)).store), "a b");
 });
 
-test("promise 4: an owner without changes that has lost its lock leaves journal and lock of the new one at its stop", async (t) => {
+test("promise 4: an unchanged store that has lost its lock leaves the new owner's journal and lock alone when it closes", async (t) => {
   const { file, store } = await openStore(t);
   await takeAway(t, file);
   const { store: newOwner } = await openStore(t, file);
@@ -255,7 +255,7 @@ async function untilSeen(isSeen: () => boolean): Promise<void> {
   while (!isSeen()) await new Promise(setImmediate);
 }
 
-test("promise 4: what is being written while the lock is lost is not acknowledged", async (t) => {
+test("promise 4: a write during which the lock is lost is not acknowledged", async (t) => {
   const { file, store } = await storeWith(t, "a");
   const before = statSync(`${file}.journal`).size;
   const lock = await lockText(t, { pid: NO_PROCESS });
@@ -266,7 +266,7 @@ test("promise 4: what is being written while the lock is lost is not acknowledge
   assert.equal(await idsIn(store), "a");
 });
 
-test("promise 4: FILE is not replaced when the lock is lost while it is written anew", async (t) => {
+test("promise 4: FILE is not replaced when the lock is lost during the rewrite", async (t) => {
   const { file, store, warnings } = await openStore(t, newFile(), { journal_bytes_max: 1 });
   const lock = await lockText(t, { pid: NO_PROCESS });
   const before = textOf(file);
@@ -284,7 +284,7 @@ test("promise 4: FILE is not replaced when the lock is lost while it is written 
   );
 });
 
-test("promise 4: an open store alone does not keep its process alive", async () => {
+test("promise 4: an open store does not keep its process alive", async () => {
   const file = newFile();
   const program = `
     const { jsonFileStore } = await import("./src/store/json-file.ts");

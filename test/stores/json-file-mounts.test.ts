@@ -1,5 +1,5 @@
-// The JSON-file store where containers put it, with the real server: FILE mounted on its own, folders that are read-only,
-// tmpfs, overlay, and two containers on one folder. Each server has namespaces of its own.
+// The JSON-file store on container mounts, with the real server: FILE mounted on its own, read-only folders, tmpfs,
+// overlay, and two containers on one folder. Each server has namespaces of its own.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { started } from "../support/process.ts";
 
 const KEY = "a-key-for-all-containers";
 
-/** Has PID and mount namespaces of its own, and nothing outlives it. */
+/** Runs in its own PID and mount namespaces, so that no process or mount outlives it. */
 const APART = ["--mount", "--pid", "--fork", "--mount-proc", "--kill-child"];
 const isAllowed = spawnSync("unshare", [...APART, "true"]).status === 0;
 const inContainer = {
@@ -19,7 +19,7 @@ const inContainer = {
   skip: !isAllowed && "this user may not make namespaces and mounts (CAP_SYS_ADMIN)",
 };
 
-/** The server on FILE of a folder, started there after these shell commands. It has nothing but the folder's files. */
+/** Starts the server on FILE in a folder, after these shell commands. It has nothing but the folder's files. */
 function serveIn(t: TestContext, folder: string, mounts = ":", file = "data.json") {
   const script = `cd "$0"\n${mounts}\ncd "$OLDPWD"\nexec "$@"`;
   const server = [
@@ -37,7 +37,7 @@ function serveIn(t: TestContext, folder: string, mounts = ":", file = "data.json
   const args = [...APART, "sh", "-ec", script, folder, ...server, "--data", join(folder, file)];
   const container = started(args, {}, 0, "unshare");
   t.after(() => container.kill());
-  /** The server itself is the first process in its namespace, and here the only child of `unshare`. */
+  /** Signals the server, the first process in its namespace and the only child of `unshare`. */
   const signal = (name: NodeJS.Signals) => {
     const { pid } = container.child;
     process.kill(Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")), name);
@@ -61,7 +61,7 @@ const contents = (folder: string): string[] =>
 
 const BIND = "mount --bind data.json data.json";
 const SAYS_MOUNT = /mount the folder that it lies in \(writable\), not the file alone/;
-/** Where the server does not start: what stands in FILE (null: nothing), what is done before, and what else it says. */
+/** Failing starts: FILE's content (null: no file), the commands run before, and the expected message. */
 const REFUSED: Readonly<
   Record<string, readonly [content: string | null, before: string, says: RegExp]>
 > = {
@@ -107,7 +107,7 @@ const REFUSED: Readonly<
 };
 for (const [what, [content, before, says]] of Object.entries(REFUSED))
   test(
-    `promise 3: ${what} is refused at the start with one line that says what to mount`,
+    `promise 3: a start with ${what} fails with one line that says what to mount`,
     inContainer,
     async (t) => {
       const folder = freshFolder();
@@ -126,7 +126,7 @@ for (const [what, [content, before, says]] of Object.entries(REFUSED))
     },
   );
 
-/** Where the server starts: what is done before, and where FILE is then, if it outlives the mounts. */
+/** Successful starts: the commands run before, and FILE's path afterwards, if it outlives the mounts. */
 const ACCEPTED: Readonly<Record<string, readonly [before: string, file: string | null]>> = {
   "a folder mounted on its own": ["mount --bind . .", "data.json"],
   "a tmpfs": ["mount -t tmpfs t .", null],
@@ -141,7 +141,7 @@ const ACCEPTED: Readonly<Record<string, readonly [before: string, file: string |
 };
 for (const [what, [before, file]] of Object.entries(ACCEPTED))
   test(
-    `promise 3: FILE on ${what} is created, and keeps what was acknowledged`,
+    `promise 3: FILE on ${what} is created and keeps acknowledged commits`,
     inContainer,
     async (t) => {
       const folder = freshFolder();
@@ -156,7 +156,7 @@ for (const [what, [before, file]] of Object.entries(ACCEPTED))
   );
 
 test(
-  "promise 4: of two containers on one folder the second is refused; a stopped one loses FILE after 10 s, and writes no more",
+  "promise 4: a second container on one folder fails to start, and a suspended one loses FILE after 10 s and stops writing",
   inContainer,
   async (t) => {
     const folder = freshFolder();

@@ -1,5 +1,5 @@
-// The JSON-file store: the contract of the port, and its numbered promises 1 and 3 on real files, with what becomes of a
-// restore. Crashes and failing disks are in torture.test.ts too.
+// The JSON-file store: the store contract, its numbered promises 1 and 3 on real files, and restores. torture.test.ts
+// tests crashes and failing disks as well.
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -28,7 +28,7 @@ import {
 
 storeContract(test, () => jsonFileStore(newFile()));
 
-test("the collections keep the names that data of versions before have", () => {
+test("the collections keep the names used in the data of earlier versions", () => {
   const names = collections.map(({ name }) => name).sort();
   const before =
     "accounts api_keys apps clock data_contents data_sources deliveries deployments domains events gone_apps gone_deployments grants idempotency oauth_clients rates refresh_tokens sessions sign_ins signing_keys users webhooks";
@@ -44,7 +44,7 @@ const OLD = {
     '{"format":1,"journal":4,"collections":{\n"notes":[\n{"id":"a","__proto__":1,"text":"text of b","list":null},\n{"id":"d","list":"all","text":"text of d"},\n{"id":"b","list":"all","text":"new"}\n]\n},"checksums":["d5de00e9"]}\n',
 };
 
-test("promise 1: what is acknowledged stands in the journal, commits that come together on one line; a clean stop folds it", async (t) => {
+test("promise 1: acknowledged commits are in the journal, concurrent ones on one line, and a clean stop folds it into FILE", async (t) => {
   const file = newFile();
   writeFileSync(file, OLD.file);
   const { store, warnings } = await openStore(t, file);
@@ -70,7 +70,7 @@ test("promise 1: what is acknowledged stands in the journal, commits that come t
   assert.deepEqual([...warnings, ...again.warnings], []);
 });
 
-test("promise 1: a stop without changes does not write FILE again, however long its lines are", async (t) => {
+test("promise 1: a stop without changes does not rewrite FILE, however long its lines are", async (t) => {
   const { file, store } = await openStore(t);
   await write(store, note("a", "é".repeat(100_000)), ...numbered(400));
   await store.close();
@@ -80,7 +80,7 @@ test("promise 1: a stop without changes does not write FILE again, however long 
   assert.equal(statSync(file).ino, ino);
 });
 
-test("promise 1: what is told is heard once it stands in the journal, in the order of the commits", async (t) => {
+test("promise 1: subscribers are notified once a commit is in the journal, in commit order", async (t) => {
   const { file, store } = await openStore(t);
   const received: string[] = [];
   store.subscribe("t", (id) => {
@@ -91,12 +91,12 @@ test("promise 1: what is told is heard once it stands in the journal, in the ord
   assert.deepEqual(received, ["a", "b", "c"]);
 });
 
-test("a look-up is answered at once while writes of another collection wait for the disk", async (t) => {
+test("a lookup resolves at once while writes to another collection wait for the disk", async (t) => {
   const keys = collection<{ readonly id: string }>()("keys");
   const { store } = await openStore(t, newFile(), {}, [notes, keys]);
   const order: string[] = [];
   const written = write(store, note("a")).then(() => order.push("written"));
-  // In this turn the commit has gathered; the disk has it later.
+  // The commit is in a batch by this turn; the disk write comes later.
   for (let step = 0; step < 30; step += 1) await Promise.resolve();
   const found = store.get(keys, "k").then(() => order.push("found"));
   const read = store.get(notes, "a").then(() => order.push("read"));
@@ -104,7 +104,7 @@ test("a look-up is answered at once while writes of another collection wait for 
   assert.deepEqual(order, ["found", "written", "read"]);
 });
 
-test("promise 3: a journal that grows is folded into FILE while writes go on; its size follows the data", async (t) => {
+test("promise 3: a growing journal is folded into FILE during writes, so that its size stays limited", async (t) => {
   const { file, store, warnings } = await openStore(t, undefined, { journal_bytes_max: 5_000 });
   let largest = 0;
   for (let n = 0; n < 3000; n += 1) {
@@ -119,7 +119,7 @@ test("promise 3: a journal that grows is folded into FILE while writes go on; it
   assert.deepEqual(openFilesIn(dirname(file)), []);
 });
 
-test("what was written together with a table that is seldom written is not kept in memory for it", async (t) => {
+test("records committed with a rarely written table do not stay in memory", async (t) => {
   const seldom = collection<{ readonly id: string }>()("seldom");
   const { store } = await openStore(t, newFile(), {}, [notes, seldom]);
   const before = await heapInUse();
@@ -128,11 +128,11 @@ test("what was written together with a table that is seldom written is not kept 
   );
   await Promise.all([store.transact((tx) => tx.put(seldom, { id: "s" })), ...many]);
   for (const id of many.keys()) await store.transact((tx) => tx.remove(notes, `${id}`));
-  // What is folded into FILE meanwhile is in memory until that is over.
+  // Data being folded into FILE stays in memory until the fold ends.
   await eventually(async () => (await heapInUse()) - before < 5e6);
 });
 
-test("promise 3: after a restore too, FILE is not written again before the journal has grown as large", async (t) => {
+test("promise 3: after a restore FILE is not rewritten before the journal has grown enough", async (t) => {
   const { file, store } = await openStore(t, undefined, { journal_bytes_max: 1_000 });
   await store.restore({ format: 1, collections: { notes: [note("large", "x".repeat(100_000))] } });
   const { ino } = statSync(file);
@@ -142,7 +142,7 @@ test("promise 3: after a restore too, FILE is not written again before the journ
   assert.equal(statSync(file).ino, ino);
 });
 
-test("promise 3: FILE holds what was there at one moment, whatever changes while it is written", async (t) => {
+test("promise 3: FILE contains the data of one moment, whatever changes during the rewrite", async (t) => {
   const { file, store, warnings } = await openStore(t, undefined, { journal_bytes_max: 1 });
   const all = numbered(3000).map(({ id }) => note(id, `text ${id} `.repeat(50)));
   await write(store, ...all);
@@ -150,7 +150,7 @@ test("promise 3: FILE holds what was there at one moment, whatever changes while
   let changes = 0;
   while (statSync(file).ino === before) {
     changes += 1;
-    // What is written early and what is written late is changed, taken away, made anew and added.
+    // Changes, removes, recreates and adds records that are written early and late.
     await store.transact(async (tx) => {
       for (const id of ["0", "2999"]) await tx.put(notes, note(id, `change ${changes} of ${id}`));
       for (const id of ["1", "2998"]) {
@@ -169,7 +169,7 @@ test("promise 3: FILE holds what was there at one moment, whatever changes while
   assert.deepEqual(await copy.store.snapshot(), await store.snapshot());
 });
 
-test("promise 3: old FILE with the whole journal, new FILE with one not cut yet or an earlier one: the same data", async (t) => {
+test("promise 3: an old FILE with the whole journal and a new FILE with an uncut or earlier journal have the same data", async (t) => {
   const { file, store } = await storeWith(t, "a b");
   copyFileSync(`${file}.journal`, `${file}-early`);
   await store.transact((tx) => tx.remove(notes, "a"));
@@ -190,7 +190,7 @@ test("promise 3: old FILE with the whole journal, new FILE with one not cut yet 
   }
 });
 
-test("promise 3: what a crash leaves of an unfinished snapshot is removed at the next start", async (t) => {
+test("promise 3: a start removes the unfinished files that a crash left", async (t) => {
   const { file, store } = await openStore(t);
   await store.close();
   for (const left of [".new", ".journal.new"]) writeFileSync(`${file}${left}`, "half");
@@ -198,7 +198,7 @@ test("promise 3: what a crash leaves of an unfinished snapshot is removed at the
   assert.deepEqual(readdirSync(dirname(file)), ["data.json"]);
 });
 
-test("a restore among writes and foldings is as durable as they, and so is what is written after it", async (t) => {
+test("a restore and later writes are durable during concurrent writes and folds", async (t) => {
   const { file, store } = await openStore(t, undefined, { journal_bytes_max: 1_000 });
   const some = (name: string, count: number) =>
     numbered(count).map(({ id }) => write(store, note(`${name}${id}`)));
@@ -213,10 +213,11 @@ test("a restore among writes and foldings is as durable as they, and so is what 
   assert.equal(await idsIn((await openStore(t, file)).store), ids);
 });
 
-test("a close that meets a folding lets it end before it writes FILE itself, and so does one that meets a restore", async (t) => {
+test("a close waits for a running fold or restore before it writes FILE", async (t) => {
   for (const meets of ["a folding", "a restore"]) {
     const { file, store, warnings } = await openStore(t, newFile(), { journal_bytes_max: 1 });
-    // The folding that the first begins still runs when the second is kept, which leaves a line for the close to fold.
+    // The fold started by the first write is still running when the second is durable, which leaves a line for the
+    // close to fold.
     await write(store, note("before", "x".repeat(4_000_000)));
     await write(store, note("acknowledged"));
     const data = {
@@ -230,7 +231,7 @@ test("a close that meets a folding lets it end before it writes FILE itself, and
   }
 });
 
-test("promise 6: a long list stands in journal and FILE as JSON has it, and comes back whole", async (t) => {
+test("promise 6: a long list is stored as plain JSON in journal and FILE, and is read back complete", async (t) => {
   interface Listed extends Note {
     readonly items: readonly unknown[];
   }

@@ -1,5 +1,5 @@
-// The memory store against the contract of the store port, and what the contract cannot see: lists against a plain model,
-// work that waits for something else, and hearers that throw. The JSON-file store is the same engine.
+// The in-memory store: the store contract, lists compared with a plain model, work that awaits something else, and
+// subscribers that throw. The JSON-file store has the same engine.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
@@ -29,12 +29,12 @@ for (const [what, { units, writes, ids, lists }] of Object.entries({
   "in one long list": { units: 3, writes: 4000, ids: 3500, lists: 1 },
   "in lists of a record or two": { units: 200, writes: 10, ids: 60, lists: 40 },
 })) {
-  test(`writes at random ${what} show in every page as in a plain list, kept or undone`, async () => {
+  test(`random writes ${what} give the same pages as a plain list, whether committed or rolled back`, async () => {
     const store = memoryStore();
     await store.open([rows]);
     const random = seededRandom("rows");
     const pick = (below: number) => random(2).readUInt16BE() % below;
-    /** In creation order. */
+    /** The records in creation order. */
     let expected = new Map<string, Row>();
     const same = async (from: Reader, records: ReadonlyMap<string, Row>, list: string) => {
       const own = [...records.values()].filter((row) => row.list === list);
@@ -80,7 +80,7 @@ for (const [what, wait] of Object.entries({
   "what fails in the end": () =>
     new Promise((_, reject) => setImmediate(() => reject(new Error("late")))),
 })) {
-  test(`a unit of work that waits for ${what} is given up, and those that wait for it go on`, async () => {
+  test(`a unit of work that waits for ${what} is aborted, and the units behind it continue`, async () => {
     const store = await opened();
     const waiting = store.transact(async (tx) => {
       await tx.put(notes, note("never"));
@@ -91,13 +91,13 @@ for (const [what, wait] of Object.entries({
     await assert.rejects(waiting, /may only await its own transaction; .* given up/);
     await next;
     assert.equal(await read, undefined);
-    // What the orphan does afterwards has no effect, and is nobody's unhandled rejection.
+    // Later calls of the aborted work have no effect and cause no unhandled rejection.
     await turns(3);
     assert.equal(await store.count(notes, "list", ["all"]), 1);
   });
 }
 
-/** An open store that loses the first commit made there, and what `meanwhile` begins while it is written. */
+/** Opens a store that loses its first commit; `meanwhile` runs during that write. */
 async function losing(meanwhile: (store: Store) => void) {
   const written: unknown[] = [];
   const append: DurableWriter["append"] = async (commits) => {
@@ -115,7 +115,7 @@ async function losing(meanwhile: (store: Store) => void) {
   return { store, written };
 }
 
-test("what comes while a commit is written that is lost then: who saw it asks again, what waits on it is given up, what is built on it lost", async () => {
+test("when a commit is lost, its readers are retried, dependent writes are lost, and waiting units of work are aborted", async () => {
   const ends: Promise<unknown>[] = [];
   const builds = async (tx: Tx) =>
     tx.put(notes, note("b", `on ${(await tx.get(notes, "a"))?.text}`));
@@ -140,7 +140,7 @@ test("what comes while a commit is written that is lost then: who saw it asks ag
   assert.deepEqual(written, ["a", "c"]);
 });
 
-test("what has to run again after a loss resolves before what is told after it, and not on a store that is closed", async () => {
+test("a unit of work retried after a lost commit resolves before later notifications, and rejects once the store is closed", async () => {
   const ended: string[] = [];
   const ends: Promise<unknown>[] = [];
   const ending = (id: string, work: Promise<void>) => ends.push(work.then(() => ended.push(id)));
@@ -165,7 +165,7 @@ test("what has to run again after a loss resolves before what is told after it, 
   assert.deepEqual(written, ["lost"]);
 });
 
-test("work that throws before it has promised anything is undone like any other, and the store goes on", async () => {
+test("a unit of work that throws synchronously is rolled back, and the store stays usable", async () => {
   const store = await opened();
   const failing = (): Promise<void> => {
     throw new Error("at once");
@@ -174,10 +174,10 @@ test("work that throws before it has promised anything is undone like any other,
   await write(store, note("after"));
 });
 
-test("a hearer that throws keeps nothing from the commit nor from the other hearers, and its error surfaces", async (t) => {
+test("an error in one subscriber affects neither the commit nor other subscribers, and is an unhandled rejection", async (t) => {
   const store = await opened();
   const received: string[] = [];
-  // node:test counts an unhandled rejection as a failure of its own.
+  // node:test counts an unhandled rejection as a failure.
   const listeners = process.listeners("unhandledRejection");
   process.removeAllListeners("unhandledRejection");
   t.after(() => {
@@ -193,10 +193,10 @@ test("a hearer that throws keeps nothing from the commit nor from the other hear
   assert.match(String((await surfaced)[0]), /the hearer's own/);
 });
 
-test("a restore of data that cannot be is refused, and what is there stays", async () =>
+test("a restore of invalid data rejects and keeps the current data", async () =>
   refusesBadData(await opened()));
 
-test("while much is restored or copied out others have their turns, and read what was there, whole", async () => {
+test("a large restore or snapshot yields to other work, which reads complete data", async () => {
   const store = await opened();
   await write(store, note("before"));
   const many = { format: 1, collections: { notes: numbered(50_000) } } as const;
@@ -218,7 +218,7 @@ test("while much is restored or copied out others have their turns, and read wha
   assert.ok(out >= 100, `${out}`);
 });
 
-test("of a snapshot that nobody has any more nothing is kept", async () => {
+test("a discarded snapshot uses no memory", async () => {
   const store = await opened();
   const taken = async () => (await store.snapshot()).collections.notes?.length;
   assert.equal(await taken(), 0);
@@ -231,7 +231,7 @@ test("of a snapshot that nobody has any more nothing is kept", async () => {
   assert.ok((await heapInUse()) - before < 1e6);
 });
 
-test("of lists that are empty again nothing is kept", async () => {
+test("index lists that become empty use no memory", async () => {
   const store = memoryStore();
   const pairs = collection<Row>()("pairs", { pair: { by: ["list", "rank"] } });
   await store.open([pairs]);

@@ -1,5 +1,5 @@
-// The PostgreSQL store against the contract of the store port, and what only several processes, lost lines and changed
-// declarations can show. Each test has tables of its own.
+// The PostgreSQL store: the store contract, and tests with several processes, lost connections and changed
+// declarations. Each test has tables of its own.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { connect, createServer, type Socket } from "node:net";
@@ -33,14 +33,14 @@ import {
 } from "./fixture.ts";
 
 const DRIVER = "pg";
-/** Without its types, which are not installed. */
+/** Cast, because the driver's types are not installed. */
 const pg = unsafeCast<{
   readonly Client: { readonly prototype: { query(...given: unknown[]): unknown } };
 }>((await import(DRIVER)).default);
 
 storeContract(onDatabase, () => postgresStore(database().address()));
 
-/** A test on tables of its own, with the way to open stores on them, all of which are closed in the end. */
+/** Registers a test with its own tables and a way to open stores on them, which are closed at the end. */
 function onTables(name: string, use: (on: Tables) => Promise<void>): void {
   onDatabase(name, (_, t) => use(tables(t)));
 }
@@ -63,14 +63,14 @@ function tables(t: TestContext) {
   return { ...database(), t, address, schema, leases: `${schema}.apphost_leases`, open };
 }
 
-/** The sessions that stand for their processes. */
+/** Selects the sessions that renew leases, one per process. */
 const LINES = "FROM pg_stat_activity WHERE query LIKE 'WITH renewed AS%'";
 
-/** A holder that has said nothing for so long is gone. */
+/** A holder that is silent for this long is considered dead. */
 const GONE_MS = 6_000;
-/** Longer than the database may answer nobody and not count as away. */
+/** Longer than the database may be unresponsive without counting as away. */
 const AWAY_MS = 3_500;
-/** So long a holder may be silent at any time, since it was frozen or had too much to do. */
+/** A holder may be silent for this long at any time, because it was frozen or busy. */
 const SILENT = "interval '4.5 s'";
 
 const heardBy = (store: Store): string[] => {
@@ -83,18 +83,18 @@ const isUnavailable = (error: unknown) => isStoreError(error, "StorageUnavailabl
 const orUnavailable = (error: unknown) => assert.ok(isUnavailable(error), String(error));
 
 onTables(
-  "stores that open an empty database at once share it, and each hears what the others tell",
+  "stores that open an empty database at once share it and each other's notifications",
   async (on) => {
     const all = await Promise.all([on.open(), on.open(), on.open(), on.open()]);
     const received = all.map(heardBy);
-    // With what no text of PostgreSQL can hold, and as long as the port allows beside the topic.
+    // With characters that PostgreSQL text cannot hold, and as long as the port allows beside the topic.
     const subjects = ["a", "b\0\ud800'\\", "\0".repeat(999)];
     for (const [n, subject] of subjects.entries()) await publish(all[n] ?? assert.fail(), subject);
     for (const each of received)
       await eventually(async () => (each.length === 3 ? each : undefined));
     for (const each of received) assert.deepEqual(each, subjects);
     for (const store of all) assert.equal(await idsIn(store), subjects.join(" "));
-    // Longer than an index of PostgreSQL takes, and made no shorter by it.
+    // Longer than a PostgreSQL index entry, even compressed.
     const long = note(randomBytes(5_000).toString("hex"));
     for (const store of all) await write(store, long);
     assert.deepEqual(await all[0]?.get(notes, long.id), long);
@@ -102,7 +102,7 @@ onTables(
 );
 
 onTables(
-  "a commit is heard before it resolves, also while who hears the others is gone",
+  "subscribers are notified before a commit resolves, even while the listening session is lost",
   async ({ open, sql }) => {
     const store = await open();
     const received = heardBy(store);
@@ -116,7 +116,7 @@ onTables(
 );
 
 onTables(
-  "sessions that are cut off are told as such, and all is as before at the next call",
+  "calls on terminated sessions reject with StorageUnavailable, and the next calls succeed",
   async ({ open, sql }) => {
     const [store, other] = [await open(), await open()];
     await write(store, note("before"));
@@ -137,7 +137,7 @@ onTables(
 );
 
 onTables(
-  "while the database is away every call is StorageUnavailable; once it is back none is",
+  "every call rejects with StorageUnavailable while the database is down, and succeeds once it is back",
   async (db) => {
     const store = await db.open();
     await write(store, note("before"));
@@ -156,8 +156,8 @@ onTables(
 );
 
 /**
- * A way to the database that is cut at the next commit, or `word`: before it gets there, or before its answer comes back; or
- * on which no answer comes any more.
+ * A proxy to the database that cuts the connection at the next COMMIT, or `word`: before it is sent, before its
+ * response arrives, or by never responding again.
  */
 async function cutting(
   { t, address }: Tables,
@@ -192,7 +192,7 @@ async function cutting(
 
 for (const when of ["before", "after"] as const)
   onTables(
-    `a commit that is cut off ${when} it is done is told as unknown, never as not kept`,
+    `a commit cut off ${when} its execution rejects with an unknown outcome, not with StorageUnavailable`,
     async (on) => {
       const { armed, cut } = await cutting(on, when);
       const store = await on.open([notes], cut);
@@ -209,7 +209,7 @@ for (const when of ["before", "after"] as const)
   );
 
 onTables(
-  "a commit that is ended by the database is told as unknown, too",
+  "a commit that the database terminates rejects with an unknown outcome",
   async ({ open, sql, schema }) => {
     const store = await open();
     sql(
@@ -226,7 +226,7 @@ onTables(
 );
 
 onTables(
-  "who says nothing in a unit of work loses it, and whoever waits for that goes on",
+  "a unit of work that stays silent is terminated, and the one waiting for it continues",
   async ({ open }) => {
     const [silent, other] = [await open(), await open()];
     const silence = silent.transact(async (tx) => {
@@ -239,7 +239,7 @@ onTables(
 );
 
 onTables(
-  "who creates a record takes a turn, and who replaces one that it has read does not",
+  "creating a record takes the table's lock, and replacing a record read before does not",
   async ({ open, sql }) => {
     const store = await open();
     await write(store, note("a"));
@@ -261,7 +261,7 @@ onTables(
 );
 
 onTables(
-  "however many units of work of a frozen process wait, others wait for it once",
+  "other processes wait only once for a frozen process, however many of its units of work hold up a lock",
   async (on) => {
     const { armed, cut } = await cutting(on, "never", "INSERT INTO");
     const [frozen, other] = [await on.open([notes], cut), await on.open()];
@@ -276,7 +276,7 @@ onTables(
 );
 
 onTables(
-  "what the database finds wrong with a question is not told as an outage",
+  "an invalid query rejects with the database's error instead of StorageUnavailable",
   async ({ open }) => {
     const wrong = (await open()).get(collection<Note>()("undeclared"), "a");
     await assert.rejects(
@@ -286,20 +286,17 @@ onTables(
   },
 );
 
-onTables(
-  "what somebody else says on the channel disturbs nobody",
-  async ({ open, sql, schema }) => {
-    const [store, other] = [await open(), await open()];
-    const received = heardBy(other);
-    for (const said of ["hello", "", "0", '["x"]'])
-      sql(`SELECT pg_notify('apphost_' || md5('${schema}'), '${said}')`);
-    await publish(store, "a");
-    assert.equal(await eventually(async () => received[0]), "a");
-  },
-);
+onTables("foreign notifications on the channel are ignored", async ({ open, sql, schema }) => {
+  const [store, other] = [await open(), await open()];
+  const received = heardBy(other);
+  for (const said of ["hello", "", "0", '["x"]'])
+    sql(`SELECT pg_notify('apphost_' || md5('${schema}'), '${said}')`);
+  await publish(store, "a");
+  assert.equal(await eventually(async () => received[0]), "a");
+});
 
 onTables(
-  "leases end soon after their holder, and not before, and are free to all who ask",
+  "leases expire soon after their holder stops, not before, and are then free to every process",
   async (on) => {
     const [store, ...others] = [await on.open(), await on.open(), await on.open()];
     const names = Array.from({ length: 40 }, (_, n) => `l${n}`);
@@ -319,7 +316,7 @@ onTables(
 );
 
 onTables(
-  "a lease that nobody has taken again for long is forgotten at a start",
+  "a start deletes leases that expired more than an hour ago",
   async ({ open, sql, leases }) => {
     assert.ok(await (await open()).lease("l", 1));
     sql(`INSERT INTO ${leases} VALUES ('old', 1, clock_timestamp() - interval '61 minutes')`);
@@ -328,7 +325,7 @@ onTables(
   },
 );
 
-onTables("what has run out while the database was away is still its holder's", async (on) => {
+onTables("a lease that expires while the database is down stays with its holder", async (on) => {
   const { sql, leases } = on;
   const [store, other] = [await on.open(), await on.open()];
   assert.ok(await store.lease("l", 3_600_000));
@@ -336,7 +333,7 @@ onTables("what has run out while the database was away is still its holder's", a
   const away = performance.now();
   await eventually(async () => performance.now() - away > AWAY_MS);
   on.start();
-  // As if that had taken longer, and the holder came late.
+  // Simulates a longer outage and a holder that renews late.
   sql(
     `UPDATE ${leases} SET until = clock_timestamp()`,
     `CREATE FUNCTION ${leases}_late() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN CASE
@@ -352,14 +349,14 @@ onTables("what has run out while the database was away is still its holder's", a
 });
 
 onTables(
-  "who asked before the database was away takes nothing that ran out meanwhile",
+  "a lease request delayed by an outage does not take a lease that expired meanwhile",
   async (on) => {
     const { sql, schema, leases } = on;
     const [store, other] = [await on.open(), await on.open()];
     assert.ok(await store.lease("l", 3_600_000));
     await store.close();
     sql(`INSERT INTO ${leases} VALUES ('["over"]', 1, clock_timestamp())`);
-    await eventually(async () => other.lease("over", 1)); // so it knows that others have renewed
+    await eventually(async () => other.lease("over", 1)); // by then it knows that others have renewed
     sql(
       `UPDATE ${leases} SET until = clock_timestamp() + interval '1 s'`,
       `CREATE FUNCTION ${schema}.late() RETURNS trigger AS 'BEGIN PERFORM pg_sleep(${AWAY_MS / 1000}); RETURN NEW; END' LANGUAGE plpgsql`,
@@ -371,28 +368,31 @@ onTables(
   },
 );
 
-onTables("a lease that was taken or given back without an answer is free soon", async (on) => {
-  const { armed, cut } = await cutting(on, "after", "INSERT INTO apphost_leases");
-  const [store, lost, other] = [await on.open(), await on.open([notes], cut), await on.open()];
-  const lease = await store.lease("l", 3_600_000);
-  armed.is = true;
-  await assert.rejects(lost.lease("m", 3_600_000), isUnavailable);
-  armed.is = false;
-  on.stop();
-  await lease?.release();
-  on.start();
-  for (const name of ["l", "m"])
-    await eventually(async () => other.lease(name, 1).catch(orUnavailable));
-});
+onTables(
+  "a lease is free soon when the response to its acquisition or release is lost",
+  async (on) => {
+    const { armed, cut } = await cutting(on, "after", "INSERT INTO apphost_leases");
+    const [store, lost, other] = [await on.open(), await on.open([notes], cut), await on.open()];
+    const lease = await store.lease("l", 3_600_000);
+    armed.is = true;
+    await assert.rejects(lost.lease("m", 3_600_000), isUnavailable);
+    armed.is = false;
+    on.stop();
+    await lease?.release();
+    on.start();
+    for (const name of ["l", "m"])
+      await eventually(async () => other.lease(name, 1).catch(orUnavailable));
+  },
+);
 
 onTables(
-  "a lost session is back at once, whatever else is being done, and its leases stay",
+  "a lost session is replaced at once, even under load, and keeps its leases",
   async (on) => {
     const { sql } = on;
     const [store, other] = [await on.open(), await on.open()];
     assert.ok(await store.lease("l", 3_600_000));
     const { kept: held, keep: goOn } = promised();
-    // As many as there are sessions, and some that wait for one.
+    // Uses every session of the pool, and some calls wait for one.
     const works = Array.from({ length: 12 }, (_, n) =>
       store.transact((tx) => Promise.all([tx.get(notes, `${n}`), held])),
     );
@@ -408,24 +408,21 @@ onTables(
   },
 );
 
-onTables(
-  "a line on which no answer comes is given up soon, and another one is begun",
-  async (on) => {
-    const { armed, cut } = await cutting(on, "never", "WITH renewed AS");
-    armed.is = true;
-    const began = performance.now();
-    const opening = on.open([notes], cut);
-    await eventually(async () => on.sql(`SELECT count(*) ${LINES}`).trim() === "1");
-    armed.is = false;
-    const [store, other] = [await opening, await on.open([notes], cut)];
-    assert.ok(performance.now() - began < GONE_MS, "before a lease would have run out");
-    const received = heardBy(store);
-    await publish(other, "a");
-    assert.equal(await eventually(async () => received[0]), "a");
-  },
-);
+onTables("an unresponsive connection is replaced before a lease would expire", async (on) => {
+  const { armed, cut } = await cutting(on, "never", "WITH renewed AS");
+  armed.is = true;
+  const began = performance.now();
+  const opening = on.open([notes], cut);
+  await eventually(async () => on.sql(`SELECT count(*) ${LINES}`).trim() === "1");
+  armed.is = false;
+  const [store, other] = [await opening, await on.open([notes], cut)];
+  assert.ok(performance.now() - began < GONE_MS, "before a lease would have run out");
+  const received = heardBy(store);
+  await publish(other, "a");
+  assert.equal(await eventually(async () => received[0]), "a");
+});
 
-onTables("a lease whose answer comes too late is none", async ({ open }) => {
+onTables("a lease granted too late is not returned", async ({ open }) => {
   let late_ms = 0;
   const store = await open(undefined, undefined, () => performance.now() + late_ms);
   const asking = store.lease("l", 3_600_000);
@@ -433,7 +430,7 @@ onTables("a lease whose answer comes too late is none", async ({ open }) => {
   assert.equal(await asking, undefined);
 });
 
-onTables("units of work that wait for each other are run again", async ({ open }) => {
+onTables("deadlocked units of work are retried", async ({ open }) => {
   const store = await open();
   await write(store, note("a"), note("b"));
   let begun = 0;
@@ -441,7 +438,7 @@ onTables("units of work that wait for each other are run again", async ({ open }
   const writing = (ids: string) =>
     store.transact(async (tx) => {
       for (const id of ids) {
-        await tx.get(notes, id); // who creates waits at once
+        await tx.get(notes, id); // a create would wait for the lock
         await tx.put(notes, note(id, `${id} of ${ids}`));
         begun += 1;
         if (begun === 2) goOn();
@@ -451,7 +448,7 @@ onTables("units of work that wait for each other are run again", async ({ open }
   await Promise.all(["ab", "ba"].map(writing));
 });
 
-/** What is asked of the database goes this way from now on; `pass` asks it of the session. */
+/** Intercepts all queries from now on; `pass` sends one to its session. */
 function onItsWay(
   t: TestContext,
   way: (text: string, pass: () => unknown, session: unknown) => unknown,
@@ -467,7 +464,7 @@ function onItsWay(
   );
 }
 
-onTables("a unit of work that cannot begin is not run", async ({ open, t }) => {
+onTables("a unit of work is not run when its transaction cannot begin", async ({ open, t }) => {
   const store = await open();
   onItsWay(t, (text, pass) =>
     text.startsWith("BEGIN") ? Promise.reject(new Error("lost")) : pass(),
@@ -477,11 +474,11 @@ onTables("a unit of work that cannot begin is not run", async ({ open, t }) => {
   assert.equal(work.mock.callCount(), 0);
 });
 
-onTables("a restore of data that cannot be is refused, and what is there stays", async ({ open }) =>
+onTables("a restore of invalid data rejects and keeps the current data", async ({ open }) =>
   refusesBadData(await open()),
 );
 
-onTables("a restore comes to its end while others write", async ({ open }) => {
+onTables("a restore completes while other processes write", async ({ open }) => {
   const [store, other] = [await open(), await open()];
   let isOver = false;
   const writing = async () => {
@@ -500,7 +497,7 @@ onTables("a restore comes to its end while others write", async ({ open }) => {
 });
 
 onTables(
-  "what a unit of work has begun and left may ask the store when it is over",
+  "asynchronous work started in a unit of work may call the store after its end",
   async ({ open }) => {
     const store = await open();
     const left = await store.transact(async () => ({
@@ -510,7 +507,7 @@ onTables(
   },
 );
 
-onTables("a session that gave no answer in time is asked nothing more", async ({ open, t }) => {
+onTables("a session is not used again after a query timeout", async ({ open, t }) => {
   const store = await open();
   await write(store, note("a"));
   const silent = new Set<unknown>();
@@ -531,35 +528,32 @@ onTables("a session that gave no answer in time is asked nothing more", async ({
 
 const plain = collection<Note>()("notes");
 
-onTables(
-  "indexes and unique keys that are declared later hold what was there before",
-  async (on) => {
-    const { open, address } = on;
-    const store = await open([plain]);
-    await store.transact(async (tx) => {
-      for (const id of ["b", "a"]) await tx.put(plain, note(id));
-    });
-    await store.close();
-    const [running, later] = [await open([plain]), await open()];
-    await running.transact((tx) => tx.put(plain, note("a")));
-    assert.equal(await idsIn(later), "b a", "nor does a process that knows less take anything out");
-    assert.equal((await later.find(notes, "text", ["text of a"]))?.id, "a");
-    await later.close();
-    await assert.rejects(postgresStore(address).open([plain]), /made by another version .*"notes"/);
-    const old = postgresStore(address);
-    on.sql(`INSERT INTO ${on.schema}.apphost_declared VALUES ('format 9')`);
-    await assert.rejects(old.open([plain]), (error) => {
-      assert.match(
-        String(error),
-        /made by another version of this service \(it has format 9\); start that one/,
-      );
-      return isStoreError(error, "StoreOpenError");
-    });
-  },
-);
+onTables("indexes and unique keys declared later contain the existing records", async (on) => {
+  const { open, address } = on;
+  const store = await open([plain]);
+  await store.transact(async (tx) => {
+    for (const id of ["b", "a"]) await tx.put(plain, note(id));
+  });
+  await store.close();
+  const [running, later] = [await open([plain]), await open()];
+  await running.transact((tx) => tx.put(plain, note("a")));
+  assert.equal(await idsIn(later), "b a", "nor does a process that knows less take anything out");
+  assert.equal((await later.find(notes, "text", ["text of a"]))?.id, "a");
+  await later.close();
+  await assert.rejects(postgresStore(address).open([plain]), /made by another version .*"notes"/);
+  const old = postgresStore(address);
+  on.sql(`INSERT INTO ${on.schema}.apphost_declared VALUES ('format 9')`);
+  await assert.rejects(old.open([plain]), (error) => {
+    assert.match(
+      String(error),
+      /made by another version of this service \(it has format 9\); start that one/,
+    );
+    return isStoreError(error, "StoreOpenError");
+  });
+});
 
 onTables(
-  "a unique key that is declared later and held twice refuses the start, and changes nothing",
+  "a start with a new unique key that existing records violate fails and changes nothing",
   async (on) => {
     const store = await on.open([plain]);
     await store.transact(async (tx) => {
@@ -572,7 +566,7 @@ onTables(
 );
 
 onDatabase(
-  "a database that cannot be used is refused with one line that shows no secret",
+  "opening an unusable database rejects with a one-line message without secrets",
   async () => {
     for (const address of [
       "postgres://u:secret@127.0.0.1:1/x",
@@ -589,7 +583,7 @@ onDatabase(
   },
 );
 
-/** The statements that go to the database from now on, but for looks whether it lives, and whether something waits. */
+/** Records all statements from now on, except liveness checks and lock monitoring. */
 function countedOf(t: TestContext): string[] {
   const asked: string[] = [];
   onItsWay(t, (text, pass) => {
@@ -599,10 +593,10 @@ function countedOf(t: TestContext): string[] {
   return asked;
 }
 
-onTables("a renewal that the database refuses is asked for again, but not at once", async (on) => {
+onTables("a failed lease renewal is retried after a pause", async (on) => {
   const { sql, t } = on;
   await on.open();
-  // Nor more often for sessions that were lost before.
+  // Sessions lost earlier must not add retries.
   for (let times = 0; times < 3; times += 1) {
     sql(`SELECT pg_terminate_backend(pid) ${LINES}`);
     await eventually(async () => sql(`SELECT count(*) ${LINES}`).trim() === "1");
@@ -617,7 +611,7 @@ onTables("a renewal that the database refuses is asked for again, but not at onc
 });
 
 onDatabase(
-  "a create takes seven statements and counts no events, a read of one resource takes two",
+  "a create takes at most seven statements and counts no events, and a read of one resource at most two",
   async (_, t) => {
     const settings = readSettings({
       port: 0,
@@ -629,13 +623,13 @@ onDatabase(
     t.after(() => service.close());
     const api = new Client({ baseUrl: service.baseUrl, key: service.apiKey });
     const asked = countedOf(t);
-    /** What is asked now and then, by the clock, may come between: so the least of some. */
+    /** Returns the fewest statements of five runs, because timers may add some. */
     const least = async (call: () => Promise<unknown>) => {
       const counts: string[][] = [];
       for (let n = 0; n < 5; n += 1) {
         asked.splice(0);
         await call();
-        await service.settled(); // what goes on behind the answer counts, too
+        await service.settled(); // background work counts, too
         counts.push(asked.splice(0));
       }
       return counts.sort((a, b) => a.length - b.length)[0] ?? [];

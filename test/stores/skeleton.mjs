@@ -1,21 +1,22 @@
-// A store of your own: copy this file, put your database in the place of the Map, and start with
-// `--store ./skeleton.mjs` (a file, or a package that is installed), or give it to startService as `store`. What every
-// method promises is said in the types of the package (Store, Reader, Tx), and `storeContract(test, makeStore)` holds you
-// to it: this skeleton passes all of it, by the simplest means, one unit of work after the other on a copy of everything.
+// Template of a custom store: copy it and replace the Map with your database. Start with `--store ./skeleton.mjs` (a
+// file or an installed package), or pass the store to startService as `store`. The package's types (Store, Reader, Tx)
+// document every method, and `storeContract(test, makeStore)` tests them. This skeleton passes all of it in the
+// simplest way: it runs one unit of work after the other, each on a copy of everything.
 //
-// On a database: a collection is a table with id, the record as text, a sequence for creation order, and a column for each
-// field of `indexes` and `unique`. `transact` is a serializable transaction, run again where the database asks for it;
-// `publish` is sent to all processes with the commit; a lease is a row or a lock that ends on the database's clock, and with
-// its holder. Where several processes share the data say so by `now`, the database's time in milliseconds: then they look
-// every few seconds for what another left behind, and share their rate limits.
+// On a database, a collection is a table with the id, the record as text, a sequence for creation order, and a column
+// for each field of `indexes` and `unique`. `transact` is a serializable transaction, retried when the database
+// requires it. `publish` reaches all processes with the commit. A lease is a row or a lock that expires by the
+// database's clock, and when its holder ends. If several processes share the data, implement `now`, the database's time
+// in milliseconds. The service then looks every few seconds for work left behind by other processes, and shares rate
+// limits with them.
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Errors are told by their names: StoreOpenError, StorageUnavailable, UniqueViolation. */
+/** Errors are distinguished by name: StoreOpenError, StorageUnavailable, UniqueViolation. */
 const fault = (name, message) => Object.assign(new Error(message), { name });
 const copy = (value) => JSON.parse(JSON.stringify(value));
 
 export default function makeStore() {
-  /** A Map of records by id for each collection: in creation order, since a Map keeps it. */
+  /** A Map of records by id for each collection, in creation order, which a Map keeps. */
   let tables;
   let collections;
   let last = Promise.resolve();
@@ -27,10 +28,10 @@ export default function makeStore() {
     return tables;
   };
 
-  /** The questions, put to whatever `at` answers: the tables, or those of a unit of work. */
+  /** The queries, run on the tables that `at` returns: the store's, or those of a unit of work. */
   const reader = (at) => {
     const table = ({ name }) => at().get(name) ?? missing(name);
-    /** A record with null in one of the fields is left out. */
+    /** Leaves out records with null in one of the fields. */
     const list = (from, by, values) =>
       [...table(from).values()].filter((record) =>
         by.every((field, n) => (record[field] ?? NaN) === values[n]),
@@ -52,7 +53,7 @@ export default function makeStore() {
     };
   };
 
-  /** One after the other; `work` takes the place of everything by what it answers, or of nothing where it fails. */
+  /** Runs one `work` at a time and replaces the tables with its result, unless it fails. */
   const inTurn = (work) => {
     const run = last.then(() => work(opened()));
     last = run.catch(() => {});

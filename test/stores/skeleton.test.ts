@@ -1,4 +1,4 @@
-// The skeleton from which a store of one's own is written: it passes the contract, and the service runs on it by name.
+// The store skeleton for custom stores passes the contract, and the service runs on it by name.
 import { test } from "node:test";
 import { storeContract } from "../../src/store/contract.ts";
 // @ts-expect-error: it is plain JavaScript, to be copied

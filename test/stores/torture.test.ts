@@ -1,5 +1,5 @@
-// A slice of `npm run torture`: the same tortures of the JSON-file store with fewer runs. What cannot be run here (no
-// right to mount) is told as skipped.
+// A slice of `npm run torture`: the same tests of the JSON-file store with fewer runs. Tests that cannot run here (no
+// permission to mount) are reported as skipped.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Finding } from "../../scripts/findings.ts";

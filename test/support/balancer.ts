@@ -1,5 +1,5 @@
-// A balancer in front of several processes: each connection goes to the next of them, and whoever does not keep its
-// connection alive asks another each time.
+// A load balancer in front of several processes: each connection goes to the next process, so a client without
+// keep-alive reaches another process with each request.
 import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import { connect, createServer } from "node:net";
@@ -20,14 +20,14 @@ export async function startBalancer() {
   const url = `http://localhost:${await listen(server)}`;
   return {
     url,
-    /** Where the processes listen. */
+    /** The addresses of the processes. */
     ports,
     client: (key: string) => new Client({ baseUrl: `${url}/v1`, key, agent: new Agent() }),
     [Symbol.dispose]: () => void server.close(),
   };
 }
 
-/** Goes through everything that begins with one request and goes on with another, each asked of the next process. */
+/** Runs every flow that starts with one request and continues with another, each sent to the next process. */
 export async function actsAsOne(api: Client, processes: number): Promise<void> {
   const each = <T>(ask: (n: number) => Promise<T>) =>
     Promise.all(Array.from({ length: processes }, (_, n) => ask(n)));

@@ -1,5 +1,5 @@
-// A browser without eyes: keeps cookies, follows redirects within the server under test, fills in and submits forms as
-// HTML says. A redirect that leads elsewhere is where it stops, so that a test can read it.
+// A headless browser in plain HTTP: keeps cookies, follows redirects within the server under test, fills in and submits
+// forms as HTML specifies. It stops at a redirect to another server, so that a test can read it.
 import assert from "node:assert/strict";
 import type { Answer, Client, SentHeaders } from "./client.ts";
 
@@ -10,13 +10,13 @@ export class Browser {
   readonly cookies = new Map<string, string>();
   readonly #root: Client;
 
-  /** `api` is a client of the REST API; the browser lives at the root of the same server. */
+  /** `api` is a client of the REST API; the browser uses the root of the same server. */
   constructor(api: Client) {
     this.#root = api.root.as(null);
     this.origin = new URL(api.baseUrl).origin;
   }
 
-  /** One request, no redirect followed. */
+  /** Sends one request and follows no redirect. */
   async request(
     method: string,
     url: string,
@@ -36,19 +36,19 @@ export class Browser {
     return answer;
   }
 
-  /** Opens a page; a redirect to somewhere else is answered itself. */
+  /** Opens a page; returns a redirect to another server as it is. */
   open(url: string): Promise<Answer> {
     return this.request("GET", url).then((answer) => this.#follow(answer));
   }
 
-  /** Follows a sign-in link and presses the button of the page that it opens; no redirect is followed. */
+  /** Follows a sign-in link and presses the button of its page; follows no redirect. */
   async signIn(link: string): Promise<Answer> {
     const [form] = formsOf(await this.request("GET", link));
     assert.ok(form, `no form at ${link}`);
     return this.post(form.action, form.fields);
   }
 
-  /** Fills in the first form of the page that leads to `action`, and presses a button. */
+  /** Fills in the first form of the page that posts to `action`, and presses a button. */
   async submit(
     page: Answer,
     action: string,
@@ -59,7 +59,7 @@ export class Browser {
     return this.#follow(await this.post(form.action, { ...form.fields, ...filled }));
   }
 
-  /** Opens the page, fills in its form that leads to the same address, and presses a button. */
+  /** Opens the page, fills in its form that posts to the same address, and presses a button. */
   async fillIn(path: string, filled: Readonly<Record<string, string>> = {}): Promise<Answer> {
     return this.submit(await this.open(path), path, filled);
   }
@@ -96,7 +96,7 @@ export class Browser {
   }
 }
 
-/** Where each form of the page leads, and its hidden fields. */
+/** The action of each form on the page, and its hidden fields. */
 export const formsOf = (page: Answer) =>
   [...page.text.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/g)].map(
     ([, attributes = "", inner = ""]) => ({
@@ -112,7 +112,7 @@ export const formsOf = (page: Answer) =>
     }),
   );
 
-/** Text out of HTML, its entities resolved. */
+/** Returns the text of HTML, with its entities decoded. */
 export const decoded = (text: string): string =>
   text
     .replaceAll("&lt;", "<")

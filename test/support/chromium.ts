@@ -1,6 +1,6 @@
-// A real browser for the tests of the pages: Debian's Chromium or whichever is found. Where there is none the tests say that
-// they are skipped, and why; TEST_REQUIRE_BROWSER=1 makes that a failure. Whatever a test does, it also fails on a
-// message in the console, on a breach of the content security policy, and on a request to another host.
+// A real browser for the tests of the pages: Debian's Chromium or whichever is found. Without one the tests are skipped
+// with the reason; TEST_REQUIRE_BROWSER=1 makes that a failure. Every test also fails on a console message,
+// a violation of the content security policy, or a request to another host.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
@@ -29,7 +29,7 @@ export interface Stage extends Embedded {
   readonly page: Page;
   /** Opens a path of the server under test. */
   go(path: string, page?: Page): Promise<void>;
-  /** Other hosts that the test itself leads to. */
+  /** Other hosts that the test itself visits. */
   readonly hosts: Set<string>;
 }
 
@@ -94,13 +94,13 @@ async function staged(own: Embedded, context: BrowserContext, run: Run): Promise
 
 type On = Pick<Page, "getByRole">;
 
-/** Clicks what has these names, one after the other. */
+/** Clicks the elements with these names, one after the other. */
 async function clicks(on: On, role: "link" | "button", names: readonly string[]): Promise<void> {
   for (const name of names) await on.getByRole(role, { name }).click();
 }
 export const follow = (on: On, ...links: readonly string[]) => clicks(on, "link", links);
 export const press = (on: On, ...buttons: readonly string[]) => clicks(on, "button", buttons);
 
-/** Resolves as soon as the page holds the text, without loading it again. */
+/** Resolves as soon as the page contains the text, without reloading it. */
 export const sees = (page: Page, text: string | RegExp): Promise<void> =>
   page.getByText(text).first().waitFor({ timeout: 10_000 });

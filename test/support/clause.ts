@@ -1,26 +1,26 @@
-// Clauses of the specification: each is defined once, in test/spec, and held twice. Under `npm test` it is a test of our own
-// server, one a file, where nothing may be left untried; the conformance kit collects the definitions and judges anybody's.
+// Clauses of the specification: each is defined once, in test/spec, and used twice. Under `npm test` it tests our own
+// server, one per file, and must not be skipped; the conformance kit collects the definitions for any server.
 import { after, test } from "node:test";
 import { type Own, ownTarget } from "../../scripts/conformance/own.ts";
 import { Kit } from "./kit.ts";
 import { ApiDocument } from "./openapi.ts";
 import type { Outcome } from "./trial.ts";
 
-/** May answer a function that checks what only time shows; it is called when all others are through. */
+/** May return a function that checks time-dependent results; it is called after all other clauses. */
 export type Run = (kit: Kit) => Promise<unknown>;
 
 export interface Clause {
   readonly id: string;
   readonly requirement: string;
   readonly run: Run;
-  /** What takes its time, and is begun before any clause is judged. */
+  /** Starts slow work before any clause is checked. */
   readonly begin: (kit: Kit) => Promise<unknown>;
 }
 
 const defined: Clause[] = [];
 let collecting = false;
 
-/** What the specification shows, in our own words, with its other side: what must not be. Each clause has one. */
+/** Defines a clause: a statement of the specification in our own words, with a counterexample each. */
 export function clause(
   id: string,
   requirement: string,
@@ -33,7 +33,7 @@ export function clause(
   test(`${id}: ${requirement}`, async () => finish(await run(await ownKit())));
 }
 
-/** One that is judged by what comes of the trial, which is begun before everything else, since it takes its time. */
+/** Defines a clause on the outcome of the trial, which starts before everything else because it is slow. */
 export const judged = (id: string, requirement: string, judge: (outcome: Outcome) => void) =>
   clause(
     id,
@@ -42,7 +42,7 @@ export const judged = (id: string, requirement: string, judge: (outcome: Outcome
     (kit) => kit.trial(),
   );
 
-/** The clauses of the files, which are loaded without being run. */
+/** Loads the clauses of the files without running them. */
 export async function collected(load: () => Promise<unknown>): Promise<readonly Clause[]> {
   collecting = true;
   await load();
@@ -50,13 +50,13 @@ export async function collected(load: () => Promise<unknown>): Promise<readonly 
   return defined;
 }
 
-/** Has the rest of a clause checked, where it has one. */
+/** Runs the deferred check of a clause, if it has one. */
 export const finish = async (rest: unknown): Promise<void> =>
   void (typeof rest === "function" && (await rest()));
 
 let shared: Promise<Own & { readonly kit: Kit }> | undefined;
 
-/** All that our own server answers is held against its description, as well. */
+/** Also checks every response of our own server against its OpenAPI document. */
 async function ownKit(): Promise<Kit> {
   shared ??= ownTarget().then(async (own) => {
     const document = await ApiDocument.of(own.service.authUrl);

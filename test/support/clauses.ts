@@ -1,5 +1,5 @@
-// Names each black-box test after the decision that this project took where the specification is silent, so that
-// `--test-name-pattern=4.etag` runs one. The tests run against a server of their own, one a file.
+// Names each black-box test after this project's decision where the specification is silent, so that
+// `--test-name-pattern=4.etag` runs one. The tests of a file share one server.
 import { test } from "node:test";
 import type { DecisionId } from "../../src/decisions.ts";
 import type { ServiceOptions } from "../../src/index.ts";
@@ -9,7 +9,7 @@ import { Gate } from "./other-stores.ts";
 
 export type { Described as Context } from "./embedded.ts";
 
-/** A server of its own, whose clock stands still. */
+/** A separate server whose clock stands still. */
 export const MANUAL = { clock: "manual" } as const;
 
 type Run = (context: Described) => Promise<unknown>;
@@ -18,8 +18,8 @@ type Run = (context: Described) => Promise<unknown>;
 type ChoiceId = DecisionId | `${DecisionId}.${string}`;
 
 /**
- * A test of what this project chose, on the file's common server or on one of its own, with these options. `id` is the
- * decision's; several tests may hold one decision.
+ * Tests one of this project's decisions, on the file's common server or, with options, on a separate one. `id` is the
+ * decision's; several tests may cover one decision.
  */
 export function choice(
   id: ChoiceId,
@@ -33,22 +33,22 @@ export function choice(
 }
 
 let shared: Promise<Described> | undefined;
-/** The one server of a test file, started by the first test that asks for it. */
+/** The common server of a test file, started by the first test that needs it. */
 function common(): Promise<Described> {
   shared ??= described({ clock: "system" });
   return shared;
 }
 closeLater(async () => (await shared)?.[Symbol.asyncDispose]());
 
-/** A server with options of its own, closed whatever `use` does. */
+/** Runs `use` with a separate server, and closes it afterwards in any case. */
 export async function withService(options: ServiceOptions, use: Run): Promise<void> {
   await using own = await described({ clock: "system", ...options });
   await use(own);
 }
 
 /**
- * A test of what this project chose, on a server of its own whose clock stands still and whose storage refuses writes, or
- * holds them back, as the gate says.
+ * Tests one of this project's decisions on a separate server whose clock stands still. The gate makes its storage fail
+ * or delay writes.
  */
 export function gated(
   id: ChoiceId,
@@ -57,7 +57,7 @@ export function gated(
 ) {
   const gate = new Gate();
   choice(id, requirement, { store: gate.store, ...MANUAL }, async (own) => {
-    // Notes the first use of the key, so that no write is left that nobody asked for.
+    // Uses the key once, so that the write of last_used_at is done before the test.
     await own.api.get("/account");
     await use(own, gate);
     gate.fault = undefined;

@@ -1,5 +1,5 @@
-// The client of the black-box tests: plain HTTP, paths sent exactly as written (a URL parser would tidy them up, and untidy
-// ones are what some tests are about). Knows nothing of the server under test but its base URL and a credential.
+// The client of the black-box tests: plain HTTP, with paths sent exactly as written, because a URL parser would change
+// the paths that some tests are about. Knows only the base URL and a credential of the server under test.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import http, {
@@ -18,20 +18,20 @@ export type Members = Readonly<Record<string, unknown>>;
 export const isMembers = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** `value` as an object; fails the test where it is none. */
+/** Returns `value` as an object; fails the test if it is not one. */
 export function members(value: unknown): Members {
-  // What it is instead is told only where it is: to print a whole document takes longer than the request.
+  // The message is built only on failure: printing a whole document takes longer than the request.
   if (isMembers(value)) return value;
   return assert.fail(`expected an object, got ${JSON.stringify(value)}`);
 }
 
-/** `value` as text; fails the test where it is none. */
+/** Returns `value` as text; fails the test if it is not text. */
 export function str(value: unknown): string {
   assert.ok(typeof value === "string", `expected a string, got ${JSON.stringify(value)}`);
   return value;
 }
 
-/** Names that nothing else has taken, in whatever file, or run before. */
+/** Names that are unique across files and runs. */
 export const freshHost = (): string => `h${randomUUID()}.example.com`;
 export const freshAddress = (): string => `user-${randomUUID()}@example.com`;
 
@@ -46,7 +46,7 @@ export class Answer {
     return this.bytes.toString("utf8");
   }
 
-  /** The body, which has to be a JSON object. */
+  /** The body, which must be a JSON object. */
   get json(): Members {
     return members(this.value);
   }
@@ -67,7 +67,7 @@ export class Answer {
     return str(this.json.id);
   }
 
-  /** The header's value; fails the test where it is missing. */
+  /** Returns the header's value; fails the test if it is missing. */
   header(name: string): string {
     const value = this.headers[name.toLowerCase()];
     assert.ok(
@@ -86,17 +86,17 @@ export interface ClientParts {
   readonly baseUrl: string;
   /** The credential; null sends no Authorization header. */
   readonly key: string | null;
-  /** Told of every answer that a test receives. */
+  /** Called with every response that a test receives. */
   readonly observe?: (method: string, path: string, answer: Answer) => void;
   readonly agent?: Agent;
-  /** How long an answer may take. */
+  /** Response timeout, in milliseconds. */
   readonly patience_ms?: number;
 }
 
 /** Only a hang takes as long, even on a busy machine. */
 export const PATIENCE_MS = 15_000;
 
-/** Servers close what is idle after some seconds; a request must not meet that. */
+/** Servers close idle connections after some seconds; a request must not use one that is closing. */
 const IDLE_MS = 1_000;
 
 export class Client {
@@ -111,7 +111,7 @@ export class Client {
       parts.agent ?? new (speaks(parts.baseUrl).Agent)({ keepAlive: true, timeout: IDLE_MS });
   }
 
-  /** The same, on the same connections, but for these parts. */
+  /** The same client and connections, with these options changed. */
   with = (other: Partial<ClientParts>) =>
     new Client({ ...this.parts, agent: this.#agent, ...other });
 
@@ -120,7 +120,7 @@ export class Client {
 
   at = (baseUrl: string) => this.with({ baseUrl });
 
-  /** The same server and credential, addressed from its root: for what lies beside /v1. */
+  /** The same server and credential with the root as base URL, for paths outside /v1. */
   get root(): Client {
     return this.at(new URL(this.baseUrl).origin);
   }
@@ -135,17 +135,17 @@ export class Client {
   patch = (path: string, value: unknown, headers: SentHeaders = {}) =>
     this.call("PATCH", path, value, headers);
 
-  /** Any method, with the value as JSON where there is one. */
+  /** Sends any method, with the value as JSON if there is one. */
   call = (method: string, path: string, value?: unknown, headers: SentHeaders = {}) =>
     value === undefined
       ? this.send(method, path, { headers })
       : this.text(method, path, JSON.stringify(value), headers);
 
-  /** Any method, with a body that says it is JSON, whatever it is. */
+  /** Sends any method, with any body, as application/json. */
   text = (method: string, path: string, body: string | Buffer, headers: SentHeaders = {}) =>
     this.send(method, path, { headers: { "content-type": "application/json", ...headers }, body });
 
-  /** POST that has to succeed with 201; answers the resource. */
+  /** Sends a POST that must succeed with 201; returns the resource. */
   async create(path: string, value: unknown): Promise<Members & { readonly id: string }> {
     const answer = await this.post(path, value);
     assert.equal(answer.status, 201, answer.text);

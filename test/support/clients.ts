@@ -1,12 +1,12 @@
-// Tests with stock clients, test runners and generators: packages of test/clients, which has a lock file of its own so that
-// `npm install` stays small. Where they are not installed these tests are skipped; TEST_REQUIRE_CLIENTS=1 makes that a failure.
+// Tests with stock clients, test runners and generators: packages of test/clients, which has its own lock file so that
+// `npm install` stays small. Without them these tests are skipped; TEST_REQUIRE_CLIENTS=1 makes that a failure.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-/** The folder of test/clients: scripts of a test that import its packages are written below it. */
+/** The folder test/clients: test scripts that import its packages are written below it. */
 export const CLIENTS = fileURLToPath(new URL("../clients/", import.meta.url));
 
 export const isInstalled = existsSync(`${CLIENTS}node_modules`);

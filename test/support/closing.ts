@@ -1,5 +1,5 @@
-// Things that a test file opens and that have to be closed after its last test, whatever happened. The hook stands at the
-// top level: one that is registered inside a running test belongs to whatever test node:test then takes for the current.
+// Closes a test file's resources after its last test, even on failure. The hook is registered at the
+// top level: inside a running test, node:test would register it for whichever test it takes for the current one.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ export function freshFolder(): string {
   return folder;
 }
 
-/** A file in a folder of its own; without content there is none yet. */
+/** A file in a folder of its own; without content it is not created. */
 export function freshFile(name: string, content?: string | Buffer): string {
   const file = join(freshFolder(), name);
   if (content !== undefined) writeFileSync(file, content);

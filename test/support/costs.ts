@@ -1,16 +1,16 @@
-// What work costs: time, and of others turns of the event loop, and memory, judged after a collection, since garbage is no
-// leak.
+// Measures the costs of work: time, event loop turns left to others, and memory after a garbage collection, because
+// garbage is no leak.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** How long it takes, in milliseconds. */
+/** Measures the duration, in milliseconds. */
 export async function took(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
   await work();
   return performance.now() - began;
 }
 
-/** What it comes to, and how many turns of the event loop others had meanwhile. */
+/** Returns the result, and the number of event loop turns that other work had meanwhile. */
 export async function withTurns<T>(work: () => Promise<T>): Promise<{ value: T; turns: number }> {
   let turns = 0;
   const count = () => {
@@ -22,9 +22,9 @@ export async function withTurns<T>(work: () => Promise<T>): Promise<{ value: T; 
   return { value, turns };
 }
 
-/** Bytes, after all garbage is gone. */
+/** Bytes in use after a garbage collection. */
 export async function heapInUse(): Promise<number> {
-  await new Promise(setImmediate); // what this turn still holds is none yet
+  await new Promise(setImmediate); // objects of the current turn are not garbage yet
   setFlagsFromString("--expose-gc");
   runInNewContext("gc")();
   return process.memoryUsage().heapUsed;

@@ -1,4 +1,4 @@
-// What the tests of the pages share: somebody signed in, and what every page has to be whatever it shows.
+// Helpers for tests of the pages: a signed-in user, and the assertions that every page must pass.
 import assert from "node:assert/strict";
 import { type Browser, decoded } from "./browser.ts";
 import type { Answer, Client } from "./client.ts";
@@ -6,7 +6,7 @@ import { person } from "./oauth.ts";
 
 export const owner = async (api: Client): Promise<Browser> => (await person(api)).browser;
 
-/** A whole HTML page that keeps to itself: nothing inline, nothing from elsewhere, not framed, not cached; answers its text. */
+/** Asserts a complete HTML page: nothing inline, nothing from elsewhere, not framed, not cached; returns its text. */
 export function assertPage(
   page: Answer,
   status = 200,
@@ -33,7 +33,7 @@ export function assertPage(
   );
   const foreign = /<(?:script|link|img)\b[^>]*(?:src|href)="(?!\/assets\/|\/favicon\.ico)/i;
   assert.doesNotMatch(markup, foreign, "nothing from elsewhere");
-  // What has one thing to say or to ask needs no script, and a page that asks for consent least of all.
+  // A page with a single message or question needs no script, a consent page least of all.
   const scripted = !markup.includes('<main id="main" class="narrow">');
   assert.deepEqual([csp.includes("script-src"), markup.includes("<script")], [scripted, scripted]);
   const ids = [...markup.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
@@ -45,7 +45,7 @@ export function assertPage(
 export const textOf = (page: Answer): string =>
   decoded(page.text.replace(/<[^>]*>/g, " ")).replace(/\s+/g, " ");
 
-/** A form with a file in it, as a browser sends it. */
+/** A form with a file, encoded as a browser does. */
 export function multipart(fields: Readonly<Record<string, string>>): {
   body: string;
   type: string;
@@ -61,13 +61,13 @@ export function multipart(fields: Readonly<Record<string, string>>): {
   };
 }
 
-/** The hidden field that every form carries. */
+/** The hidden CSRF field of every form. */
 export const csrfOf = (page: Answer): string =>
   /name="csrf" value="([0-9a-f]{64})"/.exec(page.text)?.[1] ?? "";
 
-/** What a page shows once: a key, a secret or a link. */
+/** The one-time value on a page: a key, a secret or a link. */
 export const secretIn = (page: Answer): string => /id="secret">([^<]*)</.exec(page.text)?.[1] ?? "";
 
-/** The first id of this kind that the page holds. */
+/** The first id of this kind on the page. */
 export const idIn = (page: Answer, prefix: string): string =>
   new RegExp(`${prefix}_[0-9A-Za-z]{23}`).exec(page.text)?.[0] ?? "";

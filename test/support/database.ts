@@ -1,5 +1,5 @@
-// A PostgreSQL that is started for tests and trials: a database server in a temporary folder, reached by a socket in there.
-// It refuses to run as root, so then it runs as somebody who owns nothing.
+// Starts a PostgreSQL server for tests and trials, in a temporary folder, reached by a socket there. PostgreSQL refuses
+// to run as root, so root starts it as a user who owns nothing.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -13,12 +13,12 @@ const VERSIONS = existsSync(PLACES)
 const FOUND = VERSIONS.map((version) => join(PLACES, version, "bin")).find((bin) =>
   existsSync(join(bin, "initdb")),
 );
-/** Nobody: any id without rights does. */
+/** An unprivileged user id; any works. */
 const WHO = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 export type Database = ReturnType<typeof startDatabase>;
 
-/** Where none is installed, why not. */
+/** The reason if PostgreSQL is not installed. */
 export const missing = FOUND === undefined && `no PostgreSQL was found (looked in ${PLACES})`;
 
 function run(program: string, args: readonly string[], input = ""): string {
@@ -33,7 +33,7 @@ function run(program: string, args: readonly string[], input = ""): string {
   });
 }
 
-/** `durable`: a commit waits for the disk, which no test needs. Its socket is in `folder`, and in `data` there what it keeps. */
+/** `durable`: commits wait for the disk, which no test needs. `folder` holds the socket, its `data` the database. */
 export function startDatabase(durable = false) {
   const folder = mkdtempSync(join(tmpdir(), "apphost-pg-"));
   chmodSync(folder, 0o700);
@@ -59,13 +59,13 @@ export function startDatabase(durable = false) {
   const sql = (...statements: readonly string[]) =>
     run("psql", ["-h", folder, "-U", "owner", "-d", "postgres", "-qAt"], statements.join(";\n"));
   start();
-  /** Nothing is left of it. */
+  /** Stops the server and removes all its files. */
   const end = () => {
     if (existsSync(join(data, "postmaster.pid"))) stop();
     rmSync(folder, { recursive: true });
   };
   let made = 0;
-  /** Of a schema of its own, which is empty. */
+  /** The URL of a new, empty schema. */
   const address = () => {
     made += 1;
     sql(`CREATE SCHEMA s${made}`);

@@ -7,10 +7,10 @@ import { eventually } from "./wait.ts";
 
 export type Embedded = Awaited<ReturnType<typeof embedded>>;
 
-/** Where a manual clock starts in tests that write timestamps into their expectations. */
+/** The start of manual clocks in tests whose expectations contain timestamps. */
 export const FIXED = { clock: "manual", startAt: "2026-01-01T00:00:00.000Z" } as const;
 
-/** A service with a clock that stands still, unless the options say otherwise; `api` speaks with its start-up key. */
+/** A service with a manual clock unless the options say otherwise; `api` uses its start-up key. */
 export async function embedded(options: ServiceOptions = {}) {
   const service = await startService({ clock: "manual", ...options });
   const { baseUrl, authUrl, apiKey: key } = service;
@@ -20,7 +20,7 @@ export async function embedded(options: ServiceOptions = {}) {
 
 export type Described = Awaited<ReturnType<typeof described>>;
 
-/** One whose description is known: every answer to the client is held against it. */
+/** A service whose every response to the client is checked against its OpenAPI document. */
 export async function described(options: ServiceOptions = {}) {
   const own = await embedded(options);
   const closed = (error: unknown) => own.service.close().then(() => Promise.reject(error));
@@ -28,7 +28,7 @@ export async function described(options: ServiceOptions = {}) {
   return { ...own, api: own.api.with({ observe: document.check.bind(document) }), document };
 }
 
-/** A start with these options is refused in one line that says so; answers the line. */
+/** Asserts that a start with these options fails with a one-line error; returns the line. */
 export async function startRefused(options: object, says: RegExp): Promise<string> {
   const error: unknown = await startService({ ...options }).catch((reason: unknown) => reason);
   assert.ok(error instanceof OptionError, String(error));
@@ -37,13 +37,13 @@ export async function startRefused(options: object, says: RegExp): Promise<strin
   return error.message;
 }
 
-/** Resolves when a rule has struck so many requests that have no answer yet. */
+/** Resolves when `count` requests have matched a fault rule and have no response yet. */
 export const struck = ({ service }: Embedded, count = 1) =>
   eventually(
     async () => service.requests.filter((one) => one.fault && one.status === null)[count - 1],
   );
 
-/** A rule of faults or chaos is refused in words that say so. */
+/** Asserts that a fault or chaos rule is rejected with a message. */
 export const ruleRefused = (
   by: string,
   add: (rule: never) => unknown,

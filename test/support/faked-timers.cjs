@@ -1,13 +1,13 @@
 // Uses every part of an embedded service once. Tests run it while a test runner fakes all timers and clocks; it is
 // CommonJS without imports, so that Jest, Vitest and Node load the same file.
 
-/** Fails where `actual` is not `expected`. */
+/** Throws unless `actual` equals `expected`. */
 function is(actual, expected, what) {
   if (actual !== expected)
     throw new Error(`${what}: ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`);
 }
 
-/** `fake` switches the faked timers on, before or after the start; `realDate` is what Date was before. */
+/** `fake` enables the faked timers, before or after the start; `realDate` is the original Date. */
 exports.useEverything = async function useEverything({
   startService,
   startReceiver,
@@ -114,7 +114,7 @@ function clientOf({ baseUrl, apiKey }) {
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return text && JSON.parse(text);
   }
-  /** Asks again, each time over a socket, since timers are faked. */
+  /** Polls, each time over a socket, because timers are faked. */
   async function eventually(holds) {
     for (let times = 0; times < 5_000; times += 1) if (await holds()) return;
     throw new Error(`It never came to hold: ${holds}`);

@@ -5,15 +5,15 @@ import { invalid } from "./problem.ts";
 
 interface FieldRule {
   readonly field: string;
-  /** Accepted, and given back as sent. */
+  /** Accepted, and returned as sent. */
   readonly good?: readonly unknown[];
-  /** Refused with 422 that points at the field. */
+  /** Rejected with a 422 that points at the field. */
   readonly bad?: readonly unknown[];
-  /** Where the fault lies inside the field, for bad values that are containers: "#/events/0". */
+  /** The pointer of the validation issue for bad values that are containers: "#/events/0". */
   readonly at?: string;
 }
 
-/** Tries every value of the rules in a request whose other members are `rest`: "POST /apps", or "PATCH" and one of them. */
+/** Tries every value of the rules in a request whose other members are `rest`: "POST /apps", or "PATCH" and a path. */
 export async function fieldRules(
   api: Client,
   request: string,
@@ -31,7 +31,7 @@ export async function fieldRules(
   }
 }
 
-/** POST without `field` is refused and says so; a body that lacks several fields hears of all. */
+/** Asserts that POST without `field` is rejected by name, and that the error for an empty body names all fields. */
 export async function requiredFields(api: Client, path: string, whole: Members): Promise<void> {
   const names = Object.keys(whole);
   for (const name of names) {
@@ -50,5 +50,5 @@ export const NOT_TEXT: readonly unknown[] = [null, 5, true, [], {}, ["a"]];
 export const NOT_FLAG: readonly unknown[] = [null, 0, 1, "true", "", [], {}];
 export const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** An id of its kind, as the service makes them: prefix, then 20 or more letters and digits. */
+/** Matches a generated id of this kind: prefix, then 20 or more letters and digits. */
 export const idOf = (prefix: string): RegExp => new RegExp(`^${prefix}_[0-9A-Za-z]{20,}$`);

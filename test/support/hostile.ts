@@ -1,8 +1,8 @@
-// What no member of a body takes and programs trip over, for every test that is hostile.
+// Hostile values for tests: invalid for every member of a body, and known to break programs.
 
 const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
 
-/** What no member of any body takes, and what programs trip over. */
+/** Values that no member of any body accepts and that break programs. */
 export const HOSTILE: readonly unknown[] = [
   ...[
     null,
@@ -44,7 +44,7 @@ export const HOSTILE: readonly unknown[] = [
   ],
 ];
 
-/** JSON texts that JSON.stringify cannot make. */
+/** JSON texts that JSON.stringify cannot produce. */
 export const RAW = [
   '{"__proto__":{"admin":true}}',
   '{"constructor":{"prototype":{"admin":true}}}',

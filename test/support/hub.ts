@@ -1,5 +1,5 @@
-// Where the kit's webhooks lead: one server with an address for each of them, which keeps what arrives as it arrived - the
-// method, the bytes, when, and whether the sender waited for the answer - and answers as it is told.
+// The receiver of the kit's webhooks: one server with a path for each of them. It records each request (method, bytes,
+// time, and whether the sender waited for the response) and sends the responses that a test chose.
 import { EventEmitter, once } from "node:events";
 import {
   createServer,
@@ -16,13 +16,13 @@ export interface Arrival {
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Milliseconds, on the clock that does not jump. */
+  /** Milliseconds, on the monotonic clock. */
   readonly at: number;
-  /** The body as an event; empty where it is none. */
+  /** The body as an event; empty if it is none. */
   readonly event: Members;
-  /** Whether the sender was still there when it was answered. */
+  /** Whether the sender was still connected when the response was sent. */
   heard?: boolean;
-  /** When it was answered, or the sender went away. */
+  /** The time of the response, or of the sender's disconnect. */
   ended_at?: number;
 }
 
@@ -32,14 +32,14 @@ export interface Answered {
   readonly after_ms?: number;
 }
 
-/** How a webhook's address answers. */
+/** The responses of a webhook's address. */
 export type Answers = (arrival: Arrival) => Answered;
 
-/** One webhook's address, and what came to it. */
+/** One webhook's address, and the requests it received. */
 export interface Inbox {
   readonly url: string;
   readonly got: Arrival[];
-  /** The first arrivals that match, as soon as there are so many; rejects when that takes too long. */
+  /** Resolves with the first `count` matching requests; rejects after a timeout. */
   readonly arrived: (
     matches: (each: Arrival) => boolean,
     count?: number,
@@ -47,13 +47,13 @@ export interface Inbox {
   ) => Promise<Arrival[]>;
 }
 
-/** How long an event may take to come: longer than any receiver of ours keeps a sender that makes one delivery at a time. */
+/** Timeout for an event's arrival: longer than our receivers block a sender that makes one delivery at a time. */
 const PATIENCE_MS = 6_000;
 const HURRY_MS = 200;
 
 export type Hub = Awaited<ReturnType<typeof openHub>>;
 
-/** How others reach the port, where that is not on this machine. */
+/** The URL under which others reach the port, if that is not on this machine. */
 export async function openHub(publicUrl?: string, onPort = "0") {
   const boxes = new Map<string, { readonly inbox: Inbox; readonly answers: Answers }>();
   let patience_ms = PATIENCE_MS;
@@ -79,7 +79,7 @@ export async function openHub(publicUrl?: string, onPort = "0") {
   }
 
   const server = createServer((request, response) => {
-    // A sender that goes away in the middle of its request is none of ours to complain of.
+    // A sender that disconnects in the middle of its request is no error of the receiver.
     take(request, response).catch(() => response.destroy());
   });
   server.listen(Number(onPort), publicUrl === undefined ? "127.0.0.1" : undefined);
@@ -113,7 +113,7 @@ export async function openHub(publicUrl?: string, onPort = "0") {
     server.close().closeAllConnections();
     await closed;
   };
-  /** Nothing ever comes: nobody waits as long again. */
+  /** No event will arrive at all: do not wait the full time again. */
   const hurry = () => {
     patience_ms = HURRY_MS;
   };

@@ -1,5 +1,5 @@
-// The package as its users get it: built, packed and installed in a temporary folder, without a network. Each test file has
-// its own, so that two of them never build into one folder.
+// The package as its users get it: built, packed and installed in a temporary folder, without a network. Each test file
+// has its own folder, so that no two of them build into one.
 import { execFile } from "node:child_process";
 import { copyFile, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const TIMEOUT_MS = 120_000;
 
 type InstalledPackage = Awaited<ReturnType<typeof installPackage>>;
 
-/** Runs a command in the folder as a user would: not as a part of this test run, and not from npm. */
+/** Runs a command in the folder as a user would, without the environment of this test run and of npm. */
 export function runAsUser(folder: string, command: string, ...args: readonly string[]) {
   const own = Object.entries(process.env).filter(
     ([name]) => !/^(NODE_TEST_|APPHOST_|PORT$|npm_|INIT_CWD$|FORCE_COLOR$)/i.test(name),
@@ -24,7 +24,7 @@ export function runAsUser(folder: string, command: string, ...args: readonly str
   });
 }
 
-/** Installs it at the first call, so not where all tests are skipped. */
+/** Installs the package at the first call, so not if all tests are skipped. */
 export function onceInstalled(): () => Promise<InstalledPackage> {
   let installed: Promise<InstalledPackage> | undefined;
   return () => {
@@ -50,7 +50,7 @@ export async function installPackage() {
 
   const run = (command: string, ...args: readonly string[]) => runAsUser(folder, command, ...args);
 
-  /** Runs Node on a file that is written for it. */
+  /** Writes the file and runs Node on it. */
   const runFile = async (file: string, text: string, ...flags: readonly string[]) => {
     await write(file, text);
     return run(process.execPath, ...flags, file);

@@ -1,12 +1,12 @@
-// A small JSON Schema checker (2020-12) for the keywords that our OpenAPI document uses. A keyword that it does not know
-// is an error, so that nothing in the document goes unchecked by accident.
+// A small JSON Schema validator (2020-12) for the keywords that our OpenAPI document uses. An unknown keyword is an
+// error, so that nothing in the document goes unchecked by accident.
 import { isDeepStrictEqual } from "node:util";
 import { isMembers, type Members, members } from "./client.ts";
 
 const SAYS_NOTHING =
   /^(description|title|default|examples?|readOnly|writeOnly|deprecated|discriminator|x-.*)$/;
 
-/** Every breach of `schema` by `value`; references are looked up in `root`. */
+/** Returns every violation of `schema` by `value`; resolves references in `root`. */
 export function breaches(value: unknown, schema: Members, root: Members, at = "#"): string[] {
   const inner = (part: unknown, rule: unknown, place = at) =>
     breaches(part, members(rule), root, place);
@@ -21,7 +21,7 @@ export function breaches(value: unknown, schema: Members, root: Members, at = "#
   });
 }
 
-/** Follows a JSON pointer such as #/components/schemas/App. */
+/** Resolves a JSON pointer such as #/components/schemas/App. */
 export function resolve(root: Members, reference: string): Members {
   const steps = reference.replace(/^#\//, "").split("/");
   const name = (step: string) => step.replaceAll("~1", "/").replaceAll("~0", "~");
@@ -32,11 +32,11 @@ interface Inside {
   readonly at: string;
   readonly schema: Members;
   readonly root: Members;
-  /** The breaches of a rule by a part. */
+  /** Returns the violations of a rule by a part of the value. */
   readonly inner: (part: unknown, rule: unknown, place?: string) => string[];
 }
 
-/** Whether the rule holds, or what breaks it inside the value. */
+/** Returns whether the rule is satisfied, or the violations inside the value. */
 type Keyword = (value: unknown, rule: unknown, inside: Inside) => boolean | string[];
 
 const list = (rule: unknown): unknown[] => (Array.isArray(rule) ? rule : [rule]);
@@ -54,7 +54,7 @@ const FORMATS: { readonly [format: string]: RegExp } = {
   "idn-email": /^[^@\s]+@[^@\s]+$/,
 };
 
-/** Keywords that concern texts, numbers or arrays let other values pass. */
+/** Keywords for strings, numbers or arrays ignore values of other types. */
 const text = (holds: (value: string, rule: string) => boolean): Keyword => {
   return (value, rule) => typeof value !== "string" || holds(value, String(rule));
 };

@@ -1,6 +1,6 @@
-// What the clauses of test/spec work with: any implementation's server, spoken to by the operations that the specification
-// shows and heard at a receiver. All fields that it shows are sent, and of an answer no more is read than it shows: where
-// it leaves a form open, the profile says how this implementation reads it, and any reading will do.
+// The kit behind the clauses of test/spec: calls any implementation by the operations that the specification shows, and
+// receives its webhooks. It sends every field that the specification shows, and reads no others from a response. Where
+// the specification leaves a form open, the profile records this implementation's reading, and any reading passes.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { type Profile, profiled } from "../../scripts/conformance/profile.ts";
@@ -19,7 +19,7 @@ import { type Answers, type Arrival, type Hub, type Inbox, openHub } from "./hub
 import { done, listIn, objectIn } from "./shown.ts";
 import { startTrial, type Trial } from "./trial.ts";
 
-/** A clause needs what was not given, or what this implementation does not have: that is no failure. */
+/** A clause needs an option or a feature that is missing; that is no failure. */
 export class NotTried extends Error {}
 
 export interface Hook extends Inbox {
@@ -30,12 +30,12 @@ type Observe = NonNullable<ClientParts["observe"]>;
 type Deployed = Awaited<ReturnType<Kit["deployNew"]>>;
 
 export class Kit {
-  /** The addresses of what it made. */
+  /** The URLs of the resources it created. */
   readonly #left: string[] = [];
   #deployed: Promise<Deployed> | undefined;
   #trial: Promise<Trial> | undefined;
 
-  /** Rejects with one line where nothing can be tried at all. */
+  /** Rejects with a one-line error if no clause can run at all. */
   static async open(target: Target, observe: Observe = () => {}): Promise<Kit> {
     const baseUrl = target["base-url"].replace(/\/+$/, "");
     const api = new Client({ baseUrl, key: target["api-key"], patience_ms: 5_000, observe });
@@ -49,7 +49,7 @@ export class Kit {
     }
   }
 
-  /** `api` speaks with the API key. */
+  /** `api` uses the API key. */
   private constructor(
     readonly target: Target,
     readonly api: Client,
@@ -57,14 +57,14 @@ export class Kit {
     readonly profile: Profile,
   ) {}
 
-  /** Leaves as little behind as it can: to delete an app is shown, to delete a webhook is mostly there. */
+  /** Cleans up as far as possible: the specification shows how to delete an app, and most servers delete webhooks. */
   async [Symbol.asyncDispose](): Promise<void> {
     const left = [...this.#left].reverse();
     for (const path of left) await this.api.delete(path).catch(() => undefined);
     await this.hub.close();
   }
 
-  /** A member of the target that cannot be made, or else the clause is not tried. */
+  /** Returns a target option that cannot be created; without it the clause is skipped. */
   given<N extends keyof Target>(name: N): NonNullable<Target[N]> {
     return this.target[name] ?? notTried(`give --${name}`);
   }
@@ -94,7 +94,7 @@ export class Kit {
     return listIn(done(await this.api.get(`/apps${query}`)));
   }
 
-  /** All apps that match, page by page, until one brings nothing new. */
+  /** All matching apps, page by page, until a page has nothing new. */
   async allApps(filter = ""): Promise<readonly Members[]> {
     const found = new Map<unknown, Members>();
     for (let before = -1; found.size > before; ) {
@@ -107,7 +107,7 @@ export class Kit {
     return [...found.values()];
   }
 
-  /** The account has so many apps, or more. */
+  /** Ensures that the account has at least this many apps. */
   async fillUp(count: number): Promise<readonly Members[]> {
     for (let there = (await this.allApps()).length; there < count; there += 1)
       await this.newApp({ public: there % 3 === 0 });
@@ -123,7 +123,7 @@ export class Kit {
   deploy = async (app: string, fields: object = {}): Promise<Answer> =>
     done(await this.tryDeploy(app, fields));
 
-  /** The six operations that are shown, each as it would succeed on this app. */
+  /** The six operations of the specification, each as a valid request on this app. */
   operations(app: string): readonly (readonly [method: string, path: string, body?: Members])[] {
     const webhook = {
       url: "https://hooks.example.com/in",
@@ -143,7 +143,7 @@ export class Kit {
 
   // Webhooks
 
-  /** A webhook that leads to an inbox of its own. */
+  /** A webhook with an inbox of its own. */
   async hook(events: readonly string[], fields: object = {}, answers?: Answers): Promise<Hook> {
     if (this.profile.hookless !== undefined) notTried(this.profile.hookless);
     const inbox = this.hub.open(answers);
@@ -160,7 +160,7 @@ export class Kit {
     return { ...inbox, secret: webhook.secret };
   }
 
-  /** Deploys an app, which arrives as app.deployed: the one event of which it is shown what it holds as data.object. */
+  /** Deploys an app and waits for app.deployed, the one event whose data.object the specification shows. */
   async deployNew(hook: Hook, fields: object = {}) {
     const app = await this.newApp(fields);
     await this.deploy(app.id);
@@ -171,19 +171,19 @@ export class Kit {
     return { app, arrival, event, object, deployment: members(object.deployment) };
   }
 
-  /** One for all clauses that only look. */
+  /** One deployment shared by all read-only clauses. */
   deployed(): Promise<Deployed> {
     this.#deployed ??= this.hook(["app.deployed"]).then((hook) => this.deployNew(hook));
     return this.#deployed;
   }
 
-  /** What becomes of deliveries that are answered in several ways: begun once, looked at by the clauses on success. */
+  /** The trial of deliveries with several responses: started once, checked by the clauses on success. */
   trial(): Promise<Trial> {
     this.#trial ??= startTrial(this);
     return this.#trial;
   }
 
-  /** What the trial adds to the profile, where it was begun. */
+  /** The trial's additions to the profile, if it ran. */
   async learnt(): Promise<Profile["says"]> {
     const outcome = await this.#trial?.then((trial) => trial.outcome).catch(() => undefined);
     if (outcome === undefined) return {};
@@ -209,7 +209,7 @@ export class Kit {
     return this.target["auth-url"] ?? new URL(this.target["base-url"]).origin;
   }
 
-  /** What the browser brings back to the client: the parameters of the redirect. */
+  /** Returns the parameters of the redirect to the client. */
   async authorized(scope: string, state = "opaque"): Promise<Members> {
     const { id, redirect_uri } = this.client;
     const asked = { client_id: id, redirect_uri, response_type: "code", scope, state };
@@ -237,7 +237,7 @@ export class Kit {
     return tokensIn(done(await this.askToken(await this.exchangeBody(scope))));
   }
 
-  /** Speaks with an access token of these scopes. */
+  /** Returns a client with an access token of these scopes. */
   async holder(scope: string): Promise<Client> {
     const given = this.target.token?.find(
       (pair) => scopesOf(pair.replace(/=.*/, "")) === scopesOf(scope),
@@ -249,7 +249,7 @@ export class Kit {
   }
 }
 
-/** In one order, with one space between them. */
+/** Sorts the scopes and separates them with one space. */
 const scopesOf = (scopes: string): string =>
   scopes
     .match(/[^ ,]+/g)
@@ -260,7 +260,7 @@ export function notTried(why: string): never {
   throw new NotTried(why);
 }
 
-/** app.deployed of this app. */
+/** Matches app.deployed of this app. */
 export const ofApp =
   (id: string) =>
   ({ event }: Arrival): boolean => {
@@ -272,7 +272,7 @@ export const ofApp =
 
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
-/** The tokens of an answer whose form is not shown, by RFC 6749's names or by what they look like. */
+/** Finds the tokens in a response of unspecified form, by RFC 6749's names or by their format. */
 export function tokensIn({ json, text }: Answer) {
   const texts = Object.entries(json).filter(
     (entry): entry is [string, string] => typeof entry[1] === "string",

@@ -17,7 +17,7 @@ export const PKCE = {
   code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
   code_challenge_method: "S256",
 };
-/** What its challenge is made of. */
+/** The characters of its challenge. */
 export const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
 /** An OAuth client as its owner knows it. */
@@ -57,12 +57,12 @@ const withoutNull = (fields: Extra): Record<string, string> =>
     Object.entries(fields).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
   );
 
-/** The address of an authorization request; a null leaves a parameter out. */
+/** The URL of an authorization request; a null leaves a parameter out. */
 export const authorizeUrl = ({ client_id }: App, extra: Extra = {}): string =>
   `/oauth/authorize?${new URLSearchParams(withoutNull({ client_id, ...ASKED, ...extra }))}`;
 const ASKED = { redirect_uri: REDIRECT, response_type: "code", scope: "read:apps", state: "xyz" };
 
-/** What a redirect back to the client says. */
+/** The parameters of a redirect back to the client. */
 export function returned(answer: Answer, to = REDIRECT): Members {
   assert.equal(answer.status, 303, answer.text);
   const location = answer.header("location");
@@ -70,7 +70,7 @@ export function returned(answer: Answer, to = REDIRECT): Members {
   return Object.fromEntries(new URL(location).searchParams);
 }
 
-/** Consents as this person; answers what the client receives. */
+/** Consents as this user; returns the parameters that the client receives. */
 export async function consent(
   who: Person,
   app: App,
@@ -89,7 +89,7 @@ export async function consent(
 export const sendJson = (api: Client, path: string, fields: Extra): Promise<Answer> =>
   api.root.as(null).post(path, withoutNull(fields));
 
-/** POST of a form, as RFC 6749 has it. */
+/** POST of a form, as RFC 6749 specifies it. */
 export const sendForm = (
   api: Client,
   path: string,
@@ -113,7 +113,7 @@ export const exchange = (api: Client, app: App, code: string, extra: Extra = {})
 export const refresh = (api: Client, refresh_token: string, extra: Extra = {}): Promise<Answer> =>
   sendJson(api, "/oauth/token", { grant_type: "refresh_token", refresh_token, ...extra });
 
-/** The tokens of an answer, with what the access token claims. */
+/** The tokens of a response, with the access token's claims. */
 export function pair(answer: Answer) {
   assert.equal(answer.status, 200, answer.text);
   const { access_token, refresh_token, scope } = answer.json;
@@ -126,7 +126,7 @@ export const basic = (user: string, password: string | null): Readonly<Record<st
   authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`,
 });
 
-/** A client and a person, the ways that they go, to the consent page, to a code, to tokens, and what the person may do. */
+/** A client, a user, and helpers to reach the consent page, a code and tokens, and to change the user's permissions. */
 export async function scene(api: Client, draft: object = {}, permissions?: readonly string[]) {
   const [app, who] = [await register(api, draft), await person(api, permissions)];
   const open = (extra?: Extra) => who.browser.open(authorizeUrl(app, extra));
@@ -137,14 +137,14 @@ export async function scene(api: Client, draft: object = {}, permissions?: reado
   return { app, who, open, code, tokens, permit };
 }
 
-/** A scene whose client holds tokens, and speaks with the access token as `holder`. */
+/** A scene whose client has tokens; `holder` sends the access token. */
 export async function held(api: Client, scope?: string) {
   const made = await scene(api);
   const tokens = await made.tokens(scope);
   return { ...made, tokens, holder: api.as(tokens.access) };
 }
 
-/** An error of RFC 6749 5.2, never a problem document; answers its description. */
+/** Asserts an error of RFC 6749 5.2, never a problem document; returns its description. */
 export function oauthError(answer: Answer, error = "invalid_grant"): string {
   assert.equal(
     answer.status,
@@ -162,7 +162,7 @@ export function oauthError(answer: Answer, error = "invalid_grant"): string {
 const partOf = (token: string, at: number): Members =>
   members(JSON.parse(Buffer.from(token.split(".")[at] ?? "", "base64url").toString()));
 
-/** What a JWT says, unchecked. */
+/** The claims of a JWT, unverified. */
 export const headerOf = (token: string): Members => partOf(token, 0);
 export const claimsOf = (token: string): Members => partOf(token, 1);
 

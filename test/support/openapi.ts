@@ -1,5 +1,5 @@
-// Holds every answer that a test receives against the OpenAPI document that the server publishes: the operation has to
-// declare the status, the media type and a schema that the body fits. Paths outside the document are checked for the
+// Checks every response that a test receives against the server's OpenAPI document: the operation must declare the
+// status and the media type, and the body must match the schema. Responses to undocumented paths are checked for the
 // error's schema alone.
 import assert from "node:assert/strict";
 import { unsafeCast } from "../../src/lib/schema.ts";
@@ -8,9 +8,9 @@ import { breaches, resolve } from "./json-schema.ts";
 
 export interface Operation {
   readonly method: string;
-  /** As it stands in the document: /apps/{app_id}. */
+  /** The path as in the document: /apps/{app_id}. */
   readonly path: string;
-  /** The path with the server's own in front: /v1/apps/{app_id}. */
+  /** The path with the server's prefix: /v1/apps/{app_id}. */
   readonly fullPath: string;
   readonly pattern: RegExp;
   readonly value: Members;
@@ -19,7 +19,7 @@ export interface Operation {
 export class ApiDocument {
   readonly operations: readonly Operation[];
 
-  /** `controls`: the document of the test controls, where they are switched on. */
+  /** `controls`: the document of the test controls, if they are enabled. */
   constructor(
     readonly document: Members,
     readonly controls?: ApiDocument,
@@ -31,7 +31,7 @@ export class ApiDocument {
     );
   }
 
-  /** What the server at this address says of itself. */
+  /** The OpenAPI document of the server at this URL. */
   static async of(authUrl: string): Promise<ApiDocument> {
     const [api, controls] = await Promise.all([
       fetch(`${authUrl}/openapi.json`),
@@ -55,11 +55,11 @@ export class ApiDocument {
     const fitting = this.operations.filter(
       (one) => one.method === wanted && one.pattern.test(plain),
     );
-    // A literal segment goes before a parameter.
+    // A literal segment takes precedence over a parameter.
     return fitting.sort((a, b) => a.path.split("{").length - b.path.split("{").length)[0];
   }
 
-  /** Throws where the answer is not what the document says. */
+  /** Throws if the response violates the document. */
   check(method: string, path: string, answer: Answer): void {
     const asked = `${method} ${path}`;
     if (this.controls?.find(method, path)) {
@@ -92,7 +92,7 @@ export class ApiDocument {
     assert.deepEqual(undeclared, [], `${asked} ${status} does not declare these headers`);
   }
 
-  /** What is beside the document answers problems like those in it. */
+  /** Paths outside the document respond with the same problems. */
   #beside(type: string): Members | undefined {
     const { Problem: schema } = members(members(this.document.components).schemas);
     return type === "application/problem+json" ? { content: { [type]: { schema } } } : undefined;

@@ -1,4 +1,4 @@
-// Loaded before anything else (`--import`), it has the code run on the other reading of what OTHER_CHOICE names: a row of
+// Preload (`--import`) that runs the code with the other reading of the decision named by OTHER_CHOICE: a row of
 // the register, or one member of a choice that is an object (`8.bounds/nesting`).
 import { DECISIONS, type Decision } from "../../src/decisions.ts";
 

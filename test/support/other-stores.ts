@@ -1,9 +1,9 @@
-// Stores that are as a test needs them: different in some of their ways, refusing or slow to write, or shared by several.
+// Stores for tests: with some methods replaced, with failing or slow writes, or shared by several processes.
 import type { Store, Tx } from "../../src/domain/store.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { promised } from "./wait.ts";
 
-/** The store, but for some of its ways. */
+/** The store with some methods replaced. */
 export const overridden = (store: Store, ways: Partial<Store>): Store =>
   new Proxy(store, {
     get: (target, name) => {
@@ -13,12 +13,12 @@ export const overridden = (store: Store, ways: Partial<Store>): Store =>
   });
 
 /**
- * A memory store whose writes can be made to fail or to wait: for what happens when storage refuses, and for two requests
- * that have to be under way at the same moment. Reads always go through.
+ * A memory store whose writes can be made to fail or to wait: for storage failures, and for two requests
+ * that must be in progress at the same moment. Reads are never affected.
  */
 export class Gate {
   readonly store: Store;
-  /** What the writes reject with after the next `spared` ones; undefined lets them through. */
+  /** The error of every write after the next `spared` ones; undefined lets writes succeed. */
   fault: Error | undefined;
   spared = 0;
   #waiting: Promise<void> = Promise.resolve();
@@ -36,7 +36,7 @@ export class Gate {
     this.store = overridden(real, { transact });
   }
 
-  /** Makes writes wait. `begun` resolves when the first one does; `release` lets all of them go on. */
+  /** Makes writes wait. `begun` resolves when the first one starts; `release` lets all of them continue. */
   hold(): { readonly begun: Promise<void>; readonly release: () => void } {
     const [begun, waiting] = [promised(), promised()];
     [this.#begun, this.#waiting] = [begun.keep, waiting.kept];
@@ -44,7 +44,7 @@ export class Gate {
   }
 }
 
-/** A memory store as several processes on one database see it: each has a handle of its own, and ends by itself. */
+/** A memory store as several processes on one database see it: each has its own handle, and closes independently. */
 export function sharedStore() {
   const real = memoryStore();
   let opened: Promise<void> | undefined;
@@ -52,7 +52,7 @@ export function sharedStore() {
     opened ??= real.open(collections);
     return opened;
   };
-  /** `ways`: what of it is different for this process. */
+  /** `ways`: the methods replaced for this process. */
   const handle = (ways?: Partial<Store>): Store =>
     overridden(real, { open, close: async () => {}, now: async () => Date.now(), ...ways });
   return Object.assign(handle, { real });

@@ -1,5 +1,5 @@
-// An outbox with a store of everything, a clock and an account, and no HTTP in front: events go in by function, receivers are
-// real sockets. It does not load the test runner, which watches every promise: what is timed in it would take twice as long.
+// An outbox with a store, a clock and an account, and no HTTP in front: events are added by calls, receivers are
+// real sockets. It does not load the test runner, which tracks every promise: timings would double.
 import { RETRY_WAITS_MS } from "../../src/delivery/attempt.ts";
 import { createOutbox, type OutboxDeps } from "../../src/delivery/outbox.ts";
 import { createHttpSender } from "../../src/delivery/sender.ts";
@@ -30,7 +30,7 @@ import { overridden } from "./other-stores.ts";
 export const START = Date.UTC(2026, 0, 1);
 
 export interface WorldOptions extends Partial<OutboxDeps> {
-  /** What the outbox asks of the store in another way. */
+  /** Store methods replaced for the outbox. */
   readonly over?: (store: Store) => Partial<Store>;
 }
 
@@ -48,7 +48,7 @@ export function kept<T>(value: T | AppError | undefined): T {
   return value;
 }
 
-/** A world of its own. Its clock stands still, so nothing happens in it that nobody asks for. */
+/** An isolated world. Its clock stands still, so nothing happens unless a test causes it. */
 export async function outboxWorld(options: WorldOptions = {}) {
   const { store: real = memoryStore(), over } = options;
   const account = accountOf("acc_1");
@@ -61,7 +61,7 @@ export async function outboxWorld(options: WorldOptions = {}) {
   const ids = new TimeOrderedIds(clock, seededRandom("outbox"));
   const decide = DEFAULT_DECIDE;
   const errors: unknown[] = [];
-  /** Accounts told to be swept. */
+  /** Accounts whose retention sweep was requested. */
   const sweeps = new Set<string>();
   const onError = (error: unknown) => errors.push(error);
   const background = new TaskTracker(onError);
@@ -102,7 +102,7 @@ export async function outboxWorld(options: WorldOptions = {}) {
       errors,
       stop,
     },
-    /** Resolves when nothing that is due now is left unattempted and unrecorded. */
+    /** Resolves when every delivery that is due now is attempted and recorded. */
     idle: () => background.idle(),
     advance: (by_ms: number) =>
       background.idle().then(() => clock.advance(by_ms, () => background.idle())),

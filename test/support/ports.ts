@@ -1,8 +1,8 @@
-// Where receivers listen, and where none does.
+// Ports for receivers, and a port without a listener.
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
-/** Listens on a free loopback port and answers which. */
+/** Listens on a free loopback port and returns it. */
 export async function listen(server: Server): Promise<number> {
   await once(server.listen(0, "127.0.0.1"), "listening");
   return Object(server.address()).port;

@@ -1,10 +1,10 @@
-// The PostgreSQL of a test file, started when it is first asked for and gone after the last test. Where none is installed
-// the tests say that they are skipped, and why; TEST_REQUIRE_POSTGRES=1 makes that a failure.
+// The PostgreSQL of a test file, started at first use and stopped after the last test. Without an installation
+// the tests are skipped with the reason; TEST_REQUIRE_POSTGRES=1 makes that a failure.
 import { type TestContext, test } from "node:test";
 import { closeLater } from "./closing.ts";
 import { type Database, missing, startDatabase } from "./database.ts";
 
-/** Why there are no such tests here; false where there are. */
+/** The reason to skip these tests; false if they run. */
 export const skip = process.env.TEST_REQUIRE_POSTGRES !== "1" && missing;
 
 let shared: Database | undefined;
@@ -16,7 +16,7 @@ export function database(): Database {
 }
 closeLater(() => shared?.[Symbol.dispose]());
 
-/** A test that needs it. */
+/** A test that needs the database. */
 export function onDatabase(
   name: string,
   use: (database: Database, t: TestContext) => Promise<void>,

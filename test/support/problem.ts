@@ -1,4 +1,4 @@
-// What every refusal has to look like (spec part 7 leaves the shape open; contract, part 7: RFC 9457).
+// The format of every error response (spec part 7 leaves the shape open; contract, part 7: RFC 9457).
 import assert from "node:assert/strict";
 import { type Answer, type Members, members, str } from "./client.ts";
 
@@ -45,7 +45,7 @@ const STATUS: { readonly [code: string]: number } = {
   ...{ internal_error: 500, not_implemented: 501, storage_unavailable: 503 },
 };
 
-/** Asserts a whole problem document with this code and its status; answers it. */
+/** Asserts a whole problem document with this code and its status; returns it. */
 export function problem(answer: Answer, code: string): Members {
   const status = STATUS[code];
   assert.equal(answer.status, status, answer.text);
@@ -74,7 +74,7 @@ export function errorsOf(body: Members): readonly Members[] {
   return entries;
 }
 
-/** The answer has this code, and names exactly these places, whatever their order. */
+/** Asserts that the response has this code and names exactly these places, in any order. */
 function names(answer: Answer, code: string, kind: string, places: readonly string[]): Members {
   const body = problem(answer, code);
   const named = errorsOf(body).map((entry) => String(entry[kind]));

@@ -1,4 +1,4 @@
-// Processes that a test starts, the server and scripts, run from their sources, and what they print.
+// Processes that a test starts, the server and scripts, run from their sources, and their output.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,21 +14,21 @@ export type Ended = Awaited<ServerProcess["ended"]>;
 export const serve = (args: readonly string[], env?: NodeJS.ProcessEnv) =>
   started([...FROM_SOURCES, "src/bin.ts", ...args], env);
 
-/** A script, which a minute has to be enough for. */
+/** A script, which must finish within a minute. */
 export const script = (name: string, ...args: readonly string[]) =>
   started([...FROM_SOURCES, `scripts/${name}`, ...args], {}, MINUTE_MS);
 
-/** Runs a script to its end; answers its exit code and what it printed. */
+/** Runs a script to its end; returns its exit code and output. */
 export const ran = (...use: Parameters<typeof script>) => script(...use).ended;
 
-/** What a script prints that has to succeed and to complain of nothing. */
+/** The output of a script that must succeed without writing to stderr. */
 export async function printedBy(...use: Parameters<typeof script>): Promise<string> {
   const { code, stdout, stderr } = await ran(...use);
   assert.deepEqual([code, stderr], [0, ""], stdout);
   return stdout;
 }
 
-/** The server on a free port for as long as `use` takes, from when it has printed `text`; it has to end with code 0. */
+/** Runs the server on a free port during `use`, from the moment it has printed `text`; it must exit with code 0. */
 export async function serving(
   args: readonly string[],
   text: string,
@@ -43,7 +43,7 @@ export async function serving(
   return ended;
 }
 
-/** Runs node, or another program, for so long at most, and gathers what it prints. */
+/** Runs node, or another program, with a timeout, and collects its output. */
 export function started(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
@@ -63,7 +63,7 @@ export function started(
     signal: child.signalCode,
     ...said,
   }));
-  /** Resolves once `text` has been printed on stdout; fails where the process ends before, or a minute is over. */
+  /** Resolves once `text` has been printed on stdout; fails if the process ends first, or after a minute. */
   const prints = async (text: string) => {
     const signal = AbortSignal.timeout(MINUTE_MS);
     while (!said.stdout.includes(text)) {
@@ -79,7 +79,7 @@ export function started(
   return { child, said, ended, prints, kill };
 }
 
-/** What this process itself prints while `use` runs. */
+/** The output of this process itself while `use` runs. */
 export async function printedOn(
   stream: NodeJS.WriteStream,
   use: () => Promise<unknown>,
@@ -93,7 +93,7 @@ export async function printedOn(
   return lines;
 }
 
-/** Each line that a page or the README shows stands in the output; "…" is anything, at the end of a line as well. */
+/** Asserts each line of a page or the README in the output; "…" matches anything, at the end of a line as well. */
 export function shows(output: string, shown: string): void {
   for (const line of shown.trimEnd().split("\n")) {
     const pattern = line.split("…").map((piece) => piece.replace(/[^\w\s]/g, "\\$&"));

@@ -1,13 +1,13 @@
-// A bare TCP connection, for what no HTTP client would send: malformed requests, several at once, half of one. Reads
-// whole answers back (Content-Length only; the server under test sends no other kind) and tells when the other side
-// closed.
+// A bare TCP connection for requests that no HTTP client would send: malformed, pipelined or incomplete ones. Reads
+// whole responses (Content-Length only; the server under test sends no other kind) and reports when the other side
+// closes.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { Answer, type Client, PATIENCE_MS } from "./client.ts";
 
 export class RawConnection {
-  /** Resolves once the server has closed its side; the value is how. */
+  /** Resolves once the server has closed its side; the value is the way it closed. */
   readonly closed: Promise<"end" | "reset">;
   #received = Buffer.alloc(0);
   #over = false;
@@ -44,7 +44,7 @@ export class RawConnection {
     return this;
   }
 
-  /** The next answer, whole. An interim one (100) is an answer too. `bodiless`: it answers a HEAD. */
+  /** Reads the next whole response, including an interim one (100). `bodiless`: the request was a HEAD. */
   async answer(bodiless = false): Promise<Answer> {
     for (;;) {
       const parsed = parse(this.#received, bodiless);
@@ -60,7 +60,7 @@ export class RawConnection {
     }
   }
 
-  /** Fails the test unless the server closes the connection soon; answers how. */
+  /** Fails the test unless the server closes the connection soon; returns the way it closed. */
   async untilClosed(): Promise<"end" | "reset"> {
     const how = await within(this.closed, "the connection stayed open");
     this.socket.destroy();
@@ -68,7 +68,7 @@ export class RawConnection {
   }
 }
 
-/** Who sends, with what credential. */
+/** The server and the credential of a request. */
 type Sender = { readonly api: Client };
 
 /** The head of a request with a credential; `lines` are further headers. */
@@ -87,7 +87,7 @@ export const post = (own: Sender, ...lines: readonly string[]) =>
 export const account = (own: Sender, ...lines: readonly string[]) =>
   head("GET /v1/account", own, ...lines);
 
-/** A request whose handling has begun and waits for so much of a body. */
+/** Starts a request that announces so much of a body, and waits until its handling has begun. */
 export async function begun(
   address: string,
   own: Sender,
@@ -100,7 +100,7 @@ export async function begun(
   return raw;
 }
 
-/** Sends `data` on a connection of its own; answers the one answer to it and closes. */
+/** Sends `data` on a new connection; returns the only response to it and closes. */
 export async function rawAnswer(address: string, data: string | Buffer): Promise<Answer> {
   const connection = await RawConnection.open(address);
   return connection

@@ -1,5 +1,5 @@
-// Receivers of a test's own: one that does as the specification says, with the webhook that leads to it, and one that answers
-// as a function says, and keeps what it was sent.
+// Receivers for tests: one that behaves as the specification says, with its webhook, and one that responds by
+// a function and records its requests.
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { type Receiver, type ReceiverAnswer, startReceiver } from "../../src/receiver.ts";
@@ -9,7 +9,7 @@ import { listen } from "./ports.ts";
 
 export const SECRET = "geheim-ü-🔑";
 
-/** A receiver, and the answer to a webhook that leads there; what is not signed with its secret is refused there. */
+/** Creates a receiver and its webhook; the receiver rejects deliveries not signed with the webhook's secret. */
 export async function hooked(
   api: Client,
   events: readonly string[],
@@ -24,7 +24,7 @@ export async function hooked(
 
 export type HttpReceiver = Awaited<ReturnType<typeof httpReceiver>>;
 
-/** `answer` is given a number for the status alone; where it answers undefined it has answered itself, or never will. */
+/** `answer` returns a status without a body; with undefined it sends the response itself, or never responds. */
 export async function httpReceiver(
   answer: (count: number, response: ServerResponse) => number | undefined = () => 200,
 ) {

@@ -1,5 +1,5 @@
-// Sends a delivery to each URL given and prints what came of it, a line of JSON each. A process of its own, since Node reads
-// which certificates to trust when it starts. Every name is this machine.
+// Sends a delivery to each URL given and prints each result as a line of JSON. It is a separate process because Node
+// reads the trusted certificates when it starts. Every name resolves to this machine.
 import { createHttpSender } from "../../src/delivery/sender.ts";
 
 const resolve = async () => [{ address: "127.0.0.1", family: 4 }];

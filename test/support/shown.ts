@@ -1,10 +1,10 @@
-// The forms of the specification, read as widely as it leaves them open: a success is any 2xx, a list is bare or wrapped.
+// The forms of the specification, read as widely as it leaves them open: any 2xx succeeds, a list is bare or wrapped.
 import assert from "node:assert/strict";
 import { type Answer, isMembers, type Members, str } from "./client.ts";
 
 /** ISO 8601 has two ways to write UTC, and fractions of any length. */
 const ISO_UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|\+00(:?00)?)$/;
-/** How far apart two honest clocks may be; no two time zones are as near. */
+/** Tolerance for the difference between two clocks; smaller than the offset between any two time zones. */
 const SKEW_MS = 10 * 60_000;
 
 const SHOWN_MAX = 200;
@@ -13,7 +13,7 @@ const shortened = (text: string): string =>
 
 export const succeeded = ({ status }: Answer): boolean => status >= 200 && status < 300;
 
-/** The operation succeeded. */
+/** Asserts that the operation succeeded. */
 export function done(answer: Answer): Answer {
   assert.ok(succeeded(answer), `answered ${answer.status} ${shortened(answer.text)}`);
   return answer;
@@ -26,7 +26,7 @@ export function isNow(time: unknown): void {
   assert.ok(apart_ms < SKEW_MS, `${time} is not near the present`);
 }
 
-/** The apps of a page: it is the array, or has it as its longest. */
+/** The apps of a page: the array itself, or its longest array member. */
 export function listIn({ value, text }: Answer): readonly Members[] {
   const wrapped = isMembers(value) ? Object.values(value).filter(Array.isArray) : [];
   const list = Array.isArray(value) ? value : wrapped.sort((a, b) => b.length - a.length)[0];
@@ -36,7 +36,7 @@ export function listIn({ value, text }: Answer): readonly Members[] {
 
 export const ids = (apps: readonly Members[]): readonly unknown[] => apps.map(({ id }) => id);
 
-/** A body that is a JSON object; of any other, nothing. */
+/** Returns a body that is a JSON object, or an empty object. */
 export function objectIn(text: string): Members {
   try {
     const value: unknown = JSON.parse(text);

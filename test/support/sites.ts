@@ -1,16 +1,16 @@
-// Deployed apps: what stands at their addresses, the data that they draw, and what came of clicks on it.
+// Deployed apps: their pages, the data of their charts, and the results of clicks.
 import { type Client, members, str } from "./client.ts";
 import { uploaded } from "./wait.ts";
 
-/** As anybody sees it. */
+/** Requests as an anonymous visitor. */
 export const page = (api: Client, path: string) => api.root.as(null).get(path);
 
-/** An app that anybody may see, deployed; `path` is where. */
+/** A public, deployed app; `path` is its address. */
 export async function deployed(api: Client, app: object = {}, request: object = {}) {
   const { id } = await api.create("/apps", { title: "Sales", public: true, ...app });
   const { url } = await api.create(`/apps/${id}/deploy`, { name: "R1", ...request });
   const path = new URL(str(url)).pathname;
-  /** Gives the app data, and waits until they are ready. */
+  /** Adds data to the app, and waits until they are ready. */
   const give = async (name: string, data: string | object): Promise<string> => {
     const type = typeof data === "string" ? "csv" : "json";
     return (await uploaded(api, { name, type, app_id: id, data })).id;

@@ -1,5 +1,5 @@
-// The source files as text, with what the tests of the house ask of them: their imports, and their code without comments
-// and strings, so that a word in a sentence is not taken for a call.
+// The source files as text for the architecture tests: their imports, and their code without comments and strings, so
+// that a word in a sentence is not taken for a call.
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,16 +8,16 @@ import { PARTS } from "../../src/web/docs/tour-content.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 export interface SourceFile {
-  /** From the repository's root, with slashes: src/lib/ids.ts. */
+  /** The path from the repository's root, with slashes: src/lib/ids.ts. */
   readonly path: string;
   readonly text: string;
-  /** Without comments and without what stands inside quotes. */
+  /** The code without comments and without the contents of quotes. */
   readonly code: string;
-  /** What it imports, at once or later: a path from the root, or the name of a module. */
+  /** All imports, static or dynamic: a path from the root, or the name of a module. */
   readonly imports: readonly string[];
-  /** The same without what is imported as a type only and is gone when it runs. */
+  /** The same without type-only imports, which do not exist at run time. */
   readonly loads: readonly string[];
-  /** What is loaded with it, before any of it runs. */
+  /** Static imports, loaded before any of the file runs. */
   readonly atOnce: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export const sourcesIn = (folder: string): SourceFile[] =>
     .sort()
     .map(read);
 
-/** Folders of test/clients hold packages, and what these generate while other tests run. */
+/** Folders of test/clients contain packages, and their output while other tests run. */
 const NOT_OURS = "test/clients";
 
 const filesIn = (folder: string): readonly string[] =>
@@ -51,7 +51,7 @@ function read(path: string): SourceFile {
   return { path, text, code: codeOf(text), imports, loads, atOnce };
 }
 
-/** What is loaded later, with import() or getBuiltinModule(), is imported like anything else. */
+/** Dynamic imports, by import() or getBuiltinModule(), count like any other. */
 const IMPORT =
   /(?:^|\n)(?:import|export)\b( type\b)?(?:[^"';]*?from)? ?"([^"]+)"|\b(?:import|getBuiltinModule)\("([^"]+)"\)/g;
 
@@ -60,26 +60,26 @@ const fromRoot = (path: string, name: string): string =>
 
 const COMMENT = /\/\/[^\n]*|\/\*[\s\S]*?\*\//;
 const QUOTED = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/;
-/** Where an expression begins, a slash begins a regular expression. */
+/** A slash at the start of an expression begins a regular expression. */
 const REGEXP =
   /(?<=(?:[(=,:[!&|?{};+]|\breturn|=>)\s*)\/(?![*/])(?:[^\\/[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/;
-/** What is no code, or text within it. */
+/** Comments, strings and regular expressions. */
 export const TOKEN = new RegExp(
   [COMMENT, QUOTED, REGEXP].map(({ source }) => source).join("|"),
   "g",
 );
 
-/** The text with its strings, but without comments and templates, in which an import is only talked about. */
+/** The text with its strings, but without comments and templates, which may only mention an import. */
 const statementsOf = (text: string): string =>
   text.replace(TOKEN, (found) => (/^["']/.test(found) ? found : " "));
 
-/** Comments, strings and regular expressions become spaces; template literals lose their texts, not their `${}`. */
+/** Replaces comments, strings and regular expressions by spaces; template literals lose their text, not their `${}`. */
 const codeOf = (text: string): string =>
   text.replace(TOKEN, (found) =>
     found.startsWith("`") ? codeOf(found.match(/\$\{[^}]*\}/g)?.join(" ") ?? "") : " ",
   );
 
-/** One id for each statement that an implementation can hold or break. */
+/** One id for each statement that an implementation can satisfy or violate. */
 export const CLAUSES: ReadonlySet<string> = new Set(
   Object.values(PARTS).flatMap(({ says }) =>
     Object.keys(says).flatMap((clauses) => clauses.split(" ")),

@@ -1,5 +1,5 @@
-// A certificate authority made with openssl for these tests, and certificates for localhost, 127.0.0.1 and receiver.test. They
-// protect nothing.
+// A certificate authority made with openssl for these tests, and certificates for localhost, 127.0.0.1 and
+// receiver.test. They protect nothing.
 
 export const CA_CERT = `-----BEGIN CERTIFICATE-----
 MIIBfDCCASGgAwIBAgIUbVysMvsuWEwd/cPqW6MkZ6nf2P0wCgYIKoZIzj0EAwIw
@@ -35,7 +35,7 @@ AMwb2Cvz6OGH6p0KJ+1vv53kR6+lGU8YRcKy8e1M8mQbAiEA1UAYnofPyGhKVWgI
 
 export const TLS = { cert: CERT, key: KEY };
 
-/** Issued by nobody but itself. */
+/** A self-signed certificate. */
 export const SELF_SIGNED = {
   key: KEY,
   cert: `-----BEGIN CERTIFICATE-----

@@ -1,24 +1,24 @@
-// What becomes of a delivery is seen at the webhook: what failed may be sent again, what succeeded is not. One event goes to
-// receivers that answer it in all ways at once, so that nobody has to wait for each of them.
+// A trial of deliveries: a failed one may be sent again, a successful one is not. One event goes to receivers that
+// respond in every way at the same time, so that no clause has to wait for each of them.
 import { setTimeout as wait } from "node:timers/promises";
 import type { Answered, Arrival, Inbox } from "./hub.ts";
 import { type Hook, type Kit, ofApp } from "./kit.ts";
 
-/** How long a sender may take to try again: the schedule is not shown, so where nothing comes nothing is concluded. */
+/** Longest wait for a retry: the specification shows no schedule, so no retry within it proves nothing. */
 const RETRY_MAX_MS = 8_000;
-/** By how much waits vary from delivery to delivery. */
+/** The factor by which retry delays vary between deliveries. */
 const SPREAD = 1.25;
-/** A duplicate comes sooner than half of a usual wait. Where no wait is known, it comes within this time. */
+/** A duplicate comes sooner than half of a usual delay. If no delay is known, it comes within this time. */
 const [SOON, DUPLICATE_MS] = [0.5, 250] as const;
 const SPARE_MS = 300;
 
 const SUCCESSES = [200, 202, 204, 299] as const;
 const FAILURES = [302, 307, 400, 404, 500, 503] as const;
-/** How long a receiver keeps the sender waiting, and with --slow. */
+/** The time that a receiver delays its response, and the times with --slow. */
 const HELD_MS = 3_500;
 const [IN_TIME_MS, LATE_MS] = [28_000, 33_000] as const;
 
-/** What came of the one event where it was answered so. */
+/** The deliveries of the one event to a receiver with this response. */
 export interface Tried {
   readonly says: string;
   readonly first: Arrival | undefined;
@@ -27,15 +27,15 @@ export interface Tried {
 }
 
 export interface Outcome {
-  /** After how long a 500 was sent again; undefined where it was not. */
+  /** The delay before a 500 was retried; undefined if it was not. */
   readonly retry_ms: number | undefined;
   readonly succeeded: readonly Tried[];
   readonly failed: readonly Tried[];
-  /** What kept the sender waiting, within the time; with --slow also what answered too late. */
+  /** Delayed responses within the timeout; with --slow also one after it. */
   readonly held: readonly Tried[];
-  /** Whether one webhook was sent others while it had not answered yet; undefined where there were no others. */
+  /** Whether a webhook received other events before its response; undefined if there were no others. */
   readonly several: boolean | undefined;
-  /** How many requests came to where the redirects lead. */
+  /** Number of requests at the target of the redirects. */
   readonly followed: number;
 }
 
@@ -48,11 +48,11 @@ interface Scene {
   readonly good: readonly Answerer[];
   readonly bad: readonly Answerer[];
   readonly held: readonly Answerer[];
-  /** Where the redirects lead. */
+  /** The target of the redirects. */
   readonly goal: Inbox;
 }
 
-/** Its outcome takes its time, once for all who ask. */
+/** The outcome is slow and shared by all callers. */
 export async function startTrial(kit: Kit) {
   const [app, goal] = [await kit.newApp(), kit.hub.open()];
   const isOurs = ofApp(app.id);
@@ -69,12 +69,12 @@ export async function startTrial(kit: Kit) {
   const held = await all(times.map((after_ms) => ({ status: 200, after_ms })));
   await kit.deploy(app.id);
   const outcome = watched({ isOurs, good, bad, held, goal });
-  // Whoever asks for it is told of what went wrong.
+  // Every caller that awaits the outcome gets its error.
   outcome.catch(() => undefined);
   return { outcome };
 }
 
-/** Answers so what is ours, duplicates too, but keeps the sender waiting once. Everything else is none of its business. */
+/** Sends this response to our event and its duplicates, but delays only the first. Ignores everything else. */
 async function answering(kit: Kit, answer: Answered, isOurs: Scene["isOurs"]): Promise<Answerer> {
   const { after_ms, ...atOnce } = answer;
   let isFirst = true;
@@ -89,17 +89,17 @@ async function answering(kit: Kit, answer: Answered, isOurs: Scene["isOurs"]): P
 
 async function watched({ isOurs, good, bad, held, goal }: Scene): Promise<Outcome> {
   const endOf = ({ got }: Answerer) => got.find(isOurs)?.ended_at ?? Infinity;
-  /** How long after its first answer the event came again, each time that was later than `after_ms`. */
+  /** Delays between the first response and each repetition of the event, if longer than `after_ms`. */
   const waits = (hook: Answerer, after_ms: number): number[] => {
     const all = hook.got.filter(isOurs).map(({ at }) => at - endOf(hook));
     return all.filter((wait_ms) => wait_ms > after_ms);
   };
-  /** How many of them are duplicates: what succeeded comes again as well. Where it comes a third time they are retries. */
+  /** Counts duplicates: successful deliveries are repeated as well. From the third request on they are retries. */
   const duplicates = (after_ms: number): number => {
     const fewest = Math.min(...good.map((hook) => waits(hook, after_ms).length));
     return fewest > 1 ? 0 : fewest;
   };
-  /** The first retry of each, where there was one. */
+  /** The first retry of each, if any. */
   const retries = (hooks: readonly Answerer[]): number[] => {
     const before = duplicates(DUPLICATE_MS);
     return hooks.flatMap((hook) => waits(hook, DUPLICATE_MS)[before] ?? []).sort((a, b) => a - b);
@@ -115,7 +115,7 @@ async function watched({ isOurs, good, bad, held, goal }: Scene): Promise<Outcom
       }),
     );
   await later(1, RETRY_MAX_MS);
-  // Where that was a duplicate, the retry is still to come.
+  // If that was a duplicate, the retry is still to come.
   const [once_ms = RETRY_MAX_MS] = usual.flatMap((hook) => waits(hook, DUPLICATE_MS));
   await later(2, Math.max(Math.min(2 * once_ms * SPREAD + SPARE_MS, RETRY_MAX_MS - once_ms), 0));
   const [retry_ms] = retries(usual);
@@ -124,7 +124,7 @@ async function watched({ isOurs, good, bad, held, goal }: Scene): Promise<Outcom
   const rounds = 1 + duplicates(DUPLICATE_MS);
   const soon_ms = Math.max(usual_ms * SOON, DUPLICATE_MS);
 
-  /** Waits until it would have been sent again. */
+  /** Waits until a retry would have arrived. */
   const watch = async ({ got, after_ms = 0 }: Answerer): Promise<void> => {
     const began = got.find(isOurs)?.at ?? 0;
     const until = began + after_ms + rounds * longest_ms * SPREAD + SPARE_MS;

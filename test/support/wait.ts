@@ -1,14 +1,14 @@
-// Waiting for what happens behind an answer: asks again until there is something to answer. It neither sleeps nor hangs.
+// Waits for background results: polls until there is one. It neither sleeps nor hangs.
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { type Client, type Members, members, PATIENCE_MS } from "./client.ts";
 
-/** So many turns of the event loop pass. */
+/** Waits for so many turns of the event loop. */
 export async function turns(count: number): Promise<void> {
   for (let passed = 0; passed < count; passed += 1) await turn();
 }
 
-/** What `look` answers as soon as there is something, or it is true. */
+/** Returns the result of `look` as soon as it is defined, or true. */
 export async function eventually<T>(look: () => Promise<T | undefined | false | "">): Promise<T> {
   for (const began = performance.now(); performance.now() - began < PATIENCE_MS; ) {
     const found = await look();
@@ -47,7 +47,7 @@ export const attemptsOf = (delivery: Members | undefined): readonly Members[] =>
   return delivery.attempts.map(members);
 };
 
-/** The webhook's first delivery that is as it should be. */
+/** The webhook's first delivery that matches. */
 export const delivery = (
   api: Client,
   webhook: Members,
@@ -58,7 +58,7 @@ export const settled = (api: Client, webhook: Members) =>
 export const attempted = (api: Client, webhook: Members) =>
   delivery(api, webhook, (each) => attemptsOf(each).length > 0);
 
-/** A promise, and the way to keep it. */
+/** A promise with its resolve function. */
 export function promised<T = void>() {
   let keep: (value: T) => void = () => {};
   const kept = new Promise<T>((resolve) => {

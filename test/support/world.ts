@@ -1,4 +1,4 @@
-// One resource of every kind, and the ways to reach it: for tests that walk over every route of the OpenAPI document.
+// One resource of every kind, with helpers to call it: for tests that walk over every route of the OpenAPI document.
 import { type Answer, type Client, type Members, members, str } from "./client.ts";
 import type { ApiDocument, Operation } from "./openapi.ts";
 
@@ -14,11 +14,11 @@ const CREATE: { readonly [parameter: string]: readonly [path: string, body: obje
     "/oauth-clients",
     { name: "W", redirect_uris: ["https://c.example.com/cb"], scopes: ["read:apps"] },
   ],
-  // Inactive: nothing here is about sending.
+  // Inactive: these tests are not about deliveries.
   webhook_id: ["/webhooks", { url: "http://127.0.0.1:9/", events: ["app.created"], active: false }],
 };
 
-/** Creates one of each resource; answers their ids by parameter name. */
+/** Creates one of each resource; returns their ids by parameter name. */
 export async function makeWorld(api: Client): Promise<Ids> {
   const ids: Record<string, string> = {};
   for (const [name, [path, body]] of Object.entries(CREATE))
@@ -40,7 +40,7 @@ const PREFIXES = {
   ...{ app: "app", deployment: "dep", data_source: "ds", user: "usr", webhook: "wh" },
   ...{ delivery: "dlv", event: "evt", key: "key", client: "cli" },
 };
-/** The ids of things that never were, in the form of real ones. */
+/** Valid ids of resources that never existed. */
 export const NOWHERE: Ids = Object.fromEntries(
   Object.entries(PREFIXES).map(([kind, prefix]) => [`${kind}_id`, `${prefix}_${"0".repeat(23)}`]),
 );
@@ -48,7 +48,7 @@ export const NOWHERE: Ids = Object.fromEntries(
 export const fill = (path: string, ids: Ids): string =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? `no-value-for-${name}`);
 
-/** The example body of an operation in the document; undefined where it takes none. */
+/** The example body of an operation in the document; undefined if it takes none. */
 export function exampleBody(document: ApiDocument, operation: Operation): unknown {
   const { requestBody } = operation.value;
   if (requestBody === undefined) return undefined;

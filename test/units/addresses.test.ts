@@ -1,5 +1,5 @@
-// The addresses that the server listens on (contract, part 1): by default 127.0.0.1 and [::1], so that a client that resolves
-// localhost never reaches another program; an explicit address means that one only.
+// The addresses that the server listens on (contract, part 1). By default it uses 127.0.0.1 and [::1], so a client
+// that resolves localhost never reaches another program. An explicit host means that address only.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ import { serve, serving } from "../support/process.ts";
 import { RawConnection, rawAnswer } from "../support/raw.ts";
 import { CA_CERT, TLS } from "../support/tls.ts";
 
-/** Another program that holds a port on one address. */
+/** Starts another program that holds a port on one address. */
 async function stranger(host: string, port = 0) {
   const server = createServer((socket: Socket) => socket.end("stranger"));
   await once(server.listen({ port, host, ipv6Only: host === "::" }), "listening");
@@ -36,7 +36,7 @@ const hasIpv6 = await stranger("::1").then(
 const both = { skip: !hasIpv6 && "this machine has no [::1]" };
 
 const ASK = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
-/** The status of a request to the address, or the code of the error. */
+/** Returns the status of a request to the address, or the error code. */
 const asked = (host: string, port: number): Promise<unknown> =>
   rawAnswer(`http://${host}:${port}`, ASK).then(
     ({ status }) => status,
@@ -72,7 +72,7 @@ for (const [host, shown, statuses] of [
   ["::", "localhost", [200, 200]],
 ] as const)
   test(
-    `the server listens on ${host} only when that is given, and its URL reaches it there`,
+    `the server listens on ${host} only if that host is given, and its URL reaches the server there`,
     both,
     async () => {
       await using service = await startService({ host });
@@ -81,7 +81,7 @@ for (const [host, shown, statuses] of [
     },
   );
 
-/** A connection on which a request was answered, and which is kept alive. */
+/** Opens a keep-alive connection that has had one response. */
 async function keptAlive(host: string, port: number): Promise<RawConnection> {
   const connection = (await RawConnection.open(`http://${host}:${port}`)).write(ASK);
   assert.equal((await connection.answer()).status, 200);
@@ -98,7 +98,7 @@ test("a stop closes the idle connections of both addresses", both, async () => {
 });
 
 test(
-  "a client that closes its side within a request is told so on both addresses",
+  "a client that half-closes during a request gets an error response on both addresses",
   both,
   async () => {
     await using service = await startService();
@@ -111,7 +111,7 @@ test(
   },
 );
 
-test("the limit of connections counts those of both addresses together", both, async () => {
+test("the connection limit covers both addresses together", both, async () => {
   const listener = createHttpServer(undefined, { ...LIMITS, connections: 2 });
   const port = await listener.listen(0, "localhost");
   listener.setHandler({
@@ -192,7 +192,7 @@ function beforeIpv6(
   return ports;
 }
 
-test("port 0 is drawn again until both addresses have it", both, async (context) => {
+test("port 0 is drawn again until the port is free on both addresses", both, async (context) => {
   const other = createServer();
   const drawn = beforeIpv6(context, (_, port) => {
     other.listen({ port, host: "::1" });
@@ -209,7 +209,7 @@ test("port 0 is drawn again until both addresses have it", both, async (context)
 });
 
 for (const code of ["EADDRNOTAVAIL", "EAFNOSUPPORT"])
-  test(`a machine without IPv6 (${code}) has the server on 127.0.0.1 only`, async (context) => {
+  test(`on a machine without IPv6 (${code}) the server listens on 127.0.0.1 only`, async (context) => {
     beforeIpv6(context, (server) => {
       process.nextTick(() => server.emit("error", Object.assign(new Error(code), { code })));
       return true;
@@ -219,7 +219,7 @@ for (const code of ["EADDRNOTAVAIL", "EAFNOSUPPORT"])
     assert.equal((await fetch(`${service.authUrl}/healthz`)).status, 200);
   });
 
-test("another error on [::1] fails the start, and the port is free again", async (context) => {
+test("any other error on [::1] fails the start and releases the port", async (context) => {
   let bound = 0;
   beforeIpv6(context, (server, port) => {
     bound = port;

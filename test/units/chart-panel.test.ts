@@ -1,4 +1,4 @@
-// What a site shows of a data source (web/sites/shelf): made once for each state of the data.
+// The chart panel of a data source on a site (web/sites/chart-panel): built once for each state of the data.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { dataSourceService, processDataSource } from "../../src/domain/data-sources.ts";
@@ -6,7 +6,7 @@ import { loadChartPanel } from "../../src/web/sites/chart-panel.ts";
 import { withTurns } from "../support/costs.ts";
 import { kept, outboxWorld } from "../support/outbox-world.ts";
 
-test("shelf: made once for each state of the data", async (t) => {
+test("chart panel: it is built once for each state of the data", async (t) => {
   const { store, unit, account } = await outboxWorld();
   const data = [{ town: "Bath", people: 3, area: 2 }];
   const draft = { name: "Towns", type: "json", app_id: null, data } as const;

@@ -1,4 +1,4 @@
-// Which chart a table becomes (web/sites/chart): its columns, its kind, its points, and what is written along its axes.
+// The chart of a table (web/sites/chart): its columns, kind, points and axis labels.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Column } from "../../src/domain/model.ts";
@@ -6,7 +6,7 @@ import { createChart, describePoint } from "../../src/web/sites/chart.ts";
 
 const TYPES = { s: "string", n: "number", b: "boolean", d: "datetime" } as const;
 type Cells = readonly (string | number | boolean | null)[];
-/** Columns as `name:n`, by the first letter of their type. */
+/** The columns as `name:n`, with the first letter of each type. */
 const chosen = (wanted: string | undefined, columns: string, ...rows: readonly Cells[]) => {
   const all = columns.split(" ").map((column): Column => {
     const [name = "", letter] = column.split(":");
@@ -24,22 +24,22 @@ const shape = (made: ReturnType<typeof chart>) =>
 const many = (count: number, row: (at: number) => Cells) =>
   Array.from({ length: count }, (_, at) => row(at));
 
-test("chart: which columns are drawn, and as what", () => {
+test("chart: the types and values of the columns determine which are drawn, and how", () => {
   for (const [drawn, columns, ...rows] of [
     ["bars a b  2", "a:s b:n", "x 1", "y 2"],
     ["line at n  2", "n:n at:d", "1 2026-01-01", "2 2026-01-02"],
     ["points p q  2", "p:n q:n", "1 5", "2 6"],
-    // Names that repeat are drawn as points, or give way to a second number.
+    // Repeated names are drawn as points, or are replaced by a second number.
     ["points a b  2", "a:s b:n", "x 1", "x 2"],
     ["points b c a 3", "a:s b:n c:n", "x 1 3", "x 2 4", "y 2 5"],
-    // Few other names or truths are a category.
+    // A few other names or booleans are a category.
     ["bars m v k 2", "m:s v:n k:s", "a 1 p", "b 2 q"],
     ["bars m v  2", "m:s v:n k:s", "a 1 p", "b 2 p"],
     ["bars m v ok 2", "m:s v:n ok:b", "a 1 true", "a 2 false", "b - true"],
-    // Ids and counters are drawn rather than nothing.
+    // Ids and counters are drawn if there is no other number.
     ["points id n  2", "id:n n:n", "4 5", "9 6"],
     ["bars a id  2", "a:s id:n", "x 5", "y 6"],
-    // No number, nothing beside it, or no row with both.
+    // There is no chart without a number, a column beside it, or a row with both.
     [undefined, "a:s b:s", "x y"],
     [undefined, "a:n", "1"],
     [undefined, "a:s b:n"],
@@ -56,7 +56,7 @@ test("chart: which columns are drawn, and as what", () => {
   }
 });
 
-test("chart: nine names are no category, and more than 200 are points, not bars", () => {
+test("chart: nine names do not form a category, and more than 200 are drawn as points, not bars", () => {
   const rows = (kinds: number) => many(18, (at) => [`m${at}`, at % kinds, `k${at % kinds}`]);
   assert.equal(shape(chart("m:s v:n k:s", ...rows(8))), "bars m v k 18");
   assert.equal(shape(chart("m:s v:n k:s", ...rows(9))), "bars m v  18");
@@ -65,7 +65,7 @@ test("chart: nine names are no category, and more than 200 are points, not bars"
   assert.deepEqual([kind(200), kind(201)], ["bars", "points"]);
 });
 
-test("chart: a point keeps its row and its values; text is cut to what an event carries", () => {
+test("chart: a point keeps its row and its values, and its text is cut to the length that an event allows", () => {
   const made = chart(
     "a:s b:n",
     [null, 1],
@@ -80,7 +80,7 @@ test("chart: a point keeps its row and its values; text is cut to what an event 
   assert.ok(second?.x.toString().isWellFormed());
 });
 
-test("chart: neither ids nor counters are drawn where there is another number, and the reader may choose", () => {
+test("chart: ids and counters are not drawn if there is another number, but the reader may select them", () => {
   const rows = [7, 5, 6].map((n, at) => [`d${at}`, at + 3, 10 * n, n, n + 0.5] as const);
   const columns = "day:s nr:n user_id:n visitors:n price:n";
   for (const wanted of [undefined, "price", "nr"])
@@ -91,7 +91,7 @@ test("chart: neither ids nor counters are drawn where there is another number, a
 const texts = (axis: { readonly labels: readonly (readonly [number, string])[] } | undefined) =>
   axis?.labels.map(([, text]) => text);
 
-test("chart: an axis ends at its largest value, round ones along it; bars and lines stand on zero", () => {
+test("chart: an axis ends at its largest value with round values along it, and bars and lines start at zero", () => {
   const up = (...values: readonly number[]) =>
     chart("a:s b:n", ...values.map((value, at) => [`n${at}`, value]))?.up;
   for (const [values, written] of [
@@ -114,7 +114,7 @@ test("chart: an axis ends at its largest value, round ones along it; bars and li
 });
 
 const DAY = "06:00, 12:00, 18:00";
-test("chart: times are written as the step between them asks", () => {
+test("chart: the format of times depends on the step between them", () => {
   for (const [times, written] of [
     [["2026-10-13"], "13 Oct 2026"],
     [["2026-10-13", "2026-10-16"], `13 Oct, ${DAY}, 14 Oct, ${DAY}, 15 Oct, ${DAY}, 16 Oct`],
@@ -138,7 +138,7 @@ test("chart: times are written as the step between them asks", () => {
     );
 });
 
-test("chart: a point reads as people write it", () => {
+test("chart: the label of a point is written for people", () => {
   for (const [x, y, said] of [
     ["2026-10-13", 1_020, "13 Oct 2026, 1,020 visitors"],
     ["2026-10-13T14:05:00Z", 1, "13 Oct 2026, 14:05, 1 visitors"],
@@ -153,7 +153,7 @@ test("chart: a point reads as people write it", () => {
   }
 });
 
-test("chart: none where no scale holds the numbers or tells them apart", () => {
+test("chart: there is no chart if no scale can represent or separate the numbers", () => {
   for (const values of [[5e-324, 0], [5e-324], [1.7e308, 1], [1.7e308, -1.7e308], [1e16, 1e16 + 2]])
     assert.equal(
       chart("p:n q:n", ...values.map((value, at) => [at, value])),
@@ -164,7 +164,7 @@ test("chart: none where no scale holds the numbers or tells them apart", () => {
   assert.ok(chart("p:n q:n", [1, 1e-300], [2, 2e-300]));
 });
 
-test("chart: points stand in the order of x, each at its place across the drawing", () => {
+test("chart: points are sorted by x and placed across the drawing by value", () => {
   for (const [made, places] of [
     [chart("a:s b:n", ["x", 1], ["y", 2]), "0.25,0.75"],
     [chart("p:n q:n", [90, 1], [-10, 5], [15, 6]), "0,0.25,1"],

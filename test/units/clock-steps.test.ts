@@ -1,5 +1,5 @@
-// The machine's clock is set forward or back under a running service (contract, part 10): what is due runs once, and every
-// wait keeps its length. Time is moved by hand, the rest is as in a service.
+// The machine's clock steps forward or back under a running service (contract, part 10): due work runs once, and every
+// wait keeps its length. Time is moved by hand; everything else is as in a service.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { RETRY_WAITS_MS } from "../../src/delivery/attempt.ts";
@@ -45,7 +45,7 @@ function machine() {
       },
     };
   };
-  /** Timers that are due run at their time. */
+  /** Runs each due timer at its time. */
   const pass = (by_ms: number) => {
     const until = time.monotonic + by_ms;
     for (;;) {
@@ -69,7 +69,7 @@ function machine() {
   return { clock, pass, step };
 }
 
-/** Deliveries of a webhook whose receiver gives these statuses, the last again and again. */
+/** Sets up a webhook whose receiver responds with these statuses, then repeats the last one. */
 async function delivering(t: TestContext, ...statuses: readonly number[]) {
   const { clock, pass, step } = machine();
   const store = memoryStore();
@@ -133,7 +133,7 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
   return {
     ...{ clock, pass, step, unit, store, webhook, background, chaos, emit, rows, row },
     sent: () => sent,
-    /** So much real time passes; what then is due is done. */
+    /** Passes this much real time and waits until due work is done. */
     async passes(by_ms: number) {
       pass(by_ms);
       await background.idle();
@@ -165,7 +165,7 @@ for (const [how, noticed] of [
   ["by a request at once", true],
   ["by the clock itself", false],
 ] as const)
-  test(`steps: after a step back, noticed ${how}, a retry keeps its wait, as next_attempt_at shows`, async (t) => {
+  test(`steps: a step back noticed ${how} keeps a retry's wait, as next_attempt_at shows`, async (t) => {
     const it = await delivering(t, 500, 500, 200);
     await it.emit();
     await it.passes(10_000);
@@ -184,7 +184,7 @@ for (const [how, noticed] of [
     assert.equal(attempts.at(-1)?.at, new Date(START - HOUR_MS + 10_000 + wait_ms).toISOString());
   });
 
-test("steps: what was never attempted and what was asked for by hand goes out at once after a step back", async (t) => {
+test("steps: new deliveries and manual redeliveries go out at once after a step back", async (t) => {
   const it = await delivering(t, 500, 200);
   let go = () => {};
   it.holdUntil(
@@ -215,7 +215,7 @@ test("steps: what was never attempted and what was asked for by hand goes out at
   assert.equal(all[0]?.attempts[0]?.duration_ms, 0, "never less than nothing");
 });
 
-test("steps: a delay of chaos keeps its length after a step back", async (t) => {
+test("steps: a chaos delay keeps its length after a step back", async (t) => {
   const it = await delivering(t, 200);
   it.chaos.add({ effect: "delay", delayMs: 60_000 });
   await it.emit();
@@ -245,7 +245,7 @@ test("steps: a rate window keeps its length after a step back, and a step forwar
   assert.deepEqual(await count(), [false, 60]);
 });
 
-test("steps: the last use of an API key is noted with the new time after a step back", async () => {
+test("steps: an API key's last use is recorded with the new time after a step back", async () => {
   const { clock, step } = machine();
   const store = memoryStore();
   await store.open(collections);
@@ -281,7 +281,7 @@ test("steps: the last use of an API key is noted with the new time after a step 
   }
 });
 
-test("steps: ids made after a step back come later than those before", () => {
+test("steps: ids created after a step back sort after earlier ids", () => {
   const { clock, step } = machine();
   const ids = new TimeOrderedIds(clock, systemRandom);
   const made = [ids.next("app_")];

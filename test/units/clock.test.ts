@@ -1,4 +1,4 @@
-// The running clock: what time it tells whatever the system's clock does, and when what it is given to do comes.
+// The running clock: its time whatever the system clock does, and when its scheduled entries run.
 import assert from "node:assert/strict";
 import { createHook } from "node:async_hooks";
 import { type TestContext, test } from "node:test";
@@ -11,8 +11,8 @@ const HOUR_MS = 3_600_000;
 const START = Date.UTC(2026, 0, 1);
 
 /**
- * A running clock over a system clock and a monotonic one, both moved by hand; the timers follow the monotonic one. `due`
- * schedules what then stands in `ran`.
+ * A running clock over a system clock and a monotonic clock, both moved by hand; timers follow the monotonic clock.
+ * `due` schedules an entry that adds its name to `ran`.
  */
 function running(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
@@ -38,16 +38,16 @@ function running(t: TestContext) {
   return { clock, time, pass, ran, due };
 }
 
-test("clock: whatever is scheduled, cancelled, frozen, set and advanced, entries come in their time and order", async (t) => {
+test("clock: entries run at their time and in order through any sequence of schedule, cancel, freeze, set and advance", async (t) => {
   const { clock, time, pass, ran } = running(t);
   const random = seededRandom("clock");
   const pick = (below: number) => random(2).readUInt16BE() % below;
-  /** The clock as a plain list: what it tells, and what is still to come, in the order in which it came. */
+  /** A model of the clock as a plain list: its time, and the pending entries in order of scheduling. */
   let now = START;
   let isFrozen = false;
   let waiting: { readonly at: number; readonly name: number; cancel(): void }[] = [];
   const expected: number[] = [];
-  /** What it tells before it moves on. */
+  /** The model's time before it moves on. */
   let least = now;
   const comes = () => {
     const ripe = waiting.filter(({ at }) => at <= now).sort((one, other) => one.at - other.at);
@@ -75,7 +75,7 @@ test("clock: whatever is scheduled, cancelled, frozen, set and advanced, entries
     },
     () => passes(pick(30)),
     () => {
-      // The machine's clock is set: the running clock follows, and waits keep their length where it is set back.
+      // Sets the machine's clock: the running clock follows, and waits keep their length after a step back.
       const by_ms = (pick(3) - 1) * HOUR_MS;
       time.system += by_ms;
       if (isFrozen) return;
@@ -102,7 +102,7 @@ test("clock: whatever is scheduled, cancelled, frozen, set and advanced, entries
     },
   ];
   for (let action = 0; action < 5_000; action += 1) {
-    // Half of them schedule something, and a timer takes a millisecond at least.
+    // Half of the actions schedule an entry; a timer takes at least a millisecond.
     await actions[Math.max(0, pick(2 * actions.length) - actions.length)]?.(action);
     least = now;
     passes(1);
@@ -114,7 +114,7 @@ test("clock: whatever is scheduled, cancelled, frozen, set and advanced, entries
   assert.equal(clock.now(), START + 7);
 });
 
-test("clock: a timer that comes too early waits for the rest", (t) => {
+test("clock: a timer that fires too early waits for the rest", (t) => {
   const { time, pass, ran, due } = running(t);
   due(1_000);
   time.monotonic += 990;
@@ -124,7 +124,7 @@ test("clock: a timer that comes too early waits for the rest", (t) => {
   assert.deepEqual(ran, [1_000]);
 });
 
-test("clock: while a running one is advanced, each entry is awaited before the next, whatever time passes meanwhile", async (t) => {
+test("clock: advance awaits each entry before the next, however much real time passes meanwhile", async (t) => {
   const { clock, pass, ran, due } = running(t);
   clock.schedule(clock.now() + 100, "first", async () => {
     pass(100);
@@ -136,7 +136,7 @@ test("clock: while a running one is advanced, each entry is awaited before the n
   assert.deepEqual(ran, ["first", "second"]);
 });
 
-test("clock: frozen or let run while it is advanced, it stands or runs from the end of that", async (t) => {
+test("clock: freeze and resume during an advance take effect at its end", async (t) => {
   const { clock, pass } = running(t);
   for (const [ask, then_ms] of Object.entries({ freeze: 100, resume: 207 })) {
     clock.schedule(clock.now() + 50, "asked", () =>
@@ -148,7 +148,7 @@ test("clock: frozen or let run while it is advanced, it stands or runs from the 
   }
 });
 
-test("clock: what is due in two months waits, though a timer of Node's cannot be so long", (t) => {
+test("clock: an entry due in two months waits, although Node's timers cannot be that long", (t) => {
   const clock = new AdjustableClock();
   t.after(() => clock.close());
   const warned = t.mock.method(process, "emitWarning", () => {});
@@ -158,8 +158,8 @@ test("clock: what is due in two months waits, though a timer of Node's cannot be
   assert.equal(warned.mock.callCount(), 0);
 });
 
-/** A boundary: rounding and short pauses are no correction of the machine's clock. */
-test("clock: a running clock follows the machine's when they differ by more than a quarter of a second", (t) => {
+/** Tests the boundary: rounding and short pauses must not count as corrections of the machine's clock. */
+test("clock: a running clock follows the machine's clock when they differ by more than a quarter of a second", (t) => {
   const { clock, time } = running(t);
   for (const [step_ms, by_ms] of [
     [250, 0],
@@ -174,7 +174,7 @@ test("clock: a running clock follows the machine's when they differ by more than
   }
 });
 
-test("clock: what is due after a step forward runs once, within a second, though nobody asks for the time", (t) => {
+test("clock: an entry that is due after a step forward runs once, within a second, without a call to now", (t) => {
   const { time, pass, ran, due } = running(t);
   due(5 * 60_000, "retry");
   due(2 * HOUR_MS, "later");
@@ -189,7 +189,7 @@ test("clock: what is due after a step forward runs once, within a second, though
   assert.deepEqual(ran, ["retry", "later"]);
 });
 
-test("clock: after a step back what is scheduled keeps its wait, and listeners hear of it once", (t) => {
+test("clock: after a step back scheduled entries keep their wait, and listeners are notified once", (t) => {
   const { clock, time, pass, ran, due } = running(t);
   const received: number[] = [];
   const end = clock.onSetBack((by_ms) => void received.push(by_ms));
@@ -209,7 +209,7 @@ test("clock: after a step back what is scheduled keeps its wait, and listeners h
   assert.deepEqual(received, [HOUR_MS]);
 });
 
-test("clock: a frozen clock does not follow the machine's, and runs on from where it stood", (t) => {
+test("clock: a frozen clock ignores the machine's clock and resumes from its own time", (t) => {
   const { clock, time, pass } = running(t);
   clock.onSetBack(() => assert.fail("it stands still"));
   clock.freeze();
@@ -220,7 +220,7 @@ test("clock: a frozen clock does not follow the machine's, and runs on from wher
   assert.equal(clock.now(), START + 7);
 });
 
-test("clock: a pause of the process between the readings of the two clocks is no correction", () => {
+test("clock: a pause of the process between the readings of the two clocks does not count as a correction", () => {
   let [passed_ms, pause_ms] = [0, 0];
   const monotonic = () => {
     const read_ms = passed_ms;
@@ -228,7 +228,7 @@ test("clock: a pause of the process between the readings of the two clocks is no
     pause_ms = 0;
     return read_ms;
   };
-  // A millisecond apart afterwards, as rounding has it.
+  // Afterwards the clocks are a millisecond apart, as rounding can cause.
   const system = () => START + passed_ms - Math.min(passed_ms, 1);
   const clock = new AdjustableClock(undefined, { system, monotonic, after });
   clock.onSetBack(() => assert.fail("nothing was set"));
@@ -236,7 +236,7 @@ test("clock: a pause of the process between the readings of the two clocks is no
   assert.equal(clock.now(), START + 10_000);
 });
 
-test("timers: within says whether it happened in time, and keeps no timer", async (t) => {
+test("timers: within returns whether the promise resolved in time, and leaves no timer", async (t) => {
   const timers = new Set<number>();
   const hook = createHook({
     init: (id, type) => void (type === "Timeout" && timers.add(id)),

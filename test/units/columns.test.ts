@@ -1,4 +1,4 @@
-// domain/columns: which type a column gets, what its cells become, and where width and size end.
+// domain/columns: the type of each column, the values of its cells, and the limits of columns and size.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CELLS_MAX, parseCsvTable, parseObjects, type Table } from "../../src/domain/columns.ts";
@@ -12,7 +12,7 @@ function made(table: Table | string): Table {
   return table;
 }
 
-/** What long work comes to, done in one turn of the event loop. */
+/** Runs long work in one turn of the event loop and returns its result. */
 function atOnce<T>(work: Chunked<T>): T {
   for (;;) {
     const step = work.next();
@@ -52,7 +52,7 @@ test("2.data-reading.csv: whole numbers are numbers up to 2^53 - 1 and text beyo
     assert.equal(csvColumn(`${"9".repeat(length)}.5`)[0], "string");
 });
 
-test("2.data-reading.csv: a fraction is a number where a double has its value; others make the column text, as written", () => {
+test("2.data-reading.csv: a fraction is a number if a double represents it exactly; any other makes the column text, as written", () => {
   const good = [
     "1.50",
     "0.1",
@@ -88,7 +88,7 @@ const NO_DATETIMES =
   "2026-01-01T20:60Z|2026-01-01T00:00:60Z|2026-01-01T00:00:00+24:00|2026-01-01T00:00:00+01:60|" +
   "2026-01-01T00:00:00.Z|2026-01-01Z|01/02/2026|2026-01-01\n";
 
-test("2.data-reading.csv: dates, and date-times with a zone, are datetimes and stay as written, as in JSON", () => {
+test("2.data-reading.csv: dates and date-times with a zone are datetimes and stay as written, as in JSON", () => {
   const datetimes = DATETIMES.split(" ");
   assert.deepEqual(csvColumn(...datetimes), ["datetime", ...datetimes]);
   assert.deepEqual(jsonColumn(...datetimes, null), ["datetime", ...datetimes, null]);
@@ -98,7 +98,7 @@ test("2.data-reading.csv: dates, and date-times with a zone, are datetimes and s
   }
 });
 
-test("2.data-reading.empty-field: an empty field is null and leaves the type alone", () => {
+test("2.data-reading.empty-field: an empty field is null and does not affect the column's type", () => {
   const table = csv('n,b,d,s\n1,true,2026-01-01,x\n,,,""\n');
   assert.equal(shown(table), "n:number b:boolean d:datetime s:string");
   assert.deepEqual(table.rows[1], [null, null, null, null]);
@@ -110,7 +110,7 @@ test("2.data-reading.empty-column: a column without any value is a string", () =
   assert.deepEqual(jsonColumn(null, null), ["string", null, null]);
 });
 
-test("2.data-reading.json: a column has the type that all its values have; several types are given as text", () => {
+test("2.data-reading.json: a column has the common type of its values, and mixed types become text", () => {
   for (const [type, cells, texts] of [
     ["number", [1, null, -2.5]],
     ["boolean", [true, false, null]],
@@ -125,7 +125,7 @@ test("2.data-reading.json: a column has the type that all its values have; sever
     assert.deepEqual(jsonColumn(...cells), [type, ...(texts ?? cells)]);
 });
 
-test("2.data-reading.missing-member: a member that a row does not have is null; columns stand in order of appearance", () => {
+test("2.data-reading.missing-member: a missing member is null, and columns are in order of appearance", () => {
   const table = json([{ b: 1 }, { a: "x", b: 2 }, {}]);
   assert.equal(shown(table), "b:number a:string");
   assert.equal(JSON.stringify(table.rows), '[[1,null],[2,"x"],[null,null]]');
@@ -137,7 +137,7 @@ const names = (count: number) => Array.from({ length: count }, (_, at) => `c${at
 
 const TOO_MANY = "There are more than 1000000 cells (rows times columns).";
 
-test("8.bounds.cells: rows that leave members out do not grow into more cells than allowed", () => {
+test("8.bounds.cells: rows with missing members cannot produce more cells than allowed", () => {
   const wide = Object.fromEntries(names(100).map((name) => [name, 1]));
   const rows = Math.floor(CELLS_MAX / 100);
   assert.equal(json([wide, ...Array<Row>(rows - 1).fill({})]).rows.length, rows);

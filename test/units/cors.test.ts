@@ -1,5 +1,5 @@
-// Cross-origin resource sharing (contract, part 4): what a browser lets a page of another origin read. The last tests run
-// stock clients that act as browsers do; test/browser has a real one.
+// Cross-origin resource sharing (contract, part 4): which responses a page of another origin can read. The last tests
+// run stock clients that behave like browsers; test/browser uses a real one.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ServiceOptions, startService } from "../../src/index.ts";
@@ -13,7 +13,7 @@ const ALLOWED = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None
 const EXPOSED =
   "Location, ETag, Link, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id, Idempotency-Replayed";
 
-/** What an answer tells a browser of CORS. */
+/** The CORS headers of a response. */
 const corsIn = ({ headers }: Answer) =>
   Object.fromEntries(
     Object.entries(headers).filter(
@@ -34,7 +34,7 @@ const allows = (origin: string) => ({
   "access-control-max-age": "600",
 });
 
-/** What a browser sends before a request that is not simple: without a credential. */
+/** The preflight request that a browser sends, without a credential, before a request that is not simple. */
 function preflight(api: Client, path: string, origin: string, method = "POST") {
   const headers = {
     origin,
@@ -101,7 +101,7 @@ for (const options of [
   { host: "127.0.0.2" },
   { publicUrl: "https://localhost:8443" },
 ] satisfies readonly ServiceOptions[])
-  test(`a server with ${JSON.stringify(options)} is one of this machine`, async () => {
+  test(`a server with ${JSON.stringify(options)} counts as local to this machine`, async () => {
     await using service = await startService(options);
     const api = new Client({
       baseUrl: `http://${options.host ?? "localhost"}:${service.port}`,
@@ -116,7 +116,7 @@ for (const options of [
 
 const NOTHING = {};
 
-test("errors are readable like successes, and pages, consent and the test controls never are", async () => {
+test("errors are readable like successes; pages, consent and the test controls never are", async () => {
   await using own = await embedded({ control: true, rateLimit: 20, apiKey: "limited-key" });
   const { api, service } = own;
   const [root, stranger] = [api.root, api.root.as(null)];
@@ -183,7 +183,7 @@ test("errors are readable like successes, and pages, consent and the test contro
   }
 });
 
-test("below /.well-known a page of a deployed app stays unreadable", async () => {
+test("pages of a deployed app below /.well-known are not readable", async () => {
   await using own = await embedded();
   const { id } = await own.api.create("/apps", { title: "T", public: true });
   await own.api.create(`/apps/${id}/deploy`, { name: "R", custom_domain: "app.example.com" });
@@ -195,7 +195,7 @@ test("below /.well-known a page of a deployed app stays unreadable", async () =>
   assert.deepEqual(corsIn(answer), NOTHING);
 });
 
-test("a document that is made once does not keep the origin that read it before", async () => {
+test("a cached document does not keep the origin of an earlier request", async () => {
   await using own = await embedded();
   const documents = ["/openapi.json", "/oauth/jwks", "/.well-known/oauth-authorization-server"];
   for (const path of documents) {
@@ -208,7 +208,7 @@ test("a document that is made once does not keep the origin that read it before"
   }
 });
 
-test("a preflight request is answered 204 before authentication, for allowed origins with what they may send", async () => {
+test("a preflight request gets 204 before authentication, with the allowed methods and headers for allowed origins", async () => {
   await using own = await embedded({ rateLimit: 1 });
   for (const path of "/v1/apps /v1/nowhere /v1 /oauth/token /oauth/revoke /oauth/jwks /.well-known/x /openapi.json".split(
     " ",
@@ -232,7 +232,7 @@ test("a preflight request is answered 204 before authentication, for allowed ori
   );
 });
 
-test("an OPTIONS request that is no preflight is answered as before", async () => {
+test("an OPTIONS request that is not a preflight is authenticated and handled as usual", async () => {
   await using own = await embedded();
   const send = (headers: Record<string, string>, api = own.api) =>
     api.send("OPTIONS", "/apps", { headers });
@@ -249,7 +249,7 @@ test("an OPTIONS request that is no preflight is answered as before", async () =
   );
 });
 
-test("headers of other readings are exposed where they are on", async () => {
+test("the headers of a reading are exposed if the reading is enabled", async () => {
   const readings = { "4.list-shape": "bare", "8.rate-headers": "x-ratelimit" } as const;
   await using own = await embedded({ readings });
   const answer = await own.api.get("/apps", { origin: ORIGIN });
@@ -263,14 +263,14 @@ test("headers of other readings are exposed where they are on", async () => {
     assert.ok(names.includes(name) && name in answer.headers, name);
 });
 
-test("preflight requests stand in the journal of requests", async () => {
+test("preflight requests are recorded in the journal of requests", async () => {
   await using own = await embedded();
   await preflight(own.api, "/v1/apps", ORIGIN);
   const [{ method, path, status } = {}] = own.service.requests;
   assert.deepEqual([method, path, status], ["OPTIONS", "/v1/apps", 204]);
 });
 
-test("the server of the OpenAPI document is absolute, for tools that show it under another origin", async () => {
+test("the server URL in the OpenAPI document is absolute, for tools that show it on another origin", async () => {
   await using service = await startService({ publicUrl: "https://apps.example.com" });
   const api = new Client({ baseUrl: `http://localhost:${service.port}`, key: null });
   const { servers } = (await api.get("/openapi.json")).json;

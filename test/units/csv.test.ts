@@ -1,4 +1,4 @@
-// lib/csv: what RFC 4180 allows, and each thing that it does not with the line it stands on.
+// lib/csv: accepts what RFC 4180 allows and reports each violation with its line.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseCsv } from "../../src/lib/csv.ts";
@@ -14,7 +14,7 @@ function fault(text: string): string | undefined {
   return last;
 }
 
-test("lines end in LF or CRLF, also in one text, and the last may do without", () => {
+test("lines end in LF or CRLF, even mixed in one text, and the last line end is optional", () => {
   for (const text of ["a,b\n1,2\n", "a,b\n1,2", "a,b\r\n1,2\r\n", "a,b\r\n1,2", "a,b\n1,2\r\n"])
     assert.deepEqual(
       table(text),
@@ -25,7 +25,7 @@ test("lines end in LF or CRLF, also in one text, and the last may do without", (
     assert.deepEqual(table(text), { header: ["a", "b"], records: [] });
 });
 
-test("blank lines at the end are ignored, with spaces or without; others are records", () => {
+test("blank lines at the end are ignored, with or without spaces; other blank lines are records", () => {
   for (const end of ["\n\n", "\n\n\n", "\r\n\r\n", "\n \n", "\n\n  ", "\n\t \r\n\r\n"]) {
     assert.deepEqual(
       table(`a,b\n1,2${end}`),
@@ -40,7 +40,7 @@ test("blank lines at the end are ignored, with spaces or without; others are rec
   assert.deepEqual(table('a\n"1\n\n"').records, [["1\n\n"]]);
 });
 
-test("one column may hold other separators, where only the header or only a record has one or the header is quoted", () => {
+test("a single column may contain other separators if only the header or only a record has one or the header is quoted", () => {
   for (const [text, header, record] of [
     ["notes; remarks\nfoo\n", ["notes; remarks"], ["foo"]],
     ["notes\na; b\n", ["notes"], ["a; b"]],
@@ -51,7 +51,7 @@ test("one column may hold other separators, where only the header or only a reco
     assert.deepEqual(table(text), { header, records: [record] });
 });
 
-test("what is quoted, empty or spaces stays as written; names may be any, in any case", () => {
+test("quoted, empty and blank fields are kept as written; column names may be any text in any case", () => {
   for (const [text, ...expected] of [
     ['"a","b ""q"""\n"1,2","x\r\ny\nz\rw"', ["a", 'b "q"'], ["1,2", "x\r\ny\nz\rw"]],
     ['a,b\n"",""""', ["a", "b"], ["", '"']],
@@ -70,7 +70,7 @@ test("what is quoted, empty or spaces stays as written; names may be any, in any
   }
 });
 
-/** The texts that have it, and the line where it is told. */
+/** The error messages, each with the texts that cause it and the reported line. */
 const FAULTS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   "the text is empty, there is no header line": { "": 1, "\n": 1, " \r\n\t\n ": 1 },
   "column 1 of the header has no name": { "\n1": 1 },
@@ -107,13 +107,13 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   "a carriage return without a line feed": { "a,b\r1,2\r": 1, "a\n1\r": 2, 'a\n"1"\rx': 2 },
 };
 
-test("what RFC 4180 does not allow is told with its line, those inside quoted fields counted", () => {
+test("violations of RFC 4180 are reported with their line, counting lines inside quoted fields", () => {
   for (const [detail, texts] of Object.entries(FAULTS))
     for (const [text, line] of Object.entries(texts))
       assert.equal(fault(text), `Line ${line}: ${detail}.`, JSON.stringify(text));
 });
 
-test("ten MiB, plain, quoted and hostile, are read whole", () => {
+test("ten MiB of plain, quoted or hostile text are read whole", () => {
   const size = 10_485_760;
   const plain = table(`a,b\n${"1234567,abc\n".repeat(size / 12)}`);
   assert.equal(plain.records.length, Math.floor(size / 12));
@@ -122,7 +122,7 @@ test("ten MiB, plain, quoted and hostile, are read whole", () => {
   assert.match(fault(`a\n"${'""'.repeat(size / 2)}`) ?? "", /^Line 2: a quoted field begins here/);
 });
 
-test("a record is read as far as it has as many fields as allowed, and no further", () => {
+test("a record is read only up to the allowed number of fields", () => {
   assert.deepEqual(table("a,b,c,d,e\n1,2,3,4,5").records, [["1", "2", "3", "4", "5"]]);
   for (const [text, line] of Object.entries({ "a,b,c,d,e,f": 1, 'a\n1,2,3,4,5,"never closed': 2 }))
     assert.equal(fault(text), `Line ${line}: there are more than 5 columns.`);

@@ -1,4 +1,4 @@
-// domain/data-sources over the memory store: what is kept, what the processing makes of it, and that it does so once.
+// domain/data-sources over the memory store: the stored data, the result of processing, and that it happens once.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -22,7 +22,7 @@ async function setUp() {
   const due: string[] = [];
   store.subscribe(TOPIC.data, (id) => due.push(id));
   const process = (id: string) => processDataSource(unit, id);
-  /** As the service does it: the request, then the processing without one. */
+  /** Creates a data source with a request id, as the service does; processing runs later without one. */
   const sent = async (...[type, data]: Sent) =>
     kept(
       await dataSourceService.create(new UnitOfWork(parts, "req_1"), account, {
@@ -47,7 +47,7 @@ async function setUp() {
   return { clock, store, due, process, sent, sourceOf, load, removed, rowsOf, allEvents };
 }
 
-test("3.data-processing.first: data is kept and due until it is processed, with one event caused by the request that sent it", async () => {
+test("3.data-processing.first: data is stored and due until processed, with one event caused by the request that sent the data", async () => {
   const { sent, process, sourceOf, clock, due, rowsOf, store, allEvents } = await setUp();
   const first = await sent("csv", "name,n\r\nx,1\r\n,\r\n");
   assert.deepEqual(
@@ -72,7 +72,7 @@ test("3.data-processing.first: data is kept and due until it is processed, with 
   );
 });
 
-test("2.data-reading.byte-order-mark: one at the start of the text is no part of the first name", async () => {
+test("2.data-reading.byte-order-mark: a mark at the start of the text is not part of the first name", async () => {
   const { load } = await setUp();
   const read = {
     "\uFEFFa,b\n": "a b",
@@ -86,7 +86,7 @@ test("2.data-reading.byte-order-mark: one at the start of the text is no part of
   assert.match((await load("csv", "\uFEFF")).error ?? "", /^Line 1: the text is empty/);
 });
 
-test("processing again, twice at once, or what is gone, changes nothing", async () => {
+test("processing a data source again, twice at once, or after its deletion changes nothing", async () => {
   const { sent, process, sourceOf, allEvents, clock } = await setUp();
   const { id } = await sent("csv", "a\n1\n");
   await Promise.all([process(id), process(id)]);
@@ -97,11 +97,11 @@ test("processing again, twice at once, or what is gone, changes nothing", async 
   assert.equal(await process("ds_none"), null);
 });
 
-test("removing takes the data along, also before it is processed, and then nothing is announced", async () => {
+test("deleting a data source deletes its data, even before processing, and then publishes no processing event", async () => {
   const { sent, load, process, removed, store, allEvents } = await setUp();
   for (const { id } of [await load("csv", "a\n1\n"), await sent("csv", "a\n1\n")]) {
     assert.equal(kept(await removed(id)).id, id);
-    // As for one that is removed between a request's look at it and its transaction.
+    // This delete acts like one whose record was deleted between the request's read and its transaction.
     const again = await removed(id);
     assert.equal(again instanceof AppError && again.details.code, "not_found");
     assert.equal(await store.get(dataSourceContents, id), undefined);
@@ -112,7 +112,7 @@ test("removing takes the data along, also before it is processed, and then nothi
 
 const ROWS = Array.from({ length: 50_000 }, (_, n) => ({ n }));
 
-test("others have their turns while rows are judged: fifty for fifty thousand", async () => {
+test("validation of fifty thousand rows yields to other work at least fifty times", async () => {
   for (const data of [ROWS, Array(50_000).fill(1)]) {
     const read = () =>
       validateBody(dataSourceService.createBody, { name: "Long", type: "json", data });
@@ -120,7 +120,7 @@ test("others have their turns while rows are judged: fifty for fifty thousand", 
   }
 });
 
-test("others have their turns while data are read, typed and converted: a hundred at each for fifty thousand rows", async () => {
+test("reading, typing and converting fifty thousand rows yields to other work at least a hundred times each", async () => {
   const { sent, process, sourceOf, store } = await setUp();
   for (const [type, data] of [
     ["json", ROWS],
@@ -134,7 +134,7 @@ test("others have their turns while data are read, typed and converted: a hundre
   }
 });
 
-test("two that are processed at once go on by turns: the short one does not wait for the long one", async () => {
+test("two data sources are processed in turns, so the short one does not wait for the long one", async () => {
   const { sent, process } = await setUp();
   const [long, short] = [await sent("json", ROWS), await sent("csv", "n\n1\n")];
   const ended: string[] = [];
@@ -142,7 +142,7 @@ test("two that are processed at once go on by turns: the short one does not wait
   assert.deepEqual(ended, [short.id, long.id]);
 });
 
-test("8.bounds: an object of over 250,000 members is refused before it is parsed, an array of more items is not", () => {
+test("8.bounds: an object of over 250,000 members is rejected before it is parsed, and an array of more items is accepted", () => {
   const refused = (text: string) => {
     const read = parseJson(Buffer.from(text));
     return read instanceof AppError ? read.details : undefined;

@@ -1,4 +1,4 @@
-// Deleting an app that has much: it is gone at once for whoever looks, and what it leaves goes behind the answer, in steps.
+// Deleting an app with many records: the app is gone at once, and its records are deleted in steps after the response.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { appService as apps } from "../../src/domain/apps.ts";
@@ -30,7 +30,7 @@ const links = {
 };
 const DRAFT = { title: "App", description: "", theme: "light", public: true };
 
-/** An app with many live deployments, each under a domain of its own, and many data sources; it is deleted. */
+/** Creates an app with many live deployments, each with its own domain, and many data sources; then deletes the app. */
 async function afterDeleting() {
   const { store, clock, unit, account, forgetting, background, errors } = await outboxWorld();
   const anApp = async () => kept(await apps.create(unit, account, DRAFT));
@@ -57,7 +57,7 @@ async function afterDeleting() {
   store.subscribe(TOPIC.events, (subject) => reported.push(subject));
   assert.equal(await apps.delete(unit, account, app.id, () => undefined), app);
   assert.ok(reported.includes(""), "that there is something left");
-  /** How many turns others have while the account is swept. */
+  /** Returns the number of event-loop turns that other work gets during the sweep of the account. */
   const swept = async () => {
     forgetting.notify(account.id);
     const { turns } = await withTurns(() => background.idle());
@@ -69,7 +69,7 @@ async function afterDeleting() {
   return { store, account, app, anApp, put, first, last, sources, swept };
 }
 
-test("its deployments, sites and domains are gone at once; what it leaves goes in steps, with others' turns between", async () => {
+test("deployments, sites and domains of a deleted app are gone at once; its records are deleted in steps that yield to other work", async () => {
   const { store, account, app, first, last, sources, swept } = await afterDeleting();
   const left = () => store.count(deployments, "app", [app.id]);
   assert.equal(
@@ -94,7 +94,7 @@ test("its deployments, sites and domains are gone at once; what it leaves goes i
   assert.equal(await store.count(appTombstones, "all", ["gone_apps"]), 0);
 });
 
-test("a domain of it can be taken at once; that stands when the rest goes, and ends with the one who took it", async () => {
+test("a domain of a deleted app can be reused at once, and the later cleanup does not affect its new owner", async () => {
   const { store, last, anApp, put, swept } = await afterDeleting();
   const host = last.custom_domain ?? "";
   const other = await anApp();

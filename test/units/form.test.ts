@@ -1,5 +1,5 @@
-// What no request shows of forms: no secret that is made here has a space in it, but one that a seed brings may. And what
-// a form gives back, and a page shows of a long text.
+// Form details that no request shows: our generated secrets contain no space, but a seed's secret may. The tests
+// cover what a form shows again after an error, and how a page shortens a long text.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fail } from "../../src/domain/errors.ts";
@@ -9,7 +9,7 @@ import { truncate } from "../../src/web/html.ts";
 
 test("form: a plus is a space", () => assert.equal(decodeFormComponent("a+b%2B"), "a b+"));
 
-test("form: what was pasted in vain comes back, but not as much as holds up others", () => {
+test("form: rejected input is shown again, up to a length that does not hold up other requests", () => {
   const schema = { type: "object", properties: { data: { type: "string" } }, required: ["data"] };
   const faults = new Map([["data", "is not JSON"]]);
   const back = (length: number) =>
@@ -20,7 +20,7 @@ test("form: what was pasted in vain comes back, but not as much as holds up othe
 
 const typed = { string: { type: "string", maxLength: 9 }, array: { type: "array" } };
 
-test("form: members are called what people call them", () => {
+test("form: members have readable labels", () => {
   const names = ["url", "app_id", "redirect_uris", "id", "video"];
   const properties = Object.fromEntries(names.map((name) => [name, typed.string]));
   const { text } = renderFields({ values: {} }, { type: "object", properties });
@@ -30,7 +30,7 @@ test("form: members are called what people call them", () => {
   assert.deepEqual(labels, ["URL", "App ID", "Redirect URIs", "ID", "Video"]);
 });
 
-test("form: a fault says which of several it is about, and is tied to its field; that there is one has the focus", () => {
+test("form: an error names the entry it is about and is linked to its field, and the error summary has the focus", () => {
   const set = { ...typed.array, items: { enum: ["a", "b"] } };
   const schema = {
     type: "object",
@@ -51,7 +51,7 @@ test("form: a fault says which of several it is about, and is tied to its field;
   assert.doesNotMatch(renderFields({ values: {} }, schema).text, /autofocus/);
 });
 
-test("form: a text is cut after so many characters, of which none is taken apart", () => {
+test("form: a text is truncated by characters without splitting one", () => {
   assert.equal(truncate("😀".repeat(200)), "😀".repeat(200));
   assert.equal(truncate("😀".repeat(201)), `${"😀".repeat(199)}…`);
   assert.equal(truncate("a".repeat(200)), "a".repeat(200));

@@ -1,4 +1,4 @@
-// Ids and secrets: their form, and their order whatever the clock does.
+// Ids and secrets: their format, and their order whatever the clock does.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AdjustableClock } from "../../src/lib/clock.ts";
@@ -17,16 +17,16 @@ function made(random = systemRandom) {
   };
 }
 
-test("ids: the prefix and 23 letters and digits, of which the last eleven are any", () => {
+test("ids: an id is the prefix and 23 letters and digits, of which the last eleven are random", () => {
   const all = made().some(2_000);
   for (const id of all) assert.match(id, /^app_[0-9A-Za-z]{23}$/);
   for (let place = -11; place < 0; place += 1)
     assert.equal(new Set(all.map((id) => id.at(place))).size, 62, `place ${place}`);
 });
 
-test("ids: later ones compare greater, also while the clock stands still or is set back", () => {
+test("ids: later ids compare greater, even while the clock stands still or is set back", () => {
   const { clock, ids, some } = made(Buffer.alloc);
-  // More at one time than can be counted in it: the time goes on by itself.
+  // More ids at one time than its counter can hold, so the time advances by itself.
   const all = some(COUNT_MAX + 10);
   clock.set(START - 3_600_000);
   all.push(...some(100));
@@ -40,7 +40,7 @@ test("ids: later ones compare greater, also while the clock stands still or is s
     if (at > 0) assert.ok((all[at - 1] ?? "") < id, `${all[at - 1]} before ${id}`);
 });
 
-test("ids: they go on behind one of a later time, or of this very millisecond, but not behind one that a seed chose", () => {
+test("ids: new ids follow a stored id of a later or the same millisecond, but ignore ids that a seed chose", () => {
   const [last = ""] = made().some(5).slice(-1);
   const { clock, ids, some } = made(Buffer.alloc);
   for (const chosen of ["app_zzzzzzzzzzzzzzzzzzzzzzz", "app_1", ""]) ids.resumeAfter(chosen);
@@ -50,7 +50,7 @@ test("ids: they go on behind one of a later time, or of this very millisecond, b
   assert.ok((some(1)[0] ?? "") > last);
 });
 
-test("ids: before 1970 they have their length and their order as well", () => {
+test("ids: before 1970 ids have the same length and order", () => {
   const { clock, some } = made();
   clock.set(-2_000);
   const all = some(3);
@@ -60,8 +60,8 @@ test("ids: before 1970 they have their length and their order as well", () => {
   assert.deepEqual([...all].sort(), all);
 });
 
-/** Of the bytes below: openssl base64 -A | tr -d +/=; the first six are `++++////` there. */
-test("ids: a secret is 43 letters and digits, 256 bits of what is drawn; what is neither is passed over", () => {
+/** Computed from the bytes below: openssl base64 -A | tr -d +/=; the first six are `++++////` there. */
+test("ids: a secret is 43 letters and digits from at least 256 random bits; other characters are skipped", () => {
   const drawn = (bytes: number) =>
     Buffer.from(
       Array.from({ length: bytes }, (_, at) => [0xfb, 0xef, 0xbe, 0xff, 0xff, 0xff][at] ?? at - 6),

@@ -1,5 +1,5 @@
-// Tokens and keys made with openssl 3.0 (`openssl dgst -sha256 -sign`, DER turned into the two numbers side by side), so
-// that what the code under test makes and takes is judged by another tool's word. The keys are for these tests only.
+// Tokens and keys made with openssl 3.0 (`openssl dgst -sha256 -sign`, DER converted to the two numbers side by side),
+// so that another tool verifies the code under test. The keys are for these tests only.
 
 /** PKCS 8. */
 export const EC_PRIVATE =
@@ -7,19 +7,19 @@ export const EC_PRIVATE =
 export const RSA_PRIVATE =
   "MIIEvAIBADANBgkqhkiG9w0BAQEFAASCBKYwggSiAgEAAoIBAQCnun/SWeoT1qgVhaQqHWHpdsywGj9s425tBhVwVl2vpja+qDGQaWq9W/fwPoYxf3DNnHrtzDowmOHx1QvvuiEy/CU4cYbA8jvi6iZVvKK1iuWywQWZjsTDsKWamdVjbjFV+YutHfg4Ljv2gcO10UUrxSXJB4iqzMz2k8doRzvaIGji7xXbHXiLe1MzsBPdhMHp1aCU13fC2nYnH14LnqpDbq3fvosBMltQlyFdkXwEUk6wuEHGjZKfllnSBSoIejcxytfz1wGr3zTZqnMQOXYWcav6f3V9TcTpr9e0asWi4ZvyLbXTjGvV3YFx/2NApIO4Wh9eT8GreHs5KmoN8tohAgMBAAECggEADHWT36gKtZENONYN0QwQNSO8RjuY6QmG7yXTy127BVx7NhPv5JqUEX9mrkuys7QUCM3+KrJwQyJkLE7nXVYt96fXyvbR6/zCepNqqBVEX+hysiHY/ORoVOIHFzIksgdiNlD8cW5nvSKgFSpkA5pJQVxad3GuEwP2GL33AtXByizd1SgdDAixUozld5Wj8djsVaGklMc9o9KYmPZyWWAHIsExbSGCpOe8V7LA2w2+KfhknTNGWQ0n+ZE1zggK4RKSw7KV/G8valyDS4/LeoDhExt/Kz6CpeodMKp6n863i3cGHrwWof63Od5/MwPxKqM0xkIcz1pRc3Y8tfLuskD4TQKBgQDYb8fiN4CEJnNL5K98+ulJv5OYNtjR2hQQ+kRGEcufId4ABrC2K4OFfTpvYSzw+r7QPemfb4bvxRt2EWWz/NvvpzOkPNUvGxdSz+hDsdBl6QeJxWd6EfpgVSLMh12grpFSrd0BRah98ucCAjkNdlafqcG5V53fhJXefOKvbk0DtQKBgQDGY2gU6IA2BZptEBPz2BV/eLrju3Y+yRfGkui5JaXYdpDQbqMe5JItG6zpa9sgG0FMVFbyW632VaOVow0vjF0RlmCv9eP5lOY+MMW4JDf/J0w5Yo7D/BtD76jpdBpWhRdlsF4l29fm3KduhDx8R1wN3U1eT5/X/PbtcdMWIEAYPQKBgGpfteu2v5EznKMGSEGyyAmZAJ9lBXdOKWKWvgt6H4uch5GXuC4wgLmQ7LFlH0No2XNbmoDjvXwGchK7RjMJ6caFdNoZk+VM+U+YI11x/Sy5NR0/SjYys824yhufxCJ+6amrDd3cMI2GXoccNJIrQTPDqRTAvTTn4wiwdHEoUu2pAoGAUf4XsDx/cNRUBKtWc7tk9zAgnaqGrmBSMUHaaVsD9jjalSqExGnXeEkt57Mp91UMYc2hubzmYx714wxmkLZEaNZr042e0TIXDrD9pqNheVT2jekL9Dgn1KYie4n+sK+FAgQohSEdVE7x7B0/GmYrx5clOMtT1uK3817NzSE7HEkCgYBhQkACnJ7i7zF//USJU4T1dSPZHhtH1H7P9Mfj2P8+/6M6xMPdITqMXXVesIJ16nrzT8EVsym8edp0kZNuXUmok4H5oDRNqdZMIEAdKDMjP3xwJIZq1128WJjprxsvhK7snzQ1McCJDrYxIKbH70NQo7pho6Brb/glg+vEGvyedQ==";
 
-/** All of them say the same, but for what their name says. Signed with the right key unless told otherwise. */
+/** All tokens have the same claims except as their names say. Each is signed with the right key unless noted. */
 export const TOKENS = {
-  /** What our own tokens look like. */
+  /** The format of our own tokens. */
   ES256:
     "eyJ0eXAiOiJhdCtqd3QiLCJhbGciOiJFUzI1NiIsImtpZCI6ImVjIn0.eyJpc3MiOiJodHRwczovL2F1dGguZXhhbXBsZSIsInN1YiI6InVzcl8xIiwiYXVkIjoiaHR0cHM6Ly9hdXRoLmV4YW1wbGUvdjEiLCJjbGllbnRfaWQiOiJjbGlfMSIsInNjb3BlIjoicmVhZDphcHBzIiwianRpIjoiZ3JhXzEuMSIsImlhdCI6MTc2NzIyNTYwMCwiZXhwIjoxNzY3MjI5MjAwfQ.JbiWAguFIfix6ZCBVYUecgwjiYFJCrqH6pKaP4K8F-aaSnCuyiToXNT18C0_QYxeIJdrXXwlRKTHdtm0U_3LTw",
   RS256:
     "eyJ0eXAiOiJhdCtqd3QiLCJhbGciOiJSUzI1NiIsImtpZCI6InJzYSJ9.eyJpc3MiOiJodHRwczovL2F1dGguZXhhbXBsZSIsInN1YiI6InVzcl8xIiwiYXVkIjoiaHR0cHM6Ly9hdXRoLmV4YW1wbGUvdjEiLCJjbGllbnRfaWQiOiJjbGlfMSIsInNjb3BlIjoicmVhZDphcHBzIiwianRpIjoiZ3JhXzEuMSIsImlhdCI6MTc2NzIyNTYwMCwiZXhwIjoxNzY3MjI5MjAwfQ.WHaBSZGkXNpxXTpb371YqeAf_wBD-kWXkOTI9aTBy7c6nVpDw4HfGL--eNLefKgoLN2f8SlrwhoITUnymRQ4RoPT3qyqdTY8Eg7PRIU8N9HzEGM5BUieuq0MWFRS00NrX_rElzfNt7ebzuPKXxYBTZw2AwUFrB9ipyNyT5aLqS3v3u4G_LMKZFF3EAkWY-RQ6bKX9BtFnU4LA1RNl92zZ3m0Wfkb1hFwZd7DATPlXZmDcHyKs7CVhcNTYq940xYue2Cjatl8Ha6Fd7hCMpJ6DaaNDUBsJA9MD0Urb6T6rSX4P3Yhz4W830rTzuwZL9NVQLolSO051jxjnWMSq7JfhQ",
   algRS:
     "eyJ0eXAiOiJhdCtqd3QiLCJhbGciOiJSUzI1NiIsImtpZCI6ImVjIn0.eyJpc3MiOiJodHRwczovL2F1dGguZXhhbXBsZSIsInN1YiI6InVzcl8xIiwiYXVkIjoiaHR0cHM6Ly9hdXRoLmV4YW1wbGUvdjEiLCJjbGllbnRfaWQiOiJjbGlfMSIsInNjb3BlIjoicmVhZDphcHBzIiwianRpIjoiZ3JhXzEuMSIsImlhdCI6MTc2NzIyNTYwMCwiZXhwIjoxNzY3MjI5MjAwfQ.qx5eWdliEMHUgKQ-MA4OOnAjx2FeWcHIRSpPlj8U-yPE3MFALddo3iXkQsbBqAWyvQ_rxqjKGqgqtKqCV7WEaQ",
-  /** The signature as DER, which is how openssl writes it and JWS does not. */
+  /** The signature as DER, which openssl writes and JWS does not use. */
   der: "eyJ0eXAiOiJhdCtqd3QiLCJhbGciOiJFUzI1NiIsImtpZCI6ImVjIn0.eyJpc3MiOiJodHRwczovL2F1dGguZXhhbXBsZSIsInN1YiI6InVzcl8xIiwiYXVkIjoiaHR0cHM6Ly9hdXRoLmV4YW1wbGUvdjEiLCJjbGllbnRfaWQiOiJjbGlfMSIsInNjb3BlIjoicmVhZDphcHBzIiwianRpIjoiZ3JhXzEuMSIsImlhdCI6MTc2NzIyNTYwMCwiZXhwIjoxNzY3MjI5MjAwfQ.MEUCIQC7-7kvZAEQx7Wgj_lpb9DF_J7LzTWsw3OQl4-IfMmqWgIgNxPUix8j26inDsp2JkQ6jzTftH0LZ_C0LQffbOFXiTw",
   none: "eyJ0eXAiOiJhdCtqd3QiLCJhbGciOiJub25lIiwia2lkIjoiZWMifQ.eyJpc3MiOiJodHRwczovL2F1dGguZXhhbXBsZSIsInN1YiI6InVzcl8xIiwiYXVkIjoiaHR0cHM6Ly9hdXRoLmV4YW1wbGUvdjEiLCJjbGllbnRfaWQiOiJjbGlfMSIsInNjb3BlIjoicmVhZDphcHBzIiwianRpIjoiZ3JhXzEuMSIsImlhdCI6MTc2NzIyNTYwMCwiZXhwIjoxNzY3MjI5MjAwfQ.",
-  /** HMAC with the text of the public key: the classic confusion of algorithms. */
+  /** HMAC with the text of the public key: the classic algorithm confusion attack. */
   hs256:
     "eyJ0eXAiOiJhdCtqd3QiLCJhbGciOiJIUzI1NiIsImtpZCI6ImVjIn0.eyJpc3MiOiJodHRwczovL2F1dGguZXhhbXBsZSIsInN1YiI6InVzcl8xIiwiYXVkIjoiaHR0cHM6Ly9hdXRoLmV4YW1wbGUvdjEiLCJjbGllbnRfaWQiOiJjbGlfMSIsInNjb3BlIjoicmVhZDphcHBzIiwianRpIjoiZ3JhXzEuMSIsImlhdCI6MTc2NzIyNTYwMCwiZXhwIjoxNzY3MjI5MjAwfQ.KreSunzyjc7N6VPcqPo7VONHV-Q-ygTFkRDgvmDPF4s",
   /** RSA-PSS under the RSA key. */

@@ -1,4 +1,4 @@
-// lib/jwt against tokens that openssl made: what is exactly right is taken, everything else is not (RFC 7515, 8725).
+// lib/jwt against tokens made by openssl: it accepts only exactly valid tokens (RFC 7515, RFC 8725).
 import assert from "node:assert/strict";
 import { createPrivateKey, sign } from "node:crypto";
 import { test } from "node:test";
@@ -32,18 +32,18 @@ function refused(fault: JwtFault, tokens: { readonly [why: string]: string }): v
   for (const [why, token] of Object.entries(tokens)) assert.deepEqual(read(token), { fault }, why);
 }
 
-/** A token of these very texts, signed as ours are. */
+/** A token of exactly these texts, signed like our own tokens. */
 function signedTexts(header: string | Buffer, claims: string | Buffer): string {
   const input = [header, claims].map((text) => Buffer.from(text).toString("base64url")).join(".");
   const signature = sign("sha256", Buffer.from(input), { key: EC.key, dsaEncoding: "ieee-p1363" });
   return `${input}.${signature.toString("base64url")}`;
 }
 
-/** A token like ours, but for these members; what is undefined is not there. */
+/** A token like our own with these members changed; undefined removes a member. */
 const signed = (header: object, claims: object = {}) =>
   signedTexts(JSON.stringify({ ...HEADER, ...header }), JSON.stringify({ ...CLAIMS, ...claims }));
 
-test("jwt: takes what openssl signed with ES256 and RS256", () => {
+test("jwt: tokens signed by openssl with ES256 and RS256 are accepted", () => {
   for (const kid of ["ES256", "RS256"] as const) {
     const verdict = read(TOKENS[kid]);
     assert.ok("claims" in verdict, JSON.stringify(verdict));
@@ -54,7 +54,7 @@ test("jwt: takes what openssl signed with ES256 and RS256", () => {
   }
 });
 
-test("jwt: signs RS256 to the byte as openssl does, and ES256 so that it verifies", () => {
+test("jwt: RS256 signatures equal openssl's byte for byte, and ES256 signatures verify", () => {
   assert.equal(signJwt(RSA, "at+jwt", CLAIMS), TOKENS.RS256);
   const ec = signJwt(EC, "at+jwt", CLAIMS);
   assert.equal(
@@ -65,7 +65,7 @@ test("jwt: signs RS256 to the byte as openssl does, and ES256 so that it verifie
   assert.ok("claims" in read(ec));
 });
 
-test("jwt: only a known kid leads to a key, the algorithm is the key's, never the token's, and crit is refused", () => {
+test("jwt: only a known kid selects a key, the key determines the algorithm, and crit is rejected", () => {
   assert.ok("claims" in read(signed({})));
   refused("untrusted", {
     "alg none, some signature": `${TOKENS.none}AAAA`,
@@ -81,7 +81,7 @@ test("jwt: only a known kid leads to a key, the algorithm is the key's, never th
   });
 });
 
-test("jwt: typ, iss and aud must be the ones expected, and exp a number", () => {
+test("jwt: typ, iss and aud must match the expected values, and exp must be a number", () => {
   refused("typ", { "another typ": signed({ typ: "JWT" }), "no typ": signed({ typ: undefined }) });
   refused("iss", { "another iss": signed({}, { iss: "https://evil.example" }) });
   refused("aud", {
@@ -102,7 +102,7 @@ test("jwt: exp is exact to the millisecond, without leeway", () => {
 
 const [header = "", claims = "", signature = ""] = TOKENS.ES256.split(".");
 
-test("jwt: one spelling only: no padding, no spaces, no bits left over, three parts, two objects", () => {
+test("jwt: only one spelling is accepted: no padding, spaces or leftover bits, three parts, two objects", () => {
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   const twin = alphabet[alphabet.indexOf(signature.at(-1) ?? "") ^ 1] ?? "";
   refused("malformed", {
@@ -130,12 +130,12 @@ test("jwt: one spelling only: no padding, no spaces, no bits left over, three pa
     });
 });
 
-test("8.bounds.token-size: 8 KiB at most", () => {
+test("8.bounds.token-size: a token has at most 8 KiB", () => {
   assert.ok("claims" in read(sized(8_192)));
   refused("malformed", { "one more": sized(8_193) });
 });
 
-/** A token of this length: spaces stand behind its claims, and one behind its header where it takes that. */
+/** A token of this length, padded with spaces after its claims and, if needed, one after its header. */
 function sized(length: number): string {
   for (let claims = body.padEnd(6_000); ; claims += " ")
     for (const header of [head, `${head} `]) {

@@ -1,5 +1,5 @@
-// The rate limiter over a long time (contract, part 8): an account or a deployment that nobody asks for any more costs no
-// memory. How it counts is held at the wire.
+// The rate limiter over a long time (contract, part 8): idle accounts and deployments use no memory. Its counting
+// is tested over HTTP.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createRateLimiter, RATE_WINDOW_S } from "../../src/http/rate-limit.ts";
@@ -7,7 +7,7 @@ import { AdjustableClock } from "../../src/lib/clock.ts";
 import { heapInUse } from "../support/costs.ts";
 import { outboxWorld } from "../support/outbox-world.ts";
 
-test("a window that is over is forgotten, whoever it was for", async () => {
+test("an expired rate window is removed from memory", async () => {
   const clock = new AdjustableClock(0);
   const limiter = createRateLimiter(clock, 1);
   const before = await heapInUse();
@@ -23,7 +23,7 @@ test("a window that is over is forgotten, whoever it was for", async () => {
   );
 });
 
-test("a window that lies ahead, since the clock was set back, is none, and holds up no other", async () => {
+test("a rate window in the future, after the clock was set back, is ignored and does not affect other accounts", async () => {
   const clock = new AdjustableClock(3_600_000);
   const limiter = createRateLimiter(clock, 1);
   limiter.count("acc_1");
@@ -36,12 +36,12 @@ test("a window that lies ahead, since the clock was set back, is none, and holds
   assert.equal((await limiter.count("acc_2"))?.exceeded, false);
 });
 
-test("30 are 30 for processes whose clocks differ by a minute, and nobody is told to wait for longer than that", async () => {
+test("processes whose clocks differ by a minute share one limit of 30, and no client waits longer than a window", async () => {
   const { store } = await outboxWorld();
   const [ahead, behind] = [60_000, 0].map((at) =>
     createRateLimiter(new AdjustableClock(at), 30, store),
   );
-  // By turns, and where one has asked but once.
+  // In the first run every second request goes to the first process, in the second run only one does.
   for (const turn of [2, 90]) {
     let passed = 0;
     for (let n = 0; n < 90; n += 1) {
@@ -53,12 +53,12 @@ test("30 are 30 for processes whose clocks differ by a minute, and nobody is tol
   }
 });
 
-test("of a large limit four processes never have more than all of it; few requests write, and none in a window used up", async (t) => {
+test("four processes share a large limit exactly, with few writes, and no write once the window is used up", async (t) => {
   const { store } = await outboxWorld();
   const clock = new AdjustableClock(0);
   const { mock } = t.mock.method(store, "transact");
   const limiters = Array.from({ length: 4 }, () => createRateLimiter(clock, 6_000, store));
-  /** How many get in of so many who ask one limiter after the other. */
+  /** Sends this many requests across the limiters in turn; returns the number allowed. */
   const ask = async (times: number) => {
     const asked = Array.from({ length: times }, async (_, n) => limiters[n % 4]?.count("acc_1"));
     return (await Promise.all(asked)).filter((rate) => rate?.exceeded === false).length;

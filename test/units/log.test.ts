@@ -1,4 +1,4 @@
-// The log: nothing that others typed reaches a terminal unescaped, in either form.
+// The log: text from other parties never reaches a terminal unescaped, in either format.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
@@ -7,7 +7,7 @@ import { StorageUnavailable } from "../../src/domain/store.ts";
 import { AdjustableClock } from "../../src/lib/clock.ts";
 import { createLogger, type LogFormat } from "../../src/log.ts";
 
-/** Clears the screen, rings, deletes, and begins a line of its own; the last is C1's way to write the first. */
+/** Clears the screen, rings, deletes and starts a line; the last character is the C1 form of the first sequence. */
 const HOSTILE = "a\u001b[2J\u0007\u007f\r\n00:00:00.000 GET / 200\u009b2J\t\u{e0041}";
 const ESCAPED =
   "a\\u001b[2J\\u0007\\u007f\\u000d\\u000a00:00:00.000 GET / 200\\u009b2J\\u0009\\udb40\\udc41";
@@ -38,7 +38,7 @@ function lines(form: LogFormat): string[] {
   return [...out, ...err];
 }
 
-test("log: control characters that others sent are shown, not obeyed; the lines of a stack stay lines", () => {
+test("log: control characters from other parties are escaped, and the lines of a stack trace stay lines", () => {
   const at = "10:00:00.000";
   assert.deepEqual(lines("pretty").map(stripVTControlCharacters), [
     `${at} GET ${ESCAPED} 200 1.2 ms req_1`,
@@ -51,7 +51,7 @@ test("log: control characters that others sent are shown, not obeyed; the lines 
   ]);
 });
 
-test("log: as JSON each line is one object with what was sent, in printable characters", () => {
+test("log: in JSON format each line is one object with the original text in printable characters", () => {
   const all = lines("json");
   for (const line of all) assert.doesNotMatch(line, /\p{Cc}/u);
   const at = "2026-01-01T10:00:00.000Z";
@@ -76,7 +76,7 @@ test("log: as JSON each line is one object with what was sent, in printable char
   ]);
 });
 
-test("log: data that are out of reach are told on one line, whichever copy of the class says so", () => {
+test("log: an unavailable store is logged on one line, whichever copy of the error class was thrown", () => {
   const said: string[] = [];
   const err = (line: string) => said.push(JSON.parse(line).error);
   const log = createLogger("json", new AdjustableClock(0), { out: assert.fail, err });
@@ -90,7 +90,7 @@ test("log: data that are out of reach are told on one line, whichever copy of th
   assert.match(said[2] ?? "", /^TypeError: unforeseen\n {4}at /);
 });
 
-test("log: errors of another realm, as test runners make them, are told like those of this one", () => {
+test("log: errors of another realm, as test runners create them, are logged like those of this realm", () => {
   const said: string[] = [];
   const err = (line: string) => said.push(JSON.parse(line).error);
   const log = createLogger("json", new AdjustableClock(0), { out: assert.fail, err });
@@ -105,10 +105,10 @@ test("log: errors of another realm, as test runners make them, are told like tho
   assert.deepEqual(said.slice(2), ["undefined", "null", "text"]);
 });
 
-test("log: off says nothing", () => assert.deepEqual(lines("off"), []));
+test("log: the level off logs nothing", () => assert.deepEqual(lines("off"), []));
 
-test("log: in a terminal the colour of a status tells its class", () => {
-  process.env.FORCE_COLOR = "1"; // of this file's process, to its end
+test("log: in a terminal the colour of a status shows its class", () => {
+  process.env.FORCE_COLOR = "1"; // for the process of this file, until it ends
   for (const [status, colour] of Object.entries({ 399: 32, 400: 33, 499: 33, 500: 31 })) {
     const out = (line: string) =>
       assert.ok(line.includes(`\u001b[${colour}m${status}\u001b[39m`), line);

@@ -1,4 +1,4 @@
-// lib/numbers: which decimal numbers a double holds, and JSON whose numbers are kept as they are written.
+// lib/numbers: which decimal numbers a double represents exactly, and JSON parsing that keeps numbers as written.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isExactNumber, isWithinRange, parseJsonKeeping } from "../../src/lib/numbers.ts";
@@ -32,7 +32,7 @@ const INEXACT = [
   ],
 ];
 
-test("a decimal number is exact where a double has its value and integers are exact that far", () => {
+test("a decimal number is exact if a double represents its value and is in the range of exact integers", () => {
   const short = (text: string) => text.slice(0, 40);
   for (const text of EXACT) assert.equal(isExactNumber(text), true, short(text));
   for (const text of INEXACT) assert.equal(isExactNumber(text), false, short(text));
@@ -42,7 +42,7 @@ test("a decimal number is exact where a double has its value and integers are ex
     assert.equal(isWithinRange(value), false);
 });
 
-/** What `keep` is called with; nothing where it is not. */
+/** The arguments of the `keep` call; empty if there was no call. */
 function kept(json: string): unknown[] {
   const calls: unknown[] = [];
   const parsed = parseJsonKeeping(json, (...given) => calls.push(...given));
@@ -50,7 +50,7 @@ function kept(json: string): unknown[] {
   return calls;
 }
 
-test("JSON of which all numbers are written as JavaScript writes them is parsed once", () => {
+test("JSON whose numbers are all written as JavaScript writes them is parsed once", () => {
   for (const json of [
     ...['{"a":[1,-2.5,0.1,1e-7,9007199254740991]}', "1", "-1", '""', "[]", "null", " [1 , 2] "],
     String.raw`["1.50","a\"1.50","\\",1,"\\\"","1e400","\u00221.50"]`,
@@ -59,7 +59,7 @@ test("JSON of which all numbers are written as JavaScript writes them is parsed 
   assert.equal(parseJsonKeeping("1.50", undefined), 1.5);
 });
 
-test("where a number is written in another way, or is out of range, it is text in the second value", () => {
+test("a number that is written differently or out of range becomes text in the second value", () => {
   for (const [json, written] of [
     ["1.50", "1.50"],
     ["-0", "-0"],
@@ -77,7 +77,7 @@ test("where a number is written in another way, or is out of range, it is text i
   assert.throws(() => kept("[1.50"), SyntaxError);
 });
 
-test("ten MiB of numbers, of escapes, and of digits take no longer than in proportion", () => {
+test("ten MiB of numbers, escapes or digits are parsed in linear time", () => {
   const numbers = kept(`[${"1.50,".repeat(1_000_000)}1]`);
   assert.equal(JSON.stringify(numbers[1]), `[${'"1.50",'.repeat(1_000_000)}1]`);
   assert.deepEqual(kept(`["${'\\"'.repeat(LONG)}"]`), []);

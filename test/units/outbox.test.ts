@@ -25,7 +25,7 @@ const S = 1_000;
 const H = 3_600 * S;
 const PATIENT = { sender: createHttpSender({ policy: "local", timeout_ms: 60_000 }) };
 
-/** A world with a webhook, or several, and their receiver, which answers so. */
+/** Creates a world with one or more webhooks that share a receiver with these responses. */
 async function hooked(
   answer?: Parameters<typeof httpReceiver>[0],
   options?: WorldOptions,
@@ -37,25 +37,25 @@ async function hooked(
   return { world, receiver, webhook: await world.webhook(receiver.url) };
 }
 
-/** Another process on the same store, which takes up what waits. */
+/** Starts another process on the same store, which picks up pending deliveries. */
 async function besides({ real: store }: World, options?: WorldOptions) {
   const world = await outboxWorld({ ...options, store });
   await world.outbox.resume();
   return world;
 }
 
-/** An event and all that comes of it now. */
+/** Emits an event and waits until its due deliveries have been attempted. */
 async function emitted(world: World, n = 1) {
   const event = await world.emit({ n });
   await world.idle();
   return event;
 }
 
-/** The webhook's deliveries in short: "pending 1" is one that was attempted once. */
+/** Summarizes the webhook's deliveries: "pending 1" is a pending delivery with one attempt. */
 const inShort = async (world: World, webhook: WebhookRecord) =>
   (await world.log(webhook)).map(({ status, attempts }) => `${status} ${attempts.length}`);
 
-/** Answers with this status once that is done. */
+/** Responds with this status once `work` is done. */
 const afterwards =
   (work: () => Promise<unknown>, status: number) => (_: number, response: ServerResponse) =>
     void work().then(() => response.writeHead(status).end());
@@ -72,7 +72,7 @@ async function offAndOn(world: World, webhook: WebhookRecord): Promise<void> {
 
 const firstOf = async ({ log }: World, webhook: WebhookRecord) => kept((await log(webhook))[0]);
 
-/** Asks for the webhook's first delivery, or another, by hand. */
+/** Requests a manual redelivery of the webhook's first delivery, or of the one at index `at`. */
 async function again({ unit, account, log }: World, webhook: WebhookRecord, at = 0) {
   const delivery = (await log(webhook))[at];
   return kept(await redeliver(unit, account, webhook.id, delivery?.id ?? ""));
@@ -83,14 +83,14 @@ const eventsAt = ({ got }: HttpReceiver) => got.map(({ headers }) => headers["we
 const stateOf = (world: World, webhook: WebhookRecord) =>
   world.read(webhook).then(({ active, disabled_reason }) => [active, disabled_reason]);
 
-/** So many, and no more after a while. */
+/** Asserts that the number reaches `expected` and stays there for 50 turns of the event loop. */
 async function staysAt(number: () => number, expected: number) {
   await eventually(async () => number() >= expected);
   await turns(50);
   assert.equal(number(), expected);
 }
 
-test("6.retry-schedule: all ten attempts in 75 h by the clock, byte-identical, then failed, in under a second", async () => {
+test("6.retry-schedule: ten byte-identical attempts within 75 h of clock time, then the delivery fails, in under a second", async () => {
   const { world, receiver, webhook } = await hooked(() => 500);
   await world.emit();
   assert.ok((await took(() => world.advance(100 * H))) < 1_000);
@@ -108,7 +108,7 @@ test("6.retry-schedule: all ten attempts in 75 h by the clock, byte-identical, t
   }
 });
 
-test("6.webhook-concurrency: first attempts go out in order, as many at once as asked for, one if nobody asks", async () => {
+test("6.webhook-concurrency: first attempts go out in order, with as many in flight as the option allows, by default one", async () => {
   for (const concurrency of [1, 3]) {
     const options = concurrency === 1 ? {} : { concurrency };
     const held: (() => void)[] = [];
@@ -118,7 +118,7 @@ test("6.webhook-concurrency: first attempts go out in order, as many at once as 
     );
     const sent: string[] = [];
     for (let at = 0; at < 9; at += concurrency) {
-      // Some are there before the first attempt, and some come while it is under way.
+      // Some deliveries exist before the first attempt; others arrive while it is in flight.
       for (const count of at === 0 ? [5, 9] : [9]) {
         for (let n = sent.length; n < count; n += 1) sent.push((await world.emit({ n })).id);
         await staysAt(() => held.length, concurrency);
@@ -131,7 +131,7 @@ test("6.webhook-concurrency: first attempts go out in order, as many at once as 
   }
 });
 
-test("6.webhook-concurrency: nor more where it was switched off and on again while one is under way", async () => {
+test("6.webhook-concurrency: disabling and re-enabling a webhook during an attempt does not raise its concurrency", async () => {
   const held: (() => void)[] = [];
   const { world, webhook } = await hooked((_, response) => void held.push(() => response.end()));
   for (let emitted = 0; emitted < 2; emitted += 1) {
@@ -146,7 +146,7 @@ test("6.webhook-concurrency: nor more where it was switched off and on again whi
   assert.deepEqual(await inShort(world, webhook), ["succeeded 1", "succeeded 1"]);
 });
 
-test("6.webhook-concurrency.order: what is due first goes first, be it a retry or a first attempt; what is asked for by hand goes before both", async () => {
+test("6.webhook-concurrency.order: retries and first attempts go out by due time; manual redeliveries precede both", async () => {
   const { world, receiver, webhook } = await hooked((count) => (count === 1 ? 500 : 200));
   const first = await emitted(world, 1);
   world.clock.set(START + 10 * S);
@@ -163,7 +163,7 @@ test("6.webhook-concurrency.order: what is due first goes first, be it a retry o
   assert.deepEqual(eventsAt(receiver).slice(3), [second.id, third.id]);
 });
 
-test("6.webhook-concurrency.order: nor are retries of other webhooks before it where places are few", async () => {
+test("6.webhook-concurrency.order: retries of other webhooks do not precede an earlier due delivery when slots are scarce", async () => {
   const held: ServerResponse[] = [];
   const hangs = (count: number, response: ServerResponse) =>
     count <= 200 ? 500 : void held.push(response);
@@ -176,7 +176,7 @@ test("6.webhook-concurrency.order: nor are retries of other webhooks before it w
   const emit = () => world.emit({}, world.account, "app.deleted");
   await emit();
   await world.idle();
-  // The retries of the 200 are due, and 192 have a place; that of the other webhook is not.
+  // The retries of the 200 webhooks are due and 192 hold slots; the other webhook's retry is not due yet.
   world.clock.set(START + 6.5 * S);
   await world.outbox.resume();
   await staysAt(() => held.length, 192);
@@ -187,14 +187,14 @@ test("6.webhook-concurrency.order: nor are retries of other webhooks before it w
   assert.equal(other.got.length, 2);
 });
 
-test("8.bounds.deliveries-at-once: 256 are under way, the rest wait as rows", async () => {
+test("8.bounds.deliveries-at-once: at most 256 deliveries are in flight; the rest wait as rows in the store", async () => {
   const { world, receiver } = await hooked(() => undefined, PATIENT, 300);
   await world.emit();
   await staysAt(() => receiver.got.length, 256);
   assert.equal((await world.pending()).length, 300);
 });
 
-test("8.bounds.doubtful-deliveries: what failed before never takes all places", async () => {
+test("8.bounds.doubtful-deliveries: deliveries that failed before never occupy all slots", async () => {
   const { world, receiver: dead } = await hooked(
     (count) => (count <= 200 ? 500 : undefined),
     PATIENT,
@@ -209,7 +209,7 @@ test("8.bounds.doubtful-deliveries: what failed before never takes all places", 
   await staysAt(() => well.got.length, 1);
 });
 
-test("8.bounds.doubtful-deliveries: nor does one webhook, however many at once it may have", async () => {
+test("8.bounds.doubtful-deliveries: one webhook never occupies all slots, whatever its concurrency", async () => {
   const { world, receiver: silent } = await hooked(() => undefined, {
     ...PATIENT,
     concurrency: 256,
@@ -220,13 +220,13 @@ test("8.bounds.doubtful-deliveries: nor does one webhook, however many at once i
   const well = await world.webhook(down.url);
   await world.emit();
   await eventually(async () => (await inShort(world, well))[0] === "pending 1");
-  // A first attempt that nobody answers is no doubtful one: the retry has its place.
+  // A first attempt without a response does not use a retry slot, so the retry can be sent.
   world.clock.set(START + 6.5 * S);
   await world.outbox.resume();
   await eventually(async () => (await inShort(world, well))[0] === "succeeded 2");
 });
 
-test("3.delivery-cancelled.gone: 410 fails its delivery, switches the webhook off and cancels the others", async () => {
+test("3.delivery-cancelled.gone: a 410 response fails the delivery, disables the webhook and cancels its pending deliveries", async () => {
   const { world, receiver, webhook } = await hooked((count) => (count === 1 ? 500 : 410));
   await emitted(world, 1);
   await world.emit({ n: 2 });
@@ -239,7 +239,7 @@ test("3.delivery-cancelled.gone: 410 fails its delivery, switches the webhook of
   assert.deepEqual(await stateOf(world, webhook), [true, null]);
 });
 
-test("3.delivery-cancelled.gone: what waited then is cancelled, also where it is switched on before anybody looks", async () => {
+test("3.delivery-cancelled.gone: a 410 response cancels pending deliveries even if the webhook is re-enabled before the outbox runs", async () => {
   const { world, receiver, webhook } = await hooked();
   await world.stop();
   for (const n of [1, 2]) await world.emit({ n });
@@ -265,7 +265,7 @@ test("3.delivery-cancelled.gone: what waited then is cancelled, also where it is
   assert.equal(receiver.got.length, 0);
 });
 
-test("3.delivery-cancelled.failing: a test delivery that failed does not begin the five days", async () => {
+test("3.delivery-cancelled.failing: a failed test delivery does not start the five-day failure period", async () => {
   const { world, webhook } = await hooked(() => 500);
   kept(await sendTest(world.unit, world.account, webhook.id, "app.created"));
   await world.idle();
@@ -274,7 +274,7 @@ test("3.delivery-cancelled.failing: a test delivery that failed does not begin t
   assert.deepEqual(await stateOf(world, webhook), [true, null]);
 });
 
-test("a success ends the count of failing days, and a new address does not answer for the failures of the old one", async () => {
+test("a success or a new URL resets the webhook's failure period", async () => {
   const { world, receiver, webhook } = await hooked((count) => (count === 2 ? 200 : 500));
   await world.emit();
   await world.advance(121 * H);
@@ -287,7 +287,7 @@ test("a success ends the count of failing days, and a new address does not answe
   assert.deepEqual(await stateOf(world, webhook), [true, null]);
 });
 
-test("switched off while an attempt is under way: a failure stays cancelled, a success counts", async () => {
+test("when a webhook is disabled during an attempt, a failure leaves the delivery cancelled and a success counts", async () => {
   for (const [status, becomes] of Object.entries({ 500: "cancelled 1", 200: "succeeded 1" })) {
     const switchOff = () => {
       world.clock.set(START + 7);
@@ -301,7 +301,7 @@ test("switched off while an attempt is under way: a failure stays cancelled, a s
   }
 });
 
-test("what an address answers after the webhook has left it says nothing about the webhook", async () => {
+test("a response from the webhook's previous URL does not change the webhook's state", async () => {
   const leave = () => change(world, webhook, { url: "http://127.0.0.1:9/" });
   const { world, webhook } = await hooked(afterwards(leave, 410));
   await emitted(world);
@@ -309,7 +309,7 @@ test("what an address answers after the webhook has left it says nothing about t
   assert.deepEqual(await stateOf(world, webhook), [true, null]);
 });
 
-test("4.webhook-endpoints.rotation: url and secret are read again at each attempt", async () => {
+test("4.webhook-endpoints.rotation: each attempt uses the webhook's current URL and secret", async () => {
   const { world, receiver: before, webhook } = await hooked(() => 500);
   const now = await httpReceiver(() => 500);
   await emitted(world);
@@ -320,7 +320,7 @@ test("4.webhook-endpoints.rotation: url and secret are read again at each attemp
   assert.equal(before.got.length, 1);
 });
 
-test("a failure by hand leaves the schedule where it was, neither lost nor doubled", async () => {
+test("a failed manual redelivery leaves the retry schedule unchanged", async () => {
   const { world, webhook } = await hooked(() => 500);
   await emitted(world);
   const { next_attempt_at } = await firstOf(world, webhook);
@@ -332,7 +332,7 @@ test("a failure by hand leaves the schedule where it was, neither lost nor doubl
   assert.deepEqual(await inShort(world, webhook), ["failed 12"]);
 });
 
-test("6.retry-schedule.retry-after: Retry-After to one by hand puts off the schedule, and never brings it forward", async () => {
+test("6.retry-schedule.retry-after: Retry-After on a manual redelivery can only postpone the scheduled retry", async () => {
   for (const [asked, next] of [
     ["3600", "2026-01-01T01:00:00.000Z"],
     ["1", undefined],
@@ -350,7 +350,7 @@ test("6.retry-schedule.retry-after: Retry-After to one by hand puts off the sche
   }
 });
 
-/** Two or more deliveries of which the first is under way until `go` lets it be answered with a status. */
+/** Creates two or more deliveries; the first stays in flight until `go` sends its response with a status. */
 async function waiting(answer: (response: ServerResponse) => number, emits: number) {
   const held: ServerResponse[] = [];
   const { world, receiver, webhook } = await hooked((count, response) => {
@@ -370,7 +370,7 @@ async function waiting(answer: (response: ServerResponse) => number, emits: numb
   return { world, receiver, webhook, ids, go };
 }
 
-test("6.retry-schedule.retry-after: to one by hand before its turn holds up no retry of another", async () => {
+test("6.retry-schedule.retry-after: Retry-After on an early manual redelivery does not hold up another delivery's retry", async () => {
   const later = (response: ServerResponse) => response.setHeader("Retry-After", "3600") && 429;
   const { world, webhook, go } = await waiting(later, 2);
   await again(world, webhook, 1);
@@ -381,7 +381,7 @@ test("6.retry-schedule.retry-after: to one by hand before its turn holds up no r
   assert.deepEqual(await inShort(world, webhook), ["succeeded 2", "succeeded 2"]);
 });
 
-test("one that failed by hand before its turn keeps its turn", async () => {
+test("a delivery whose early manual redelivery failed keeps its place in the queue", async () => {
   const { world, receiver, webhook, ids, go } = await waiting(() => 500, 3);
   await again(world, webhook, 1);
   await go(200);
@@ -389,7 +389,7 @@ test("one that failed by hand before its turn keeps its turn", async () => {
   assert.deepEqual(eventsAt(receiver), [first, second, second, third]);
 });
 
-test("one that is over goes once more and ends as it ends; a success before stays a success", async () => {
+test("a manual redelivery of a finished delivery makes one attempt; an earlier success stays a success", async () => {
   const { world, webhook } = await hooked((count) => (count === 1 ? 200 : 500));
   await emitted(world);
   const { status, next_attempt_at } = await again(world, webhook);
@@ -398,7 +398,7 @@ test("one that is over goes once more and ends as it ends; a success before stay
   assert.deepEqual(await inShort(world, webhook), ["succeeded 2"]);
 });
 
-test("a delivery asked for by hand while its automatic attempt is under way is sent once more, and no more", async () => {
+test("a manual redelivery requested during an automatic attempt makes exactly one more attempt", async () => {
   const asking = afterwards(() => again(world, webhook), 200);
   const { world, webhook } = await hooked((count, response) =>
     count > 1 ? 500 : asking(count, response),
@@ -410,7 +410,7 @@ test("a delivery asked for by hand while its automatic attempt is under way is s
   assert.equal(status, "succeeded");
 });
 
-test("what was due or under way at a stop is sent after the next start", async () => {
+test("deliveries due or in flight at shutdown are sent after the next start", async () => {
   const {
     world: first,
     receiver: silent,
@@ -426,7 +426,7 @@ test("what was due or under way at a stop is sent after the next start", async (
   assert.equal(silent.got.length, 3);
 });
 
-/** One event whose outcome the store refuses, until there is room. */
+/** Creates one event whose delivery result the store cannot save until `disk.full` is false. */
 async function refusedOutcome() {
   const disk = { full: false };
   const over = (store: Store): Partial<Store> => ({
@@ -442,7 +442,7 @@ async function refusedOutcome() {
   return { ...made, disk };
 }
 
-test("an outcome that the store refuses is written down later, each outage told once, and nothing is sent twice, by nobody", async () => {
+test("a result that the store rejects is saved later, each outage is reported once, and no process sends the delivery again", async () => {
   const { world, receiver, webhook, disk } = await refusedOutcome();
   const other = await besides(world);
   await other.advance(5 * S);
@@ -459,7 +459,7 @@ test("an outcome that the store refuses is written down later, each outage told 
   assert.equal(world.errors.length, 2);
 });
 
-test("an attempt is noted once, also where the store could not say whether it was written", async (t) => {
+test("an attempt is recorded once even if the store fails after the commit", async (t) => {
   const losing: Store["transact"] = async (work) => {
     await world.store.transact(work);
     throw new Error("the connection is lost");
@@ -473,7 +473,7 @@ test("an attempt is noted once, also where the store could not say whether it wa
   assert.deepEqual([await inShort(world, webhook), world.errors.length], [["pending 1"], 1]);
 });
 
-test("what could not be written down before a stop is not written down after it", async () => {
+test("a result that could not be saved before the stop is not saved afterwards", async () => {
   const { world, webhook, disk } = await refusedOutcome();
   await world.stop();
   disk.full = false;
@@ -481,7 +481,7 @@ test("what could not be written down before a stop is not written down after it"
   assert.deepEqual(await inShort(world, webhook), ["pending 0"]);
 });
 
-test("what cannot be read or leased, or another process holds, is asked for again after a second; a failure is told", async (t) => {
+test("a failed read or lease is reported and retried after one second, as is a lease held by another process", async (t) => {
   const broken = () => Promise.reject(new Error("broken"));
   for (const [way, first, reported] of [
     ["page", broken, "Error: broken"],
@@ -502,7 +502,7 @@ test("what cannot be read or leased, or another process holds, is asked for agai
   }
 });
 
-test("a queue that cannot be read is asked for once a second, however often it is told of, and after a stop no more", async (t) => {
+test("a queue that cannot be read is read again once a second, regardless of notifications, and not after a stop", async (t) => {
   const { world } = await hooked();
   const asked = t.mock.method(world.store, "page", () => Promise.reject(new Error("broken"))).mock;
   for (let n = 0; n < 9; n += 1) {
@@ -516,28 +516,28 @@ test("a queue that cannot be read is asked for once a second, however often it i
   assert.deepEqual(await world.clock.advance(2 * S), []);
 });
 
-test("the places of 256 whose rows another process holds go to the one that waits, and not a second later", async (t) => {
+test("slots of 256 deliveries leased by another process go to the waiting delivery without a one-second delay", async (t) => {
   const { world, receiver } = await hooked(undefined, {}, 257);
   const asked = t.mock.method(world.store, "lease").mock;
   for (let at = 0; at < 256; at += 1) asked.mockImplementationOnce(async () => undefined, at);
   await emitted(world);
-  // One for the turn of its webhook, one for itself.
+  // The delivery that is sent takes two leases: its webhook's and its own.
   assert.deepEqual([asked.callCount(), receiver.got.length], [256 + 2, 1]);
 });
 
-/** Leases are taken so. */
+/** Wraps the store's `lease`. */
 const leasing = (
   lease: (take: () => ReturnType<Store["lease"]>) => ReturnType<Store["lease"]>,
 ): WorldOptions => ({
   over: (store) => ({ lease: (...asked) => lease(() => store.lease(...asked)) }),
 });
 
-test("a row that another process has sent meanwhile is looked at again: its retry is not made before Retry-After", async () => {
+test("a delivery that another process has just sent is read again, so its retry waits for Retry-After", async () => {
   const { world, receiver, webhook } = await hooked((count, response) => {
     if (count === 1) response.setHeader("Retry-After", "3600");
     return count === 1 ? 429 : 200;
   });
-  // Both see the row when it is due; this one gets to it when the other is done with it.
+  // Both processes see the due row; this one takes the lease only after the other has finished.
   const late = leasing((take) => world.idle().then(take));
   const two = await besides(world, late);
   await world.emit();
@@ -550,9 +550,9 @@ test("a row that another process has sent meanwhile is looked at again: its retr
   assert.deepEqual(await inShort(world, webhook), ["succeeded 2"]);
 });
 
-test("a lease that takes its time to end holds up nothing behind a row that another process has sent meanwhile", async () => {
+test("a slow lease release does not hold up deliveries behind one that another process has just sent", async () => {
   let taken = 0;
-  // For one delivery: its webhook's and its own.
+  // Allows the two leases of one delivery: its webhook's and its own.
   const once = leasing(async (take) => (++taken > 2 ? undefined : take()));
   const { world: one, webhook } = await hooked(undefined, once);
   const slow = leasing(async (take) => {
@@ -567,7 +567,7 @@ test("a lease that takes its time to end holds up nothing behind a row that anot
   assert.deepEqual(await inShort(one, webhook), Array(2).fill("succeeded 1"));
 });
 
-test("a lease whose end fails is told of and holds up nothing behind it", async () => {
+test("a failed lease release is reported and does not hold up later deliveries", async () => {
   const failing = leasing(async (take) => {
     const lease = await take();
     return (
@@ -581,7 +581,7 @@ test("a lease whose end fails is told of and holds up nothing behind it", async 
   assert.match(String(world.errors.splice(0)), /lost.*lost/);
 });
 
-test("a lease may be an object that needs to be asked by its own method", async () => {
+test("a lease can be an object whose release method depends on `this`", async () => {
   const own = leasing(async (take) => {
     const lease = await take();
     return lease && { lease, release: releasing };
@@ -596,7 +596,7 @@ function releasing(this: { readonly lease: Lease }): Promise<void> {
   return this.lease.release();
 }
 
-test("a claimed row whose webhook was switched off meanwhile is not sent", async () => {
+test("a leased delivery is not sent if its webhook was disabled meanwhile", async () => {
   const switchedOff = leasing((take) => change(world, webhook, { active: false }).then(take));
   const { world, receiver, webhook } = await hooked(undefined, switchedOff);
   await emitted(world);
@@ -605,7 +605,7 @@ test("a claimed row whose webhook was switched off meanwhile is not sent", async
 
 const MANY = 2_500;
 
-/** So many deliveries that wait for their retry. */
+/** Creates `count` pending deliveries that wait for their retry. */
 const failedOnce = (world: World, webhook: WebhookRecord, count: number) =>
   world.unit.run(async (w) => {
     const event = await recordEvent(w, world.account, "app.updated", {});
@@ -625,11 +625,11 @@ const removed = async ({ unit, account }: World, { id }: WebhookRecord) =>
 const cancelledOf = ({ store }: World, { id }: WebhookRecord) =>
   store.count(deliveries, "webhook_status", [id, "cancelled"]);
 
-test("3.delivery-cancelled: switched off or removed with thousands pending: 100 at most in one turn of the event loop", async () => {
+test("3.delivery-cancelled: disabling or deleting a webhook cancels thousands of deliveries in steps of at most 100 per turn", async () => {
   for (const end of ["off", "removed"]) {
     const world = await outboxWorld();
     const webhook = await world.webhook("http://127.0.0.1:9/");
-    // It has been off before, and has another queue since.
+    // The webhook was disabled once before, so it has a new queue.
     await offAndOn(world, webhook);
     await failedOnce(world, await world.read(webhook), MANY);
     await world.idle();
@@ -647,9 +647,9 @@ test("3.delivery-cancelled: switched off or removed with thousands pending: 100 
   }
 });
 
-test("3.delivery-cancelled: switched off and on again at once: what was pending is not sent, what comes then is", async () => {
+test("3.delivery-cancelled: after a quick disable and re-enable, only deliveries created afterwards are sent", async () => {
   const { world, receiver, webhook } = await hooked((count) => (count === 1 ? 500 : 200));
-  await offAndOn(world, webhook); // the second time as well
+  await offAndOn(world, webhook); // repeats it
   await emitted(world, 1);
   await failedOnce(world, await world.read(webhook), 300);
   await offAndOn(world, webhook);
@@ -662,7 +662,7 @@ test("3.delivery-cancelled: switched off and on again at once: what was pending 
   assert.deepEqual(await stateOf(world, webhook), [true, null]);
 });
 
-test("3.delivery-cancelled: what a crash has left of them is cancelled after the next start", async () => {
+test("3.delivery-cancelled: cancellations interrupted by a crash are completed after the next start", async () => {
   const first = await outboxWorld();
   const webhook = await first.webhook("http://127.0.0.1:9/");
   await failedOnce(first, webhook, 300);
@@ -674,7 +674,7 @@ test("3.delivery-cancelled: what a crash has left of them is cancelled after the
   assert.equal(await cancelledOf(first, webhook), 300);
 });
 
-test("3.delivery-cancelled: so is what a stop has left behind, though the next queue is under way", async () => {
+test("3.delivery-cancelled: cancellations left by a stop are completed while the webhook's next queue is in use", async () => {
   const { world, webhook } = await hooked(() => 500);
   await emitted(world);
   await world.stop();

@@ -1,5 +1,5 @@
-// What we give to others who receive (contract, part 10): signatures, and the receiver, called as a sender would call it. That
-// it checks them and takes an event once is what test/embedding is built on.
+// The tools for receivers (contract, part 10): signatures, and the receiver, called as a sender calls it. The tests in
+// test/embedding rely on the receiver to verify signatures and to list each event once.
 import assert from "node:assert/strict";
 import type { IncomingHttpHeaders } from "node:http";
 import { test } from "node:test";
@@ -16,7 +16,7 @@ const SIGNATURES: Record<string, string> = {
   "[]": "607507c01558e0fb9e59081963ce6399b08efca59a46765f8667eace39c52a2a",
 };
 
-test("webhook-signature matches vectors made with openssl, both secrets during a rotation", () => {
+test("webhook-signature matches vectors made with openssl, with both secrets during a rotation", () => {
   // openssl dgst -sha256 -mac HMAC -macopt hexkey:… of evt_1.1767225600. and the body
   const old = "v1,D8tK9I4bAMMgnyAwSPUFsHKjEqlg3ORNmilhy/DxUVI=";
   const now = "v1,A0sd2lgg43wBfpO21jye+bQV0AnjGUVSeUHBy78HRQ8=";
@@ -27,7 +27,7 @@ test("webhook-signature matches vectors made with openssl, both secrets during a
   );
 });
 
-test("webhook-signature is keyed with the decoded bytes of whsec_ and base64, and with the raw bytes of any other secret", () => {
+test("webhook-signature uses the decoded bytes of whsec_ and base64 as its key, and the raw bytes of any other secret", () => {
   const made = (secret: string) => standardSignature("evt_1", 1_767_225_600, BODY, [secret]);
   for (const [secret, signature] of [
     ["whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3", "fi7ZBLP3pQzEizkza4L8aw1yBfc5Wx8YLNg2wTi0dMs="],
@@ -35,7 +35,7 @@ test("webhook-signature is keyed with the decoded bytes of whsec_ and base64, an
     ["whsec_YQ", "Mnyq5s4nVXLEfsiBEnTcpQNk9o9ldbR1qELiQT8dhHY="],
     ["whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NQ==", "hp5YAdMCbkz3UDTwCqixSPPULy469YFXP34id2T5a/s="],
     ["whsec_+/8=", "az6wr3aOZdcPRjeSMRwvDdF0bxoCTef0YePqpVe1oR8="],
-    // What is no base64, or nothing, is the secret itself.
+    // A secret with invalid or empty base64 is used as raw bytes.
     ["whsec_", "UKehcboUHVpvUi1zsqhBJZ0dXtHj/D3wEnXfBDOpmOo="],
     ["whsec_abc-_123", "zMPuO/abObfkQWH382K58Pnf8wOQlVcvVtXW97jtg6g="],
     ["whsec_a", "1V8E4cDQK1ID0jWWoavSz0/9NRuc4RAsaUzrawsx5E4="],
@@ -46,13 +46,13 @@ test("webhook-signature is keyed with the decoded bytes of whsec_ and base64, an
     assert.equal(made(secret), `v1,${signature}`, secret);
 });
 
-test("X-Service-Signature is keyed with the whole text of any secret", () => {
+test("X-Service-Signature uses the whole text of any secret as its key", () => {
   // openssl dgst -sha256 -hmac whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3
   const value = "sha256=5fb58a315934c53a75bef05fbce07a87c25a835ac09e9133bedac9fc8342e4a1";
   assert.equal(verifySignature(BODY, value, "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"), true);
 });
 
-test("verifySignature refuses everything but the exact value", () => {
+test("verifySignature rejects every value except the exact one", () => {
   const right = `sha256=${SIGNATURES[BODY]}`;
   const spelt = [
     right.slice(0, -1),
@@ -92,7 +92,7 @@ async function post(
 const started = (answers?: readonly ReceiverAnswer[]) =>
   startReceiver({ secret: SECRET, ...(answers && { answers }) });
 
-test("answers in its order, the last again and again; what hangs ends with close", async () => {
+test("the receiver sends its responses in order and repeats the last one; close ends a hanging response", async () => {
   await using receiver = await started([500, "hang"]);
   assert.equal(await post(receiver.url, BODY), 500);
   const answers = [
@@ -105,7 +105,7 @@ test("answers in its order, the last again and again; what hangs ends with close
   for (const answer of answers) await assert.rejects(answer);
 });
 
-test("an answer that is none is refused at the start, and so is no secret, and a port that is none", async () => {
+test("startReceiver rejects an invalid response, secret or port", async () => {
   const given = (options: object): Promise<unknown> =>
     Reflect.apply(startReceiver, undefined, [options]);
   for (const secret of ["", 1, null, undefined, ["s"]])
@@ -127,7 +127,7 @@ test("an answer that is none is refused at the start, and so is no secret, and a
   for (const answer of [200, 599, "hang"] as const) await (await started([answer])).close();
 });
 
-test("next waits for the type, longer than a timer of Node can, gives each event once, and says what came instead", async () => {
+test("next waits for an event type beyond Node's timer limit, returns each event once, and lists the events received instead", async () => {
   await using receiver = await started();
   const waiting = receiver.next("app.deleted", { timeoutMs: 2 ** 31 });
   await post(receiver.url, BODY);
@@ -142,7 +142,7 @@ test("next waits for the type, longer than a timer of Node can, gives each event
   await assert.rejects(none, /No app.created within 30 ms; received: app.created, app.deleted/);
 });
 
-test("signed rubbish is no event, and what is larger than 1 MiB is refused", async () => {
+test("the receiver rejects a signed body that is not an event, or that is larger than 1 MiB", async () => {
   await using receiver = await started();
   assert.equal(await post(receiver.url, "[]"), 400);
   assert.equal(receiver.received.length, 0);

@@ -1,4 +1,4 @@
-// What is over its time goes by the clock, and not before; a sweep that fails is tried again.
+// Expiry: records are deleted when their time is up by the clock, not before; a failed sweep is retried.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { idempotency, signInTokens } from "../../src/domain/model.ts";
@@ -26,20 +26,20 @@ async function world(...expiries_ms: readonly number[]) {
   return { clock, store, forgetting, add, left, errors };
 }
 
-test("more than one sweep takes at once go in one moment", async () => {
+test("more records than one sweep deletes expire at the same clock time", async () => {
   const { clock, left } = await world(...Array<number>(1_201).fill(1_000));
   await clock.advance(1_000);
   assert.equal(await left(), 0);
 });
 
-test("a list that was empty is looked at again, which is not told as something that ran", async () => {
+test("an empty list is checked again without a report of a run", async () => {
   const { clock, add, left } = await world();
   await add("late", 10);
   assert.deepEqual(await clock.advance(3_600_000), []);
   assert.equal(await left(), 0);
 });
 
-test("a store that fails is reported, and the sweep is tried again later", async (t) => {
+test("a store failure is reported and the sweep is retried later", async (t) => {
   const { clock, store, errors, left } = await world(1_000);
   t.mock.method(store, "transact", () => Promise.reject(new Error("full")), { times: 1 });
   await clock.advance(1_000);
@@ -48,7 +48,7 @@ test("a store that fails is reported, and the sweep is tried again later", async
   assert.equal(await left(), 0);
 });
 
-test("what is over goes when its time has come, whichever list it is in", async () => {
+test("an expired record is deleted at its exact time, in every table", async () => {
   const { clock, store, forgetting, left } = await world(5_000);
   const link = {
     id: "link",
@@ -69,16 +69,16 @@ test("what is over goes when its time has come, whichever list it is in", async 
   assert.equal(await left(), 0);
 });
 
-test("what goes at the very time of a look is told of, too", async () => {
+test("a record that expires at the time of a regular check is reported", async () => {
   const { clock } = await world(7_200_000);
   assert.deepEqual(await clock.advance(7_200_000), [
     { at: "2026-01-01T02:00:00.000Z", what: "expiry of kept answers" },
   ]);
 });
 
-test("a record that is given more time while a sweep runs stays", async (t) => {
+test("a record renewed during a sweep is kept", async (t) => {
   const { clock, store, add, left } = await world(1_000, 1_000);
-  // The renewal is committed between the sweep's look and its removal.
+  // The renewal commits between the sweep's read and its delete.
   const renewing: Store["transact"] = (work) =>
     add("id-0", 60_000).then(() => store.transact(work));
   t.mock.method(store, "transact", renewing, { times: 1 });
@@ -88,16 +88,16 @@ test("a record that is given more time while a sweep runs stays", async (t) => {
   assert.equal(await left(), 0);
 });
 
-test("after the stop no timer is left", async () => {
+test("no timer remains after a stop", async () => {
   const { clock, forgetting } = await world(1_000);
   forgetting.stop();
   assert.deepEqual(await clock.advance(10_000_000), []);
 });
 
-test("5.sign-in-link.waiting: five may wait; those that are over make room for others before they are forgotten", async () => {
+test("5.sign-in-link.waiting: at most five links are pending; expired links do not count even before they are deleted", async () => {
   const { clock, unit, account } = await outboxWorld();
   const draft = { email: "a@b.example", name: "", permissions: [] };
-  const { email } = kept(await users.create(unit, account, draft)); // with a first link
+  const { email } = kept(await users.create(unit, account, draft)); // creates the first link
   const made = async () => kept(await unit.run((w) => requestSignInLinks(w, email))).length;
   for (const expected of [1, 1, 1, 1, 0]) assert.equal(await made(), expected);
   clock.set(START + 15 * 60_000);

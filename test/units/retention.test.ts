@@ -1,4 +1,4 @@
-// What is kept of an account (contract, part 6): of visitors' events, of its others, of test events and of deleted apps.
+// Retention limits per account (contract, part 6): visitor, other and test events, and tombstones of deleted apps.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createDelivery, putDelivery } from "../../src/domain/deliveries.ts";
@@ -17,7 +17,7 @@ import { httpReceiver } from "../support/receivers.ts";
 const H = 3_600_000;
 const KEPT = 10_000;
 
-/** Many events at once, in one transaction. */
+/** Creates many events in one transaction. */
 const emitMany = (
   world: World,
   count: number,
@@ -30,7 +30,7 @@ const emitMany = (
     return null;
   });
 
-/** The account is told of, and whatever comes of that is done. */
+/** Notifies retention of the account and waits until the background work is done. */
 const told = async ({ forgetting, background }: World, id = "acc_1") => {
   forgetting.notify(id);
   await background.idle();
@@ -39,7 +39,7 @@ const told = async ({ forgetting, background }: World, id = "acc_1") => {
 const total = async (world: World, type?: EventType) =>
   (await listEvents(world.store, world.account, { type, offset: 0, limit: 1 })).total;
 
-test("8.bounds.events: of clicks, of all other types and of samples the newest 10,000 an account, with their deliveries", async () => {
+test("8.bounds.events: the newest 10,000 clicks, other events and samples per account are kept with their deliveries", async () => {
   const world = await outboxWorld();
   const receiver = await httpReceiver();
   const webhook = await world.webhook(receiver.url);
@@ -80,7 +80,7 @@ test("8.bounds.events: of clicks, of all other types and of samples the newest 1
   );
 });
 
-test("8.bounds.events: what is still to be sent stays, off the list, and goes once it is settled", async () => {
+test("8.bounds.events: an event with pending deliveries is kept, unlisted, until they are settled", async () => {
   const world = await outboxWorld();
   const receiver = await httpReceiver((count) => (count === 1 ? 500 : 200));
   const webhook = await world.webhook(receiver.url);
@@ -111,7 +111,7 @@ test("8.bounds.events: what is still to be sent stays, off the list, and goes on
   assert.equal(await world.store.count(deliveries, "webhook", [webhook.id]), 0);
 });
 
-test("8.bounds.events: of deployments of deleted apps the newest 10,000 an account; those without an account stay", async () => {
+test("8.bounds.events: the newest 10,000 deployment tombstones per account are kept, and those without an account stay", async () => {
   const world = await outboxWorld();
   await world.store.transact(async (tx) => {
     await tx.put(deploymentTombstones, { id: "dep_old" });
@@ -129,7 +129,7 @@ test("8.bounds.events: of deployments of deleted apps the newest 10,000 an accou
     assert.ok(await world.store.get(deploymentTombstones, id), id);
 });
 
-test("8.bounds.events: an account that is told of is swept behind the answers, whatever becomes of another's sweep", async (t) => {
+test("8.bounds.events: a notified account is swept in the background even if another account's sweep fails", async (t) => {
   const world = await outboxWorld();
   const { store, forgetting, background, errors } = world;
   await emitMany({ ...world, account: accountOf("acc_0") }, KEPT + 1);
@@ -142,7 +142,7 @@ test("8.bounds.events: an account that is told of is swept behind the answers, w
   assert.equal(errors.length, 1);
 });
 
-test("8.bounds.events: an account that has room for more is not counted at each event; what a deleted app left is looked at", async (t) => {
+test("8.bounds.events: an account below its limit is not counted at each event; the leftovers of deleted apps always are", async (t) => {
   const world = await outboxWorld();
   const counts = t.mock.method(world.store, "transact");
   const swept = async (id: string) => {
@@ -158,7 +158,7 @@ test("8.bounds.events: an account that has room for more is not counted at each 
   assert.deepEqual([await swept(""), await swept("")], [1, 1]);
 });
 
-test("8.bounds.events: an account at its bound is swept once in a while, however many events come meanwhile, and for the last", async (t) => {
+test("8.bounds.events: an account at its limit is swept occasionally during many events, and once after the last event", async (t) => {
   const world = await outboxWorld();
   const { store, forgetting, background } = world;
   await emitMany(world, KEPT);
@@ -169,7 +169,7 @@ test("8.bounds.events: an account at its bound is swept once in a while, however
   }
   await background.idle();
   assert.ok(sweeps.mock.callCount() <= 8, `${sweeps.mock.callCount()} sweeps`);
-  // This one comes while it is swept for another.
+  // This event arrives during the sweep for an earlier one.
   sweeps.mock.mockImplementationOnce(async (work) => {
     const left = await store.transact(work);
     await emitMany(world, 1);
@@ -180,7 +180,7 @@ test("8.bounds.events: an account at its bound is swept once in a while, however
   assert.equal(await total(world), KEPT);
 });
 
-test("8.bounds.events: what a deleted app left is nobody's, however many events wait off the list", {
+test("8.bounds.events: events left by a deleted app belong to no account, whatever the number of unlisted events", {
   timeout: 20_000,
 }, async () => {
   const world = await outboxWorld();

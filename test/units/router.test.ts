@@ -1,9 +1,9 @@
-// A table of rows, as every way has one: what no request can show.
+// The route table: behaviour that no request can show.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RouteTable } from "../../src/http/router.ts";
 
-test("a row that stands twice is refused when the table is made, and not hidden by the other", () => {
+test("a duplicate route is rejected when the table is built", () => {
   const [read, change] = [
     { method: "GET", path: "/a/{id}" } as const,
     { method: "PATCH", path: "/a/{id}" } as const,

@@ -1,3 +1,4 @@
+// The retry schedule: its waits and their jitter, Retry-After, and schedules given as durations.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -15,13 +16,13 @@ const due = (
   over: Partial<typeof failure> | { status?: number | null; retryAfter?: string | null },
 ) => (calculateRetryDelay({ ...failure, ...over }, RETRY_WAITS_MS) ?? Number.NaN) - NOW;
 
-test("6.retry-schedule: ten attempts, then none", () => {
+test("6.retry-schedule: a delivery has ten attempts and no more", () => {
   const waits = [5 * S, 300 * S, 1_800 * S, 2 * H, 5 * H, 10 * H, 14 * H, 20 * H, 24 * H];
   for (const [at, wait] of waits.entries()) assert.equal(due({ attempt: at + 1 }), wait);
   assert.equal(calculateRetryDelay({ ...failure, attempt: 10 }, RETRY_WAITS_MS), undefined);
 });
 
-test("6.retry-schedule.jitter: at most a fifth less, less than a fifth more", () => {
+test("6.retry-schedule.jitter: jitter shortens a wait by at most a fifth and lengthens it by less than a fifth", () => {
   assert.equal(due({ fraction: 0 }), 4 * S);
   assert.equal(due({ fraction: 1 - 2 ** -24 }), 6 * S);
   assert.equal(due({ attempt: 9, fraction: 0 }), 19.2 * H);
@@ -46,8 +47,8 @@ test("6.retry-schedule.retry-after: Retry-After on 429 and 503 can only lengthen
   );
 });
 
-test("Retry-After reads seconds and the three forms of an HTTP date, in UTC", () => {
-  process.env.TZ = "Asia/Tokyo"; // wherever the server stands
+test("Retry-After accepts seconds and the three forms of an HTTP date, in UTC", () => {
+  process.env.TZ = "Asia/Tokyo"; // any zone other than UTC
   const at = Date.UTC(1994, 10, 6, 8, 49, 0);
   const forms = [
     "Sun, 06 Nov 1994 08:49:37 GMT",
@@ -68,7 +69,7 @@ test("Retry-After reads seconds and the three forms of an HTTP date, in UTC", ()
     assert.equal(parseRetryAfter(bad, NOW), undefined, bad);
 });
 
-test("a schedule is read from durations", () => {
+test("a retry schedule is parsed from durations", () => {
   assert.deepEqual(parseRetrySchedule("5s, 5m,1h"), [5 * S, 300 * S, H]);
   assert.deepEqual(parseRetrySchedule("10ms,365d"), [10, 365 * 24 * H]);
   const many = (count: number) => Array(count).fill("1s").join();

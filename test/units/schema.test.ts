@@ -1,5 +1,5 @@
-// What each kind of schema says of what it does not take, and how it prints itself as JSON Schema. What it takes is held
-// at the wire, by the rules of the fields (test/choices).
+// Validation issues of each kind of schema, and its JSON Schema form. Valid values are tested over HTTP, by the rules
+// of the fields (test/choices).
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -59,16 +59,16 @@ const FAULTS: readonly (readonly [
   [object({ flag: boolean }), "must be an object", []],
 ];
 
-test("schema: each fault is said in words", () => {
+test("schema: each validation issue has a message in plain words", () => {
   for (const [schema, detail, ...values] of FAULTS)
     for (const value of values)
       assert.deepEqual(parse(schema, value), { faults: [{ path: [], detail }] });
 });
 
-/** What only the code can judge, or no JSON text can hold. */
+/** Rules that only code can check, and values that JSON text cannot contain. */
 const BEYOND = /lone surrogate|NUL|odd/;
 
-test("schema: each prints itself as a JSON Schema that refuses the same and takes what is right", () => {
+test("schema: the JSON Schema of each kind accepts valid values and rejects the same invalid values", () => {
   const breaks = (schema: Schema<unknown>, value: unknown) =>
     breaches(value, schema.json, {}).length > 0;
   for (const [schema, detail, ...values] of FAULTS.filter(([, detail]) => !BEYOND.test(detail)))
@@ -111,7 +111,7 @@ test("schema: each prints itself as a JSON Schema that refuses the same and take
   });
 });
 
-test("schema: an unknown member is told the known one that was probably meant, and no other", () => {
+test("schema: the issue for an unknown member names only the known member that was probably meant", () => {
   const schema = object({
     id: optional(boolean),
     title: optional(boolean),

@@ -1,4 +1,4 @@
-// One attempt against receivers of every kind, over real sockets (contract, part 6).
+// One delivery attempt against receivers of every kind, over real sockets (contract, part 6).
 import assert from "node:assert/strict";
 import type { LookupAddress } from "node:dns";
 import { once } from "node:events";
@@ -30,7 +30,7 @@ const HEADERS = {
   "Content-Length": String(Buffer.byteLength(BODY)),
 };
 
-/** What there is of the outcome: 503 status 120 "body". */
+/** Summarizes the outcome, such as: 503 status 120 "body". */
 async function sent(url: string, by = sender()): Promise<string> {
   const { response_status, error, retryAfter, response_body } = await by.send({
     url,
@@ -41,7 +41,7 @@ async function sent(url: string, by = sender()): Promise<string> {
   return [response_status, error, retryAfter, body].filter((part) => part !== null).join(" ");
 }
 
-/** Calls `answer` with the connection of each request, once all of it has arrived. */
+/** Calls `answer` with the connection of each request once the whole request has arrived. */
 async function raw(answer: (socket: Socket, count: number) => void) {
   const requests: string[] = [];
   let connections = 0;
@@ -56,7 +56,7 @@ async function raw(answer: (socket: Socket, count: number) => void) {
   return { url: `http://127.0.0.1:${port}/hook`, port, requests, connections: () => connections };
 }
 
-/** One attempt at a receiver that answers as told. */
+/** Makes one attempt at a receiver that responds with `answer`. */
 async function attempt(answer: (socket: Socket) => void, over: Partial<SenderOptions> = {}) {
   const receiver = await raw(answer);
   return { outcome: await sent(receiver.url, sender(over)), receiver };
@@ -65,7 +65,7 @@ async function attempt(answer: (socket: Socket) => void, over: Partial<SenderOpt
 const latin1 = (text: string) => Buffer.from(text, "latin1");
 const says = (answer: string | Buffer) => (socket: Socket) => void socket.write(answer);
 const ends = (answer: string) => (socket: Socket) => void socket.end(answer);
-/** A status line, these headers and a body. */
+/** An HTTP response with this status, these headers and this body. */
 const http = (
   status: string | number,
   headers: readonly string[] = ["Content-Length: 0"],
@@ -73,10 +73,10 @@ const http = (
 ) => [`HTTP/1.1 ${status} X`, ...headers, "", body].join("\r\n");
 const sized = (body: string) => http(200, [`Content-Length: ${Buffer.byteLength(body)}`], body);
 const OK = http(200);
-/** The rest of its body is missing. */
+/** A response whose body is cut off. */
 const half = (status: number) => http(status, ["Content-Length: 9"], "half");
 
-/** The first of a body of a million. */
+/** The start of a response with a body of a million bytes. */
 const begun = (bytes: number) => http(200, ["Content-Length: 1000000"], "x".repeat(bytes));
 const KIB = JSON.stringify("x".repeat(1_024));
 const KEPT = "8.bounds.answer-kept: of the body the first KiB";
@@ -135,7 +135,7 @@ for (const [what, answer, made, over] of [
     { timeout_ms: 150 },
   ],
 ] as const)
-  test(`${what}; it is sent once, and known at once`, async () => {
+  test(`${what}; the request is sent once and the outcome is known at once`, async () => {
     const began = performance.now();
     const { outcome, receiver } = await attempt(answer, { timeout_ms: 20_000, ...over });
     assert.ok(performance.now() - began < 10_000);
@@ -143,7 +143,7 @@ for (const [what, answer, made, over] of [
     assert.deepEqual(receiver.requests, [`POST /hook 1.1 ${BODY}`]);
   });
 
-/** Sends this without end, as fast as it is taken. */
+/** Sends this piece repeatedly, as fast as the socket accepts it. */
 function endlessly(socket: Socket, piece: string, start: string): void {
   socket.write(start);
   const pump = () => {
@@ -153,7 +153,7 @@ function endlessly(socket: Socket, piece: string, start: string): void {
   pump();
 }
 
-test("8.bounds.answer-read: of an endless body 16 KiB are read, then the socket is closed; it is a success", async () => {
+test("8.bounds.answer-read: 16 KiB of an endless body are read, then the socket is closed and the attempt succeeds", async () => {
   let closed: Promise<number> | undefined;
   const { outcome } = await attempt((socket) => {
     closed = new Promise((done) => socket.once("close", () => done(socket.bytesWritten)));
@@ -163,7 +163,7 @@ test("8.bounds.answer-read: of an endless body 16 KiB are read, then the socket 
   assert.ok(Number(await closed) < 2 ** 24, `${await closed} bytes were taken`);
 });
 
-test("silence, dripping headers and endless interim answers end at the deadline, which is total", async () => {
+test("the deadline covers the whole attempt: silence, slow headers and endless interim responses end there", async () => {
   const drip = (start: string, bytes: string) => (socket: Socket) => {
     socket.write(start);
     const timer = setInterval(() => socket.write(bytes), 20);
@@ -177,7 +177,7 @@ test("silence, dripping headers and endless interim answers end at the deadline,
     assert.ok(took_ms >= 299 && took_ms < 600, `took ${took_ms} ms`);
 });
 
-test("a refused connection and a name that does not exist say so", async () => {
+test("a refused connection and an unknown host name have their own errors", async () => {
   const port = await closedPort();
   const unknown = () => Promise.reject(new Error("ENOTFOUND"));
   for (const [url, error, over] of [
@@ -190,7 +190,7 @@ test("a refused connection and a name that does not exist say so", async () => {
     assert.equal(await sent(url, sender(over)), error, url);
 });
 
-test("a connection that the receiver closes at once is a reset, or no TLS, neither refused nor blocked", async () => {
+test("a connection that the receiver closes at once is reported as reset or tls, neither refused nor blocked", async () => {
   for (const [protocol, close, error] of [
     ["http", (socket: Socket) => socket.resetAndDestroy(), "reset"],
     ["https", (socket: Socket) => socket.destroy(), "tls"],
@@ -202,12 +202,12 @@ test("a connection that the receiver closes at once is a reset, or no TLS, neith
   }
 });
 
-test("names under localhost are loopback without DNS", async () => {
+test("names under localhost resolve to loopback without DNS", async () => {
   const receiver = await raw(says(OK));
   assert.equal(await sent(`http://some.app.localhost:${receiver.port}/`), '200 ""');
 });
 
-test("two names at once are looked up, each once at a time, and the next when one has ended, whichever way", async (t) => {
+test("two names are resolved concurrently, each with one lookup at a time, and a new one starts after success or failure", async (t) => {
   const ends: ((found: LookupAddress[] | Error) => void)[] = [];
   const lookup = (_host: string, _options: object) =>
     new Promise((resolve, reject) =>
@@ -232,17 +232,17 @@ test("two names at once are looked up, each once at a time, and the next when on
   assert.equal(names(), "a,b,c,a");
 });
 
-test("localhost is loopback over IPv6 too", async (t) => {
+test("localhost resolves to loopback over IPv6", async (t) => {
   const server = createServer((_, response) => response.end());
   closeLater(() => server.close());
-  // None that the system gives away: another test might have its like over IPv4, which is tried first.
+  // A port outside the ephemeral range, because another test might hold it on IPv4, which is tried first.
   const port = 20_000 + (process.pid % 12_000);
   const listening = await once(server.listen(port, "::1"), "listening").catch(() => undefined);
   if (listening === undefined) return t.skip("this machine has no IPv6");
   assert.equal(await sent(`http://localhost:${port}/`), '200 ""');
 });
 
-test("a name of a forbidden address, even beside an allowed one, and such a URL are blocked without a connection", async () => {
+test("a URL or name with a forbidden address, even beside an allowed one, is blocked without a connection", async () => {
   const receiver = await raw(says(OK));
   const url = `https://name.test:${receiver.port}/`;
   const forbidden =
@@ -274,7 +274,7 @@ test("a name of a forbidden address, even beside an allowed one, and such a URL 
   assert.equal(receiver.connections(), 0);
 });
 
-test("under local a name of this machine or of a private network is reached by http, each of its addresses judged", async () => {
+test("the policy local allows http to this machine and private networks, and checks each address of a name", async () => {
   const receiver = await raw(says(OK));
   const at = (address: string) => async () => [
     HERE,
@@ -298,7 +298,7 @@ test("under local a name of this machine or of a private network is reached by h
     );
 });
 
-test("the connected socket is judged again, before anything is sent, and when it is used again", async () => {
+test("the address of the connected socket is checked before anything is sent, and when the connection is reused", async () => {
   const receiver = await raw(says(OK));
   const url = `http://localhost:${receiver.port}/`;
   let asked = 0;
@@ -317,7 +317,7 @@ test("the connected socket is judged again, before anything is sent, and when it
   assert.equal(receiver.requests.length, 1);
 });
 
-test("a connection is kept and used again, and given up where an answer was cut off", async () => {
+test("a connection is kept alive and reused, and closed after a truncated response", async () => {
   const kept = OK.replace("\r\n\r\n", "\r\nKeep-Alive: timeout=3\r\n\r\n");
   const receiver = await raw((socket, count) =>
     socket.write(count === 2 ? sized("x".repeat(40_000)) : kept),
@@ -327,7 +327,7 @@ test("a connection is kept and used again, and given up where an answer was cut 
   assert.equal(receiver.connections(), 2);
 });
 
-test("a connection that the receiver does not promise to keep is used once: it may be closed at any time", async () => {
+test("a connection without a keep-alive promise is used once, because the receiver may close it at any time", async () => {
   for (const header of ["", "\r\nKeep-Alive: max=100", "\r\nKeep-Alive: timeout=2"]) {
     const answer = OK.replace("\r\n\r\n", `${header}\r\n\r\n`);
     const receiver = await raw((socket) =>
@@ -340,7 +340,7 @@ test("a connection that the receiver does not promise to keep is used once: it m
   }
 });
 
-/** A receiver over TLS. Answers its port. */
+/** Starts a receiver over TLS and returns its port. */
 function secure(answer: RequestListener, more: TlsOptions = {}): Promise<number> {
   const server = createHttpsServer({ ...TLS, ...more }, answer);
   closeLater(() => server.close().closeAllConnections());
@@ -350,7 +350,7 @@ function secure(answer: RequestListener, more: TlsOptions = {}): Promise<number>
 const TRUST =
   "To trust it, set NODE_EXTRA_CA_CERTS to the file of its CA (PEM) and restart the server.";
 
-/** What comes of deliveries by a process of its own with these environment variables. */
+/** Returns the outcomes of deliveries by a separate process with these environment variables. */
 async function sentBy(env: NodeJS.ProcessEnv, urls: readonly string[]): Promise<unknown[]> {
   const { code, stdout, stderr } = await started(
     ["--import", "tsx", "test/support/send.ts", ...urls],
@@ -365,13 +365,13 @@ async function sentBy(env: NodeJS.ProcessEnv, urls: readonly string[]): Promise<
 
 const over = (port: number, host = "localhost") => `https://${host}:${port}/`;
 
-/** The name of the error and what is said about it. */
+/** Returns the error and its detail. */
 async function failed(url: string, over: Partial<SenderOptions> = {}) {
   const { error, error_detail } = await sender(over).send({ url, headers: {}, body: "" });
   return [error, error_detail];
 }
 
-test("a certificate that nothing trusts fails by tls; the detail says which check failed and how to trust it", async () => {
+test("an untrusted certificate fails with the error tls, and the detail names the failed check and how to trust the CA", async () => {
   const answer: RequestListener = (_, response) => response.end();
   const issuer = await secure(answer);
   assert.deepEqual(await failed(over(issuer)), [
@@ -434,7 +434,7 @@ for (const [name, environment] of [
     );
   });
 
-test("a self-signed certificate is trusted where NODE_EXTRA_CA_CERTS is its own file", async () => {
+test("a self-signed certificate is trusted if NODE_EXTRA_CA_CERTS is its own file", async () => {
   const port = await secure((_, response) => response.end("trusted"), SELF_SIGNED);
   const file = freshFile("self.pem", SELF_SIGNED.cert);
   assert.deepEqual(await sentBy({ NODE_EXTRA_CA_CERTS: file }, [over(port)]), [
@@ -442,7 +442,7 @@ test("a self-signed certificate is trusted where NODE_EXTRA_CA_CERTS is its own 
   ]);
 });
 
-test("each error has a detail that says what to do, without the address or anything that the receiver sent", async () => {
+test("each error has a detail that says what to do, without the address or any data from the receiver", async () => {
   const receiver = await raw(says(OK));
   const at = (address: string) => async () => [{ address, family: 4 }];
   const plain = async (answer: (socket: Socket) => void) => (await raw(answer)).url;
@@ -506,14 +506,14 @@ test("each error has a detail that says what to do, without the address or anyth
     assert.deepEqual(await failed(url, options), [error, detail], url);
 });
 
-test("what Node reports by a code alone is named by it", () => {
+test("an error that Node reports by code alone has the code in its detail", () => {
   const error = (code: string) => Object.assign(new Error(), { code });
   const unreachable = "The connection failed (EHOSTUNREACH). Check the host and port of the URL.";
   assert.equal(connectDetail(error("EHOSTUNREACH")), unreachable);
   assert.equal(tlsDetail(error("CERT_REVOKED")), "The TLS handshake failed (CERT_REVOKED).");
 });
 
-test("close breaks off what is under way, over TLS and within its handshake too", async () => {
+test("close aborts attempts in flight, including those in a TLS handshake", async () => {
   const closing = sender();
   const receiver = await raw(() => closing.close());
   assert.equal(await sent(receiver.url, closing), "reset");

@@ -1,5 +1,5 @@
-// The listener's limits of time and number (contract, part 8), with short ones in place of the decided: what is tested is
-// that each is in force and how it is answered. That the decided ones are handed on is asserted at the end.
+// The HTTP server's limits on time and number (contract, part 8), tested with short limits: each is enforced
+// with the right response. The last tests assert the limits used in production.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import http, { ServerResponse } from "node:http";
@@ -26,12 +26,12 @@ const ASK = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 const [ASK_LARGE, ASK_SLOW] = [ASK.replace("/", "/large"), ASK.replace("/", "/slow")];
 const IN_CLEAR_AND_OVER_TLS = Object.entries({ "in clear": undefined, "over TLS": TLS });
 
-/** More than the buffers between two processes hold. */
+/** Larger than the socket buffers of two processes together. */
 const LARGE = "x".repeat(10_000_000);
-/** More than is read before somebody asks for it. */
+/** Larger than the data read before a handler asks for the body. */
 const SOME = LARGE.slice(0, 1_000_000);
 
-/** Reads each body and answers /large with much, /slow when it is told to and 204 otherwise; no fault is expected. */
+/** Reads each body; sends a large body for /large, a late response for /slow and 204 otherwise. Expects no error. */
 async function listening(
   limits: Partial<Limits> = {},
   parts: Partial<HttpServerDeps> = {},
@@ -52,13 +52,13 @@ async function listening(
     },
     ...parts,
   });
-  /** The answer to this one request. */
+  /** Sends one request on its own connection and returns the response. */
   const ask = (text = ASK) => rawAnswer(address, text);
   return {
     ...{ address, finish, ask, stop: listener.stop, [Symbol.asyncDispose]: listener.stop },
-    /** Sends this on a new connection. */
+    /** Sends this text on a new connection. */
     send: async (text: string) => (await RawConnection.open(address)).write(text),
-    /** Asks until there is room for one more connection. */
+    /** Retries until the server accepts another connection. */
     async freed(): Promise<void> {
       const began = performance.now();
       while ((await ask().catch(() => undefined))?.status !== 204)
@@ -88,7 +88,7 @@ for (const [what, limits, ...parts] of [
     }
   });
 
-test("a body that is asked for behind the 408, when what came of it is thrown away, is none", async () => {
+test("reading a body after the 408 response returns an error", async () => {
   const [late, read] = [promised(), promised<unknown>()];
   const handle = async (call: HttpRequest) => {
     await late.kept;
@@ -105,19 +105,19 @@ test("a body that is asked for behind the 408, when what came of it is thrown aw
   assert.ok((await read.kept) instanceof AppError);
 });
 
-test("a TLS handshake has the time that headers have", async () => {
+test("a TLS handshake has the same time limit as the headers", async () => {
   await using it = await listening(SHORT, {}, TLS);
   await (await it.send("\x16")).untilClosed();
 });
 
-test("an idle connection is closed without a word, and sooner than Node would", async () => {
+test("an idle connection is closed without a response, and sooner than by Node's default", async () => {
   await using it = await listening(SHORT);
   const connection = await it.send(ASK);
   assert.equal((await connection.answer()).status, 204);
   assert.ok((await took(async () => assert.equal(await connection.untilClosed(), "end"))) < 4_500);
 });
 
-test("a connection over the number is closed at once, and one that ends makes room", async () => {
+test("a connection over the limit is closed at once, and a closed connection frees its place", async () => {
   await using it = await listening({ connections: 2 });
   const asked = async () => {
     const connection = await it.send(ASK);
@@ -130,7 +130,7 @@ test("a connection over the number is closed at once, and one that ends makes ro
   for (const connection of [two, await asked()]) connection.socket.destroy();
 });
 
-test("a refused client that never closes keeps no socket", async () => {
+test("a rejected client that never closes its side does not keep a socket open", async () => {
   await using it = await listening({ connections: 1 });
   const stubborn = await it.send("GARBAGE\r\n\r\n");
   assert.equal((await stubborn.answer()).status, 400);
@@ -146,7 +146,7 @@ for (const [where, tls] of IN_CLEAR_AND_OVER_TLS)
     ["a refusal", "", 400],
     ["the last answer", LAST, 204],
   ] as const)
-    test(`who sends on after ${what}, as clients do that read at last, is not reset, ${where}`, async () => {
+    test(`a client that keeps sending after ${what} and reads last is not reset, ${where}`, async () => {
       await using it = await listening({}, {}, tls);
       const { hostname: host, port } = new URL(it.address);
       const options = { host, port: Number(port), rejectUnauthorized: false, allowHalfOpen: true };
@@ -163,7 +163,7 @@ for (const [where, tls] of IN_CLEAR_AND_OVER_TLS)
       assert.deepEqual(faults, []);
     });
 
-test("an answer that nobody reads is given up in time", async () => {
+test("a response that the client does not read is aborted after the limit", async () => {
   await using it = await listening({ unread_ms: 1_500, connections: 1 });
   const began = performance.now();
   const deaf = await it.send(ASK_LARGE);
@@ -182,7 +182,7 @@ for (const [where, tls] of IN_CLEAR_AND_OVER_TLS) {
       ASK.replace("host", "content-length: 2\r\nhost"),
     ],
   ] as const)
-    test(`an answer that is read a little at a time is not given up, however long that takes, ${where}${when}`, async () => {
+    test(`a response that the client reads slowly is not aborted, however long that takes, ${where}${when}`, async () => {
       const answer = { ...emptyResponse(200), body: LARGE.repeat(4) };
       await using it = await listening({ unread_ms: 1_000 }, { handle: async () => answer }, tls);
       const plain = connect(Number(new URL(it.address).port), "127.0.0.1").setNoDelay();
@@ -205,7 +205,7 @@ for (const [where, tls] of IN_CLEAR_AND_OVER_TLS) {
       socket.destroy();
     });
 
-  test(`a stop lets an answer that was begun be read to its end, ${where}`, async () => {
+  test(`a stop lets a response in progress be read to its end, ${where}`, async () => {
     await using it = await listening({}, {}, tls);
     const url = `${tls ? it.address.replace("http", "https") : it.address}/large`;
     const [answer] = await once(
@@ -218,7 +218,7 @@ for (const [where, tls] of IN_CLEAR_AND_OVER_TLS) {
   });
 }
 
-test("an answer that takes its time to be made is not given up, though the one before it was read late", async () => {
+test("a response that is slow to produce is not aborted, even after the previous response was read late", async () => {
   await using it = await listening({ unread_ms: 600, connections: 2 });
   const late = await it.send(ASK_LARGE + ASK_SLOW);
   await once(late.socket, "data");
@@ -233,7 +233,7 @@ test("an answer that takes its time to be made is not given up, though the one b
   for (const connection of [late, deaf]) connection.socket.destroy();
 });
 
-test("who reads a body that is broken off is told so", { timeout: 10_000 }, async () => {
+test("reading an aborted body returns an error", { timeout: 10_000 }, async () => {
   const { kept: read, keep: tell } = promised<Buffer | AppError>();
   const handle = async (call: HttpRequest) => {
     tell(await call.readBody(1_000));
@@ -246,7 +246,7 @@ test("who reads a body that is broken off is told so", { timeout: 10_000 }, asyn
   assert.ok(reported instanceof AppError && reported.details.code === "invalid_request");
 });
 
-test("of many requests at once one is answered after the other, as far as the client reads", async () => {
+test("pipelined requests are handled one at a time, as fast as the client reads", async () => {
   let made = 0;
   const handle = async ({ path }: HttpRequest) => {
     if (path !== "/large") return emptyResponse(204);
@@ -262,7 +262,7 @@ test("of many requests at once one is answered after the other, as far as the cl
   deaf.socket.resetAndDestroy();
 });
 
-test("a body in many chunks takes the room of its bytes", async () => {
+test("a body in many chunks uses memory in proportion to its bytes", async () => {
   const handle = async (call: HttpRequest) => {
     const before = await heapInUse();
     assert.ok((await call.readBody(200_000)) instanceof AppError);
@@ -276,13 +276,13 @@ test("a body in many chunks takes the room of its bytes", async () => {
   assert.ok(Number(answer.text) < 8_000_000);
 });
 
-test("the decided limits", () => {
+test("the production limits have the specified values", () => {
   const bytes = { url_bytes: 8_192, header_bytes: 16_384 };
   const times = { headers_ms: 10_000, request_ms: 30_000, idle_ms: 60_000, unread_ms: 30_000 };
   assert.deepEqual(LIMITS, { ...bytes, ...times, connections: 1_000 });
 });
 
-test("an answer that fails or cannot be written is a bare 500, told with the request's id, and the server goes on", async () => {
+test("a response that fails or cannot be written becomes a 500 problem, reported with the request's id, and the server continues", async () => {
   const reported: unknown[] = [];
   const answers = [
     async () => emptyResponse(303, { location: "https://example.com/\r\nx-evil: 1" }),
@@ -295,7 +295,7 @@ test("an answer that fails or cannot be written is a bare 500, told with the req
   assert.equal((await it.ask()).status, 204);
 });
 
-test("a failure after the headers were sent ends the connection, and is told", async (t) => {
+test("a failure after the headers were sent closes the connection and is reported", async (t) => {
   const reported: unknown[] = [];
   const broken = t.mock.method(ServerResponse.prototype, "end", () => {
     throw new Error("broken");
@@ -307,7 +307,7 @@ test("a failure after the headers were sent ends the connection, and is told", a
   assert.equal((await it.ask()).status, 204);
 });
 
-test("a CONNECT whose client is gone harms nobody", async () => {
+test("a CONNECT request whose client disconnects does not affect the server", async () => {
   await using it = await listening();
   for (let made = 0; made < 50; made += 1) {
     const connection = await it.send(

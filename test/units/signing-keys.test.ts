@@ -1,11 +1,11 @@
-// Two server processes on one store that both need a signing key for the first time.
+// Two server processes on one store that need their first signing key at the same time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collections } from "../../src/domain/collections.ts";
 import { createSigningKeys } from "../../src/domain/oauth/signing-keys.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 
-test("signing keys: two processes that need one at once end up with the same, an RSA key of 2,048 bits", async () => {
+test("signing keys: two processes that need a key at the same time share one RSA key of 2,048 bits", async () => {
   for (const alg of ["ES256", "RS256"] as const) {
     const store = memoryStore();
     await store.open(collections);

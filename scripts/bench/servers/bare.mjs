@@ -1,5 +1,5 @@
-// The yardstick: node:http that checks the bearer, parses, validates and answers apps, as little as an honest server can do:
-// no events, no limits, no indexes but an array, and of conditional requests only what `If-None-Match: *` asks.
+// Baseline server: node:http that checks the bearer token, then parses, validates and returns apps. It has no events,
+// rate limits or indexes (only an array), and supports only `If-None-Match: *` of conditional requests.
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 
@@ -11,7 +11,7 @@ const all = [];
 const isText = (value, min, max) =>
   typeof value === "string" && value.length >= min && value.length <= max;
 
-/** What is wrong with the fields of an app. */
+/** Returns the validation issue of an app's fields, if any. */
 function fault({ title, description, theme, public: shared }) {
   if (!isText(title, 1, 200)) return "title must have 1 to 200 characters";
   if (!isText(description, 0, 5000)) return "description";
@@ -24,7 +24,7 @@ const wholeNumber = (text, max) => {
   return Number.isInteger(value) && value >= 0 && value <= max ? value : undefined;
 };
 
-/** Each answers a status and a body. */
+/** Each handler returns a status and a body. */
 function list({ limit = 20, offset = 0 }) {
   const [count, first] = [wholeNumber(limit, 100), wholeNumber(offset, Number.MAX_SAFE_INTEGER)];
   if (count === undefined || first === undefined) return [400, { error: "limit or offset" }];

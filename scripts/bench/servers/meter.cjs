@@ -1,5 +1,5 @@
-// Loaded before every server that is measured: answers what its process has used so far, when asked over IPC; asked for
-// the "heap", it first clears away what nobody needs any more. It ends with who asks.
+// Preloaded into every measured server: reports the CPU time of its process over IPC. For "heap", it collects garbage
+// first. It exits with its parent.
 process.on("message", (question) => {
   if (question !== "usage" && question !== "heap") return;
   if (question === "heap") global.gc();
@@ -8,5 +8,5 @@ process.on("message", (question) => {
   process.send({ cpu_us: user + system, rss, heap: heapUsed });
 });
 process.on("disconnect", () => process.exit());
-// Being measured keeps no server alive. The thread in which tsx loads modules has no channel.
+// The IPC channel keeps no server alive. The thread in which tsx loads modules has no channel.
 process.channel?.unref();

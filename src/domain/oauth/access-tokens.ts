@@ -1,7 +1,7 @@
-// Access tokens: JWTs after RFC 9068 (spec part 5; contract part 5), from being issued to being revoked (RFC 7009) and
-// asked about (RFC 7662). The signature of a token is checked once and then remembered; its key, grant, client, user and
-// account are looked up at every use, so that whatever ends one of them is felt at the very next call. Its scopes are cut
-// to what its user may do at that moment.
+// Access tokens: JWTs after RFC 9068 (spec part 5; contract part 5), with issue, revocation (RFC 7009) and
+// introspection (RFC 7662). A token's signature is verified once and the result cached. Its key, grant, client, user
+// and account are loaded at every use. Deleting any of them therefore takes effect with the next request. Scopes are
+// limited to the user's current permissions.
 import { decide } from "../../decisions.ts";
 import { parseIso } from "../../lib/clock.ts";
 import { type JwtFault, signJwt, verifyJwt } from "../../lib/jwt.ts";
@@ -14,26 +14,29 @@ import { type GrantRecord, grants, loadActiveGrant, refreshTokens } from "./gran
 import { intersectScopes, invalidClient, invalidGrant } from "./rules.ts";
 import { type SigningKeys, signingKeys } from "./signing-keys.ts";
 
-/** What the authorization server works with: handed to each of its functions, made once the public address is known. */
+/** Dependencies of the authorization server, created once the public address is known. */
 export interface AuthorizationServer extends UnitOfWorkDeps {
   readonly keys: SigningKeys;
   /** `{auth_url}` */
   readonly issuer: string;
   /** `{base_url}` */
   readonly audience: string;
-  /** Access tokens whose signature has been checked. */
+  /** Cache of access tokens whose signature has been verified. */
   readonly verified: Map<string, VerifiedToken>;
 }
 
 export const ACCESS_TOKEN_LIFETIME_S = decide("5.token-lifetimes").access_h * 3_600;
 /** RFC 9068. */
 const TYP = "at+jwt";
-/** RFC 9068 requires a client_id: the one of tokens that the service hands out itself, without a client. */
+/** The client_id, which RFC 9068 requires, of tokens that the service issues itself, without a client. */
 const NO_CLIENT = "app-hosting-service";
-/** Verified tokens kept in mind; beyond that all are forgotten and would be verified again. */
+/** Maximum size of the token cache. When full, it is cleared and tokens are verified again. */
 const CACHE_MAX = 10_000;
 
-/** The grant's id opens the jti: so the token leads to its grant without a record or a claim of its own. */
+/**
+ * Signs an access token. Its jti begins with the grant's id, so that the token leads to its grant without another claim
+ * or record.
+ */
 export async function signAccessToken(
   context: AuthorizationServer,
   grant: GrantRecord,
@@ -55,7 +58,7 @@ export async function signAccessToken(
   return signJwt(await keys.signingKey(), TYP, claims);
 }
 
-/** Who calls the REST API with the token, and what it opens now; or why it opens nothing. */
+/** Returns the token's user, account, grant and current scopes, or the error that makes it invalid. */
 export async function verifyAccessToken(context: AuthorizationServer, token: string) {
   const verified = await verifyToken(context, token);
   if (verified instanceof AppError) return verified;
@@ -63,7 +66,7 @@ export async function verifyAccessToken(context: AuthorizationServer, token: str
     return tokenError("untrusted");
   const standing = await loadActiveGrant(context.store, verified.grantId);
   if (typeof standing === "string") return invalidCredential(standing);
-  // Not a copy by spread: that cost each request a quarter of its time.
+  // Copied by name: a spread took a quarter of each request's time.
   const { grant, user, account } = standing;
   return {
     grant,
@@ -76,9 +79,8 @@ export async function verifyAccessToken(context: AuthorizationServer, token: str
 }
 
 /**
- * What a token of ours says, if it has not expired: as `issue` wrote it, for no other has the key. Subject and client are
- * the grant's, so they are not read from the token again. Only such tokens are remembered, so strangers cannot fill the
- * memory.
+ * Verifies signature and expiry and returns the claims that `signAccessToken` wrote. Subject and client come from the
+ * grant instead. Only tokens that this service signed are cached, so that strangers cannot fill the memory.
  */
 async function verifyToken(
   context: AuthorizationServer,
@@ -122,7 +124,7 @@ type VerifiedToken = Omit<IssuedClaims, "scope"> & {
 const invalidCredential = (detail: string): AppError =>
   fail({ code: "invalid_credential", detail });
 
-/** What is neither form, signature nor age is the member that does not fit. */
+/** Converts a JWT fault to an error. Any other fault is the name of the claim that does not match. */
 function tokenError(fault: JwtFault): AppError {
   const detail = "The access token has expired; POST its refresh_token to /oauth/token.";
   if (fault === "expired") return fail({ code: "expired_credential", detail });
@@ -133,10 +135,10 @@ function tokenError(fault: JwtFault): AppError {
 }
 
 /**
- * Revokes the grant of the token, since whoever revokes means the access (RFC 7009 2.1). A token that is not known, or over
- * already, is no error: what was asked for is so (2.2). Access and refresh tokens cannot be mistaken for each other, so
- * token_type_hint is not needed. Without a client only a token that belongs to none can be revoked, one of `signIn`; about
- * any other such a request is told nothing, not even whether the token exists.
+ * Revokes the token's grant, because a client that revokes a token means the access (RFC 7009 2.1). An unknown or
+ * expired token is not an error (RFC 7009 2.2). token_type_hint is not needed, because the two kinds of token differ in
+ * form. Without a client, only tokens from `signIn` can be revoked. The error for any other does not reveal whether the
+ * token exists.
  */
 export async function revoke(
   context: AuthorizationServer,
@@ -145,7 +147,7 @@ export async function revoke(
 ) {
   const { store } = context;
   const facts = await verifyToken(context, token);
-  // An expired access token leads nowhere: it has nothing left to revoke, and its refresh token does.
+  // An expired access token has nothing to revoke; its refresh token still does.
   const held =
     facts instanceof AppError
       ? await store.get(refreshTokens, sha256(token))
@@ -163,8 +165,8 @@ export async function revoke(
 }
 
 /**
- * What a client learns about its own tokens: of their scopes those in force now, as a resource server wants to know. To
- * any other client, and where a token opens nothing, all it hears is no.
+ * Token introspection for the client that owns the token, with the scopes currently in force. Any other client, and any
+ * token that is no longer valid, gets `active: false`.
  */
 export async function introspect(
   context: AuthorizationServer,

@@ -1,5 +1,5 @@
-// The authorization request (spec part 5, step 1; RFC 6749 4.1.1): judged whole before anything is shown, then allowed or
-// denied by the user. Nothing goes back to an address that the client has not registered: such a request ends on a page.
+// The authorization request (spec part 5, step 1; RFC 6749 4.1.1): validated completely before the user sees it, then
+// allowed or denied. An unregistered redirect URI never receives a redirect: such a request ends on an error page.
 import { allOf, type FormFields } from "../../lib/urlencoded.ts";
 import { type OAuthClientRecord, oauthClients } from "../model.ts";
 import type { Reader } from "../store.ts";
@@ -22,7 +22,7 @@ import {
   validateChallenge,
 } from "./rules.ts";
 
-/** A request that ends here: on an error page, or back at the client. */
+/** Result of a request that ends here: an error page or a redirect to the client. */
 export type AuthorizationResponse = ErrorPage | { readonly redirect: string };
 export interface ErrorPage {
   readonly page: string;
@@ -37,10 +37,10 @@ type ValidRequest = Exclude<
   Awaited<ReturnType<typeof validateAuthorizationRequest>>,
   AuthorizationResponse
 >;
-/** What a user is asked to grant. */
+/** The consent that the user is asked to give. */
 export type Consent = Exclude<ReturnType<ValidRequest["consent"]>, AuthorizationResponse>;
 
-/** Whether the request may be put before a user; nobody needs to be signed in to be told that it may not. */
+/** Validates an authorization request. Runs before sign-in, so that an invalid request fails without it. */
 export async function validateAuthorizationRequest(
   context: AuthorizationServer,
   query: FormFields,
@@ -48,7 +48,9 @@ export async function validateAuthorizationRequest(
   const returnable = await resolveClient(context.store, query);
   if ("page" in returnable) return returnable;
   const { client, redirectUri: redirect_uri, state } = returnable;
-  /** Every way back names the issuer (RFC 9207), so that a client of several servers cannot mix their answers up. */
+  /**
+   * Every redirect carries the issuer (RFC 9207), so that a client of several servers cannot mix up their responses.
+   */
   const redirectWith = (parameters: {
     readonly [name: string]: string;
   }): AuthorizationResponse => ({
@@ -61,7 +63,10 @@ export async function validateAuthorizationRequest(
   const { asked, challenge } = terms;
   return {
     deny: () => redirectError(accessDenied("The user did not allow it.")),
-    /** What this user would grant: what was asked for, as far as the user holds it (contract, part 5). */
+    /**
+     * Returns the scopes that this user would grant: the requested ones within the user's permissions (contract, part
+     * 5).
+     */
     consent({ user, account }: SignedIn) {
       if (account.state === "suspended")
         return redirectError(accessDenied("The account of the user is suspended."));
@@ -71,7 +76,7 @@ export async function validateAuthorizationRequest(
           accessDenied("The user holds none of the permissions that were asked for."),
         );
       const grant = { user_id: user.id, client_id: client.id, scopes: granted };
-      /** The user said yes: a grant in the user's own account, and its code on the way to the client. */
+      /** Creates a grant in the user's own account and returns the redirect with its code. */
       const issueCode = async () => {
         const made = await new UnitOfWork(context).run((ctx) =>
           createGrant(ctx, grant, { redirect_uri, challenge }),
@@ -91,7 +96,7 @@ export async function validateAuthorizationRequest(
   };
 }
 
-/** Who asks and where the answer may go; or why there is nowhere to go, for the page that the user then sees. */
+/** Returns the client and its redirect URI, or the error page if a redirect would be unsafe. */
 async function resolveClient(
   reader: Reader,
   { values, duplicates: repeated }: FormFields,
@@ -112,18 +117,18 @@ async function resolveClient(
       page: `The redirect_uri is not registered for ${client.name}: ${redirectUri.slice(0, SHOWN_URI_MAX)}`,
       client,
     };
-  // Of two states neither is known to be the client's own, so neither goes back.
+  // If `state` is repeated, neither value is known to be the client's, so the redirect carries none.
   const state = repeated.has("state") ? null : (values.get("state") ?? null);
   return { client, redirectUri, state };
 }
 
-/** What was sent stands on the page, and no refusal is larger than 16 KiB. */
+/** Limits the URI shown on the page, so that no error page exceeds 16 KiB. */
 const SHOWN_URI_MAX = 1_000;
 
-/** The implicit flow and the password grant are gone from OAuth 2.1, and the specification shows neither. */
+/** OAuth 2.1 removes the implicit flow and the password grant, and the specification shows neither. */
 export const RESPONSE_TYPE = "code";
 
-/** What the client asks for. The order of the checks is that in which a developer would want to hear of the faults. */
+/** Validates scope, PKCE and resource, in the order in which a developer would fix the errors. */
 function parseTerms(query: FormFields, client: OAuthClientRecord, audience: string) {
   const { values, duplicates: repeated } = query;
   const twice = [...repeated.keys()].find((name) => name !== "resource");
@@ -141,7 +146,7 @@ function parseTerms(query: FormFields, client: OAuthClientRecord, audience: stri
   if (wrongTarget) return wrongTarget;
   const asked = parseScope(values.get("scope") ?? "");
   if (typeof asked === "string") return invalidScope(asked);
-  // No default: whoever asks for nothing in particular would be given more, or less, than was thought of.
+  // No default: a client that names no scope would be granted more, or less, than it intended.
   if (asked.length === 0) return invalidScope("The scope is missing; there is no default.");
   if (!isSubset(asked, client.scopes))
     return invalidScope("The scope goes beyond what this client is registered for.");

@@ -1,6 +1,6 @@
-// Grants: what a user has allowed a client (spec part 5; contract part 5). Everything that a token opens hangs on its
-// grant, client, user and account, which are looked up at each use: whatever ends one of them ends the token at once.
-// Codes and refresh tokens are kept as SHA-256 only.
+// Grants: the access that a user has given a client (spec part 5; contract part 5). Every token depends on its grant,
+// client, user and account. They are loaded at each use, so that deleting any of them ends the token at once. Codes and
+// refresh tokens are stored as SHA-256 only.
 import { decide } from "../../decisions.ts";
 import { toIso } from "../../lib/clock.ts";
 import { sha256 } from "../credentials.ts";
@@ -9,15 +9,15 @@ import { collection, type Reader } from "../store.ts";
 import type { TxContext } from "../unit-of-work.ts";
 import { loadUserWithAccount } from "../users.ts";
 
-/** A client exchanges its code at once: a minute gives a thief less than the ten of RFC 6749. */
+/** A client exchanges its code at once. One minute gives a thief less time than the ten minutes of RFC 6749. */
 const CODE_MS = 60_000;
-/** A client that comes too late learns that it was late. */
+/** Retention of an expired code, so that a late client gets an error that says so. */
 const CODE_RETENTION_MS = 10 * 60_000;
 const REFRESH_MS = decide("5.token-lifetimes").refresh_d * 86_400_000;
-/** As long again, so that its client hears expired and not unknown. */
+/** Retention after expiry, so that the client gets an error saying expired, not unknown. */
 export const REFRESH_TOKEN_RETENTION_MS = REFRESH_MS;
 
-/** What the code of a grant is bound to. */
+/** The values that an authorization code is bound to. */
 interface CodeBinding {
   readonly redirect_uri: string;
   /** The S256 challenge of RFC 7636, or null. */
@@ -25,12 +25,12 @@ interface CodeBinding {
 }
 
 /**
- * What one user has allowed one client. Revoking removes the record: every token names its grant, so none outlives it.
- * The code stands inside, so that a second use is noticed for as long as there is something to revoke.
+ * The access that one user has given one client. Revocation removes the record; every token names its grant, so none
+ * outlives it. The code is part of the grant, so that its reuse is detected while there is access to revoke.
  */
 export interface GrantRecord extends Expiring<"grants"> {
   readonly user_id: string;
-  /** Null where the service itself signed the user in, without a client (contract, part 10: signIn). */
+  /** Null if the service itself signed the user in, without a client (contract, part 10: signIn). */
   readonly client_id: string | null;
   readonly scopes: readonly Scope[];
   readonly code: (CodeBinding & { readonly expires_at: string; readonly used: boolean }) | null;
@@ -40,7 +40,7 @@ export interface GrantRecord extends Expiring<"grants"> {
 /** A grant expires with the last of its tokens. */
 export const grants = collection<GrantRecord>()("grants", expiryIndex, { code: ["code_hash"] });
 
-/** The id is the SHA-256 of the token, hexadecimal. Used ones stay, so that a second use is noticed. */
+/** The id is the SHA-256 of the token, hexadecimal. Used tokens are retained, so that reuse is detected. */
 interface RefreshTokenRecord extends Expiring<"refresh_tokens"> {
   readonly grant_id: string;
   readonly issued_at: string;
@@ -48,7 +48,7 @@ interface RefreshTokenRecord extends Expiring<"refresh_tokens"> {
 }
 export const refreshTokens = collection<RefreshTokenRecord>()("refresh_tokens", expiryIndex);
 
-/** The grant with what it hangs on, or what of it is gone, said in a sentence. */
+/** Loads the grant with its user and account, or returns a sentence saying which part was deleted. */
 export async function loadActiveGrant(reader: Reader, id: string) {
   const grant = await reader.get(grants, id);
   if (grant === undefined) return "The access of this application has been revoked.";
@@ -62,7 +62,7 @@ export async function loadActiveGrant(reader: Reader, id: string) {
 
 type NewGrant = Pick<GrantRecord, "user_id" | "client_id" | "scopes">;
 
-/** A grant, which ends with the last of its tokens: it has none yet. Where it waits for a code, with the code in clear. */
+/** Creates a grant. If it is bound to a code, the returned `secret` is the code in clear text. */
 export async function createGrant(ctx: TxContext, terms: NewGrant, binding?: CodeBinding) {
   const secret = binding ? ctx.ids.secret() : "";
   const code = binding ? { ...binding, expires_at: toIso(ctx.now + CODE_MS), used: false } : null;
@@ -78,7 +78,9 @@ export async function createGrant(ctx: TxContext, terms: NewGrant, binding?: Cod
   return { grant, secret };
 }
 
-/** A new refresh token, which its beginning lets people and scanners recognise; the grant lasts as long as it does. */
+/**
+ * Creates a refresh token and extends the grant to its expiry. The prefix lets people and secret scanners recognise it.
+ */
 export async function createRefreshToken(ctx: TxContext, grant: GrantRecord) {
   const token = `ahr_${ctx.ids.secret()}`;
   const times = { issued_at: ctx.timestamp, expires_at: toIso(ctx.now + REFRESH_MS) };

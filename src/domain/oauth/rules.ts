@@ -1,5 +1,5 @@
-// What OAuth 2.0 asks of any server (spec part 5; RFC 6749, 7636, 8252): how it says no, the arithmetic of scopes, PKCE
-// with S256 only (`plain` would show the verifier to whoever sees the request), redirect URIs, and who a client is.
+// OAuth 2.0 rules (spec part 5; RFC 6749, 7636, 8252): errors, scope arithmetic, redirect URIs, client authentication
+// and PKCE. PKCE supports S256 only, because `plain` would reveal the verifier to anyone who sees the request.
 import { hash, timingSafeEqual } from "node:crypto";
 import { decide } from "../../decisions.ts";
 import { isLoopbackHost } from "../../lib/loopback.ts";
@@ -19,7 +19,10 @@ type OAuthErrorCode =
   | "unsupported_response_type"
   | "access_denied";
 
-/** A no, as a value. The description names the exact cause in plain ASCII without quotes, as the RFC wants it. */
+/**
+ * An OAuth error, returned as a value. The description names the exact cause in printable ASCII without quotes, as the
+ * RFC requires.
+ */
 export class OAuthError {
   constructor(
     readonly error: OAuthErrorCode,
@@ -35,10 +38,10 @@ export const invalidGrant = createError("invalid_grant");
 export const invalidScope = createError("invalid_scope");
 export const accessDenied = createError("access_denied");
 
-/** What clients put between scopes by mistake; `%20` and `+` are spaces that were encoded twice. */
+/** Separators that clients use by mistake; `%20` and `+` are spaces that were encoded twice. */
 const WRONG_SEPARATOR = /[,;|+\s]|%20/;
 
-/** The scopes in a space-separated list, each once; or a sentence about the first name that is not a scope. */
+/** Returns the distinct scopes of a space-separated list, or an error sentence about the first unknown name. */
 export function parseScope(list: string): readonly Scope[] | string {
   const names = [...new Set(list.split(" ").filter((part) => part !== ""))];
   const unknown = names.find((name) => !SCOPES.some((scope) => scope === name));
@@ -49,7 +52,7 @@ export function parseScope(list: string): readonly Scope[] | string {
   return `${printable(unknown)} is not a scope${advice || `; the scopes are ${SCOPES.join(", ")}.`}`;
 }
 
-/** RFC 6749 lets a description carry printable ASCII without quotes and backslash. */
+/** RFC 6749 allows printable ASCII without quotes and backslash in a description. */
 export const printable = (text: string): string =>
   text.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, "?").slice(0, 64);
 
@@ -63,7 +66,7 @@ export function unknownTarget(
     : new OAuthError("invalid_target", `The resource must be ${audience}.`);
 }
 
-/** What is left of the scopes asked for where only these are held, in the order of asking; `admin` contains the rest. */
+/** Returns the requested scopes that are held, in the order requested; `admin` contains the rest. */
 export function intersectScopes(asked: readonly Scope[], held: readonly Scope[]): readonly Scope[] {
   if (held.includes("admin")) return asked;
   return asked.includes("admin") ? held : asked.filter((scope) => held.includes(scope));
@@ -105,24 +108,24 @@ export function verifyCodeVerifier(
     : "The code_verifier does not fit the code_challenge.";
 }
 
-/** Whether two hashes of one kind are the same, in a time that does not tell where they differ. */
+/** Compares two hashes of one kind in constant time. */
 const sameHash = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a), Buffer.from(b));
 
 /**
- * Redirect URIs are compared as text, except that the port of a loopback address may vary (RFC 8252 7.3): a native
+ * Compares redirect URIs as text, except that the port of a loopback address may vary (RFC 8252 7.3). A native
  * application learns its port only when it starts to listen.
  */
 export const matchesRedirectUri = (uris: readonly string[], given: string): boolean =>
   uris.map(withoutPort).includes(withoutPort(given));
 
-/** An http URL of this machine without its port, as it is written; any other text whole. */
+/** Removes the port from an http URL of a loopback address; returns any other text unchanged. */
 function withoutPort(uri: string): string {
   const { protocol, hostname = "" } = URL.canParse(uri) ? new URL(uri) : {};
   const varies = protocol === "http:" && isLoopbackHost(hostname);
   return varies ? uri.replace(/^(http:\/\/[^/?]*?):\d+(?=[/?]|$)/i, "$1") : uri;
 }
 
-/** The redirect URI, as it was given, with further parameters in its query. */
+/** Appends parameters to the query of a redirect URI and leaves the rest unchanged. */
 export function appendQuery(
   uri: string,
   parameters: { readonly [name: string]: string | null },
@@ -136,8 +139,8 @@ export function appendQuery(
 export type ClientCredentials = { readonly [part in "id" | "secret"]: string | undefined };
 
 /**
- * The client whose credentials these are (RFC 6749 2.3); one that has a secret must have sent it. The answers say what is
- * wrong in words: client ids are no secret, and a developer who mistyped one should not have to guess.
+ * Authenticates the client (RFC 6749 2.3); a confidential client must send its secret. Errors name the exact problem:
+ * client ids are not secret, and a developer who mistyped one should not have to guess.
  */
 export async function authenticateClient(reader: Reader, sent: ClientCredentials) {
   const client = await identifyClient(reader, sent);
@@ -147,7 +150,7 @@ export async function authenticateClient(reader: Reader, sent: ClientCredentials
   return invalidClient("The client credentials are not complete: client_secret is missing.");
 }
 
-/** The client that these credentials name; null where none were sent. A secret that was sent must be right. */
+/** Returns the client that the credentials name, or null if there are none. A secret must be correct if it is sent. */
 export async function identifyClient(reader: Reader, { id, secret }: ClientCredentials) {
   if (id === undefined)
     return secret === undefined

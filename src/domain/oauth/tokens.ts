@@ -1,6 +1,6 @@
-// The token endpoint (spec part 5, steps 2 and 3; RFC 6749 4.1.3 and 6): a code or a refresh token becomes an access token
-// and the next refresh token. Each can be used once; the store's transaction decides who was first, and a second use ends
-// the grant with every token of it (RFC 9700 4.14), because one of the two users must be a thief.
+// The token endpoint (spec part 5, steps 2 and 3; RFC 6749 4.1.3 and 6): exchanges a code or refresh token for new
+// tokens. Each can be used once, and the store's transaction decides which use is first. A second use revokes the grant
+// with all its tokens (RFC 9700 4.14), because it means that one was stolen.
 import { decide } from "../../decisions.ts";
 import { parseIso } from "../../lib/clock.ts";
 import type { FormFields } from "../../lib/urlencoded.ts";
@@ -39,9 +39,9 @@ interface ActiveGrant {
 }
 
 /**
- * A code becomes tokens. `client` has been authenticated. What fails here, save a second use, leaves the code usable: a
- * stranger who has seen a code must not be able to spoil it, and a client may correct its mistake. A second use is judged
- * before expiry and binding (RFC 6749 4.1.3, RFC 7636 4.6), so that it is noticed however the code comes back.
+ * Exchanges an authorization code for tokens; `client` is already authenticated. Errors other than reuse leave the code
+ * usable: a stranger who has seen a code must not be able to invalidate it. A client may correct its mistake. Reuse is
+ * checked before expiry and binding (RFC 6749 4.1.3, RFC 7636 4.6), so that it is always detected.
  */
 export const authorizationCodeGrant = (
   context: AuthorizationServer,
@@ -67,9 +67,9 @@ export const authorizationCodeGrant = (
   });
 
 /**
- * A refresh token becomes the next one. `client` is null where no credentials were sent, which the spec allows. The three
- * causes of failure that the spec names are told apart here: expiry is judged before the grant is looked at, because an
- * expired token's grant may be forgotten already and would pass for revoked.
+ * Exchanges a refresh token for the next one. `client` is null if no credentials were sent, which the spec allows. Each
+ * of the three failures in the spec has its own error. Expiry is checked before the grant's existence, because an
+ * expired token's grant may be deleted already and would look revoked.
  */
 export const refreshTokenGrant = (
   context: AuthorizationServer,
@@ -87,7 +87,8 @@ export const refreshTokenGrant = (
     if (now >= parseIso(record.expires_at)) return "The refresh token has expired.";
     const granted = await loadGrantedScopes(tx, record.grant_id);
     if (typeof granted === "string") return granted;
-    // RFC 6749 6: a refresh may ask for less than was granted, never for more. What its user has lost since is no more.
+    // RFC 6749 6: a refresh may request fewer scopes than were granted, never more. Permissions lost since are
+    // excluded.
     const asked = scope === undefined ? granted.scopes : parseScope(scope);
     if (typeof asked === "string") return invalidScope(asked);
     if (asked.length === 0 || !isSubset(asked, granted.grant.scopes))
@@ -99,7 +100,7 @@ export const refreshTokenGrant = (
     return { ...granted, scopes };
   });
 
-/** Tokens without a browser, for tests (contract, part 10). The grant belongs to no client. */
+/** Issues tokens without a browser, for tests (contract, part 10). The grant belongs to no client. */
 export const issueForUser = (
   context: AuthorizationServer,
   user: UserRecord,
@@ -113,14 +114,14 @@ export const issueForUser = (
   });
 
 /**
- * Runs the work in one transaction and signs afterwards, since signing cannot be undone or run twice. Of parallel uses
- * exactly one finds its code or token unused. A text says why nothing can be handed out: `invalid_grant`.
+ * Runs `work` in one transaction and signs the token afterwards, because signing cannot be undone. Of parallel uses
+ * exactly one finds its code or token unused. A string from `work` is the description of `invalid_grant`.
  */
 async function issueTokens(
   context: AuthorizationServer,
   work: (ctx: TxContext) => Promise<ActiveGrant | OAuthError | string>,
 ) {
-  await context.keys.signingKey(); // before anything is used up: a key that cannot be stored must not cost a code
+  await context.keys.signingKey(); // first: if the key cannot be stored, the code stays unused
   const settled = await new UnitOfWork(context).run(async (w) => {
     const granted = await work(w);
     if (typeof granted === "string") return invalidGrant(granted);
@@ -141,8 +142,8 @@ async function issueTokens(
 export type TokenResponse = Readonly<Exclude<Awaited<ReturnType<typeof issueTokens>>, OAuthError>>;
 
 /**
- * An error as the answer and yet a change to keep: the transaction commits, and with it the end of the grant. Its refresh
- * tokens stay behind as they are: without their grant they open nothing, and they remember that they did.
+ * Revokes the grant and returns the error description as a string, so that the transaction commits. Its refresh tokens
+ * are retained: without the grant they give no access, but their reuse is still detected.
  */
 async function revokeOnReuse(tx: Tx, grantId: string, what: string): Promise<string> {
   await tx.remove(grants, grantId);
@@ -150,8 +151,8 @@ async function revokeOnReuse(tx: Tx, grantId: string, what: string): Promise<str
 }
 
 /**
- * What of the grant can be handed out now; a suspended account gets nothing. Where the user holds none of it any more the
- * token stays unused, since permissions can be given back.
+ * Returns the scopes that can be issued now, or an error sentence. A suspended account gets none. If the user no longer
+ * holds any of them the token stays unused, because permissions can be restored.
  */
 async function loadGrantedScopes(tx: Tx, grantId: string): Promise<ActiveGrant | string> {
   const standing = await loadActiveGrant(tx, grantId);

@@ -1,4 +1,4 @@
-// Store contract: long lists, snapshot and restore, and that every value comes back as it went in.
+// Store contract: long lists, snapshot and restore, and every value is read back unchanged.
 import assert from "node:assert/strict";
 import { ALL_RECORDS, type Store, type StoreData } from "../../domain/store.ts";
 import {
@@ -17,7 +17,7 @@ import {
 const TRICKY =
   '__proto__ constructor \u2028\u2029 \0 \ud800 \udc00x \u{1F600} "\\\n\r\t \ufeff '.split(" ");
 
-/** Enough that no store keeps them in one block. */
+/** Enough records that no store keeps them in one block. */
 const MANY = Array.from({ length: 5000 }, (_, n) => item(`${n}`));
 
 const only = (...records: readonly Item[]): StoreData => ({

@@ -1,4 +1,4 @@
-// Store contract: what units of work at the same time see and leave is what one after the other would, in some order.
+// Store contract: concurrent units of work have the same result as in some serial order.
 import assert from "node:assert/strict";
 import { ALL_RECORDS, type Reader, type Store, type Tx } from "../../domain/store.ts";
 import { nextTurn } from "../../lib/clock.ts";
@@ -34,7 +34,10 @@ const CHANGES = [
   "b:colour=red,rank=3",
 ];
 
-/** One unit of work looks and leaves a mark, another changes something. If that found no mark, its change has to be seen. */
+/**
+ * One unit of work reads and leaves a mark, another changes something. If the change found no mark, the read must see
+ * the change.
+ */
 async function crossed(store: Store, look: (from: Reader) => Promise<unknown>): Promise<void> {
   for (const [n, change] of [...CHANGES, ...CHANGES].entries()) {
     await store.restore({ format: 1, collections: {} });
@@ -120,7 +123,7 @@ export const isolation: Cases = {
     const adds: Promise<string>[] = [];
     for (let n = 0; n < 150; n += 1) {
       adds.push(store.transact(add));
-      // They come at different moments, some while the store is busy with those before.
+      // The calls come at different moments, some while the store is busy with earlier ones.
       if (n % 3 === 0) await nextTurn();
     }
     const expected = Array.from({ length: 150 }, (_, n) => (n === 0 ? "0" : `${n},${n - 1}`));

@@ -1,4 +1,5 @@
-// Store contract: when a store and its units of work answer, and when they refuse. The stores here are not opened yet.
+// Store contract: the calls that resolve or reject before open, while open and after close. These stores are not opened
+// yet.
 import assert from "node:assert/strict";
 import type { Store } from "../../domain/store.ts";
 import { type Cases, counters, items, many, shown, written } from "./steps.ts";

@@ -1,4 +1,4 @@
-// Store contract: what is told is heard after its commit, and a lease has one holder at a time.
+// Store contract: subscribers are notified after the commit, and a lease has one holder at a time.
 import assert from "node:assert/strict";
 import type { Tx } from "../../domain/store.ts";
 import { type Cases, counter, many, setCounter, shown, undone, write } from "./steps.ts";
@@ -6,7 +6,7 @@ import { type Cases, counter, many, setCounter, shown, undone, write } from "./s
 const LONG_MS = 60_000;
 const SHORT_MS = 30;
 
-/** Work that tells these subjects of the topic t. */
+/** Returns work that publishes these subjects to the topic t. */
 const telling = (subjects: readonly string[]) => async (tx: Tx) => {
   await setCounter(tx, "told", subjects.length);
   for (const subject of subjects) tx.publish("t", subject);

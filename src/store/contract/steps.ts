@@ -1,5 +1,5 @@
-// What the cases of the store contract share: two collections that have every kind of index and unique key, and a short way
-// to say what is written and what shows.
+// Fixtures of the store contract: two collections with every kind of index and unique key, and a shorthand for writes
+// and results.
 import assert from "node:assert/strict";
 import { ALL_RECORDS, collection, type Reader, type Store, type Tx } from "../../domain/store.ts";
 
@@ -37,10 +37,10 @@ export const setCounter = (tx: Tx, id: string, n: number): Promise<void> =>
 export const counter = async (from: Reader, id: string): Promise<number> =>
   (await from.get(counters, id))?.n ?? 0;
 
-/** By title. */
+/** Test functions by title. */
 export type Cases = Readonly<Record<string, (store: Store) => Promise<void>>>;
 
-/** A case for each row of a table. */
+/** Returns a case for each row of a table. */
 export const each = <T>(
   rows: Readonly<Record<string, T>>,
   run: (store: Store, row: T) => Promise<void>,
@@ -49,7 +49,7 @@ export const each = <T>(
     Object.entries(rows).map(([title, row]) => [title, (store) => run(store, row)]),
   );
 
-/** Writes what the words say: "a" a record, "a:slot=s,text=~" one with these fields, ~ for null, and "-a" removes it. */
+/** Executes the words: "a" puts a record, "a:slot=s,text=~" puts one with these fields (~ is null), "-a" removes it. */
 export async function write(tx: Tx, words: string): Promise<void> {
   for (const word of words.match(/\S+/g) ?? []) {
     const [id = "", fields = ""] = word.split(":");
@@ -60,7 +60,7 @@ export async function write(tx: Tx, words: string): Promise<void> {
   }
 }
 
-/** Each of these texts, or all these records, in a unit of work of its own. */
+/** Runs each text or list of records in a unit of work of its own. */
 export async function written(
   store: Store,
   ...units: readonly (string | readonly Item[])[]
@@ -72,14 +72,17 @@ export async function written(
     });
 }
 
-/** Runs a unit of work that rejects in the end, and sees its error come through. */
+/** Runs a unit of work that rejects at its end, and asserts that its error is thrown. */
 export async function undone(store: Store, work: (tx: Tx) => Promise<unknown>): Promise<void> {
   const end = new Error("undone");
   const failing = store.transact((tx) => work(tx).then(() => Promise.reject(end)));
   await assert.rejects(failing, (error) => error === end);
 }
 
-/** "ann: a b(its text); s: a": the lists of two owners, of ann's ranked and red ones, and who holds the slots s and t. */
+/**
+ * Formats the data as "ann: a b(its text); s: a": the records of two owners, ann's ranked and red ones, and the holders
+ * of slots s and t.
+ */
 export async function shown(from: Reader): Promise<string> {
   const red = await from.page(items, "owner_colour", ["ann", "red"], ALL_RECORDS);
   assert.equal(await from.count(items, "owner_colour", ["ann", "red"]), red.length);
@@ -99,6 +102,6 @@ export async function shown(from: Reader): Promise<string> {
   return deps.join("; ");
 }
 
-/** Runs so many at once. */
+/** Runs `count` calls concurrently. */
 export const many = <T>(count: number, run: (n: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, n) => run(n)));

@@ -1,10 +1,10 @@
-// Store contract: what is written shows in lists, counts and unique keys, to the unit of work at once and to all after it;
-// all writes of a unit take effect together, or none does.
+// Store contract: writes are visible in lists, counts and unique keys, at once to their unit of work and to all later
+// ones. All writes of a unit take effect together, or none does.
 import assert from "node:assert/strict";
 import { collection, isStoreError, type Store, type Tx } from "../../domain/store.ts";
 import { type Cases, each, item, items, many, shown, undone, write, written } from "./steps.ts";
 
-/** What units of work write, one after the other, and what shows then. */
+/** The writes of consecutive units of work, and the expected result. */
 const outcomes: Readonly<Record<string, string>> = {
   "records stand in creation order": "b a | c => ann: b a c",
   "a replaced record keeps its place, also in a list it moves to":
@@ -24,7 +24,7 @@ const outcomes: Readonly<Record<string, string>> = {
   "a unique key can pass from one record to another": "a:slot=s b | a b:slot=s => ann: a b; s: b",
 };
 
-/** By units of work one by one, by a single one, not by one that is undone, and after a restore. */
+/** Variants: separate units of work, a single unit, a unit that is rolled back, and after a restore. */
 async function comesOut(store: Store, outcome: string): Promise<void> {
   const [units = "", shows = ""] = outcome.split(" => ");
   const together = async (tx: Tx) => {

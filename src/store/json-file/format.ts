@@ -1,12 +1,12 @@
-// How FILE and FILE.journal are written. FILE is one JSON document that a person can read and this program can check: a
-// record stands on a line, and the last line carries checksums of the lines before it, some hundred at a time. A line of
-// the journal is one batch of commits: the CRC of the rest of the line, its number, and the writes of each commit.
+// The format of FILE and FILE.journal. FILE is one JSON document, readable by people: one record per line, and in the
+// last line the checksums of each 250 lines before it. A line of the journal is one batch of commits: the CRC of the
+// rest of the line, its number, and the writes of each commit.
 import type { Change, TableDump } from "../tables.ts";
 
 /** Lines under one checksum. */
 export const BLOCK_LINES = 250;
 
-/** So much is turned into text at a time (a tenth of a millisecond); requests are answered in between. */
+/** Characters encoded at a time (0.1 ms); requests are served in between. */
 const SLICE_CHARS = 64 * 1024;
 const LINE_FEED = 10;
 
@@ -20,13 +20,13 @@ export type Write =
   | readonly ["remove", string, id: string];
 export type Batch = { readonly seq: number; readonly commits: readonly (readonly Write[])[] };
 
-/** Loaded when first needed: a store in memory never is. */
+/** Loads zlib on first use; an in-memory store never needs it. */
 const crc32 = (text: Buffer | string, before = 0): number =>
   process.getBuiltinModule("node:zlib").crc32(text, before);
 
 const hex = (crc: number): string => crc.toString(16).padStart(8, "0");
 
-/** The parts, one after the other, of a FILE that contains the journal up to the line `journal`. */
+/** Yields the parts of a FILE that contains the journal up to line `journal`. */
 export function* encode(journal: number, lists: TableDump): Generator<Buffer> {
   const crcs: number[] = [];
   let lines = 0;
@@ -53,7 +53,7 @@ function* linesOf(journal: number, lists: TableDump): Generator<string> {
   }
 }
 
-/** The checksums that a FILE of these bytes would carry in its last line. */
+/** Returns the checksums that a FILE of these bytes should have in its last line. */
 export function checksumsOf(bytes: Buffer): readonly string[] {
   const checksums: string[] = [];
   const last = bytes.lastIndexOf(LINE_FEED, -2) + 1;
@@ -75,18 +75,18 @@ export function lineOf(seq: number, commits: readonly (readonly Change[])[]): Bu
   return Buffer.concat([Buffer.from(`{"crc":"${hex(crc32(body.subarray(0, -1)))}",`), body]);
 }
 
-/** The batch of a line, or undefined where the line is not whole or not what was written. */
+/** Returns the batch of a line; undefined if the line is incomplete or its CRC does not match. */
 export function batchOf(line: Buffer): Batch | undefined {
   const [, crc] = HEAD.exec(line.toString("latin1", 0, HEAD_BYTES)) ?? [];
   const body = line.subarray(HEAD_BYTES, -1);
   if (line.at(-1) !== LINE_FEED || crc !== hex(crc32(body))) return undefined;
-  // The CRC holds, so this is what `lineOf` made.
+  // The CRC matches, so `lineOf` wrote this.
   return JSON.parse(`{${body.toString("utf8")}`);
 }
 
 /**
- * Whether a bad line is two that have run together because the line feed between them is damaged. A write that was torn
- * never looks so: it is one line, and nothing was written after it.
+ * Whether a bad line is two lines whose line feed was damaged. A torn write never looks like this, because nothing was
+ * written after it.
  */
 export function isTwoLines(line: Buffer): boolean {
   for (let at = line.indexOf(START, 1); at > 0; at = line.indexOf(START, at + 1))

@@ -1,5 +1,5 @@
-// The few file operations that the store is built from. Each is whole or fails: a write that comes back short goes on
-// until all is written or an error says why not. Nothing here decides what an error means.
+// File operations of the JSON-file store. Each completes or fails: a short write continues until all is written or an
+// error is thrown. Callers interpret the errors.
 import { constants } from "node:buffer";
 import * as fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -7,11 +7,11 @@ import { promisify } from "node:util";
 
 /** Readable for the owner only: the data holds hashes, secrets of webhooks and the signing key. */
 export const PRIVATE = 0o600;
-/** What is longer is no JavaScript string: it could not be parsed again. */
+/** The maximum length of a JavaScript string: a longer file could not be parsed again. */
 export const BYTES_MAX = constants.MAX_STRING_LENGTH;
 const UNSYNCED_BYTES_MAX = 1024 * 1024;
 
-// The callback functions cost less than FileHandles, and a commit waits for them.
+// Callback functions, because they cost less than FileHandles and every commit waits for them.
 export const open = promisify(fs.open);
 export const close = promisify(fs.close);
 export const truncate = promisify(fs.ftruncate);
@@ -30,7 +30,7 @@ export async function writeAll(fd: number, bytes: Buffer, position: number): Pro
   }
 }
 
-/** Creates a file that no other process has open, in the place of one with this name. */
+/** Creates a new file in place of any with this name, so that no other process has it open. */
 export async function createFile(file: string): Promise<number> {
   await remove(file);
   return await open(file, "wx+", PRIVATE);
@@ -44,8 +44,8 @@ export async function readPart(fd: number, start: number, end: number): Promise<
 }
 
 /**
- * Writes a file under another name, which becomes its own once the disk has it all. Answers it, still open. `check` throws
- * where the file must not be replaced after all; nothing else of this process runs between it and the rename.
+ * Writes a temporary file, renames it once it is synced, and returns its open descriptor. `check` throws if the file
+ * must not be replaced; nothing else in this process runs between it and the rename.
  */
 export async function replaceFile(
   file: string,
@@ -63,7 +63,7 @@ export async function replaceFile(
       await writeAll(fd, part, length);
       length += part.length;
       if (length - synced < UNSYNCED_BYTES_MAX) continue;
-      // Handed to the disk now and then: others must not wait for all of it at once.
+      // Syncs in between, so that other writers do not wait for the whole file at once.
       await datasync(fd);
       synced = length;
     }
@@ -78,7 +78,7 @@ export async function replaceFile(
   }
 }
 
-/** Makes names in the folder durable: files made, renamed or removed. */
+/** Makes created, renamed and removed names in the folder durable. */
 export async function syncFolderOf(file: string): Promise<void> {
   const fd = await open(dirname(file), "r");
   await sync(fd).finally(() => close(fd));
@@ -88,9 +88,9 @@ export function sizeOf(file: string): number | undefined {
   return fs.statSync(file, { throwIfNoEntry: false })?.size;
 }
 
-/** The file that a path leads to, also when a link points at one that is not there yet. */
+/** Resolves symbolic links, including a link to a file that does not exist yet. */
 export function followLinks(path: string): string {
-  sizeOf(path); // links that lead in a circle fail here
+  sizeOf(path); // throws on circular links
   const file = join(fs.realpathSync(dirname(resolve(path))), basename(path));
   if (!fs.lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()) return file;
   return followLinks(resolve(dirname(file), fs.readlinkSync(file)));

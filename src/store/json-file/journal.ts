@@ -1,14 +1,14 @@
-// FILE and FILE.journal in use: a batch of commits goes to the journal and counts once fdatasync has returned; when the
-// journal has grown, FILE is written anew beside the running service, and what it contains is cut off the journal before
-// the next line. At every moment the two hold the same data: the old FILE with the journal, or the new one with what came
-// after.
+// FILE and FILE.journal in use. A batch of commits is appended to the journal and is durable once fdatasync has
+// returned. When the journal has grown, FILE is rewritten in the background. Before the next append, the lines that
+// FILE contains are cut off the journal. At every moment the two hold all data: the old FILE with the journal, or the
+// new FILE with the later lines.
 import type { DurableWriter } from "../group-commit.ts";
 import { type Batch, dump, type TableDump, type Tables } from "../tables.ts";
 import { encode, lineOf } from "./format.ts";
 import * as disk from "./fs.ts";
 import type { Lock, Waiting } from "./lock.ts";
 
-/** So many times as long as FILE the journal grows before it is folded: a start reads both, a folding costs the creates. */
+/** The journal is folded at this multiple of FILE's size. A start reads both; a fold rewrites FILE. */
 const LONGEST = 2;
 
 export interface Settings extends Waiting {
@@ -18,29 +18,32 @@ export interface Settings extends Waiting {
 
 export type Parts = Settings & { file: string; tables: Tables; lock: Lock };
 
-/** The lines of the journal that count: so many bytes, the last one with this number. */
+/** The valid part of the journal: its length in bytes, and the number of its last line. */
 type Good = { readonly length: number; readonly seq: number };
 
 export class Files implements DurableWriter {
-  /** Why nothing more is written: nobody knows what the disk holds after a failed fsync (the kernel forgets). */
+  /**
+   * The error that stopped all writing. After a failed fsync the disk's content is unknown, because the kernel does not
+   * keep it.
+   */
   #broken: unknown;
   #folding: Promise<void> | undefined;
-  /** So many bytes of the journal FILE contains, too. */
+  /** Length in bytes of the part of the journal that FILE contains as well. */
   #contained = 0;
-  /** FILE is written anew when so many bytes have come that it does not contain. */
+  /** FILE is rewritten when the journal has this many bytes that FILE does not contain. */
   #foldAt: number;
   readonly #break = (error: unknown): never => {
     this.#broken = error;
     throw error;
   };
-  /** A process that was stopped may have lost its lock to another, which has the files since then. */
+  /** A suspended process may have lost its lock to another process, which owns the files now. */
   readonly #assertLocked = (): void => {
     if (!this.deps.lock.isHeld())
       this.#break(
         new Error(`${this.deps.file} was taken over by another process; restart this one`),
       );
   };
-  /** Nothing is lost where FILE could not be written: the journal still has it all. */
+  /** Warns only: if FILE could not be written, the journal still has everything. */
   readonly #tell = (error: unknown): void => {
     const { file, warn } = this.deps;
     warn(`${file} could not be written (${error}); changes stay in ${file}.journal`);
@@ -55,9 +58,9 @@ export class Files implements DurableWriter {
   }
 
   /**
-   * Writes FILE from the tables, which hold all up to the line `seq`, and begins a journal. This shows that FILE can be
-   * replaced before anything is acknowledged. The journal is a new file, since a process that was stopped and has lost its
-   * lock may still have the old one open.
+   * Writes FILE from the tables, which hold everything up to line `seq`, and starts a journal. This proves that FILE
+   * can be replaced before anything is acknowledged. The journal is a new file, because a suspended process that has
+   * lost its lock may still have the old one open.
    */
   static async open(parts: Parts, seq: number): Promise<Files> {
     const files = new Files(parts, -1, { length: 0, seq });
@@ -77,7 +80,7 @@ export class Files implements DurableWriter {
     this.#assertLocked();
     const line = lineOf(this.good.seq + 1, commits);
     const isDue = this.#folding === undefined && this.#grown + line.length > this.#foldAt;
-    // Now, and not when the line has been appended: by then there will be others.
+    // Dump before appending the line, because other commits will follow during the append.
     const folded = isDue ? dump(this.deps.tables) : undefined;
     if (this.#contained > 0) await this.#cut();
     await this.#add(line);
@@ -88,7 +91,7 @@ export class Files implements DurableWriter {
     this.#folding = this.replace(folded).catch(this.#tell).then(over);
   }
 
-  /** Writes FILE anew from these records, in the place of all up to the last line of the journal. */
+  /** Rewrites FILE from these records, which replace everything up to the journal's last line. */
   async replace(records: TableDump): Promise<void> {
     await this.#folding;
     const { length, seq } = this.good;
@@ -99,7 +102,7 @@ export class Files implements DurableWriter {
       await disk.syncFolderOf(file).catch(this.#break);
       this.#contained = length;
     } finally {
-      // Where it failed, too: it is tried again when the journal has grown as much once more.
+      // After a failure, too: the next try is due when the journal has grown by as much again.
       this.#foldAt = this.#grown + this.#enough();
     }
   }
@@ -110,7 +113,7 @@ export class Files implements DurableWriter {
     try {
       if (this.#grown > 0) await this.replace(dump(this.deps.tables)).catch(this.#tell);
       await disk.close(this.journal);
-      // One that cannot be removed is as good as none.
+      // Ignored, because an empty journal is as good as none.
       if (this.#grown === 0 && this.deps.lock.isHeld())
         await disk.remove(`${this.deps.file}.journal`).catch(() => undefined);
     } finally {
@@ -118,13 +121,13 @@ export class Files implements DurableWriter {
     }
   }
 
-  /** What fails leaves the journal as before. If it was a sync, or that is out of reach, nothing more is written. */
+  /** On failure the journal is truncated to its former length. If that or the sync fails, nothing more is written. */
   async #add(line: Buffer): Promise<void> {
     const { length, seq } = this.good;
     try {
       await disk.writeAll(this.journal, line, length);
       await disk.datasync(this.journal).catch(this.#break);
-      // Whoever takes over from now on finds this line, and only what is found may be acknowledged.
+      // A process that takes the lock over from now on finds this line. Only then may it be acknowledged.
       this.#assertLocked();
     } catch (error) {
       await disk.truncate(this.journal, length).catch(this.#break);
@@ -133,7 +136,7 @@ export class Files implements DurableWriter {
     this.good = { length: length + line.length, seq: seq + 1 };
   }
 
-  /** Drops what FILE contains: the rest of the journal goes to a new file that takes the name. */
+  /** Drops the part that FILE contains: the rest goes to a new file, renamed to the journal's name. */
   async #cut(): Promise<void> {
     const [old, start, file] = [this.journal, this.#contained, `${this.deps.file}.journal`];
     const { length, seq } = this.good;
@@ -148,17 +151,17 @@ export class Files implements DurableWriter {
       return this.#tell(error);
     }
     this.good = { length: length - start, seq };
-    // Else a power cut could bring the old file back, without the lines that follow from here on.
+    // Otherwise a power cut could restore the old file, without the lines that follow.
     const named = disk.syncFolderOf(file).catch(this.#break);
     await named.finally(() => disk.close(old));
   }
 
-  /** So many bytes of the journal FILE does not contain. */
+  /** Bytes of the journal that FILE does not contain. */
   get #grown(): number {
     return this.good.length - this.#contained;
   }
 
-  /** How long a journal is worth the cost of folding it. */
+  /** The journal length that justifies a fold. */
   #enough(): number {
     return Math.max(this.deps.journal_bytes_max, LONGEST * (disk.sizeOf(this.deps.file) ?? 0));
   }

@@ -1,7 +1,7 @@
-// One process at a time uses a data file. `FILE.lock` names its owner by boot, PID namespace, process and start of the
-// process, and holds a counter that the owner raises every 2 s. Under the same kernel and in the same PID namespace a
-// newcomer sees whether the owner lives. Elsewhere (another container, another machine on a shared disk) it watches the
-// counter. An owner that was stopped meanwhile may lose its lock, so it looks at the lock whenever it writes.
+// Lock file: one process at a time uses a data file. `FILE.lock` identifies its owner by boot, PID namespace, process
+// id and start time, and holds a counter that the owner increments every 2 s. In the same PID namespace under the same
+// kernel a new process checks whether the owner is alive. Otherwise (another container, another machine on a shared
+// disk) it watches the counter. A suspended owner may lose its lock, so it checks the lock on every write.
 import {
   closeSync,
   openSync,
@@ -19,12 +19,12 @@ import { systemRandom } from "../../lib/ids.ts";
 import { codeOf, PRIVATE } from "./fs.ts";
 
 const RENEWAL_MS = 2_000;
-/** An owner whose counter does not change for so long is taken for dead. */
+/** An owner whose counter does not change for this long is considered dead. */
 const WATCH_MS = 10_000;
 const LOOK_MS = 200;
-/** An owner that lives has raised its counter by then. */
+/** A live owner has incremented its counter by then. */
 const WARN_AFTER_MS = 3_000;
-/** A claim stands for microseconds; one that is still there after so many looks was left by a process that died. */
+/** A claim exists for microseconds; one that remains after this many checks was left by a dead process. */
 const CLAIM_LOOKS = 10;
 const CLAIM_LOOK_MS = 20;
 const ID_BYTES = 12;
@@ -34,24 +34,24 @@ interface Owner {
   readonly boot: string;
   readonly pid_namespace: string;
   readonly pid: number;
-  /** In clock ticks since the boot; empty where the system does not say. */
+  /** In clock ticks since the boot; empty if the system does not provide it. */
   readonly started: string;
 }
 
 export interface Lock {
-  /** Reads it anew. Throws where it cannot be read. */
+  /** Reads the file again. Throws if it cannot be read. */
   isHeld(): boolean;
   release(): void;
 }
 
 export interface Waiting {
-  /** Told what a person should know, such as why a start takes long. */
+  /** Receives warnings for the user, such as why a start takes long. */
   readonly warn: (line: string) => void;
-  /** Resolves after so much real time. */
+  /** Resolves after this much real time. */
   readonly wait: (for_ms: number) => Promise<void>;
 }
 
-/** Locks a data file. Throws `StoreOpenError` where another process that lives has it. */
+/** Locks a data file. Throws `StoreOpenError` if another live process has it. */
 export async function acquireLock(dataFile: string, { warn, wait }: Waiting): Promise<Lock> {
   const file = `${dataFile}.lock`;
   const self = describeSelf();
@@ -74,7 +74,7 @@ export async function acquireLock(dataFile: string, { warn, wait }: Waiting): Pr
         warn(
           `${file} names ${nameOf(now, self)}; waiting ${WATCH_MS / 1_000} s in all to see whether that still runs`,
         );
-      // Many short waits: where both processes were stopped, the owner has time to raise its counter before they end.
+      // Waits briefly and often: if both processes were suspended, the owner can increment its counter in time.
       await wait(LOOK_MS);
       unchanged_ms += LOOK_MS;
     }
@@ -83,7 +83,7 @@ export async function acquireLock(dataFile: string, { warn, wait }: Waiting): Pr
 
 const claimOf = (file: string): string => `${file}.takeover`;
 
-/** Puts the own lock in the place of what was seen there. Returns false where others are doing so. */
+/** Replaces the lock that was read with our own. Returns false if another process is doing the same. */
 function claim(file: string, seen: string, self: Owner): boolean {
   const mine = claimOf(file);
   try {
@@ -96,7 +96,7 @@ function claim(file: string, seen: string, self: Owner): boolean {
     if (read(file) === seen) renameSync(mine, file);
     else rmSync(mine, { force: true });
   } catch (error) {
-    // Another process took this one for dead and removed the claim.
+    // Another process considered this one dead and removed the claim.
     if (codeOf(error) !== "ENOENT") throw error;
   }
   return read(file).startsWith(prefixOf(self));
@@ -124,7 +124,7 @@ class HeldLock implements Lock {
     try {
       if (this.isHeld()) rmSync(this.file, { force: true });
     } catch (error) {
-      // Where the disk does not let it go, it does not count once this process has ended.
+      // If the file cannot be removed, the lock is void once this process has ended.
       if (codeOf(error) === undefined) throw error;
     }
   }
@@ -135,12 +135,12 @@ class HeldLock implements Lock {
     });
   }
 
-  /** Returns false where another process owns the lock by now. */
+  /** Returns false if another process owns the lock now. */
   #renew(): boolean {
     try {
       const fd = openSync(this.file, "r+");
       try {
-        // The file that is written is the one that was read, whatever bears the name by then.
+        // Read and write one descriptor, so that a lock renamed to this name meanwhile is not overwritten.
         if (!readFileSync(fd, "utf8").startsWith(this.#prefix)) return false;
         this.#count += 1;
         writeSync(fd, textOf(this.self, this.#count), 0);
@@ -148,19 +148,19 @@ class HeldLock implements Lock {
         closeSync(fd);
       }
     } catch (error) {
-      // It is tried again. Who takes the lock meanwhile is seen before anything is written.
+      // The next renewal tries again. A takeover is detected before anything is written.
       if (codeOf(error) === undefined) throw error;
     }
     return true;
   }
 }
 
-/** What stays the same while the counter is raised. */
+/** The part of the text that stays the same when the counter changes. */
 const prefixOf = (self: Owner): string => `${JSON.stringify(self).slice(0, -1)},`;
-/** The text never gets shorter, so that it can be written over the one before. */
+/** The text never gets shorter, so that it can be overwritten in place. */
 const textOf = (self: Owner, count: number): string => `${prefixOf(self)}"count":${count}}\n`;
 
-/** The owner that a lock names; undefined where it names none. */
+/** Parses the owner of a lock; undefined if the text is invalid. */
 function ownerIn(text: string): Owner | undefined {
   try {
     const { id, boot, pid_namespace, pid, started } = Object(JSON.parse(text));
@@ -173,7 +173,7 @@ function ownerIn(text: string): Owner | undefined {
   }
 }
 
-/** What the file says; nothing where there is none. */
+/** Returns the file's text; empty if there is no file. */
 function read(file: string): string {
   try {
     return readFileSync(file, "utf8");
@@ -186,13 +186,13 @@ function read(file: string): string {
 const isNear = (owner: Owner, self: Owner): boolean =>
   owner.boot === self.boot && owner.pid_namespace === self.pid_namespace;
 
-/** Undefined where this process cannot know it. */
+/** Returns undefined if this process cannot determine it. */
 function isAlive(owner: Owner | undefined, self: Owner): boolean | undefined {
   if (owner === undefined || !isNear(owner, self)) return undefined;
   try {
     process.kill(owner.pid, 0);
   } catch (error) {
-    // Any other error: it lives and belongs to somebody else.
+    // Any other error means that it is alive and belongs to another user.
     if (codeOf(error) === "ESRCH") return false;
   }
   const started = startOf(owner.pid);
@@ -211,7 +211,7 @@ const inUse = (dataFile: string, owner: Owner | undefined, self: Owner) =>
 
 const describeSelf = (): Owner => ({
   id: systemRandom(ID_BYTES).toString("hex"),
-  // Without /proc (macOS) the host stands for its boot.
+  // Without /proc (macOS) the host name replaces the boot id.
   boot:
     fromProc(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) || hostname(),
   pid_namespace: fromProc(() => readlinkSync("/proc/self/ns/pid")),
@@ -219,14 +219,15 @@ const describeSelf = (): Owner => ({
   started: startOf(process.pid),
 });
 
-/** When a process was started, which tells it from others that had its number; empty where the system does not say. */
+/** The start time of a process, which distinguishes reused process ids; empty if the system does not provide it. */
 const startOf = (pid: number): string =>
   fromProc(() => {
-    // A /proc that was mounted for another PID namespace has other processes under these numbers.
+    // A /proc mounted for another PID namespace has other processes under these ids.
     if (readlinkSync("/proc/self") !== `${process.pid}`) return "";
-    // The name in parentheses may hold anything; behind it come the state and, as the 20th, the start time (proc(5)).
+    // The name in parentheses may contain anything; after it come the state and, as the 20th field, the start time
+    // (proc(5)).
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
-    // A zombie has ended and only waits for its parent to ask.
+    // A zombie has ended and only waits to be reaped by its parent.
     return fields[0] === "Z" || fields[0] === "X" ? "ended" : (fields[19] ?? "");
   });
 

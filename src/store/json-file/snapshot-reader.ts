@@ -1,6 +1,6 @@
-// FILE as a start finds it: in the layout of layout.ts, or in any other of the same JSON document, such as a person or
-// `JSON.stringify(service.snapshot())` may have written. What does not fit is refused by file and line; a checksum that
-// does not hold is damage, also when the JSON is still in order.
+// Reads FILE at a start, in the layout of format.ts or any other layout of the same JSON document. A person or
+// `JSON.stringify(service.snapshot())` may have written it. Errors name file and line. A checksum mismatch is damage
+// even if the JSON is valid.
 import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { StoreOpenError } from "../../domain/store.ts";
@@ -8,21 +8,21 @@ import { load, type TableDump, type Tables } from "../tables.ts";
 import { BLOCK_LINES, checksumsOf, encode } from "./format.ts";
 import { BYTES_MAX } from "./fs.ts";
 
-/** The lines between the records, as layout.ts writes them. */
+/** The lines between the records, as format.ts writes them. */
 const BETWEEN =
   /^(\{"format":1,"journal":\d+,"collections":\{|"([^"\\]|\\.)*":\[|\],?|\},"checksums":\[[^\]]*\]\}|)$/;
 
-/** Refuses, and names a place or the first line that fits; the first of all where none does. */
+/** Throws with a place, or with the first line that matches; with line 1 if none does. */
 type Refuse = (where: string | ((line: string) => boolean), what: string) => never;
 
 interface Members {
-  /** The last line of the journal that is contained; undefined where the file does not say. */
+  /** The number of the last journal line that FILE contains; undefined if the file has none. */
   readonly journal: number | undefined;
   readonly checksums: readonly unknown[] | undefined;
   readonly lists: TableDump;
 }
 
-/** Fills the tables. Answers the last line of the journal that FILE contains, if it says. */
+/** Fills the tables. Returns the number of the last journal line that FILE contains, if it has one. */
 export function readDocument(file: string, size: number, tables: Tables): number | undefined {
   if (size > BYTES_MAX)
     throw new StoreOpenError(
@@ -37,7 +37,7 @@ export function readDocument(file: string, size: number, tables: Tables): number
   const members = membersOf(parsed(text, refuse), refuse);
   const isAsWritten =
     members.journal !== undefined && checksumsOf(bytes).join() === members.checksums?.join();
-  // Else what is no text would be replaced without a word.
+  // Otherwise invalid UTF-8 would be replaced silently.
   if (!isAsWritten && !isUtf8(bytes))
     refuse((line) => line.includes("\ufffd"), notWhole("not UTF-8"));
   const faulty = (fault: string, name: string, n?: number) => {
@@ -47,17 +47,17 @@ export function readDocument(file: string, size: number, tables: Tables): number
         `${fault}. Start the version that wrote it, or put a good copy in its place.`,
       );
     const record = JSON.stringify(members.lists.find(([each]) => each === name)?.[1][n]);
-    // Of two that are the same the later is one too many.
+    // The later of two equal records is the duplicate.
     const line = text.split("\n").findLastIndex((each) => recordOn(each) === record);
     return refuse(line < 0 ? `${name}[${n}]` : `line ${line + 1}`, fault);
   };
   Array.from(load(tables, members.lists, faulty));
-  // The last, since what is wrong with a record says more.
+  // Checked last, because an error in a record is more specific.
   if (!isAsWritten) refuseDamage(members, refuse);
   return members.journal;
 }
 
-/** Written differently, the same content still has the same checksums. */
+/** Compares checksums of the canonical layout, so that reformatting alone is no damage. */
 function refuseDamage({ journal = 0, checksums, lists }: Members, refuse: Refuse): void {
   if (checksums === undefined) return;
   const found = checksumsOf(Buffer.concat([...encode(journal, lists)]));
@@ -78,12 +78,12 @@ function parsed(text: string, refuse: Refuse): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // The parser quotes the text around the fault, line feeds and all.
+    // The parser's message quotes text around the error, including line feeds.
     return refuse((line) => !isOwn(line), notWhole(String(error).replaceAll("\n", " ")));
   }
 }
 
-/** The members of the document; others than these may be misspelt ones and are not passed over. */
+/** Validates the document's members. Unknown members throw, because they may be misspelled. */
 function membersOf(document: unknown, refuse: Refuse): Members {
   const wrong = (member: string, what: string) => refuse(naming(member), what);
   if (typeof document !== "object" || Array.isArray(document))
@@ -110,10 +110,10 @@ function membersOf(document: unknown, refuse: Refuse): Members {
   return { lists, journal, checksums };
 }
 
-/** Whether a line could stand in a FILE that this program has written. */
+/** Whether this program could have written the line. */
 const isOwn = (line: string): boolean => BETWEEN.test(line) || recordOn(line) !== undefined;
 
-/** The record of a line as this program writes it: damage may have left a space in it, which says nothing. */
+/** The record on a line in canonical form. Damage may add white space, which does not change the record. */
 function recordOn(line: string): string | undefined {
   try {
     return JSON.stringify(JSON.parse(line.replace(/,$/, "")));

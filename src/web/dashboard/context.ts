@@ -1,7 +1,7 @@
-// What one page of the dashboard works with: who is signed in, what the address says, and the operations of the REST API:
-// the route table's own rows. Scope, existence, fields and states are judged there; so a page can never be allowed more, and
-// says no in the same words. A form has no If-Match. And the frame around it: navigation, the state of the account, what can
-// be done and what just was. The names are the specification's (Settings, API Keys; Settings, Webhooks).
+// The context of one dashboard page: the signed-in user, the URL, and the operations of the REST API, taken from its
+// route table. Those check scope, existence, fields and states, so a page can never do more than the API and shows the
+// same errors. A form has no If-Match. This file also draws the frame: navigation, account state, actions and the last
+// result. Names are the specification's (Settings, API Keys; Settings, Webhooks).
 import { checkAccountState, hasScope } from "../../domain/credentials.ts";
 import { type AppError, fail } from "../../domain/errors.ts";
 import { API, invoke, serializeResponse } from "../../http/api.ts";
@@ -15,9 +15,9 @@ import { type Page, page } from "../layout.ts";
 import type { SubmittedFields, WebContext } from "../session.ts";
 import { userMenu } from "../sign-in.ts";
 
-/** One address of the dashboard. */
+/** A route of the dashboard. */
 export interface DashboardRoute extends RouteKey {
-  /** The operation of the REST API that it stands for; without one any user may. */
+  /** The REST API operation behind the page; a page without one is open to every user. */
   readonly operation?: Operation;
   readonly run: (view: PageContext, sent: SubmittedFields) => Promise<Result>;
 }
@@ -25,23 +25,23 @@ export interface DashboardRoute extends RouteKey {
 type Values = { readonly [name: string]: string };
 export type PageContext = ReturnType<typeof createPageContext>;
 
-/** The row of the REST API with this method and path. */
+/** Returns the API route with this method and path. */
 export function findOperation(at: string): Operation {
   const found = API.routes.find(({ method, path }) => at === `${method} ${path}`);
   if (found === undefined) throw new Error(`The route table has no ${at}`);
   return found;
 }
 
-/** `params` are the values of the path. */
+/** `params` are the values of the path parameters. */
 export function createPageContext(web: WebContext, params: Values) {
   const { call: request, unit, services, responseCache, signedIn } = web;
   if (signedIn === undefined) throw new Error("Nobody is signed in");
   const { user, account } = signedIn;
-  // One of the settings comes before their section.
+  // The settings are searched first, because their paths are more specific.
   const [section = ""] =
     [...SETTINGS, ...SECTIONS].find(([, path]) => request.path.startsWith(path)) ?? [];
 
-  /** What keeps this user from it; the form of what changes something may be looked at. */
+  /** Returns why this user may not use the operation; the form of a write may still be viewed. */
   const permissionError = ({
     scope = null,
     method,
@@ -61,12 +61,12 @@ export function createPageContext(web: WebContext, params: Values) {
   return {
     ...{ ...web, user, account, params, permissionError: permissionError, section: section },
 
-    /** What the operation answers this user, of the page's own path. */
+    /** Calls an operation with the page's path parameters, as this user. */
     async callApi<T>(
       row: Operation,
       { query, body }: { query?: object; body?: unknown } = {},
     ): Promise<T | AppError> {
-      // The first page of a list, where nothing else is asked for.
+      // Defaults to the first page of a list.
       const from = { params, query: { offset: 0, limit: 20, ...query }, request };
       const context = {
         unitOfWork: unit,
@@ -80,13 +80,13 @@ export function createPageContext(web: WebContext, params: Values) {
       return permissionError(row) ?? unsafeCast<T | AppError>(await invoke(row, context, body));
     },
 
-    /** What the operation answered, as the API shows it. */
+    /** Returns the operation's result as the API serializes it. */
     shown: (row: Operation, value: unknown) =>
       unsafeCast<Values>(JSON.parse(serializeResponse(row, value, responseCache, request).body)),
   };
 }
 
-/** Where the dashboard has what the API has at the path, of these `values`: at the same one, or below the settings. */
+/** Converts an API path to its dashboard URL; API keys, webhooks and OAuth apps are below the settings. */
 export const dashboardUrl = (path: string, values: object = {}): string =>
   PATHS.dashboard +
   path
@@ -102,7 +102,7 @@ const SETTINGS = ["API Keys", "Webhooks", "OAuth apps"].map(tab);
 export const GIVEN = "Somebody with the permission admin can give it to you, under Users.";
 const BECOMES = "What becomes of it stands here.";
 
-/** What can be done, by operation or method, in this order: the words on its button, and what is said when it is done. */
+/** Actions in display order, by operation id or method: the button's label and the message when it is done. */
 export const ACTIONS: readonly (readonly [name: string, button: string, done?: string])[] = [
   ["createApp", "Create app"],
   ["deployApp", "Deploy", "Deployed. It is live now."],
@@ -121,13 +121,13 @@ export const ACTIONS: readonly (readonly [name: string, button: string, done?: s
   ["DELETE", "Delete", "Deleted."],
 ];
 
-/** `actions`: what can be done with what the page shows. */
+/** `actions` are the actions for the resource on the page. */
 export function dashboardPage(
   view: PageContext,
   { actions, body, ...shown }: Page & { readonly actions?: Renderable },
 ): HttpResponse {
   const { section: place, account } = view;
-  // A word of the list, and nothing that somebody else could put into an address.
+  // Only a known action name is taken from the URL, never free text.
   const [action, , done = "Created."] =
     ACTIONS.find(([name]) => name === view.query.get("done")) ?? [];
   const isSetting = SETTINGS.some(([name]) => name === place);

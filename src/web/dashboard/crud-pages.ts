@@ -1,6 +1,5 @@
-// One kind of thing in the dashboard, said once: where the API has it, how one of them reads, and the words for it. Its
-// pages - the list, one of them, and a form for each deed - are drawn from that and from the rows of the API below that
-// path, which they call.
+// Dashboard pages of one kind of resource, declared once: its API path, how a record is shown, and the texts. The list,
+// the detail page and a form for each action come from that and from the API routes below the path, which they call.
 import type { Page } from "../../domain/crud.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { Entity } from "../../domain/store.ts";
@@ -46,32 +45,32 @@ import {
 type Later<T> = T | Promise<T>;
 
 export interface CrudPageOptions<R extends Entity = Entity> {
-  /** Of one of them in the API: `/apps/{app_id}`. */
+  /** The API path of one resource: `/apps/{app_id}`. */
   readonly path: string;
-  /** What stands above a list of them. */
+  /** The text above the list. */
   readonly intro: string;
-  /** What follows from deleting one. */
+  /** The warning before a delete. */
   readonly deleteWarning?: string;
-  /** For all its forms. */
+  /** Hints for all of its forms. */
   readonly hints?: Hints;
-  /** From what people choose, where the form holds these values. */
+  /** Options for select fields, computed from the current form values. */
   readonly choices?: (page: PageContext, held: Form["values"]) => Promise<Choices>;
-  /** Makes the body of what the form holds, where that is not the same. */
+  /** Converts form values to the request body, if they differ. */
   readonly draft?: (sent: Form["values"]) => Form["values"] | AppError;
-  /** How its own page shows the thing that a member holds the id of; where nothing is returned it shows the id. */
+  /** Shows the resource that a member refers to by id; the id itself is shown if it returns nothing. */
   readonly references?: {
     readonly [member: string]: (id: string, view: PageContext) => Promise<Renderable>;
   };
   name(record: R, view: PageContext): Later<string>;
-  /** In a list, below the name. */
+  /** The line below the name in a list. */
   below(record: R, view: PageContext): Later<Renderable>;
-  /** What its own page says beside what the API shows of it. */
+  /** Content of the detail page beyond the fields that the API returns. */
   more?(record: R, view: PageContext): Later<Renderable>;
 }
 
 const parentPath = (path: string): string => path.replace(/\/[^/]*$/, "");
 
-/** The list of what belongs to one of something else stands on that one's page. */
+/** Returns true if the list belongs to another resource; it is then on that resource's page. */
 const isNested = ({ path }: CrudPageOptions): boolean => parentPath(path).includes("{");
 const listUrl = (of: CrudPageOptions): string =>
   parentPath(isNested(of) ? parentPath(of.path) : of.path);
@@ -79,12 +78,12 @@ const listUrl = (of: CrudPageOptions): string =>
 const listOf = ({ path }: CrudPageOptions) => findOperation(`GET ${parentPath(path)}`);
 const getOf = ({ path }: CrudPageOptions) => findOperation(`GET ${path}`);
 
-/** What ends the address of the page that asks. */
+/** The suffix of a form page's URL, by method. */
 const ASKS: { readonly [method: string]: string } = { PATCH: "/edit", DELETE: "/delete" };
 
 type Action = ReturnType<typeof actionsFor>[number];
 
-/** What can be done there, and the page that asks for what it takes. */
+/** Returns the available actions and the URLs of their forms. */
 const actionsFor = ({ path }: CrudPageOptions) =>
   ACTIONS.flatMap(([name, button]) =>
     API.routes.flatMap((row) => {
@@ -98,17 +97,17 @@ const actionsFor = ({ path }: CrudPageOptions) =>
     }),
   );
 
-/** The ways to what this user may do: to make one, or what is done to the one of the page. */
+/** Links or buttons for the actions that this user may take: creating one, or acting on the resource of the page. */
 const actionLinks = (of: CrudPageOptions, page: PageContext, making: boolean): Renderable =>
   actionsFor(of).map(({ row, at, button, makes }) => {
     if (makes !== making || page.permissionError(row)) return null;
     const path = dashboardUrl(at, page.params);
-    // A button does it at once where nothing is asked.
+    // A button acts at once if the operation needs no input.
     const asks = row.body || row.method === "DELETE";
     return asks ? link(path, button, "button") : page.form(path, html`<button>${button}</button>`);
   });
 
-/** All addresses of it. */
+/** Returns all dashboard routes of one kind of resource. */
 export function crudPages(of: CrudPageOptions): readonly DashboardRoute[] {
   const page = (
     operation: Operation,
@@ -137,8 +136,8 @@ const listPage = async (of: CrudPageOptions, page: PageContext) =>
 const PAGE_LENGTH = 20;
 
 /**
- * A page of the list with the newest first, whereas the API lists in creation order, and the words by which the API can
- * choose among them. `skip` is in the query; one that makes no sense is none.
+ * A page of the list, newest first (the API lists in creation order), with the API's filters. An invalid `skip` in the
+ * query is ignored.
  */
 export async function listView(of: CrudPageOptions, page: PageContext): Promise<Renderable> {
   const row = listOf(of);
@@ -158,7 +157,7 @@ export async function listView(of: CrudPageOptions, page: PageContext): Promise<
   const from = Math.max(total - skip - PAGE_LENGTH, 0);
   const items = (await read(from, total - skip - from)).items.toReversed();
   const end = skip + items.length;
-  // What was just made is shown at the address of its form, which has no list.
+  // A POST renders at the URL of its form, which has no list.
   const home = `${dashboardUrl(listUrl(of), page.params)}?`;
   const to = (rel: string, at: number, text: string) =>
     html`<a class="button" rel="${rel}" href="${home}${chosen && `${filter}=${chosen}&`}skip=${at}">${text}</a>`;
@@ -172,7 +171,7 @@ ${skip > 0 && to("prev", Math.max(skip - PAGE_LENGTH, 0), "Newer")}${end < total
 }`;
 }
 
-/** What each is called and a line below, what stands at its right. */
+/** Renders each record with its name, a line below it, and the content at its right. */
 export async function rowsOf(
   of: CrudPageOptions,
   page: PageContext,
@@ -194,7 +193,7 @@ ${muted(await of.below(record, page))}`;
 
 const ONCE = "Copy it now: it is never shown again.";
 
-/** `once` is what is shown this once, and what it is called. */
+/** `once` is a value shown only once, with its label. */
 async function onePage(
   of: CrudPageOptions,
   page: PageContext,
@@ -220,7 +219,7 @@ function fieldValue(member: string, value: unknown): Renderable {
   return [value ?? ""].flat().join(", ") || "none";
 }
 
-/** These members of one, on a line. */
+/** Shows these members of a record on one line. */
 export const summaryFields =
   (...members: readonly string[]) =>
   (record: object): Renderable =>
@@ -230,7 +229,7 @@ export const summaryFields =
       fieldValue(each, Reflect.get(record, each)),
     ]);
 
-/** What the API shows of it, but for what holds members of its own. */
+/** Shows the members that the API returns, except nested objects. */
 async function detailFields(
   { references = {} }: CrudPageOptions,
   shown: object,
@@ -250,7 +249,7 @@ async function detailFields(
   return definitionList(await Promise.all(entries));
 }
 
-/** Asks for what the operation takes, and does it once that was sent: a change is asked for as a whole. */
+/** Shows the form of an operation and runs it once submitted; an edit form contains every field. */
 async function formPage(
   of: CrudPageOptions,
   page: PageContext,
@@ -285,7 +284,7 @@ ${renderFields(shown, schema, of.hints, await of.choices?.(page, shown.values))}
   });
 }
 
-/** Leads to the page of what the operation answered, or else to the list. */
+/** Redirects to the page of the operation's result, or else to the list. */
 async function redirectAfterAction(
   of: CrudPageOptions,
   page: PageContext,

@@ -1,6 +1,6 @@
-// The account dashboard (contract, part 1; the specification names it in parts 5 and 6): its pages, and the way there: the
-// same steps as for the REST API in the order that suits a browser: signed in, the account's standing, the permission, the
-// form. What a form made is remembered in memory, for the browser that sent it.
+// The account dashboard (contract, part 1; specification parts 5 and 6): its pages and its router. The router runs the
+// steps of the REST API in the order that suits a browser: session, account state, permission, form. Results of create
+// forms are kept in memory for the browser that sent them.
 
 import { exampleApp } from "../../domain/apps.ts";
 import { sha256 } from "../../domain/credentials.ts";
@@ -25,7 +25,7 @@ import {
 import { crudPages, listView } from "./crud-pages.ts";
 import { events, resources } from "./resources.ts";
 
-/** The first page after signing in: the account, and the next step for somebody who has just arrived. */
+/** The first page after signing in: the account, and the next step for new users. */
 async function homePage(page: PageContext): Promise<HttpResponse> {
   const { user, account, urls } = page;
   const found = await page.callApi<Page<unknown>>(findOperation("GET /apps"));
@@ -44,7 +44,7 @@ ${!page.permissionError(findOperation("GET /events")) && html`<h2>Latest events<
   });
 }
 
-/** THE table of the dashboard's pages. */
+/** The dashboard's route table. */
 export const dashboardRoutes: readonly DashboardRoute[] = [
   { method: "GET", path: dashboardUrl(""), run: homePage },
   { method: "GET", path: dashboardUrl("/"), run: async () => redirect(dashboardUrl("")) },
@@ -56,13 +56,13 @@ export const dashboardRoutes: readonly DashboardRoute[] = [
   ...resources.flatMap(crudPages),
 ];
 
-/** So many answers to forms that make something are remembered. */
+/** The maximum number of form results kept. */
 const ANSWERS_MAX = 100;
 
 export function createDashboardRouter(deps: WebDeps): Router<DashboardRoute, WebContext> {
   const { answers } = deps;
 
-  /** Pressed twice or loaded again, it makes one thing, and whoever pressed it still sees what is shown once. */
+  /** Deduplicates double submits: a repeated POST gets the first result, including one-time secrets. */
   function once(key: string, make: () => Promise<Result>): Promise<Result> {
     const answer = answers.get(key) ?? make();
     answers.set(key, answer);

@@ -1,9 +1,8 @@
-// THE table of resources: what an account holds, each kind said once. Apps: what they are, where they are deployed, and the
-// data that they show: upload (a file or pasted text), what became of it, and a preview of its rows. Who may do what: the
-// users with their permissions (the scopes of the specification's part 5), the keys of the API, and the applications that may
-// ask users for access. Events (spec part 6), each with the chain that it stands in: the request that caused it, and what was
-// sent because of it. And webhooks: who is told of what, every delivery with its status and response codes, and on its own
-// page every attempt, request and response side by side, and what comes next.
+// The dashboard's table of resources, each declared once. Apps: their deployments and data sources. Data sources:
+// upload (a file or pasted text), processing result, and a preview of rows. Access: users with permissions (the scopes
+// of specification part 5), API keys and OAuth clients. Events (spec part 6): the request that caused each, and its
+// deliveries. Webhooks: subscriptions and deliveries with status and response codes, and for each delivery every
+// attempt with request, response and the next retry.
 import { appService as ownApps } from "../../domain/apps.ts";
 import { keepNumbersOfRows } from "../../domain/columns.ts";
 import { LIMIT_MAX, type Page, paginate } from "../../domain/crud.ts";
@@ -32,7 +31,7 @@ import { renderSequence, traceDiagram } from "../sequence-diagram.ts";
 import { dashboardUrl, findOperation, type PageContext } from "./context.ts";
 import { type CrudPageOptions, listView, rowsOf, summaryFields } from "./crud-pages.ts";
 
-/** As many of what belongs to something else as its page shows. */
+/** The number of related records that a detail page shows. */
 const SHOWN = { offset: 0, limit: LIMIT_MAX };
 
 const apps: CrudPageOptions<model.AppRecord> = {
@@ -66,7 +65,7 @@ const deployments: CrudPageOptions<model.DeploymentRecord> = {
   more: opens,
 };
 
-/** The app by its title, for users who may see it. */
+/** Links an app by its title if the user may see it. */
 async function appLink(id: string, page: PageContext): Promise<Renderable> {
   const app = page.permissionError(findOperation("GET /apps/{app_id}"))
     ? undefined
@@ -97,7 +96,7 @@ const dataSources: CrudPageOptions<model.DataSourceRecord> = {
   hints: { data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB." },
   async choices({ store, account }, { app_id }) {
     const { items } = await paginate(store, model.apps, "account", [account.id], SHOWN);
-    // Of thousands the one that was named can be chosen, too.
+    // The selected app stays an option even if it is not among the first ones listed.
     const named = await ownApps.get(store, account, String(app_id));
     const all =
       named instanceof AppError || items.some(({ id }) => id === app_id)
@@ -117,7 +116,7 @@ const dataSources: CrudPageOptions<model.DataSourceRecord> = {
   more: preview,
 };
 
-/** The body of POST /data-sources holds JSON as it is, or CSV as text. */
+/** Builds the body of POST /data-sources, which takes JSON as a value and CSV as text. */
 function draft(sent: Record<string, unknown>): Record<string, unknown> | AppError {
   const { type, data } = sent;
   if (type !== "json" || typeof data !== "string") return sent;
@@ -194,19 +193,19 @@ export const events: CrudPageOptions<model.EventRecord> = {
   more: ofOne,
 };
 
-/** What happened to what, by its name where it has one. */
+/** Returns the event type and the name of its object, if it has one. */
 async function nameOf({ type, body }: model.EventRecord, page: PageContext): Promise<string> {
   const { object }: { readonly object: Readonly<Record<string, string>> } = JSON.parse(body).data;
   const { title, name, app_id = "", id } = object;
   return `${type} · ${title ?? name ?? (await page.store.get(model.apps, app_id))?.title ?? id ?? app_id}`;
 }
 
-/** Drawn are so many deliveries, the first; more are listed. */
+/** The diagram shows this many deliveries; the rest are only listed. */
 const DRAWN = 5;
 
 async function ofOne(event: model.EventRecord, page: PageContext): Promise<Html> {
   const { items, total } = await listDeliveriesOfEvent(page.store, event, SHOWN);
-  // The deliveries of one event differ in where they went.
+  // The deliveries of one event differ in their URL.
   const urls = new Map<string, string>();
   for (const { webhook_id: id } of items)
     urls.set(id, (await page.store.get(model.webhooks, id))?.url ?? id);
@@ -221,7 +220,7 @@ async function ofOne(event: model.EventRecord, page: PageContext): Promise<Html>
 ${firstOfMany(items.length, total, "deliveries")}`;
 }
 
-/** What was answered so far, and what comes next. */
+/** Shows the responses so far and the time of the next attempt. */
 function progress({ attempts, status, next_attempt_at }: model.DeliveryRecord): Renderable {
   const answers = attempts.map(({ response_status, error }) => response_status ?? error).join(", ");
   const next = status === "pending" &&
@@ -268,7 +267,7 @@ const deliveries: CrudPageOptions<model.DeliveryRecord> = {
   more: exchanges,
 };
 
-/** What was sent, and beside it what was answered, the last first. */
+/** Shows each attempt's request and response side by side, newest first. */
 async function exchanges(delivery: model.DeliveryRecord, page: PageContext): Promise<Renderable> {
   const webhook = await page.store.get(model.webhooks, delivery.webhook_id);
   const event = await page.store.get(model.events, delivery.event_id);

@@ -1,6 +1,6 @@
-// /docs: everything that the author of a client asks, on a few pages made from the tables that the server runs on. And the
-// tour: the specification in nine pages, one a part, each with a request to paste and what it answers, pictures of its
-// flows, the tests that hold it, and from the register what it leaves open and who reads it how.
+// /docs: reference pages for authors of clients, generated from the server's own tables. The tour explains the
+// specification in nine pages, one per part: a request to paste, its response, diagrams, the tests that check it, and
+// from the decision register its open points and their readings.
 import { ADDED, DECISIONS, type Decision, GAPS, SUMMED_UP } from "../../decisions.ts";
 import { exampleApp } from "../../domain/apps.ts";
 import { type ErrorCode, invalidField } from "../../domain/errors.ts";
@@ -29,10 +29,10 @@ import type { PageRoute, WebDeps } from "../session.ts";
 import { curl, endpoints, events } from "./reference.ts";
 import { PARTS, type Part } from "./tour-content.ts";
 
-/** What the list at the side leads to by its name; the term is its name in code where it is nothing else. */
+/** An entry that the side navigation links to; the term defaults to its name in code. */
 type Entry = readonly [id: string, meaning: Renderable, name?: string, term?: Renderable];
 
-/** A part of a page: what it says, and then its entries. */
+/** A section of a page: its text, then its entries. */
 type Section = readonly [id: string, title: string, body: Renderable, entries?: readonly Entry[]];
 
 interface DocsPage {
@@ -59,7 +59,7 @@ const TOUR_PAGES = Object.entries(PARTS).map(([name, part], at) => {
   return [`${at + 1} ${name}`, `${PATHS.docs}/tour/${at + 1}`, part] as const;
 });
 
-/** They need no sign-in, and without the script nothing but the copy buttons is missing. */
+/** These pages need no sign-in; without the script only the copy buttons are missing. */
 export const docsRoutes = (deps: WebDeps): readonly PageRoute[] => [
   ...PAGES.map(([name, path, make]) => rowOf(name, path, make(deps))),
   ...TOUR_PAGES.map(([title, path, part]) =>
@@ -115,7 +115,7 @@ function gettingStarted({ services: { urls: links, decide } }: WebDeps): DocsPag
 const EVERYWHERE =
   "Lists take `limit` and `offset` and answer `<list>`, with `Link` to the next and the previous page. A single resource carries an `ETag` for `If-Match` and `If-None-Match`. Any POST may carry an `Idempotency-Key`: repeated within a day, it is answered as the first time.";
 
-/** What to do, a request that does it in a shell, and what to keep of its answer. */
+/** The steps of the flow: an instruction, a shell command, and the values to keep from its response. */
 function oauthSteps({ baseUrl, authUrl }: WebDeps["services"]["urls"]): readonly Renderable[] {
   const redirect_uri = "http://localhost:4700/callback";
   const client = { name: "My client", redirect_uris: [redirect_uri], scopes: ["read:apps"] };
@@ -155,7 +155,7 @@ function oauthSteps({ baseUrl, authUrl }: WebDeps["services"]["urls"]): readonly
   return Object.entries(steps).map(([what, lines]) => [paragraph(what), code(lines.join("\n"))]);
 }
 
-/** The `type` of a problem leads to its entry here, so each code is an anchor. */
+/** The `type` of a problem links to its entry here, so each code is an anchor. */
 function errors({ services: { urls: links, decide } }: WebDeps): DocsPage {
   const example = problemResponse(
     invalidField("#/title", "is required"),
@@ -178,7 +178,7 @@ function errors({ services: { urls: links, decide } }: WebDeps): DocsPage {
 const ERRORS =
   "Every error reads like this one, `<type>` (problem details are RFC 9457). Programs look at `code`, people at the sentence beside it; every answer carries the request id in `X-Request-Id`.";
 
-/** What the specification leaves open, what this server does, and what others do. */
+/** Open points of the specification, this server's choices, and alternatives. */
 function decisionsPage({ services: { decide } }: WebDeps): DocsPage {
   const entry = decided(decide);
   return {
@@ -232,7 +232,7 @@ const TESTS = "Each id is that of a test: `npm run clause ID` runs it.";
 const SHORTENED =
   "The lines that matter of what this server answers without --reading; … differs from run to run.";
 
-/** A row of the register: the choice in force, why, what others do, and the other reading. */
+/** An entry of the register: the current choice, its reason, and the alternative reading. */
 const decided =
   (decide: Decide) =>
   ([id, { open, choice, field, why }]: [string, Decision]): Entry => {

@@ -1,6 +1,6 @@
-// The endpoints and the events in /docs: the endpoints folded from the route table like the OpenAPI document, where what the
-// specification shows and what this project chose are told apart at each; the events (spec part 6) with how to receive them.
-// Samples of events are made by what makes the test deliveries, those of answers from their schemas.
+// The endpoints and events in /docs. Endpoints come from the route table, as the OpenAPI document does; the
+// specification's content and this project's choices are marked apart. Events (spec part 6) include how to receive
+// them. Sample events come from the code for test deliveries, sample responses from their schemas.
 import { buildEnvelope, sampleObject } from "../../domain/events.ts";
 import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
 import type { Decide } from "../../domain/variants.ts";
@@ -67,7 +67,7 @@ ${rules("Query", query.json)}${rules("Body", row.body?.(services).json)}${code(c
   ] as const;
 }
 
-/** Made from its schema, and of what the requests for the same resource say. */
+/** Builds a sample response from its schema and from the request examples of the same resource. */
 function sampleAnswer(
   { serializer: view, shownOnce: once = {}, example }: Row,
   { decide }: AppContext,
@@ -88,7 +88,7 @@ function sampleAnswer(
   return kind === "page" ? JSON.parse(listEnvelope(decide)(page)) : one;
 }
 
-/** Each member with its JSON Schema, which says its rules more exactly than words would. */
+/** Shows each member with its JSON Schema, which states its rules more exactly than prose. */
 function rules(caption: string, schema: JsonSchema = {}): Renderable {
   if (schema.oneOf) return schema.oneOf.map((each) => rules(caption, each));
   const members = membersOf(schema).map(
@@ -98,7 +98,7 @@ function rules(caption: string, schema: JsonSchema = {}): Renderable {
   return members.length > 0 && html`<p>${caption}:</p>${list(members)}`;
 }
 
-/** A request that can be pasted into a shell, `at` its method and URL; `$NAME` in the body is a variable there. */
+/** Returns a request to paste into a shell; `at` is its method and URL, and `$NAME` in the body is a shell variable. */
 export function curl(
   at: string,
   { body, token = "API_KEY" }: { body?: unknown; token?: string | null },
@@ -131,7 +131,7 @@ export function events({ retryWaits_ms, services: { decide } }: WebDeps) {
 
 const SAMPLE_TIME = parseIso("2026-03-14T09:26:53.589Z");
 const at = toIso(SAMPLE_TIME);
-/** Of its own: those of the running server are not used up for a page. */
+/** A separate generator, so that samples use no ids of the running server. */
 const ids = new TimeOrderedIds(new AdjustableClock(SAMPLE_TIME), seededRandom("samples"));
 const OWNER = { id: ids.next("acc_"), name: "Example account", state: "active" } as const;
 
@@ -143,7 +143,7 @@ const sampleEvent = (decide: Decide, type: EventType) =>
     sampleObject({ ids, timestamp: at }, type),
   );
 
-/** A value that fits the schema of an answer, with these members where it has them; what may be null is. */
+/** Returns a value that fits a response schema, with `known` members filled in; nullable members are null. */
 function buildSample(
   schema: JsonSchema,
   known: { readonly [name: string]: unknown } = {},
@@ -198,7 +198,7 @@ const receiving = (waits_ms: readonly number[]) => [
   paragraph(CERTIFICATES),
 ];
 
-/** In the largest unit that it is a whole number of. */
+/** Formats a duration in its largest whole unit. */
 function formatWait(wait_ms: number): string {
   const [name, ms] = [...DURATION_UNITS].findLast(([, unit_ms]) => wait_ms % unit_ms === 0) ?? [
     "ms",

@@ -1,20 +1,20 @@
-// What the specification shows, part by part and in our own words: each sentence with the clauses that hold it, which are
-// the names of tests. Of each part a request, and what this server answers ("…" is what differs from run to run): a test
-// pastes the one and sees the other. What is left open stands in the register. This file imports nothing; /docs/tour shows it.
+// The tour's content: the specification in our own words, each sentence with the ids of its clauses, which are test
+// names. Each part has a request and this server's response ("…" marks text that varies); a test runs one and compares
+// the other. Open points are in the decision register. This file imports nothing; /docs/tour shows it.
 
 export interface Part {
-  /** By the clauses that hold them. */
+  /** Sentences by the ids of their clauses. */
   readonly says: { readonly [clauses: string]: string };
-  /** Below the server's address; `$NAME` is a variable of the reader's shell. `token` null: without a credential. */
+  /** `at` is relative to the server's URL; `$NAME` is a shell variable. `token: null` sends no credential. */
   readonly request: { readonly at: string; readonly body?: object; readonly token?: null };
-  /** The lines that matter, as `curl -i` prints them. */
+  /** The relevant lines of the response, as `curl -i` prints them. */
   readonly answer: string;
   readonly tryThis: string;
-  /** Of one of its flows, as web/sequence draws it. */
+  /** A sequence diagram of one of the flows, for web/sequence-diagram. */
   readonly picture?: { readonly title: string; readonly lines: readonly string[] };
 }
 
-/** By their titles, in order. */
+/** The parts by title, in order. */
 export const PARTS: { readonly [title: string]: Part } = {
   Purpose: {
     says: {

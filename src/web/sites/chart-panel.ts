@@ -1,9 +1,8 @@
-// What the page of a deployed app shows of one data source: a chart whose points can be clicked with the rows as a table
-// below, or the table alone where no chart fits. Made once for each state of the data (contract, part 8); only the visitor's
-// own form and what was just sent are put in afterwards. A chart is SVG that is as wide as its place: across in percent, up
-// in pixels, so that text never shrinks and nothing needs a script or an inline style. A series is one path, so that
-// thousands of rows are drawn whole; above it stand the points that can be pressed, real buttons of the form around the
-// chart, so that the keyboard reaches them.
+// The panel of one data source on a deployed app's page: a chart with clickable points and the rows as a table, or only
+// the table if no chart fits. It is cached for each state of the data (contract, part 8); only the visitor's form and
+// last sent point are added later. A chart is SVG as wide as its container: x in percent, y in pixels, so that text
+// never shrinks and no script or inline style is needed. A series is one path, so that thousands of rows can be drawn.
+// Clickable points are form buttons above it, so that the keyboard reaches them.
 import { listRows } from "../../domain/data-sources.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { AccountRecord, Column, DataSourceRecord } from "../../domain/model.ts";
@@ -14,15 +13,15 @@ import { type Html, hidden, html, muted, type Renderable, table, tabs, truncate 
 import type { WebContext } from "../session.ts";
 import { type Axis, type Chart, createChart, describePoint, type Point } from "./chart.ts";
 
-/** By the data source, or by the column of it that was chosen: other data come with others. */
+/** Cached by data source, or by its selected column; new data have new objects. */
 const made = new WeakMap<DataSourceRecord | Column, ReturnType<typeof buildChartPanel>>();
 
-/** One at a time, with others' requests in between: a page may show a hundred. */
+/** Builds one panel at a time, yielding to other requests, because a page may show a hundred. */
 const making = new Mutex();
 
 type ChartPanel = Pick<WebContext, "store" | "query">;
 
-/** The query says which column of numbers the reader chose. */
+/** Returns the panel; the query selects its numeric column. */
 export function loadChartPanel(
   { store, query }: ChartPanel,
   account: AccountRecord,
@@ -34,12 +33,12 @@ export function loadChartPanel(
   const key = chosen ?? source;
   const panel = made.get(key) ?? making.run(() => buildChartPanel(store, account, source, chosen));
   made.set(key, panel);
-  // What could not be read is read again.
+  // Do not cache a failed read.
   panel.catch(() => made.delete(key));
   return panel;
 }
 
-/** Drawing more would hold up others. */
+/** Drawing more cells would block other requests. */
 const CELLS_MAX = 40_000;
 
 async function buildChartPanel(
@@ -62,14 +61,14 @@ async function buildChartPanel(
   };
 }
 
-/** What is drawn, of how many rows, and what the colours mean. */
+/** Describes the axes, the number of drawn rows, and the colours. */
 function caption({ x, y, category, series, points }: Chart, total: number): Html {
   const part = points.length < total && `. Drawn: ${points.length} of ${total} rows`;
   return html`${muted([truncate(y.name), ` by ${truncate(x.name)}`, category && `, by ${truncate(category.name)}`, part])}
 ${category && html`<ul class="legend">${series.map((name, at) => html`<li class="s${at}">${name ?? "none"}</li>`)}</ul>`}`;
 }
 
-/** In the query stand as well what is drawn of the other sources, where the page starts, and the point just sent. */
+/** The query also holds the other sources' columns, the page start and the point last sent. */
 export async function renderFigure(
   web: WebContext,
   account: AccountRecord,
@@ -95,10 +94,10 @@ ${web.form(`interactions?${new URLSearchParams(kept)}`, pressed, "chart")}
 }
 
 const HEIGHT = 220;
-/** A path is drawn on so many pixels across, and then stretched. */
+/** The width of a path in pixels before it is stretched. */
 const PIXELS = 1_000;
 
-/** A whole pixel. */
+/** Returns a whole pixel. */
 const toY = (fraction: number): number => Math.round(HEIGHT - fraction * HEIGHT);
 const percent = (fraction: number): string => `${Number((fraction * 100).toFixed(2))}%`;
 
@@ -106,7 +105,7 @@ function renderChart(chart: Chart): Html {
   const { kind, points, up, across, series } = chart;
   const level = ([at, text]: Axis["labels"][number]) =>
     html`<line x2="100%" y1="${toY(at)}" y2="${toY(at)}"/><text x="-8" y="${toY(at) + 4}" text-anchor="end">${text}</text>`;
-  // As many as can be pressed, spread over all.
+  // An even sample of points, at most `PRESSABLE_MAX`.
   const share = Math.min(PRESSABLE_MAX / points.length, 1);
   const pressable = points.filter((_, at) => Math.floor((at + 1) * share) > Math.floor(at * share));
   return html`<div class="plot"><svg class="canvas" width="100%" height="${HEIGHT}" role="group" aria-label="${points.length} points">
@@ -117,7 +116,7 @@ ${up.labels.map(level)}${labels(across)}
 
 const PRESSABLE_MAX = 200;
 
-/** Two points on one pixel are one. */
+/** Merges points that share a pixel. */
 function path({ kind, points, across, up }: Chart, category: string | null, at: number): Html {
   const own = points.filter((point) => point.category === category);
   const pixels = own.map(
@@ -129,7 +128,7 @@ function path({ kind, points, across, up }: Chart, category: string | null, at: 
   return html`<path class="s${at}" d="M${drawn.join(between)}${end}" vector-effect="non-scaling-stroke"/>`;
 }
 
-/** One bar alone is no wall. */
+/** Caps the width of a single bar. */
 const BAND = { most: 0.12, filled: 0.76 };
 
 /** A bar is its own button. */
@@ -146,12 +145,14 @@ function button({ kind, series, across, up, y }: Chart, point: Point): Html {
 }
 
 const LABEL_MAX = 14;
-/** As many characters as fit below a chart that is narrow, wider and wide; the stylesheet shows each where there is room. */
+/** Characters that fit below a narrow, wider and wide chart; the stylesheet shows the labels that fit. */
 const LABEL_SPACE = Object.entries({ narrow: 32, wider: 80, wide: 120 });
-/** Characters of East Asia, and pictures, take the room of two. */
+/** East Asian characters and pictures take the width of two. */
 const WIDE = /[\u2e80-\u{fffff}]/gu;
 
-/** Every one, or every second, fourth, eighth: so those of a narrow chart are among those of a wide one. */
+/**
+ * Shows every label, or every second, fourth or eighth, so that a narrow chart's labels are a subset of a wide one's.
+ */
 function labels({ labels: all }: Axis): Renderable {
   const texts = all.map(([, text]) => truncate(text, LABEL_MAX));
   const needed =
@@ -159,7 +160,7 @@ function labels({ labels: all }: Axis): Renderable {
   return all.map(([at], number) => {
     const [shown] =
       LABEL_SPACE.find(([, room]) => number % 2 ** Math.ceil(Math.log2(needed / room)) === 0) ?? [];
-    // At the right a short one stands out; a longer one ends as far out as it may, off the one before.
+    // At the right end a short label may overhang; a longer one is aligned to the end, clear of the one before.
     const [x, out, anchor] =
       at > 0.94 && needed > 11 * all.length ? [1, 28, "end"] : [at, 0, "middle"];
     if (shown === undefined) return null;

@@ -1,14 +1,14 @@
-// From a table to a chart: which columns become x, y and category, which rows become points, and where these stand on their
-// axes. Nothing is drawn here.
+// Converts a table to a chart: chooses the columns for x, y and category, the rows that become points, and their
+// positions. Nothing is drawn here.
 import type { Cell, Column, Row } from "../../domain/model.ts";
 import { isDateTime, parseIso } from "../../lib/clock.ts";
 import { truncate } from "../html.ts";
 
-/** A point as it stands in the data, and as user.interaction carries it. */
+/** A point of the data, as user.interaction carries it. */
 export interface Point {
-  /** Its row in the data source. */
+  /** The index of its row in the data source. */
   readonly row: number;
-  /** Where it stands along x: a number or a time where it is, names one beside the other. */
+  /** The position along x: the number, the time, or the index of a name. */
   readonly place: number;
   readonly x: string | number;
   readonly y: number;
@@ -17,7 +17,7 @@ export interface Point {
 
 type Labels = readonly (readonly [at: number, text: string])[];
 
-/** Where a value stands along it, as a fraction, and what is written there. */
+/** Maps a value to its fraction of the axis, and holds the labels. */
 export interface Axis {
   at(value: number): number;
   readonly labels: Labels;
@@ -31,15 +31,15 @@ const axis = (low: number, high: number, labels: Labels): Axis => {
 export type Chart = NonNullable<ReturnType<typeof tryChart>>;
 
 const SERIES_MAX = 8;
-/** More names are drawn as points: their bars would be thinner than the gaps between them. */
+/** More names are drawn as points, because bars would be thinner than their gaps. */
 const BARS_MAX = 200;
 
-/** A number is drawn over time, over names or over another number; data without one are a table. */
+/** Numbers are drawn over times, names or other numbers; data without a number are a table. */
 const ACROSS = ["datetime", "string", "number"] as const;
 
 /**
- * The chart of these rows, of the column of numbers `wanted` where one is; undefined where none fits, so that they are
- * shown as a table. Names that repeat say little along an axis, so two numbers are drawn against each other instead.
+ * Returns the chart of these rows, for the numeric column `wanted` if given; undefined if none fits. Repeated names say
+ * little along an axis, so two numbers are drawn against each other instead.
  */
 export function createChart(
   columns: readonly Column[],
@@ -72,7 +72,7 @@ function tryChart(
     return names.get(value) ?? names.set(value, names.size).size - 1;
   };
   const points = rows.flatMap((cells, route): Point[] => {
-    // A row without x or y is no point.
+    // A row without x or y is not drawn.
     const [at, height] = [shorten(cells[x.name]), cells[y.name]];
     if (typeof height !== "number" || at === null) return [];
     const kind = category && shorten(cells[category.name]);
@@ -86,7 +86,7 @@ function tryChart(
       },
     ];
   });
-  // In the order in which they appear; one that is null where there are none.
+  // Categories in order of appearance; one null if there are none.
   const series = [...new Set(points.map((point) => point.category))];
   points.sort((a, b) => a.place - b.place);
   const kind = chooseKind(x, points);
@@ -102,24 +102,24 @@ function tryChart(
     : undefined;
 }
 
-/** Ids and counters say which row it is, not how much of something. */
+/** Returns true for ids and counters, which identify a row and measure nothing. */
 const isCount = ({ name }: Column, rows: readonly Row[]): boolean =>
   /(^|[\s_-])id$/i.test(name) ||
   rows.every((cells, at) => at === 0 || Number(cells[name]) === Number(rows[at - 1]?.[name]) + 1);
 
-/** Few enough values that each has a colour of its own, and more than one. */
+/** Returns true if the column has several values, but few enough for one colour each. */
 function fitsCategory({ name, type }: Column, rows: readonly Row[]): boolean {
   if (type !== "string" && type !== "boolean") return false;
   const values = new Set(rows.map((cells) => cells[name]));
   return values.size > 1 && values.size <= SERIES_MAX;
 }
 
-/** An event's data point carries text of this length at most. */
+/** The maximum text length in an event's data point. */
 const TEXT_MAX = 1_000;
 const shorten = (cell: Cell = null): string | number | null =>
   cell === null || typeof cell === "number" ? cell : String(cell).slice(0, TEXT_MAX).toWellFormed();
 
-/** Bars and lines need one value a place; several are a cloud of points. */
+/** Bars and lines need one value per position; otherwise points are drawn. */
 function chooseKind(x: Column, points: readonly Point[]): "bars" | "line" | "points" {
   const places = new Set(points.map((point) => JSON.stringify([point.x, point.category])));
   if (x.type === "number" || places.size < points.length) return "points";
@@ -127,10 +127,10 @@ function chooseKind(x: Column, points: readonly Point[]): "bars" | "line" | "poi
   return places.size > BARS_MAX ? "points" : "bars";
 }
 
-/** What a drawing can hold apart: numbers so near each other or so far apart that it cannot are read in the table. */
+/** The limits of a drawing; numbers closer together or further apart are only shown in the table. */
 const SPREAD = { digits: 305, ofSize: 1e-12 };
 
-/** From the least value to the largest, with round ones written along it. */
+/** Creates the axis from the smallest to the largest value, with round labels. */
 function scale(values: readonly number[], room: number, isTime = false): Axis | undefined {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const size = Math.max(Math.abs(least), Math.abs(most));
@@ -142,11 +142,11 @@ function scale(values: readonly number[], room: number, isTime = false): Axis | 
   return axis(low, high, round(least, most, room, isTime));
 }
 
-/** As many labels as an axis has room for at most. */
+/** The maximum number of labels per axis. */
 const ROOM = { across: 12, up: 6 };
 
 const DAY_MS = 86_400_000;
-/** Months and years are taken to be as long as each other: two days after their start, the calendar says so as well. */
+/** Months and years are averages; two days after their start the calendar is in the same month and year. */
 const YEAR_MS = 365.2425 * DAY_MS;
 const SURELY_MS = 2 * DAY_MS;
 const STEPS_MS = [
@@ -156,7 +156,7 @@ const STEPS_MS = [
 ];
 const FACTORS = [1, 2, 2.5, 5, 10];
 
-/** The values between the two that are multiples of a round number, or of a length of time. */
+/** Returns the multiples of a round number, or of a round duration, between two values. */
 function round(low: number, high: number, room: number, isTime: boolean): Labels {
   if (low === high) return [[low, isTime ? dayOf(low) : formatCompact(low)]];
   const power = 10 ** Math.floor(Math.log10((high - low) / room));
@@ -170,14 +170,14 @@ function round(low: number, high: number, room: number, isTime: boolean): Labels
   });
 }
 
-/** As the step between them asks. */
+/** Formats a time as precisely as the step requires. */
 function timeOf(at: number, step: number): string {
   if (step >= YEAR_MS) return date(at + SURELY_MS, { year: "numeric" });
   if (step > 7 * DAY_MS) return date(at + SURELY_MS, { month: "short", year: "numeric" });
   return date(at, at % DAY_MS === 0 ? { day: "numeric", month: "short" } : clockParts(step));
 }
 
-/** As exact as this length of time: seconds, and parts of them, only where it has any. */
+/** Includes seconds and fractions only if the step has them. */
 const clockParts = (length: number): Intl.DateTimeFormatOptions => ({
   hour: "2-digit",
   minute: "2-digit",
@@ -196,11 +196,11 @@ const dayOf = (at: number): string =>
     ...(at % DAY_MS !== 0 && clockParts(at)),
   });
 
-/** Made once: that takes longer than to write all figures of a chart. */
+/** Created once, because that takes longer than formatting all numbers of a chart. */
 const FULL = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
 const PLAIN = new Intl.NumberFormat("en", { useGrouping: false, maximumSignificantDigits: 6 });
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 6 });
-/** Along an axis: a year reads as one; only what is longer is shortened. */
+/** Formats a number along an axis; only numbers from 10,000 are shortened, so years stay whole. */
 const formatCompact = (value: number): string =>
   formatNumber(value, Math.abs(value) < 10_000 ? PLAIN : COMPACT);
 const formatNumber = (value: number, format = FULL): string =>
@@ -215,7 +215,7 @@ function value(x: string | number): string {
   return isDateTime(x) ? dayOf(parseIso(x)) : x;
 }
 
-/** A point in words, for whoever hears it or hovers over it. */
+/** Describes a point in words, for screen readers and tooltips. */
 export const describePoint = ({ name }: Column, { x, y, category }: Point): string =>
   [value(x), `${formatNumber(y)} ${truncate(name)}`, category]
     .filter((part) => part !== null)

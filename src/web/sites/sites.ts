@@ -1,6 +1,6 @@
-// Deployed apps (contract, part 1): at /sites/{dep_id}/, and at / under their custom domain, which the Host header names:
-// title, description, and what each data source that is ready shows. A click on a point becomes user.interaction (spec part
-// 6). What is not live any more, not public or not possible is said on a page of its own.
+// Deployed apps (contract, part 1), at /sites/{dep_id}/ and at / of their custom domain (Host header). A page shows
+// title, description and each ready data source. A click on a point becomes user.interaction (spec part 6). Deployments
+// that are retired, private or unavailable get a page of their own.
 
 import { recordInteraction } from "../../domain/apps.ts";
 import { checkAccountState, sha256 } from "../../domain/credentials.ts";
@@ -28,7 +28,7 @@ interface SiteRoute extends RouteKey {
   run(web: WebContext, site: Site, sent: SubmittedFields): Promise<Result>;
 }
 
-/** What is more stands on the next page: whoever reads slowly keeps all of it in memory. */
+/** The rest is on the next page, because a slow reader keeps the whole page in memory. */
 const PAGE_CHARS = 1_048_576;
 
 const UNDER = PATHS.sites;
@@ -56,16 +56,16 @@ export const createSiteRouter = (deps: WebDeps) =>
         "This app is not available",
         "Its account is suspended or limited at the moment.",
       );
-    // Under its custom domain nobody can sign in.
+    // Users cannot sign in under a custom domain.
     if (!request.path.startsWith(UNDER) && !site.app.public && isSafeMethod(request))
       return redirect(who.urls.site(site.deployment.id) + search(request));
-    // A limit of the same size to itself: visitors cannot use up the account's requests (contract, part 8).
+    // A separate limit of the same size, so that visitors cannot use up the account's requests (contract, part 8).
     const rate = await who.limiter.count(`deployment ${site.deployment.id}`);
     if (rate?.exceeded) return fail({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
     return checkAccess(site, who) ?? who.withForm((sent) => run(who, site, sent));
   });
 
-/** A retired or deleted deployment; whoever may see what took its place is told where that is. */
+/** The page of a retired or deleted deployment; it links to its successor if the visitor may see that. */
 function gonePage(
   successor: Site | undefined,
   { urls: links, signedIn }: WebContext,
@@ -91,7 +91,7 @@ function checkAccess(site: Site, web: WebContext): HttpResponse | undefined {
       "Seeing it takes the permission read:apps.",
       out,
     ]);
-  // To a script one redirect is like another: this one would pass for that of a point which was sent.
+  // A script cannot distinguish redirects, and would take this one as success.
   return isSafeMethod(web.call)
     ? requireSignIn(web, next)
     : messagePage(403, "You are signed out", ["Nothing was sent. ", link(next, "Sign in")]);
@@ -126,7 +126,7 @@ const NO_DATA =
   "There is nothing to see yet. As soon as this app is given a data source, its chart stands here.";
 const NOTHING = alertBox("status", NO_DATA);
 
-/** The form says only which chart and which row: the point is read from the data, so nobody reports one that is not there. */
+/** Reads the point from the data by chart and row, so that a client cannot report a point that does not exist. */
 async function recordClick(
   web: WebContext,
   { app, account }: Site,
@@ -160,7 +160,7 @@ async function recordClick(
   return redirect(`./?${shown}#${chart_id}`);
 }
 
-/** The user where one is signed in to the app's account; otherwise a one-way hash of the browser's cookie names nobody. */
+/** Returns the user's id if signed in to the app's account; otherwise an anonymous one-way hash of the cookie. */
 const visitorId = ({ signedIn, secret }: WebContext, account: AccountRecord): string =>
   signedIn?.account.id === account.id
     ? signedIn.user.id
