@@ -2,6 +2,7 @@
 // against a minimal one, against SQLite and against itself. Prints one table and exits with 1 if a goal is missed. This
 // is not a test: figures depend on the machine, which the table names. BENCH_SCALE=0.01 BENCH_ROUNDS=1 tries everything
 // out, with meaningless figures.
+import { execFileSync } from "node:child_process";
 import { chosen } from "../arguments.ts";
 import { holds, throughput } from "./delivery.ts";
 import { HEAD } from "./figures.ts";
@@ -20,7 +21,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<void
 
 const [group = "", ...asked] = process.argv.slice(2);
 const parts = chosen("part", GROUPS[group] ?? {}, asked);
-await import("../build.ts");
+execFileSync(process.execPath, ["--import", "tsx", "scripts/build.ts"], { stdio: "inherit" });
 pin();
 console.log(HEAD);
 for (const part of parts) await part();
