@@ -270,15 +270,15 @@ function composeHandler(
       ...(settings.control ? [description] : []),
     ],
     async lazyRouters() {
-      const { nowherePage, createPageRouters: pageWays } = await import("./web/routes.ts");
-      nowhere = nowherePage;
+      const { notFoundPage, createPageRouters } = await import("./web/routes.ts");
+      nowhere = notFoundPage;
       const more = {
         operations: api.routes.routes,
         retryWaits_ms: settings.retrySchedule,
         announce: log.announce,
       };
       const isLocal = isLoopbackOnly(settings);
-      return pageWays({ ...deps, ...more, isLocal }, settings.control);
+      return createPageRouters({ ...deps, ...more, isLocal }, settings.control);
     },
     async findSitePath(host) {
       const site = await findSiteByHost(unit.store, host);

@@ -276,5 +276,5 @@ export function createOutbox(deps: OutboxDeps) {
       if (!stopped) work();
     });
 
-  return { resume: resume, notify, stop };
+  return { resume, notify, stop };
 }

@@ -41,14 +41,14 @@ export function crudRoutes<R extends AccountScoped, N extends R, D, Q = Range>(
   const parameter = path.slice(collectionPath.length + 2, -1);
   const idOf = ({ params }: HandlerContext) => params[parameter] ?? "";
   const getRoute = route(`GET ${path}`, read, `get${noun}`, `Read ${one}`, {
-    serializer: serializer,
+    serializer,
     handler: (asked) => owned.get(asked.unitOfWork.store, asked.account, idOf(asked)),
   });
   const createRoute = route(`POST ${collectionPath}`, write, `create${noun}`, `Create ${one}`, {
     ...{
       bodyName: `${noun}Create`,
       body: owned.createBody,
-      serializer: serializer,
+      serializer,
       location: ({ id }: N) => `${collectionPath}/${id}`,
     },
     handler: ({ unitOfWork: unit, account, body }) => owned.create(unit, account, body),
@@ -66,7 +66,7 @@ export function crudRoutes<R extends AccountScoped, N extends R, D, Q = Range>(
       loads: getRoute,
       bodyName: `${noun}Update`,
       body: unsafeCast<ObjectSchema<Patch<R>>>(owned.updateBody),
-      serializer: serializer,
+      serializer,
     },
     handler: (asked) =>
       owned.update(asked.unitOfWork, asked.account, idOf(asked), asked.body, asked.precondition),

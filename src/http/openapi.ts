@@ -16,10 +16,10 @@ import { CODE_FIELD, CODES, PROBLEMS, statusOf } from "./problem.ts";
 import type { AppContext, Operation } from "./route.ts";
 import { closedObject, isTotalInHeader, listEnvelope } from "./serializers.ts";
 import { CONTROL_PATH, PATHS } from "./urls.ts";
+import { MERGE_PATCH_TYPE } from "./validation.ts";
 
 type Entries = readonly (readonly [name: string, value: JsonSchema])[];
 
-const MERGE_PATCH_TYPE = "application/merge-patch+json";
 const TEXT: JsonSchema = { type: "string" };
 
 const ref = (kind: string, name: string): JsonSchema => ({ $ref: `#/components/${kind}/${name}` });

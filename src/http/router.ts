@@ -139,12 +139,12 @@ export function createRequestHandler({
   onError,
 }: RouterDeps): Handler {
   /** The first router with a matching route handles the request. */
-  let routers_ = [...ways, rest];
+  let loadedRouters = [...ways, rest];
   let lazyLoaded: Promise<void> | undefined;
 
   function find(path: string): RouteMatch {
     let owner = rest;
-    for (const router of routers_) {
+    for (const router of loadedRouters) {
       const match = path.startsWith(router.basePath)
         ? router.routes.find(path.slice(router.basePath.length))
         : undefined;
@@ -160,7 +160,7 @@ export function createRequestHandler({
 
   async function matchByHost(call: HttpRequest): Promise<RouteMatch> {
     lazyLoaded ??= later().then((more) => {
-      routers_ = [...routers_, ...more];
+      loadedRouters = [...loadedRouters, ...more];
     });
     await lazyLoaded;
     const place = find(call.path);

@@ -117,7 +117,7 @@ export const parseMediaType = (request: HttpRequest): readonly string[] =>
     .split(";")
     .map((part) => part.trim().toLowerCase());
 
-const PATCH_TYPE = "application/merge-patch+json";
+export const MERGE_PATCH_TYPE = "application/merge-patch+json";
 
 /**
  * Requires application/json, or for PATCH also a merge patch (RFC 7396), without content coding. Parameters have no
@@ -129,7 +129,7 @@ export function checkMediaType(request: HttpRequest): AppError | undefined {
     return unsupported("A Content-Encoding is not supported.");
   if (contentType(request) === JSON_TYPE) return undefined;
   const [type] = parseMediaType(request);
-  const types = request.method === "PATCH" ? [JSON_TYPE, PATCH_TYPE] : [JSON_TYPE];
+  const types = request.method === "PATCH" ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
   return types.some((each) => each === type)
     ? undefined
     : unsupported(`The Content-Type must be ${types.join(" or ")}.`);

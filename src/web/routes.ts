@@ -12,7 +12,7 @@ import { createPageRouter, type PageRoute, type WebDeps } from "./session.ts";
 import { signInRoutes } from "./sign-in.ts";
 import { createSiteRouter } from "./sites/sites.ts";
 
-export { notFoundPage as nowherePage } from "./layout.ts";
+export { notFoundPage } from "./layout.ts";
 
 /** `hasControls` is true if the test controls are enabled. */
 export function createPageRouters(deps: WebDeps, hasControls: boolean): readonly Router[] {

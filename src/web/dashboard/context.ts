@@ -59,7 +59,7 @@ export function createPageContext(web: WebContext, params: Values) {
         }));
 
   return {
-    ...{ ...web, user, account, params, permissionError: permissionError, section: section },
+    ...{ ...web, user, account, params, permissionError, section },
 
     /** Calls an operation with the page's path parameters, as this user. */
     async callApi<T>(
