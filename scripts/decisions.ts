@@ -1,7 +1,7 @@
 // Checks that the code depends on the register of decisions. Each choice is switched to its alternative, an object one
 // member at a time, and a test with the row's id must fail. A choice that no test depends on is a wrong row. `npm test`
 // covers the choices themselves. Ids on the command line check those rows only.
-import { DECISIONS, type Decision } from "../src/decisions.ts";
+import { DECISIONS, type Decision } from "../src/former-decisions.ts";
 import { isMembers } from "../test/support/client.ts";
 import { started } from "../test/support/process.ts";
 import { sourcesIn } from "../test/support/sources.ts";

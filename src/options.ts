@@ -2,7 +2,7 @@
 // line and `startService` share this table; the last two settings have no flag. A wrong value throws an OptionError
 // that names the setting and says what to do.
 import { readFileSync } from "node:fs";
-import { decide } from "./decisions.ts";
+import { decide } from "./former-decisions.ts";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
 import { parseRetrySchedule, RESPONSE_TIMEOUT_MS, RETRY_WAITS_MS } from "./delivery/attempt.ts";
 import { TOKEN_ALGORITHM } from "./domain/oauth/signing-keys.ts";

@@ -2,7 +2,7 @@
 // forbidden constructs, and a test for every clause and decision. A failing rule names the file.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DECISIONS } from "../src/decisions.ts";
+import { DECISIONS } from "../src/former-decisions.ts";
 import { CLAUSES, type SourceFile, sourcesIn } from "./support/sources.ts";
 
 const src = sourcesIn("src");

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { test } from "node:test";
-import { DECISIONS } from "../src/decisions.ts";
+import { DECISIONS } from "../src/former-decisions.ts";
 import { startService } from "../src/index.ts";
 import { closeLater, freshFile } from "./support/closing.ts";
 import { embedded } from "./support/embedded.ts";

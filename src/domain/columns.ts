@@ -1,7 +1,7 @@
 // Column types of a data source (spec part 2: data source; contract, parts 2 and 8). Converts a table of cells to typed
 // columns, in steps. Rejects a table at the first row that makes it too wide or too large. Never rounds a number or
 // drops a leading zero.
-import { decide } from "../decisions.ts";
+import { decide } from "../former-decisions.ts";
 import { isDateTime } from "../lib/clock.ts";
 import { parseCsv } from "../lib/csv.ts";
 import { isExactNumber, isWithinRange } from "../lib/numbers.ts";

@@ -2,7 +2,7 @@
 // authentication and account states. A secret is shown only in the response that creates it; the store holds its
 // SHA-256. Access tokens are in domain/oauth.
 import { hash as digest } from "node:crypto";
-import { decide } from "../decisions.ts";
+import { decide } from "../former-decisions.ts";
 import { toIso } from "../lib/clock.ts";
 import type { Infer } from "../lib/schema.ts";
 import type { TaskTracker } from "../lib/tasks.ts";

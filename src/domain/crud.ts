@@ -2,7 +2,7 @@
 // of other accounts count as missing, and an update without changes writes nothing. The precondition (If-Match) is
 // checked last, inside the same transaction.
 import { isDeepStrictEqual } from "node:util";
-import { decide } from "../decisions.ts";
+import { decide } from "../former-decisions.ts";
 import {
   coerce,
   integer,

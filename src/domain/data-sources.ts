@@ -2,7 +2,7 @@
 // or CSV as text. The data are stored as sent and the request returns at once; the service schedules the processing.
 // Processing converts the data to rows and ends as ready or failed, with the event data.processed in the same
 // transaction. Faults in the data set the data source's `error`; they are not server errors.
-import { decide } from "../decisions.ts";
+import { decide } from "../former-decisions.ts";
 import type { KeepNumbers } from "../lib/numbers.ts";
 import {
   addIssue,

@@ -1,6 +1,6 @@
 // Delivery state machine (spec part 6; contract, parts 3 and 6): state transitions, queue positions, and the result of
 // an attempt. This module neither sends nor waits.
-import { decide } from "../decisions.ts";
+import { decide } from "../former-decisions.ts";
 import { type Instant, parseIso, toIso } from "../lib/clock.ts";
 import type { Attempt, DeliveryRecord, EventRecord, EventType, WebhookRecord } from "./model.ts";
 import { deliveries, events, TOPIC, webhooks } from "./model.ts";

@@ -1,6 +1,6 @@
 // Deployments of an app (spec parts 2 and 3; contract, parts 1 to 3): one is live in an environment, and a custom
 // domain belongs to one app. Finds the site for an address and checks who may view it. Rendering is elsewhere.
-import { decide } from "../decisions.ts";
+import { decide } from "../former-decisions.ts";
 import type { Infer } from "../lib/schema.ts";
 import { appService as ofAccount } from "./apps.ts";
 import { hasScope } from "./credentials.ts";

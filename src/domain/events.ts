@@ -1,6 +1,6 @@
 // Events (spec part 6): each is written in the transaction of its change, with one delivery for every active webhook
 // subscribed to its type. Test deliveries get sample events. This module only writes rows; the outbox sends them.
-import { decide } from "../decisions.ts";
+import { decide } from "../former-decisions.ts";
 import { type Infer, object, optional } from "../lib/schema.ts";
 import { paginate, paginationParameters } from "./crud.ts";
 import { createDelivery, putDelivery } from "./deliveries.ts";

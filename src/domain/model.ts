@@ -1,6 +1,6 @@
 // Resource schemas, stored records and their indexes (spec part 2; contract part 2). Each field is declared once.
 // Create body, update body and response derive from it; a record is the response plus internal fields.
-import { decide } from "../decisions.ts";
+import { decide } from "../former-decisions.ts";
 import type { Infer, JsonSchema, Members, Schema } from "../lib/schema.ts";
 import {
   array,

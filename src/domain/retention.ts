@@ -1,7 +1,7 @@
 // Retention (contract, part 6): deletes expired records, leftovers of deleted apps, and each account's oldest events
 // and tombstones beyond the limit. It runs in the background, in transactions of bounded size. No request depends on
 // it, because expiry is checked at each use.
-import { decide } from "../decisions.ts";
+import { decide } from "../former-decisions.ts";
 import { type Instant, nextTurn, parseIso, type Timer } from "../lib/clock.ts";
 import type { TaskTracker } from "../lib/tasks.ts";
 import { deleteDependents } from "./apps.ts";

@@ -2,7 +2,7 @@
 // account, ignoring case, and an account never loses its last admin. There is no password: a single-use link opens a
 // session, whose secret is in a cookie. A session ends by signing out, by expiry, or with its user. Links and sessions
 // are stored as SHA-256 only.
-import { decide } from "../decisions.ts";
+import { decide } from "../former-decisions.ts";
 import { parseIso, toIso } from "../lib/clock.ts";
 import type { Infer } from "../lib/schema.ts";
 import { sha256 } from "./credentials.ts";

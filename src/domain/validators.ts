@@ -2,7 +2,7 @@
 // redirect URIs, host names and environments. Valid text is stored as sent, except for host names, which have a
 // canonical form.
 import { domainToASCII } from "node:url";
-import { decide } from "../decisions.ts";
+import { decide } from "../former-decisions.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import { text } from "../lib/schema.ts";
 

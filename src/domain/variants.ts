@@ -1,6 +1,6 @@
 // Variants (`--reading ID=NAME`) switch a decision to its other reading, to test a client against the behaviour of
 // other servers. A variant applies to one service only. Requirements of the specification cannot be switched.
-import { DECISIONS, type Decision, type DecisionId, decide } from "../decisions.ts";
+import { DECISIONS, type Decision, type DecisionId, decide } from "../former-decisions.ts";
 import { unsafeCast } from "../lib/schema.ts";
 
 type Choice<I extends DecisionId> = (typeof DECISIONS)[I]["choice"];

@@ -1,6 +1,6 @@
 // Routes for an account's users, API keys, OAuth clients, webhooks with their delivery log, events, and the account
 // itself (spec parts 4 and 6).
-import { decide } from "../decisions.ts";
+import { decide } from "../former-decisions.ts";
 import { apiKeyService, oauthClientService } from "../domain/credentials.ts";
 import * as events from "../domain/events.ts";
 import * as users from "../domain/users.ts";

@@ -1,5 +1,5 @@
 // CRUD routes that nearly every resource has: create, list, read, update, delete (contract, part 4).
-import { decide } from "../decisions.ts";
+import { decide } from "../former-decisions.ts";
 import { type CrudService, listQuery, type Page, type Patch } from "../domain/crud.ts";
 import type { AccountScoped, Scope } from "../domain/model.ts";
 import type { Range } from "../domain/store.ts";

@@ -2,7 +2,7 @@
 // a crash leaves both or neither. It is replayed for the same request within 24 hours. An error changed nothing: it is
 // not stored, and the request runs again. Values shown once are null in the stored response.
 import { createHash } from "node:crypto";
-import { decide } from "../decisions.ts";
+import { decide } from "../former-decisions.ts";
 import type { Caller } from "../domain/credentials.ts";
 import { type FieldError, fail } from "../domain/errors.ts";
 import { idempotency } from "../domain/model.ts";

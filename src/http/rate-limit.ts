@@ -3,7 +3,7 @@
 // Processes that share a store share the windows: each takes its requests from a record in portions. Together they
 // never exceed the limit, and few requests write. A portion is a twentieth of what is left, at least one request, so
 // that the limit is exact near its end. Before that, another process may hold an unused portion.
-import { decide } from "../decisions.ts";
+import { decide } from "../former-decisions.ts";
 import { rateWindows } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
 import { type Clock, type Instant, parseIso, toIso } from "../lib/clock.ts";

@@ -2,7 +2,7 @@
 // rule with the schema of its control route, and applies to `times` requests or delivery attempts. Requests and
 // attempts that match no rule are untouched.
 import { EventEmitter } from "node:events";
-import { decide } from "../decisions.ts";
+import { decide } from "../former-decisions.ts";
 import { type Sender, type WebhookRequest, withoutResponse } from "../delivery/sender.ts";
 import { postpone } from "../domain/deliveries.ts";
 import { type ErrorDetails, fail } from "../domain/errors.ts";

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
-import { DECISIONS, GAPS } from "../../src/decisions.ts";
+import { DECISIONS, GAPS } from "../../src/former-decisions.ts";
 import { EVENT_TYPES } from "../../src/domain/model.ts";
 import { API } from "../../src/http/api.ts";
 import { PROBLEMS } from "../../src/http/problem.ts";

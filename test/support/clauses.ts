@@ -1,7 +1,7 @@
 // Names each black-box test after this project's decision where the specification is silent, so that
 // `--test-name-pattern=4.etag` runs one. The tests of a file share one server.
 import { test } from "node:test";
-import type { DecisionId } from "../../src/decisions.ts";
+import type { DecisionId } from "../../src/former-decisions.ts";
 import type { ServiceOptions } from "../../src/index.ts";
 import { closeLater } from "./closing.ts";
 import { type Described, described } from "./embedded.ts";

@@ -1,6 +1,6 @@
 // Preload (`--import`) that runs the code with the other reading of the decision named by OTHER_CHOICE: a row of
 // the register, or one member of a choice that is an object (`8.bounds/nesting`).
-import { DECISIONS, type Decision } from "../../src/decisions.ts";
+import { DECISIONS, type Decision } from "../../src/former-decisions.ts";
 
 const given = process.env.OTHER_CHOICE ?? "";
 const [id = "", member] = given.split("/");

@@ -2,7 +2,7 @@
 // introspection (RFC 7662). A token's signature is verified once and the result cached. Its key, grant, client, user
 // and account are loaded at every use. Deleting any of them therefore takes effect with the next request. Scopes are
 // limited to the user's current permissions.
-import { decide } from "../../decisions.ts";
+import { decide } from "../../former-decisions.ts";
 import { parseIso } from "../../lib/clock.ts";
 import { type JwtFault, signJwt, verifyJwt } from "../../lib/jwt.ts";
 import { unsafeCast } from "../../lib/schema.ts";

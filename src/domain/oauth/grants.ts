@@ -1,7 +1,7 @@
 // Grants: the access that a user has given a client (spec part 5; contract part 5). Every token depends on its grant,
 // client, user and account. They are loaded at each use, so that deleting any of them ends the token at once. Codes and
 // refresh tokens are stored as SHA-256 only.
-import { decide } from "../../decisions.ts";
+import { decide } from "../../former-decisions.ts";
 import { toIso } from "../../lib/clock.ts";
 import { sha256 } from "../credentials.ts";
 import { type Expiring, expiryIndex, oauthClients, type Scope } from "../model.ts";

@@ -1,7 +1,7 @@
 // OAuth 2.0 rules (spec part 5; RFC 6749, 7636, 8252): errors, scope arithmetic, redirect URIs, client authentication
 // and PKCE. PKCE supports S256 only, because `plain` would reveal the verifier to anyone who sees the request.
 import { hash, timingSafeEqual } from "node:crypto";
-import { decide } from "../../decisions.ts";
+import { decide } from "../../former-decisions.ts";
 import { isLoopbackHost } from "../../lib/loopback.ts";
 import { suggest, unsafeCast } from "../../lib/schema.ts";
 import { sha256 } from "../credentials.ts";

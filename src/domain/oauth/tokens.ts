@@ -1,7 +1,7 @@
 // The token endpoint (spec part 5, steps 2 and 3; RFC 6749 4.1.3 and 6): exchanges a code or refresh token for new
 // tokens. Each can be used once, and the store's transaction decides which use is first. A second use revokes the grant
 // with all its tokens (RFC 9700 4.14), because it means that one was stolen.
-import { decide } from "../../decisions.ts";
+import { decide } from "../../former-decisions.ts";
 import { parseIso } from "../../lib/clock.ts";
 import type { FormFields } from "../../lib/urlencoded.ts";
 import { sha256 } from "../credentials.ts";
