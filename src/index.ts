@@ -22,7 +22,6 @@ export { verifySignature } from "./lib/signature.ts";
 export type { ServiceOptions } from "./options.ts";
 export * from "./receiver.ts";
 export { startService } from "./server.ts";
-export { storeContract } from "./store/contract.ts";
 export { jsonFileStore } from "./store/json-file.ts";
 export { memoryStore } from "./store/memory.ts";
 export type {

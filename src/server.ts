@@ -12,6 +12,7 @@ import { createWebhookSchemas } from "./domain/model.ts";
 import { type AuthorizationServer, verifyAccessToken } from "./domain/oauth/access-tokens.ts";
 import { createSigningKeys } from "./domain/oauth/signing-keys.ts";
 import type { Store } from "./domain/store.ts";
+import { createNotifications } from "./domain/unit-of-work.ts";
 import { createDecide } from "./domain/variants.ts";
 import { type ApiDeps, createApiRouter } from "./http/api.ts";
 import { createAuthenticator } from "./http/authenticate.ts";
@@ -32,7 +33,6 @@ import { createLogger, type Log, type OutputStreams } from "./log.ts";
 import {
   assertStore,
   formatHost,
-  isDatabase,
   isLoopbackOnly,
   readSettings,
   type ServiceOptions,
@@ -55,8 +55,6 @@ export const stdio: OutputStreams = {
 
 /** The start time of a manual clock with a random seed, so that two runs give the same bytes. */
 const SEEDED_START = "2026-01-01T00:00:00.000Z";
-/** Margin of a row's lease beyond the longest attempt. */
-const LEASE_SPARE_MS = 10_000;
 
 /** Starts the service; resolves when it listens and is ready to use. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
@@ -107,7 +105,13 @@ async function createDependencies(
     clock,
     randomSeed === null ? systemRandom : seededRandom(randomSeed),
   );
-  const unit = { store, clock, ids, decide: createDecide(settings.readings) };
+  const unit = {
+    store,
+    clock,
+    ids,
+    decide: createDecide(settings.readings),
+    notifications: createNotifications(),
+  };
   const journals = createRecorder(clock);
   const tasks = new TaskTracker(log.error);
   const [faults, chaos] = [
@@ -121,7 +125,6 @@ async function createDependencies(
     // Runs with one seed send the same bytes; otherwise stock verifiers compare the timestamp with their own clock.
     timestamp: () => (randomSeed === null ? systemNow() : clock.now()),
     concurrency: settings.webhookConcurrency ?? unit.decide("6.webhook-concurrency"),
-    lease_ms: timeout_ms + LEASE_SPARE_MS,
     onAttempt({ deliveryId: id, type, url, attempt: made }) {
       const { number: attempt, duration_ms, response_status, error, error_detail } = made;
       log.delivery({
@@ -168,8 +171,6 @@ function startOf({ startAt, randomSeed }: Settings): Instant {
 
 async function createStore({ store, data }: Settings, { warn }: Log): Promise<Store> {
   if (typeof store === "string") return loadStoreModule(store);
-  if (data !== null && isDatabase(data))
-    return (await import("./postgres/store.ts")).postgresStore(data);
   return store ?? (data === null ? memoryStore() : jsonFileStore(data, { warn }));
 }
 
@@ -200,7 +201,7 @@ async function start(ground: Dependencies): Promise<Service> {
   // Listen first: if the port is in use, no key is created that nobody would see.
   const port = await listener.listen(settings.port, settings.host);
   const urls = createUrls(settings.publicUrl ?? localUrl(settings, port));
-  if (watched) journals.subscribe(store, tasks);
+  if (watched) journals.subscribe(unit, tasks);
 
   const keys = createSigningKeys(store, settings.tokenAlg);
   const oauth = {
@@ -220,7 +221,7 @@ async function start(ground: Dependencies): Promise<Service> {
     authenticate: createAuthenticator(createApiKeyAuthenticator(unit, tasks), (token) =>
       verifyAccessToken(oauth, token),
     ),
-    limiter: createRateLimiter(clock, settings.rateLimit, store.now && store),
+    limiter: createRateLimiter(clock, settings.rateLimit),
     ...{ port, oauth, ...ground },
   };
   const service = await openService(deps);

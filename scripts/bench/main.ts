@@ -1,4 +1,4 @@
-// `npm run bench`, `bench:store`, `bench:delivery` and `bench:fleet` [-- part …]: builds this server and measures it
+// `npm run bench`, `bench:store` and `bench:delivery` [-- part …]: builds this server and measures it
 // against a minimal one, against SQLite and against itself. Prints one table and exits with 1 if a goal is missed. This
 // is not a test: figures depend on the machine, which the table names. BENCH_SCALE=0.01 BENCH_ROUNDS=1 tries everything
 // out, with meaningless figures.
@@ -6,7 +6,6 @@ import { execFileSync } from "node:child_process";
 import { chosen } from "../arguments.ts";
 import { holds, throughput } from "./delivery.ts";
 import { HEAD } from "./figures.ts";
-import { fleet } from "./fleet.ts";
 import { file, growth, http } from "./http.ts";
 import { describeMachine, pin } from "./machine.ts";
 import { start } from "./start.ts";
@@ -16,7 +15,6 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<void
   bench: { http, growth, start, file },
   "bench:store": { writes, loads },
   "bench:delivery": { throughput, holds },
-  "bench:fleet": { fleet },
 };
 
 const [group = "", ...asked] = process.argv.slice(2);

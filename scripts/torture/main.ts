@@ -14,10 +14,6 @@ const TORTURES: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
   "full-disk": (lab) => fullDisk(lab, 50),
   "two-processes": (lab) => twoProcesses(lab, 100, 20),
   restarts: (lab) => restarts(lab, 9_000, 20),
-  fleet: () => fleet(2, 1_000, 20),
-  "fleet-of-1": () => fleet(1, 400, 10),
-  "fleet-of-3": () => fleet(3, 400, 10),
-  "fleet-of-4": () => fleet(4, 400, 10),
 };
 
 await report(

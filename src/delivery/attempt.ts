@@ -3,11 +3,11 @@
 // The result is only returned here; `recordAttempt` stores it. Nothing here waits: due times are pure functions of the
 // attempt, the time and the receiver's Retry-After.
 import { createHash } from "node:crypto";
-import { decide } from "../former-decisions.ts";
 import { type AttemptResult, dueTime, isDeliverable } from "../domain/deliveries.ts";
 import { type Attempt, deliveries, events, webhooks } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
 import { deliveryHeaders } from "../domain/webhooks.ts";
+import { decide } from "../former-decisions.ts";
 import { type Clock, type Instant, parseDuration, parseIso, toIso } from "../lib/clock.ts";
 import { RANDOM_LENGTH } from "../lib/ids.ts";
 import type { Deferred, Sender, WebhookRequest } from "./sender.ts";

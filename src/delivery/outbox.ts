@@ -12,18 +12,17 @@ import {
   webhookIdOfQueue,
 } from "../domain/deliveries.ts";
 import { type DeliveryRecord, deliveries, webhooks } from "../domain/model.ts";
-import { ALL_RECORDS, isStoreError, type Lease, type Range } from "../domain/store.ts";
+import { ALL_RECORDS, isStoreError, type Range } from "../domain/store.ts";
+import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
 import { type Instant, nextTurn, type Timer } from "../lib/clock.ts";
 import type { TaskTracker } from "../lib/tasks.ts";
 import { type AttemptDeps, makeAttempt } from "./attempt.ts";
 
-export interface OutboxDeps extends AttemptDeps {
+export interface OutboxDeps extends AttemptDeps, UnitOfWorkDeps {
   /** Tracks all background work, so that the caller can wait for its end. */
   readonly tasks: TaskTracker;
   /** The maximum of concurrent attempts per webhook. */
   readonly concurrency: number;
-  /** The lease on a claimed delivery, in milliseconds: longer than an attempt can take. */
-  readonly lease_ms: number;
   readonly onAttempt: (made: AttemptResult) => void;
   readonly onError: (error: unknown, during: string) => void;
 }
@@ -36,7 +35,7 @@ const CONCURRENCY_MAX = 256;
  * receivers.
  */
 const SLOW_SLOTS_MAX = 192;
-/** The pause after a store failure, or while another process holds the next delivery or its webhook. */
+/** The pause after a store failure. */
 const PAUSE_MS = 1_000;
 
 /** The state of a webhook with pending deliveries. */
@@ -54,7 +53,7 @@ interface EndpointQueue {
 export type Outbox = ReturnType<typeof createOutbox>;
 
 export function createOutbox(deps: OutboxDeps) {
-  const { store, clock, sender, tasks: background, lease_ms, onAttempt, onError } = deps;
+  const { store, clock, sender, tasks: background, onAttempt, onError } = deps;
   // A webhook that has never failed is not limited to slow slots, and still must not block every slot when it stops
   // responding.
   const concurrency = Math.min(deps.concurrency, SLOW_SLOTS_MAX);
@@ -137,7 +136,7 @@ export function createOutbox(deps: OutboxDeps) {
       });
       const webhook = rows[0] && (await store.get(webhooks, webhookId));
       if (rows.every((row) => isDeliverable(row, webhook))) return place(queueState, queue, rows);
-      await store.transact((tx) => cancelUndeliverable(tx, queue));
+      await new UnitOfWork(deps).run((ctx) => cancelUndeliverable(ctx, queue));
       notify(queue);
     } catch (error) {
       report(error);
@@ -186,36 +185,16 @@ export function createOutbox(deps: OutboxDeps) {
     lane.sending += 1;
     sending += 1;
     slowSlots += doubt;
-    const lease = await leased(lane, id);
-    const made = lease
-      ? await attempt(lane, id).catch((error) => pause(lane, id, error))
-      : undefined;
-    if (!lease) pause(lane, id);
-    else if (typeof made === "object") await record(lane, made, lease);
-    // Not awaited: a poll during the wait would find the queue full, and nothing would poll again later.
-    else background.run(WHAT, () => lease.release().finally(made));
+    const made = await attempt(lane, id).catch((error) => pause(lane, id, error));
+    if (typeof made === "object") await record(lane, made);
+    else background.run(WHAT, async () => made?.());
     lane.sending -= 1;
     sending -= 1;
     slowSlots -= doubt;
     flush();
   }
 
-  /**
-   * Leases the delivery, so that only one process sends it. With a concurrency of 1 the webhook is leased as well, so
-   * that the limit applies across all processes.
-   */
-  async function leased({ webhookId }: EndpointQueue, id: string): Promise<Lease | undefined> {
-    const take = async (what: string) =>
-      (await store.lease(`delivery ${what}`, lease_ms).catch(report)) ?? undefined;
-    if (concurrency > 1) return take(id);
-    const whole = await take(webhookId);
-    const own = whole && (await take(id));
-    if (own) return { release: () => own.release().finally(() => whole.release()) };
-    await whole?.release();
-    return undefined;
-  }
-
-  /** Returns the result to store, or the function to call once the lease is released. */
+  /** Returns the result to store, or the function to call at the end. */
   async function attempt(
     lane: EndpointQueue,
     id: string,
@@ -234,20 +213,17 @@ export function createOutbox(deps: OutboxDeps) {
   }
 
   /**
-   * Stores the result. Until then the delivery stays leased, here and for other processes, so that a store outage
-   * causes no duplicates.
+   * Stores the result. Until then the delivery stays taken, so that a store outage causes no duplicates.
    */
-  async function record(lane: EndpointQueue, made: AttemptResult, lease: Lease): Promise<void> {
+  async function record(lane: EndpointQueue, made: AttemptResult): Promise<void> {
     try {
-      await store.transact((tx) => recordAttempt(tx, made, clock.now()));
+      await new UnitOfWork(deps).run((ctx) => recordAttempt(ctx, made));
       unavailable = false;
     } catch (error) {
       report(error);
-      at(clock.now() + PAUSE_MS, () => background.run(WHAT, () => record(lane, made, lease)));
+      at(clock.now() + PAUSE_MS, () => background.run(WHAT, () => record(lane, made)));
       return;
     }
-    // Release before freeing: a poll that began earlier may still find the delivery, and must see that it is finished.
-    await lease.release().catch(report);
     free(lane, made.deliveryId);
   }
 

@@ -24,7 +24,6 @@ import {
   deployments,
   deploymentTombstones,
   domains,
-  TOPIC,
 } from "./model.ts";
 import type { Reader, Tx } from "./store.ts";
 import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
@@ -133,7 +132,7 @@ async function deleteApp(ctx: TxContext, app: AppRecord, account: AccountRecord)
   } as const;
   if (await deleteDependents(ctx.tx, tombstone)) {
     await ctx.tx.put(appTombstones, tombstone);
-    ctx.tx.publish(TOPIC.events, "");
+    ctx.publish("account", "");
   }
   await recordEvent(ctx, account, "app.deleted", app);
 }

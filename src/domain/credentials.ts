@@ -58,10 +58,8 @@ export function createApiKeyAuthenticator(
     );
 
   return async (hash: string): Promise<Caller | AppError> => {
-    const both =
-      store.findWith && (await store.findWith(apiKeys, "hash", [hash], "account", accounts));
-    const key = store.findWith ? both?.[0] : await store.find(apiKeys, "hash", [hash]);
-    const account = both?.[1] ?? (key && (await store.get(accounts, key.account_id)));
+    const key = await store.find(apiKeys, "hash", [hash]);
+    const account = key && (await store.get(accounts, key.account_id));
     if (!key || !account) return UNKNOWN_KEY;
     const minute = toIso(
       Math.floor(clock.now() / LAST_USED_RESOLUTION_MS) * LAST_USED_RESOLUTION_MS,

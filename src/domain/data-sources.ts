@@ -33,7 +33,6 @@ import {
   dataSource,
   dataSourceContents,
   dataSources,
-  TOPIC,
   unchecked,
 } from "./model.ts";
 import { ALL_RECORDS, type Range, type Reader } from "./store.ts";
@@ -144,7 +143,7 @@ export async function createDataSource(
   };
   await ctx.tx.put(dataSources, source);
   await ctx.tx.put(dataSourceContents, { id, raw: data, rows: [], request_id: ctx.requestId });
-  ctx.tx.publish(TOPIC.data, id);
+  ctx.publish("data", id);
   return source;
 }
 

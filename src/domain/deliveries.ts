@@ -3,7 +3,7 @@
 import { decide } from "../former-decisions.ts";
 import { type Instant, parseIso, toIso } from "../lib/clock.ts";
 import type { Attempt, DeliveryRecord, EventRecord, EventType, WebhookRecord } from "./model.ts";
-import { deliveries, events, TOPIC, webhooks } from "./model.ts";
+import { deliveries, events, webhooks } from "./model.ts";
 import { ALL_RECORDS, type Reader, type Tx } from "./store.ts";
 import type { TxContext } from "./unit-of-work.ts";
 
@@ -145,10 +145,13 @@ function afterAttempt(
 /**
  * Stores a delivery and publishes the change. Deletes an event that was retained only for its last pending delivery.
  */
-export async function putDelivery(tx: Tx, delivery: DeliveryRecord): Promise<DeliveryRecord> {
+export async function putDelivery(
+  { tx, publish }: TxContext,
+  delivery: DeliveryRecord,
+): Promise<DeliveryRecord> {
   await tx.put(deliveries, delivery);
-  tx.publish(TOPIC.queue, delivery.queue_id ?? delivery.webhook_id);
-  tx.publish(TOPIC.delivery, delivery.id);
+  publish("queue", delivery.queue_id ?? delivery.webhook_id);
+  publish("delivery", delivery.id);
   const event =
     delivery.queue_position === null ? await tx.get(events, delivery.event_id) : undefined;
   if (event && event.list_key === null && !event.sample_account_id)
@@ -166,8 +169,8 @@ export async function deleteIfSettled(tx: Tx, event: EventRecord): Promise<boole
 }
 
 /** Moves a disabled or deleted webhook to a new queue and publishes the old one, for the outbox to cancel. */
-export function startNextQueue(tx: Tx, webhook: WebhookRecord): WebhookRecord {
-  tx.publish(TOPIC.queue, currentQueueId(webhook));
+export function startNextQueue(ctx: TxContext, webhook: WebhookRecord): WebhookRecord {
+  ctx.publish("queue", currentQueueId(webhook));
   return { ...webhook, queue_generation: (webhook.queue_generation ?? 0) + 1 };
 }
 
@@ -198,19 +201,20 @@ export interface AttemptResult {
  * Records an attempt with its consequences. Does nothing if the delivery was deleted, or if an earlier call already
  * recorded the attempt but got no confirmation.
  */
-export async function recordAttempt(tx: Tx, result: AttemptResult, now: Instant): Promise<void> {
+export async function recordAttempt(ctx: TxContext, result: AttemptResult): Promise<void> {
+  const { tx, now } = ctx;
   const delivery = await tx.get(deliveries, result.deliveryId);
   const { number, at } = result.attempt;
   if (!delivery || delivery.attempts.some((each) => each.number === number && each.at === at))
     return;
-  await putDelivery(tx, afterAttempt(delivery, result));
+  await putDelivery(ctx, afterAttempt(delivery, result));
   const webhook = await tx.get(webhooks, delivery.webhook_id);
   if (webhook?.url !== result.url) return;
   const updatedWebhook = updateWebhookHealth(webhook, delivery, result.attempt, now);
   if (updatedWebhook === webhook) return;
   await tx.put(
     webhooks,
-    updatedWebhook.active === webhook.active ? updatedWebhook : startNextQueue(tx, updatedWebhook),
+    updatedWebhook.active === webhook.active ? updatedWebhook : startNextQueue(ctx, updatedWebhook),
   );
 }
 
@@ -237,18 +241,20 @@ function updateWebhookHealth(
 /** Small, so that no other transaction waits long. */
 const CANCEL_BATCH_SIZE = 50;
 
-export async function cancelUndeliverable(tx: Tx, queue: string): Promise<void> {
+export async function cancelUndeliverable(ctx: TxContext, queue: string): Promise<void> {
+  const { tx } = ctx;
   const rows = await tx.page(deliveries, "queue", [queue], { offset: 0, limit: CANCEL_BATCH_SIZE });
   const webhook = rows[0] && (await tx.get(webhooks, rows[0].webhook_id));
-  for (const row of rows) if (!isDeliverable(row, webhook)) await putDelivery(tx, toCancelled(row));
+  for (const row of rows)
+    if (!isDeliverable(row, webhook)) await putDelivery(ctx, toCancelled(row));
 }
 
 /** Postpones a delivery, for fault injection in tests. */
-export async function postpone(tx: Tx, id: string, until: string): Promise<void> {
-  const row = await tx.get(deliveries, id);
+export async function postpone(ctx: TxContext, id: string, until: string): Promise<void> {
+  const row = await ctx.tx.get(deliveries, id);
   if (!row || row.queue_position === null) return;
   const next_attempt_at = row.manual ? row.next_attempt_at : until;
-  await putDelivery(tx, {
+  await putDelivery(ctx, {
     ...row,
     next_attempt_at,
     queue_position: PRIORITY_BY_TIME + until + RETRY_MARK,
@@ -256,14 +262,14 @@ export async function postpone(tx: Tx, id: string, until: string): Promise<void>
 }
 
 /** Moves pending deliveries back by as much as the clock was set back, so that each wait keeps its length. */
-export async function moveBack(tx: Tx, by_ms: number): Promise<void> {
+export async function moveBack(ctx: TxContext, by_ms: number): Promise<void> {
   const moved = (at: string) => toIso(parseIso(at) - by_ms);
-  for (const row of await tx.page(deliveries, "waiting", ["pending"], ALL_RECORDS)) {
+  for (const row of await ctx.tx.page(deliveries, "waiting", ["pending"], ALL_RECORDS)) {
     const { next_attempt_at, queue_position: queue } = row;
     if (queue === null) continue;
     const next = next_attempt_at === null ? null : moved(next_attempt_at);
     const place = queue.charAt(0) + toIso(dueTime(row) - by_ms) + (isRetry(row) ? RETRY_MARK : "");
-    await putDelivery(tx, { ...row, next_attempt_at: next, queue_position: place });
+    await putDelivery(ctx, { ...row, next_attempt_at: next, queue_position: place });
   }
 }
 

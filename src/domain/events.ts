@@ -6,7 +6,7 @@ import { paginate, paginationParameters } from "./crud.ts";
 import { createDelivery, putDelivery } from "./deliveries.ts";
 import { notFound } from "./errors.ts";
 import type { AccountRecord, EventRecord, EventType } from "./model.ts";
-import { deliveries, events, eventType, TOPIC, webhooks } from "./model.ts";
+import { deliveries, events, eventType, webhooks } from "./model.ts";
 import { ALL_RECORDS, type Range, type Reader } from "./store.ts";
 import type { TxContext } from "./unit-of-work.ts";
 
@@ -24,7 +24,7 @@ export async function recordEvent(
   const event = await putEvent(ctx, account, type, object, false);
   for (const webhook of await ctx.tx.page(webhooks, "account", [account.id], ALL_RECORDS))
     if (webhook.active && webhook.events.includes(type))
-      await putDelivery(ctx.tx, createDelivery(ctx, webhook, event));
+      await putDelivery(ctx, createDelivery(ctx, webhook, event));
   return event;
 }
 
@@ -77,8 +77,8 @@ async function putEvent(
     request_id: ctx.requestId,
   };
   await ctx.tx.put(events, event);
-  ctx.tx.publish(TOPIC.event, id);
-  ctx.tx.publish(TOPIC.events, account_id);
+  ctx.publish("event", id);
+  ctx.publish("account", account_id);
   return event;
 }
 

@@ -434,23 +434,5 @@ interface IdempotencyRecord extends Expiring<"idempotency"> {
 }
 export const idempotency = collection<IdempotencyRecord>()("idempotency", expiryIndex);
 
-/** Requests counted in a rate window across all processes; the id is the account's. */
-export const rateWindows = collection<Expiring<"rates"> & { readonly taken: number }>()(
-  "rates",
-  expiryIndex,
-);
-
 /** The service's time at a snapshot; nothing else writes here. */
 export const clockRecords = collection<Entity & { readonly at: string }>()("clock");
-
-/** Topics that transactions publish to (`Tx.publish`); each subject is an id. */
-export const TOPIC = {
-  /** A queue (or webhook) whose deliveries changed, so that some may need sending or cancelling. */
-  queue: "queue",
-  /** A data source that waits for processing. */
-  data: "data",
-  /** An account with a new event, which may exceed its limit; "" if a deleted app has leftovers. */
-  events: "events",
-  event: "event",
-  delivery: "delivery",
-} as const;

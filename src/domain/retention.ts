@@ -13,7 +13,6 @@ import {
   EVENT_TYPES,
   events,
   idempotency,
-  rateWindows,
   sessions,
   signInTokens,
 } from "./model.ts";
@@ -56,7 +55,6 @@ const expiryOf =
 
 const EXPIRING_COLLECTIONS = [
   expiryOf("kept answers", idempotency),
-  expiryOf("rate windows", rateWindows),
   expiryOf("sign-in links", signInTokens),
   expiryOf("sessions", sessions),
   expiryOf("grants", grants),

@@ -1,14 +1,12 @@
-// The store port: the interface between the service and its storage. It is asynchronous and uses only declared keys and
-// indexes. A database shared by several server processes can therefore implement it as well as memory. It knows nothing
-// of apps. `store/contract` tests every sentence here.
+// The store port: the interface between the service and its storage. It is asynchronous, knows nothing of apps and uses
+// only the declared keys and indexes. One process uses a store at a time. test/stores/contract tests every sentence here
+// (`npm run store-contract -- MODULE`).
 //
-// To write a store: begin with test/stores/skeleton.mjs and pass `storeContract(test, makeStore)`. A record is a JSON
-// object, never changed in place. It is returned with its members in order and every string byte-equal, including NUL
-// and lone surrogates. Units of work are serializable; an engine may lock or run `work` again. `work` awaits only its
-// own `tx` and has no other effects, so that running it twice makes no difference. A `work` that calls the store itself
-// gets an error, never a deadlock. Reads outside a unit of work see only durable data. If the data are unavailable
-// every call rejects with `StorageUnavailable`; so does `transact` when it gives up after several runs. Errors are
-// identified by `name`, because a store may come from another copy of this package.
+// A record is a JSON object that is never changed in place. It is returned with its members in order and every string
+// byte-equal, including NUL and lone surrogates. Units of work are serializable; an engine may lock or run `work` again.
+// `work` awaits only its own `tx` and has no other effects. A `work` that calls the store itself gets an error, never a
+// deadlock. Reads outside a unit of work see only durable data. If the data are unavailable, every call rejects with
+// `StorageUnavailable`. Errors are identified by `name`, because a store may come from another copy of this package.
 
 export type Scalar = string | number | boolean | null;
 export type Values = readonly Scalar[];
@@ -82,36 +80,11 @@ export interface Tx extends Reader {
   /** Creates the record or replaces the one with its id. A replaced record keeps its place in creation order. */
   put<R extends Entity>(into: Collection<R>, record: R): Promise<void>;
   remove<R extends Entity>(from: Collection<R>, id: string): Promise<void>;
-  /**
-   * Publishes `subject` to the topic's subscribers once the transaction is durable. Duplicates within one transaction
-   * are sent once. Topic and subject have at most 1,000 characters each.
-   */
-  publish(topic: string, subject: string): void;
-}
-
-/** An acquired lease. */
-export interface Lease {
-  /**
-   * Releases the lease at once; does nothing if it expired or was released. Never rejects: work done under the lease
-   * stands, and if the data are unavailable the lease expires.
-   */
-  release(): Promise<void>;
 }
 
 export interface Store extends Reader {
   /** Called once, before any other method. Rejects with `StoreOpenError` if the data cannot be used. */
   open(collections: readonly AnyCollection[]): Promise<void>;
-  /**
-   * Optional, for stores where each query is a round trip: returns the result of `find` with the `to` record whose id
-   * is in the single field of the index `by`. Without it the service runs two queries.
-   */
-  findWith?<R extends Entity, T extends Entity, I extends string, U extends string>(
-    from: Collection<R, I, U>,
-    unique: U,
-    values: Values,
-    by: I,
-    to: Collection<T>,
-  ): Promise<readonly [R, T | undefined] | undefined>;
   /**
    * Runs a unit of work. All writes of `work` take effect together, or none does (when `work` or the store rejects).
    * `work` sees its own writes and otherwise one consistent state, as if units of work ran one after the other.
@@ -121,23 +94,6 @@ export interface Store extends Reader {
    * key, even if `work` caught that error. A `tx` rejects every call after the end of its run.
    */
   transact<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /**
-   * Calls `received` for each subject published by a commit, including those of other processes on the same data.
-   * Returns the unsubscribe function. For this process's own commits, the call precedes the end of the unit of work, in
-   * commit order. Notifications are hints: those of other processes may be lost while a connection is down. A
-   * subscriber that must miss nothing also queries at startup and, with several processes, periodically.
-   */
-  subscribe(topic: string, received: (subject: string) => void): () => void;
-  /**
-   * Acquires the lease `name` for `for_ms` milliseconds of the store's own clock; undefined while another holds it.
-   * There is at most one holder across all processes on the same data. A lease may end with its holder's process.
-   */
-  lease(name: string, for_ms: number): Promise<Lease | undefined>;
-  /**
-   * Optional, for stores that several processes share: the common time in milliseconds since 1970. Its presence means
-   * that other processes may use the same data.
-   */
-  now?(): Promise<number>;
   /** Returns all data as plain JSON. */
   snapshot(): Promise<StoreData>;
   /** Replaces all data with `data`, atomically and as durably as a transaction. */

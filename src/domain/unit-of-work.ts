@@ -1,12 +1,28 @@
 // The unit of work: one store transaction with a fixed time, id generation and recorded events. An error returned by
-// the work rolls it back. This module sends nothing: it publishes through the store, and subscribers then query for due
-// work.
+// the work rolls it back. After the commit it publishes which records changed; subscribers then query for due work.
+import { EventEmitter } from "node:events";
 import { type Clock, type Instant, toIso } from "../lib/clock.ts";
 import type { Ids } from "../lib/ids.ts";
 import { unsafeCast } from "../lib/schema.ts";
 import { AppError } from "./errors.ts";
 import type { Store, Tx } from "./store.ts";
 import type { Decide } from "./variants.ts";
+
+/** Published after a commit, each with the id of a record. */
+export interface NotificationMap {
+  /** A delivery was created or changed. */
+  delivery: [id: string];
+  /** A webhook's queue changed: something to send or to cancel. The value is the queue's id. */
+  queue: [id: string];
+  event: [id: string];
+  /** A data source waits for processing. */
+  data: [id: string];
+  /** An account has a new event, which may exceed its limit; "" if a deleted app has leftovers. */
+  account: [id: string];
+}
+export type Topic = keyof NotificationMap;
+export type Notifications = EventEmitter<NotificationMap>;
+export const createNotifications = (): Notifications => new EventEmitter<NotificationMap>();
 
 export interface TxContext {
   readonly tx: Tx;
@@ -17,6 +33,8 @@ export interface TxContext {
   readonly decide: Decide;
   /** The id of the request that caused the work; null when none did. */
   readonly requestId: string | null;
+  /** Publishes `id` to the topic's subscribers after the commit. Duplicates are sent once. */
+  publish(topic: Topic, id: string): void;
 }
 
 /** A draft with an optional id, which a seed may set. */
@@ -27,6 +45,7 @@ export interface UnitOfWorkDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly decide: Decide;
+  readonly notifications: Notifications;
 }
 
 export class UnitOfWork {
@@ -44,16 +63,23 @@ export class UnitOfWork {
   /** Runs `work` in one transaction and rolls back if it returns an error. */
   async run<T>(work: (ctx: TxContext) => Promise<T>): Promise<T> {
     const { requestId, beforeCommit } = this;
-    const { store, clock, ids, decide } = this.deps;
+    const { store, clock, ids, decide, notifications } = this.deps;
+    let published = new Map<string, [topic: Topic, id: string]>();
     try {
-      return await store.transact(async (tx) => {
+      const result = await store.transact(async (tx) => {
+        published = new Map(); // the store may run the work again
         const now = clock.now();
-        const ctx: TxContext = { tx, now, timestamp: toIso(now), ids, decide, requestId };
+        const ctx: TxContext = { tx, now, timestamp: toIso(now), ids, decide, requestId, publish };
+        function publish(topic: Topic, id: string): void {
+          published.set(`${topic} ${id}`, [topic, id]);
+        }
         const value = await work(ctx);
         if (value instanceof AppError) throw value; // thrown so that the store rolls back
         if (beforeCommit) await beforeCommit(ctx, value);
         return value;
       });
+      for (const [topic, id] of published.values()) notifications.emit(topic, id);
+      return result;
     } catch (error) {
       if (error instanceof AppError) return unsafeCast(error); // the value that `work` returned
       throw error;

@@ -48,7 +48,7 @@ export async function createWebhook(
 export const webhookService = createCrudService(webhooks, "webhook", webhook, {
   onCreate: createWebhook,
   onUpdate: updateWebhook,
-  onDelete: ({ tx }, webhook) => startNextQueue(tx, webhook),
+  onDelete: startNextQueue,
 });
 
 /** Disabling a webhook abandons its queued deliveries; enabling it again clears the disabled reason. */
@@ -57,7 +57,7 @@ async function updateWebhook(ctx: TxContext, after: WebhookRecord, before: Webho
   const switched = after.active !== active;
   const rotated = { old_secret: secret, old_secret_until: toIso(ctx.now + ROTATION_MS) };
   return {
-    ...(active && switched ? startNextQueue(ctx.tx, after) : after),
+    ...(active && switched ? startNextQueue(ctx, after) : after),
     updated_at: ctx.timestamp,
     ...(after.secret !== secret && rotated),
     ...(switched && { disabled_reason: null }),
@@ -130,7 +130,7 @@ export const redeliver = (
   webhookService.withRecord(unit, account, webhookId, async (ctx, webhook) => {
     const delivery = await getDelivery(ctx.tx, webhookId, id);
     if (delivery instanceof AppError || !(webhook.active || delivery.test)) return delivery;
-    return putDelivery(ctx.tx, requestRedelivery(delivery, webhook, ctx.timestamp));
+    return putDelivery(ctx, requestRedelivery(delivery, webhook, ctx.timestamp));
   });
 
 export const sendTest = (
@@ -140,5 +140,5 @@ export const sendTest = (
   type: EventType,
 ) =>
   webhookService.withRecord(unit, account, webhookId, async (ctx, webhook) =>
-    putDelivery(ctx.tx, createTestDelivery(ctx, webhook, await recordSample(ctx, account, type))),
+    putDelivery(ctx, createTestDelivery(ctx, webhook, await recordSample(ctx, account, type))),
   );

@@ -1,10 +1,11 @@
 // Routes for an account's users, API keys, OAuth clients, webhooks with their delivery log, events, and the account
 // itself (spec parts 4 and 6).
-import { decide } from "../former-decisions.ts";
+
 import { apiKeyService, oauthClientService } from "../domain/credentials.ts";
 import * as events from "../domain/events.ts";
 import * as users from "../domain/users.ts";
 import * as webhooks from "../domain/webhooks.ts";
+import { decide } from "../former-decisions.ts";
 import { ADMIN_SCOPE, ADMIN_SCOPES, crudRoutes } from "./crud-routes.ts";
 import { type Operation, route, withDecision } from "./route.ts";
 import {

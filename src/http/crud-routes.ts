@@ -1,8 +1,9 @@
 // CRUD routes that nearly every resource has: create, list, read, update, delete (contract, part 4).
-import { decide } from "../former-decisions.ts";
+
 import { type CrudService, listQuery, type Page, type Patch } from "../domain/crud.ts";
 import type { AccountScoped, Scope } from "../domain/model.ts";
 import type { Range } from "../domain/store.ts";
+import { decide } from "../former-decisions.ts";
 import { type ObjectSchema, unsafeCast } from "../lib/schema.ts";
 import { type HandlerContext, type Operation, type RouteOptions, route } from "./route.ts";
 import { listSerializer, resourceSerializer, type Serializer } from "./serializers.ts";

@@ -2,12 +2,12 @@
 // a crash leaves both or neither. It is replayed for the same request within 24 hours. An error changed nothing: it is
 // not stored, and the request runs again. Values shown once are null in the stored response.
 import { createHash } from "node:crypto";
-import { decide } from "../former-decisions.ts";
 import type { Caller } from "../domain/credentials.ts";
 import { type FieldError, fail } from "../domain/errors.ts";
 import { idempotency } from "../domain/model.ts";
 import type { Reader, Tx } from "../domain/store.ts";
 import type { UnitOfWorkDeps } from "../domain/unit-of-work.ts";
+import { decide } from "../former-decisions.ts";
 import { parseIso, toIso } from "../lib/clock.ts";
 import type { HttpRequest, HttpResponse } from "./message.ts";
 import type { Result } from "./router.ts";
@@ -16,8 +16,8 @@ const { keep_h, key_max } = decide("4.idempotency");
 const KEEP_MS = keep_h * 3_600_000;
 export const KEY_MAX = key_max;
 
-/** Longer than any request may take; a crashed holder must not block the key forever. */
-const LEASE_MS = 60_000;
+/** Keys of requests in progress. */
+const inProgress = new Set<string>();
 
 const IN_PROGRESS = fail({ code: "idempotency_in_progress" });
 const KEY_REUSED: readonly FieldError[] = [
@@ -45,8 +45,8 @@ export function parseIdempotencyKey(
 }
 
 /**
- * Replays the stored response for this key, or runs the operation and stores its response. A lease keeps concurrent
- * duplicates out. `use` has the caller, the key and the request; `keep` stores the response in the transaction of the
+ * Replays the stored response for this key, or runs the operation and stores its response. Concurrent duplicates get an
+ * error. `use` has the caller, the key and the request; `keep` stores the response in the transaction of the
  * change.
  */
 export async function withIdempotency(
@@ -66,7 +66,8 @@ export async function withIdempotency(
     const kept = await reader.get(idempotency, id);
     return kept && parseIso(kept.expires_at) > clock.now() ? kept : undefined;
   };
-  const lease = await store.lease(`idempotency ${id}`, LEASE_MS);
+  const isFirst = !inProgress.has(id);
+  inProgress.add(id);
   try {
     const kept = await keptIn(store);
     if (kept) {
@@ -75,10 +76,8 @@ export async function withIdempotency(
         ? { status, headers: { ...headers, "idempotency-replayed": "true" }, body }
         : fail({ code: "idempotency_key_reused", errors: KEY_REUSED });
     }
-    if (lease === undefined) return IN_PROGRESS;
+    if (!isFirst) return IN_PROGRESS;
     return await answer(async (tx, { status, headers, body }) => {
-      // The lease may have expired meanwhile, and another request may have stored its response.
-      if (await keptIn(tx)) throw IN_PROGRESS;
       const expires_at = toIso(clock.now() + KEEP_MS);
       await tx.put(idempotency, {
         id,
@@ -91,7 +90,7 @@ export async function withIdempotency(
       });
     });
   } finally {
-    await lease?.release();
+    if (isFirst) inProgress.delete(id);
   }
 }
 

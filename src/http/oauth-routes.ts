@@ -1,7 +1,7 @@
 // Endpoints of the authorization server for programs (spec part 5; contract part 5): token, revoke, introspect, the
 // keys and two metadata documents. The pages, authorize and consent, live in web/. Errors follow RFC 6749 5.2, not
 // problem details, and no response with a token may be cached.
-import { decide } from "../former-decisions.ts";
+
 import type { ErrorCode } from "../domain/errors.ts";
 import { SCOPES } from "../domain/model.ts";
 import type { AuthorizationServer } from "../domain/oauth/access-tokens.ts";
@@ -16,6 +16,7 @@ import {
   unknownTarget,
 } from "../domain/oauth/rules.ts";
 import * as tokens from "../domain/oauth/tokens.ts";
+import { decide } from "../former-decisions.ts";
 import { type HttpResponse, jsonResponse } from "./message.ts";
 import { type OAuthRequest, readOAuthRequest } from "./oauth-request.ts";
 import { errorHeaders, explain } from "./problem.ts";

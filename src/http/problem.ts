@@ -1,8 +1,9 @@
 // Error codes with status, title and advice, and the error body: RFC 9457 problem details. The spec defines 401 and 403
 // (part 7), the contract the rest (part 7). A code that is missing here does not compile.
-import { decide } from "../former-decisions.ts";
+
 import type { AppError, ErrorCode, ErrorDetails, FieldError } from "../domain/errors.ts";
 import { DEFAULT_DECIDE, type Decide } from "../domain/variants.ts";
+import { decide } from "../former-decisions.ts";
 import { ISSUES_MAX, unsafeCast } from "../lib/schema.ts";
 import { type HttpResponse, JSON_TYPE } from "./message.ts";
 import type { ServiceUrls } from "./urls.ts";

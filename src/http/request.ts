@@ -1,8 +1,8 @@
 // Parses the head of a request into an HttpRequest and checks its size and form (contract, parts 7 and 8; RFC 9112). No
 // response is written here.
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { decide } from "../former-decisions.ts";
 import { type AppError, fail } from "../domain/errors.ts";
+import { decide } from "../former-decisions.ts";
 import type { HttpRequest } from "./message.ts";
 
 const BOUNDS = decide("8.bounds");

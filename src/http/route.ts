@@ -1,10 +1,11 @@
 // Operations: the routes of the REST API and the test controls. One definition gives the route, scope, query and body
 // validation, successful response and OpenAPI operation. `route` ties the types of its parts together.
-import { type DecisionId, decide } from "../former-decisions.ts";
+
 import type { AppError } from "../domain/errors.ts";
 import type { AccountRecord, Scope, UserRecord, WebhookSchemas } from "../domain/model.ts";
 import type { UnitOfWork } from "../domain/unit-of-work.ts";
 import type { Decide } from "../domain/variants.ts";
+import { type DecisionId, decide } from "../former-decisions.ts";
 import { httpDate, parseIso } from "../lib/clock.ts";
 import type { KeepNumbers } from "../lib/numbers.ts";
 import { type ObjectSchema, object, type Schema, unsafeCast } from "../lib/schema.ts";

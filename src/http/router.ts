@@ -1,9 +1,10 @@
 // Router. Every endpoint is a route in a table. Each router owns a part of the paths (contract, part 1): the REST API,
 // the test controls, the authorization server, the pages. A router defines its authentication, handling and error
 // format. Route lookup, 404, 405 and unexpected exceptions are handled here once for all routers (contract, part 5).
-import { decide } from "../former-decisions.ts";
+
 import { AppError, fail } from "../domain/errors.ts";
 import { isStoreError } from "../domain/store.ts";
+import { decide } from "../former-decisions.ts";
 import {
   emptyResponse,
   type Handler,

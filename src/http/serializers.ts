@@ -1,10 +1,10 @@
 // Serializers. A response shows the members that the resource has in domain/model. The response cache keeps a record's
 // JSON text and ETag for the record's lifetime, so that a list only concatenates texts.
 import { hash } from "node:crypto";
-import { decide } from "../former-decisions.ts";
 import type { Page } from "../domain/crud.ts";
 import * as model from "../domain/model.ts";
 import type { Decide } from "../domain/variants.ts";
+import { decide } from "../former-decisions.ts";
 import { type Infer, type JsonSchema, type ObjectSchema, pick } from "../lib/schema.ts";
 import type { ServiceUrls } from "./urls.ts";
 

@@ -1,8 +1,8 @@
 // Builds every absolute URL of the service from the public URL (contract, part 1).
 import { hostname } from "node:os";
-import { decide } from "../former-decisions.ts";
 import type { SiteUrls } from "../domain/deployments.ts";
 import type { ErrorCode } from "../domain/errors.ts";
+import { decide } from "../former-decisions.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import { VERSION_PREFIX } from "./message.ts";
 

@@ -2,8 +2,8 @@
 // strong ETag of one resource. The operation's schema validates the query and the JSON body (RFC 8259 8.1). One
 // response lists all issues (contract, parts 2, 4 and 8).
 import { isUtf8 } from "node:buffer";
-import { decide } from "../former-decisions.ts";
 import { AppError, type FieldError, fail, invalidField } from "../domain/errors.ts";
+import { decide } from "../former-decisions.ts";
 import { type KeepNumbers, parseJsonKeeping } from "../lib/numbers.ts";
 import type { Issue, ObjectSchema, Schema, ValidationIssues } from "../lib/schema.ts";
 import { OMITTED, pointer, UNKNOWN_MEMBER } from "../lib/schema.ts";

@@ -3,11 +3,10 @@
 // unit of work. Its result is held back until the data is durable.
 import type * as port from "../domain/store.ts";
 import { StoreOpenError, UniqueViolation } from "../domain/store.ts";
-import { monotonicNow, nextTurn } from "../lib/clock.ts";
+import { nextTurn } from "../lib/clock.ts";
 import { unsafeCast } from "../lib/schema.ts";
 import { Mutex, runCooperatively } from "../lib/tasks.ts";
 import type { StoredRecord } from "./indexes.ts";
-import { Subscribers } from "./subscribers.ts";
 import {
   type Batch,
   type Change,
@@ -71,8 +70,6 @@ abstract class TableReader implements port.Reader {
 export const memoryStore = (): port.Store => new MemoryStore(async () => undefined);
 
 export class MemoryStore extends TableReader implements port.Store {
-  readonly #leases = new Map<string, { readonly until: number }>();
-  readonly #hearers = new Subscribers();
   readonly #turns = new Mutex();
   #life: Opened | "new" | "closed" = "new";
   /** The latest transaction, which may have ended. */
@@ -116,29 +113,12 @@ export class MemoryStore extends TableReader implements port.Store {
       });
       const lost = run.dependsOn && (await run.dependsOn.ended);
       if (lost === undefined) {
-        for (const [topic, subjects] of run.messages)
-          for (const subject of subjects) this.#hearers.publish(topic, subject);
         if ("error" in outcome) throw outcome.error;
         return outcome.value;
       }
       if (run.changes.length > 0) throw lost;
       // It read data whose commit failed, so retry the transaction, unless the store was closed.
     }
-  }
-
-  readonly subscribe: port.Store["subscribe"] = (topic, received) =>
-    this.#hearers.subscribe(topic, received);
-
-  async lease(name: string, for_ms: number): Promise<port.Lease | undefined> {
-    this.#opened();
-    const now = monotonicNow();
-    if ((this.#leases.get(name)?.until ?? 0) > now) return undefined;
-    const mine = { until: now + for_ms };
-    this.#leases.set(name, mine);
-    // Another holder may have taken the name since this lease expired.
-    return {
-      release: async () => void (this.#leases.get(name) === mine && this.#leases.delete(name)),
-    };
   }
 
   /** Data is copied on the way out and in, so that neither side can change the other's. */
@@ -179,7 +159,6 @@ class Transaction extends TableReader implements port.Tx {
   changes: Change[] = [];
   /** The last batch that must be durable before this run may publish or return anything. */
   dependsOn: Batch | undefined;
-  readonly messages = new Map<string, Set<string>>();
   /** Aborts the run with this error; undefined once it has ended. */
   abort: ((error: Error) => void) | undefined;
   #violation: UniqueViolation | undefined;
@@ -211,11 +190,6 @@ class Transaction extends TableReader implements port.Tx {
     if (change !== undefined) this.changes.push(change);
   }
 
-  publish(topic: string, subject: string): void {
-    this.#assertRuns();
-    this.messages.set(topic, (this.messages.get(topic) ?? new Set()).add(subject));
-  }
-
   /** Resolves at the end of its turn: the writes are committed, or rolled back if the work failed. */
   async execute<T>(
     work: (run: Transaction) => Promise<T>,
@@ -232,7 +206,6 @@ class Transaction extends TableReader implements port.Tx {
     } catch (error) {
       Table.undo(this.changes);
       this.changes = [];
-      this.messages.clear();
       return { error };
     } finally {
       this.abort = undefined;

@@ -2,12 +2,12 @@
 // rule with the schema of its control route, and applies to `times` requests or delivery attempts. Requests and
 // attempts that match no rule are untouched.
 import { EventEmitter } from "node:events";
-import { decide } from "../former-decisions.ts";
 import { type Sender, type WebhookRequest, withoutResponse } from "../delivery/sender.ts";
 import { postpone } from "../domain/deliveries.ts";
 import { type ErrorDetails, fail } from "../domain/errors.ts";
 import { eventType } from "../domain/model.ts";
-import type { UnitOfWorkDeps } from "../domain/unit-of-work.ts";
+import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
+import { decide } from "../former-decisions.ts";
 import { API } from "../http/api.ts";
 import { emptyResponse, type HttpRequest, VERSION_PREFIX } from "../http/message.ts";
 import { CODE_FIELD, CODES, errorResponse, statusOf } from "../http/problem.ts";
@@ -198,13 +198,14 @@ export interface AppliedEffect {
  * `marks` is keyed by delivery id and attempt number.
  */
 export function createChaos(
-  { store, clock }: UnitOfWorkDeps,
+  deps: UnitOfWorkDeps,
   marks: Map<string, AppliedEffect>,
   background: TaskTracker,
 ) {
+  const { clock } = deps;
   const rules = createRules<ChaosRuleInput, ChaosRule>("chaos", chaosRule);
   const delayed = (id: string, until: Instant) =>
-    store.transact((tx) => postpone(tx, id, toIso(until)));
+    new UnitOfWork(deps).run((ctx) => postpone(ctx, id, toIso(until)));
   clock.onSetBack((by_ms) => {
     for (const mark of marks.values()) mark.until -= by_ms;
   });

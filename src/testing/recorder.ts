@@ -3,7 +3,8 @@
 // address and no request body, so that two identical runs give the same bytes.
 import type { DeliveryRecord, EventEnvelope, EventRecord } from "../domain/model.ts";
 import * as model from "../domain/model.ts";
-import type { Collection, Entity, Store } from "../domain/store.ts";
+import type { Collection, Entity } from "../domain/store.ts";
+import type { UnitOfWorkDeps } from "../domain/unit-of-work.ts";
 import type { Handler, HttpRequest } from "../http/message.ts";
 import { CONTROL_PATH } from "../http/urls.ts";
 import { type Clock, toIso } from "../lib/clock.ts";
@@ -75,14 +76,14 @@ export function createRecorder(clock: Clock) {
         return response;
       },
     /** Records published events and deliveries in commit order, whatever order the store reads return in. */
-    subscribe(store: Store, background: TaskTracker): void {
+    subscribe({ store, notifications }: UnitOfWorkDeps, background: TaskTracker): void {
       const mutex = new Mutex();
       const listen = <R extends Entity>(
-        topic: string,
+        topic: "event" | "delivery",
         from: Collection<R>,
         journal: BoundedMap<R>,
       ) =>
-        store.subscribe(topic, (id) =>
+        notifications.on(topic, (id) =>
           background.run("noting what was committed", () =>
             mutex.run(async () => {
               const record = await store.get(from, id);
@@ -90,8 +91,8 @@ export function createRecorder(clock: Clock) {
             }),
           ),
         );
-      listen(model.TOPIC.event, model.events, events);
-      listen(model.TOPIC.delivery, model.deliveries, deliveries);
+      listen("event", model.events, events);
+      listen("delivery", model.deliveries, deliveries);
     },
     /** The read side of the handle; returns copies. */
     read: {

@@ -74,10 +74,9 @@ export function createState(deps: StateDeps) {
   const { urls } = deps.services;
   let seed: Awaited<ReturnType<typeof buildSeed>> | undefined;
 
-  /** Sets the start time of a fresh store; a shared store's own time if there is one. */
+  /** Sets the start time of a fresh store. */
   async function begin(): Promise<void> {
     clock.rewind();
-    if (settings.clock === "system" && store.now) clock.set(await store.now());
   }
 
   /** Returns the time of the snapshot that the data came from. */
@@ -100,8 +99,9 @@ export function createState(deps: StateDeps) {
    * pending work is moved back, as when the machine's clock is set back.
    */
   async function goOn(from: Instant): Promise<void> {
-    if (settings.clock === "manual" || store.now) clock.set(from);
-    else if (from > clock.now()) await store.transact((tx) => moveBack(tx, from - clock.now()));
+    if (settings.clock === "manual") clock.set(from);
+    else if (from > clock.now())
+      await new UnitOfWork(unit).run((ctx) => moveBack(ctx, from - clock.now()));
   }
 
   /** Makes new ids sort last, even if existing records have a later time or the same millisecond. */

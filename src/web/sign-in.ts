@@ -2,7 +2,7 @@
 // same response, so that nobody learns which addresses have an account. The link is printed on the console. Also the
 // user's side of the authorization code flow (spec part 5, step 1): sign in, review the application's request, allow or
 // deny it. The request is validated again on submit, because time has passed.
-import { decide } from "../former-decisions.ts";
+
 import { checkAccountState, hasScope } from "../domain/credentials.ts";
 import { AppError } from "../domain/errors.ts";
 import { type OAuthClientRecord, SCOPE_LABELS } from "../domain/model.ts";
@@ -15,6 +15,7 @@ import {
 import { isSubset, parseScope } from "../domain/oauth/rules.ts";
 import { redeemSignInToken, requestSignInLinks, signOut } from "../domain/users.ts";
 import { isPrivateUse } from "../domain/validators.ts";
+import { decide } from "../former-decisions.ts";
 import { type HttpResponse, isSafeMethod } from "../http/message.ts";
 import { PATHS } from "../http/urls.ts";
 import { parseForm } from "../lib/urlencoded.ts";

@@ -6,10 +6,10 @@ import { dirname } from "node:path";
 import { test } from "node:test";
 import { collections } from "../../src/domain/collections.ts";
 import { collection } from "../../src/domain/store.ts";
-import { storeContract } from "../../src/store/contract.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
 import { heapInUse } from "../support/costs.ts";
 import { eventually } from "../support/wait.ts";
+import { storeContract } from "./contract.ts";
 import {
   crashed,
   idsIn,

@@ -5,11 +5,11 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { collection, type Reader, type Store, type Tx } from "../../src/domain/store.ts";
 import { seededRandom } from "../../src/lib/ids.ts";
-import { storeContract } from "../../src/store/contract.ts";
 import { createGroupCommit, type DurableWriter } from "../../src/store/group-commit.ts";
 import { MemoryStore, memoryStore } from "../../src/store/memory.ts";
 import { heapInUse, withTurns } from "../support/costs.ts";
 import { turns } from "../support/wait.ts";
+import { storeContract } from "./contract.ts";
 import { lost, note, notes, numbered, publish, refusesBadData, write } from "./fixture.ts";
 
 storeContract(test, memoryStore);

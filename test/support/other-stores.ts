@@ -43,17 +43,3 @@ export class Gate {
     return { begun: begun.kept, release: waiting.keep };
   }
 }
-
-/** A memory store as several processes on one database see it: each has its own handle, and closes independently. */
-export function sharedStore() {
-  const real = memoryStore();
-  let opened: Promise<void> | undefined;
-  const open: Store["open"] = (collections) => {
-    opened ??= real.open(collections);
-    return opened;
-  };
-  /** `ways`: the methods replaced for this process. */
-  const handle = (ways?: Partial<Store>): Store =>
-    overridden(real, { open, close: async () => {}, now: async () => Date.now(), ...ways });
-  return Object.assign(handle, { real });
-}

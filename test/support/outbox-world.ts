@@ -12,13 +12,12 @@ import {
   accounts,
   deliveries,
   type EventType,
-  TOPIC,
   type WebhookRecord,
   webhooks,
 } from "../../src/domain/model.ts";
 import { createRetentionWorker as forgettingIn } from "../../src/domain/retention.ts";
 import type { Store } from "../../src/domain/store.ts";
-import { UnitOfWork } from "../../src/domain/unit-of-work.ts";
+import { createNotifications, UnitOfWork } from "../../src/domain/unit-of-work.ts";
 import { DEFAULT_DECIDE } from "../../src/domain/variants.ts";
 import { webhookService } from "../../src/domain/webhooks.ts";
 import { AdjustableClock } from "../../src/lib/clock.ts";
@@ -65,22 +64,25 @@ export async function outboxWorld(options: WorldOptions = {}) {
   const sweeps = new Set<string>();
   const onError = (error: unknown) => errors.push(error);
   const background = new TaskTracker(onError);
+  const notifications = createNotifications();
   const outbox = createOutbox({
     clock,
+    ids,
+    decide,
+    notifications,
     tasks: background,
     sender: createHttpSender({ policy: "local", timeout_ms: 2_000 }),
     timestamp: () => clock.now(),
     retryWaits_ms: RETRY_WAITS_MS,
     concurrency: decide("6.webhook-concurrency"),
-    lease_ms: 60_000,
     onAttempt: () => undefined,
     onError,
     ...options,
     store,
   });
-  store.subscribe(TOPIC.queue, (id) => outbox.notify(id));
-  store.subscribe(TOPIC.events, (id) => sweeps.add(id));
-  const parts = { store, clock, ids, decide };
+  notifications.on("queue", (id) => outbox.notify(id));
+  notifications.on("account", (id) => sweeps.add(id));
+  const parts = { store, clock, ids, decide, notifications };
   const unit = new UnitOfWork(parts);
   const forgetting = forgettingIn(parts, background);
   const stop = () => {

@@ -18,7 +18,6 @@ import {
   deployments,
   deploymentTombstones,
   domains,
-  TOPIC,
 } from "../../src/domain/model.ts";
 import { withTurns } from "../support/costs.ts";
 import { kept, outboxWorld } from "../support/outbox-world.ts";

@@ -1,11 +1,12 @@
 // /docs: reference pages for authors of clients, generated from the server's own tables. The tour explains the
 // specification in nine pages, one per part: a request to paste, its response, diagrams, the tests that check it, and
 // from the decision register its open points and their readings.
-import { ADDED, DECISIONS, type Decision, GAPS, SUMMED_UP } from "../../former-decisions.ts";
+
 import { exampleApp } from "../../domain/apps.ts";
 import { type ErrorCode, invalidField } from "../../domain/errors.ts";
 import { SCOPE_LABELS } from "../../domain/model.ts";
 import type { Decide, Switched } from "../../domain/variants.ts";
+import { ADDED, DECISIONS, type Decision, GAPS, SUMMED_UP } from "../../former-decisions.ts";
 import { CODES, PROBLEMS, problemResponse, statusOf } from "../../http/problem.ts";
 import { PATHS } from "../../http/urls.ts";
 import { unsafeCast } from "../../lib/schema.ts";

@@ -2,11 +2,10 @@
 // ones. `storeContract(test, makeStore)` registers the cases with node:test's `test`. It asserts results, never how
 // often `work` ran: a store may lock or retry. Nothing it requires is impossible for a database shared by several
 // processes. Only the case that expects an error for it calls the store inside a unit of work.
-import type { Store } from "../domain/store.ts";
+import type { Store } from "../../src/domain/store.ts";
 import { data } from "./contract/data.ts";
 import { isolation } from "./contract/isolation.ts";
 import { life } from "./contract/life.ts";
-import { signals } from "./contract/signals.ts";
 import { counters, items } from "./contract/steps.ts";
 import { writes } from "./contract/writes.ts";
 
@@ -15,7 +14,7 @@ export type RegisterTest = (title: string, run: () => Promise<void>) => unknown;
 
 /** Registers all cases. `makeStore` returns a new, empty store that has not been opened. */
 export function storeContract(test: RegisterTest, makeStore: () => Store | Promise<Store>): void {
-  const deps = { writes, isolation, signals, data, life };
+  const deps = { writes, isolation, data, life };
   for (const [at, [name, cases]] of Object.entries(deps).entries())
     for (const [n, [title, run]] of Object.entries(cases).entries())
       test(`store contract ${at + 1}.${n + 1} ${name}: ${title}`, async () => {

@@ -1,7 +1,13 @@
 // Fixtures of the store contract: two collections with every kind of index and unique key, and a shorthand for writes
 // and results.
 import assert from "node:assert/strict";
-import { ALL_RECORDS, collection, type Reader, type Store, type Tx } from "../../domain/store.ts";
+import {
+  ALL_RECORDS,
+  collection,
+  type Reader,
+  type Store,
+  type Tx,
+} from "../../../src/domain/store.ts";
 
 type Texts = Record<"id" | "text", string> &
   Record<"owner" | "colour" | "rank" | "slot", string | null>;

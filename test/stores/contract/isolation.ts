@@ -1,7 +1,7 @@
 // Store contract: concurrent units of work have the same result as in some serial order.
 import assert from "node:assert/strict";
-import { ALL_RECORDS, type Reader, type Store, type Tx } from "../../domain/store.ts";
-import { nextTurn } from "../../lib/clock.ts";
+import { ALL_RECORDS, type Reader, type Store, type Tx } from "../../../src/domain/store.ts";
+import { nextTurn } from "../../../src/lib/clock.ts";
 import {
   type Cases,
   counter,

@@ -1,14 +1,13 @@
 // Store contract: the calls that resolve or reject before open, while open and after close. These stores are not opened
 // yet.
 import assert from "node:assert/strict";
-import type { Store } from "../../domain/store.ts";
+import type { Store } from "../../../src/domain/store.ts";
 import { type Cases, counters, items, many, shown, written } from "./steps.ts";
 
 const calls: readonly ((store: Store) => Promise<unknown>)[] = [
   (store) => store.get(items, "a"),
   (store) => shown(store),
   (store) => written(store, "a"),
-  (store) => store.lease("l", 1),
   (store) => store.snapshot(),
   (store) => store.restore({ format: 1, collections: {} }),
 ];

@@ -1,6 +1,6 @@
 // Store contract: long lists, snapshot and restore, and every value is read back unchanged.
 import assert from "node:assert/strict";
-import { ALL_RECORDS, type Store, type StoreData } from "../../domain/store.ts";
+import { ALL_RECORDS, type Store, type StoreData } from "../../../src/domain/store.ts";
 import {
   type Cases,
   counters,
@@ -57,18 +57,6 @@ export const data: Cases = {
     const gone = MANY.filter(isGone).map(({ id }) => `-${id}`);
     await written(store, gone.join(" "), "last");
     await pagesShow(store, [...MANY.filter((each, n) => !isGone(each, n)), item("last")]);
-  },
-  async "where a record is found with what its field names, both are what they are asked one by one"(
-    store,
-  ) {
-    await written(store, "a:slot=s b:slot=s,owner=bob");
-    await store.transact((tx) => setCounter(tx, "ann", 7));
-    if (store.findWith === undefined) return;
-    const look = async (owner: string) =>
-      store.findWith?.(items, "slot", [owner, "s"], "owner", counters);
-    assert.deepEqual(await look("ann"), [item("a", { slot: "s" }), { id: "ann", n: 7 }]);
-    assert.deepEqual(await look("bob"), [item("b", { slot: "s", owner: "bob" }), undefined]);
-    assert.equal(await look("eve"), undefined);
   },
   async "a snapshot holds every record by collection in creation order, and does not follow later writes"(
     store,
