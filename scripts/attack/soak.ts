@@ -8,7 +8,7 @@ import { RATE_WINDOW_S } from "../../src/http/rate-limit.ts";
 import type { Client } from "../../test/support/client.ts";
 import { listen } from "../../test/support/ports.ts";
 import { head, RawConnection } from "../../test/support/raw.ts";
-import { SOURCES, startServer } from "../bench/machine.ts";
+import { SOURCES, startServer } from "../bench/server.ts";
 import type { Finding } from "../findings.ts";
 import { pool } from "../pool.ts";
 

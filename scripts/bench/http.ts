@@ -1,128 +1,249 @@
-// REST API benchmark: CPU time per request with every feature on, compared with a minimal server. With --data, it
-// compares durable creates with creates in memory. It also compares 100 apps with 100,000, where a cost that grows with
-// the data would show. BENCH_BEFORE names a folder with another version from `npm run build`. Then `http` and `file`
-// compare with that version to show the effect of a change.
+// Benchmarks of the REST API: CPU time per request, with every feature on, relative to a bare node:http server and
+// Fastify doing the same work. `file` compares durable creates with creates in memory, `growth` 100,000 apps with 100.
+// BENCH_BEFORE names a folder with another build of the package, which then takes the place of the bare server.
 import { join } from "node:path";
+import autocannon, { type Request } from "autocannon";
 import { held } from "../../test/support/oauth.ts";
-import { compare, report, scaled, whole } from "./figures.ts";
-import { asking, CPU, create, creates, draft, type Load, load, loadOn, run } from "./load.ts";
-import { BARE, built, KEY, newFolder, type Server, startServer } from "./machine.ts";
+import { installed } from "../installed.ts";
+import { pool } from "../pool.ts";
+import { compare, type Side, scaled } from "./compare.ts";
+import { BUILT_BIN, createFolder, KEY, program, type Server, startServer } from "./server.ts";
 
-/** The number of apps created before a measurement, for reads, lists and updates. */
 const STORED = 100;
 const { BENCH_BEFORE } = process.env;
-const BEFORE = BENCH_BEFORE
-  ? (["before", [join(BENCH_BEFORE, "dist/bin.js")]] as const)
-  : undefined;
+const BARE = [program("bare.mjs")];
+const BASE_NAME = BENCH_BEFORE ? "before" : "bare node:http";
+const BASE_ARGS = BENCH_BEFORE ? [join(BENCH_BEFORE, "dist/bin.js")] : BARE;
+const CPU = "µs of CPU a request";
+/** The load ends with a sample, so that long samples would only add waiting. */
+const SAMPLE_MS = 20;
 
-/** Creates the apps and returns the server with their ids. */
-const stocked = async (server: Server, count = STORED) => ({
-  server,
-  ids: await create(server, count),
+const draft = (n: number) => ({
+  title: `Sales overview ${n}`,
+  description: "Revenue by region and quarter, with last year beside it",
+  theme: "light",
+  public: n % 2 === 0,
 });
-type Stocked = Awaited<ReturnType<typeof stocked>>;
-const nth = (ids: readonly string[], n = 0): string => `/v1/apps/${ids[n % STORED]}`;
 
-/** The cases by name: the goal, and a factory for the load of each measurement. */
-type Cases = Readonly<
-  Record<string, readonly [goal: string, make: (on: Stocked) => Load | Promise<Load>]>
->;
-
-/** The case with the ETag precedes those that change apps; for a server without ETags it sends `*`. */
-const CASES: Cases = {
-  "GET not modified: 304": [
-    "<= 1.50",
-    async ({ server, ids }) => {
-      const { etag = "*" } = (await server.api.root.get(nth(ids))).headers;
-      return load(() => asking("GET", nth(ids), undefined, { "If-None-Match": etag }), 304);
-    },
-  ],
-  "GET one": ["<= 1.20", ({ ids }) => load((n) => asking("GET", nth(ids, n)))],
-  "List of 20": ["<= 1.00", () => load(() => asking("GET", "/v1/apps"))],
-  "Create one, here with its event": ["<= 1.80", () => creates()],
-  "Patch one, here with its event": [
-    "<= 2.00",
-    ({ ids }) => load((n) => asking("PATCH", nth(ids, n), { title: `Sales ${n}` })),
-  ],
-  "Create refused: 422": [
-    "<= 1.60",
-    () => load((n) => asking("POST", "/v1/apps", { ...draft(n), title: "" }), 422),
-  ],
-};
-
-/** Reports the CPU time per request of the first server relative to the other; `held` overrides the goals. */
-async function contest(own: Stocked, base: Stocked, cases: Cases, held?: string): Promise<void> {
-  for (const [what, [goal, make]] of Object.entries(cases)) {
-    const on = (stocked: Stocked) => loadOn([stocked.server], () => make(stocked));
-    await compare(what, [on(own), on(base)], { [CPU]: held ?? goal });
-  }
+interface StockedServer {
+  readonly server: Server;
+  readonly ids: readonly string[];
 }
+
+/** Creates apps and returns the server with their ids. */
+async function stock(server: Server, count = STORED): Promise<StockedServer> {
+  const create = async (n: number) => (await server.api.create("/apps", draft(n))).id;
+  return { server, ids: await pool(8, Array(count).keys(), create) };
+}
+
+interface Load {
+  /** Returns the n-th request. */
+  readonly request: (n: number) => Request;
+  readonly status?: number;
+  readonly amount?: number;
+  readonly connections?: number;
+}
+
+const jsonRequest = (method: "POST" | "PATCH", path: string, value: object): Request => ({
+  method,
+  path,
+  body: JSON.stringify(value),
+  headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
+});
+const getRequest = (path: string, headers: Record<string, string> = {}): Request => ({
+  method: "GET",
+  path,
+  headers: { authorization: `Bearer ${KEY}`, ...headers },
+});
+
+/** Sends the load and returns the number of requests and the time of the last response. */
+async function run(port: number, load: Load): Promise<{ requests: number; seconds: number }> {
+  const { request, status = 200, amount = scaled(4_000), connections = 16 } = load;
+  const startedAt = performance.now();
+  let endedAt = startedAt;
+  let sent = 0;
+  let unexpected = 0;
+  const result = await autocannon({
+    url: `http://127.0.0.1:${port}`,
+    amount,
+    connections,
+    sampleInt: SAMPLE_MS,
+    requests: [
+      {
+        setupRequest: (defaults) => ({ ...defaults, ...request(sent++) }),
+        onResponse: (received) => {
+          endedAt = performance.now();
+          if (received !== status) unexpected += 1;
+        },
+      },
+    ],
+  });
+  if (unexpected > 0 || result.errors > 0 || result.requests.total < amount)
+    throw new Error(`${unexpected} of ${amount} responses were not ${status}`);
+  return { requests: amount, seconds: (endedAt - startedAt) / 1_000 };
+}
+
+/** Measures the server's CPU time per request. */
+const cpuOf = ({ server }: StockedServer, load: Load): Side => ({
+  name: server.name,
+  measure: async () => {
+    const before = await server.ask("usage");
+    const { requests } = await run(server.port, load);
+    const after = await server.ask("usage");
+    return (after.cpu_us - before.cpu_us) / requests;
+  },
+});
+
+const appPath = (ids: readonly string[], n: number) => `/v1/apps/${ids[n % ids.length]}`;
+const creates: Load = { request: (n) => jsonRequest("POST", "/v1/apps", draft(n)), status: 201 };
+
+interface Case {
+  readonly what: string;
+  readonly goal: string;
+  readonly load: (stocked: StockedServer) => Load;
+}
+
+const CASES: readonly Case[] = [
+  {
+    what: "GET one app",
+    goal: "<= 1.20",
+    load: ({ ids }) => ({ request: (n) => getRequest(appPath(ids, n)) }),
+  },
+  {
+    what: "List 20 apps",
+    goal: "<= 1.00",
+    load: () => ({ request: () => getRequest("/v1/apps") }),
+  },
+  { what: "Create an app (here with its event)", goal: "<= 1.80", load: () => creates },
+  {
+    what: "Update an app (here with its event)",
+    goal: "<= 2.00",
+    load: ({ ids }) => ({
+      request: (n) => jsonRequest("PATCH", appPath(ids, n), { title: `Sales ${n}` }),
+    }),
+  },
+  {
+    what: "Invalid create: 422",
+    goal: "<= 1.60",
+    load: () => ({
+      request: (n) => jsonRequest("POST", "/v1/apps", { ...draft(n), title: "" }),
+      status: 422,
+    }),
+  },
+];
 
 export async function http(): Promise<void> {
-  await using own = await startServer("this server", [built("bin")]);
-  const [name, program] = BEFORE ?? BARE;
-  await using base = await startServer(name, program);
-  const stock = await stocked(own);
-  await contest(stock, await stocked(base), CASES, BEFORE && "<= 1.10");
-  await withToken(stock);
+  await using ownServer = await startServer("this server", [BUILT_BIN]);
+  await using baseServer = await startServer(BASE_NAME, BASE_ARGS);
+  const own = await stock(ownServer);
+  const base = await stock(baseServer);
+  for (const { what, goal, load } of CASES)
+    await compare({
+      what,
+      own: cpuOf(own, load(own)),
+      other: cpuOf(base, load(base)),
+      unit: CPU,
+      goal: BENCH_BEFORE ? "<= 1.15" : goal,
+    });
+  await compareToken(own);
 }
 
-async function withToken({ server, ids }: Stocked): Promise<void> {
-  const api = server.api.at(`http://localhost:${server.port}/v1`);
+/** Compares a request with an access token with one with an API key. */
+async function compareToken(own: StockedServer): Promise<void> {
+  const api = own.server.api.at(`http://localhost:${own.server.port}/v1`);
   const { access } = (await held(api)).tokens;
-  const reading = (key: string) => {
-    const headers = { Authorization: `Bearer ${key}` };
-    return loadOn([server], () => load((n) => asking("GET", nth(ids, n), undefined, headers)));
+  const withToken: Load = {
+    request: (n) => getRequest(appPath(own.ids, n), { authorization: `Bearer ${access}` }),
   };
-  const sides = [reading(access), { ...reading(KEY), name: "an API key" }] as const;
-  await compare("GET one with an access token", sides, { [CPU]: "<= 1.05" });
+  const withKey: Load = { request: (n) => getRequest(appPath(own.ids, n)) };
+  await compare({
+    what: "GET one app with an access token",
+    own: cpuOf(own, withToken),
+    other: { ...cpuOf(own, withKey), name: "an API key" },
+    unit: CPU,
+    goal: "<= 1.05",
+  });
+}
+
+/** Other servers, relative to the bare one. */
+export async function neighbours(): Promise<void> {
+  const fastify = join(installed("fastify@5.12.8"), "node_modules/fastify/fastify.js");
+  await using fastifyServer = await startServer("Fastify", [program("fastify.mjs"), fastify]);
+  await using bareServer = await startServer("bare node:http", BARE);
+  const other = await stock(fastifyServer);
+  const bare = await stock(bareServer);
+  for (const { what, load } of CASES)
+    await compare({
+      what: `Fastify: ${what}`,
+      own: cpuOf(other, load(other)),
+      other: cpuOf(bare, load(bare)),
+      unit: CPU,
+    });
 }
 
 export async function file(): Promise<void> {
-  using folder = newFolder();
-  const [name, program] = BEFORE ?? (["the memory store", [built("bin")]] as const);
-  const data = (at: string) => ["--data", join(folder.path, `${at}.json`)];
-  await using own = await startServer("data", [built("bin"), ...data("own")]);
-  await using base = await startServer(name, [...program, ...(BEFORE ? data("before") : [])]);
-  const creating = (server: Server) => loadOn([server], () => creates({ connections: 64 }));
-  const goals = BEFORE ? { [CPU]: "<= 1.10" } : { [CPU]: "<= 1.45", "a second": ">= 0.60" };
-  await compare("Create with --data, 64 connections", [creating(own), creating(base)], goals);
+  using folder = createFolder();
+  const path = join(folder.path, "data.json");
+  await using fileServer = await startServer("with --data", [BUILT_BIN, "--data", path]);
+  await using memoryServer = await startServer("the memory store", [BUILT_BIN]);
+  const durable = { server: fileServer, ids: [] };
+  const volatile = { server: memoryServer, ids: [] };
+  const load = { ...creates, connections: 64 };
+  await compare({
+    what: "Create with --data, 64 connections",
+    own: cpuOf(durable, load),
+    other: cpuOf(volatile, load),
+    unit: CPU,
+    goal: "<= 1.45",
+  });
+  const rateOf = ({ server }: StockedServer): Side => ({
+    name: server.name,
+    measure: async () => {
+      const { requests, seconds } = await run(server.port, load);
+      return requests / seconds;
+    },
+  });
+  await compare({
+    what: "Create with --data, 64 connections",
+    own: rateOf(durable),
+    other: rateOf(volatile),
+    unit: "requests a second",
+    goal: ">= 0.60",
+  });
 }
 
 const MANY = scaled(100_000);
-const SIZE = `${whole(MANY)} apps`;
-/** Retention limit for events. */
-const EVENTS = 10_000;
 
-const last = (query: string, size: number) =>
-  load(() => asking("GET", `/v1/apps?${query}offset=${Math.max(size - 20, 0)}`));
-const removal = (ids: readonly string[]) =>
-  load((n) => asking("DELETE", `/v1/apps/${ids[n]}`), 204, { requests: ids.length });
-
-const GROWING: Cases = {
-  [`GET one app: ${SIZE}`]: ["<= 1.15", ({ ids }) => load((n) => asking("GET", nth(ids, n)))],
-  [`First page of apps: ${SIZE}`]: ["<= 1.15", () => last("", 0)],
-  [`Last page of apps: ${SIZE}`]: ["<= 1.15", ({ ids }) => last("", ids.length)],
-  [`Last page of public apps: ${SIZE}`]: [
-    "<= 1.15",
-    ({ ids }) => last("public=true&", ids.length / 2),
-  ],
-  [`Create an app: ${SIZE}`]: ["<= 1.15", () => creates()],
-  [`Delete an app: ${SIZE}`]: [
-    "<= 1.15",
-    async ({ server }) => removal(await create(server, scaled(6_000))),
-  ],
-};
+const GROWTH_CASES: readonly Omit<Case, "goal">[] = [
+  { what: "GET one app", load: ({ ids }) => ({ request: (n) => getRequest(appPath(ids, n)) }) },
+  {
+    what: "Last page of apps",
+    load: ({ ids }) => ({
+      request: () => getRequest(`/v1/apps?offset=${Math.max(ids.length - 20, 0)}`),
+    }),
+  },
+  {
+    what: "Last page of public apps",
+    load: ({ ids }) => ({
+      request: () => getRequest(`/v1/apps?public=true&offset=${Math.max(ids.length / 2 - 20, 0)}`),
+    }),
+  },
+  { what: "Create an app", load: () => creates },
+];
 
 export async function growth(): Promise<void> {
-  await using many = await startServer(SIZE, [built("bin")]);
-  await using few = await startServer(`${STORED} apps`, [built("bin")]);
-  const sides = [await stocked(many, MANY), await stocked(few)] as const;
-  const [{ rss }, { heap }] = [await many.ask("usage"), await many.ask("heap")];
-  const [values, beside] = [[rss / 1e6], `${whole(heap / 1e6)} MB are in use`];
-  report({ what: `Memory with ${SIZE}`, figure: "MB RSS", values, goal: "<= 180", beside });
-  // Both servers reach the retention limit.
-  for (const each of [many, few])
-    await run(each.port, removal(await create(each, scaled(EVENTS / 2))));
-  await contest(...sides, GROWING);
+  await using large = await startServer(`${MANY} apps`, [BUILT_BIN]);
+  await using small = await startServer(`${STORED} apps`, [BUILT_BIN]);
+  const many = await stock(large, MANY);
+  const few = await stock(small);
+  for (const { what, load } of GROWTH_CASES)
+    await compare({
+      what: `${what}, of ${MANY}`,
+      own: cpuOf(many, load(many)),
+      other: cpuOf(few, load(few)),
+      unit: CPU,
+      goal: "<= 1.15",
+    });
+  const { rss } = await large.ask("usage");
+  console.log(`\nMemory with ${MANY} apps: ${Math.round(rss / 1e6)} MB (goal: at most 180).\n`);
 }

@@ -1,27 +1,24 @@
-// `npm run bench`, `bench:store` and `bench:delivery` [-- part …]: builds this server and measures it
-// against a minimal one, against SQLite and against itself. Prints one table and exits with 1 if a goal is missed. This
-// is not a test: figures depend on the machine, which the table names. BENCH_SCALE=0.01 BENCH_ROUNDS=1 tries everything
-// out, with meaningless figures.
+// `npm run bench [-- part…]`: builds the package and measures it against other servers, as ratios in one run. Exits
+// with 1 if a goal is missed. Figures depend on the machine, so this is not a test. BENCH_SCALE=0.01 BENCH_ROUNDS=1
+// tries everything out, with meaningless figures.
 import { execFileSync } from "node:child_process";
+import { cpus } from "node:os";
 import { chosen } from "../arguments.ts";
-import { holds, throughput } from "./delivery.ts";
-import { HEAD } from "./figures.ts";
-import { file, growth, http } from "./http.ts";
-import { describeMachine, pin } from "./machine.ts";
-import { start } from "./start.ts";
-import { loads, writes } from "./store.ts";
+import { TABLE_HEAD } from "./compare.ts";
+import { file, growth, http, neighbours } from "./http.ts";
+import { delivery, start } from "./processes.ts";
+import { pinLoad } from "./server.ts";
 
-const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<void>>>>> = {
-  bench: { http, growth, start, file },
-  "bench:store": { writes, loads },
-  "bench:delivery": { throughput, holds },
-};
+const DEFAULT_PARTS = { http, file, delivery, start };
+const OTHER_PARTS = { growth, neighbours };
 
-const [group = "", ...asked] = process.argv.slice(2);
-const parts = chosen("part", GROUPS[group] ?? {}, asked);
+const names = process.argv.slice(2);
+const parts =
+  names.length === 0
+    ? Object.values(DEFAULT_PARTS)
+    : chosen("part", { ...DEFAULT_PARTS, ...OTHER_PARTS }, names);
 execFileSync(process.execPath, ["--import", "tsx", "scripts/build.ts"], { stdio: "inherit" });
-pin();
-console.log(HEAD);
+pinLoad();
+console.log(TABLE_HEAD);
 for (const part of parts) await part();
-const date = new Date().toISOString().slice(0, 10);
-console.log(`\n\`npm run ${[group, ...asked].join(" ")}\` on ${describeMachine()}, ${date}.`);
+console.log(`\n${cpus().length} cores (${cpus()[0]?.model}), Node ${process.versions.node}.`);
