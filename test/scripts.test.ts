@@ -22,7 +22,7 @@ import { httpReceiver } from "./support/receivers.ts";
 import { CLAUSES } from "./support/sources.ts";
 
 test("attack: generated requests, malformed ones and slow connections find no fault", async () => {
-  for (const attack of [fuzz(300, "short"), spoiled(100, "short"), slow(20, 5, 0)])
+  for (const attack of [fuzz(300, 1), spoiled(100, 1), slow(20, 5, 0)])
     assert.deepEqual((await attack).wrong, []);
 });
 

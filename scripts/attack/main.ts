@@ -14,14 +14,14 @@ const [{ requests = "50000", minutes = "10", seed = "1" }] = given("attack -- [o
     COUNT,
   ),
   minutes: text("N", "so long under mixed load (10)", COUNT),
-  seed: text("TEXT", "another text draws others (1)"),
+  seed: text("N", "another number draws others (1)", COUNT),
 });
 /** Sends one byte a second, for longer than a request may take. */
 const SECONDS = 45;
 
 await report([
-  () => fuzz(Number(requests), seed),
-  () => spoiled(Math.ceil(Number(requests) / 10), seed),
+  () => fuzz(Number(requests), Number(seed)),
+  () => spoiled(Math.ceil(Number(requests) / 10), Number(seed)),
   () => slow(LIMITS.connections - 10, SECONDS, 1_000),
   () => soak(Number(minutes)),
 ]);

@@ -3,27 +3,20 @@
 // silent, slow or never read, clients still get their responses, and the slots free up in time.
 import assert from "node:assert/strict";
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
+import fc, { type Arbitrary } from "fast-check";
 import { LIMITS } from "../../src/http/request.ts";
 import { type Embedded, embedded } from "../../test/support/embedded.ts";
 import { account, head, post, RawConnection, rawAnswer } from "../../test/support/raw.ts";
 import type { Finding } from "../findings.ts";
 import { pool } from "../pool.ts";
-import { Draw } from "./draw.ts";
+import { corrupted } from "./arbitrary.ts";
 
 const AT_ONCE = 8;
 
-export async function spoiled(count: number, seed: string): Promise<Finding> {
+export async function spoiled(count: number, seed: number): Promise<Finding> {
   await using it = await embedded({ rateLimit: "off" });
   const { service, api } = it;
-  const whole = wholeRequests(it);
-  const draw = new Draw(seed);
-  const cases = Array.from({ length: count }, () => {
-    const bytes = draw.spoiled(Buffer.from(draw.one(whole)));
-    const cuts = Array.from({ length: draw.below(6) }, () => draw.below(bytes.length + 1)).sort(
-      (a, b) => a - b,
-    );
-    return [...cuts, bytes.length].map((end, n) => bytes.subarray(cuts[n - 1] ?? 0, end));
-  });
+  const cases = fc.sample(piecesOf(wholeRequests(it)), { numRuns: count, seed });
   const wrong: string[] = [];
   await pool(AT_ONCE, cases, async (pieces) => {
     try {
@@ -37,6 +30,18 @@ export async function spoiled(count: number, seed: string): Promise<Finding> {
   });
   return { what: "Requests spoiled on the wire", tried: `${count}`, wrong };
 }
+
+/** Corrupted requests, cut into pieces. */
+const piecesOf = (requests: readonly string[]): Arbitrary<Buffer[]> =>
+  fc
+    .constantFrom(...requests)
+    .chain((request) => corrupted(Buffer.from(request)))
+    .chain((bytes) =>
+      fc.array(fc.nat(bytes.length), { maxLength: 5 }).map((cuts) => {
+        const ends = [...cuts.sort((a, b) => a - b), bytes.length];
+        return ends.map((end, n) => bytes.subarray(ends[n - 1] ?? 0, end));
+      }),
+    );
 
 function wholeRequests(own: Embedded): readonly string[] {
   const title = '{"title":"Raw"}';
