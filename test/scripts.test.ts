@@ -8,9 +8,9 @@ import { fuzz } from "../scripts/attack/fuzz.ts";
 import { slow, spoiled } from "../scripts/attack/wire.ts";
 import { ownTarget } from "../scripts/conformance/own.ts";
 import { FORMS } from "../scripts/conformance/report.ts";
-import { RIGHT } from "../scripts/wrong/right.ts";
-import { FAULTS, judged, started } from "../scripts/wrong/server.ts";
-import { apps, faultsOf, gone, refuses } from "../scripts/wrong/ways.ts";
+import { CONFORMING } from "../scripts/wrong/conforming.ts";
+import { parseFaults, patchApps, remove, respondWith } from "../scripts/wrong/patches.ts";
+import { FAULTS, judgeFault, startFaultyServer } from "../scripts/wrong/server.ts";
 import { startService } from "../src/index.ts";
 import { verifySignature } from "../src/lib/signature.ts";
 import { str } from "./support/client.ts";
@@ -121,12 +121,12 @@ test("conformance: a server that cannot be checked prints one line with the reas
   const elsewhere = await answering(301, "text/plain", "", "https://example.com/v1/apps");
   const silent = createTcpServer();
   for (const [baseUrl, says] of [
-    [`http://127.0.0.1:${await closedPort()}/v1`, /refuses the connection/],
+    [`http://127.0.0.1:${await closedPort()}/v1`, /respondWith the connection/],
     [`http://127.0.0.1:${await listen(silent)}/v1`, /does not answer within/],
     [service.baseUrl, /answers 401: --api-key/],
     [service.authUrl, /answers 404: --base-url/],
     [page, /answers 200 with text\/html, and not as JSON/],
-    [elsewhere, /answers 301 and leads to https:\/\/example\.com\/v1\/apps/],
+    [elsewhere, /answers 301 and leads to https:\/\/example\.com\/v1\/patchApps/],
     [service.baseUrl.replace("http:", "https:"), /cannot be reached/],
   ] as const) {
     const { code, stdout, stderr } = await ran("conformance.ts", ...AT(baseUrl));
@@ -195,10 +195,12 @@ test("conformance:self: a few faults are caught, each by a clause of its part", 
 });
 
 test("conformance:self: a correct server passes, and a fault that no clause detects is reported as survived or never provoked", async () => {
-  const [right] = faultsOf({ "right 9: it is right": {} });
-  const [unseen] = faultsOf({ "unseen 9: nobody asks for it": refuses("GET /nowhere", 500) });
-  const [seen] = faultsOf({ "seen 9: nobody looks at a title": apps("title", gone) });
-  const verdicts = [right, unseen, seen].map((fault) => fault && judged(fault, "9"));
+  const [right] = parseFaults({ "right 9: it is right": {} });
+  const [unseen] = parseFaults({
+    "unseen 9: nobody asks for it": respondWith("GET /nowhere", 500),
+  });
+  const [seen] = parseFaults({ "seen 9: nobody looks at a title": patchApps("title", remove) });
+  const verdicts = [right, unseen, seen].map((fault) => fault && judgeFault(fault, "9"));
   const reported = (await Promise.all(verdicts)).map(
     (verdict) => `${verdict?.failed.length} ${verdict?.unseen}`,
   );
@@ -206,12 +208,12 @@ test("conformance:self: a correct server passes, and a fault that no clause dete
 });
 
 test("conformance:self: a server that sends each event twice passes, and its failures are still detected", async () => {
-  const [twice] = faultsOf(RIGHT).filter(({ id }) => id === "twice");
+  const [twice] = parseFaults(CONFORMING).filter(({ id }) => id === "twice");
   const [fault] = FAULTS.filter(({ id }) => id === "missing-success-twice");
   assert.ok(twice && fault);
   const [right, wrong] = await Promise.all([
-    judged(twice, "6.success"),
-    judged(fault, "6.success"),
+    judgeFault(twice, "6.success"),
+    judgeFault(fault, "6.success"),
   ]);
   assert.deepEqual(right.failed, []);
   assert.match(wrong.failed.join(), /^6\.success\.2xx-only: answered 404 and not sent again/);
@@ -219,7 +221,7 @@ test("conformance:self: a server that sends each event twice passes, and its fai
 
 test("conformance:self: deliveries go through the proxy, which changes them only if the fault says so", async () => {
   for (const [name, method] of Object.entries({ "sent-put": "PUT", "": "POST" })) {
-    await using server = await started(FAULTS.find(({ id }) => id === name));
+    await using server = await startFaultyServer(FAULTS.find(({ id }) => id === name));
     const { target, proxy, service } = server;
     const hub = await openHub();
     const { url, arrived } = hub.open();
@@ -229,7 +231,7 @@ test("conformance:self: deliveries go through the proxy, which changes them only
     await api.create("/apps", { title: "T" });
     const [first] = await arrived(() => true);
     await service.settled();
-    assert.deepEqual([first?.method, proxy.fired()], [method, name === "" ? 0 : 1]);
+    assert.deepEqual([first?.method, proxy.patched()], [method, name === "" ? 0 : 1]);
     assert.ok(
       verifySignature(first?.body ?? "", String(first?.headers["x-service-signature"]), "s"),
     );

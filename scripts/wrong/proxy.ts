@@ -1,11 +1,11 @@
-// Fault-injecting proxy: lets a fault change requests, responses and deliveries. Deliveries pass through it, because
-// webhooks to this machine are registered with a proxy address instead. Without a fault it is transparent. It counts
-// how often the fault changed a message. Webhooks to https and webhooks updated later bypass it.
+// Proxy that applies a fault's patch to requests, responses and deliveries. Webhooks to this machine are registered
+// with a proxy address instead, so that deliveries pass through it too. Without a fault it is transparent. Webhooks to
+// https and webhooks updated later bypass it.
 import {
   createServer,
+  request as httpRequest,
   type IncomingHttpHeaders,
   type IncomingMessage,
-  request,
   type ServerResponse,
 } from "node:http";
 import { text } from "node:stream/consumers";
@@ -13,118 +13,115 @@ import { isDeepStrictEqual } from "node:util";
 import { serviceSignature } from "../../src/lib/signature.ts";
 import { listen } from "../../test/support/ports.ts";
 import { objectIn } from "../../test/support/shown.ts";
-import { header, type Wrong } from "./ways.ts";
-
-export interface Message {
-  readonly method: string;
-  /** Path and query at the server; the full URL for a delivery. */
-  readonly url: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-  /** The webhook's secret, if this is a delivery. */
-  readonly secret?: string;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
-
-export type Send = (message: Message) => Promise<Answer>;
+import {
+  type FaultyServer,
+  type ProxyRequest,
+  type ProxyResponse,
+  type Send,
+  withHeader,
+} from "./patches.ts";
 
 export const SIGNATURE = "x-service-signature";
-const HOOKS = "/_hook/";
-const SHOWN = new RegExp(`(?<=")http[^"]*${HOOKS}(\\d+)(?=")`, "g");
-const TO_LOOPBACK = /^http:\/\/(localhost|127\.|\[::1\])/;
+const HOOK_PATH = "/_hook/";
+const HOOK_URL = new RegExp(`(?<=")http[^"]*${HOOK_PATH}(\\d+)(?=")`, "g");
+const LOOPBACK_URL = /^http:\/\/(localhost|127\.|\[::1\])/;
 /** Longer than any client pauses. */
-const KEPT_MS = 60_000;
+const KEEP_ALIVE_MS = 60_000;
 /** Headers of one connection, or computed anew; accept-encoding, because a compressed body could not be changed. */
-const OWN = new Set(
+const HOP_HEADERS = new Set(
   "connection keep-alive transfer-encoding content-length accept-encoding".split(" "),
 );
 
 /** `port`: where the server listens, or will listen. */
-export async function startProxy(port: number, { way = (asked, send) => send(asked) }: Wrong = {}) {
+export async function startProxy(port: number, { patch = passThrough }: FaultyServer = {}) {
   const hooks: { readonly url: string; secret: string }[] = [];
-  let fired = 0;
+  let patchCount = 0;
 
-  async function through(asked: Message, send: Send): Promise<Answer> {
-    const gone: [Message, Answer][] = [];
-    const answer = await way(asked, async (message) => {
-      const answered = await send(signedAgain(message, asked));
-      gone.push([message, answered]);
-      return answered;
+  async function applyPatch(request: ProxyRequest, send: Send): Promise<ProxyResponse> {
+    const exchanges: [ProxyRequest, ProxyResponse][] = [];
+    const response = await patch(request, async (changed) => {
+      const received = await send(resign(changed, request));
+      exchanges.push([changed, received]);
+      return received;
     });
-    if (!isDeepStrictEqual(gone, [[asked, answer]])) fired += 1;
-    return answer;
+    if (!isDeepStrictEqual(exchanges, [[request, response]])) patchCount += 1;
+    return response;
   }
 
-  async function toServer(asked: Message, signal: AbortSignal): Promise<Answer> {
-    const webhook =
-      asked.method === "POST" && asked.url === "/v1/webhooks" ? objectIn(asked.body) : {};
+  async function sendToServer(request: ProxyRequest, signal: AbortSignal): Promise<ProxyResponse> {
+    const isCreate = request.method === "POST" && request.url === "/v1/webhooks";
+    const webhook = isCreate ? objectIn(request.body) : {};
     const hook = { url: String(webhook.url), secret: String(webhook.secret ?? "") };
-    const led = () =>
-      JSON.stringify({ ...webhook, url: `${address}${HOOKS}${hooks.push(hook) - 1}` });
-    const body = TO_LOOPBACK.test(hook.url) ? led() : asked.body;
-    const answer = await exchange(
-      { ...asked, url: `http://127.0.0.1:${port}${asked.url}`, body },
-      signal,
-    );
+    const body = LOOPBACK_URL.test(hook.url)
+      ? JSON.stringify({ ...webhook, url: `${address}${HOOK_PATH}${hooks.push(hook) - 1}` })
+      : request.body;
+    const url = `http://127.0.0.1:${port}${request.url}`;
+    const response = await exchange({ ...request, url, body }, signal);
     // Without a secret in the request, the server generated one.
-    hook.secret ||= String(objectIn(answer.body).secret);
-    return { ...answer, body: answer.body.replaceAll(SHOWN, (at, n) => hooks[n]?.url ?? at) };
+    hook.secret ||= String(objectIn(response.body).secret);
+    return {
+      ...response,
+      body: response.body.replaceAll(HOOK_URL, (found, n) => hooks[n]?.url ?? found),
+    };
   }
 
   /** Aborts the request if the client disconnects; closes the connection if there is no response. */
-  async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { method = "", url = "", headers } = incoming;
-    const given = new AbortController();
-    response.on("close", () => response.writableEnded || given.abort());
-    const hook = url.startsWith(HOOKS) ? hooks[Number(url.slice(HOOKS.length))] : undefined;
-    const onward = hook ? exchange : toServer;
+    const aborter = new AbortController();
+    outgoing.on("close", () => outgoing.writableEnded || aborter.abort());
+    const hook = url.startsWith(HOOK_PATH) ? hooks[Number(url.slice(HOOK_PATH.length))] : undefined;
+    const target = hook ? exchange : sendToServer;
     try {
-      const asked = { method, url, headers, body: await text(incoming), ...hook };
-      const answer = await through(asked, (message) => onward(message, given.signal));
-      response.writeHead(answer.status, passed(answer.headers)).end(answer.body);
+      const request = { method, url, headers, body: await text(incoming), ...hook };
+      const response = await applyPatch(request, (sent) => target(sent, aborter.signal));
+      outgoing.writeHead(response.status, endToEnd(response.headers)).end(response.body);
     } catch {
-      response.destroy();
+      outgoing.destroy();
     }
   }
 
-  const server = createServer({ keepAliveTimeout: KEPT_MS }, pass);
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, handle);
   const address = `http://127.0.0.1:${await listen(server)}`;
-  return { url: address, fired: () => fired, close: () => server.close().closeAllConnections() };
+  return {
+    url: address,
+    /** The number of messages that the patch changed. */
+    patched: () => patchCount,
+    close: () => server.close().closeAllConnections(),
+  };
 }
 
-/** Signs a delivery again if only its body was changed. */
-const signedAgain = (message: Message, { body, headers }: Message): Message =>
-  message.secret === undefined ||
-  message.body === body ||
-  message.headers[SIGNATURE] !== headers[SIGNATURE]
-    ? message
-    : header(message, SIGNATURE, serviceSignature(message.body, message.secret));
+const passThrough = (request: ProxyRequest, send: Send) => send(request);
 
-const passed = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
+/** Signs a delivery again if only its body was changed. */
+function resign(changed: ProxyRequest, { body, headers }: ProxyRequest): ProxyRequest {
+  const isSigned = changed.headers[SIGNATURE] !== headers[SIGNATURE];
+  if (changed.secret === undefined || changed.body === body || isSigned) return changed;
+  return withHeader(changed, SIGNATURE, serviceSignature(changed.body, changed.secret));
+}
+
+const endToEnd = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
   Object.fromEntries(
-    Object.entries(headers).filter(([name, value]) => value !== undefined && !OWN.has(name)),
+    Object.entries(headers).filter(
+      ([name, value]) => value !== undefined && !HOP_HEADERS.has(name),
+    ),
   );
 
 async function exchange(
-  { method, url, headers, body }: Message,
+  { method, url, headers, body }: ProxyRequest,
   signal: AbortSignal,
-): Promise<Answer> {
-  const sent = {
-    ...passed(headers),
-    ...(body !== "" && { "content-length": Buffer.byteLength(body) }),
-  };
-  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+): Promise<ProxyResponse> {
+  const length = body === "" ? {} : { "content-length": Buffer.byteLength(body) };
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
     // A kept-alive connection may close just as it is reused, so each request opens a new one.
-    request(url, { method, headers: sent, signal, agent: false })
+    httpRequest(url, { method, headers: { ...endToEnd(headers), ...length }, signal, agent: false })
       .on("response", resolve)
       .on("error", reject)
       .end(body);
   });
-  const { statusCode: status = 0, headers: got } = answer;
-  return { status, headers: got, body: await text(answer) };
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    body: await text(response),
+  };
 }

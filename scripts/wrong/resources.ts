@@ -1,19 +1,19 @@
 // Faults in apps, deployments, webhooks and their operations (spec parts 1 to 4, lists of part 8). Each breaks one
 // sentence, as an implementation might.
 import { objectIn } from "../../test/support/shown.ts";
-import type { Answer, Message } from "./proxy.ts";
-import * as way from "./ways.ts";
+import type { ProxyRequest, ProxyResponse } from "./patches.ts";
+import * as patches from "./patches.ts";
 import {
-  answersJson,
-  apps,
-  asksJson,
-  asksQuery,
-  type Faults,
-  gone,
-  is,
-  refuses,
-  where,
-} from "./ways.ts";
+  type FaultTable,
+  on,
+  patchApps,
+  patchQuery,
+  patchRequestBody,
+  patchResponseBody,
+  remove,
+  respondWith,
+  toValue,
+} from "./patches.ts";
 
 const [CREATE, DEPLOY, HOOK, DELETE] = [
   "POST /apps",
@@ -24,30 +24,33 @@ const [CREATE, DEPLOY, HOOK, DELETE] = [
 
 const httpDate = (time: unknown) => new Date(String(time)).toUTCString();
 const asLatin1 = (text: unknown) => Buffer.from(String(text)).toString("latin1");
-const has = (name: string) => (asked: Message) => name in objectIn(asked.body);
-const leadsTo = (scheme: string) => (asked: Message) => asked.body.includes(`"${scheme}:`);
-const guarded = (answer: Answer) =>
-  way.isJson(answer) ? { ...answer, body: `)]}',\n${answer.body}` } : answer;
+const has = (name: string) => (request: ProxyRequest) => name in objectIn(request.body);
+const leadsTo = (scheme: string) => (request: ProxyRequest) => request.body.includes(`"${scheme}:`);
+const guarded = (response: ProxyResponse) =>
+  patches.isJson(response) ? { ...response, body: `)]}',\n${response.body}` } : response;
 
 /** Replaces one text with another in everything the server sends, and reverses that in everything sent to it. */
 const renamed = (from: string, to: string) =>
-  way.both(
-    way.asks(way.EVENT, (event) => ({ ...event, body: event.body.replaceAll(from, to) })),
-    where("", async (asked, send) => {
-      const [url = "", body = ""] = [asked.url, asked.body].map((text) =>
+  patches.compose(
+    patches.patchRequest(patches.EVENT, (event) => ({
+      ...event,
+      body: event.body.replaceAll(from, to),
+    })),
+    on("", async (request, send) => {
+      const [url = "", body = ""] = [request.url, request.body].map((text) =>
         text.replaceAll(to, from),
       );
-      const answer = await send({ ...asked, url, body });
-      return { ...answer, body: answer.body.replaceAll(from, to) };
+      const response = await send({ ...request, url, body });
+      return { ...response, body: response.body.replaceAll(from, to) };
     }),
   );
 const DEPLOYED = "EVENT app.deployed";
-const deployment = (name: string, change: way.Change) =>
-  asksJson(DEPLOYED, `data.object.deployment.${name}`, change);
+const deployment = (name: string, change: patches.Change) =>
+  patchRequestBody(DEPLOYED, `data.object.deployment.${name}`, change);
 const pathOf = (url: unknown) => new URL(String(url)).pathname;
 const firstOf = (events: unknown) => [events].flat().slice(0, 1);
-const shortened = (to: Message) => ({ ...to, url: new URL("/", to.url).href });
-const ofLists = (change: (query: URLSearchParams) => unknown) => asksQuery("GET /apps", change);
+const shortened = (to: ProxyRequest) => ({ ...to, url: new URL("/", to.url).href });
+const ofLists = (change: (query: URLSearchParams) => unknown) => patchQuery("GET /apps", change);
 const unless = (name: string, value: string) =>
   ofLists((query) => query.has(name) || query.set(name, value));
 const turned = (name: string, turn: (value: number, limit: number) => number) =>
@@ -59,83 +62,122 @@ const twice = (list: unknown) => [list, list].flat();
 /** Redirects every request for an app to the newest app. */
 function newest(at: string) {
   let last = "$&";
-  const noted = (answer: Answer) => {
-    last = /app_\w+/.exec(answer.body)?.[0] ?? last;
-    return answer;
+  const noted = (response: ProxyResponse) => {
+    last = /app_\w+/.exec(response.body)?.[0] ?? last;
+    return response;
   };
-  const turned = way.asks(at, (asked) => ({ ...asked, url: asked.url.replace(/app_\w+/, last) }));
-  return way.both(turned, way.answers(CREATE, noted));
+  const turned = patches.patchRequest(at, (request) => ({
+    ...request,
+    url: request.url.replace(/app_\w+/, last),
+  }));
+  return patches.compose(turned, patches.patchResponse(CREATE, noted));
 }
 const ofId = (app: unknown) => ({ id: Object(app).id });
 
-export const resources: Faults = {
-  "json-guarded 1.json: JSON comes with a guard before it": way.answers("", guarded),
-  "forms-only 1.json: a body of JSON is refused, a form is expected": refuses(CREATE, 415),
-  "no-data-sources 4.paths: there is no POST /data-sources": refuses("POST /data-sources", 404),
-  "no-deliveries 1.webhooks: webhooks are taken, and nothing is ever sent": refuses(way.EVENT, 200),
-  "no-permissions 1.manage-users: a user's permissions stay as they were": asksJson(
+export const resources: FaultTable = {
+  "json-guarded 1.json: JSON comes with a guard before it": patches.patchResponse("", guarded),
+  "forms-only 1.json: a body of JSON is refused, a form is expected": respondWith(CREATE, 415),
+  "no-data-sources 4.paths: there is no POST /data-sources": respondWith("POST /data-sources", 404),
+  "no-deliveries 1.webhooks: webhooks are taken, and nothing is ever sent": respondWith(
+    patches.EVENT,
+    200,
+  ),
+  "no-permissions 1.manage-users: a user's permissions stay as they were": patchRequestBody(
     "PATCH /users/*",
     "",
-    is({}),
+    toValue({}),
   ),
-  "no-custom-domain 1.deploy: a custom domain is refused": refuses(
+  "no-custom-domain 1.deploy: a custom domain is refused": respondWith(
     DEPLOY,
     422,
     has("custom_domain"),
   ),
   "app-id-prefix 2.app.id: an app's id begins with application-": renamed("app_", "application-"),
-  "app-id-repeats 2.app.id: every app has the same id": answersJson(CREATE, "id", is("app_1")),
-  "title-latin1 2.app.title: a title is read as Latin-1": asksJson(CREATE, "title", asLatin1),
-  "title-lost 2.app.title: an app has no title": apps("title", gone),
-  "description-lost 2.app.description: it is taken and not returned": apps("description", gone),
-  "theme-fixed 2.app.theme: it is light, whatever was sent": apps("theme", is("light")),
-  "public-text 2.app.public: it comes back as a string": apps("public", String),
-  "public-sticks 2.app.public: false counts as not sent, and true is the default": asksJson(
+  "app-id-repeats 2.app.id: every app has the same id": patchResponseBody(
+    CREATE,
+    "id",
+    toValue("app_1"),
+  ),
+  "title-latin1 2.app.title: a title is read as Latin-1": patchRequestBody(
+    CREATE,
+    "title",
+    asLatin1,
+  ),
+  "title-lost 2.app.title: an app has no title": patchApps("title", remove),
+  "description-lost 2.app.description: it is taken and not returned": patchApps(
+    "description",
+    remove,
+  ),
+  "theme-fixed 2.app.theme: it is light, whatever was sent": patchApps("theme", toValue("light")),
+  "public-text 2.app.public: it comes back as a string": patchApps("public", String),
+  "public-sticks 2.app.public: false counts as not sent, and true is the default": patchRequestBody(
     CREATE,
     "public",
-    is(true),
+    toValue(true),
   ),
-  "created-seconds 2.app.created_at: it is a number of seconds": apps("created_at", way.seconds),
-  "updated-http-date 2.app.updated_at: it has the form of an HTTP date": apps(
+  "created-seconds 2.app.created_at: it is a number of seconds": patchApps(
+    "created_at",
+    patches.toSeconds,
+  ),
+  "updated-http-date 2.app.updated_at: it has the form of an HTTP date": patchApps(
     "updated_at",
     httpDate,
   ),
-  "app-status 3.app-no-state: an app carries a status": apps("status", is("draft")),
-  "deploy-domain 2.deployment-request.custom_domain: it has to be a list": refuses(
+  "app-status 3.app-no-state: an app carries a status": patchApps("status", toValue("draft")),
+  "deploy-domain 2.deployment-request.custom_domain: it has to be a list": respondWith(
     DEPLOY,
     422,
     has("custom_domain"),
   ),
-  "deploy-environment 2.deployment-request.environment: it is unknown": refuses(
+  "deploy-environment 2.deployment-request.environment: it is unknown": respondWith(
     DEPLOY,
     400,
     has("environment"),
   ),
-  "deploy-name 2.deployment-request.name: it is an unknown member": refuses(
+  "deploy-name 2.deployment-request.name: it is an unknown member": respondWith(
     DEPLOY,
     400,
     has("name"),
   ),
-  "deployment-id 2.deployment.id: it has no prefix": deployment("id", way.unprefixed),
+  "deployment-id 2.deployment.id: it has no prefix": deployment("id", patches.withoutPrefix),
   "deployment-path 2.deployment.url: it is a path": deployment("url", pathOf),
-  "deployment-capital 2.deployment.status: it is LIVE": deployment("status", is("LIVE")),
-  "deployment-active 3.deployment.live: it is active": deployment("status", is("active")),
+  "deployment-capital 2.deployment.status: it is LIVE": deployment("status", toValue("LIVE")),
+  "deployment-active 3.deployment.live: it is active": deployment("status", toValue("active")),
   "deployed-seconds 2.deployment.deployed_at: it is a number": deployment(
     "deployed_at",
-    way.seconds,
+    patches.toSeconds,
   ),
-  "account-id 2.account: its id has no prefix": asksJson(DEPLOYED, "account.id", way.unprefixed),
-  "account-no-name 2.account: it has no name": asksJson(DEPLOYED, "account.name", gone),
-  "hook-url-cut 2.webhook.url: path and query are lost": way.asks(way.EVENT, shortened),
-  "hook-no-https 4.create-webhook: a url with https is refused": refuses(
+  "account-id 2.account: its id has no prefix": patchRequestBody(
+    DEPLOYED,
+    "account.id",
+    patches.withoutPrefix,
+  ),
+  "account-no-name 2.account: it has no name": patchRequestBody(DEPLOYED, "account.name", remove),
+  "hook-url-cut 2.webhook.url: path and query are lost": patches.patchRequest(
+    patches.EVENT,
+    shortened,
+  ),
+  "hook-no-https 4.create-webhook: a url with https is refused": respondWith(
     HOOK,
     422,
     leadsTo("https"),
   ),
-  "hook-first-event 2.webhook.events: only the first counts": asksJson(HOOK, "events", firstOf),
-  "hook-secret 2.webhook.secret: another one is used": asksJson(HOOK, "secret", is("its own")),
-  "hook-always-active 2.webhook.active: false is ignored": asksJson(HOOK, "active", is(true)),
-  "list-twice 4.list-apps: every app is there twice": answersJson("GET /apps", "data", twice),
+  "hook-first-event 2.webhook.events: only the first counts": patchRequestBody(
+    HOOK,
+    "events",
+    firstOf,
+  ),
+  "hook-secret 2.webhook.secret: another one is used": patchRequestBody(
+    HOOK,
+    "secret",
+    toValue("its own"),
+  ),
+  "hook-always-active 2.webhook.active: false is ignored": patchRequestBody(
+    HOOK,
+    "active",
+    toValue(true),
+  ),
+  "list-twice 4.list-apps: every app is there twice": patchResponseBody("GET /apps", "data", twice),
   "limit-ignored 4.list-apps.limit: it is ignored": ofLists((query) => query.delete("limit")),
   "limit-less-one 4.list-apps.limit: one app less is listed": turned("limit", (limit) =>
     Math.max(limit - 1, 1),
@@ -155,13 +197,17 @@ export const resources: Faults = {
   ),
   "limit-of-10 8.default-limit: it is 10": unless("limit", "10"),
   "offset-of-1 8.default-offset: it is 1": unless("offset", "1"),
-  "create-id-alone 4.create-app: it answers the id alone": answersJson(CREATE, "", ofId),
-  "create-wrapped 4.create-app: the app is wrapped in data": answersJson(CREATE, "", (data) => ({
-    data,
-  })),
-  "delete-by-post 4.delete-app: DELETE is not allowed": refuses(DELETE, 405),
-  "delete-nothing 4.delete-app: it answers 204, and the app stays": refuses(DELETE, 204),
+  "create-id-alone 4.create-app: it answers the id alone": patchResponseBody(CREATE, "", ofId),
+  "create-wrapped 4.create-app: the app is wrapped in data": patchResponseBody(
+    CREATE,
+    "",
+    (data) => ({
+      data,
+    }),
+  ),
+  "delete-by-post 4.delete-app: DELETE is not allowed": respondWith(DELETE, 405),
+  "delete-nothing 4.delete-app: it answers 204, and the app stays": respondWith(DELETE, 204),
   "delete-newest 4.app-id-segment: whichever app is named, the newest is deleted": newest(DELETE),
   "deploy-newest 4.app-id-segment: whichever app is named, the newest is deployed": newest(DEPLOY),
-  "deploy-elsewhere 4.deploy: it is POST /apps/{id}/deployments": refuses(DEPLOY, 404),
+  "deploy-elsewhere 4.deploy: it is POST /apps/{id}/deployments": respondWith(DEPLOY, 404),
 };

@@ -4,7 +4,7 @@ import { hash } from "node:crypto";
 import { flag, given, text } from "../arguments.ts";
 import { judge } from "../conformance/judge.ts";
 import { reportOf, text as told } from "../conformance/report.ts";
-import { FAULTS, started } from "./server.ts";
+import { FAULTS, startFaultyServer } from "./server.ts";
 
 const lot = ({ id }: { readonly id: string }) => hash("sha256", `riddle ${id}`);
 const drawn = [...FAULTS].sort((a, b) => (lot(a) < lot(b) ? -1 : 1));
@@ -22,7 +22,7 @@ if (answer) {
   console.log(`${fault.clause}: ${fault.says}`);
   process.exit();
 }
-const { target, signInLink } = await started(fault);
+const { target, signInLink } = await startFaultyServer(fault);
 const { "base-url": baseUrl, "api-key": apiKey } = target;
 if (kit) {
   console.log(told(reportOf(baseUrl, await judge(target, ""))));

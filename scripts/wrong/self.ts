@@ -3,9 +3,9 @@
 // at least 95 % of them. Survivors are named.
 import { given, text } from "../arguments.ts";
 import { pool } from "../pool.ts";
-import { RIGHT } from "./right.ts";
-import { FAULTS, judged } from "./server.ts";
-import { type Fault, faultsOf } from "./ways.ts";
+import { CONFORMING } from "./conforming.ts";
+import { type Fault, parseFaults } from "./patches.ts";
+import { FAULTS, judgeFault } from "./server.ts";
 
 const AT_ONCE = 6;
 const CAUGHT_LEAST = 0.95;
@@ -17,7 +17,7 @@ const [{ only, part }, misused] = given("conformance:self -- [options]", {
 const isAsked = ({ id, clause }: Fault) =>
   (only ?? id) === id && (part === undefined || clause.startsWith(`${part}.`));
 const [right, wrong] = [
-  faultsOf(RIGHT).filter((each) => !part && isAsked(each)),
+  parseFaults(CONFORMING).filter((each) => !part && isAsked(each)),
   FAULTS.filter(isAsked),
 ];
 if (right.length + wrong.length === 0) misused("There is no such fault.");
@@ -27,7 +27,7 @@ let [wronged, caught] = [0, 0];
 await pool(AT_ONCE, [...right, ...wrong], async (fault) => {
   const { id, clause, says } = fault;
   const isRight = right.includes(fault);
-  const { failed, unseen } = await judged(fault, isRight ? "" : `${clause[0]}.`).catch(
+  const { failed, unseen } = await judgeFault(fault, isRight ? "" : `${clause[0]}.`).catch(
     (error: unknown) => {
       const why = `the kit gave up (${error})`;
       return { failed: isRight ? [why] : [], unseen: why };
