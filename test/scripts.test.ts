@@ -121,12 +121,12 @@ test("conformance: a server that cannot be checked prints one line with the reas
   const elsewhere = await answering(301, "text/plain", "", "https://example.com/v1/apps");
   const silent = createTcpServer();
   for (const [baseUrl, says] of [
-    [`http://127.0.0.1:${await closedPort()}/v1`, /respondWith the connection/],
+    [`http://127.0.0.1:${await closedPort()}/v1`, /refuses the connection/],
     [`http://127.0.0.1:${await listen(silent)}/v1`, /does not answer within/],
     [service.baseUrl, /answers 401: --api-key/],
     [service.authUrl, /answers 404: --base-url/],
     [page, /answers 200 with text\/html, and not as JSON/],
-    [elsewhere, /answers 301 and leads to https:\/\/example\.com\/v1\/patchApps/],
+    [elsewhere, /answers 301 and leads to https:\/\/example\.com\/v1\/apps/],
     [service.baseUrl.replace("http:", "https:"), /cannot be reached/],
   ] as const) {
     const { code, stdout, stderr } = await ran("conformance.ts", ...AT(baseUrl));
