@@ -122,14 +122,7 @@ function parseSnapshot(file: string, bytes: Buffer): Snapshot {
     );
   const changedLine = findChangedLine(text);
   if (changedLine !== undefined && !isUtf8(bytes)) failAt("\ufffd", "invalid UTF-8");
-  const document = parseJson(text, (problem, position) =>
-    fail(
-      position === undefined
-        ? (changedLine ?? lines.length)
-        : text.slice(0, position).split("\n").length,
-      problem,
-    ),
-  );
+  const document = parseJson(text, (problem, line) => fail(changedLine || line, problem));
   const { format, journal, collections, checksums, ...others } = document ?? {};
   if (Number(format) < FORMAT)
     failAt('"format"', "this format of an earlier version cannot be read");
@@ -148,7 +141,7 @@ function parseSnapshot(file: string, bytes: Buffer): Snapshot {
     JSON.stringify(checksums) !== toChecksums(encodeContent(journal, collections))
   )
     fail(
-      changedLine,
+      changedLine || 1,
       'checksum mismatch. After a change on purpose, remove the member "checksums"',
     );
   return snapshot;
@@ -156,19 +149,20 @@ function parseSnapshot(file: string, bytes: Buffer): Snapshot {
 
 type Json = Readonly<Record<string, unknown>> | null;
 
-function parseJson(text: string, fail: (problem: string, position?: number) => never): Json {
+function parseJson(text: string, fail: (problem: string, line: number) => never): Json {
   try {
     return JSON.parse(text);
   } catch (error) {
-    const [, position] = /position (\d+)/.exec(String(error)) ?? [];
+    const [, position = text.length] = /position (\d+)/.exec(String(error)) ?? [];
     const reason = String(error).replaceAll("\n", " ");
-    return fail(`invalid JSON (${reason})`, position === undefined ? undefined : Number(position));
+    return fail(`invalid JSON (${reason})`, text.slice(0, Number(position)).split("\n").length);
   }
 }
 
-/** Returns the number of the first line without a matching checksum; undefined if all have one. */
+/** Returns the number of the first line without a matching checksum, or 0 if the last line has no checksums. */
 function findChangedLine(text: string): number | undefined {
   const at = text.lastIndexOf(CHECKSUMS_START);
+  if (at < 0) return 0;
   const checksums = text.slice(at).match(/[0-9a-f]{8}/g) ?? [];
   const lines = `${text.slice(0, at)}\n}`.split("\n");
   const n = lines.findIndex((line, n) => toChecksum(line) !== checksums[n]);
