@@ -3,7 +3,7 @@
 // (`npm run store-contract -- MODULE`).
 //
 // A record is a JSON object that is never changed in place. It is returned with its members in order and every string
-// byte-equal, including NUL and lone surrogates. Units of work are serializable; an engine may lock or run `work` again.
+// unchanged, including NUL and lone surrogates. Units of work are serializable; an engine may lock or run `work` again.
 // `work` awaits only its own `tx` and has no other effects. A `work` that calls the store itself gets an error, never a
 // deadlock. Reads outside a unit of work see only durable data. If the data are unavailable, every call rejects with
 // `StorageUnavailable`. Errors are identified by `name`, because a store may come from another copy of this package.
@@ -16,10 +16,9 @@ export interface Entity {
 }
 
 /**
- * A collection of records, which are plain JSON values and never changed in place. `indexes`: lists of records with
- * equal values in the fields `by`, in creation order. With `order`, a list is sorted by the text of that short field
- * first. `unique`: fields whose combined values only one record may have at a time. A record with null in a field of an
- * index or unique key is left out of it.
+ * A collection of records. `indexes`: lists of records with equal values in the fields `by`, in creation order.
+ * `unique`: fields whose combined values only one record may have at a time. A record with null in a field of an index
+ * or unique key is left out of it.
  */
 export interface Collection<
   R extends Entity,
@@ -32,7 +31,11 @@ export interface Collection<
 }
 interface IndexRule<R> {
   readonly by: readonly (keyof R & string)[];
-  readonly order?: keyof R & string;
+  /**
+   * The list is sorted by these fields, then by creation. Numbers compare by value, strings by UTF-16 code units. All
+   * values of a field have one type.
+   */
+  readonly order?: (keyof R & string) | readonly (keyof R & string)[];
 }
 
 /** Declares a collection. The caller gives the record type; the names of indexes and unique keys are inferred. */
@@ -40,8 +43,8 @@ export const collection =
   <R extends Entity>() =>
   <I extends string = never, U extends string = never>(
     name: string,
-    indexes: Collection<R, I, U>["indexes"] = Object.create(null),
-    unique: Collection<R, I, U>["unique"] = Object.create(null),
+    indexes = {} as Collection<R, I, U>["indexes"],
+    unique = {} as Collection<R, I, U>["unique"],
   ): Collection<R, I, U> => ({ name, indexes, unique });
 
 /** A collection of any record type, for use in stores. */
@@ -104,7 +107,7 @@ export interface Store extends Reader {
 
 /** Records by collection name, each list in creation order. */
 export interface StoreData {
-  readonly format: 1;
+  readonly format: 2;
   readonly collections: { readonly [name: string]: readonly Entity[] };
 }
 
@@ -130,4 +133,4 @@ type StoreError = StoreOpenError | StorageUnavailable | UniqueViolation;
 
 /** Identifies a store error by name, whichever copy of the package its class came from. */
 export const isStoreError = (error: unknown, name: StoreError["name"]): error is Error =>
-  Object(error).name === name;
+  (error as { readonly name?: unknown } | null | undefined)?.name === name;

@@ -1,148 +1,326 @@
-// The store behind `--data FILE`: records in memory, every commit in FILE.journal before it is acknowledged, and FILE
-// itself as readable JSON. This module recovers both at a start, and changes nothing until all is known to be good. A
-// last line that a crash cut short or damaged is set aside with a warning. Any other fault throws with file, line and
-// remedy: data is never lost silently.
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { type Store, StoreOpenError } from "../domain/store.ts";
-import { after } from "../lib/clock.ts";
-import { unsafeCast } from "../lib/schema.ts";
-import { createGroupCommit } from "./group-commit.ts";
-import type { StoredRecord } from "./indexes.ts";
-import { batchOf, isTwoLines } from "./json-file/format.ts";
-import { codeOf, followLinks, PRIVATE, sizeOf } from "./json-file/fs.ts";
-import { Files, type Settings } from "./json-file/journal.ts";
-import { acquireLock } from "./json-file/lock.ts";
-import { readDocument } from "./json-file/snapshot-reader.ts";
+// The store behind `--data FILE`: records in memory, each commit in FILE.journal before it is acknowledged, and FILE as
+// readable JSON. Commits that wait at the same time are written together with one fdatasync. A start, a clean stop and
+// a long journal fold the journal into FILE. At every moment the two files hold all data.
+import {
+  appendFileSync,
+  lstatSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import {
+  type AnyCollection,
+  StorageUnavailable,
+  type Store,
+  StoreOpenError,
+} from "../domain/store.ts";
+import { after, nextTurn } from "../lib/clock.ts";
+import { Mutex } from "../lib/tasks.ts";
+import {
+  encodeBatch,
+  encodeSnapshot,
+  FILE_MODE,
+  getErrorCode,
+  readFiles,
+  tryRemove,
+} from "./json-file/format.ts";
+import { acquireLock, type LockOptions } from "./json-file/lock.ts";
 import { MemoryStore } from "./memory.ts";
-import type { Tables } from "./tables.ts";
+import { type Change, type Tables, undoAll } from "./tables.ts";
+
+interface Settings extends LockOptions {
+  /** The journal is folded into FILE when it is longer than this and longer than FILE twice. */
+  readonly journal_bytes_max: number;
+}
 
 const DEFAULTS: Settings = {
   warn: () => undefined,
-  journal_bytes_max: 8 * 1024 * 1024,
   wait: (for_ms) => new Promise((resolve) => void after(for_ms, resolve)),
+  journal_bytes_max: 8 * 1024 * 1024,
 };
-
-const MOUNT = "In a container, mount the folder that it lies in (writable), not the file alone";
 
 const REMEDIES: Readonly<Record<string, string>> = {
   ENOENT: "Its folder does not exist; create it first.",
-  EACCES: `This user may not create and replace files in its folder; change the permissions. ${MOUNT}.`,
-  EPERM: `Its folder lets nobody create and replace files; choose another. ${MOUNT}.`,
-  ENOTDIR: "A part of its path is no folder; name another.",
-  EISDIR: `It is a folder; name a file. ${MOUNT}: Docker makes a folder of a file that is not there.`,
-  EROFS: `It lies on a read-only file system; choose another place. ${MOUNT}.`,
-  EBUSY: `It cannot be replaced because it is mounted on its own. ${MOUNT}.`,
-  EXDEV: `It cannot be replaced because it is mounted on its own. ${MOUNT}.`,
-  ELOOP: "Its links lead in a circle; name another.",
-  ENAMETOOLONG: "Its name is too long; choose another.",
+  EACCES: "This user may not create and replace files in its folder; change the permissions.",
+  EROFS: "It lies on a read-only file system; choose another folder.",
+  EISDIR: "It is a folder; name a file. Docker creates a folder if a file to mount does not exist.",
+  EBUSY: "It cannot be replaced because it is mounted on its own.",
   ENOSPC: "The disk is full; make room.",
 };
+const MOUNT = "In a container, mount the folder that it lies in (writable), not the file alone.";
 
 export const jsonFileStore = (path: string, options: Partial<Settings> = {}): Store =>
-  new MemoryStore(createGroupCommit((tables) => open(path, tables, { ...DEFAULTS, ...options })));
+  new JsonFileStore(path, { ...DEFAULTS, ...options });
 
-async function open(path: string, tables: Tables, settings: Settings): Promise<Files> {
-  let [release, aside]: [() => void, string | undefined] = [() => {}, undefined];
+/** Commits that are written together. They are in the tables already. */
+class Batch {
+  readonly changes: Change[] = [];
+  readonly collections = new Set<string>();
+  /** Ends the batch; with an error if its changes are lost and undone. */
+  end: (lost?: StorageUnavailable) => void = () => undefined;
+  readonly ended = new Promise<StorageUnavailable | undefined>((resolve) => {
+    this.end = resolve;
+  });
+
+  add(changes: readonly Change[]): void {
+    this.changes.push(...changes);
+    for (const { table } of changes) this.collections.add(table.name);
+  }
+}
+
+class JsonFileStore extends MemoryStore {
+  #files: DataFiles | undefined;
+  /** Runs writes to the files one after the other. */
+  readonly #writes = new Mutex();
+  #writing: Batch | undefined;
+  /** The commits made while the batch before is written. */
+  #waiting: Batch | undefined;
+  #hasCommitted = false;
+
+  constructor(
+    private readonly path: string,
+    private readonly settings: Settings,
+  ) {
+    super();
+  }
+
+  override async open(collections: readonly AnyCollection[]): Promise<void> {
+    await super.open(collections);
+    try {
+      const { files, tables } = await openFiles(
+        resolveLinks(this.path),
+        collections,
+        this.settings,
+      );
+      this.#files = files;
+      this.tables = tables;
+    } catch (error) {
+      await super.close();
+      const code = getErrorCode(error);
+      if (code === undefined) throw error;
+      const remedy = REMEDIES[code] ?? "Check the path and the disk.";
+      throw new StoreOpenError(`${this.path} cannot be used (${error}). ${remedy} ${MOUNT}`, {
+        cause: error,
+      });
+    }
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    await this.#writes.run(async () => this.#files?.close(this.tables));
+  }
+
+  /** Returns the result once all data that it depends on is durable. Runs the call again if that data is lost. */
+  protected override async run<T>(work: () => Promise<T>, from?: AnyCollection): Promise<T> {
+    for (;;) {
+      const [outcome, batch, hasCommitted] = await super.run(async () => {
+        this.#hasCommitted = false;
+        const [outcome] = await Promise.allSettled([work()]);
+        return [outcome, this.#findBatch(from), this.#hasCommitted] as const;
+      });
+      const lost = await batch?.ended;
+      if (lost !== undefined && hasCommitted) throw lost;
+      if (lost !== undefined) continue;
+      if (outcome.status === "rejected") throw outcome.reason;
+      return outcome.value;
+    }
+  }
+
+  /** Returns the last batch with changes of the collection, or of any collection. */
+  #findBatch(from: AnyCollection | undefined): Batch | undefined {
+    const batches = [this.#waiting, this.#writing].filter((batch) => batch !== undefined);
+    return batches.find(({ collections }) => from === undefined || collections.has(from.name));
+  }
+
+  protected override commit(changes: readonly Change[]): void {
+    this.#hasCommitted = true;
+    if (this.#waiting === undefined) {
+      this.#waiting = new Batch();
+      void this.#writes.run(() => this.#writeBatch());
+    }
+    this.#waiting.add(changes);
+  }
+
+  protected override replaceTables(tables: Tables): Promise<void> {
+    const replace = async () => {
+      await this.#files?.replace(tables).catch((error: unknown) => {
+        throw toUnavailable(error);
+      });
+      this.tables = tables;
+      this.#waiting?.end();
+      this.#waiting = undefined;
+    };
+    return this.#writes.run(() => this.exclusive(replace));
+  }
+
+  async #writeBatch(): Promise<void> {
+    // Requests of the same turn share the batch.
+    await nextTurn();
+    const snapshot = await this.exclusive(async () => {
+      this.#writing = this.#waiting;
+      this.#waiting = undefined;
+      return this.#files?.encodeIfDue(this.tables);
+    });
+    const batch = this.#writing;
+    if (batch === undefined) return; // lost with the batch before, or replaced by a restore
+    try {
+      await this.#files?.append(batch.changes);
+    } catch (error) {
+      await this.exclusive(async () => this.#undoBatches(toUnavailable(error)));
+      return;
+    }
+    this.#writing = undefined;
+    batch.end();
+    if (snapshot !== undefined) await this.#files?.tryFold(snapshot);
+  }
+
+  /** Undoes the batch that could not be written and all commits after it, which may have read its data. */
+  #undoBatches(lost: StorageUnavailable): void {
+    const batches = [this.#writing, this.#waiting].filter((batch) => batch !== undefined);
+    this.#writing = undefined;
+    this.#waiting = undefined;
+    undoAll(batches.flatMap(({ changes }) => changes));
+    for (const batch of batches) batch.end(lost);
+  }
+}
+
+type DataFiles = Awaited<ReturnType<typeof openFiles>>["files"];
+
+/** Changes no file before all data is read and FILE has been replaced once. */
+async function openFiles(file: string, collections: readonly AnyCollection[], settings: Settings) {
+  const { warn, journal_bytes_max } = settings;
+  const journalFile = `${file}.journal`;
+  const lock = await acquireLock(file, settings);
+  let journal: FileHandle | undefined;
+  /** The length of the journal in bytes, and the length that makes the next batch fold it. */
+  let length = 0;
+  let foldAt = 0;
+  /** The number of the last batch in the files. */
+  let seq = 0;
+  /** The error that stopped all writing. After a failed fsync nobody knows what the disk holds. */
+  let stopped: unknown;
+
+  function stop(error: unknown): never {
+    stopped = error;
+    throw error;
+  }
+
+  function assertWritable(): void {
+    if (stopped !== undefined) throw stopped;
+    if (!lock.isHeld())
+      stop(new Error(`${file} was taken over by another process; restart this one`));
+  }
+
+  /** Makes created, renamed and removed names durable. */
+  async function syncFolder(): Promise<void> {
+    const folder = await open(dirname(file), "r");
+    await folder
+      .sync()
+      .catch(stop)
+      .finally(() => folder.close());
+  }
+
+  /** Appends a batch to the journal durably. On failure the journal is cut at its former end. */
+  async function append(changes: readonly Change[]): Promise<void> {
+    assertWritable();
+    const line = encodeBatch(seq + 1, changes);
+    try {
+      await journal?.appendFile(line);
+      await journal?.datasync().catch(stop);
+    } catch (error) {
+      await journal?.truncate(length).catch(stop);
+      throw error;
+    }
+    // A process that takes the lock over from now on finds the line. Only then may it be acknowledged.
+    assertWritable();
+    length += line.length;
+    seq += 1;
+  }
+
+  /** Replaces FILE with this text, which contains the whole journal, and empties the journal. */
+  async function fold(text: string): Promise<void> {
+    const temporary = `${file}.new`;
+    try {
+      assertWritable();
+      rmSync(temporary, { force: true });
+      const handle = await open(temporary, "wx", FILE_MODE);
+      await handle
+        .writeFile(text)
+        .then(() => handle.sync().catch(stop))
+        .finally(() => handle.close());
+      assertWritable();
+      renameSync(temporary, file);
+      await syncFolder();
+      await journal?.truncate();
+      length = 0;
+    } catch (error) {
+      // A new owner of the lock uses the same name.
+      if (stopped === undefined) tryRemove(temporary);
+      throw error;
+    } finally {
+      foldAt = length + Math.max(journal_bytes_max, 2 * text.length);
+    }
+  }
+
+  const tryFold = (text: string): Promise<void> =>
+    fold(text).catch((error: unknown) =>
+      warn(`${file} could not be written (${error}); changes stay in ${journalFile}`),
+    );
+
+  /** Leaves one file, unless it cannot be written. */
+  async function close(tables: Tables): Promise<void> {
+    if (journal === undefined) return;
+    if (length > 0) await tryFold(encodeSnapshot(seq, tables));
+    await journal.close();
+    journal = undefined;
+    if (length === 0 && lock.isHeld()) tryRemove(journalFile);
+    lock.release();
+  }
+
+  const files = {
+    append,
+    tryFold,
+    close,
+    replace: (tables: Tables) => fold(encodeSnapshot(seq, tables)),
+    /** Returns a FILE with the batch that is written next, if the journal has outgrown its data. */
+    encodeIfDue: (tables: Tables) =>
+      length > foldAt ? encodeSnapshot(seq + 1, tables) : undefined,
+  };
+
   try {
-    const file = followLinks(path);
-    const lock = await acquireLock(file, settings);
-    release = () => lock.release();
-    const { seq, torn } = recover(file, tables);
-    aside = torn && setAside(file, torn.line, seq + 1);
-    const files = await Files.open({ ...settings, file, tables, lock }, seq);
-    if (torn)
-      settings.warn(
-        `${torn.name} was cut short by a crash and never acknowledged; it was moved to ${aside}`,
+    const recovered = readFiles(file, collections);
+    seq = recovered.seq;
+    await files.replace(recovered.tables);
+    if (recovered.torn !== undefined) {
+      const { number, line } = recovered.torn;
+      appendFileSync(`${file}.torn`, `${line}\n`, { mode: FILE_MODE, flush: true });
+      warn(
+        `${journalFile} line ${number} was cut short by a crash and never acknowledged; it was moved to ${file}.torn`,
       );
-    return files;
+    }
+    // A new file, because a suspended process that has lost its lock may still have the old one open.
+    rmSync(journalFile, { force: true });
+    journal = await open(journalFile, "ax", FILE_MODE);
+    await syncFolder();
+    return { files, tables: recovered.tables };
   } catch (error) {
-    if (aside !== undefined) rmSync(aside, { force: true });
-    release();
-    const code = codeOf(error);
-    if (code === undefined) throw error;
-    // Disk errors become a `StoreOpenError` with a one-line remedy, like data errors.
-    const remedy = REMEDIES[code] ?? "Look into the disk.";
-    throw new StoreOpenError(`${path} cannot be used (${error}). ${remedy}`, { cause: error });
+    await journal?.close();
+    lock.release();
+    throw error;
   }
 }
 
-function refuse(what: string): never {
-  throw new StoreOpenError(what);
-}
+const toUnavailable = (cause: unknown): StorageUnavailable =>
+  new StorageUnavailable(`The data could not be written: ${cause}`, { cause });
 
-/** The number of the last valid line, and the incomplete last line that a crash left, if any. */
-type Recovered = {
-  readonly seq: number;
-  readonly torn?: { readonly name: string; readonly line: Buffer };
-};
-
-/** Fills the empty tables. */
-function recover(file: string, tables: Tables): Recovered {
-  const journal = `${file}.journal`;
-  const size = sizeOf(file);
-  const hasJournal = (sizeOf(journal) ?? 0) > 0;
-  if (size === 0)
-    refuse(
-      `${file} is empty. Put a good copy in its place, or delete it for a fresh start. ${MOUNT}.`,
-    );
-  if (size === undefined && hasJournal)
-    refuse(
-      `${file} is missing but ${journal} is there. Put ${file} back, or delete both to start afresh.`,
-    );
-  for (const left of [`${file}.new`, `${journal}.new`]) rmSync(left, { force: true });
-  if (size === undefined) return { seq: 0 };
-  const contained = readDocument(file, size, tables);
-  if (!hasJournal) return { seq: contained ?? 0 };
-  if (contained === undefined)
-    return refuse(
-      `${journal} does not belong to ${file}, which was written by hand. Delete or move ${journal} to start from ${file}.`,
-    );
-  return replay(file, tables, contained);
-}
-
-/** Applies the journal lines that FILE does not contain. */
-function replay(file: string, tables: Tables, contained: number): Recovered {
-  const bytes = readFileSync(`${file}.journal`);
-  let last: number | undefined;
-  let start = 0;
-  for (let number = 1, end = 0; start < bytes.length; number += 1, start = end) {
-    end = bytes.indexOf("\n", start) + 1 || bytes.length;
-    const line = bytes.subarray(start, end);
-    const name = `${file}.journal line ${number}`;
-    const wrong = (what: string) =>
-      refuse(
-        `${name} ${what}. Restore both files from a copy, or cut the journal before line ${number} to lose what follows.`,
-      );
-    const batch = batchOf(line);
-    if (batch === undefined) {
-      if (end < bytes.length) wrong("is not what was written there (CRC)");
-      if (isTwoLines(line)) wrong("has run together with the next one (its line feed is damaged)");
-      return { seq: Math.max(last ?? 0, contained), torn: { name, line } };
-    }
-    const { seq, commits } = batch;
-    const expected = last === undefined ? Math.min(seq, contained + 1) : last + 1;
-    if (seq !== expected) wrong(`has the number ${seq} where ${expected} should follow`);
-    last = seq;
-    if (seq <= contained) continue;
-    for (const [kind, collection, what] of commits.flat()) {
-      const table =
-        tables.get(collection) ??
-        wrong(`writes to a collection "${collection}" that this version does not know`);
-      // The line's CRC is valid, so `what` is the record or id that a commit wrote.
-      const change =
-        kind === "put"
-          ? table.put(unsafeCast<StoredRecord>(what))
-          : table.remove(unsafeCast<string>(what));
-      if (typeof change === "string") wrong(`has ${change}`);
-    }
-  }
-  return { seq: Math.max(last ?? 0, contained) };
-}
-
-/** Saves an unacknowledged line to a file of its own, for inspection, before the journal is cut there. */
-function setAside(file: string, line: Buffer, seq: number): string {
-  let name = `${file}.torn-${seq}`;
-  for (let n = 2; sizeOf(name) !== undefined; n += 1) name = `${file}.torn-${seq}-${n}`;
-  writeFileSync(name, line, { flag: "wx", mode: PRIVATE, flush: true });
-  return name;
+/** Follows symbolic links, including a link to a file that does not exist yet. */
+function resolveLinks(path: string): string {
+  statSync(path, { throwIfNoEntry: false }); // throws if the links form a circle
+  const file = join(realpathSync(dirname(resolve(path))), basename(path));
+  if (!lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()) return file;
+  return resolveLinks(resolve(dirname(file), readlinkSync(file)));
 }

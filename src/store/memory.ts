@@ -1,230 +1,176 @@
-// The in-memory store, and the engine of the stores that also write to disk. Units of work run strictly one after the
-// other and change one state in place; a failed unit is rolled back. A read of data that is not durable yet runs as a
-// unit of work. Its result is held back until the data is durable.
-import type * as port from "../domain/store.ts";
-import { StoreOpenError, UniqueViolation } from "../domain/store.ts";
-import { nextTurn } from "../lib/clock.ts";
-import { unsafeCast } from "../lib/schema.ts";
-import { Mutex, runCooperatively } from "../lib/tasks.ts";
-import type { StoredRecord } from "./indexes.ts";
+// The in-memory store. Units of work run one after the other and change the tables in place; a failed one is undone.
+import { AsyncLocalStorage } from "node:async_hooks";
 import {
-  type Batch,
+  type AnyCollection,
+  type Collection,
+  type Entity,
+  type Range,
+  type Reader,
+  type Store,
+  type StoreData,
+  type Tx,
+  UniqueViolation,
+  type Values,
+} from "../domain/store.ts";
+import { Mutex } from "../lib/tasks.ts";
+import {
   type Change,
-  clone,
   createTables,
-  dump,
-  load,
-  lookup,
-  Table,
-  type TableDump,
+  getDeclared,
+  listRecords,
+  loadTables,
+  type StoredRecord,
+  type Table,
   type Tables,
+  undoAll,
 } from "./tables.ts";
 
-const GIVEN_UP =
-  "A unit of work may only await its own transaction; this one waited for something else and was given up";
+/** Implements the port's queries on tables. A collection's type determines the type of its records. */
+abstract class TableReader implements Reader {
+  protected abstract read<T>(from: AnyCollection, query: (table: Table) => T): Promise<T>;
 
-/** Makes commits durable that are already applied to the tables. */
-interface Commits {
-  add(changes: readonly Change[]): Batch;
-  /** Replaces all data. */
-  replace(records: TableDump): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** Fills the tables. `isBusy` returns true while a unit of work is running, whose writes may still be rolled back. */
-type Load = (tables: Tables, isBusy: () => boolean) => Promise<Commits | undefined>;
-
-type Opened = {
-  collections: readonly port.AnyCollection[];
-  tables: Tables;
-  commits: Commits | undefined;
-};
-type Named = { readonly name: string };
-
-/** Runs the port's queries on a table. A collection's type vouches for that of its records. */
-abstract class TableReader implements port.Reader {
-  abstract ask<T>(from: Named, question: (table: Table) => T): Promise<T>;
-
-  get<R extends port.Entity>(from: port.Collection<R>, id: string): Promise<R | undefined> {
-    return this.ask(from, (table) => unsafeCast(table.get(id)));
+  get<R extends Entity>(from: Collection<R>, id: string): Promise<R | undefined> {
+    return this.read(from, (table) => table.get(id) as R | undefined);
   }
 
-  find<R>(from: Named, unique: string, values: port.Values): Promise<R | undefined> {
-    return this.ask(from, (table) => unsafeCast(lookup(table.uniques, unique).find(values)));
+  find<R extends Entity>(
+    from: Collection<R>,
+    unique: string,
+    values: Values,
+  ): Promise<R | undefined> {
+    return this.read(from, (table) => table.find(unique, values) as R | undefined);
   }
 
-  page<R>(
-    from: Named,
+  page<R extends Entity>(
+    from: Collection<R>,
     index: string,
-    values: port.Values,
-    range: port.Range,
+    values: Values,
+    range: Range,
   ): Promise<readonly R[]> {
-    return this.ask(from, (table) => unsafeCast(lookup(table.indexes, index).page(values, range)));
+    return this.read(from, (table) => table.page(index, values, range) as Entity[] as R[]);
   }
 
-  count(from: Named, index: string, values: port.Values): Promise<number> {
-    return this.ask(from, (table) => lookup(table.indexes, index).count(values));
+  count<R extends Entity>(from: Collection<R>, index: string, values: Values): Promise<number> {
+    return this.read(from, (table) => table.count(index, values));
   }
 }
 
-export const memoryStore = (): port.Store => new MemoryStore(async () => undefined);
+export const memoryStore = (): Store => new MemoryStore();
 
-export class MemoryStore extends TableReader implements port.Store {
-  readonly #turns = new Mutex();
-  #life: Opened | "new" | "closed" = "new";
-  /** The latest transaction, which may have ended. */
-  #run: Transaction | undefined;
-  #watch: Promise<void> | undefined;
+export class MemoryStore extends TableReader implements Store {
+  protected collections: readonly AnyCollection[] = [];
+  protected tables: Tables = new Map();
+  #state: "not open" | "open" | "closed" = "not open";
+  readonly #mutex = new Mutex();
+  /** The transaction that the calling code runs in. */
+  readonly #current = new AsyncLocalStorage<Transaction>();
 
-  constructor(private readonly load: Load) {
-    super();
+  async open(collections: readonly AnyCollection[]): Promise<void> {
+    if (this.#state !== "not open") throw new Error("A store can be opened only once");
+    this.#state = "open";
+    this.collections = collections;
+    this.tables = createTables(collections);
   }
 
-  async open(collections: readonly port.AnyCollection[]): Promise<void> {
-    if (this.#life !== "new") throw new Error("A store is opened once");
-    this.#life = "closed";
-    const tables = createTables(collections);
-    this.#life = { collections, tables, commits: await this.load(tables, () => this.#isBusy) };
+  protected read<T>(from: AnyCollection, query: (table: Table) => T): Promise<T> {
+    return this.run(async () => query(getDeclared(this.tables, from.name)), from);
   }
 
-  get #isBusy(): boolean {
-    return this.#run?.abort !== undefined;
+  transact<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.run(() => this.#execute(work));
   }
 
-  /** Reads directly when no unit of work is running and all writes to the table are durable. */
-  async ask<T>(from: Named, question: (table: Table) => T): Promise<T> {
-    const table = lookup(this.#opened().tables, from.name);
-    if (!this.#isBusy && table.batch === undefined) return question(table);
-    return this.transact((run) => run.ask(from, question));
+  snapshot(): Promise<StoreData> {
+    return this.run(async () => ({ format: 2, collections: copy(listRecords(this.tables)) }));
   }
 
-  async transact<T>(work: (run: Transaction) => Promise<T>): Promise<T> {
-    // A loop instead of recursion: a retried unit would otherwise resolve a moment after later notifications.
-    for (;;) {
-      const run = new Transaction(this.#opened());
-      const outcome = await this.#turns.run(() => {
-        this.#run = run;
-        // Queries of `tx` resolve at once, so work that awaits nothing else ends within this turn of the event loop.
-        this.#watch ??= nextTurn().then(() => {
-          this.#watch = undefined;
-          this.#run?.abort?.(new Error(GIVEN_UP));
-        });
-        return run.execute(work);
-      });
-      const lost = run.dependsOn && (await run.dependsOn.ended);
-      if (lost === undefined) {
-        if ("error" in outcome) throw outcome.error;
-        return outcome.value;
-      }
-      if (run.changes.length > 0) throw lost;
-      // It read data whose commit failed, so retry the transaction, unless the store was closed.
-    }
-  }
-
-  /** Data is copied on the way out and in, so that neither side can change the other's. */
-  async snapshot(): Promise<port.StoreData> {
-    const lists = await this.transact((run) => run.records());
-    return { format: 1, collections: Object.fromEntries(await runCooperatively(clone(lists))) };
-  }
-
-  /** Runs in steps, so that reads continue. Writes wait for its end, because they would be lost with the old data. */
-  async restore(data: port.StoreData): Promise<void> {
-    const { collections, tables, commits } = this.#opened();
-    await this.#turns.run(async () => {
-      const others = createTables(collections);
-      const lists = await runCooperatively(clone(Object.entries(data.collections)));
-      await runCooperatively(
-        load(others, lists, (fault) => new StoreOpenError(`The data cannot be used: ${fault}`)),
-      );
-      await commits?.replace(dump(others));
-      for (const [name, table] of others) tables.set(name, table);
-    });
+  async restore({ collections }: StoreData): Promise<void> {
+    this.#assertUsable();
+    await this.replaceTables(
+      loadTables(this.collections, copy(collections), "The data cannot be used"),
+    );
   }
 
   /** Calls made before run to completion. */
   async close(): Promise<void> {
-    const life = this.#life;
-    this.#life = "closed";
-    await this.#turns.run(async () => typeof life !== "string" && life.commits?.close());
+    this.#state = "closed";
+    await this.exclusive(async () => undefined);
   }
 
-  #opened(): Opened {
-    if (typeof this.#life === "string") throw new Error(`The store is ${this.#life}, not open`);
-    return this.#life;
+  /** Runs a call to the store alone, after all earlier ones. `from` is the only collection that it reads, if any. */
+  protected async run<T>(work: () => Promise<T>, _from?: AnyCollection): Promise<T> {
+    this.#assertUsable();
+    return this.exclusive(work);
+  }
+
+  protected exclusive<T>(work: () => Promise<T>): Promise<T> {
+    return this.#mutex.run(work);
+  }
+
+  /** Called at the end of a unit of work, before the next one starts. */
+  protected commit(_changes: readonly Change[]): void {}
+
+  protected replaceTables(tables: Tables): Promise<void> {
+    return this.exclusive(async () => {
+      this.tables = tables;
+    });
+  }
+
+  #assertUsable(): void {
+    if (this.#state !== "open") throw new Error(`The store is ${this.#state}`);
+    if (this.#current.getStore()?.isOpen)
+      throw new Error("A unit of work must use its own transaction, not the store");
+  }
+
+  /** Runs a unit of work, and undoes its changes if it fails. */
+  async #execute<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const tx = new Transaction(this.tables);
+    try {
+      const value = await this.#current.run(tx, () => work(tx));
+      if (tx.violation !== undefined) throw tx.violation;
+      if (tx.changes.length > 0) this.commit(tx.changes);
+      return value;
+    } catch (error) {
+      undoAll(tx.changes);
+      throw error;
+    } finally {
+      tx.isOpen = false;
+    }
   }
 }
 
-/** One run of a unit of work. */
-class Transaction extends TableReader implements port.Tx {
-  changes: Change[] = [];
-  /** The last batch that must be durable before this run may publish or return anything. */
-  dependsOn: Batch | undefined;
-  /** Aborts the run with this error; undefined once it has ended. */
-  abort: ((error: Error) => void) | undefined;
-  #violation: UniqueViolation | undefined;
+class Transaction extends TableReader implements Tx {
+  readonly changes: Change[] = [];
+  isOpen = true;
+  violation: UniqueViolation | undefined;
 
-  constructor(private readonly opened: Opened) {
+  constructor(private readonly tables: Tables) {
     super();
   }
 
-  async ask<A>(from: Named, question: (table: Table) => A): Promise<A> {
-    return question(this.#table(from));
+  protected async read<T>(from: AnyCollection, query: (table: Table) => T): Promise<T> {
+    return query(this.#getTable(from));
   }
 
-  async records(): Promise<TableDump> {
-    const { tables } = this.opened;
-    for (const table of tables.values()) this.#table(table);
-    return dump(tables);
+  async put<R extends Entity>(into: Collection<R>, record: R): Promise<void> {
+    const table = this.#getTable(into);
+    const stored = record as Entity as StoredRecord;
+    const conflict = table.findConflict(stored);
+    if (conflict !== undefined) this.violation = new UniqueViolation(conflict);
+    if (this.violation !== undefined) throw this.violation;
+    this.changes.push(table.put(stored));
   }
 
-  async put<R extends port.Entity>(into: port.Collection<R>, record: R): Promise<void> {
-    // Records are JSON objects (domain/store.ts), so their fields can be looked at by name.
-    const change = this.#table(into).put(unsafeCast<StoredRecord>(record));
-    if (typeof change === "string") this.#violation = new UniqueViolation(change);
-    else this.changes.push(change);
-    if (this.#violation !== undefined) throw this.#violation;
-  }
-
-  async remove<R extends port.Entity>(from: port.Collection<R>, id: string): Promise<void> {
-    const change = this.#table(from).remove(id);
+  async remove<R extends Entity>(from: Collection<R>, id: string): Promise<void> {
+    const change = this.#getTable(from).remove(id);
     if (change !== undefined) this.changes.push(change);
   }
 
-  /** Resolves at the end of its turn: the writes are committed, or rolled back if the work failed. */
-  async execute<T>(
-    work: (run: Transaction) => Promise<T>,
-  ): Promise<{ readonly value: T } | { readonly error: unknown }> {
-    try {
-      const value = await new Promise<T>((resolve, reject) => {
-        this.abort = reject;
-        work(this).then(resolve, reject);
-      });
-      if (this.#violation !== undefined) throw this.#violation;
-      const batch = this.changes.length > 0 && this.opened.commits?.add(this.changes);
-      if (batch) this.#need(batch);
-      return { value };
-    } catch (error) {
-      Table.undo(this.changes);
-      this.changes = [];
-      return { error };
-    } finally {
-      this.abort = undefined;
-    }
-  }
-
-  #table(from: Named): Table {
-    this.#assertRuns();
-    const table = lookup(this.opened.tables, from.name);
-    if (table.batch !== undefined) this.#need(table.batch);
-    return table;
-  }
-
-  #need(batch: Batch): void {
-    if (batch.number > (this.dependsOn?.number ?? 0)) this.dependsOn = batch;
-  }
-
-  #assertRuns(): void {
-    if (this.abort === undefined)
-      throw new Error("This unit of work is over: its transaction answers no more");
+  #getTable({ name }: { readonly name: string }): Table {
+    if (!this.isOpen) throw new Error("This unit of work has ended");
+    return getDeclared(this.tables, name);
   }
 }
+
+/** Copies records, so that neither side can change the other's. */
+const copy = <T>(data: T): T => JSON.parse(JSON.stringify(data));

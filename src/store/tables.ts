@@ -1,9 +1,17 @@
-// All records of a store and their indexes. Every operation is synchronous and can be rolled back, change by change.
-// Concurrency is up to the engine, and durability to the disk stores.
-import type { AnyCollection, Entity } from "../domain/store.ts";
-import { unsafeCast } from "../lib/schema.ts";
-import type { Chunked } from "../lib/tasks.ts";
-import { Index, type Row, type StoredRecord } from "./indexes.ts";
+// The records of a store in memory, with their indexes. Every operation is synchronous and can be undone.
+import { type AnyCollection, type Range, StoreOpenError, type Values } from "../domain/store.ts";
+
+/** A record whose fields are read by name. */
+export interface StoredRecord {
+  readonly id: string;
+  readonly [field: string]: unknown;
+}
+
+/** A stored record and its place in creation order, which it keeps when the record is replaced. */
+interface Row {
+  record: StoredRecord;
+  readonly seq: number;
+}
 
 /** One write. `before` is undefined for a created record, `after` for a removed one. */
 export interface Change {
@@ -13,146 +21,205 @@ export interface Change {
   readonly after: StoredRecord | undefined;
 }
 
-/** Commits that are written together. A later number ends later, and is lost if an earlier batch is lost. */
-export class Batch {
-  readonly commits: (readonly Change[])[] = [];
-  /** The error, if the batch could not be written. */
-  lost: unknown;
-  /** Resolves with `lost` once the batch is written or has failed. */
-  readonly ended: Promise<unknown>;
+/** Lists of rows with equal values in the fields `by`, sorted by the fields `order` and then by creation. */
+class Index {
+  readonly #by: readonly string[];
+  readonly #order: readonly string[];
+  readonly #fields: readonly string[];
+  readonly #lists = new Map<unknown, Row[]>();
 
-  constructor(
-    readonly number: number,
-    write: (batch: Batch) => Promise<void>,
-  ) {
-    this.ended = write(this).then(() => this.lost);
+  constructor(by: readonly string[], order: string | readonly string[] = []) {
+    this.#by = by;
+    this.#order = [order].flat();
+    this.#fields = [...this.#by, ...this.#order];
   }
 
-  end(lost: unknown): void {
-    const changes = this.commits.flat();
-    if (lost !== undefined) Table.undo(changes);
-    for (const { table } of changes) if (table.batch === this) table.batch = undefined;
-    this.lost = lost;
+  list(values: Values): readonly Row[] {
+    return this.#lists.get(toKey(values)) ?? [];
+  }
+
+  /** Returns the row with the record's values, which may be the record's own. */
+  findEqual(record: StoredRecord): Row | undefined {
+    return this.#lists.get(this.#getKey(record))?.[0];
+  }
+
+  insert(row: Row): void {
+    const key = this.#getKey(row.record);
+    if (key === undefined) return;
+    const list = this.#lists.get(key);
+    if (list === undefined) this.#lists.set(key, [row]);
+    else list.splice(this.#findPosition(row, list), 0, row);
+  }
+
+  delete(row: Row): void {
+    const key = this.#getKey(row.record);
+    const list = this.#lists.get(key);
+    if (list === undefined) return;
+    list.splice(this.#findPosition(row, list), 1);
+    if (list.length === 0) this.#lists.delete(key);
+  }
+
+  /** Whether replacing a record changes its place in the index. */
+  isMoved(before: StoredRecord, after: StoredRecord): boolean {
+    return this.#fields.some((field) => before[field] !== after[field]);
+  }
+
+  /** Returns undefined if the record is not in the index, because one of its fields is null. */
+  #getKey(record: StoredRecord): unknown {
+    const hasNull = this.#fields.some((field) => (record[field] ?? null) === null);
+    return hasNull ? undefined : toKey(this.#by.map((field) => record[field]));
+  }
+
+  /** Binary search for the position of a row, or the position to insert it at. */
+  #findPosition(row: Row, list: readonly Row[]): number {
+    let low = 0;
+    let high = list.length;
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      if (this.#isBefore(list[middle] ?? row, row)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #isBefore(one: Row, other: Row): boolean {
+    for (const field of this.#order) {
+      const value = one.record[field] as string | number;
+      const otherValue = other.record[field] as string | number;
+      if (value !== otherValue) return value < otherValue;
+    }
+    return one.seq < other.seq;
   }
 }
 
-/** The records of each collection in creation order. */
-export type TableDump = readonly (readonly [name: string, records: readonly unknown[]])[];
+/** A single value is its own key; several values are joined as JSON, which keeps their types apart. */
+const toKey = (values: readonly unknown[]): unknown =>
+  values.length === 1 ? values[0] : JSON.stringify(values);
 
 export class Table {
   readonly name: string;
-  /** The latest batch with writes to this table, until it is durable or lost. */
-  batch: Batch | undefined;
-  readonly indexes: ReadonlyMap<string, Index>;
-  readonly uniques: ReadonlyMap<string, Index>;
+  readonly #indexes = new Map<string, Index>();
+  readonly #uniques = new Map<string, Index>();
   readonly #rows = new Map<string, Row>();
-  readonly #all: readonly Index[];
-  #seq = 0;
+  #lastSeq = 0;
 
   constructor({ name, indexes, unique }: AnyCollection) {
     this.name = name;
-    this.indexes = new Map(
-      Object.entries(indexes).map(([key, { by, order }]) => [key, new Index(by, order)]),
-    );
-    this.uniques = new Map(Object.entries(unique).map(([key, by]) => [key, new Index(by)]));
-    this.#all = [...this.indexes.values(), ...this.uniques.values()];
+    for (const [index, { by, order }] of Object.entries(indexes))
+      this.#indexes.set(index, new Index(by, order));
+    for (const [key, by] of Object.entries(unique)) this.#uniques.set(key, new Index(by));
   }
 
   get(id: string): StoredRecord | undefined {
     return this.#rows.get(id)?.record;
   }
 
-  /** In creation order. Sorted, because a row whose removal was rolled back is late in the Map. */
-  records(): readonly StoredRecord[] {
+  find(unique: string, values: Values): StoredRecord | undefined {
+    return getDeclared(this.#uniques, unique).list(values)[0]?.record;
+  }
+
+  page(index: string, values: Values, { offset, limit }: Range): StoredRecord[] {
+    const rows = getDeclared(this.#indexes, index)
+      .list(values)
+      .slice(offset, offset + limit);
+    return rows.map(({ record }) => record);
+  }
+
+  count(index: string, values: Values): number {
+    return getDeclared(this.#indexes, index).list(values).length;
+  }
+
+  /** Returns all records in creation order. Undoing a removal leaves the map in another order. */
+  records(): StoredRecord[] {
     const rows = [...this.#rows.values()].sort((a, b) => a.seq - b.seq);
     return rows.map(({ record }) => record);
   }
 
-  /** Returns a message if another record holds one of its unique keys. */
-  put(record: StoredRecord): Change | string {
-    const known = this.#rows.get(record.id);
-    for (const [name, unique] of this.uniques) {
-      const holder = unique.findConflict(record);
-      if (holder !== undefined && holder !== known)
-        return `a second record with the same ${name} in ${this.name}`;
+  /** Returns a description if another record holds one of the record's unique keys. */
+  findConflict(record: StoredRecord): string | undefined {
+    for (const [key, unique] of this.#uniques) {
+      const holder = unique.findEqual(record);
+      if (holder !== undefined && holder.record.id !== record.id)
+        return `a second record with the same ${key} in ${this.name}`;
     }
-    const row = known ?? { record, seq: ++this.#seq };
-    return this.#changed({ table: this, row, before: known?.record, after: record });
+    return undefined;
+  }
+
+  put(record: StoredRecord): Change {
+    const existing = this.#rows.get(record.id);
+    const row = existing ?? { record, seq: ++this.#lastSeq };
+    return this.#apply({ table: this, row, before: existing?.record, after: record });
   }
 
   remove(id: string): Change | undefined {
     const row = this.#rows.get(id);
-    return row && this.#changed({ table: this, row, before: row.record, after: undefined });
+    return row && this.#apply({ table: this, row, before: row.record, after: undefined });
   }
 
-  /** Rolls back, latest change first, so that each finds its table as it left it. */
-  static undo(changes: readonly Change[]): void {
-    for (const { table, row, before, after } of changes.toReversed())
-      table.#changed({ table, row, before: after, after: before });
+  undo({ row, before, after }: Change): void {
+    this.#apply({ table: this, row, before: after, after: before });
   }
 
-  /** Adds an unvalidated record; returns a message if it is invalid. */
-  load(given: unknown): string | undefined {
-    if (typeof Object(given).id !== "string") return "not a record with an id";
-    const change = this.put(unsafeCast<StoredRecord>(given));
-    if (typeof change === "string") return change;
-    return change.before && `a second record with the id "${change.before.id}" in ${this.name}`;
-  }
-
-  #changed(change: Change): Change {
+  #apply(change: Change): Change {
     const { row, before, after } = change;
-    const moved =
-      before && after ? this.#all.filter((index) => index.isMoved(before, after)) : this.#all;
-    if (before) for (const index of moved) index.delete(row);
+    const indexes = [...this.#indexes.values(), ...this.#uniques.values()].filter(
+      (index) => !before || !after || index.isMoved(before, after),
+    );
+    if (before) for (const index of indexes) index.delete(row);
     if (after) {
       row.record = after;
       this.#rows.set(after.id, row);
-      for (const index of moved) index.insert(row);
+      for (const index of indexes) index.insert(row);
     } else this.#rows.delete(row.record.id);
     return change;
   }
 }
 
-export type Tables = Map<string, Table>;
+export type Tables = ReadonlyMap<string, Table>;
 
 export const createTables = (collections: readonly AnyCollection[]): Tables =>
   new Map(collections.map((collection) => [collection.name, new Table(collection)]));
 
-export function lookup<T>(all: ReadonlyMap<string, T>, name: string): T {
-  const one = all.get(name);
-  if (one === undefined) throw new Error(`${name} was not declared when the store was opened`);
-  return one;
+/** Returns a table, index or unique key by its name. */
+export function getDeclared<T>(all: ReadonlyMap<string, T>, name: string): T {
+  const found = all.get(name);
+  if (found === undefined) throw new Error(`${name} was not declared when the store was opened`);
+  return found;
 }
 
-export const dump = (tables: Tables): TableDump =>
-  Array.from(tables, ([name, table]) => [name, table.records()]);
+/** Records by collection name, in creation order. */
+export const listRecords = (tables: Tables): Record<string, StoredRecord[]> =>
+  Object.fromEntries(Array.from(tables, ([name, table]) => [name, table.records()]));
 
-type Refusal = (fault: string, name: string, n?: number) => Error;
+/** Undoes changes, the latest first, so that each one finds its table as it left it. */
+export function undoAll(changes: readonly Change[]): void {
+  for (const change of changes.toReversed()) change.table.undo(change);
+}
 
-/** Records loaded or copied per step. */
-const STEP = 500;
-
-/** Loads unvalidated data; `error` creates the error for a collection, or for its n-th record. */
-export function* load(tables: Tables, lists: TableDump, error: Refusal): Chunked<void> {
-  for (const [name, records] of lists) {
-    const table = tables.get(name);
-    if (table === undefined) throw error(`this version knows no collection "${name}"`, name);
-    for (let n = 0; n < records.length; n += 1) {
-      const fault = table.load(records[n]);
-      if (fault !== undefined) throw error(fault, name, n);
-      if (n % STEP === STEP - 1) yield;
+/** Creates tables with unvalidated data. `source` names the data in the error message. */
+export function loadTables(
+  collections: readonly AnyCollection[],
+  data: Readonly<Record<string, unknown>>,
+  source: string,
+): Tables {
+  const tables = createTables(collections);
+  for (const [name, records] of Object.entries(data)) {
+    const fail = (problem: string): never => {
+      throw new StoreOpenError(`${source}: ${name}${problem}.`);
+    };
+    const table = tables.get(name) ?? fail(" is a collection that this version does not have");
+    if (!Array.isArray(records)) return fail(" is not an array of records");
+    for (const [n, record] of records.entries()) {
+      const problem = findProblem(table, record);
+      if (problem !== undefined) fail(`[${n}] is ${problem}`);
+      table.put(record);
     }
   }
+  return tables;
 }
 
-/** Returns copies of the records, made through JSON. */
-export function* clone(lists: TableDump): Chunked<[name: string, Entity[]][]> {
-  const copies: [string, Entity[]][] = [];
-  for (const [name, records] of lists) {
-    const copy: Entity[] = [];
-    for (const record of records)
-      if (copy.push(JSON.parse(JSON.stringify(record))) % STEP === 0) yield;
-    copies.push([name, copy]);
-  }
-  return copies;
+function findProblem(table: Table, record: StoredRecord | null): string | undefined {
+  if (typeof record?.id !== "string") return "not a record with an id";
+  if (table.get(record.id)) return `a second record with the id "${record.id}"`;
+  return table.findConflict(record);
 }

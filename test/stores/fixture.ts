@@ -59,7 +59,7 @@ export async function storeWith(t: TestContext, ids: string) {
 }
 
 /** Copies FILE and FILE.journal while the store has them open, as a crash would leave them. */
-export function crashed(file: string): string {
+export function copyFiles(file: string): string {
   const to = `${file}-copy`;
   copyFileSync(file, to);
   if (existsSync(`${file}.journal`)) copyFileSync(`${file}.journal`, `${to}.journal`);
@@ -71,13 +71,6 @@ export const write = (store: Store, ...records: readonly Note[]): Promise<void> 
     for (const record of records) await tx.put(notes, record);
   });
 
-/** Writes a note and publishes its id. */
-export const publish = (store: Store, id: string): Promise<void> =>
-  store.transact(async (tx) => {
-    await tx.put(notes, note(id));
-    tx.publish("t", id);
-  });
-
 export async function idsIn(store: Store): Promise<string> {
   return (await store.page(notes, "list", ["all"], { offset: 0, limit: 1000 }))
     .map(({ id }) => id)
@@ -85,13 +78,13 @@ export async function idsIn(store: Store): Promise<string> {
 }
 
 /** Asserts that the write rejects with StorageUnavailable. */
-export const lost = (work: Promise<unknown>) =>
+export const isLost = (work: Promise<unknown>) =>
   assert.rejects(work, (error) => isStoreError(error, "StorageUnavailable"));
 
 export const textOf = (file: string): string => readFileSync(file, "utf8");
 
 /** Lists the folder, if it is one, with inode, size and time of every file but locks, which others may write. */
-function look(folder: string) {
+function listFiles(folder: string) {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
   return readdirSync(folder).map((name) => {
     const { ino, size, mtimeMs } = statSync(join(folder, name));
@@ -100,15 +93,15 @@ function look(folder: string) {
 }
 
 /** Asserts that opening the file rejects with one line that matches all patterns, and changes no file. */
-export async function refused(file: string, ...says: readonly RegExp[]): Promise<void> {
-  const before = look(dirname(file));
+export async function failsToOpen(file: string, ...patterns: readonly RegExp[]): Promise<void> {
+  const before = listFiles(dirname(file));
   await assert.rejects(jsonFileStore(file).open([notes]), (error) => {
     assert.ok(isStoreError(error, "StoreOpenError"), String(error));
-    for (const said of says) assert.match(error.message, said);
+    for (const pattern of patterns) assert.match(error.message, pattern);
     assert.doesNotMatch(error.message, /\n/);
     return true;
   });
-  assert.deepEqual(look(dirname(file)), before);
+  assert.deepEqual(listFiles(dirname(file)), before);
 }
 
 /** Lists the files in a folder that this process has open, including deleted ones; empty without /proc. */
@@ -121,16 +114,15 @@ export function openFilesIn(folder: string): string[] {
 }
 
 /** Asserts that a restore of invalid data rejects and keeps the current data. */
-export async function refusesBadData(store: Store): Promise<void> {
+export async function rejectsBadData(store: Store): Promise<void> {
   await write(store, note("before"));
-  const refused = store.restore({
-    format: 1,
-    collections: { notes: [note("a", "x"), note("b", "x")] },
-  });
-  const says = /a second record with the same text in notes/;
-  await assert.rejects(
-    refused,
-    (error) => isStoreError(error, "StoreOpenError") && says.test(String(error)),
-  );
+  for (const [records, pattern] of [
+    [[note("a", "x"), note("b", "x")], /notes\[1\] is a second record with the same text in notes/],
+    [[note("a", "x"), note("a", "y")], /notes\[1\] is a second record with the id "a"/],
+  ] as const)
+    await assert.rejects(
+      store.restore({ format: 2, collections: { notes: records } }),
+      (error) => isStoreError(error, "StoreOpenError") && pattern.test(error.message),
+    );
   assert.deepEqual((await store.snapshot()).collections.notes, [note("before")]);
 }

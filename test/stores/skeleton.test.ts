@@ -1,7 +1,15 @@
-// The store skeleton for custom stores passes the contract, and the service runs on it by name.
+// The skeleton of a custom store passes the contract, run as its author would run it.
+import assert from "node:assert/strict";
 import { test } from "node:test";
-import { storeContract } from "./contract.ts";
-// @ts-expect-error: it is plain JavaScript, to be copied
-import skeleton from "./skeleton.mjs";
+import { ran } from "../support/process.ts";
 
-storeContract(test, skeleton);
+for (const [module, code, pattern] of [
+  ["./test/stores/skeleton.mjs", 0, /^# fail 0$/m],
+  ["./test/stores/none.mjs", 2, /none\.mjs cannot be loaded/],
+  ["node:path", 2, /node:path must export a store, or a function that creates one/],
+] as const)
+  test(`npm run store-contract -- ${module} exits with ${code}`, async () => {
+    const ended = await ran("store-contract.ts", module);
+    assert.equal(ended.code, code, ended.stderr + ended.stdout);
+    assert.match(ended.stderr + ended.stdout, pattern);
+  });

@@ -1,99 +1,233 @@
-// The format of FILE and FILE.journal. FILE is one JSON document, readable by people: one record per line, and in the
-// last line the checksums of each 250 lines before it. A line of the journal is one batch of commits: the CRC of the
-// rest of the line, its number, and the writes of each commit.
-import type { Change, TableDump } from "../tables.ts";
+// The formats of FILE and FILE.journal. FILE is one JSON document with one record per line; its last line has the
+// checksum of each line before it. A line of FILE.journal is one batch of commits with its checksum and number.
+import { isUtf8 } from "node:buffer";
+import { readFileSync, rmSync } from "node:fs";
+import { crc32 } from "node:zlib";
+import { type AnyCollection, StoreOpenError } from "../../domain/store.ts";
+import { type Change, listRecords, loadTables, type StoredRecord, type Tables } from "../tables.ts";
 
-/** Lines under one checksum. */
-export const BLOCK_LINES = 250;
-
-/** Characters encoded at a time (0.1 ms); requests are served in between. */
-const SLICE_CHARS = 64 * 1024;
+/** Only the owner may read the files, because they hold secrets of webhooks and the signing key. */
+export const FILE_MODE = 0o600;
+const FORMAT = 2;
+const CHECKSUMS_START = '\n},"checksums":[';
+/** `{"crc":"0123abcd",` has a fixed length, so that the rest of the line is checked before it is parsed. */
+const LINE_START = '{"crc":"';
+const LINE_HEAD_BYTES = 18;
 const LINE_FEED = 10;
 
-/** `{"crc":"0123abcd",` - of fixed length, so that the rest can be checked before anything is parsed. */
-const HEAD_BYTES = 18;
-const START = '{"crc":"';
-const HEAD = /^\{"crc":"([0-9a-f]{8})",$/;
+const toChecksum = (content: string | Buffer): string =>
+  crc32(content).toString(16).padStart(8, "0");
 
-export type Write =
-  | readonly ["put", collection: string, record: object]
-  | readonly ["remove", string, id: string];
-export type Batch = { readonly seq: number; readonly commits: readonly (readonly Write[])[] };
-
-/** Loads zlib on first use; an in-memory store never needs it. */
-const crc32 = (text: Buffer | string, before = 0): number =>
-  process.getBuiltinModule("node:zlib").crc32(text, before);
-
-const hex = (crc: number): string => crc.toString(16).padStart(8, "0");
-
-/** Yields the parts of a FILE that contains the journal up to line `journal`. */
-export function* encode(journal: number, lists: TableDump): Generator<Buffer> {
-  const crcs: number[] = [];
-  let lines = 0;
-  let slice = "";
-  for (const line of linesOf(journal, lists)) {
-    const block = Math.floor(lines / BLOCK_LINES);
-    crcs[block] = crc32(line, crcs[block]);
-    lines += 1;
-    slice += line;
-    if (slice.length < SLICE_CHARS) continue;
-    yield Buffer.from(slice);
-    slice = "";
-  }
-  yield Buffer.from(`${slice}},"checksums":${JSON.stringify(crcs.map(hex))}}\n`);
+/** Returns FILE without its checksums. `seq` is the number of the last batch that it contains. */
+function encodeContent(seq: unknown, lists: object): string {
+  const texts = Object.entries(lists).map(([name, records]: [string, readonly unknown[]]) => {
+    const lines = records.map((record) => JSON.stringify(record));
+    return `${JSON.stringify(name)}:[\n${lines.join(",\n")}\n]`;
+  });
+  return `{"format":${FORMAT},"journal":${seq},"collections":{\n${texts.join(",\n")}\n}`;
 }
 
-function* linesOf(journal: number, lists: TableDump): Generator<string> {
-  yield `{"format":1,"journal":${journal},"collections":{\n`;
-  for (const [at, [name, records]] of lists.entries()) {
-    yield `${JSON.stringify(name)}:[\n`;
-    for (const [n, record] of records.entries())
-      yield `${JSON.stringify(record)}${n + 1 < records.length ? "," : ""}\n`;
-    yield at + 1 < lists.length ? "],\n" : "]\n";
-  }
+const toChecksums = (content: string): string =>
+  JSON.stringify(content.split("\n").map(toChecksum));
+
+/** Returns the text of a FILE that contains the journal up to the batch `seq`. */
+export function encodeSnapshot(seq: number, tables: Tables): string {
+  const content = encodeContent(seq, listRecords(tables));
+  return `${content},"checksums":${toChecksums(content)}}\n`;
 }
 
-/** Returns the checksums that a FILE of these bytes should have in its last line. */
-export function checksumsOf(bytes: Buffer): readonly string[] {
-  const checksums: string[] = [];
-  const last = bytes.lastIndexOf(LINE_FEED, -2) + 1;
-  for (let start = 0, end = 0; start < last; start = end) {
-    for (let lines = 0; lines < BLOCK_LINES && end < last; lines += 1)
-      end = bytes.indexOf(LINE_FEED, end) + 1;
-    checksums.push(hex(crc32(bytes.subarray(start, end))));
-  }
-  return checksums;
+/** Returns a line of the journal. */
+export function encodeBatch(seq: number, changes: readonly Change[]): Buffer {
+  const writes = changes.map(({ table, row, after }) =>
+    after === undefined ? ["remove", table.name, row.record.id] : ["put", table.name, after],
+  );
+  const body = `"seq":${seq},"writes":${JSON.stringify(writes)}}`;
+  return Buffer.from(`${LINE_START}${toChecksum(body)}",${body}\n`);
 }
 
-const writeOf = ({ table: { name }, row, after }: Change): Write =>
-  after === undefined ? ["remove", name, row.record.id] : ["put", name, after];
+type Write = readonly ["put", string, StoredRecord] | readonly ["remove", string, string];
 
-/** A line of the journal. */
-export function lineOf(seq: number, commits: readonly (readonly Change[])[]): Buffer {
-  const writes = JSON.stringify(commits.map((changes) => changes.map(writeOf)));
-  const body = Buffer.from(`"seq":${seq},"commits":${writes}}\n`);
-  return Buffer.concat([Buffer.from(`{"crc":"${hex(crc32(body.subarray(0, -1)))}",`), body]);
+/** Parses a line of the journal. Returns undefined if it is incomplete or its checksum is wrong. */
+function parseBatch(line: Buffer): { seq: number; writes: readonly Write[] } | undefined {
+  const body = line.subarray(LINE_HEAD_BYTES, -1);
+  const head = line.toString("latin1", 0, LINE_HEAD_BYTES);
+  if (line.at(-1) !== LINE_FEED || head !== `${LINE_START}${toChecksum(body)}",`) return undefined;
+  return JSON.parse(`{${body}`);
 }
 
-/** Returns the batch of a line; undefined if the line is incomplete or its CRC does not match. */
-export function batchOf(line: Buffer): Batch | undefined {
-  const [, crc] = HEAD.exec(line.toString("latin1", 0, HEAD_BYTES)) ?? [];
-  const body = line.subarray(HEAD_BYTES, -1);
-  if (line.at(-1) !== LINE_FEED || crc !== hex(crc32(body))) return undefined;
-  // The CRC matches, so `lineOf` wrote this.
-  return JSON.parse(`{${body.toString("utf8")}`);
-}
-
-/**
- * Whether a bad line is two lines whose line feed was damaged. A torn write never looks like this, because nothing was
- * written after it.
- */
-export function isTwoLines(line: Buffer): boolean {
-  for (let at = line.indexOf(START, 1); at > 0; at = line.indexOf(START, at + 1))
-    if (
-      batchOf(Buffer.concat([line.subarray(0, at - 1), Buffer.of(LINE_FEED)])) ??
-      batchOf(line.subarray(at))
-    )
-      return true;
+/** Whether a bad line is two lines with a damaged line feed between them. A torn line has nothing after it. */
+function isJoined(line: Buffer): boolean {
+  for (let at = line.indexOf(LINE_START, 1); at > 0; at = line.indexOf(LINE_START, at + 1))
+    if (parseBatch(Buffer.concat([line.subarray(0, at - 1), Buffer.of(LINE_FEED)]))) return true;
   return false;
+}
+
+export interface Recovered {
+  readonly tables: Tables;
+  /** The number of the last batch. */
+  readonly seq: number;
+  /** The last line of the journal, if a crash cut it short. */
+  readonly torn?: { readonly number: number; readonly line: Buffer };
+}
+
+/** Reads FILE and FILE.journal. Throws `StoreOpenError` if any of their data is damaged or missing. */
+export function readFiles(file: string, collections: readonly AnyCollection[]): Recovered {
+  const bytes = readIfExists(file);
+  const journal = readIfExists(`${file}.journal`) ?? Buffer.of();
+  if (bytes?.length === 0)
+    refuse(file, "is empty. Put a good copy in its place, or delete it to start afresh.");
+  if (bytes === undefined && journal.length > 0)
+    refuse(
+      file,
+      "is missing, but its journal exists. Put it back, or delete both to start afresh.",
+    );
+  const snapshot = bytes && parseSnapshot(file, bytes);
+  const tables = loadTables(collections, snapshot?.collections ?? {}, file);
+  const contained = snapshot?.journal;
+  if (journal.length === 0) return { tables, seq: contained ?? 0 };
+  if (contained === undefined)
+    return refuse(
+      file,
+      "was written by hand, but has a journal. Delete the journal to start from it.",
+    );
+  return replayJournal(`${file}.journal`, journal, tables, contained);
+}
+
+function refuse(what: string, problem: string): never {
+  throw new StoreOpenError(`${what} ${problem}`);
+}
+
+interface Snapshot {
+  readonly collections: Readonly<Record<string, unknown>>;
+  /** The number of the last batch in FILE; undefined if FILE was written by hand. */
+  readonly journal: number | undefined;
+}
+
+function parseSnapshot(file: string, bytes: Buffer): Snapshot {
+  const text = bytes.toString().replace(/^\ufeff/, "");
+  const lines = text.split("\n");
+  const fail = (line: number, problem: string): never =>
+    refuse(
+      `${file} line ${line}:`,
+      `${problem}. Put a good copy in its place, or name another file.`,
+    );
+  /** Fails with the first line that has this text, or with line 1. */
+  const failAt = (part: string, problem: string): never =>
+    fail(
+      Math.max(
+        0,
+        lines.findIndex((line) => line.includes(part)),
+      ) + 1,
+      problem,
+    );
+  const changedLine = findChangedLine(text);
+  if (changedLine !== undefined && !isUtf8(bytes)) failAt("\ufffd", "invalid UTF-8");
+  const document = parseJson(text, (problem, line) => fail(changedLine || line, problem));
+  const { format, journal, collections, checksums, ...others } = document ?? {};
+  if (Number(format) < FORMAT)
+    failAt('"format"', "this format of an earlier version cannot be read");
+  if (Number(format) > FORMAT) failAt('"format"', "this file was written by a newer version");
+  if (format !== FORMAT) failAt('"format"', "this is not a data file of the service");
+  for (const name of Object.keys(others)) failAt(`"${name}"`, `unknown member "${name}"`);
+  if (typeof collections !== "object" || collections === null)
+    return failAt('"collections"', '"collections" is not an object');
+  if (journal !== undefined && !(Number.isSafeInteger(journal) && Number(journal) >= 0))
+    failAt('"journal"', '"journal" is not the number of a batch');
+  const snapshot = { collections, journal } as Snapshot;
+  // Another layout of the same document is no damage.
+  if (
+    checksums !== undefined &&
+    changedLine !== undefined &&
+    JSON.stringify(checksums) !== toChecksums(encodeContent(journal, collections))
+  )
+    fail(
+      changedLine || 1,
+      'checksum mismatch. After a change on purpose, remove the member "checksums"',
+    );
+  return snapshot;
+}
+
+type Json = Readonly<Record<string, unknown>> | null;
+
+function parseJson(text: string, fail: (problem: string, line: number) => never): Json {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const [, position = text.length] = /position (\d+)/.exec(String(error)) ?? [];
+    const reason = String(error).replaceAll("\n", " ");
+    return fail(`invalid JSON (${reason})`, text.slice(0, Number(position)).split("\n").length);
+  }
+}
+
+/** Returns the number of the first line without a matching checksum, or 0 if the last line has no checksums. */
+function findChangedLine(text: string): number | undefined {
+  const at = text.lastIndexOf(CHECKSUMS_START);
+  if (at < 0) return 0;
+  const checksums = text.slice(at).match(/[0-9a-f]{8}/g) ?? [];
+  const lines = `${text.slice(0, at)}\n}`.split("\n");
+  const n = lines.findIndex((line, n) => toChecksum(line) !== checksums[n]);
+  return n < 0 ? undefined : n + 1;
+}
+
+/** Applies the batches that FILE does not contain. */
+function replayJournal(file: string, bytes: Buffer, tables: Tables, contained: number): Recovered {
+  let last: number | undefined;
+  let start = 0;
+  for (let number = 1; start < bytes.length; number += 1) {
+    const end = bytes.indexOf(LINE_FEED, start) + 1 || bytes.length;
+    const line = bytes.subarray(start, end);
+    const fail = (problem: string): never =>
+      refuse(
+        `${file} line ${number}: ${problem}.`,
+        "Restore both files from a copy, or delete the journal from this line on to lose those changes.",
+      );
+    const batch = parseBatch(line);
+    if (batch === undefined) {
+      if (end < bytes.length) return fail("checksum mismatch");
+      if (isJoined(line)) return fail("the line feed at its end is damaged");
+      return { tables, seq: last ?? contained, torn: { number, line } };
+    }
+    const expected = last === undefined ? Math.min(batch.seq, contained + 1) : last + 1;
+    if (batch.seq !== expected) fail(`number ${batch.seq} where ${expected} should follow`);
+    if (batch.seq > contained) for (const write of batch.writes) applyWrite(write, tables, fail);
+    last = batch.seq;
+    start = end;
+  }
+  return { tables, seq: Math.max(last ?? 0, contained) };
+}
+
+function applyWrite(
+  [kind, name, content]: Write,
+  tables: Tables,
+  fail: (problem: string) => never,
+): void {
+  const table = tables.get(name) ?? fail(`this version has no collection "${name}"`);
+  if (kind === "remove") table.remove(content);
+  else {
+    const conflict = table.findConflict(content);
+    if (conflict !== undefined) fail(conflict);
+    table.put(content);
+  }
+}
+
+export const getErrorCode = (error: unknown): string | undefined =>
+  (error as NodeJS.ErrnoException).code;
+
+/** Returns a file's content; undefined if there is no file. */
+export function readIfExists(file: string): Buffer | undefined {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if (getErrorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Removes a file if that is possible, where a file that stays does no harm. */
+export function tryRemove(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch (error) {
+    if (getErrorCode(error) === undefined) throw error;
+  }
 }

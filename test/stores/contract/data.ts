@@ -1,18 +1,7 @@
 // Store contract: long lists, snapshot and restore, and every value is read back unchanged.
 import assert from "node:assert/strict";
 import { ALL_RECORDS, type Store, type StoreData } from "../../../src/domain/store.ts";
-import {
-  type Cases,
-  counters,
-  type Item,
-  item,
-  items,
-  many,
-  setCounter,
-  shown,
-  write,
-  written,
-} from "./steps.ts";
+import { type Cases, type Item, item, items, many, shown, write, written } from "./steps.ts";
 
 const TRICKY =
   '__proto__ constructor \u2028\u2029 \0 \ud800 \udc00x \u{1F600} "\\\n\r\t \ufeff '.split(" ");
@@ -21,7 +10,7 @@ const TRICKY =
 const MANY = Array.from({ length: 5000 }, (_, n) => item(`${n}`));
 
 const only = (...records: readonly Item[]): StoreData => ({
-  format: 1,
+  format: 2,
   collections: { items: records, counters: [] },
 });
 
@@ -48,9 +37,7 @@ async function pagesShow(store: Store, expected: readonly Item[]): Promise<void>
 }
 
 export const data: Cases = {
-  async "pages at any offset of 5,000 records follow creation order, and close up after removals"(
-    store,
-  ) {
+  async "pages at any offset of 5,000 records follow creation order, also after removals"(store) {
     const isGone = (_: unknown, n: number) => n % 3 === 0 || (n > 900 && n < 2200);
     await written(store, MANY);
     await pagesShow(store, MANY);
@@ -58,7 +45,7 @@ export const data: Cases = {
     await written(store, gone.join(" "), "last");
     await pagesShow(store, [...MANY.filter((each, n) => !isGone(each, n)), item("last")]);
   },
-  async "a snapshot holds every record by collection in creation order, and does not follow later writes"(
+  async "a snapshot has all records in creation order and does not change with later writes"(
     store,
   ) {
     await written(store, "b c a", "b:text=new -c");
@@ -66,16 +53,14 @@ export const data: Cases = {
     await written(store, "a:text=new d");
     assert.deepEqual(snapshot, only(item("b", { text: "new" }), item("a")));
   },
-  async "a snapshot and what was restored can be changed by whoever has them, without effect on the store"(
-    store,
-  ) {
-    const given = only(item("a"));
-    await store.restore(given);
-    for (const { collections } of [given, await store.snapshot()])
+  async "changing a snapshot or the data of a restore does not change the store"(store) {
+    const data = only(item("a"));
+    await store.restore(data);
+    for (const { collections } of [data, await store.snapshot()])
       for (const record of collections.items ?? []) Object.assign(record, { text: "changed" });
     assert.equal(await shown(store), "ann: a");
   },
-  async "a restore among units of work comes before or after each of them"(store) {
+  async "a restore is serialized with concurrent units of work"(store) {
     await written(store, "old");
     const add = (n: number) =>
       store.transact(async (tx) =>
@@ -85,7 +70,7 @@ export const data: Cases = {
     await add(40);
     assert.match(await shown(store), /^ann: new( \d+\(after\))* 40\(after\)$/);
   },
-  async "any string comes back as it was, as a value, an id and a key"(store) {
+  async "every string is returned unchanged as a value, an id and a key"(store) {
     const make = (text: string) =>
       item(text, { text, owner: text, slot: text, rank: text, colour: text });
     const look = async (text: string) => {
@@ -104,7 +89,7 @@ export const data: Cases = {
     await store.restore(JSON.parse(JSON.stringify(await store.snapshot())));
     for (const text of TRICKY) await look(text);
   },
-  async "members keep their order, and one called __proto__ is a member"(store) {
+  async "members keep their order, and __proto__ is an ordinary member"(store) {
     const text =
       '{"z":1,"id":"p","__proto__":{"slot":"s"},"owner":"ann","constructor":null,"a":[{"c":1,"b":"\\u0000"}]}';
     const look = async () => [

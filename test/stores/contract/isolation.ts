@@ -16,13 +16,17 @@ import {
 } from "./steps.ts";
 
 const looks: Readonly<Record<string, (from: Reader) => Promise<unknown>>> = {
-  "a look at a record comes before or after what another does": (from) => from.get(items, "a"),
-  "so does one for a record that is not there": (from) => from.get(items, "c"),
-  "so does one for the holder of a unique key": (from) => from.find(items, "slot", ["ann", "s"]),
-  "so does one at a page": (from) => from.page(items, "owner", ["ann"], { offset: 1, limit: 1 }),
-  "so does one at a page in the order of a field": (from) =>
+  "reading a record is serialized with concurrent writes": (from) => from.get(items, "a"),
+  "reading a record that does not exist is serialized with concurrent writes": (from) =>
+    from.get(items, "c"),
+  "finding the holder of a unique key is serialized with concurrent writes": (from) =>
+    from.find(items, "slot", ["ann", "s"]),
+  "reading a page is serialized with concurrent writes": (from) =>
+    from.page(items, "owner", ["ann"], { offset: 1, limit: 1 }),
+  "reading a page in the order of a field is serialized with concurrent writes": (from) =>
     from.page(items, "ranked", ["ann"], ALL_RECORDS),
-  "so does one at a count": (from) => from.count(items, "owner_colour", ["ann", "red"]),
+  "counting a list is serialized with concurrent writes": (from) =>
+    from.count(items, "owner_colour", ["ann", "red"]),
 };
 
 const CHANGES = [
@@ -40,7 +44,7 @@ const CHANGES = [
  */
 async function crossed(store: Store, look: (from: Reader) => Promise<unknown>): Promise<void> {
   for (const [n, change] of [...CHANGES, ...CHANGES].entries()) {
-    await store.restore({ format: 1, collections: {} });
+    await store.restore({ format: 2, collections: {} });
     await written(store, "a:rank=1 b:rank=2,slot=t");
     const before = await look(store);
     const looking = async (tx: Tx) => {
@@ -64,13 +68,13 @@ async function crossed(store: Store, look: (from: Reader) => Promise<unknown>): 
 
 export const isolation: Cases = {
   ...each(looks, crossed),
-  async "of 50 increments at once none is lost"(store) {
+  async "none of 50 concurrent increments is lost"(store) {
     await many(50, () =>
       store.transact(async (tx) => setCounter(tx, "c", (await counter(tx, "c")) + 1)),
     );
     assert.equal(await counter(store, "c"), 50);
   },
-  async "what was seen of a list stays where it is, whatever others add at the same time"(store) {
+  async "a list only grows at its end while records are added concurrently"(store) {
     const look = async () =>
       (await store.page(items, "owner", ["ann"], ALL_RECORDS)).map(({ id }) => id).join(" ");
     const looks = await many(8, async (n) => {
@@ -85,7 +89,7 @@ export const isolation: Cases = {
     for (const seen of looks.flat())
       assert.ok(end.startsWith(seen), `${seen} is not how ${end} begins`);
   },
-  async "nobody sees half of a unit of work, in another one or in a snapshot"(store) {
+  async "neither another unit of work nor a snapshot sees part of a unit of work"(store) {
     const set = (n: number) => async (tx: Tx) => {
       await setCounter(tx, "n", n);
       await write(tx, `n:text=${n}`);
@@ -102,13 +106,13 @@ export const isolation: Cases = {
     );
     for (const [left, right] of seen) assert.equal(left, right);
   },
-  async "nobody sees what is undone in the end"(store) {
+  async "nobody sees the writes of a unit of work that is rolled back"(store) {
     const look = (n: number) => (n % 3 === 1 ? shown(store) : store.transact(shown));
     const fail = () => undone(store, (tx) => write(tx, "never:slot=s")).then(() => "");
     const seen = await many(30, (n) => (n % 3 === 0 ? fail() : look(n)));
     assert.deepEqual(new Set(seen), new Set([""]));
   },
-  async "of 150 that count a list, read its end and add to it, each sees one more than the one before"(
+  async "each of 150 concurrent units of work that count a list and append to it sees one more record"(
     store,
   ) {
     const add = async (tx: Tx) => {

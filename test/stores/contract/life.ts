@@ -9,12 +9,12 @@ const calls: readonly ((store: Store) => Promise<unknown>)[] = [
   (store) => shown(store),
   (store) => written(store, "a"),
   (store) => store.snapshot(),
-  (store) => store.restore({ format: 1, collections: {} }),
+  (store) => store.restore({ format: 2, collections: {} }),
 ];
 
 export const life: Cases = {
-  async "every call before open and after close rejects; a second open rejects"(store) {
-    for (const request of calls) await assert.rejects(request(store));
+  async "every call before open and after close rejects, and so does a second open"(store) {
+    for (const call of calls) await assert.rejects(call(store));
     await store.open([items, counters]);
     await assert.rejects(store.open([items, counters]));
     for (const call of calls) await call(store);
@@ -22,7 +22,7 @@ export const life: Cases = {
     for (const call of calls) await assert.rejects(call(store));
     await assert.rejects(store.open([items, counters]));
   },
-  async "every write that is under way at the close comes to an end"(store) {
+  async "every write in progress at the close resolves or rejects"(store) {
     await store.open([items, counters]);
     const ends = many(20, (n) => written(store, `${n}`).catch((error: unknown) => error));
     await store.close();

@@ -11,7 +11,7 @@ import {
 
 type Texts = Record<"id" | "text", string> &
   Record<"owner" | "colour" | "rank" | "slot", string | null>;
-export type Item = Readonly<Texts & { bright: boolean }>;
+export type Item = Readonly<Texts & { bright: boolean; level: number }>;
 
 export const items = collection<Item>()(
   "items",
@@ -19,7 +19,7 @@ export const items = collection<Item>()(
     owner: { by: ["owner"] },
     owner_colour: { by: ["owner", "colour"] },
     bright: { by: ["bright"] },
-    ranked: { by: ["owner"], order: "rank" },
+    ranked: { by: ["owner"], order: ["level", "rank"] },
   },
   { slot: ["owner", "slot"] },
 );
@@ -33,6 +33,7 @@ const PLAIN: Item = {
   rank: null,
   slot: null,
   bright: false,
+  level: 0,
   text: "",
 };
 
@@ -59,10 +60,10 @@ export const each = <T>(
 export async function write(tx: Tx, words: string): Promise<void> {
   for (const word of words.match(/\S+/g) ?? []) {
     const [id = "", fields = ""] = word.split(":");
-    const given: Record<string, string | null> = {};
+    const values: Record<string, string | number | null> = {};
     for (const [, name = "", value = ""] of fields.matchAll(/(\w+)=([^,]*)/g))
-      given[name] = value === "~" ? null : value;
-    await (id.startsWith("-") ? tx.remove(items, id.slice(1)) : tx.put(items, item(id, given)));
+      values[name] = name === "level" ? Number(value) : value === "~" ? null : value;
+    await (id.startsWith("-") ? tx.remove(items, id.slice(1)) : tx.put(items, item(id, values)));
   }
 }
 
@@ -102,10 +103,10 @@ export async function shown(from: Reader): Promise<string> {
   };
   const text = (list: readonly Item[]) =>
     list.map(({ id, text }) => id + (text && `(${text})`)).join(" ");
-  const deps = Object.entries(lists).flatMap(([name, list]) =>
+  const parts = Object.entries(lists).flatMap(([name, list]) =>
     list.length > 0 ? `${name}: ${text(list)}` : [],
   );
-  return deps.join("; ");
+  return parts.join("; ");
 }
 
 /** Runs `count` calls concurrently. */

@@ -6,22 +6,25 @@ import { type Cases, each, item, items, many, shown, undone, write, written } fr
 
 /** The writes of consecutive units of work, and the expected result. */
 const outcomes: Readonly<Record<string, string>> = {
-  "records stand in creation order": "b a | c => ann: b a c",
-  "a replaced record keeps its place, also in a list it moves to":
+  "a list has its records in creation order": "b a | c => ann: b a c",
+  "a replaced record keeps its place in creation order, also in a list it moves to":
     "a b:owner=bob c d:owner=bob | a:text=new | c:owner=bob => ann: a(new); bob: b c d",
-  "a record removed and put again is a new one, at the end": "a b | -a a => ann: b a",
-  "a record that is not there can be removed without effect": "a | -b => ann: a",
-  "an order field comes before creation, as text, and a list shows the newest records":
+  "a record that is removed and put again is at the end": "a b | -a a => ann: b a",
+  "removing a record that does not exist has no effect": "a | -b => ann: a",
+  "a list is sorted by the text of its order field first, then by creation":
     "a:rank=2 b:rank=10 c d:rank=2 | b:rank=10,text=new => ann: a b(new) c d; ranked: b(new) a d",
-  "a record moves in a list when its order changes, and leaves it without one":
+  "a record moves in a list when its order field changes, and leaves it when that is null":
     "a:rank=2 b:rank=10 c d:rank=2 | a:rank=3 c:rank=2 d => ann: a b c d; ranked: b c a",
-  "null in a field leaves the record out of lists and unique keys":
+  "several order fields are compared one after the other, numbers by value":
+    "a:level=10,rank=1 b:level=9,rank=2 c:level=9,rank=10 d:level=9,rank=2 | e:level=-1,rank=3 => ann: a b c d e; ranked: e c b d a",
+  "a record with null in a field of a list or unique key is left out of it":
     "a:owner=~,colour=red,slot=s b:owner=~,slot=s | c:slot=~ d:slot=~ => ann: c d",
-  "the holder of a unique key may be put again with it":
+  "the holder of a unique key can be put again with the same key":
     "a:slot=s | a:slot=s,text=new => ann: a(new); s: a(new)",
-  "a unique key is free when its holder is removed or takes another":
+  "a unique key is free when its holder is removed or gets another key":
     "a:slot=s b:slot=t | -a b:slot=u | c:slot=s d:slot=t => ann: b c d; s: c; t: d",
-  "a unique key can pass from one record to another": "a:slot=s b | a b:slot=s => ann: a b; s: b",
+  "a unique key can pass from one record to another in one unit of work":
+    "a:slot=s b | a b:slot=s => ann: a b; s: b",
 };
 
 /** Variants: separate units of work, a single unit, a unit that is rolled back, and after a restore. */
@@ -36,7 +39,7 @@ async function comesOut(store: Store, outcome: string): Promise<void> {
   await written(store, ...units.split("|"));
   const snapshot = await store.snapshot();
   assert.equal(await shown(store), shows);
-  await store.restore({ format: 1, collections: {} });
+  await store.restore({ format: 2, collections: {} });
   assert.deepEqual([await store.transact(together), await shown(store)], [shows, shows]);
   await store.restore(snapshot);
   assert.deepEqual([await shown(store), await store.snapshot()], [shows, snapshot]);
@@ -46,9 +49,7 @@ const isViolation = (error: unknown) => isStoreError(error, "UniqueViolation");
 
 export const writes: Cases = {
   ...each(outcomes, comesOut),
-  async "what is undone leaves the old records in their places, and takes no place in creation order"(
-    store,
-  ) {
+  async "a unit of work that is rolled back leaves all records in their places"(store) {
     await written(store, "a:slot=s,rank=2 b:rank=1 c:rank=2");
     const [before, snapshot] = [await shown(store), await store.snapshot()];
     await undone(store, (tx) =>
@@ -58,7 +59,7 @@ export const writes: Cases = {
     await written(store, "e d");
     assert.match(await shown(store), /^ann: a b c e d;/);
   },
-  async "a unique key that is held rejects with UniqueViolation and keeps nothing of the unit of work"(
+  async "a second record with a unique key rejects with UniqueViolation and rolls back the unit of work, even if it catches the error"(
     store,
   ) {
     await written(store, "a:slot=s");
@@ -68,14 +69,14 @@ export const writes: Cases = {
       await assert.rejects(written(store, words), isViolation);
     assert.equal(await shown(store), "ann: a; s: a");
   },
-  async "of 20 that take the same unique key at once one gets it"(store) {
+  async "of 20 concurrent units of work that put the same unique key, one succeeds"(store) {
     const ends = await many(20, (n) =>
       written(store, `${n}:slot=s`).catch((error: unknown) => error),
     );
     assert.equal(ends.filter(isViolation).length, 19);
     assert.equal(await store.count(items, "owner", ["ann"]), 1);
   },
-  async "values of different kinds and of several fields are not mixed up"(store) {
+  async "values of different types and of several fields are distinct keys"(store) {
     const keys = ["x|y,z", "x,y|z", 'x","y|z', 'x|y","z', "x;|y", "x|;y", "true|"].map((key) =>
       key.split("|"),
     );
@@ -91,13 +92,15 @@ export const writes: Cases = {
     counts.push(store.count(items, "owner_colour", ["true", null]));
     assert.deepEqual(await Promise.all(counts), [1, 0, 6, 0, 0]);
   },
-  async "a collection that was not declared is refused"(store) {
+  async "a call with a collection that was not declared rejects"(store) {
     const other = collection<{ readonly id: string }>()("other");
     const work = store.transact((tx) => tx.put(other, { id: "a" }));
     await assert.rejects(work, /other/);
     await assert.rejects(store.get(other, "a"), /other/);
   },
-  async "a tx refuses every call after the end of its run, whether that was kept or not"(store) {
+  async "a tx rejects every call after the end of its unit of work, whether committed or rolled back"(
+    store,
+  ) {
     const over: Tx[] = [];
     await store.transact(async (tx) => over.push(tx));
     await undone(store, async (tx) => over.push(tx));
@@ -108,7 +111,7 @@ export const writes: Cases = {
     }
     assert.equal(await shown(store), "");
   },
-  async "several things may be asked of a tx at once"(store) {
+  async "concurrent calls of one tx all take effect"(store) {
     await written(store, "a b");
     const seen = await store.transact(async (tx) => {
       const both = await Promise.all([tx.get(items, "a"), tx.count(items, "owner", ["ann"])]);
@@ -117,15 +120,17 @@ export const writes: Cases = {
     });
     assert.deepEqual([seen, await shown(store)], [[item("a"), 2, "ann: b c"], "ann: b c"]);
   },
-  async "work that asks the store from inside is refused with nothing kept, and the store works on"(
+  async "a unit of work that calls the store itself is rejected and rolled back, and the store stays usable"(
     store,
   ) {
-    const asks: (() => Promise<unknown>)[] = [
+    const calls: (() => Promise<unknown>)[] = [
       () => store.get(items, "a"),
       () => store.transact(async () => "nothing"),
+      () => store.snapshot(),
+      () => store.restore({ format: 2, collections: {} }),
     ];
-    for (const ask of asks) {
-      const work = store.transact((tx) => write(tx, "never").then(ask));
+    for (const call of calls) {
+      const work = store.transact((tx) => write(tx, "never").then(call));
       await assert.rejects(work, Error);
     }
     await written(store, "a");
