@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createInterface } from "node:readline";
 import { styleText } from "node:util";
-import { DECISIONS } from "../src/former-decisions.ts";
+import { DECISIONS } from "../src/decisions.ts";
 import { startReceiver } from "../src/receiver.ts";
 import { PARTS } from "../src/web/docs/tour-content.ts";
 import { Browser } from "../test/support/browser.ts";
@@ -158,7 +158,7 @@ const signedIn = [
   `GET ${service.signInUrl.split("=")[0]}=…, and its button pressed`,
   `303 to ${location}`,
 ];
-await seen("5.sign-in-link", "a user signs in by a link", signedIn, location === "/dashboard");
+await seen("5.sign-in", "a user signs in by a link", signedIn, location === "/dashboard");
 const asks = await browser.open(authorizeUrl(client));
 const [, heading = ""] = /<h1>(.*?)<\/h1>/.exec(asks.text) ?? [];
 const page = [`GET ${authorizeUrl(client)}`, `200 "${heading.replace(/<.*?>/g, "")}"`];
