@@ -242,6 +242,12 @@ export const ADDITIONS = {
     others: "Most have a host of their own. Few manage API keys through the API.",
     why: "One port serves everything, and no page can do more than the API.",
   },
+  "1.docs": {
+    open: "Is there documentation for people and for programs?",
+    choice: "`/docs` for people, and an OpenAPI 3.1 document at `/openapi.json` for programs.",
+    others: "Most have both, on hosts of their own.",
+    why: "Both are built from the route table of the running server, so they cannot be out of date.",
+  },
   "1.rfcs": {
     open: "Which standards apply where the specification says nothing?",
     choice: "RFC 7009, 8252, 8259, 8414, 8707, 9068, 9110, 9112, 9207, 9700 and 9728.",

@@ -35,7 +35,7 @@ test("decisions: each of the specification's 32 gaps has one, and a dozen or so 
   const gaps = Object.values(GAPS_BY_PART).flat();
   assert.equal(gaps.length, 32);
   assert.deepEqual(Object.keys(GAPS).sort(), gaps.sort());
-  assert.ok(Object.keys(ADDITIONS).length <= 16);
+  assert.ok(Object.keys(ADDITIONS).length < 20);
   for (const id of Object.keys(DECISIONS)) assert.match(id, /^[1-9]\.[a-z-]+$/);
 });
 
