@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { ADDITIONS, DECISIONS, GAPS } from "../src/decisions.ts";
 import { CLAUSES, sourcesIn } from "./support/sources.ts";
 
-/** Where the specification says that something is not shown, part by part. */
+/** The places of the specification that say "not shown", part by part. */
 const GAPS_BY_PART = {
   2: ["2.themes", "2.environments", "2.webhook-fields", "2.data-source-fields", "2.user-fields"],
   3: ["3.redeploy"],

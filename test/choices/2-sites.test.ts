@@ -140,7 +140,7 @@ choice(
     const { path, give } = await deployed(api);
     const wide = Object.fromEntries(many(31, (index) => [`c${index}.`, "x".repeat(201)]));
     const id = await give("Wide", [wide]);
-    const long = "y".repeat(5_000);
+    const long = "y".repeat(1_000);
     await give(
       "Long",
       many(3, (n) => ({ at: `2026-01-0${n + 1}`, [long]: n * n, z: n })),
