@@ -1,33 +1,30 @@
 // Architecture rules that a program can check: import directions, the owners of clock, randomness, files and sockets,
-// forbidden constructs, and a test for every clause and decision. A failing rule names the file.
+// forbidden constructs, and a test for every clause. A failing rule names the file.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DECISIONS } from "../src/former-decisions.ts";
 import { CLAUSES, type SourceFile, sourcesIn } from "./support/sources.ts";
 
 const src = sourcesIn("src");
 const tests = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));
 
-const REGISTER = "src/decisions.ts";
-/** The number of tokens in its code; each string counts as two quotes. */
-const REGISTER_TOKENS_MAX = 2_700;
+const DECISIONS = "src/decisions.ts";
 
 /** src/lib/ids.ts is in lib; files in src itself assemble the layers. */
 const layerOf = (path: string): string =>
-  path === REGISTER ? "register" : (/^src\/(\w+)\//.exec(path)?.[1] ?? "top");
+  path === DECISIONS ? "decisions" : (/^src\/(\w+)\//.exec(path)?.[1] ?? "top");
 
 const MAY_IMPORT: { readonly [layer: string]: readonly string[] } = {
-  register: [],
+  decisions: [],
   lib: ["lib"],
-  domain: ["register", "lib", "domain"],
+  domain: ["decisions", "lib", "domain"],
   store: ["lib", "domain", "store"],
   postgres: ["lib", "domain", "store", "postgres"],
-  delivery: ["register", "lib", "domain", "delivery"],
-  http: ["register", "lib", "domain", "http"],
-  web: ["register", "lib", "domain", "web"],
-  testing: ["register", "lib", "domain", "store", "delivery", "http", "testing"],
+  delivery: ["decisions", "lib", "domain", "delivery"],
+  http: ["decisions", "lib", "domain", "http"],
+  web: ["decisions", "lib", "domain", "web"],
+  testing: ["decisions", "lib", "domain", "store", "delivery", "http", "testing"],
   top: [
-    "register",
+    "decisions",
     "lib",
     "domain",
     "store",
@@ -77,7 +74,7 @@ test("architecture: no file imports itself through any chain of imports", () => 
   assert.deepEqual(floorsOf(new Map(src.map(({ path, imports }) => [path, imports]))).left, []);
 });
 
-test("architecture: there are seven layers, from lib and the register up to the command", () => {
+test("architecture: there are seven layers, from lib and the decisions up to the command", () => {
   const roomOf = (path: string) => (layerOf(path) === "top" ? path : layerOf(path));
   const rooms = new Map(src.map(({ path }) => [roomOf(path), new Set<string>()]));
   for (const { path, imports } of src)
@@ -179,30 +176,4 @@ test("architecture: tests of the specification and of this project's choices are
     tests.filter(({ code }) => new RegExp(`^ *${kind}\\(`, "m").test(code));
   for (const { path } of calling("clause")) assert.match(path, /^test\/spec\//);
   for (const { path } of calling("choice")) assert.doesNotMatch(path, /^test\/spec\//);
-});
-
-/** The compiler checks that each choice's id is a row of the register, or a facet of one. */
-test("architecture: every row of the register has a test with its id or that of a facet", () => {
-  // The tests of other readings name each row, too, but do not count as its test.
-  const holding = tests.filter(({ path }) => !path.endsWith("/readings.test.ts"));
-  const texts = holding.map(({ text }) => text).join("\n");
-  for (const id of Object.keys(DECISIONS))
-    assert.match(texts, new RegExp(`"${id.replace(".", "\\.")}(?![\\w-])`));
-});
-
-test("architecture: the register is one data file of under 50 rows, each with sentences and a replaceable choice", () => {
-  const rows = Object.entries(DECISIONS);
-  assert.ok(rows.length < 50, String(rows.length));
-  const text = src.find(({ path }) => path === REGISTER)?.code ?? "";
-  assert.ok((text.match(/\w+|[^\s\w]/g) ?? []).length <= REGISTER_TOKENS_MAX);
-  for (const [id, { open, choice, field, why }] of rows) {
-    assert.match(id, /^[1-9]\.[a-z-]+$/);
-    for (const said of [open, field, why]) assert.ok(said.length > 10, id);
-    assert.notDeepEqual(choice.is, choice.or, id);
-  }
-});
-
-test("architecture: the code reads every row of the register by its id", () => {
-  const text = src.map((file) => file.text).join("\n");
-  for (const id of Object.keys(DECISIONS)) assert.ok(text.includes(`decide("${id}")`), id);
 });

@@ -19,7 +19,7 @@ const DOCS = [
   "/docs/endpoints",
   "/docs/events",
   "/docs/errors",
-  "/docs/register",
+  "/docs/decisions",
 ];
 
 async function everyPath({ api }: Stage): Promise<string[]> {

@@ -72,7 +72,7 @@ inBrowser("a user can go from the printed sign-in link to a redelivery", MANUAL,
   await sees(page, "X-Service-Signature");
   await press(page, "Send again");
   await sees(page, "succeeded");
-  await sees(page, "by hand");
+  await sees(page, "attempt 2, manual");
   assert.equal(receiver.got.length, 2);
   assert.equal((await interactions(api)).length, 1);
 });
@@ -348,7 +348,7 @@ inBrowser(
     );
     const log = `/webhooks/${webhook.id}/deliveries`;
     await api.post(`${log}/${str((await api.get(log)).items[0]?.id)}/redeliver`);
-    await sees(page, "by hand");
+    await sees(page, "attempt 2, manual");
     assert.equal(
       await page.evaluate("document.activeElement.textContent"),
       "Copy",

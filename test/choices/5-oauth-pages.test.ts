@@ -34,7 +34,7 @@ const newLink = async (api: Client) =>
   str((await api.create("/users", { email: freshAddress() })).sign_in_url);
 
 choice(
-  "5.sign-in-link",
+  "5.sign-in",
   "a sign-in link works once, within 15 minutes",
   MANUAL,
   async ({ api, service }) => {
@@ -60,7 +60,7 @@ choice(
 );
 
 choice(
-  "5.sign-in-link.cookie",
+  "5.sign-in.cookie",
   "the session cookie is HttpOnly and SameSite=Lax, and every sign-in sets a new one",
   MANUAL,
   async ({ api, service }) => {
@@ -96,7 +96,7 @@ choice(
 );
 
 choice(
-  "5.sign-in-link.cookie",
+  "5.sign-in.cookie",
   "the session cookie over TLS is Secure and has the prefix __Host-",
   async () => {
     const [tlsCert, tlsKey] = [freshFile("cert.pem", TLS.cert), freshFile("key.pem", TLS.key)];
@@ -116,7 +116,7 @@ choice(
 );
 
 choice(
-  "5.sign-in-link.cookie",
+  "5.sign-in.cookie",
   "servers on one host do not sign each other's users out",
   MANUAL,
   async ({ api, service }) => {
@@ -142,7 +142,7 @@ choice(
 );
 
 choice(
-  "5.sign-in-link.cookie",
+  "5.sign-in.cookie",
   "the cookie's port is that of the Host header, or else of the scheme",
   async () => {
     const named = async (options: ServiceOptions, host: string) => {
@@ -224,7 +224,7 @@ choice(
 );
 
 choice(
-  "5.sign-in-link.session",
+  "5.sign-in.session",
   "a session lasts 12 hours, or until sign-out or the deletion of the user",
   MANUAL,
   async ({ api, service }) => {
@@ -253,7 +253,7 @@ choice(
 );
 
 choice(
-  "5.sign-in-link",
+  "5.sign-in",
   "a request for a link gets the same response for every address, and the link is printed",
   { log: "pretty" },
   async ({ api }) => {
@@ -278,7 +278,7 @@ choice(
 );
 
 choice(
-  "5.sign-in-link",
+  "5.sign-in",
   "a sign-in link continues to the requested page, through authorize to consent",
   MANUAL,
   async ({ api }) => {
@@ -317,7 +317,7 @@ const ELSEWHERE =
 const OWN_PATHS = ["/dashboard/settings?tab=keys", "/oauth/authorize?client_id=cli_1&scope=a%20b"];
 
 choice(
-  "5.sign-in-link",
+  "5.sign-in",
   "the next parameter leads only to paths of this server",
   MANUAL,
   async ({ api }) => {
@@ -343,7 +343,7 @@ choice(
 );
 
 choice(
-  "5.sign-in-link.form-without-origin",
+  "5.sign-in.form-without-origin",
   "a form without an Origin header counts only with its token and from this server",
   MANUAL,
   async ({ api }) => {
@@ -393,7 +393,7 @@ choice(
 );
 
 choice(
-  "5.sign-in-link.form-without-origin",
+  "5.sign-in.form-without-origin",
   "a body that is not a form or is too large is rejected",
   MANUAL,
   async ({ api }) => {
@@ -425,7 +425,7 @@ choice(
 );
 
 choice(
-  "5.sign-in-link.consent",
+  "5.sign-in.consent",
   "the pages may not be framed or cached and load nothing from elsewhere",
   MANUAL,
   async ({ api }) => {
@@ -448,7 +448,7 @@ choice(
 );
 
 choice(
-  "5.sign-in-link.consent",
+  "5.sign-in.consent",
   "the pages' assets are sent again only after they have changed",
   async ({ api }) => {
     const anyone = api.root.as(null);

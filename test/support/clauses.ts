@@ -1,7 +1,7 @@
 // Names each black-box test after this project's decision where the specification is silent, so that
 // `--test-name-pattern=4.etag` runs one. The tests of a file share one server.
 import { test } from "node:test";
-import type { DecisionId } from "../../src/former-decisions.ts";
+import type { DecisionId } from "../../src/decisions.ts";
 import type { ServiceOptions } from "../../src/index.ts";
 import { closeLater } from "./closing.ts";
 import { type Described, described } from "./embedded.ts";
@@ -14,7 +14,7 @@ export const MANUAL = { clock: "manual" } as const;
 
 type Run = (context: Described) => Promise<unknown>;
 
-/** A row of the register, or a facet of one. */
+/** A decision, or one aspect of it. */
 type ChoiceId = DecisionId | `${DecisionId}.${string}`;
 
 /**

@@ -1,8 +1,6 @@
-// Checks every response that a test receives against the server's OpenAPI document: the operation must declare the
-// status and the media type, and the body must match the schema. Responses to undocumented paths are checked for the
-// error's schema alone.
+// Compares every response that a test receives with the server's OpenAPI document: the operation must declare its status,
+// headers and media type, and the body must match the schema. Errors outside the document must match its error schema.
 import assert from "node:assert/strict";
-import { unsafeCast } from "../../src/lib/schema.ts";
 import { type Answer, isMembers, type Members, members } from "./client.ts";
 import { breaches, resolve } from "./json-schema.ts";
 
@@ -12,9 +10,12 @@ export interface Operation {
   readonly path: string;
   /** The path with the server's prefix: /v1/apps/{app_id}. */
   readonly fullPath: string;
-  readonly pattern: RegExp;
   readonly value: Members;
 }
+
+/** The response headers that a client may need. */
+const DESCRIBED =
+  /^(x-request-id|x-total-count|(x-)?ratelimit.*|retry-after|etag|location|link|www-authenticate|idempotency-replayed)$/;
 
 export class ApiDocument {
   readonly operations: readonly Operation[];
@@ -24,91 +25,76 @@ export class ApiDocument {
     readonly document: Members,
     readonly controls?: ApiDocument,
   ) {
+    const [server] = [document.servers].flat();
+    const prefix = new URL(String(members(server).url)).pathname.replace(/\/$/, "");
     this.operations = Object.entries(members(document.paths)).flatMap(([path, item]) =>
-      Object.entries(members(item)).map(([method, value]) =>
-        operationOf(document, method, path, members(value)),
-      ),
+      Object.entries(members(item)).map(([method, value]) => ({
+        method: method.toUpperCase(),
+        path,
+        fullPath: prefix + path,
+        value: members(value),
+      })),
     );
   }
 
   /** The OpenAPI document of the server at this URL. */
   static async of(authUrl: string): Promise<ApiDocument> {
-    const [api, controls] = await Promise.all([
-      fetch(`${authUrl}/openapi.json`),
-      fetch(`${authUrl}/_control/openapi.json`),
-    ]);
-    const beside = members(await controls.json());
+    const api = await fetch(`${authUrl}/openapi.json`);
+    const controls = await fetch(`${authUrl}/_control/openapi.json`);
+    const controlDocument = members(await controls.json());
     return new ApiDocument(
       members(await api.json()),
-      controls.ok ? new ApiDocument(beside) : undefined,
+      controls.ok ? new ApiDocument(controlDocument) : undefined,
     );
   }
 
   /** The operations below /v1. */
   get api(): readonly Operation[] {
-    return this.operations.filter((operation) => operation.fullPath.startsWith("/v1/"));
+    return this.operations.filter(({ fullPath }) => fullPath.startsWith("/v1/"));
   }
 
-  find(method: string, path: string): Operation | undefined {
-    const [plain = ""] = path.split("?");
-    const wanted = method === "HEAD" ? "GET" : method;
-    const fitting = this.operations.filter(
-      (one) => one.method === wanted && one.pattern.test(plain),
-    );
-    // A literal segment takes precedence over a parameter.
-    return fitting.sort((a, b) => a.path.split("{").length - b.path.split("{").length)[0];
+  /** A literal segment takes precedence over a parameter. */
+  find(method: string, url: string): Operation | undefined {
+    const [path = ""] = url.split("?");
+    const isMatch = ({ fullPath }: Operation) =>
+      new RegExp(`^${fullPath.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`).test(path);
+    return this.operations
+      .filter((operation) => operation.method === method.replace("HEAD", "GET"))
+      .filter(isMatch)
+      .sort((a, b) => a.path.split("{").length - b.path.split("{").length)[0];
   }
 
   /** Throws if the response violates the document. */
-  check(method: string, path: string, answer: Answer): void {
-    const asked = `${method} ${path}`;
-    if (this.controls?.find(method, path)) {
-      this.controls.check(method, path, answer);
+  check(method: string, url: string, answer: Answer): void {
+    if (this.controls?.find(method, url)) {
+      this.controls.check(method, url, answer);
       return;
     }
-    const { responses } = this.find(method, path)?.value ?? {};
+    const what = `${method} ${url} ${answer.status}`;
     const type = answer.headers["content-type"]?.split(";")[0] ?? "";
-    const declared =
-      responses === undefined ? this.#beside(type) : members(responses)[answer.status];
-    assert.ok(
-      declared !== undefined || responses === undefined,
-      `${asked} does not declare ${answer.status}`,
-    );
-    if (responses !== undefined) this.#checkHeaders(asked, members(declared), answer);
-    if (method === "HEAD" || declared === undefined || !/json$/.test(type)) return;
-    const media = members(this.deref(members(declared)).content ?? {})[type];
-    assert.ok(isMembers(media), `${asked} ${answer.status} does not declare ${type}`);
-    const found = breaches(answer.value, members(media.schema), this.document);
-    assert.deepEqual(found, [], `${asked} ${answer.status} against the document: ${answer.text}`);
+    const operation = this.find(method, url);
+    if (operation === undefined) {
+      const { Problem } = members(members(this.document.components).schemas);
+      if (type === "application/problem+json") this.#checkBody(what, members(Problem), answer);
+      return;
+    }
+    const declared = members(operation.value.responses)[answer.status];
+    assert.ok(isMembers(declared), `${what} is not declared`);
+    const { headers = {}, content = {} } = this.deref(declared);
+    const names = Object.keys(members(headers)).map((name) => name.toLowerCase());
+    for (const name of Object.keys(answer.headers))
+      assert.ok(!DESCRIBED.test(name) || names.includes(name), `${what} does not declare ${name}`);
+    if (method === "HEAD" || !/json$/.test(type)) return;
+    const media = members(content)[type];
+    assert.ok(isMembers(media), `${what} does not declare ${type}`);
+    this.#checkBody(what, members(media.schema), answer);
   }
 
-  #checkHeaders(asked: string, declared: Members, { status, headers }: Answer): void {
-    const known = Object.keys(members(this.deref(declared).headers ?? {})).map((name) =>
-      name.toLowerCase(),
-    );
-    const undeclared = Object.keys(headers).filter(
-      (name) => DESCRIBED.test(name) && !known.includes(name),
-    );
-    assert.deepEqual(undeclared, [], `${asked} ${status} does not declare these headers`);
-  }
-
-  /** Paths outside the document respond with the same problems. */
-  #beside(type: string): Members | undefined {
-    const { Problem: schema } = members(members(this.document.components).schemas);
-    return type === "application/problem+json" ? { content: { [type]: { schema } } } : undefined;
+  #checkBody(what: string, schema: Members, answer: Answer): void {
+    const found = breaches(answer.value, schema, this.document);
+    assert.deepEqual(found, [], `${what} against the document: ${answer.text}`);
   }
 
   deref = (value: Members): Members =>
     typeof value.$ref === "string" ? resolve(this.document, value.$ref) : value;
-}
-
-/** The response headers that a client may need. */
-const DESCRIBED =
-  /^(x-request-id|x-total-count|(x-)?ratelimit.*|retry-after|etag|location|link|www-authenticate|idempotency-replayed)$/;
-
-function operationOf(document: Members, method: string, path: string, value: Members): Operation {
-  const [{ url } = {}] = unsafeCast<{ url?: string }[]>(value.servers ?? document.servers);
-  const fullPath = new URL(String(url), "http://localhost").pathname.replace(/\/$/, "") + path;
-  const pattern = new RegExp(`^${fullPath.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`);
-  return { method: method.toUpperCase(), path, fullPath, pattern, value };
 }

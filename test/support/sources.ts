@@ -81,7 +81,7 @@ const codeOf = (text: string): string =>
 
 /** One id for each statement that an implementation can satisfy or violate. */
 export const CLAUSES: ReadonlySet<string> = new Set(
-  Object.values(PARTS).flatMap(({ says }) =>
-    Object.keys(says).flatMap((clauses) => clauses.split(" ")),
+  Object.values(PARTS).flatMap(({ clauses }) =>
+    Object.keys(clauses).flatMap((ids) => ids.split(" ")),
   ),
 );

@@ -94,7 +94,7 @@ test("no timer remains after a stop", async () => {
   assert.deepEqual(await clock.advance(10_000_000), []);
 });
 
-test("5.sign-in-link.waiting: at most five links are pending; expired links do not count even before they are deleted", async () => {
+test("5.sign-in.waiting: at most five links are pending; expired links do not count even before they are deleted", async () => {
   const { clock, unit, account } = await outboxWorld();
   const draft = { email: "a@b.example", name: "", permissions: [] };
   const { email } = kept(await users.create(unit, account, draft)); // creates the first link

@@ -1,19 +1,13 @@
-// /docs: reference pages for authors of clients, generated from the server's own tables. The tour explains the
-// specification in nine pages, one per part: a request to paste, its response, diagrams, the tests that check it, and
-// from the decision register its open points and their readings.
-
-import { exampleApp } from "../../domain/apps.ts";
-import { type ErrorCode, invalidField } from "../../domain/errors.ts";
+// /docs: reference pages for authors of clients, built from the server's own tables, and a tour of the specification
+// with one page for each part. The pages need no sign-in; without the script only the copy buttons are missing.
+import { ADDITIONS, DECISIONS, type Decision, GAPS } from "../../decisions.ts";
+import { invalidField } from "../../domain/errors.ts";
 import { SCOPE_LABELS } from "../../domain/model.ts";
-import type { Decide, Switched } from "../../domain/variants.ts";
-import { ADDED, DECISIONS, type Decision, GAPS, SUMMED_UP } from "../../former-decisions.ts";
-import { CODES, PROBLEMS, problemResponse, statusOf } from "../../http/problem.ts";
+import { CODES, PROBLEMS, problemResponse } from "../../http/problem.ts";
 import { PATHS } from "../../http/urls.ts";
-import { unsafeCast } from "../../lib/schema.ts";
 import {
   code,
   definitionList,
-  html,
   inlineCode,
   inlineMarkdown,
   json,
@@ -24,233 +18,187 @@ import {
   type Renderable,
   tabs,
 } from "../html.ts";
-import { page } from "../layout.ts";
 import { renderSequence } from "../sequence-diagram.ts";
 import type { PageRoute, WebDeps } from "../session.ts";
-import { curl, endpoints, events } from "./reference.ts";
+import { type DocsPage, type Entry, renderDocsPage } from "./page.ts";
+import { curl, endpointsPage, eventsPage } from "./reference.ts";
 import { PARTS, type Part } from "./tour-content.ts";
 
-/** An entry that the side navigation links to; the term defaults to its name in code. */
-type Entry = readonly [id: string, meaning: Renderable, name?: string, term?: Renderable];
+type Tabs = readonly (readonly [title: string, path: string])[];
+const PAGE_TABS: Tabs = ["Start", "Tour", "Endpoints", "Events", "Errors", "Decisions"].map(
+  (title) => [title, title === "Start" ? PATHS.docs : `${PATHS.docs}/${title.toLowerCase()}`],
+);
+const TOUR_TABS: Tabs = Object.keys(PARTS).map((title, index) => [
+  `${index + 1} ${title}`,
+  `${PATHS.docs}/tour/${index + 1}`,
+]);
 
-/** A section of a page: its text, then its entries. */
-type Section = readonly [id: string, title: string, body: Renderable, entries?: readonly Entry[]];
-
-interface DocsPage {
-  readonly lead: string;
-  readonly sections: readonly Section[];
-}
-
-const PAGE_BUILDERS = {
-  Start: gettingStarted,
-  Tour: tour,
-  Endpoints: endpoints,
-  Events: events,
-  Errors: errors,
-  Register: decisionsPage,
-};
-const PAGES = Object.entries<(deps: WebDeps) => DocsPage>(PAGE_BUILDERS).map(([name, make]) => {
+export function docsRoutes(deps: WebDeps): readonly PageRoute[] {
+  const pages = [startPage, tourIndex, endpointsPage, eventsPage, errorsPage, decisionsPage];
+  const parts = Object.values(PARTS);
   return [
-    name,
-    PATHS.docs + (make === gettingStarted ? "" : `/${name.toLowerCase()}`),
-    make,
-  ] as const;
-});
-const TOUR_PAGES = Object.entries(PARTS).map(([name, part], at) => {
-  return [`${at + 1} ${name}`, `${PATHS.docs}/tour/${at + 1}`, part] as const;
-});
-
-/** These pages need no sign-in; without the script only the copy buttons are missing. */
-export const docsRoutes = (deps: WebDeps): readonly PageRoute[] => [
-  ...PAGES.map(([name, path, make]) => rowOf(name, path, make(deps))),
-  ...TOUR_PAGES.map(([title, path, part]) =>
-    rowOf("Tour", path, tourPage(title, part, deps), title),
-  ),
-];
-
-function rowOf(name: string, path: string, { lead, sections }: DocsPage, title = name): PageRoute {
-  const header = [tabs("Docs", PAGES, name), name === "Tour" && tabs("Tour", TOUR_PAGES, title)];
-  const body = html`<div class="docs"><nav class="side" aria-label="On this page">${list(sections.map(listed))}</nav>
-<div><h1>${title}</h1><p class="lead">${inlineMarkdown(lead)}</p>${sections.map(section)}</div></div>`;
-  return { method: "GET", path, handler: async () => page({ title, header, body }) };
+    ...pages.map((createPage, index) => docsRoute(PAGE_TABS, index, createPage(deps))),
+    ...parts.map((part, index) => docsRoute(TOUR_TABS, index, partPage(part, index, deps))),
+  ];
 }
 
-const listed = ([id, title, , entries]: Section): Renderable => [
-  link(`#${id}`, title),
-  entries && list(entries.map(([at, , name = at]) => link(`#${at}`, name))),
-];
-
-const section = ([id, title, body, entries]: Section): Renderable =>
-  html`<h2 id="${id}">${title}</h2>${body}
-${entries && definitionList(entries.map(([at, meaning, name = at, term = inlineCode(name)]) => [term, meaning, at]))}`;
+/** Creates the route of one page; `siblings` are the pages of the same level. */
+function docsRoute(siblings: Tabs, index: number, content: DocsPage): PageRoute {
+  const [title = "", path = ""] = siblings[index] ?? [];
+  const isPart = siblings === TOUR_TABS;
+  const header = [
+    tabs("Docs", PAGE_TABS, isPart ? "Tour" : title),
+    (isPart || title === "Tour") && tabs("Tour", TOUR_TABS, title),
+  ];
+  return { method: "GET", path, handler: async () => renderDocsPage(title, header, content) };
+}
 
 const CREDENTIALS =
-  "Every request carries `Authorization: Bearer` and an API key, which opens the whole account, or an OAuth 2.0 access token, which opens what its user allowed. Settings, API Keys in the dashboard generates a key.";
-const METADATA = `Metadata for libraries: [authorization server](/.well-known/oauth-authorization-server), [the same at the address of OpenID Connect](/.well-known/openid-configuration), [protected resource](${PATHS.resource_metadata}). There are no ID tokens: to learn who signed in, read \`GET /account\` with the access token.`;
+  "Every request has the header `Authorization: Bearer` with an API key, which grants full access to the account, or an OAuth 2.0 access token, which grants what its user allowed. Generate a key in the dashboard under Settings, API Keys.";
+const METADATA =
+  "Libraries find the metadata of the [authorization server](/.well-known/oauth-authorization-server), also at the [address of OpenID Connect](/.well-known/openid-configuration), and of the [protected resource](/.well-known/oauth-protected-resource/v1). There are no ID tokens: `GET /account` with the access token returns the signed-in user.";
+const CONVENTIONS =
+  'Lists take `limit` and `offset` and return `{"data": […], "total": …, "limit": …, "offset": …}` with a `Link` to the next and the previous page. A single resource has an `ETag` for `If-Match` and `If-None-Match`. Any POST can have an `Idempotency-Key`: repeated within a day, it returns the first response.';
 
-function gettingStarted({ services: { urls: links, decide } }: WebDeps): DocsPage {
-  const first = curl(`POST ${links.baseUrl}/apps`, { body: exampleApp(decide) });
+function startPage({ services }: WebDeps): DocsPage {
+  const firstRequest = curl(`POST ${services.urls.baseUrl}/apps`, {
+    body: { title: "My first app" },
+  });
+  const oauth = [list(oauthSteps(services.urls), "ol"), muted(inlineMarkdown(METADATA))];
+  const scopes = Object.entries(SCOPE_LABELS).map(([id, meaning]) => ({ id, meaning }));
   return {
-    lead: "Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.",
+    lead: "This server hosts data apps. Create an app, add data, deploy it, and receive events by webhook.",
     sections: [
-      [
-        "authentication",
-        "Authentication",
-        [paragraph(CREDENTIALS), code(`export API_KEY=…\n${first}`)],
-      ],
-      [
-        "oauth",
-        "OAuth 2.0, step by step",
-        [list(oauthSteps(links), "ol"), muted(inlineMarkdown(METADATA))],
-      ],
-      ["scopes", "Scopes", null, Object.entries(SCOPE_LABELS)],
-      [
-        "everywhere",
-        "The same everywhere",
-        paragraph(EVERYWHERE.replace("<list>", decide("4.list-shape"))),
-      ],
+      {
+        title: "Authentication",
+        body: [paragraph(CREDENTIALS), code(`export API_KEY=…\n${firstRequest}`)],
+      },
+      { title: "OAuth 2.0, step by step", body: oauth },
+      { title: "Scopes", entries: scopes },
+      { title: "Conventions", body: paragraph(CONVENTIONS) },
     ],
   };
 }
 
-const EVERYWHERE =
-  "Lists take `limit` and `offset` and answer `<list>`, with `Link` to the next and the previous page. A single resource carries an `ETag` for `If-Match` and `If-None-Match`. Any POST may carry an `Idempotency-Key`: repeated within a day, it is answered as the first time.";
-
-/** The steps of the flow: an instruction, a shell command, and the values to keep from its response. */
+/** The steps of the flow: an instruction, and a shell command with the values to keep from its output. */
 function oauthSteps({ baseUrl, authUrl }: WebDeps["services"]["urls"]): readonly Renderable[] {
   const redirect_uri = "http://localhost:4700/callback";
-  const client = { name: "My client", redirect_uris: [redirect_uri], scopes: ["read:apps"] };
-  const asked = new URLSearchParams({
+  const client = { client_id: "$CLIENT_ID", client_secret: "$CLIENT_SECRET" };
+  const query = new URLSearchParams({
     response_type: "code",
     redirect_uri,
     scope: "read:apps",
     state: "xyz",
   });
-  const own = { client_id: "$CLIENT_ID", client_secret: "$CLIENT_SECRET" };
-  const sent = (to: string, body: object) =>
-    curl(`POST ${authUrl}/oauth/${to}`, { body, token: null });
-  const token = (grant_type: string, body: object) => sent("token", { grant_type, ...body });
-  const steps = {
-    "Register the client, here or in the dashboard under Settings, OAuth apps. Keep its `id` and `client_secret`.":
-      [
-        curl(`POST ${baseUrl}/oauth-clients`, { body: client }),
-        "export CLIENT_ID=… CLIENT_SECRET=…",
-      ],
-    "Send the user there. Signed in and asked, they come back to the `redirect_uri` with `code` and `state`. PKCE with S256 is supported, and required of public clients.":
-      [`echo "${authUrl}/oauth/authorize?client_id=$CLIENT_ID&${asked}"`, "export CODE=…"],
-    "Exchange the code within a minute; it works once.": [
-      token("authorization_code", { ...own, code: "$CODE", redirect_uri }),
-      "export ACCESS_TOKEN=… REFRESH_TOKEN=…",
-    ],
-    "The access token opens for an hour what its user allowed.": [
+  const register = curl(`POST ${baseUrl}/oauth-clients`, {
+    body: { name: "My client", redirect_uris: [redirect_uri], scopes: ["read:apps"] },
+  });
+  const post = (endpoint: string, body: object) =>
+    curl(`POST ${authUrl}/oauth/${endpoint}`, { body, token: null });
+  const exchange = { grant_type: "authorization_code", ...client, code: "$CODE", redirect_uri };
+  const refresh = { grant_type: "refresh_token", refresh_token: "$REFRESH_TOKEN" };
+  const step = (instruction: string, command: string) => [paragraph(instruction), code(command)];
+  return [
+    step(
+      "Register the client, here or in the dashboard under Settings, OAuth apps. Keep its `id` and `client_secret`.",
+      `${register}\nexport CLIENT_ID=… CLIENT_SECRET=…`,
+    ),
+    step(
+      "Send the user to this URL. After signing in and consenting, the user returns to `redirect_uri` with `code` and `state`. PKCE with S256 is supported, and required for public clients.",
+      `echo "${authUrl}/oauth/authorize?client_id=$CLIENT_ID&${query}"\nexport CODE=…`,
+    ),
+    step(
+      "Exchange the code within a minute. It works once.",
+      `${post("token", exchange)}\nexport ACCESS_TOKEN=… REFRESH_TOKEN=…`,
+    ),
+    step(
+      "Use the access token. It is valid for an hour.",
       curl(`GET ${baseUrl}/apps`, { token: "ACCESS_TOKEN" }),
-    ],
-    "Refresh. The refresh token changes at each use; the old one must not be used again.": [
-      token("refresh_token", { refresh_token: "$REFRESH_TOKEN" }),
-    ],
-    "Ask what a token is still good for.": [sent("introspect", { ...own, token: "$ACCESS_TOKEN" })],
-    "Take it back: with a refresh token goes every token of its grant.": [
-      sent("revoke", { ...own, token: "$REFRESH_TOKEN" }),
-    ],
-  };
-  return Object.entries(steps).map(([what, lines]) => [paragraph(what), code(lines.join("\n"))]);
+    ),
+    step(
+      "Refresh. The response contains a new refresh token; do not use the old one again.",
+      post("token", refresh),
+    ),
+    step(
+      "Revoke the refresh token, and with it every token of the same consent.",
+      post("revoke", { ...client, token: "$REFRESH_TOKEN" }),
+    ),
+  ];
 }
 
-/** The `type` of a problem links to its entry here, so each code is an anchor. */
-function errors({ services: { urls: links, decide } }: WebDeps): DocsPage {
-  const example = problemResponse(
-    invalidField("#/title", "is required"),
-    "req_0Ub4aF…",
-    links,
-    decide,
+/** The `type` of a problem is the URL of its entry here. */
+function errorsPage({ services }: WebDeps): DocsPage {
+  const error = invalidField("#/title", "is required");
+  const { body } = problemResponse(error, "req_0Ub4aF…", services.urls);
+  const entries = CODES.map((id) => {
+    const [status, title, advice] = PROBLEMS[id];
+    return { id, name: `${status} ${id}`, meaning: `${title}. ${advice}` };
+  });
+  return {
+    lead: "Every error has the same shape, `application/problem+json` (RFC 9457). Programs use `code`, people read `detail`. Every response has the request id in `X-Request-Id`.",
+    sections: [
+      { title: "Example", body: json(JSON.parse(body)) },
+      { title: "All codes", entries },
+    ],
+  };
+}
+
+/** The gaps of the specification, this project's decisions, and other answers to them. */
+const decisionsPage = (): DocsPage => ({
+  lead: "The specification leaves 32 points open, and users of such a service expect some more. The first digit of an id is the part of the specification; the tests of a decision have its id in their names.",
+  sections: [
+    { title: "What the specification does not show", entries: decisionEntries(GAPS) },
+    { title: "What this project added", entries: decisionEntries(ADDITIONS) },
+  ],
+});
+
+const decisionEntries = (decisions: { readonly [id: string]: Decision }, part = ""): Entry[] =>
+  Object.entries(decisions)
+    .filter(([id]) => id.startsWith(part))
+    .map(([id, { open, choice, others, why, variant }]) => ({
+      id: `decision-${id}`,
+      name: id,
+      term: [inlineCode(id), ` ${open}`],
+      meaning: [
+        paragraph(choice),
+        paragraph(why),
+        muted(["Elsewhere: ", inlineMarkdown(others)]),
+        variant && paragraph(`To get another common answer: \`--variant ${variant}\``),
+      ],
+    }));
+
+function tourIndex(): DocsPage {
+  const parts = Object.values(PARTS).map(({ clauses }, index) => {
+    const [title = "", path = ""] = TOUR_TABS[index] ?? [];
+    return [link(path, title), ". ", Object.values(clauses)[0]];
+  });
+  return {
+    lead: "The specification on nine pages, one for each part: what it says, a request to try, what it leaves open, and the tests.",
+    sections: [{ title: "The parts", body: list(parts) }],
+  };
+}
+
+function partPage(part: Part, index: number, { services }: WebDeps): DocsPage {
+  const { clauses, request, response, exercise, diagram } = part;
+  const { authUrl } = services.urls;
+  const command = curl(request.target.replace(" ", ` ${authUrl}`), request);
+  const sentences = Object.entries(clauses).map(
+    ([ids, sentence]) => [ids.split(" ").map(inlineCode), sentence] as const,
   );
-  const entry = (each: ErrorCode): Entry => {
-    return [each, PROBLEMS[each].slice(1).join(". "), `${statusOf(each, decide)} ${each}`];
-  };
+  const howToTest = paragraph("`npm run clause ID` runs the test of a clause.");
+  const responseText = response.join("\n").replaceAll("$URL", authUrl);
+  const shortened = muted("The lines that matter; … stands for text that varies.");
   return {
-    lead: ERRORS.replace("<type>", decide("7.error-body")),
+    lead: "First what the specification says in this part, with its tests; then what this project decided.",
     sections: [
-      ["example", "An example", json(JSON.parse(example.body))],
-      ["codes", "All codes", null, CODES.map(entry)],
+      {
+        title: "What it says",
+        body: [definitionList(sentences), howToTest, diagram && renderSequence(diagram)],
+      },
+      { title: "A request", body: code(command.replace("curl", "curl -i")) },
+      { title: "The response", body: [shortened, code(responseText)] },
+      { title: "What it leaves open", entries: decisionEntries(DECISIONS, `${index + 1}.`) },
+      { title: "Try this", body: paragraph(exercise) },
     ],
   };
 }
-
-const ERRORS =
-  "Every error reads like this one, `<type>` (problem details are RFC 9457). Programs look at `code`, people at the sentence beside it; every answer carries the request id in `X-Request-Id`.";
-
-/** Open points of the specification, this server's choices, and alternatives. */
-function decisionsPage({ services: { decide } }: WebDeps): DocsPage {
-  const entry = decided(decide);
-  return {
-    lead: `${Object.keys(DECISIONS).length} points that this server had to decide. Each choice is the very value that it runs on, and the tests that bear the id hold it; the first digit is the part of the specification.`,
-    sections: [
-      ["gaps", "What the specification does not show", null, Object.entries(GAPS).map(entry)],
-      ["added", "What users expect beyond it", null, Object.entries(ADDED).map(entry)],
-      ["summed-up", "The rest, summed up", null, Object.entries(SUMMED_UP).map(entry)],
-    ],
-  };
-}
-
-function tour(): DocsPage {
-  const stops = TOUR_PAGES.map(([title, path, { says }]) => [
-    link(path, title),
-    ". ",
-    Object.values(says)[0],
-  ]);
-  return {
-    lead: "The specification in nine pages, one a part: what it says, a request to try it with, what it leaves open and who reads it how, and the tests that hold it.",
-    sections: [["parts", "The parts", list(stops)]],
-  };
-}
-
-function tourPage(
-  title: string,
-  part: Part,
-  { services: { urls: links, decide } }: WebDeps,
-): DocsPage {
-  const { says, picture, answer, tryThis } = part;
-  const { at, ...more } = part.request;
-  const asked = curl(at.replace(" ", ` ${links.authUrl}`), more).replace("curl", "curl -i");
-  const sentences = Object.entries(says).map(
-    ([ids, said]) => [ids.split(" ").map(inlineCode), said] as const,
-  );
-  const open = Object.entries<Decision>(DECISIONS).filter(([id]) => id[0] === title[0]);
-  return {
-    lead: "What the specification says in this part stands first, with the tests that hold it; what this server chose stands below.",
-    sections: [
-      ["says", "What it says", [definitionList(sentences), paragraph(TESTS)]],
-      ...(picture ? [["picture", picture.title, renderSequence(picture)] as const] : []),
-      ["request", "A request", code(asked)],
-      ["answer", "The answer", [SHORTENED, code(answer.replaceAll("$URL", links.authUrl))]],
-      ["open", "What it leaves open", null, open.map(decided(decide))],
-      ["try", "Try this", paragraph(tryThis)],
-    ],
-  };
-}
-
-const TESTS = "Each id is that of a test: `npm run clause ID` runs it.";
-const SHORTENED =
-  "The lines that matter of what this server answers without --reading; … differs from run to run.";
-
-/** An entry of the register: the current choice, its reason, and the alternative reading. */
-const decided =
-  (decide: Decide) =>
-  ([id, { open, choice, field, why }]: [string, Decision]): Entry => {
-    const { named, is, or, other } = choice;
-    const shown = (value: unknown) =>
-      inlineCode(typeof value === "string" ? value : JSON.stringify(value));
-    const inForce = shown(named === undefined ? is : decide(unsafeCast<Switched>(id)));
-    const asked = named && [", with ", inlineCode(`--reading ${id}=${named}`)];
-    const elsewhere = muted([
-      `Elsewhere: ${field}. The other reading, ${other}: `,
-      shown(or),
-      asked,
-    ]);
-    return [
-      `decision-${id}`,
-      html`<p>${inForce}</p><p>${why}</p>${elsewhere}`,
-      id,
-      [inlineCode(id), open],
-    ];
-  };

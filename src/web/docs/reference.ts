@@ -1,14 +1,10 @@
-// The endpoints and events in /docs. Endpoints come from the route table, as the OpenAPI document does; the
-// specification's content and this project's choices are marked apart. Events (spec part 6) include how to receive
-// them. Sample events come from the code for test deliveries, sample responses from their schemas.
-import { buildEnvelope, sampleObject } from "../../domain/events.ts";
+// The reference of endpoints and events in /docs, built from the route table and the event samples. It marks whether the
+// specification or a decision of this project shows an operation.
+import { EVENTS_WITHOUT_ACCOUNT, sampleObject } from "../../domain/events.ts";
 import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
-import type { Decide } from "../../domain/variants.ts";
-import { API } from "../../http/api.ts";
-import type { AppContext, Operation as Row } from "../../http/route.ts";
-import { listEnvelope } from "../../http/serializers.ts";
+import type { Operation } from "../../http/route.ts";
 import { PATHS } from "../../http/urls.ts";
-import { AdjustableClock, DURATION_UNITS, parseIso, toIso } from "../../lib/clock.ts";
+import { AdjustableClock, DURATION_UNITS, parseIso } from "../../lib/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../lib/ids.ts";
 import type { JsonSchema } from "../../lib/schema.ts";
 import { membersOf } from "../form.ts";
@@ -25,197 +21,185 @@ import {
   type Renderable,
 } from "../html.ts";
 import type { WebDeps } from "../session.ts";
+import type { DocsPage, Entry } from "./page.ts";
 
-export function endpoints({ services, operations }: WebDeps) {
-  const { baseUrl } = services.urls;
-  const groupOf = ({ path }: Row) => path.split("/")[1] ?? "";
+const timestamp = "2026-03-14T09:26:53.589Z";
+
+const resourceOf = ({ path }: Operation): string => path.split("/")[1] ?? "";
+
+export function endpointsPage(deps: WebDeps): DocsPage {
+  const { services, operations } = deps;
+  const resources = [...new Set(operations.map(resourceOf))];
   return {
-    lead: `All paths are below \`${baseUrl}\`; bodies are JSON. The same as a file for machines: [openapi.json](/openapi.json).`,
-    sections: [...new Set(operations.map(groupOf))].map((id) => {
-      const own = operations.filter((row) => groupOf(row) === id);
-      return [id, id, null, own.map((row) => endpoint(row, services))] as const;
-    }),
+    lead: `All paths are below \`${services.urls.baseUrl}\`, and all bodies are JSON. The same for programs: [openapi.json](${PATHS.openapi}).`,
+    sections: resources.map((resource) => ({
+      title: resource,
+      entries: operations
+        .filter((route) => resourceOf(route) === resource)
+        .map((route) => endpointEntry(route, deps)),
+    })),
   };
 }
 
-function endpoint(row: Row, services: AppContext) {
-  const {
-    method,
-    path,
-    operationId: operation,
-    summary,
-    decision: gap,
-    scope,
-    status,
-    query,
-    example,
-  } = row;
-  const choice = `${PATHS.docs}/register#decision-${gap}`;
-  const origin = gap === undefined ? badge("specification") : link(choice, "our choice", "badge");
-  const url =
-    services.urls.baseUrl +
-    path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
-  const sample = sampleAnswer(row, services);
-  const meaning = html`<p>${summary}. ${origin} ${scope === null ? "Any credential will do." : `Takes the scope ${scope}.`}</p>
-${rules("Query", query.json)}${rules("Body", row.body?.(services).json)}${code(curl(`${method} ${url}`, { body: example }))}
-<p>Answers <code>${status}</code>${!sample && " without a body"}</p>${sample && json(sample)}`;
-  return [
-    operation,
-    meaning,
-    summary,
-    html`<span class="method ${method}">${method}</span> ${inlineCode(path)}`,
-  ] as const;
-}
-
-/** Builds a sample response from its schema and from the request examples of the same resource. */
-function sampleAnswer(
-  { serializer: view, shownOnce: once = {}, example }: Row,
-  { decide }: AppContext,
-): object | undefined {
-  if (view === undefined) return undefined;
-  const { kind, name, json } = view;
-  const alike = API.routes.find(
-    (row) => row.serializer?.kind === "one" && row.serializer.name === name && row.example,
-  );
-  const secrets = Object.fromEntries(Object.keys(once).map((each) => [each, "…"]));
-  const known = {
-    ...alike?.example,
-    ...example,
-    ...(name === "Event" && sampleEvent(decide, "user.interaction")),
+function endpointEntry(route: Operation, { services, operations }: WebDeps): Entry {
+  const { method, path, operationId, summary, decision, scope, example } = route;
+  const decisionUrl = `${PATHS.docs}/decisions#decision-${decision}`;
+  const origin = decision ? link(decisionUrl, "our decision", "badge") : badge("specification");
+  const access = scope === null ? "Any credential will do." : `Requires the scope ${scope}.`;
+  const shellPath = path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
+  const request = curl(`${method} ${services.urls.baseUrl}${shellPath}`, { body: example });
+  const sample = sampleResponse(route, operations);
+  return {
+    id: operationId,
+    name: summary,
+    term: html`<span class="method ${method}">${method}</span> ${inlineCode(path)}`,
+    meaning: html`<p>${summary}. ${origin} ${access}</p>
+${fields("Query", route.query.json)}${fields("Body", route.body?.(services).json)}${code(request)}
+<p>Returns <code>${route.status}</code>${!sample && " without a body"}</p>${sample && json(sample)}`,
   };
-  const one = { ...Object(buildSample(json, known)), ...secrets };
-  const page = { items: JSON.stringify([one]), total: 1, limit: 20, offset: 0 };
-  return kind === "page" ? JSON.parse(listEnvelope(decide)(page)) : one;
 }
 
-/** Shows each member with its JSON Schema, which states its rules more exactly than prose. */
-function rules(caption: string, schema: JsonSchema = {}): Renderable {
-  if (schema.oneOf) return schema.oneOf.map((each) => rules(caption, each));
-  const members = membersOf(schema).map(
-    ([name, member, required]) =>
-      html`${inlineCode(name)}${required && html` <strong>required</strong>`} <code class="soft">${JSON.stringify(member)}</code>`,
-  );
-  return members.length > 0 && html`<p>${caption}:</p>${list(members)}`;
+/** Lists the members of a schema and their rules. */
+function fields(caption: string, schema: JsonSchema = {}): Renderable {
+  const items = membersOf(schema).map(([name, member, isRequired]) => [
+    inlineCode(name),
+    isRequired && html` <strong>required</strong>`,
+    html` <code class="soft">${JSON.stringify(member)}</code>`,
+  ]);
+  return items.length > 0 && html`<p>${caption}:</p>${list(items)}`;
 }
 
-/** Returns a request to paste into a shell; `at` is its method and URL, and `$NAME` in the body is a shell variable. */
+/** Returns a request to paste into a shell. `target` is its method and URL; `$NAME` in the body is a shell variable. */
 export function curl(
-  at: string,
-  { body, token = "API_KEY" }: { body?: unknown; token?: string | null },
+  target: string,
+  { body, token = "API_KEY" }: { readonly body?: unknown; readonly token?: string | null },
 ): string {
-  const [method, url] = at.split(" ");
+  const [method, url] = target.split(" ");
   const lines = [`curl ${method === "GET" ? "" : `-X ${method} `}"${url}"`];
   if (token !== null) lines.push(`-H "Authorization: Bearer $${token}"`);
-  if (body === undefined) return lines.join(LINE);
-  const quoted = JSON.stringify(body).replaceAll("'", "'\\''");
-  const filled = quoted.replace(/\$[A-Z_]+/g, `'"$&"'`);
-  return [...lines, '-H "Content-Type: application/json"', `-d '${filled}'`].join(LINE);
+  if (body !== undefined) {
+    const quoted = JSON.stringify(body).replaceAll("'", "'\\''");
+    const withVariables = quoted.replace(/\$[A-Z_]+/g, `'"$&"'`);
+    lines.push('-H "Content-Type: application/json"', `-d '${withVariables}'`);
+  }
+  return lines.join(" \\\n  ");
 }
 
-const LINE = " \\\n  ";
+/** Builds a sample response from its schema and from the examples of requests for the same resource. */
+function sampleResponse(route: Operation, operations: readonly Operation[]): object | undefined {
+  const { serializer, shownOnce = {}, example } = route;
+  if (serializer === undefined) return undefined;
+  const { kind, name, json: schema } = serializer;
+  const create = operations.find(
+    ({ serializer: other, example }) => other?.kind === "one" && other.name === name && example,
+  );
+  const members = {
+    ...(name === "Event" && sampleEvent("user.interaction")),
+    ...create?.example,
+    ...example,
+  };
+  const secrets = Object.fromEntries(Object.keys(shownOnce).map((secret) => [secret, "…"]));
+  const resource = { ...sampleResource(schema, members), ...secrets };
+  return kind === "page" ? { data: [resource], total: 1, limit: 20, offset: 0 } : resource;
+}
 
-export function events({ retryWaits_ms, services: { decide } }: WebDeps) {
+/** Returns an object that fits the schema, with the given members where the schema has them. */
+const sampleResource = (schema: JsonSchema, members: { readonly [name: string]: unknown } = {}) =>
+  Object.fromEntries(
+    membersOf(schema).map(([name, member]) => [
+      name,
+      name in members ? members[name] : sampleValue(member),
+    ]),
+  );
+
+function sampleValue({ type, format, pattern, items, anyOf, ...schema }: JsonSchema): unknown {
+  const [prefix] = /(?<=^\^)\w+_/.exec(String(pattern)) ?? [];
+  if (anyOf || Array.isArray(type)) return null;
+  if (type === "object") return sampleResource(schema);
+  if (type === "array") return [sampleValue(items ?? {})];
+  if (prefix) return ids.next(prefix);
+  return schema.enum?.[0] ?? SAMPLE_VALUES.get(format ?? type) ?? "…";
+}
+
+const SAMPLE_VALUES = new Map<unknown, unknown>([
+  ["integer", 1],
+  ["boolean", true],
+  ["date-time", timestamp],
+  ["uri", "https://apps.example.com/sites/dep_…/"],
+]);
+
+/** A separate generator, so that samples use no ids of the running server. */
+const ids = new TimeOrderedIds(new AdjustableClock(parseIso(timestamp)), seededRandom("samples"));
+const account = { id: ids.next("acc_"), name: "Example account" };
+
+const sampleEvent = (type: EventType) => ({
+  id: ids.next("evt_"),
+  type,
+  created: timestamp,
+  data: { object: sampleObject({ ids, timestamp }, type) },
+  account: EVENTS_WITHOUT_ACCOUNT.has(type) ? undefined : account,
+});
+
+export function eventsPage({ retryWaits_ms }: WebDeps): DocsPage {
+  const types = EVENT_TYPES.map((type) => ({ id: type, meaning: json(sampleEvent(type)) }));
+  const waits = retryWaits_ms.map(formatDuration).join(", ");
   return {
-    lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type. A change that changes nothing is no event; data that could not be processed are one, too: status says which.",
+    lead: "An event is recorded in the same transaction as its change and sent to every active webhook that subscribes to its type. A request that changes nothing emits no event. Processing emits one whether it succeeds or fails; `status` says which.",
     sections: [
-      [
-        "types",
-        "Types of events",
-        null,
-        EVENT_TYPES.map((type) => [type, json(sampleEvent(decide, type))] as const),
-      ],
-      ["receiver", "Receiving deliveries", receiving(retryWaits_ms)],
-    ] as const,
+      { title: "Event types", entries: types },
+      {
+        title: "Receiving deliveries",
+        body: [
+          list(RULES.map(inlineMarkdown), "ol"),
+          code(RECEIVER),
+          paragraph(HEADERS),
+          paragraph(STANDARD_WEBHOOKS),
+          paragraph(RETRIES.replace("<waits>", waits)),
+          paragraph(CERTIFICATES),
+        ],
+      },
+    ],
   };
 }
 
-const SAMPLE_TIME = parseIso("2026-03-14T09:26:53.589Z");
-const at = toIso(SAMPLE_TIME);
-/** A separate generator, so that samples use no ids of the running server. */
-const ids = new TimeOrderedIds(new AdjustableClock(SAMPLE_TIME), seededRandom("samples"));
-const OWNER = { id: ids.next("acc_"), name: "Example account", state: "active" } as const;
-
-const sampleEvent = (decide: Decide, type: EventType) =>
-  buildEnvelope(
-    { ids, timestamp: at, decide },
-    OWNER,
-    type,
-    sampleObject({ ids, timestamp: at }, type),
-  );
-
-/** Returns a value that fits a response schema, with `known` members filled in; nullable members are null. */
-function buildSample(
-  schema: JsonSchema,
-  known: { readonly [name: string]: unknown } = {},
-): unknown {
-  const { type, format, pattern = "", items, minimum, anyOf, enum: words } = schema;
-  const members = membersOf(schema);
-  const [prefix] = /(?<=^\^)\w+_/.exec(String(pattern)) ?? [];
-  if (words) return words[0];
-  if (anyOf || Array.isArray(type)) return null;
-  if (prefix !== undefined) return ids.next(prefix);
-  if (members.length > 0)
-    return Object.fromEntries(
-      members.map(([name, each]) => [name, name in known ? known[name] : buildSample(each)]),
-    );
-  if (type === "object") return { "…": null };
-  if (type === "array") return [buildSample(items ?? {})];
-  if (type === "integer") return minimum;
-  if (type === "boolean") return true;
-  return format === "date-time"
-    ? at
-    : format === "uri"
-      ? "https://apps.example.com/sites/dep_…/"
-      : "…";
+/** Formats a duration in its largest whole unit. */
+function formatDuration(duration_ms: number): string {
+  const [name = "ms", unit_ms = 1] =
+    [...DURATION_UNITS].findLast(([, unit_ms]) => duration_ms % unit_ms === 0) ?? [];
+  return `${duration_ms / unit_ms} ${name}`;
 }
 
 const RULES = [
-  "Be reachable over HTTPS. Under the webhook policy `local` the server also sends by http to the same machine and to private networks.",
-  "Check the signature first. `X-Service-Signature` is sha256= and the HMAC-SHA256 of the raw body in lower-case hexadecimal, keyed with the webhook’s secret. Compare in constant time and answer 401 where it differs.",
-  "Answer 2xx within 30 seconds. Store the event and work on it afterwards.",
-  "Expect an event more than once. Remember the `id` of each event that you have dealt with, and answer 2xx to those that you know.",
-  "Do not count on the order. `created` and the event’s id put events in order.",
+  "Be reachable over HTTPS. Under the webhook policy `local` the server also sends http to the same machine and to private networks.",
+  "Verify the signature first. `X-Service-Signature` is `sha256=` and the HMAC-SHA256 of the raw body in lower-case hexadecimal, keyed with the webhook's secret. Compare in constant time, and respond with 401 if it differs.",
+  "Respond with 2xx within 30 seconds. Store the event and process it afterwards.",
+  "Expect an event more than once. Remember the `id` of each event, and respond with 2xx to a repeated one.",
+  "Do not rely on the order. Sort events by `created` and `id`.",
 ];
 
 const HEADERS =
-  "Beside the signature a delivery carries the event’s type in `X-Service-Event`, an id that is the same at every attempt in `X-Service-Delivery`, and `X-Service-Attempt`, which counts from 1.";
+  "A delivery also has the event type in `X-Service-Event`, an id that is the same at every attempt in `X-Service-Delivery`, and the number of the attempt, from 1, in `X-Service-Attempt`.";
 
-const STANDARD =
-  "Libraries for Standard Webhooks verify `webhook-id`, `webhook-timestamp` (the real time of sending) and `webhook-signature`. A secret of the form `whsec_` and base64, as the server makes them, works there unchanged: `new Webhook(secret)`. Any other secret is keyed there with its raw bytes. `X-Service-Signature` always uses the whole text of the secret.";
+const STANDARD_WEBHOOKS =
+  "Libraries for Standard Webhooks verify `webhook-id`, `webhook-timestamp` (the real time of sending) and `webhook-signature`. Generated secrets have their form, `whsec_` and base64, and work there unchanged: `new Webhook(secret)`. Any other secret is used there as raw bytes. `X-Service-Signature` always uses the whole text of the secret.";
+
+const RETRIES =
+  "Any response but 2xx is retried after <waits>, each 20 % more or less. `Retry-After` with 429 or 503 makes a wait longer. 410 switches the webhook off. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks.";
 
 const CERTIFICATES =
-  "The certificate of a receiver is checked against Node’s roots. To trust another CA, set `NODE_EXTRA_CA_CERTS` to the file of its certificate (PEM) and restart the server. An attempt’s `error_detail` says which check failed.";
+  "The receiver's certificate must be signed by one of Node's root certificates. To trust another CA, set `NODE_EXTRA_CA_CERTS` to its PEM file and restart the server. `error_detail` of an attempt says which check failed.";
 
-const AGAIN =
-  "Anything but 2xx is tried again, after <waits>, each 20 % more or less. `Retry-After` with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks.";
-
-const receiving = (waits_ms: readonly number[]) => [
-  list(RULES.map(inlineMarkdown), "ol"),
-  code(EXAMPLE),
-  paragraph(HEADERS),
-  paragraph(STANDARD),
-  paragraph(AGAIN.replace("<waits>", waits_ms.map(formatWait).join(", "))),
-  paragraph(CERTIFICATES),
-];
-
-/** Formats a duration in its largest whole unit. */
-function formatWait(wait_ms: number): string {
-  const [name, ms] = [...DURATION_UNITS].findLast(([, unit_ms]) => wait_ms % unit_ms === 0) ?? [
-    "ms",
-    1,
-  ];
-  return `${wait_ms / ms} ${name}`;
-}
-
-const EXAMPLE = `const { createHmac, timingSafeEqual } = require("node:crypto");
+const RECEIVER = `const { createHmac, timingSafeEqual } = require("node:crypto");
 const seen = new Set();
 
 require("node:http").createServer(async (request, response) => {
   const body = Buffer.concat(await request.toArray());
   const mac = createHmac("sha256", process.env.WEBHOOK_SECRET).update(body).digest("hex");
   const expected = Buffer.from("sha256=" + mac);
-  const sent = Buffer.from(request.headers["x-service-signature"] ?? "");
-  if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) return response.writeHead(401).end();
+  const signature = Buffer.from(request.headers["x-service-signature"] ?? "");
+  if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) {
+    return response.writeHead(401).end();
+  }
   const event = JSON.parse(body);
   if (!seen.has(event.id)) console.log(event.type, event.data.object);
   seen.add(event.id);

@@ -1,18 +1,15 @@
-// Deployed apps (contract, part 1), at /sites/{dep_id}/ and at / of their custom domain (Host header). A page shows
-// title, description and each ready data source. A click on a point becomes user.interaction (spec part 6). Deployments
-// that are retired, private or unavailable get a page of their own.
-
+// Deployed apps (contract, part 1), at /sites/{dep_id}/ and at / of their custom domain. A page shows the title, the
+// description and each ready data source. A click on a point becomes user.interaction (spec part 6).
 import { recordInteraction } from "../../domain/apps.ts";
 import { checkAccountState, sha256 } from "../../domain/credentials.ts";
-import { LIMIT_MAX } from "../../domain/crud.ts";
-import { listDataSourcesOfApp, dataSourceService as sources } from "../../domain/data-sources.ts";
+import { dataSourceService, listDataSourcesOfApp } from "../../domain/data-sources.ts";
 import { checkViewAccess, findSiteById, type Site } from "../../domain/deployments.ts";
-import { AppError, fail } from "../../domain/errors.ts";
+import { AppError } from "../../domain/errors.ts";
 import type { AccountRecord } from "../../domain/model.ts";
 import { type HttpResponse, isSafeMethod, search } from "../../http/message.ts";
 import type { Result, RouteKey } from "../../http/router.ts";
 import { PATHS } from "../../http/urls.ts";
-import { alertBox, html, link } from "../html.ts";
+import { alertBox, type Html, html, link } from "../html.ts";
 import { messagePage, page, redirect } from "../layout.ts";
 import {
   countField,
@@ -22,145 +19,122 @@ import {
   type WebDeps,
 } from "../session.ts";
 import { requireSignIn, userMenu } from "../sign-in.ts";
-import { loadChartPanel, renderFigure } from "./chart-panel.ts";
+import { loadChart, renderPanel } from "./chart-panel.ts";
 
 interface SiteRoute extends RouteKey {
-  run(web: WebContext, site: Site, sent: SubmittedFields): Promise<Result>;
+  handler(web: WebContext, site: Site, fields: SubmittedFields): Promise<Result>;
 }
 
-/** The rest is on the next page, because a slow reader keeps the whole page in memory. */
-const PAGE_CHARS = 1_048_576;
+const sitePath = ({ deployment }: Site): string => `${PATHS.sites}/${deployment.id}/`;
 
-const UNDER = PATHS.sites;
-const pathOf = ({ deployment }: Site): string => `${UNDER}/${deployment.id}/`;
-
-const rows: readonly SiteRoute[] = [
+const routes: readonly SiteRoute[] = [
   {
     method: "GET",
-    path: `${UNDER}/{id}`,
-    run: async ({ call: request }, site) => redirect(pathOf(site) + search(request)),
+    path: `${PATHS.sites}/{id}`,
+    handler: async ({ call }, site) => redirect(sitePath(site) + search(call)),
   },
-  { method: "GET", path: `${UNDER}/{id}/`, run: renderSite },
-  { method: "POST", path: `${UNDER}/{id}/interactions`, run: recordClick },
+  { method: "GET", path: `${PATHS.sites}/{id}/`, handler: renderSite },
+  { method: "POST", path: `${PATHS.sites}/{id}/interactions`, handler: recordClick },
 ];
 
 export const createSiteRouter = (deps: WebDeps) =>
-  createPageRouter(deps, UNDER, rows, async ({ run }, { request, caller: who, params }) => {
-    const site = await findSiteById(who.store, params.id ?? "");
-    if (site === undefined)
-      return messagePage(404, "There is no app here", "Is the address complete?");
-    if ("gone" in site) return gonePage(site.successor, who);
+  createPageRouter(deps, PATHS.sites, routes, async (route, { request, caller: web, params }) => {
+    const site = await findSiteById(web.store, params.id ?? "");
+    if (site === undefined) return messagePage(404, "There is no app here", "Check the address.");
+    if ("gone" in site) return gonePage(site.successor, web);
     if (checkAccountState(site.account, request.method))
-      return messagePage(
-        403,
-        "This app is not available",
-        "Its account is suspended or limited at the moment.",
-      );
+      return messagePage(403, "This app is not available", "Its account is suspended or limited.");
     // Users cannot sign in under a custom domain.
-    if (!request.path.startsWith(UNDER) && !site.app.public && isSafeMethod(request))
-      return redirect(who.urls.site(site.deployment.id) + search(request));
-    // A separate limit of the same size, so that visitors cannot use up the account's requests (contract, part 8).
-    const rate = await who.limiter.count(`deployment ${site.deployment.id}`);
-    if (rate?.exceeded) return fail({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
-    return checkAccess(site, who) ?? who.withForm((sent) => run(who, site, sent));
+    const isCustomDomain = !request.path.startsWith(PATHS.sites);
+    if (isCustomDomain && !site.app.public && isSafeMethod(request))
+      return redirect(web.urls.site(site.deployment.id) + search(request));
+    return denyAccess(site, web) ?? web.withForm((fields) => route.handler(web, site, fields));
   });
 
-/** The page of a retired or deleted deployment; it links to its successor if the visitor may see that. */
-function gonePage(
-  successor: Site | undefined,
-  { urls: links, signedIn }: WebContext,
-): HttpResponse {
-  const isSeen = successor && checkViewAccess(successor, signedIn) === "yes";
-  const next =
-    isSeen && link(links.site(successor.deployment.id), "To the one that took its place");
-  return messagePage(410, "This deployment is over", [
-    "A newer one replaced it, or its app was deleted. ",
-    next,
+/** The page of a retired or deleted deployment. It links to its successor if the visitor may see that. */
+function gonePage(successor: Site | undefined, { urls, signedIn }: WebContext): HttpResponse {
+  const isVisible = successor && checkViewAccess(successor, signedIn) === "yes";
+  return messagePage(410, "This deployment has ended", [
+    "A newer one has replaced it, or its app was deleted. ",
+    isVisible && link(urls.site(successor.deployment.id), "Open the newer deployment"),
   ]);
 }
 
-function checkAccess(site: Site, web: WebContext): HttpResponse | undefined {
-  const next = pathOf(site) + (isSafeMethod(web.call) ? search(web.call) : "");
-  const out = userMenu(web, next);
-  const may = checkViewAccess(site, web.signedIn);
-  if (may === "yes") return undefined;
-  if (may === "not yours")
-    return messagePage(404, "There is no app here", ["It may belong to another account.", out]);
-  if (may === "no")
-    return messagePage(403, "This app is private", [
-      "Seeing it takes the permission read:apps.",
-      out,
-    ]);
-  // A script cannot distinguish redirects, and would take this one as success.
-  return isSafeMethod(web.call)
-    ? requireSignIn(web, next)
-    : messagePage(403, "You are signed out", ["Nothing was sent. ", link(next, "Sign in")]);
+/** Returns the page for a visitor who may not see the app. */
+function denyAccess(site: Site, web: WebContext): HttpResponse | undefined {
+  const isRead = isSafeMethod(web.call);
+  const url = sitePath(site) + (isRead ? search(web.call) : "");
+  switch (checkViewAccess(site, web.signedIn)) {
+    case "yes":
+      return undefined;
+    case "not yours":
+      return messagePage(404, "There is no app here", [
+        "It may belong to another account. ",
+        userMenu(web, url),
+      ]);
+    case "no":
+      return messagePage(403, "This app is private", [
+        "It requires the permission read:apps. ",
+        userMenu(web, url),
+      ]);
+    case "sign in":
+      // A script cannot distinguish redirects, and would take this one for a success.
+      return isRead
+        ? requireSignIn(web, url)
+        : messagePage(403, "You are signed out", ["Nothing was sent. ", link(url, "Sign in")]);
+  }
 }
+
+/** The rest of the data sources is on the next page. */
+const PANELS_MAX = 20;
 
 async function renderSite(web: WebContext, { app, account }: Site): Promise<Result> {
-  const { query, store } = web;
+  const { query, store, setCookie } = web;
   const offset = countField(query, "from") ?? 0;
-  const { items, total } = await listDataSourcesOfApp(store, app.id, { offset, limit: LIMIT_MAX });
-  let figures = html``;
-  let next = offset;
-  for (const source of items) {
-    if (figures.text.length > PAGE_CHARS) break;
-    next += 1;
-    if (source.status === "ready")
-      figures = html`${figures}${await renderFigure(web, account, source)}`;
-  }
-  const { title, description, theme } = app;
+  const range = { offset, limit: PANELS_MAX };
+  const { items, total } = await listDataSourcesOfApp(store, app.id, range);
+  const next = offset + items.length;
+  const panels: Html[] = [];
+  for (const source of items)
+    if (source.status === "ready") panels.push(await renderPanel(web, account, source));
   return page({
-    title,
-    theme: /^(light|dark)$/.test(theme) ? theme : "light dark",
-    headers: { ...web.setCookie, "cache-control": "private, no-cache" },
-    body: html`<h1>${title}</h1>
-<p class="lead">${description}</p>
-${figures.text === "" && offset === 0 && next === total ? NOTHING : figures}
+    title: app.title,
+    theme: /^(light|dark)$/.test(app.theme) ? app.theme : "light dark",
+    headers: { ...setCookie, "cache-control": "private, no-cache" },
+    body: html`<h1>${app.title}</h1>
+<p class="lead">${app.description}</p>
+${panels.length === 0 && offset === 0 && alertBox("status", "No data yet. Add a data source to this app to see a chart here.")}${panels}
 ${offset > 0 && link("./", `Back to the first of ${total} data sources`)}
-${next < total && link(`?from=${next}`, `Go on to the other ${total - next} of ${total} data sources`)}`,
+${next < total && link(`?from=${next}`, `Next: the other ${total - next} of ${total} data sources`)}`,
   });
 }
-
-const NO_DATA =
-  "There is nothing to see yet. As soon as this app is given a data source, its chart stands here.";
-const NOTHING = alertBox("status", NO_DATA);
 
 /** Reads the point from the data by chart and row, so that a client cannot report a point that does not exist. */
 async function recordClick(
   web: WebContext,
   { app, account }: Site,
-  sent: SubmittedFields,
+  fields: SubmittedFields,
 ): Promise<HttpResponse> {
   const { unit, store, query } = web;
-  const chart_id = sent.get("chart") ?? "";
-  const source = await sources.get(store, account, chart_id);
+  const chart_id = fields.get("chart") ?? "";
+  const source = await dataSourceService.get(store, account, chart_id);
   const isShown = !(source instanceof AppError) && source.app_id === app.id;
-  const { chart } = isShown ? await loadChartPanel(web, account, source) : {};
-  const point = chart?.points.find(({ row: route }) => String(route) === sent.get("point"));
+  const { chart } = isShown ? await loadChart(web, account, source) : {};
+  const point = chart?.points.find(({ row }) => String(row) === fields.get("point"));
   if (point === undefined)
-    return messagePage(
-      404,
-      "There is no such point",
-      "The app has changed meanwhile. Load its page again.",
-    );
-  const { row, place: _, ...data_point } = point;
-  const user_id = visitorId(web, account);
+    return messagePage(404, "There is no such point", "The app has changed. Load its page again.");
+  const { row, x, y, category } = point;
   await recordInteraction(unit, account, app.id, {
-    user_id,
+    user_id: visitorId(web, account),
     interaction_type: "chart_click",
     chart_id,
-    data_point,
+    data_point: { x, y, category },
   });
-  const shown = new URLSearchParams({
-    chart: chart_id,
-    point: String(row),
-    ...Object.fromEntries(query),
-  });
-  return redirect(`./?${shown}#${chart_id}`);
+  const shown = { chart: chart_id, point: String(row), ...Object.fromEntries(query) };
+  return redirect(`./?${new URLSearchParams(shown)}#${chart_id}`);
 }
 
-/** Returns the user's id if signed in to the app's account; otherwise an anonymous one-way hash of the cookie. */
+/** The user's id if signed in to the app's account; otherwise an anonymous one-way hash of the cookie. */
 const visitorId = ({ signedIn, secret }: WebContext, account: AccountRecord): string =>
   signedIn?.account.id === account.id
     ? signedIn.user.id
