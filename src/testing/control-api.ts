@@ -61,7 +61,7 @@ export const controlDocument = (operations: readonly Operation[], services: AppC
     [
       getRoute(`${CONTROL_PATH}/openapi.json`, async () => {
         const { createControlDocument } = await import("../http/openapi.ts");
-        return jsonResponse(200, createControlDocument(operations, services));
+        return jsonResponse(200, createControlDocument({ routes: operations, services }));
       }),
     ],
     (error, request) => problemResponse(error, request.id, services.urls),

@@ -1,7 +1,8 @@
 // The entry point of this layer: all routers of pages (contract, part 1): dashboard, deployed apps, consent, sign-in,
 // documentation and the API description. server.ts loads it on first use, so that it does not delay a start.
+import type { Decide } from "../domain/variants.ts";
 import { jsonResponse } from "../http/message.ts";
-import { createApiDocument } from "../http/openapi.ts";
+import { createOpenApiDocument } from "../http/openapi.ts";
 import { problemResponse } from "../http/problem.ts";
 import { getRoute, publicRouter, type Router } from "../http/router.ts";
 import { PATHS } from "../http/urls.ts";
@@ -12,6 +13,14 @@ import { createPageRouter, type PageRoute, type WebDeps } from "./session.ts";
 import { signInRoutes } from "./sign-in.ts";
 import { createSiteRouter } from "./sites/sites.ts";
 
+/** Until the variants are passed in by name. */
+const responseVariants = (decide: Decide) => ({
+  "list-shape": decide("4.list-shape") === "<items>",
+  "error-body": decide("7.error-body") === "application/json",
+  "validation-status": decide("7.validation-status") === 400,
+  "rate-headers": "x-ratelimit-limit" in decide("8.rate-headers"),
+});
+
 export { notFoundPage } from "./layout.ts";
 
 /** `hasControls` is true if the test controls are enabled. */
@@ -21,7 +30,12 @@ export function createPageRouters(deps: WebDeps, hasControls: boolean): readonly
   const single: readonly PageRoute[] = [...signInRoutes, ...docsRoutes(deps), ...assets];
   const description = jsonResponse(
     200,
-    createApiDocument(deps.operations, deps.services, hasControls),
+    createOpenApiDocument({
+      routes: deps.operations,
+      services: deps.services,
+      variants: responseVariants(deps.services.decide),
+      hasControls,
+    }),
   );
   return [
     publicRouter(
