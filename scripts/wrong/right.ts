@@ -1,6 +1,6 @@
 // Correct servers that differ from this one: each reads a gap of the specification in another way, and must pass the
 // kit. Variants of the register are start options; the proxy produces the others.
-import { ALL_VARIANTS } from "../../src/domain/variants.ts";
+import { ALL_VARIANTS } from "../../src/http/variants.ts";
 import { objectIn } from "../../test/support/shown.ts";
 import type { Answer, Message } from "./proxy.ts";
 import * as way from "./ways.ts";
@@ -15,9 +15,9 @@ import {
 } from "./ways.ts";
 
 const asOffset = (text: string) => text.replace(/(\d\d:\d\d:\d\d)\.\d+Z"/g, '$1+00:00"');
-const read = (readings: object): Wrong => ({ options: { readings } });
+const read = (readings: object): Wrong => ({ options: { variants: readings } });
 const switched = ([id, name]: [string, unknown]) => [
-  `${id}=${name} ${id}: by --reading`,
+  `${id}=${name} ${id}: by --variant`,
   read({ [id]: name }),
 ];
 

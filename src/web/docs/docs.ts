@@ -5,7 +5,7 @@
 import { exampleApp } from "../../domain/apps.ts";
 import { type ErrorCode, invalidField } from "../../domain/errors.ts";
 import { SCOPE_LABELS } from "../../domain/model.ts";
-import type { Decide, Switched } from "../../domain/variants.ts";
+import { type Decide, DEFAULT_DECIDE as decide, type Switched } from "../../domain/variants.ts";
 import { ADDED, DECISIONS, type Decision, GAPS, SUMMED_UP } from "../../former-decisions.ts";
 import { CODES, PROBLEMS, problemResponse, statusOf } from "../../http/problem.ts";
 import { PATHS } from "../../http/urls.ts";
@@ -88,7 +88,7 @@ const CREDENTIALS =
   "Every request carries `Authorization: Bearer` and an API key, which opens the whole account, or an OAuth 2.0 access token, which opens what its user allowed. Settings, API Keys in the dashboard generates a key.";
 const METADATA = `Metadata for libraries: [authorization server](/.well-known/oauth-authorization-server), [the same at the address of OpenID Connect](/.well-known/openid-configuration), [protected resource](${PATHS.resource_metadata}). There are no ID tokens: to learn who signed in, read \`GET /account\` with the access token.`;
 
-function gettingStarted({ services: { urls: links, decide } }: WebDeps): DocsPage {
+function gettingStarted({ services: { urls: links } }: WebDeps): DocsPage {
   const first = curl(`POST ${links.baseUrl}/apps`, { body: exampleApp(decide) });
   return {
     lead: "Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.",
@@ -157,15 +157,10 @@ function oauthSteps({ baseUrl, authUrl }: WebDeps["services"]["urls"]): readonly
 }
 
 /** The `type` of a problem links to its entry here, so each code is an anchor. */
-function errors({ services: { urls: links, decide } }: WebDeps): DocsPage {
-  const example = problemResponse(
-    invalidField("#/title", "is required"),
-    "req_0Ub4aF…",
-    links,
-    decide,
-  );
+function errors({ services: { urls: links } }: WebDeps): DocsPage {
+  const example = problemResponse(invalidField("#/title", "is required"), "req_0Ub4aF…", links);
   const entry = (each: ErrorCode): Entry => {
-    return [each, PROBLEMS[each].slice(1).join(". "), `${statusOf(each, decide)} ${each}`];
+    return [each, PROBLEMS[each].slice(1).join(". "), `${statusOf(each)} ${each}`];
   };
   return {
     lead: ERRORS.replace("<type>", decide("7.error-body")),
@@ -180,7 +175,7 @@ const ERRORS =
   "Every error reads like this one, `<type>` (problem details are RFC 9457). Programs look at `code`, people at the sentence beside it; every answer carries the request id in `X-Request-Id`.";
 
 /** Open points of the specification, this server's choices, and alternatives. */
-function decisionsPage({ services: { decide } }: WebDeps): DocsPage {
+function decisionsPage(): DocsPage {
   const entry = decided(decide);
   return {
     lead: `${Object.keys(DECISIONS).length} points that this server had to decide. Each choice is the very value that it runs on, and the tests that bear the id hold it; the first digit is the part of the specification.`,
@@ -204,11 +199,7 @@ function tour(): DocsPage {
   };
 }
 
-function tourPage(
-  title: string,
-  part: Part,
-  { services: { urls: links, decide } }: WebDeps,
-): DocsPage {
+function tourPage(title: string, part: Part, { services: { urls: links } }: WebDeps): DocsPage {
   const { says, picture, answer, tryThis } = part;
   const { at, ...more } = part.request;
   const asked = curl(at.replace(" ", ` ${links.authUrl}`), more).replace("curl", "curl -i");

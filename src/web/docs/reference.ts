@@ -3,10 +3,9 @@
 // them. Sample events come from the code for test deliveries, sample responses from their schemas.
 import { buildEnvelope, sampleObject } from "../../domain/events.ts";
 import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
-import type { Decide } from "../../domain/variants.ts";
+import { type Decide, DEFAULT_DECIDE as decide } from "../../domain/variants.ts";
 import { API } from "../../http/api.ts";
 import type { AppContext, Operation as Row } from "../../http/route.ts";
-import { listEnvelope } from "../../http/serializers.ts";
 import { PATHS } from "../../http/urls.ts";
 import { AdjustableClock, DURATION_UNITS, parseIso, toIso } from "../../lib/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../lib/ids.ts";
@@ -55,9 +54,9 @@ function endpoint(row: Row, services: AppContext) {
   const url =
     services.urls.baseUrl +
     path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
-  const sample = sampleAnswer(row, services);
+  const sample = sampleAnswer(row);
   const meaning = html`<p>${summary}. ${origin} ${scope === null ? "Any credential will do." : `Takes the scope ${scope}.`}</p>
-${rules("Query", query.json)}${rules("Body", row.body?.(services).json)}${code(curl(`${method} ${url}`, { body: example }))}
+${rules("Query", query?.json)}${rules("Body", row.body?.(services).json)}${code(curl(`${method} ${url}`, { body: example }))}
 <p>Answers <code>${status}</code>${!sample && " without a body"}</p>${sample && json(sample)}`;
   return [
     operation,
@@ -68,24 +67,21 @@ ${rules("Query", query.json)}${rules("Body", row.body?.(services).json)}${code(c
 }
 
 /** Builds a sample response from its schema and from the request examples of the same resource. */
-function sampleAnswer(
-  { serializer: view, shownOnce: once = {}, example }: Row,
-  { decide }: AppContext,
-): object | undefined {
+function sampleAnswer({ serializer: view, shownOnce: secret, example }: Row): object | undefined {
   if (view === undefined) return undefined;
   const { kind, name, json } = view;
   const alike = API.routes.find(
     (row) => row.serializer?.kind === "one" && row.serializer.name === name && row.example,
   );
-  const secrets = Object.fromEntries(Object.keys(once).map((each) => [each, "…"]));
+  const secrets = secret === undefined ? {} : { [secret]: "…" };
   const known = {
     ...alike?.example,
     ...example,
     ...(name === "Event" && sampleEvent(decide, "user.interaction")),
   };
   const one = { ...Object(buildSample(json, known)), ...secrets };
-  const page = { items: JSON.stringify([one]), total: 1, limit: 20, offset: 0 };
-  return kind === "page" ? JSON.parse(listEnvelope(decide)(page)) : one;
+  const page = { data: [one], total: 1, limit: 20, offset: 0 };
+  return kind === "page" ? page : one;
 }
 
 /** Shows each member with its JSON Schema, which states its rules more exactly than prose. */
@@ -114,7 +110,7 @@ export function curl(
 
 const LINE = " \\\n  ";
 
-export function events({ retryWaits_ms, services: { decide } }: WebDeps) {
+export function events({ retryWaits_ms }: WebDeps) {
   return {
     lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type. A change that changes nothing is no event; data that could not be processed are one, too: status says which.",
     sections: [
