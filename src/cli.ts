@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { type ParseArgsConfig, styleText } from "node:util";
 import { exampleApp } from "./domain/apps.ts";
 import { isStoreError } from "./domain/store.ts";
-import { createDecide } from "./domain/variants.ts";
+import { DEFAULT_DECIDE } from "./domain/variants.ts";
 import { type Flags, parseFlags } from "./flags.ts";
 import { OptionError, suggest } from "./lib/schema.ts";
 import { VERSION } from "./lib/version.ts";
@@ -28,7 +28,7 @@ const FLAG_TYPES: NonNullable<ParseArgsConfig["options"]> = {
     ]),
   ),
   [OPTIONS.port.flag]: { type: "string", short: "p" },
-  [OPTIONS.readings.flag]: { type: "string", multiple: true },
+  [OPTIONS.variants.flag]: { type: "string", multiple: true },
 };
 
 const RECEIVER = "receiver";
@@ -126,7 +126,7 @@ function usage(): string {
 /** Returns everything needed for a first request, and a curl command that works. */
 function ready(service: Service, settings: Settings): string {
   const { baseUrl, authUrl, apiKey, signInUrl, signInEmail: signsIn } = service;
-  const { log, tlsCert, publicUrl, data, store, readings } = settings;
+  const { log, tlsCert, publicUrl, data, store } = settings;
   const members = {
     base_url: baseUrl,
     auth_url: authUrl,
@@ -137,7 +137,7 @@ function ready(service: Service, settings: Settings): string {
   // With a public URL, the operator of the proxy needs the local port.
   const port = publicUrl && { port: service.port };
   if (log === "json") return JSON.stringify({ event: "ready", ...members, ...port });
-  const body = JSON.stringify(exampleApp(createDecide(readings)));
+  const body = JSON.stringify(exampleApp(DEFAULT_DECIDE));
   // Brackets of an IPv6 address are a pattern in some shells.
   const address = `${baseUrl}/apps`.replace(/[[\]]/g, "\\$&");
   const row = (name: string, value: string) =>

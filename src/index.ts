@@ -15,7 +15,7 @@ export {
   StoreOpenError,
   UniqueViolation,
 } from "./domain/store.ts";
-export { ALL_VARIANTS, type Variants } from "./domain/variants.ts";
+export { ALL_VARIANTS, type Variants } from "./http/variants.ts";
 export type { FiredTimer } from "./lib/clock.ts";
 export { OptionError } from "./lib/schema.ts";
 export { verifySignature } from "./lib/signature.ts";

@@ -8,9 +8,9 @@ import { TOKEN_ALGORITHM } from "./domain/oauth/signing-keys.ts";
 import { keepNumbersOfSeed } from "./domain/seed.ts";
 import type { Store } from "./domain/store.ts";
 import { pinnedKey } from "./domain/validators.ts";
-import { ALL_VARIANTS, type Variants } from "./domain/variants.ts";
 import { decide } from "./former-decisions.ts";
 import { RATE_LIMIT } from "./http/rate-limit.ts";
+import { ALL_VARIANTS, type Variants } from "./http/variants.ts";
 import { isDateTime, parseDuration } from "./lib/clock.ts";
 import { ALGORITHMS } from "./lib/jwt.ts";
 import { isLoopbackHost } from "./lib/loopback.ts";
@@ -116,7 +116,7 @@ const seed = optionType<object>(
     return typeof value === "object" ? (value ?? undefined) : undefined;
   },
 );
-const STORE = "open get find page count transact subscribe lease snapshot restore close".split(" ");
+const STORE = "open get find page count transact snapshot restore close".split(" ");
 /** Checks that a value has a store's methods; the exported contract suite checks its behaviour. */
 export function assertStore(given: unknown): Store {
   const missing = STORE.filter((name) => typeof Object(given)[name] !== "function");
@@ -131,7 +131,7 @@ const moment = optionType("be a time such as 2026-01-01T00:00:00.000Z, with its 
 );
 const KNOWN = Object.entries(ALL_VARIANTS).map((known) => known.join("="));
 /** Variants in the flag's form, separated by commas. */
-const readings = optionType(`be one or more of ${KNOWN.join(", ")}`, (text, given): Variants => {
+const variants = optionType(`be one or more of ${KNOWN.join(", ")}`, (text, given): Variants => {
   const isRecord = typeof given === "object" && !Array.isArray(given);
   const pairs = isRecord
     ? Object.entries(Object(given)).map((pair) => pair.join("="))
@@ -205,10 +205,10 @@ export const OPTIONS = {
     anyText,
     "what is random in ids and keys repeats from run to run (loopback only)",
   ),
-  readings: defineOption(
-    "reading ID=NAME",
-    readings,
-    "another reading of a gap; repeatable, all are at /docs/register",
+  variants: defineOption(
+    "variant NAME=VALUE",
+    variants,
+    `behave like other servers; repeatable: ${KNOWN.join(", ")}`,
     unsafeCast<Variants>({}),
   ),
   control: defineOption(

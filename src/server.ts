@@ -13,8 +13,8 @@ import { type AuthorizationServer, verifyAccessToken } from "./domain/oauth/acce
 import { createSigningKeys } from "./domain/oauth/signing-keys.ts";
 import type { Store } from "./domain/store.ts";
 import { createNotifications } from "./domain/unit-of-work.ts";
-import { createDecide } from "./domain/variants.ts";
-import { type ApiDeps, createApiRouter } from "./http/api.ts";
+import { DEFAULT_DECIDE } from "./domain/variants.ts";
+import { API, type ApiDeps, createApiRouter } from "./http/api.ts";
 import { createAuthenticator } from "./http/authenticate.ts";
 import { withCors } from "./http/cors.ts";
 import type { Handler, HttpRequest, HttpResponse } from "./http/message.ts";
@@ -22,9 +22,10 @@ import { createOAuthRouter } from "./http/oauth-routes.ts";
 import { problemResponse } from "./http/problem.ts";
 import { createRateLimiter } from "./http/rate-limit.ts";
 import { createRequestHandler, publicRouter, type Result, ROOT_ROUTES } from "./http/router.ts";
-import { createResponseCache } from "./http/serializers.ts";
+import { TextCache } from "./http/serializers.ts";
 import { createHttpServer, type HttpServer } from "./http/server.ts";
 import { createUrls, PATHS } from "./http/urls.ts";
+import { applyVariants, withVariants } from "./http/variants.ts";
 import { AdjustableClock, type Instant, monotonicNow, parseIso, systemNow } from "./lib/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./lib/ids.ts";
 import { OptionError } from "./lib/schema.ts";
@@ -109,7 +110,7 @@ async function createDependencies(
     store,
     clock,
     ids,
-    decide: createDecide(settings.readings),
+    decide: DEFAULT_DECIDE,
     notifications: createNotifications(),
   };
   const journals = createRecorder(clock);
@@ -197,7 +198,7 @@ async function loadStoreModule(name: string): Promise<Store> {
 /** Listens, loads the seed or existing data, and starts to serve. */
 async function start(ground: Dependencies): Promise<Service> {
   const { settings, watched, log, unit, tasks, journals, listener } = ground;
-  const { store, clock, ids, decide } = unit;
+  const { store, clock, ids } = unit;
   // Listen first: if the port is in use, no key is created that nobody would see.
   const port = await listener.listen(settings.port, settings.host);
   const urls = createUrls(settings.publicUrl ?? localUrl(settings, port));
@@ -214,10 +215,10 @@ async function start(ground: Dependencies): Promise<Service> {
   const deps = {
     services: {
       urls,
-      decide,
       webhook: createWebhookSchemas((url) => checkUrl(url, webhookPolicyFor(settings))),
     },
-    responseCache: createResponseCache(urls, decide),
+    textCache: new TextCache(urls),
+    keysInProgress: new Set<string>(),
     authenticate: createAuthenticator(createApiKeyAuthenticator(unit, tasks), (token) =>
       verifyAccessToken(oauth, token),
     ),
@@ -225,7 +226,8 @@ async function start(ground: Dependencies): Promise<Service> {
     ...{ port, oauth, ...ground },
   };
   const service = await openService(deps);
-  const answering = withCors(composeHandler(deps, service), isLoopbackOnly(settings));
+  const varied = withVariants(composeHandler(deps, service), settings.variants);
+  const answering = withCors(varied, isLoopbackOnly(settings));
   const handle = settings.log === "off" ? answering : withLogging(answering, log);
   listener.setHandler({
     handle: watched ? journals.around(handle) : handle,
@@ -254,7 +256,7 @@ function composeHandler(
 ): Handler {
   const { settings, log, unit } = deps;
   const { urls: links } = deps.services;
-  const api = createApiRouter(deps);
+  const api = createApiRouter(deps, applyVariants(API.routes, settings.variants));
   const control = createControlRouter(deps, settings.control ? service : undefined, log.warn);
   const description = controlDocument(control.routes.routes, deps.services);
   let nowhere: (request: HttpRequest) => HttpResponse | undefined = () => undefined;
@@ -275,6 +277,7 @@ function composeHandler(
       nowhere = notFoundPage;
       const more = {
         operations: api.routes.routes,
+        variants: settings.variants,
         retryWaits_ms: settings.retrySchedule,
         announce: log.announce,
       };

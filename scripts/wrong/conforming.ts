@@ -1,6 +1,6 @@
 // Correct servers that differ from this one: each reads a gap of the specification in another way, and must pass the
-// kit. Variants of the register are start options; the proxy produces the others.
-import { ALL_VARIANTS } from "../../src/domain/variants.ts";
+// kit. Variants are start options; the proxy produces the others.
+import { ALL_VARIANTS } from "../../src/http/variants.ts";
 import { objectIn } from "../../test/support/shown.ts";
 import type { ProxyRequest, ProxyResponse } from "./patches.ts";
 import * as patches from "./patches.ts";
@@ -15,10 +15,10 @@ import {
 } from "./patches.ts";
 
 const asOffset = (text: string) => text.replace(/(\d\d:\d\d:\d\d)\.\d+Z"/g, '$1+00:00"');
-const read = (readings: object): FaultyServer => ({ options: { readings } });
-const switched = ([id, name]: [string, unknown]) => [
-  `${id}=${name} ${id}: by --reading`,
-  read({ [id]: name }),
+const withVariants = (variants: object): FaultyServer => ({ options: { variants } });
+const toVariantServer = ([id, name]: [string, unknown]) => [
+  `${id}=${name} ${id}: by --variant`,
+  withVariants({ [id]: name }),
 ];
 
 const ONES = "(GET|PUT|PATCH|DELETE) /(apps|users|data-sources|webhooks)/*";
@@ -81,8 +81,8 @@ function sentTwice(after_ms: number, outOf = 1): Patch {
 
 export const CONFORMING: FaultTable = {
   "itself 1: this server": {},
-  ...Object.fromEntries(Object.entries(ALL_VARIANTS).map(switched)),
-  "every-reading 1: all of them at once": read(ALL_VARIANTS),
+  ...Object.fromEntries(Object.entries(ALL_VARIANTS).map(toVariantServer)),
+  "every-reading 1: all of them at once": withVariants(ALL_VARIANTS),
   "list-of-apps 4.list-shape: a list is {apps, count}": patchResponseBody(
     "GET /apps",
     "",

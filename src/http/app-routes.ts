@@ -15,19 +15,26 @@ import {
 } from "./serializers.ts";
 import { DATA_BODY_BYTES } from "./validation.ts";
 
-/** The event is recorded; its deliveries are still pending. */
-const ACCEPTED = 202;
-
 const app = crudRoutes({
   path: "/apps/{app_id}",
   noun: "App",
-  labels: ["an app", "apps", "an app with its deployments"],
-  scopes: ["read:apps", "write:apps", "delete:apps"],
+  labels: { one: "an app", many: "apps", deleted: "an app with its deployments" },
+  scopes: { read: "read:apps", write: "write:apps", delete: "delete:apps" },
   service: apps.appService,
-  create: {
+});
+
+const source = crudRoutes({
+  path: "/data-sources/{data_source_id}",
+  noun: "DataSource",
+  labels: { one: "a data source", many: "data sources", deleted: "a data source with its rows" },
+  scopes: { read: "read:data", write: ADMIN_SCOPE, delete: ADMIN_SCOPE },
+  service: data.dataSourceService,
+});
+
+const allAppRoutes = [
+  {
+    ...app.createRoute,
     spec: "4.create-app",
-    body: ({ decide }) =>
-      decide("2.app-fields").length > 1 ? model.strictAppDraft : model.app.createBody,
     example: {
       title: "Sales overview",
       description: "Revenue by region",
@@ -35,93 +42,84 @@ const app = crudRoutes({
       public: false,
     },
   },
-  list: {
+  route({
+    ...app.listRoute,
     spec: "4.list-apps",
     query: apps.appQuery,
-    handler: ({ unitOfWork: unit, account, query }) => apps.listApps(unit.store, account, query),
-  },
-  update: { example: { title: "Sales overview 2026" } },
-  remove: { spec: "4.delete-app" },
-});
+    handler: ({ unitOfWork, account, query }) => apps.listApps(unitOfWork.store, account, query),
+  }),
+  app.getRoute,
+  { ...app.updateRoute, example: { title: "Sales overview 2026" } },
+  { ...app.deleteRoute, spec: "4.delete-app" },
+  route({
+    method: "POST",
+    path: "/apps/{app_id}/deploy",
+    scope: "write:apps",
+    operationId: "deployApp",
+    summary: "Deploy an app to an environment",
+    spec: "4.deploy",
+    loads: app.getRoute,
+    bodyName: "DeploymentCreate",
+    body: () => model.deployment.createBody,
+    example: { name: "Release 1", custom_domain: "sales.example.com", environment: "production" },
+    status: 201,
+    serializer: deploymentSerializer,
+    location: ({ app_id, id }) => `/apps/${app_id}/deployments/${id}`,
+    handler: ({ unitOfWork, account, params: { app_id = "" }, body, services, request }) => {
+      const urls = services.urls.forHost(hostname(request));
+      return deployments.deploy(unitOfWork, account, app_id, body, urls);
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/apps/{app_id}/deployments",
+    scope: "read:apps",
+    operationId: "listDeployments",
+    summary: "List the deployments of an app",
+    loads: app.getRoute,
+    query: listQuery,
+    status: 200,
+    serializer: listSerializer(deploymentSerializer),
+    handler: ({ unitOfWork, params: { app_id = "" }, query }) =>
+      paginate(unitOfWork.store, model.deployments, "app", [app_id], query),
+  }),
+  route({
+    method: "GET",
+    path: "/apps/{app_id}/deployments/{deployment_id}",
+    scope: "read:apps",
+    operationId: "getDeployment",
+    summary: "Read a deployment",
+    status: 200,
+    serializer: deploymentSerializer,
+    handler: ({ unitOfWork, account, params: { app_id = "", deployment_id = "" } }) =>
+      deployments.getDeployment(unitOfWork.store, account, app_id, deployment_id),
+  }),
+  route({
+    method: "POST",
+    path: "/apps/{app_id}/interactions",
+    scope: "write:apps",
+    operationId: "reportInteraction",
+    summary: "Report that a user used an app",
+    loads: app.getRoute,
+    bodyName: "InteractionCreate",
+    body: () => apps.interactionBody,
+    keepNumbers: apps.keepNumbersOfPoint,
+    example: {
+      user_id: "visitor-17",
+      interaction_type: "chart_click",
+      chart_id: "revenue",
+      data_point: { x: "2026-03", y: 48_250, category: "North" },
+    },
+    status: 202,
+    serializer: eventSerializer,
+    handler: ({ unitOfWork, account, params: { app_id = "" }, body }) =>
+      apps.recordInteraction(unitOfWork, account, app_id, body),
+  }),
+];
 
-const ofApps = withDecision("4.app-endpoints", [
-  ...app.rows,
-  route(
-    "POST /apps/{app_id}/deploy",
-    "write:apps",
-    "deployApp",
-    "Deploy an app to an environment",
-    {
-      spec: "4.deploy",
-      loads: app.getRoute,
-      bodyName: "DeploymentCreate",
-      body: model.deployment.createBody,
-      example: { name: "Release 1", custom_domain: "sales.example.com", environment: "production" },
-      serializer: deploymentSerializer,
-      location: ({ app_id, id }) => `/apps/${app_id}/deployments/${id}`,
-      handler: ({ unitOfWork: unit, account, params, body, services, request }) =>
-        deployments.deploy(
-          unit,
-          account,
-          params.app_id,
-          body,
-          services.urls.forHost(hostname(request)),
-        ),
-    },
-  ),
-  route(
-    "GET /apps/{app_id}/deployments",
-    "read:apps",
-    "listDeployments",
-    "List the deployments of an app",
-    {
-      loads: app.getRoute,
-      query: listQuery,
-      serializer: listSerializer(deploymentSerializer),
-      handler: ({ unitOfWork: unit, params, query }) =>
-        paginate(unit.store, model.deployments, "app", [params.app_id], query),
-    },
-  ),
-  route(
-    "GET /apps/{app_id}/deployments/{deployment_id}",
-    "read:apps",
-    "getDeployment",
-    "Read a deployment",
-    {
-      serializer: deploymentSerializer,
-      handler: ({ unitOfWork: unit, account, params }) =>
-        deployments.getDeployment(unit.store, account, params.app_id, params.deployment_id),
-    },
-  ),
-  route(
-    "POST /apps/{app_id}/interactions",
-    "write:apps",
-    "reportInteraction",
-    "Report that a user used an app",
-    {
-      loads: app.getRoute,
-      bodyName: "InteractionCreate",
-      body: apps.interactionBody,
-      keepNumbers: apps.keepNumbersOfPoint,
-      example: {
-        ...{ user_id: "visitor-17", interaction_type: "chart_click", chart_id: "revenue" },
-        data_point: { x: "2026-03", y: 48_250, category: "North" },
-      },
-      status: ACCEPTED,
-      serializer: eventSerializer,
-      handler: ({ unitOfWork: unit, account, params, body }) =>
-        apps.recordInteraction(unit, account, params.app_id, body),
-    },
-  ),
-]);
-
-const source = crudRoutes({
-  path: "/data-sources/{data_source_id}",
-  noun: "DataSource",
-  labels: ["a data source", "data sources", "a data source with its rows"],
-  scopes: ["read:data", ADMIN_SCOPE, ADMIN_SCOPE],
-  service: data.dataSourceService,
-  create: {
+const dataSourceRoutes = [
+  {
+    ...source.createRoute,
     spec: "4.create-data-source",
     bodyLimit: DATA_BODY_BYTES,
     keepNumbers: data.keepNumbersOfDraft,
@@ -131,23 +129,25 @@ const source = crudRoutes({
       data: "region,revenue\r\nNorth,48250\r\nSouth,39100\r\n",
     },
   },
-});
+  source.listRoute,
+  source.getRoute,
+  source.deleteRoute,
+  route({
+    method: "GET",
+    path: "/data-sources/{data_source_id}/rows",
+    scope: "read:data",
+    operationId: "listDataSourceRows",
+    summary: "List the rows of a data source",
+    loads: source.getRoute,
+    query: listQuery,
+    status: 200,
+    serializer: listSerializer(rowSerializer),
+    handler: ({ unitOfWork, account, params: { data_source_id = "" }, query }) =>
+      data.listRows(unitOfWork.store, account, data_source_id, query),
+  }),
+];
 
-const ofData = withDecision("2.data-source-fields", [
-  ...source.rows,
-  route(
-    "GET /data-sources/{data_source_id}/rows",
-    "read:data",
-    "listDataSourceRows",
-    "List the rows of a data source",
-    {
-      loads: source.getRoute,
-      query: listQuery,
-      serializer: listSerializer(rowSerializer),
-      handler: ({ unitOfWork: unit, account, params, query }) =>
-        data.listRows(unit.store, account, params.data_source_id, query),
-    },
-  ),
-]);
-
-export const appRoutes: readonly Operation[] = [...ofApps, ...ofData];
+export const appRoutes: readonly Operation[] = [
+  ...withDecision("4.app-endpoints", allAppRoutes),
+  ...withDecision("2.data-source-fields", dataSourceRoutes),
+];

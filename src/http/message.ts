@@ -1,5 +1,5 @@
-// A request and its response as plain data. Handlers see no socket and no node:http object; only the server converts
-// between bytes and these types.
+// Requests and responses as plain data. Handlers see no socket and no node:http object; only the server converts between
+// bytes and these types.
 import type { AppError } from "../domain/errors.ts";
 
 export interface HttpRequest {
@@ -16,8 +16,11 @@ export interface HttpRequest {
   readonly protocolError?: AppError | undefined;
   /** Returns every value of the header, in order; `name` is in lower case. */
   header(name: string): readonly string[];
-  /** Reads at most `limit_bytes`; may be called once. If `protocolError` is given, the body stays unread. */
-  readBody(limit_bytes: number, protocolError?: AppError): Promise<Buffer | AppError>;
+  /**
+   * Reads at most `limit_bytes`; may be called once. Returns `otherError` without reading the body, unless the
+   * Content-Length is already too large.
+   */
+  readBody(limit_bytes: number, otherError?: AppError): Promise<Buffer | AppError>;
 }
 
 /** How to end a connection without a response: by a reset or an orderly close. The status is then 0. */
@@ -27,8 +30,7 @@ export interface HttpResponse {
   readonly status: number;
   /** Replaces the response; used only for fault injection in tests. */
   readonly connectionFault?: ConnectionFault;
-  /** Mutable: later steps of the pipeline may add headers. */
-  readonly headers: Record<string, string>;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 

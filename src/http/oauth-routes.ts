@@ -38,7 +38,7 @@ const WITH_SECRET = ["client_secret_basic", "client_secret_post"];
 export const createOAuthRouter = (
   context: AuthorizationServer,
   links: ServiceUrls,
-): Router<PublicRoute, null> =>
+): Router<PublicRoute> =>
   publicRouter(
     [
       post("/oauth/token", (request) => token(context, request)),

@@ -205,7 +205,7 @@ function parameters(route: Operation): object[] {
     const noun = name.replace(/_id$/, "").replaceAll("_", " ");
     return parameter("path", name, TEXT, `The id of the ${noun}.`);
   });
-  const inQuery = Object.entries(route.query.members).map(([name, { json }]) =>
+  const inQuery = Object.entries(route.query?.members ?? {}).map(([name, { json }]) =>
     parameter("query", name, json, QUERY_DESCRIPTIONS[name]),
   );
   const list = [...inPath, ...inQuery];
@@ -354,8 +354,8 @@ function responseSchemas({ serializer, shownOnce }: Operation, { variants }: Con
   }
   if (shownOnce === undefined) return { [name]: json };
   const properties: Named = { ...json.properties };
-  // A replayed response has null for each value that is shown once.
-  for (const secret of Object.keys(shownOnce)) properties[secret] = { type: ["string", "null"] };
+  // A replayed response has null for the value that is shown once.
+  properties[shownOnce] = { type: ["string", "null"] };
   return { [`Created${name}`]: closedObject(properties), [name]: json };
 }
 

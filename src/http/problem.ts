@@ -1,17 +1,11 @@
-// Error codes with status, title and advice, and the error body: RFC 9457 problem details. The spec defines 401 and 403
-// (part 7), the contract the rest (part 7). A code that is missing here does not compile.
-
+// Errors at the wire: the status, title and advice of each code, and problem details (RFC 9457). The specification
+// defines 401 and 403 (part 7), the contract the rest (part 7). A code that is missing here does not compile.
 import type { AppError, ErrorCode, ErrorDetails, FieldError } from "../domain/errors.ts";
-import { DEFAULT_DECIDE, type Decide } from "../domain/variants.ts";
-import { decide } from "../former-decisions.ts";
-import { ISSUES_MAX, unsafeCast } from "../lib/schema.ts";
-import { type HttpResponse, JSON_TYPE } from "./message.ts";
+import { ISSUES_MAX } from "../lib/schema.ts";
+import { type HttpResponse, jsonResponse } from "./message.ts";
 import type { ServiceUrls } from "./urls.ts";
 
-/** Member that holds the exact error code for programs; `detail` is for people. */
-export const CODE_FIELD = decide("7.error-codes");
-
-const [TAKEN, INVALID] = [decide("3.custom-domain"), DEFAULT_DECIDE("7.validation-status")];
+export const PROBLEM_TYPE = "application/problem+json";
 
 /** Status, title and advice of each error code. */
 export const PROBLEMS: {
@@ -20,22 +14,18 @@ export const PROBLEMS: {
   invalid_json: [
     400,
     "The body is not valid JSON",
-    "Send UTF-8 without a BOM, one value nested 64 levels at most.",
+    "Send one JSON value in UTF-8 without a byte order mark, nested at most 64 levels.",
   ],
   invalid_parameter: [
     400,
     "A query parameter is wrong",
-    "The errors name each, unknown and repeated ones as well.",
+    "Each parameter must be known, valid and sent once.",
   ],
-  invalid_header: [
-    400,
-    "A header is wrong",
-    "The errors name each, such as Idempotency-Key or If-Match.",
-  ],
+  invalid_header: [400, "A header is wrong", "Correct each header that the errors name."],
   invalid_request: [
     400,
     "This is not a valid HTTP request",
-    "It breaks HTTP/1.1. Look at the client or a proxy.",
+    "It breaks HTTP/1.1. Check the client and any proxy.",
   ],
   missing_credential: [
     401,
@@ -50,14 +40,18 @@ export const PROBLEMS: {
   invalid_credential: [
     401,
     "The credential is not valid",
-    "The key was deleted, or the token is revoked or not ours.",
+    "The key was deleted, or the token was revoked or is from another server.",
   ],
   expired_credential: [
     401,
     "The credential has expired",
-    "Refresh the access token; API keys do not expire.",
+    "Refresh the access token. API keys do not expire.",
   ],
-  insufficient_scope: [403, "A scope is missing", "Ask for the scope; the user needs it as well."],
+  insufficient_scope: [
+    403,
+    "A scope is missing",
+    "Request the scope; the user needs the permission as well.",
+  ],
   account_suspended: [
     403,
     "The account is suspended",
@@ -66,17 +60,17 @@ export const PROBLEMS: {
   account_limited: [
     403,
     "The account is limited to reading",
-    "Changes are refused until it is active again.",
+    "Nothing can be changed until it is active again.",
   ],
   rate_limit_exceeded: [
     403,
     "The rate limit is exceeded",
-    "Wait for Retry-After. Headers tell beforehand.",
+    "Wait for the seconds in Retry-After. RateLimit shows the requests that remain.",
   ],
   not_found: [
     404,
-    "Nothing is here",
-    "Check the id. What belongs to another account answers the same.",
+    "Not found",
+    "Check the path and the id. Resources of other accounts do not exist for you.",
   ],
   method_not_allowed: [
     405,
@@ -86,106 +80,109 @@ export const PROBLEMS: {
   request_timeout: [
     408,
     "The request took too long",
-    "Send all of it within 30 seconds, its headers within 10.",
+    "Send the headers within 10 seconds and the whole request within 30.",
   ],
   domain_taken: [
-    TAKEN,
+    409,
     "The custom domain belongs to another app",
     "It is free once no live deployment holds it.",
   ],
   email_taken: [
     409,
     "The e-mail address belongs to another user",
-    "However it is capitalised, it is one user.",
+    "Upper and lower case make no difference.",
   ],
   last_admin: [
     409,
-    "The last user with the permission admin has to stay",
-    "Give somebody else the permission first.",
+    "The account must keep one user with the permission admin",
+    "Give another user the permission first.",
   ],
   idempotency_in_progress: [
     409,
-    "The first request with this key is running",
-    "Wait for its answer, then repeat.",
+    "The first request with this key is still running",
+    "Wait for its response, then repeat the request.",
   ],
   precondition_failed: [
     412,
     "The precondition does not hold",
-    "Read it again, see what changed, use the new ETag.",
+    "Read the resource again and use its new ETag.",
   ],
   payload_too_large: [
     413,
     "The body is too large",
-    "A body holds 1 MiB, that of a data source 10 MiB.",
+    "The limit is 1 MiB, or 10 MiB for a data source.",
   ],
-  uri_too_long: [414, "The URL is too long", "A URL holds 8 KiB."],
+  uri_too_long: [414, "The URL is too long", "The limit is 8 KiB."],
   unsupported_media_type: [
     415,
     "The body's media type is not supported",
-    "Send application/json without a coding.",
+    "Send application/json without a content coding.",
   ],
   validation_failed: [
-    INVALID,
+    422,
     "The body breaks a rule",
-    "The errors have a JSON pointer each; 20 are listed.",
+    "Correct each field that the errors name by its JSON pointer; at most 20 are listed.",
   ],
   idempotency_key_reused: [
     422,
     "The Idempotency-Key was used for another request",
-    "Use a new key for a new one.",
+    "Use a new key for a new request.",
   ],
-  headers_too_large: [431, "The headers are too large", "The headers hold 16 KiB."],
+  headers_too_large: [431, "The headers are too large", "The limit is 16 KiB."],
   internal_error: [
     500,
     "Something went wrong on the server",
-    "Tell its operator the request id: the log has why.",
+    "Give the operator the request id; the log has the details.",
   ],
   not_implemented: [
     501,
     "The transfer coding is not known",
-    "Send the body as it is or chunked, in no other coding.",
+    "Send the body as it is, or chunked in no other coding.",
   ],
   storage_unavailable: [
     503,
     "The change could not be stored",
-    "Nothing was changed. Reading goes on; try again soon.",
+    "Nothing was changed, and reading still works. Try again soon.",
   ],
 };
 
-/** Safe: the table has every code and no other key. */
-export const CODES = unsafeCast<readonly ErrorCode[]>(Object.keys(PROBLEMS));
+export const CODES = Object.keys(PROBLEMS) as ErrorCode[];
 
-/** Returns the status of a code under the selected variants. */
-export const statusOf = (code: ErrorCode, decide: Decide): number =>
-  code === "validation_failed" ? decide("7.validation-status") : PROBLEMS[code][0];
+export const statusOf = (code: ErrorCode): number => PROBLEMS[code][0];
 
 /** Describes the error for people; pages show this instead of the problem's JSON. */
-export function explain({ details: reason }: AppError, decide = DEFAULT_DECIDE) {
-  const [, title] = PROBLEMS[reason.code];
-  return { title, status: statusOf(reason.code, decide), detail: detailOf(reason) };
+export function explain({ details }: AppError) {
+  const [status, title] = PROBLEMS[details.code];
+  return { title, status, detail: describe(details) };
 }
 
-function detailOf(reason: ErrorDetails): string {
-  if ("detail" in reason) return truncate(reason.detail, DETAIL_MAX);
-  if ("errors" in reason) return summary(reason.errors);
-  switch (reason.code) {
+function describe(details: ErrorDetails): string {
+  if ("detail" in details) return truncate(details.detail, DETAIL_MAX);
+  if ("errors" in details) return summarize(details.errors);
+  switch (details.code) {
     case "rate_limit_exceeded":
-      return `Too many requests; the next window starts in ${reason.retry_after_s} s.`;
+      return `Too many requests; the next window starts in ${details.retry_after_s} s.`;
     case "method_not_allowed":
-      return `Allowed here: ${reason.allow.join(", ")}.`;
-    default:
-      return PROBLEMS[reason.code].slice(1).join(". ");
+      return `Allowed here: ${details.allow.join(", ")}.`;
+    default: {
+      const [, title, advice] = PROBLEMS[details.code];
+      return `${title}. ${advice}`;
+    }
   }
 }
 
-function summary(errors: readonly FieldError[]): string {
+/** The first issue, and how many more there are. */
+function summarize(errors: readonly FieldError[]): string {
   const [first] = errors;
-  const where = truncate(first?.pointer ?? first?.parameter ?? first?.header ?? "");
-  const others = errors.length - ISSUES_MAX;
-  const unlisted = others > 0 ? `, ${others} of them not listed` : "";
-  const rest = errors.length > 1 ? ` (and ${errors.length - 1} more${unlisted})` : "";
-  const said = `${where || '""'} ${first?.detail ?? "is wrong"}${rest}`;
-  return said.endsWith("?") ? said : `${said}.`;
+  const place = truncate(first?.pointer ?? first?.parameter ?? first?.header ?? "") || '""';
+  const others = errors.length - 1;
+  const unlisted = errors.length - ISSUES_MAX;
+  const more =
+    others > 0
+      ? ` (and ${others} more${unlisted > 0 ? `, ${unlisted} of them not listed` : ""})`
+      : "";
+  const text = `${place} ${first?.detail ?? "is wrong"}${more}`;
+  return text.endsWith("?") ? text : `${text}.`;
 }
 
 /** Errors quote input, so it is truncated: no error is larger than 16 KiB. */
@@ -194,32 +191,32 @@ const NAME_MAX = 100;
 const truncate = (text: string, max = NAME_MAX): string =>
   text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text;
 
-const short = ({ pointer, parameter, header, detail }: FieldError) => ({
-  pointer: pointer && truncate(pointer),
-  parameter: parameter && truncate(parameter),
-  header,
+const truncateNames = ({ pointer, parameter, header, detail }: FieldError): FieldError => ({
+  ...(pointer !== undefined && { pointer: truncate(pointer) }),
+  ...(parameter !== undefined && { parameter: truncate(parameter) }),
+  ...(header !== undefined && { header }),
   detail,
 });
 
 /** Headers that the error requires: RFC 6750 3, RFC 9110 15.5.6, Retry-After. */
-export function errorHeaders(reason: ErrorDetails, metadataUrl: string): Record<string, string> {
+export function errorHeaders(details: ErrorDetails, metadataUrl: string): Record<string, string> {
   const challenge = (error = "") => ({
     "www-authenticate": `Bearer realm="app-hosting", resource_metadata="${metadataUrl}"${error}`,
   });
-  switch (reason.code) {
+  switch (details.code) {
     case "missing_credential":
       return challenge();
     case "malformed_credential":
-      return challenge(reason.scheme === "bearer" ? ', error="invalid_request"' : "");
+      return challenge(details.scheme === "bearer" ? ', error="invalid_request"' : "");
     case "invalid_credential":
     case "expired_credential":
       return challenge(', error="invalid_token"');
     case "insufficient_scope":
-      return challenge(`, error="insufficient_scope", scope="${reason.scope}"`);
+      return challenge(`, error="insufficient_scope", scope="${details.scope}"`);
     case "method_not_allowed":
-      return { allow: reason.allow.join(", ") };
+      return { allow: details.allow.join(", ") };
     case "rate_limit_exceeded":
-      return { "retry-after": String(reason.retry_after_s) };
+      return { "retry-after": String(details.retry_after_s) };
     default:
       return {};
   }
@@ -228,38 +225,19 @@ export function errorHeaders(reason: ErrorDetails, metadataUrl: string): Record<
 export function problemResponse(
   error: AppError,
   requestId: string,
-  links: ServiceUrls,
-  decide = DEFAULT_DECIDE,
+  urls: ServiceUrls,
 ): HttpResponse {
-  const { details: reason } = error;
-  const type = links.problemType(reason.code);
-  const errors = "errors" in reason ? reason.errors.slice(0, ISSUES_MAX).map(short) : undefined;
-  const { title, status, detail } = explain(error, decide);
-  const reported = {
-    type,
+  const { details } = error;
+  const { title, status, detail } = explain(error);
+  const problem = {
+    type: urls.problemType(details.code),
     title,
     status,
     detail,
     instance: requestId,
-    [CODE_FIELD]: reason.code,
-    errors,
+    code: details.code,
+    ...("errors" in details && { errors: details.errors.slice(0, ISSUES_MAX).map(truncateNames) }),
   };
-  return errorResponse(reported, errorHeaders(reason, links.resourceMetadata), decide);
-}
-
-type ProblemBody = ReturnType<typeof explain> & Record<typeof CODE_FIELD, string>;
-
-/** Problem details have their own media type; in plain JSON an error is only its code and a message. */
-export function errorResponse(
-  reported: ProblemBody,
-  headers: HttpResponse["headers"],
-  decide: Decide,
-): HttpResponse {
-  const type = decide("7.error-body");
-  const body =
-    type === JSON_TYPE
-      ? { error: { [CODE_FIELD]: reported[CODE_FIELD], message: reported.detail } }
-      : reported;
-  headers["content-type"] = type;
-  return { status: reported.status, headers, body: JSON.stringify(body) };
+  const headers = errorHeaders(details, urls.resourceMetadata);
+  return jsonResponse(status, problem, { ...headers, "content-type": PROBLEM_TYPE });
 }

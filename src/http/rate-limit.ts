@@ -1,12 +1,13 @@
 // Rate limit (spec part 8: there is one, exceeding it is a 403; contract part 8: its values). Requests are counted per
 // account, in memory, in fixed windows that start with the account's first request. A restart starts a new window.
-import { decide } from "../former-decisions.ts";
-import type { Clock, Instant } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 
-export const { requests: RATE_LIMIT, window_s: RATE_WINDOW_S } = decide("8.rate-limit");
+export const RATE_LIMIT = 6_000;
+export const RATE_WINDOW_S = 60;
 const WINDOW_MS = RATE_WINDOW_S * 1_000;
 
 export interface Rate {
+  readonly limit: number;
   readonly remaining: number;
   readonly reset_s: number;
   readonly exceeded: boolean;
@@ -14,8 +15,7 @@ export interface Rate {
 
 interface Window {
   ends: number;
-  /** Requests left, negative if exceeded. */
-  left: number;
+  requests: number;
 }
 
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
@@ -27,33 +27,36 @@ export function createRateLimiter(clock: Clock, limit: number | null) {
     for (const window of windows.values()) window.ends -= by_ms;
   });
 
-  function openWindow(id: string, now: Instant): Window | undefined {
-    // Windows end in creation order, unless a snapshot set the time back; one that lies ahead is not open.
-    for (const [known, { ends }] of windows)
-      if (now >= ends) windows.delete(known);
-      else break;
-    const window = windows.get(id);
-    return window && now < window.ends && window.ends <= now + WINDOW_MS ? window : undefined;
+  /** A window that lies ahead was left by a time from which a snapshot went back. */
+  function openWindow(accountId: string, now: number): Window {
+    const window = windows.get(accountId);
+    if (window && now < window.ends && window.ends <= now + WINDOW_MS) return window;
+    const newWindow = { ends: now + WINDOW_MS, requests: 0 };
+    windows.set(accountId, newWindow);
+    return newWindow;
   }
 
   return {
-    limit,
-
     /** Counts a request, or only reads the window at cost 0. Returns undefined without a limit. */
-    async count(id: string, cost: 0 | 1 = 1): Promise<Rate | undefined> {
+    count(accountId: string, cost: 0 | 1 = 1): Rate | undefined {
       if (limit === null) return undefined;
       const now = clock.now();
-      const window = openWindow(id, now) ?? { ends: now + WINDOW_MS, left: limit };
-      windows.set(id, window);
-      window.left -= cost;
-      const reset_s = Math.min(Math.ceil((window.ends - now) / 1_000), RATE_WINDOW_S);
+      const window = openWindow(accountId, now);
+      window.requests += cost;
       return {
-        remaining: Math.max(window.left, 0),
-        reset_s,
-        exceeded: window.left < 0,
+        limit,
+        remaining: Math.max(limit - window.requests, 0),
+        reset_s: Math.ceil((window.ends - now) / 1_000),
+        exceeded: window.requests > limit,
       };
     },
 
     clear: () => windows.clear(),
   };
 }
+
+/** Headers of draft-ietf-httpapi-ratelimit-headers. */
+export const rateLimitHeaders = ({ limit, remaining, reset_s }: Rate): Record<string, string> => ({
+  "ratelimit-policy": `"default";q=${limit};w=${RATE_WINDOW_S}`,
+  ratelimit: `"default";r=${remaining};t=${reset_s}`,
+});

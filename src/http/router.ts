@@ -1,10 +1,7 @@
-// Router. Every endpoint is a route in a table. Each router owns a part of the paths (contract, part 1): the REST API,
-// the test controls, the authorization server, the pages. A router defines its authentication, handling and error
-// format. Route lookup, 404, 405 and unexpected exceptions are handled here once for all routers (contract, part 5).
-
+// Router. Every endpoint is a route in a table. Each router owns a part of the paths (contract, part 1) and has its own
+// authentication and error format. Route lookup, 404, 405 and unexpected exceptions are handled here for all routers.
 import { AppError, fail } from "../domain/errors.ts";
 import { isStoreError } from "../domain/store.ts";
-import { decide } from "../former-decisions.ts";
 import {
   emptyResponse,
   type Handler,
@@ -27,60 +24,65 @@ export interface RouteKey {
 
 export type Result = HttpResponse | AppError;
 
-export interface RoutedRequest<W> {
-  readonly request: HttpRequest;
-  readonly caller: W;
-  readonly params: { readonly [name: string]: string };
+export type PathParams = Readonly<Record<string, string>>;
+
+export interface RouteMatch<R> {
+  readonly route: R;
+  readonly params: PathParams;
 }
 
-/** `R` is the route type, `W` the caller type. */
-export interface Router<R extends RouteKey = RouteKey, W = unknown> {
+/** The route of a request, or the response if there is none: 404, 405, or 204 to OPTIONS. */
+export type Lookup<R> = RouteMatch<R> | Result;
+
+export const isRouteMatch = <R>(lookup: Lookup<R>): lookup is RouteMatch<R> => "route" in lookup;
+
+export interface Router<R extends RouteKey = RouteKey> {
   /** Prefix of all paths of the router; "" if each route has a full path. */
   readonly basePath: string;
   readonly routes: RouteTable<R>;
   /**
-   * Authenticates the caller, or returns the response or error to send. Runs before 404 and 405, so that the response
-   * does not reveal whether the path exists. Headers added to `said` are sent with every response.
+   * Handles a request to a path of the router. A `lookup` without a route is returned after authentication, so that
+   * the response does not reveal which paths exist. `responseHeaders` are added to every response, errors included.
    */
-  authenticate(
-    call: HttpRequest,
-    said: HttpResponse["headers"],
-  ): Promise<{ readonly who: W } | Result>;
-  handle(route: R, request: RoutedRequest<W>): Promise<Result>;
-  onError(error: AppError, call: HttpRequest, who?: W): HttpResponse;
+  handle(
+    request: HttpRequest,
+    lookup: Lookup<R>,
+    responseHeaders: Record<string, string>,
+  ): Promise<Result>;
+  onError(error: AppError, request: HttpRequest): HttpResponse;
 }
 
-export interface Match<R> {
-  /** Routes by method. */
+/** The routes of a path. */
+export interface PathMatch<R> {
   readonly methods: ReadonlyMap<string, R>;
-  readonly params: { readonly [name: string]: string };
+  readonly params: PathParams;
 }
 
 /** Finds the routes of a path. */
 export class RouteTable<R extends RouteKey> {
   /** Paths without parameters. */
-  readonly #exact = new Map<string, Match<R>>();
-  readonly #patterns: { readonly pattern: RegExp; readonly routes: Match<R>["methods"] }[] = [];
+  readonly #exact = new Map<string, PathMatch<R>>();
+  readonly #patterns: { readonly pattern: RegExp; readonly methods: PathMatch<R>["methods"] }[] =
+    [];
 
   constructor(readonly routes: readonly R[]) {
     // A brace sorts after every letter, so that of two matching paths the literal one is found first.
     for (const path of [...new Set(routes.map((route) => route.path))].sort()) {
-      const all = routes.filter((row) => row.path === path);
-      const there = new Map(all.map((row) => [row.method, row]));
-      if (there.size < all.length)
-        throw new Error(`Of the rows for ${path} two have the same method`);
+      const pathRoutes = routes.filter((route) => route.path === path);
+      const methods = new Map(pathRoutes.map((route) => [route.method, route]));
+      if (methods.size < pathRoutes.length) throw new Error(`Two routes have one method: ${path}`);
       const pattern = path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)");
-      if (pattern === path) this.#exact.set(path, { methods: there, params: {} });
-      else this.#patterns.push({ pattern: new RegExp(`^${pattern}$`), routes: there });
+      if (pattern === path) this.#exact.set(path, { methods, params: {} });
+      else this.#patterns.push({ pattern: new RegExp(`^${pattern}$`), methods });
     }
   }
 
-  find(path: string): Match<R> | undefined {
-    const plain = this.#exact.get(path);
-    if (plain !== undefined) return plain;
-    for (const { pattern, routes: methods } of this.#patterns) {
-      const fitting = pattern.exec(path);
-      if (fitting) return { methods, params: fitting.groups ?? {} };
+  find(path: string): PathMatch<R> | undefined {
+    const exact = this.#exact.get(path);
+    if (exact) return exact;
+    for (const { pattern, methods } of this.#patterns) {
+      const match = pattern.exec(path);
+      if (match) return { methods, params: match.groups ?? {} };
     }
     return undefined;
   }
@@ -92,13 +94,13 @@ export interface PublicRoute extends RouteKey {
 }
 
 export const publicRouter = (
-  rows: readonly PublicRoute[],
+  routes: readonly PublicRoute[],
   onError: Router["onError"],
-): Router<PublicRoute, null> => ({
+): Router<PublicRoute> => ({
   basePath: "",
-  routes: new RouteTable(rows),
-  authenticate: async () => ({ who: null }),
-  handle: async (route, { request }) => route.handler(request),
+  routes: new RouteTable(routes),
+  handle: async (request, lookup) =>
+    isRouteMatch(lookup) ? lookup.route.handler(request) : lookup,
   onError,
 });
 
@@ -126,101 +128,85 @@ interface RouterDeps {
   readonly onError: (error: unknown, requestId: string) => void;
 }
 
-/** Without a match, `router` is the owner of the path prefix. */
-interface RouteMatch {
+/** The router of a path; without a match it owns the prefix. */
+interface Owner {
   readonly router: Router;
-  readonly match?: Match<RouteKey>;
+  readonly match?: PathMatch<RouteKey>;
 }
 
-export function createRequestHandler({
-  fallback: rest,
-  routers: ways,
-  lazyRouters: later,
-  findSitePath: siteOf,
-  onError,
-}: RouterDeps): Handler {
-  /** The first router with a matching route handles the request. */
-  let loadedRouters = [...ways, rest];
+export function createRequestHandler(deps: RouterDeps): Handler {
+  const { fallback } = deps;
+  let routers = [...deps.routers, fallback];
   let lazyLoaded: Promise<void> | undefined;
 
-  function find(path: string): RouteMatch {
-    let owner = rest;
-    for (const router of loadedRouters) {
-      const match = path.startsWith(router.basePath)
-        ? router.routes.find(path.slice(router.basePath.length))
-        : undefined;
-      if (match) return { router, match };
-      if (router.basePath !== "" && `${path}/`.startsWith(`${router.basePath}/`)) owner = router;
+  /** The first router with a matching route handles the request. */
+  function findOwner(path: string): Owner {
+    let router = fallback;
+    for (const each of routers) {
+      const { basePath, routes } = each;
+      const isBelow = path.startsWith(basePath);
+      const match = isBelow ? routes.find(path.slice(basePath.length)) : undefined;
+      if (match) return { router: each, match };
+      if (basePath !== "" && `${path}/`.startsWith(`${basePath}/`)) router = each;
     }
-    return { router: owner };
+    return { router };
   }
 
   /** The server's own paths work on every host; all other paths of a host belong to its site. */
-  const hasRoute = ({ router: way, match: found }: RouteMatch, { path }: HttpRequest) =>
-    path !== "/" && (way !== rest || found !== undefined);
+  const isOwnPath = ({ router, match }: Owner, { path }: HttpRequest) =>
+    path !== "/" && (router !== fallback || match !== undefined);
 
-  async function matchByHost(call: HttpRequest): Promise<RouteMatch> {
-    lazyLoaded ??= later().then((more) => {
-      loadedRouters = [...loadedRouters, ...more];
+  async function findOwnerByHost(request: HttpRequest): Promise<Owner> {
+    lazyLoaded ??= deps.lazyRouters().then((more) => {
+      routers = [...routers, ...more];
     });
     await lazyLoaded;
-    const place = find(call.path);
-    const site = hasRoute(place, call) ? undefined : await siteOf(hostname(call));
-    return site === undefined ? place : find(site + call.path);
+    const owner = findOwner(request.path);
+    if (isOwnPath(owner, request)) return owner;
+    const sitePath = await deps.findSitePath(hostname(request));
+    return sitePath === undefined ? owner : findOwner(sitePath + request.path);
   }
 
-  /** Suggests the path that was probably meant, if a similar one exists. */
-  function notFoundDetail(path: string): string {
-    if (/^\/v(?!1(\/|$))\d+(\/|$)/.test(path)) return OTHER_VERSION;
-    const bare = path.endsWith("/") ? path.slice(0, -1) : path;
-    const near = [bare, VERSION_PREFIX + bare].find((each) => each !== path && find(each).match);
-    return `There is no such path${near === undefined ? "." : `; did you mean ${near}?`}`;
-  }
-
-  async function dispatch(
-    { router: way, match: found }: RouteMatch,
-    request: HttpRequest,
-    caller: unknown,
-  ): Promise<Result> {
-    if (found === undefined)
-      return fail({ code: "not_found", detail: notFoundDetail(request.path) });
-    const { methods: rows, params } = found;
-    const route = rows.get(request.method === "HEAD" ? "GET" : request.method);
-    if (route) return way.handle(route, { request, caller, params });
-    const methods = [...rows.keys()].flatMap((method) =>
-      method === "GET" ? ["GET", "HEAD"] : [method],
+  function lookUp(match: Owner["match"], { method, path }: HttpRequest): Lookup<RouteKey> {
+    if (!match) return fail({ code: "not_found", detail: notFoundDetail(path) });
+    const { methods, params } = match;
+    const route = methods.get(method === "HEAD" ? "GET" : method);
+    if (route) return { route, params };
+    const withHead = [...methods.keys()].flatMap((each) =>
+      each === "GET" ? ["GET", "HEAD"] : each,
     );
-    const allow = [...methods, "OPTIONS"];
-    return request.method === "OPTIONS"
+    const allow = [...withHead, "OPTIONS"];
+    return method === "OPTIONS"
       ? emptyResponse(204, { allow: allow.join(", ") })
       : fail({ code: "method_not_allowed", allow });
   }
 
-  /** The only catch: logs an unexpected exception in full and responds without its details. */
-  return async (call) => {
-    let way = rest;
-    let response: HttpResponse;
-    const said: HttpResponse["headers"] = {};
+  /** Suggests the path that was probably meant, if a similar one exists. */
+  function notFoundDetail(path: string): string {
+    if (/^\/v(?!1(\/|$))\d+(\/|$)/.test(path))
+      return `The only supported version is ${VERSION_PREFIX}.`;
+    const bare = path.endsWith("/") ? path.slice(0, -1) : path;
+    const isSimilar = (other: string) => other !== path && findOwner(other).match !== undefined;
+    const similar = [bare, VERSION_PREFIX + bare].find(isSimilar);
+    return `There is no such path${similar === undefined ? "." : `; did you mean ${similar}?`}`;
+  }
+
+  /** The only catch of unexpected exceptions: logs them in full and responds without their details. */
+  return async function handleRequest(request) {
+    const responseHeaders: Record<string, string> = {};
+    let owner = findOwner(request.path);
+    let result: Result;
     try {
-      const first = find(call.path);
-      if (call.protocolError) return first.router.onError(call.protocolError, call);
-      const place = hasRoute(first, call) ? first : await matchByHost(call);
-      way = place.router;
-      const entered = await way.authenticate(call, said);
-      const who = "who" in entered ? entered.who : undefined;
-      const answer = "who" in entered ? await dispatch(place, call, who) : entered;
-      response = answer instanceof AppError ? way.onError(answer, call, who) : answer;
+      if (request.protocolError) return owner.router.onError(request.protocolError, request);
+      if (!isOwnPath(owner, request)) owner = await findOwnerByHost(request);
+      const lookup = lookUp(owner.match, request);
+      result = await owner.router.handle(request, lookup, responseHeaders);
     } catch (error) {
-      onError(error, call.id);
+      deps.onError(error, request.id);
       const isFull = isStoreError(error, "StorageUnavailable");
-      response = way.onError(
-        fail({ code: isFull ? "storage_unavailable" : "internal_error" }),
-        call,
-      );
+      result = fail({ code: isFull ? "storage_unavailable" : "internal_error" });
     }
-    Object.assign(response.headers, said);
-    return response;
+    const response = result instanceof AppError ? owner.router.onError(result, request) : result;
+    return { ...response, headers: { ...response.headers, ...responseHeaders } };
   };
 }
-
-const OTHER_VERSION = decide("9.other-versions").replace("<version>", VERSION_PREFIX);

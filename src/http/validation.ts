@@ -1,114 +1,149 @@
-// Validates a request's headers, query and body. Preconditions (RFC 9110 13) are If-Match and If-None-Match against the
-// strong ETag of one resource. The operation's schema validates the query and the JSON body (RFC 8259 8.1). One
+// Validates a request's headers, query and body. The operation's schemas validate the query and the JSON body. One
 // response lists all issues (contract, parts 2, 4 and 8).
 import { isUtf8 } from "node:buffer";
-import { AppError, type FieldError, fail, invalidField } from "../domain/errors.ts";
-import { decide } from "../former-decisions.ts";
+import { AppError, type FieldError, fail } from "../domain/errors.ts";
 import { type KeepNumbers, parseJsonKeeping } from "../lib/numbers.ts";
-import type { Issue, ObjectSchema, Schema, ValidationIssues } from "../lib/schema.ts";
-import { OMITTED, pointer, UNKNOWN_MEMBER } from "../lib/schema.ts";
-import { runCooperatively } from "../lib/tasks.ts";
+import {
+  type Issue,
+  type ObjectSchema,
+  OMITTED,
+  object,
+  pointer,
+  type Schema,
+  UNKNOWN_MEMBER,
+  type ValidationIssues,
+} from "../lib/schema.ts";
+import { KEY_MAX } from "./idempotency.ts";
 import { type HttpRequest, JSON_TYPE } from "./message.ts";
+import type { Operation } from "./route.ts";
 
 const MIB = 1_048_576;
-const { any_mib, data_mib } = decide("8.body-size");
-export const BODY_BYTES = any_mib * MIB;
-export const DATA_BODY_BYTES = data_mib * MIB;
-/** No resource is nested deeper than four levels; the limit keeps hostile input from exhausting the stack. */
-const NESTING_MAX = decide("8.bounds").nesting;
+export const BODY_BYTES = MIB;
+export const DATA_BODY_BYTES = 10 * MIB;
+const NESTING_MAX = 64;
+export const MERGE_PATCH_TYPE = "application/merge-patch+json";
+export const NO_QUERY = object({});
+
+/** The listed entity tags of If-Match and If-None-Match, or "*" alone; undefined if the header is absent. */
+export interface Preconditions {
+  readonly ifMatch: readonly string[] | undefined;
+  readonly ifNoneMatch: readonly string[] | undefined;
+}
+
+export interface RequestInput {
+  readonly preconditions: Preconditions;
+  readonly idempotencyKey: string | undefined;
+  readonly query: unknown;
+}
+
+/** Parses headers and query, or returns one error for all their issues. */
+export function parseInput(route: Operation, request: HttpRequest): RequestInput | AppError {
+  const errors: FieldError[] = [];
+  const preconditions = {
+    ifMatch: parseEntityTags(request, "If-Match", errors),
+    ifNoneMatch: parseEntityTags(request, "If-None-Match", errors),
+  };
+  const idempotencyKey = parseIdempotencyKey(request, errors);
+  const query = parseQuery(route.query ?? NO_QUERY, request.query, errors);
+  if (errors.length === 0) return { preconditions, idempotencyKey, query };
+  const isHeader = errors.some(({ header }) => header !== undefined);
+  return fail({ code: isHeader ? "invalid_header" : "invalid_parameter", errors });
+}
 
 /** RFC 9110 5.6.1, 8.8.3: empty list members are ignored. */
 const ENTITY_TAGS = /^[\t ,]*((W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*(,[\t ,]*|$))+$/;
 
-/** The listed tags of each header, or "*" alone; undefined if the header is absent. */
-type Preconditions = { readonly [header in "match" | "noneMatch"]: readonly string[] | undefined };
-
-/** Returns undefined without preconditions, so that no ETag is computed needlessly. */
-export function parsePreconditions(
-  request: HttpRequest,
-  issues: FieldError[],
-): Preconditions | undefined {
-  const match = parseEntityTags(request, "if-match", "If-Match", issues);
-  const noneMatch = parseEntityTags(request, "if-none-match", "If-None-Match", issues);
-  return match || noneMatch ? { match, noneMatch } : undefined;
-}
-
-/** `key` is the lower-case header name; converting `name` at each request would cost more than the look-up. */
 function parseEntityTags(
   request: HttpRequest,
-  key: string,
   name: string,
-  issues: FieldError[],
-): readonly string[] | undefined {
-  const values = request.header(key);
+  errors: FieldError[],
+): Preconditions["ifMatch"] {
+  const values = request.header(name.toLowerCase());
   if (values.length === 0) return undefined;
-  const given = values.join();
-  if (given !== "*" && !ENTITY_TAGS.test(given))
-    issues.push({ header: name, detail: "must be * or a list of entity tags in double quotes" });
-  return given.match(/(W\/)?"[^"]*"|\*/g) ?? [];
+  const list = values.join();
+  if (list !== "*" && !ENTITY_TAGS.test(list))
+    errors.push({ header: name, detail: "must be * or a list of entity tags in double quotes" });
+  return list.match(/(W\/)?"[^"]*"|\*/g) ?? [];
 }
 
-/** RFC 9110 13.1.1: an update based on an older version must not take effect. */
-export const PRECONDITION_FAILED = fail({ code: "precondition_failed" });
-
-/** Evaluates the preconditions for `etag`: returns undefined to proceed, or `known` if the caller has this version. */
-export function evaluatePreconditions<K>(
-  { match, noneMatch }: Preconditions,
-  etag: string,
-  known: K,
-): AppError | K | undefined {
-  const names = (tag: string) => tag === "*" || tag === etag;
-  if (match && !match.some(names)) return PRECONDITION_FAILED;
-  return noneMatch?.some((tag) => names(tag) || tag === `W/${etag}`) ? known : undefined;
+/** Only a POST has a key. */
+function parseIdempotencyKey(request: HttpRequest, errors: FieldError[]): string | undefined {
+  const [key, ...others] = request.method === "POST" ? request.header("idempotency-key") : [];
+  if (key === undefined) return undefined;
+  if (others.length > 0 || key.length < 1 || key.length > KEY_MAX)
+    errors.push({
+      header: "Idempotency-Key",
+      detail: `must be sent once, with 1 to ${KEY_MAX} characters`,
+    });
+  return key;
 }
 
-/** Parses the query; adds unknown, repeated and invalid parameters to `errors`. */
-export function validateQuery(
+/** Adds unknown, repeated and invalid parameters to `errors`. */
+function parseQuery(
   schema: ObjectSchema<unknown>,
-  raw: string,
+  queryText: string,
   errors: FieldError[],
 ): unknown {
-  const given: Record<string, string> = raw === "" ? {} : Object.create(null);
-  // Skip parsing for an empty query, the usual case. URLSearchParams drops the `?` that is added in front.
-  for (const [name, value] of raw === "" ? [] : new URLSearchParams(`?${raw}`)) {
+  const values: Record<string, string> = Object.create(null);
+  // URLSearchParams drops a leading `?`.
+  for (const [name, value] of new URLSearchParams(`?${queryText}`)) {
     if (schema.allowsUnknown && !Object.hasOwn(schema.members, name)) continue;
-    if (name in given) errors.push({ parameter: name, detail: "is given more than once" });
-    given[name] = value;
+    if (name in values) errors.push({ parameter: name, detail: "is given more than once" });
+    values[name] = value;
   }
   const issues: Issue[] = [];
-  const query = schema.check(given, [], issues);
-  for (const { path, detail } of issues) {
-    const said = detail.replace(UNKNOWN_MEMBER, "is not a parameter of this operation");
-    errors.push({ parameter: String(path[0]), detail: said });
-  }
+  const query = schema.check(values, [], issues);
+  for (const { path, detail } of issues)
+    errors.push({
+      parameter: String(path[0]),
+      detail: detail.replace(UNKNOWN_MEMBER, "is not a parameter of this operation"),
+    });
   return query;
 }
 
-/** Returns one error for all header and parameter issues. */
-export function invalidInput(errors: readonly FieldError[]): AppError {
-  const code = errors.some((error) => error.header !== undefined)
-    ? "invalid_header"
-    : "invalid_parameter";
-  return fail({ code, errors });
-}
+/** RFC 9110 13.1.1: strong comparison, so that an update based on an older version does not take effect. */
+export const failsIfMatch = ({ ifMatch }: Preconditions, etag: string): boolean =>
+  ifMatch !== undefined && !ifMatch.some((tag) => tag === "*" || tag === etag);
+
+/** RFC 9110 13.1.2: weak comparison. */
+export const failsIfNoneMatch = ({ ifNoneMatch = [] }: Preconditions, etag: string): boolean =>
+  ifNoneMatch.some((tag) => tag === "*" || tag === etag || tag === `W/${etag}`);
 
 /** Returns the accepted value, or an error with all issues. */
-export async function validateBody(schema: Schema<unknown>, sent: unknown): Promise<unknown> {
+export function validateBody(schema: Schema<unknown>, body: unknown): unknown {
   const issues: ValidationIssues = [];
   if (schema.allowsUnknown) issues.passes = true;
-  const steps = schema.checkInSteps?.(sent, [], issues);
-  const value = steps ? await runCooperatively(steps) : schema.check(sent, [], issues);
+  const value = schema.check(body, [], issues);
   if (issues.length === 0) return value;
-  const errors = issues.map((fault) =>
-    fault === OMITTED ? fault : { pointer: pointer(fault.path), detail: fault.detail },
+  const errors = issues.map((issue) =>
+    issue === OMITTED ? issue : { pointer: pointer(issue.path), detail: issue.detail },
   );
   return fail({ code: "validation_failed", errors });
 }
 
+/** A request body: its bytes, and the JSON value that the operation takes. */
+export interface RequestBody {
+  readonly bytes: Buffer | undefined;
+  readonly json: unknown;
+}
+
+/** Reads the body. With an idempotency key even an unused one is read, because it distinguishes requests. */
+export async function readRequestBody(
+  { body, bodyLimit = BODY_BYTES, keepNumbers }: Operation,
+  request: HttpRequest,
+  idempotencyKey: string | undefined,
+): Promise<RequestBody | AppError> {
+  if (!body && idempotencyKey === undefined) return { bytes: undefined, json: undefined };
+  const bytes = await request.readBody(bodyLimit, body && checkMediaType(request));
+  if (bytes instanceof AppError) return bytes;
+  const json = body && parseJson(bytes, keepNumbers);
+  return json instanceof AppError ? json : { bytes, json };
+}
+
 /** Several headers count as an unknown type. */
 function contentType(request: HttpRequest): string {
-  const [only = "", ...more] = request.header("content-type");
-  return more.length === 0 ? only : "";
+  const [type = "", ...others] = request.header("content-type");
+  return others.length === 0 ? type : "";
 }
 
 /** Returns the media type and each parameter as `name=value`, in lower case. */
@@ -116,8 +151,6 @@ export const parseMediaType = (request: HttpRequest): readonly string[] =>
   contentType(request)
     .split(";")
     .map((part) => part.trim().toLowerCase());
-
-export const MERGE_PATCH_TYPE = "application/merge-patch+json";
 
 /**
  * Requires application/json, or for PATCH also a merge patch (RFC 7396), without content coding. Parameters have no
@@ -127,10 +160,9 @@ export function checkMediaType(request: HttpRequest): AppError | undefined {
   const unsupported = (detail: string) => fail({ code: "unsupported_media_type", detail });
   if (request.header("content-encoding").length > 0)
     return unsupported("A Content-Encoding is not supported.");
-  if (contentType(request) === JSON_TYPE) return undefined;
-  const [type] = parseMediaType(request);
+  const [type = ""] = parseMediaType(request);
   const types = request.method === "PATCH" ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
-  return types.some((each) => each === type)
+  return types.includes(type)
     ? undefined
     : unsupported(`The Content-Type must be ${types.join(" or ")}.`);
 }
@@ -151,43 +183,27 @@ export function parseJson(bytes: Buffer, keepNumbers?: KeepNumbers): unknown {
   const text = decodeUtf8(bytes);
   if (text instanceof AppError) return text;
   if (text.trim() === "") return invalidJson("The body is empty; a JSON object is expected.");
-  const invalid = checkJsonShape(bytes);
-  if (invalid !== undefined) return invalid;
+  if (isNestedTooDeep(text))
+    return invalidJson(`The body is nested deeper than ${NESTING_MAX} levels.`);
   try {
     return parseJsonKeeping(text, keepNumbers);
   } catch (error) {
-    const cause = error instanceof SyntaxError ? error.message : "unknown fault";
-    return invalidJson(`The body is not valid JSON: ${cause}`);
+    if (error instanceof SyntaxError)
+      return invalidJson(`The body is not valid JSON: ${error.message}`);
+    throw error;
   }
 }
 
-const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE] = [0x22, 0x5c, 0x2c, 0x5b, 0x5d] as const;
-/** Braces differ from brackets in this bit only; clearing it turns no other byte of UTF-8 into a bracket. */
-const BRACE_BIT = 0x20;
-/** More than any body of 1 MiB has; a valid body has at most a hundred. */
-const MEMBERS_MAX = 250_000;
-
-/** Checks the bytes before parsing: endless nesting or members would block the server for seconds. */
-function checkJsonShape(bytes: Buffer): AppError | undefined {
+function isNestedTooDeep(json: string): boolean {
   let depth = 0;
   let inString = false;
-  /** Member count at each depth; an array may have any number of items. */
-  const members: number[] = [];
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at] ?? 0;
-    if (byte === QUOTE) inString = !inString;
-    else if (inString) at += byte === BACKSLASH ? 1 : 0;
-    else if ((byte & ~BRACE_BIT) === CLOSE) depth -= 1;
-    else if ((byte & ~BRACE_BIT) === OPEN) {
-      if (depth === NESTING_MAX)
-        return invalidJson(`The body is nested deeper than ${NESTING_MAX} levels.`);
-      members[++depth] = byte === OPEN ? -Infinity : 1;
-    } else if (byte === COMMA) {
-      const count = (members[depth] ?? -Infinity) + 1;
-      if (count > MEMBERS_MAX)
-        return invalidField("#", `has an object of over ${MEMBERS_MAX} members`);
-      members[depth] = count;
-    }
+  for (let at = 0; at < json.length; at += 1) {
+    const character = json[at];
+    if (character === '"') inString = !inString;
+    else if (inString) at += character === "\\" ? 1 : 0;
+    else if (character === "[" || character === "{") depth += 1;
+    else if (character === "]" || character === "}") depth -= 1;
+    if (depth > NESTING_MAX) return true;
   }
-  return undefined;
+  return false;
 }

@@ -2,16 +2,23 @@
 // the start-up API key is accepted. It works while the account is suspended and after the key has been deleted. These
 // requests do not count against the rate limit. An operation that cannot be done returns an error.
 import { timingSafeEqual } from "node:crypto";
-import { type Caller, sha256 } from "../domain/credentials.ts";
+import { sha256 } from "../domain/credentials.ts";
 import { AppError, fail, invalidField, notFound } from "../domain/errors.ts";
 import { accountState, SCOPES, scope } from "../domain/model.ts";
 import { isStoreError, type StoreData } from "../domain/store.ts";
-import { handleOperation, type OperationDeps } from "../http/api.ts";
+import { type OperationDeps, runOperation } from "../http/api.ts";
 import { bearerToken } from "../http/authenticate.ts";
 import { jsonResponse } from "../http/message.ts";
 import { problemResponse } from "../http/problem.ts";
 import { type AppContext, type Operation, route, withDecision } from "../http/route.ts";
-import { getRoute, publicRouter, type Router, RouteTable } from "../http/router.ts";
+import {
+  getRoute,
+  isRouteMatch,
+  publicRouter,
+  type Result,
+  type Router,
+  RouteTable,
+} from "../http/router.ts";
 import { accountSerializer, closedObject, jsonSerializer } from "../http/serializers.ts";
 import { CONTROL_PATH } from "../http/urls.ts";
 import { parseDuration, toIso } from "../lib/clock.ts";
@@ -35,24 +42,26 @@ export const createControlRouter = (
   deps: OperationDeps,
   service: Service | undefined,
   warn: (line: string) => void,
-): Router<Operation, Caller> => ({
+): Router<Operation> => ({
   basePath: CONTROL_PATH,
   routes: new RouteTable(service ? controlRoutes(service) : []),
-  async authenticate(call) {
+  async handle(request, lookup): Promise<Result> {
     if (service === undefined) {
       warn(OFF);
       return fail({ code: "not_found", detail: OFF });
     }
-    const token = bearerToken(call.header("authorization"));
+    const token = bearerToken(request.header("authorization"));
     if (token instanceof AppError) return token;
     const { apiKey, account } = service;
-    if (apiKey !== null && timingSafeEqual(Buffer.from(sha256(token)), Buffer.from(sha256(apiKey))))
-      return { who: { account, scopes: [], credential: CONTROL_PATH } };
+    const isStartupKey =
+      apiKey !== null && timingSafeEqual(Buffer.from(sha256(token)), Buffer.from(sha256(apiKey)));
     const detail = "The test controls take the start-up API key and no other credential.";
-    return fail({ code: "insufficient_scope", scope: "admin", detail });
+    if (!isStartupKey) return fail({ code: "insufficient_scope", scope: "admin", detail });
+    if (!isRouteMatch(lookup)) return lookup;
+    const caller = { account, scopes: [], credential: CONTROL_PATH };
+    return runOperation(deps, { ...lookup, caller, request });
   },
-  handle: (row, request) => handleOperation(deps, row, request),
-  onError: (error, call) => problemResponse(error, call.id, deps.services.urls),
+  onError: (error, request) => problemResponse(error, request.id, deps.services.urls),
 });
 
 /** The OpenAPI document of the test controls. It needs no credential, so that generators can load it. */
@@ -115,9 +124,15 @@ const tokenResponse = jsonSerializer(
 
 const controlRoutes = (service: Service): readonly Operation[] =>
   withDecision("1.test-controls", [
-    route("POST /clock", null, "changeClock", "Advance, freeze or resume the service's clock", {
+    route({
+      method: "POST",
+      path: "/clock",
+      scope: null,
+      operationId: "changeClock",
+      summary: "Advance, freeze or resume the service's clock",
+      status: 200,
       bodyName: "ClockChange",
-      body: clockBody,
+      body: () => clockBody,
       serializer: jsonSerializer(closedObject({ now: string, ran })),
       handler: ({ body: { advance, freeze, resume } }) =>
         mapOptionError("#/advance", async () => {
@@ -128,73 +143,91 @@ const controlRoutes = (service: Service): readonly Operation[] =>
           return { now: toIso(clock.now()), ran };
         }),
     }),
-    route(
-      "POST /settled",
-      null,
-      "waitUntilSettled",
-      "Wait until every delivery that is due has been attempted",
-      {
-        query: object({ timeout: withDefault(time, "5s") }),
-        serializer: jsonSerializer(closedObject({ settled: { type: "boolean" }, pending: items })),
-        handler: ({ query }) => service.settled({ timeoutMs: parseDuration(query.timeout) }),
-      },
-    ),
+    route({
+      method: "POST",
+      path: "/settled",
+      scope: null,
+      operationId: "waitUntilSettled",
+      summary: "Wait until every delivery that is due has been attempted",
+      status: 200,
+      query: object({ timeout: withDefault(time, "5s") }),
+      serializer: jsonSerializer(closedObject({ settled: { type: "boolean" }, pending: items })),
+      handler: ({ query }) => service.settled({ timeoutMs: parseDuration(query.timeout) }),
+    }),
     ...ruleRoutes("/faults", "Fault", "faults: rules that make requests fail", service.faults),
     ...ruleRoutes("/chaos", "ChaosRule", "chaos rules, which disturb deliveries", service.chaos),
     journal(service, "requests", "listRecordedRequests", "What came in"),
     journal(service, "events", "listRecordedEvents", "What was emitted"),
     journal(service, "deliveries", "listRecordedDeliveries", "What was sent, and is to be"),
-    route("GET /trace/{request_id}", null, "traceRequest", "What a request has led to", {
+    route({
+      method: "GET",
+      path: "/trace/{request_id}",
+      scope: null,
+      operationId: "traceRequest",
+      summary: "What a request has led to",
+      status: 200,
       serializer: jsonSerializer(closedObject({ request: ANY_OBJECT, events: items })),
       handler: async ({ params }) =>
-        service.trace(params.request_id) ?? notFound("request in the journal"),
+        service.trace(params.request_id ?? "") ?? notFound("request in the journal"),
     }),
-    route("POST /reset", null, "resetService", "Reset the service to its seed", {
+    route({
+      method: "POST",
+      path: "/reset",
+      scope: null,
+      operationId: "resetService",
+      summary: "Reset the service to its seed",
+      status: 204,
       handler: () => service.reset(),
     }),
-    route(
-      "GET /snapshot",
-      null,
-      "createSnapshot",
-      "Create a snapshot of all data and of the time",
-      {
-        serializer: jsonSerializer(snapshot.json),
-        handler: () => service.snapshot(),
-      },
-    ),
-    route("PUT /snapshot", null, "restoreSnapshot", "Restore a snapshot and its time", {
+    route({
+      method: "GET",
+      path: "/snapshot",
+      scope: null,
+      operationId: "createSnapshot",
+      summary: "Create a snapshot of all data and of the time",
+      status: 200,
+      serializer: jsonSerializer(snapshot.json),
+      handler: () => service.snapshot(),
+    }),
+    route({
+      method: "PUT",
+      path: "/snapshot",
+      scope: null,
+      operationId: "restoreSnapshot",
+      summary: "Restore a snapshot and its time",
+      status: 204,
       bodyLimit: SNAPSHOT_BYTES,
       bodyName: "Snapshot",
-      body: snapshot,
+      body: () => snapshot,
       handler: ({ body }) => mapOptionError("#", () => service.restore(body)),
     }),
-    route(
-      "PATCH /account",
-      null,
-      "setAccountState",
-      "Suspend or limit the account, or make it active again",
-      {
-        bodyName: "AccountStateUpdate",
-        body: object({ state: accountState }),
-        serializer: accountSerializer,
-        handler: async ({ body }) => ({
-          ...(await service.setAccountState(body.state)),
-          user: null,
-        }),
-      },
-    ),
-    route(
-      "POST /sign-in",
-      null,
-      "signInUser",
-      "Issue tokens to a user, by default the account's first admin",
-      {
-        bodyName: "SignIn",
-        body: signInBody,
-        serializer: tokenResponse,
-        handler: ({ body }) => mapOptionError("#", () => service.signIn(body)),
-      },
-    ),
+    route({
+      method: "PATCH",
+      path: "/account",
+      scope: null,
+      operationId: "setAccountState",
+      summary: "Suspend or limit the account, or make it active again",
+      status: 200,
+      bodyName: "AccountStateUpdate",
+      body: () => object({ state: accountState }),
+      serializer: accountSerializer,
+      handler: async ({ body }) => ({
+        ...(await service.setAccountState(body.state)),
+        user: null,
+      }),
+    }),
+    route({
+      method: "POST",
+      path: "/sign-in",
+      scope: null,
+      operationId: "signInUser",
+      summary: "Issue tokens to a user, by default the account's first admin",
+      status: 200,
+      bodyName: "SignIn",
+      body: () => signInBody,
+      serializer: tokenResponse,
+      handler: ({ body }) => mapOptionError("#", () => service.signIn(body)),
+    }),
   ]);
 
 /** Maps an error thrown by the handle to a validation issue at `pointer`. */
@@ -214,14 +247,25 @@ const ruleRoutes = <G, R extends G & Rule>(
   words: string,
   rules: Rules<G, R>,
 ) => [
-  route(`POST ${path}`, null, `add${name}`, `Add to the ${words}`, {
+  route({
+    method: "POST",
+    path,
+    scope: null,
+    operationId: `add${name}`,
+    summary: `Add to the ${words}`,
     bodyName: `${name}Create`,
-    body: rules.schema,
+    body: () => rules.schema,
     status: 201,
     serializer: jsonSerializer(rules.schema.json),
     handler: async ({ body }) => rules.add(body),
   }),
-  route(`DELETE ${path}`, null, `clear${name}s`, `Remove all ${words}`, {
+  route({
+    method: "DELETE",
+    path,
+    scope: null,
+    operationId: `clear${name}s`,
+    summary: `Remove all ${words}`,
+    status: 204,
     handler: async () => rules.clear(),
   }),
 ];
@@ -232,7 +276,13 @@ const journal = (
   operation: string,
   summary: string,
 ) =>
-  route(`GET /${name}`, null, operation, summary, {
+  route({
+    method: "GET",
+    path: `/${name}`,
+    scope: null,
+    operationId: operation,
+    summary: summary,
+    status: 200,
     serializer: all,
     handler: async () => ({ data: of[name], total: of[name].length }),
   });

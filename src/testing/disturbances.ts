@@ -9,8 +9,8 @@ import { eventType } from "../domain/model.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
 import { decide } from "../former-decisions.ts";
 import { API } from "../http/api.ts";
-import { emptyResponse, type HttpRequest, VERSION_PREFIX } from "../http/message.ts";
-import { CODE_FIELD, CODES, errorResponse, statusOf } from "../http/problem.ts";
+import { emptyResponse, type HttpRequest, jsonResponse, VERSION_PREFIX } from "../http/message.ts";
+import { CODES, PROBLEM_TYPE, statusOf } from "../http/problem.ts";
 import type { Operation } from "../http/route.ts";
 import type { Result } from "../http/router.ts";
 import { type Instant, toIso } from "../lib/clock.ts";
@@ -133,7 +133,7 @@ type Note = (requestId: string, more: { readonly fault: FaultRule }) => void;
  * succeeds, with the same Idempotency-Key too.
  */
 export function createFaultInjector(
-  { clock, decide }: UnitOfWorkDeps,
+  { clock }: UnitOfWorkDeps,
   note: Note,
   background: TaskTracker,
 ) {
@@ -157,14 +157,15 @@ export function createFaultInjector(
     if (status === undefined) return undefined;
     // Picks the last problem code with this status, because that one can occur on any request.
     const code = CODES.findLast(
-      (each) => each !== "idempotency_key_reused" && statusOf(each, decide) === status,
+      (each) => each !== "idempotency_key_reused" && statusOf(each) === status,
     );
     const more = status === 400 || status === 422 ? ERRORS : {};
     if (code !== undefined)
       return fail(unsafeCast<ErrorDetails>({ code, ...FOR_HEADERS, ...more }));
     const [type, title, instance] = ["about:blank", "A failure on command", request.id];
-    const reported = { type, title, status, detail: "A test asked for this answer.", instance };
-    return errorResponse({ ...reported, [CODE_FIELD]: "failure_on_command" }, {}, decide);
+    const detail = "A test asked for this answer.";
+    const problem = { type, title, status, detail, instance, code: "failure_on_command" };
+    return jsonResponse(status, problem, { "content-type": PROBLEM_TYPE });
   }
 
   return {

@@ -1,6 +1,5 @@
 // The entry point of this layer: all routers of pages (contract, part 1): dashboard, deployed apps, consent, sign-in,
 // documentation and the API description. server.ts loads it on first use, so that it does not delay a start.
-import type { Decide } from "../domain/variants.ts";
 import { jsonResponse } from "../http/message.ts";
 import { createOpenApiDocument } from "../http/openapi.ts";
 import { problemResponse } from "../http/problem.ts";
@@ -12,14 +11,6 @@ import { docsRoutes } from "./docs/docs.ts";
 import { createPageRouter, type PageRoute, type WebDeps } from "./session.ts";
 import { signInRoutes } from "./sign-in.ts";
 import { createSiteRouter } from "./sites/sites.ts";
-
-/** Until the variants are passed in by name. */
-const responseVariants = (decide: Decide) => ({
-  "list-shape": decide("4.list-shape") === "<items>",
-  "error-body": decide("7.error-body") === "application/json",
-  "validation-status": decide("7.validation-status") === 400,
-  "rate-headers": "x-ratelimit-limit" in decide("8.rate-headers"),
-});
 
 export { notFoundPage } from "./layout.ts";
 
@@ -33,7 +24,7 @@ export function createPageRouters(deps: WebDeps, hasControls: boolean): readonly
     createOpenApiDocument({
       routes: deps.operations,
       services: deps.services,
-      variants: responseVariants(deps.services.decide),
+      variants: deps.variants,
       hasControls,
     }),
   );

@@ -10,8 +10,16 @@ import { findSession } from "../domain/users.ts";
 import type { ApiDeps } from "../http/api.ts";
 import { type HttpRequest, type HttpResponse, hostname, portOf } from "../http/message.ts";
 import type { Operation } from "../http/route.ts";
-import { type Result, type RouteKey, type Router, RouteTable } from "../http/router.ts";
+import {
+  isRouteMatch,
+  type PathParams,
+  type Result,
+  type RouteKey,
+  type Router,
+  RouteTable,
+} from "../http/router.ts";
 import { PATHS } from "../http/urls.ts";
+import type { Variants } from "../http/variants.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import { collectFields, type FormFields, parseForm } from "../lib/urlencoded.ts";
 import { hidden, html, link, type Renderable } from "./html.ts";
@@ -22,6 +30,7 @@ export interface WebDeps extends ApiDeps {
   readonly oauth: AuthorizationServer;
   /** The REST API's operations with this service's variants. */
   readonly operations: readonly Operation[];
+  readonly variants: Variants;
   /** The waits between the attempts of a delivery. */
   readonly retryWaits_ms: readonly number[];
   /** Responses to posted forms, oldest first. */
@@ -163,18 +172,38 @@ function wrongHost({ services: { urls: links } }: WebDeps): HttpResponse {
   ]);
 }
 
+interface PageRequest {
+  readonly request: HttpRequest;
+  readonly caller: WebContext;
+  readonly params: PathParams;
+}
+
+interface PageRouterOptions {
+  /** Returns the response for a visitor who may not see any of the pages. */
+  readonly guard?: (web: WebContext, request: HttpRequest) => HttpResponse | undefined;
+  readonly onError?: (error: AppError, request: HttpRequest, web: WebContext) => HttpResponse;
+}
+
 /** Creates a router for the pages below a base path, or for pages with fixed URLs. */
 export const createPageRouter = <R extends RouteKey>(
   deps: WebDeps,
   basePath: string,
   rows: readonly R[],
-  perform: Router<R, WebContext>["handle"],
-): Router<R, WebContext> => ({
+  perform: (route: R, request: PageRequest) => Promise<Result>,
+  { guard, onError = errorPage }: PageRouterOptions = {},
+): Router<R> => ({
   basePath,
   routes: new RouteTable(rows.map((row) => ({ ...row, path: row.path.slice(basePath.length) }))),
-  authenticate: async (call) =>
-    isRebound(deps, call) ? wrongHost(deps) : { who: await createWebContext(deps, call) },
-  handle: async (row, request) => withEtag(request.request, await perform(row, request)),
+  async handle(request, lookup) {
+    if (isRebound(deps, request)) return wrongHost(deps);
+    const web = await createWebContext(deps, request);
+    const denied = guard?.(web, request);
+    if (denied) return denied;
+    const result = isRouteMatch(lookup)
+      ? await perform(lookup.route, { request, caller: web, params: lookup.params })
+      : lookup;
+    return result instanceof AppError ? onError(result, request, web) : withEtag(request, result);
+  },
   onError: errorPage,
 });
 

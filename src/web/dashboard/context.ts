@@ -4,7 +4,7 @@
 // result. Names are the specification's (Settings, API Keys; Settings, Webhooks).
 import { checkAccountState, hasScope } from "../../domain/credentials.ts";
 import { type AppError, fail } from "../../domain/errors.ts";
-import { API, invoke, serializeResponse } from "../../http/api.ts";
+import { API, callOperation, serializeResponse } from "../../http/api.ts";
 import type { HttpResponse } from "../../http/message.ts";
 import type { Operation } from "../../http/route.ts";
 import type { Result, RouteKey } from "../../http/router.ts";
@@ -34,7 +34,7 @@ export function findOperation(at: string): Operation {
 
 /** `params` are the values of the path parameters. */
 export function createPageContext(web: WebContext, params: Values) {
-  const { call: request, unit, services, responseCache, signedIn } = web;
+  const { call: request, unit, services, textCache, signedIn } = web;
   if (signedIn === undefined) throw new Error("Nobody is signed in");
   const { user, account } = signedIn;
   // The settings are searched first, because their paths are more specific.
@@ -75,14 +75,14 @@ export function createPageContext(web: WebContext, params: Values) {
         services,
         ...from,
         precondition: () => undefined,
-        body: undefined,
+        body,
       };
-      return permissionError(row) ?? unsafeCast<T | AppError>(await invoke(row, context, body));
+      return permissionError(row) ?? unsafeCast<T | AppError>(await callOperation(row, context));
     },
 
     /** Returns the operation's result as the API serializes it. */
     shown: (row: Operation, value: unknown) =>
-      unsafeCast<Values>(JSON.parse(serializeResponse(row, value, responseCache, request).body)),
+      unsafeCast<Values>(JSON.parse(serializeResponse(row, value, textCache, request).body)),
   };
 }
 

@@ -142,7 +142,7 @@ const PAGE_LENGTH = 20;
 export async function listView(of: CrudPageOptions, page: PageContext): Promise<Renderable> {
   const row = listOf(of);
   const [filter = "", words] =
-    Object.entries(row.query.members).find(([, { json }]) => json.enum) ?? [];
+    Object.entries(row.query?.members ?? {}).find(([, { json }]) => json.enum) ?? [];
   const values = words?.json.enum ?? [];
   const chosen = values.find((each) => each === page.query.get(filter));
   const read = async (offset: number, limit: number) => {
@@ -299,8 +299,8 @@ async function redirectAfterAction(
   const members = page.shown(row, kept);
   const [, param = ""] = /\{(\w+)\}$/.exec(shows.path) ?? [];
   const params = { ...page.params, [param]: members.id ?? "" };
-  for (const secret in row.shownOnce)
-    if (members[secret])
-      return onePage(of, createPageContext(page, params), [secret, members[secret]]);
+  const { shownOnce: secret = "" } = row;
+  if (members[secret])
+    return onePage(of, createPageContext(page, params), [secret, members[secret]]);
   return redirect(dashboardUrl(shows.path, params) + said);
 }

@@ -6,12 +6,14 @@ import { exampleApp } from "../../domain/apps.ts";
 import { sha256 } from "../../domain/credentials.ts";
 import type { Page } from "../../domain/crud.ts";
 import { AppError } from "../../domain/errors.ts";
+import { DEFAULT_DECIDE } from "../../domain/variants.ts";
 import { type HttpResponse, isSafeMethod, search } from "../../http/message.ts";
 import type { Result, Router } from "../../http/router.ts";
+import { BODY_BYTES } from "../../http/validation.ts";
 import { curl } from "../docs/reference.ts";
 import { badge, code, html, link } from "../html.ts";
 import { describeError, errorPage, redirect } from "../layout.ts";
-import { createPageRouter, type WebContext, type WebDeps } from "../session.ts";
+import { createPageRouter, type WebDeps } from "../session.ts";
 import { requireSignIn } from "../sign-in.ts";
 import {
   createPageContext,
@@ -33,7 +35,7 @@ async function homePage(page: PageContext): Promise<HttpResponse> {
     !(found instanceof AppError) &&
     found.total === 0 &&
     !page.permissionError(findOperation("POST /apps"));
-  const first = curl(`POST ${urls.baseUrl}/apps`, { body: exampleApp(page.decide) });
+  const first = curl(`POST ${urls.baseUrl}/apps`, { body: exampleApp(DEFAULT_DECIDE) });
   return dashboardPage(page, {
     title: account.name,
     actions: badge(account.state),
@@ -59,7 +61,7 @@ export const dashboardRoutes: readonly DashboardRoute[] = [
 /** The maximum number of form results kept. */
 const ANSWERS_MAX = 100;
 
-export function createDashboardRouter(deps: WebDeps): Router<DashboardRoute, WebContext> {
+export function createDashboardRouter(deps: WebDeps): Router<DashboardRoute> {
   const { answers } = deps;
 
   /** Deduplicates double submits: a repeated POST gets the first result, including one-time secrets. */
@@ -72,7 +74,7 @@ export function createDashboardRouter(deps: WebDeps): Router<DashboardRoute, Web
     return answer;
   }
 
-  const way = createPageRouter(
+  return createPageRouter(
     deps,
     dashboardUrl(""),
     dashboardRoutes,
@@ -84,21 +86,15 @@ export function createDashboardRouter(deps: WebDeps): Router<DashboardRoute, Web
         const make = () => run(page, sent);
         const key = sha256(JSON.stringify([who.secret, request.path, ...sent]));
         return sent.has("once") && !isSafeMethod(request) ? once(key, make) : make();
-      }, operation?.bodyLimit);
+      }, operation?.bodyLimit ?? BODY_BYTES);
+    },
+    {
+      guard: (web, request) =>
+        web.signedIn ? undefined : requireSignIn(web, request.path + search(request)),
+      onError: (error, request, web) =>
+        web.signedIn
+          ? dashboardPage(createPageContext(web, {}), describeError(error, request))
+          : errorPage(error, request),
     },
   );
-
-  return {
-    ...way,
-    async authenticate(call, said) {
-      const entered = await way.authenticate(call, said);
-      if (!("who" in entered)) return entered;
-      const { who } = entered;
-      return who.signedIn ? { who } : requireSignIn(who, call.path + search(call));
-    },
-    onError: (why, call, web) =>
-      web?.signedIn
-        ? dashboardPage(createPageContext(web, {}), describeError(why, call))
-        : errorPage(why, call),
-  };
 }

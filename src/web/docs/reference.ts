@@ -54,7 +54,7 @@ function endpointEntry(route: Operation, { services, operations }: WebDeps): Ent
     name: summary,
     term: html`<span class="method ${method}">${method}</span> ${inlineCode(path)}`,
     meaning: html`<p>${summary}. ${origin} ${access}</p>
-${fields("Query", route.query.json)}${fields("Body", route.body?.(services).json)}${code(request)}
+${fields("Query", route.query?.json)}${fields("Body", route.body?.(services).json)}${code(request)}
 <p>Returns <code>${route.status}</code>${!sample && " without a body"}</p>${sample && json(sample)}`,
   };
 }

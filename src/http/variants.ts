@@ -1,0 +1,136 @@
+// Variants: other servers' answers to the gaps of the specification (contract, part 11), so that a client can be tested
+// against every common reading. Nothing else in the service depends on them.
+import { LIMIT_MAX, paginationParameters } from "../domain/crud.ts";
+import { object, passthrough, type Schema } from "../lib/schema.ts";
+import { type Handler, type HttpResponse, JSON_TYPE, VERSION_PREFIX } from "./message.ts";
+import { PROBLEM_TYPE } from "./problem.ts";
+import type { Operation } from "./route.ts";
+import { NO_QUERY } from "./validation.ts";
+
+/** The name of each variant and its value. */
+export const ALL_VARIANTS = {
+  "list-shape": "bare",
+  "create-status": "200",
+  "delete-response": "body",
+  "error-body": "flat",
+  "validation-status": "400",
+  "rate-headers": "x-ratelimit",
+  "max-limit": "cut",
+  "unknown-members": "ignored",
+} as const;
+
+export type Variants = { readonly [N in keyof typeof ALL_VARIANTS]?: (typeof ALL_VARIANTS)[N] };
+
+/** Applies the variants that change what a route accepts or returns. */
+export const applyVariants = (
+  routes: readonly Operation[],
+  variants: Variants,
+): readonly Operation[] => routes.map((route) => applyToRoute(route, variants));
+
+function applyToRoute(route: Operation, variants: Variants): Operation {
+  let result = route;
+  if (variants["max-limit"]) result = clampLimit(result);
+  if (variants["unknown-members"]) result = ignoreUnknown(result);
+  if (variants["create-status"] && route.status === 201) result = { ...result, status: 200 };
+  if (variants["delete-response"] && route.method === "DELETE") result = returnDeleted(result);
+  return result;
+}
+
+function clampLimit(route: Operation): Operation {
+  const { members = {} } = route.query ?? {};
+  if (!("limit" in members)) return route;
+  const { limit } = paginationParameters;
+  const { maximum: _, ...json } = limit.json;
+  const clampedLimit: Schema<number> = {
+    ...limit,
+    json,
+    check(value, path, issues) {
+      const isTooLarge = /^[1-9]\d*$/.test(String(value)) && Number(value) > LIMIT_MAX;
+      return limit.check(isTooLarge ? String(LIMIT_MAX) : value, path, issues);
+    },
+  };
+  return { ...route, query: object({ ...members, limit: clampedLimit }) };
+}
+
+function ignoreUnknown(route: Operation): Operation {
+  const { body, query = NO_QUERY } = route;
+  return {
+    ...route,
+    query: passthrough(query),
+    ...(body && { body: (services) => passthrough(body(services)) }),
+  };
+}
+
+function returnDeleted(route: Operation): Operation {
+  const serializer = route.loads?.serializer;
+  return serializer
+    ? { ...route, status: 200, serializer: { ...serializer, kind: "plain" } }
+    : route;
+}
+
+/** The variants that change responses under /v1. The status comes before the body that has its code. */
+const TRANSFORMS: { readonly [N in keyof Variants]: (response: HttpResponse) => HttpResponse } = {
+  "list-shape": toBareList,
+  "validation-status": toBadRequest,
+  "error-body": toFlatError,
+  "rate-headers": toXRateLimit,
+};
+
+/** Applies the variants that change responses to everything under /v1. */
+export function withVariants(handle: Handler, variants: Variants): Handler {
+  const transforms = Object.entries(TRANSFORMS).flatMap(([name, transform]) =>
+    name in variants ? transform : [],
+  );
+  return async (request) => {
+    const response = await handle(request);
+    return `${request.path}/`.startsWith(`${VERSION_PREFIX}/`)
+      ? transforms.reduce((result, transform) => transform(result), response)
+      : response;
+  };
+}
+
+function toBareList(response: HttpResponse): HttpResponse {
+  if (response.headers["content-type"] !== JSON_TYPE) return response;
+  const { data, total }: { data?: unknown; total?: unknown } = JSON.parse(response.body);
+  if (!Array.isArray(data) || total === undefined) return response;
+  const headers = { ...response.headers, "x-total-count": String(total) };
+  return { ...response, headers, body: JSON.stringify(data) };
+}
+
+interface Problem {
+  readonly code: string;
+  readonly detail: string;
+}
+
+const parseProblem = ({ headers, body }: HttpResponse): Problem | undefined =>
+  headers["content-type"] === PROBLEM_TYPE ? JSON.parse(body) : undefined;
+
+function toBadRequest(response: HttpResponse): HttpResponse {
+  const problem = parseProblem(response);
+  if (problem?.code !== "validation_failed") return response;
+  return { ...response, status: 400, body: JSON.stringify({ ...problem, status: 400 }) };
+}
+
+function toFlatError(response: HttpResponse): HttpResponse {
+  const problem = parseProblem(response);
+  if (!problem) return response;
+  const { code, detail: message } = problem;
+  const headers = { ...response.headers, "content-type": JSON_TYPE };
+  return { ...response, headers, body: JSON.stringify({ error: { code, message } }) };
+}
+
+function toXRateLimit(response: HttpResponse): HttpResponse {
+  const { ratelimit = "", "ratelimit-policy": policy = "", ...others } = response.headers;
+  const [, limit] = /q=(\d+)/.exec(policy) ?? [];
+  const [, remaining, reset] = /r=(\d+);t=(\d+)/.exec(ratelimit) ?? [];
+  if (limit === undefined || remaining === undefined || reset === undefined) return response;
+  return {
+    ...response,
+    headers: {
+      ...others,
+      "x-ratelimit-limit": limit,
+      "x-ratelimit-remaining": remaining,
+      "x-ratelimit-reset": reset,
+    },
+  };
+}
