@@ -1,5 +1,5 @@
 // Runs a stock OAuth client library, which knows nothing of this server, through the whole flow from {auth_url} alone:
-// discovery, code with PKCE, tokens, introspection, refresh, revocation. The library is an independent check of iss,
+// discovery, code with PKCE, tokens, refresh, revocation. The library is an independent check of iss,
 // state, content types, token_type, and the JWT against the published keys.
 import assert from "node:assert/strict";
 import { type Context, choice } from "../test/support/clauses.ts";
@@ -61,11 +61,6 @@ async function walk(
   const apps = (token: string) =>
     oauth.protectedResourceRequest(token, "GET", resource, undefined, null, loopback);
   assert.equal((await apps(first.access_token)).status, 200);
-  if (client_secret !== null) {
-    const answer = await oauth.introspectionRequest(...party, auth, first.access_token, loopback);
-    const reported = await oauth.processIntrospectionResponse(...party, answer);
-    assert.deepEqual([reported.active, reported.scope], [true, scope]);
-  }
 
   const renewed = async (token: string) =>
     oauth.processRefreshTokenResponse(

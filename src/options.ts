@@ -2,14 +2,14 @@
 // line and `startService` share this table; the last two settings have no flag. A wrong value throws an OptionError
 // that names the setting and says what to do.
 import { readFileSync } from "node:fs";
-import { decide } from "./former-decisions.ts";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
 import { parseRetrySchedule, RESPONSE_TIMEOUT_MS, RETRY_WAITS_MS } from "./delivery/attempt.ts";
-import { TOKEN_ALGORITHM } from "./domain/oauth/signing-keys.ts";
+import { TOKEN_ALGORITHM } from "./domain/oauth/access-tokens.ts";
 import { keepNumbersOfSeed } from "./domain/seed.ts";
 import type { Store } from "./domain/store.ts";
 import { pinnedKey } from "./domain/validators.ts";
 import { ALL_VARIANTS, type Variants } from "./domain/variants.ts";
+import { decide } from "./former-decisions.ts";
 import { RATE_LIMIT } from "./http/rate-limit.ts";
 import { isDateTime, parseDuration } from "./lib/clock.ts";
 import { ALGORITHMS } from "./lib/jwt.ts";

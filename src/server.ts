@@ -9,8 +9,11 @@ import { collections } from "./domain/collections.ts";
 import { createApiKeyAuthenticator } from "./domain/credentials.ts";
 import { findSiteByHost } from "./domain/deployments.ts";
 import { createWebhookSchemas } from "./domain/model.ts";
-import { type AuthorizationServer, verifyAccessToken } from "./domain/oauth/access-tokens.ts";
-import { createSigningKeys } from "./domain/oauth/signing-keys.ts";
+import {
+  type AuthorizationServer,
+  SigningKeys,
+  verifyAccessToken,
+} from "./domain/oauth/access-tokens.ts";
 import type { Store } from "./domain/store.ts";
 import { createDecide } from "./domain/variants.ts";
 import { type ApiDeps, createApiRouter } from "./http/api.ts";
@@ -202,7 +205,7 @@ async function start(ground: Dependencies): Promise<Service> {
   const urls = createUrls(settings.publicUrl ?? localUrl(settings, port));
   if (watched) journals.subscribe(store, tasks);
 
-  const keys = createSigningKeys(store, settings.tokenAlg);
+  const keys = new SigningKeys(store, settings.tokenAlg);
   const oauth = {
     keys,
     issuer: urls.authUrl,

@@ -55,7 +55,6 @@ const BESIDE = {
 };
 const STRANGERS = [
   "oauth/token",
-  "oauth/introspect",
   "oauth/authorize",
   "dashboard/sign-in",
   "sites/{deployment_id}/",

@@ -1,11 +1,9 @@
 // The life of tokens (spec part 5): discovery of the keys and endpoints from {auth_url} alone (RFC 8414, 9728, 7517),
-// refresh and its errors (RFC 9700 2.2.2, 4.14.2; OAuth 2.1 4.3.1), revocation (RFC 7009), introspection
-// (RFC 7662), and persistence across a restart.
+// refresh and its errors (RFC 9700 2.2.2, 4.14.2; OAuth 2.1 4.3.1), revocation (RFC 7009),
+// and persistence across a restart.
 import assert from "node:assert/strict";
 import { choice, MANUAL, withService } from "../support/clauses.ts";
-import type { Client } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
-import { FIXED } from "../support/embedded.ts";
 import {
   ALL_SCOPES,
   basic,
@@ -35,7 +33,6 @@ choice(
       authorization_endpoint: `${authUrl}/oauth/authorize`,
       token_endpoint: `${authUrl}/oauth/token`,
       revocation_endpoint: `${authUrl}/oauth/revoke`,
-      introspection_endpoint: `${authUrl}/oauth/introspect`,
       userinfo_endpoint: `${baseUrl}/account`,
       jwks_uri: `${authUrl}/oauth/jwks`,
       scopes_supported: ALL_SCOPES,
@@ -44,7 +41,6 @@ choice(
       grant_types_supported: ["authorization_code", "refresh_token"],
       token_endpoint_auth_methods_supported: [...secrets, "none"],
       revocation_endpoint_auth_methods_supported: [...secrets, "none"],
-      introspection_endpoint_auth_methods_supported: secrets,
       code_challenge_methods_supported: ["S256"],
       authorization_response_iss_parameter_supported: true,
       service_documentation: `${authUrl}/docs`,
@@ -70,7 +66,7 @@ choice(
 );
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE"];
-const IN_JSON = ["/oauth/token", "/oauth/revoke", "/oauth/introspect"];
+const IN_JSON = ["/oauth/token", "/oauth/revoke"];
 
 choice(
   "5.token-response.errors",
@@ -209,13 +205,6 @@ choice(
   },
 );
 
-async function asked(api: Client, app: object, token: string) {
-  const answer = await sendJson(api, "/oauth/introspect", { ...app, token });
-  assert.equal(answer.status, 200, answer.text);
-  assert.equal(answer.headers["cache-control"], "no-store");
-  return answer.json;
-}
-
 choice(
   "1.rfcs.revocation",
   "revoking either token, in any format, ends the grant",
@@ -251,18 +240,13 @@ choice(
   async ({ api, service }) => {
     const [{ app, tokens, holder }, second] = [await held(api), await held(api)];
     const token = tokens.refresh;
-    // Introspection requires the same authentication.
-    for (const [path, token] of Object.entries({
-      "/oauth/revoke": tokens.refresh,
-      "/oauth/introspect": tokens.access,
-    }))
-      for (const [fields, error] of [
-        [{ token }, "invalid_client"],
-        [{ client_id: app.client_id, token }, "invalid_client"],
-        [{ ...app, client_secret: "wrong", token }, "invalid_client"],
-        [{ ...app }, "invalid_request"],
-      ] as const)
-        oauthError(await sendJson(api, path, fields), error);
+    for (const [fields, error] of [
+      [{ token }, "invalid_client"],
+      [{ client_id: app.client_id, token }, "invalid_client"],
+      [{ ...app, client_secret: "wrong", token }, "invalid_client"],
+      [{ ...app }, "invalid_request"],
+    ] as const)
+      oauthError(await sendJson(api, "/oauth/revoke", fields), error);
     // A public client authenticates by its id alone.
     for (const other of [await register(api), await register(api, { public: true })])
       for (const token of [tokens.refresh, tokens.access])
@@ -274,58 +258,6 @@ choice(
       await revoke(app, each);
     await service.clock.advance("3600000ms");
     await revoke(second.app, second.tokens.access);
-  },
-);
-
-choice(
-  "1.rfcs.introspection",
-  "introspection returns the user, the scopes and the expiry of either token",
-  FIXED,
-  async ({ api, service }) => {
-    const { app, who, tokens, permit } = await held(api);
-    const ask = (token: string) => asked(api, app, token);
-    const { jti, ...claims } = tokens.claims;
-    const common = { active: true, ...claims, username: who.email };
-    assert.deepEqual(await ask(tokens.access), { ...common, jti, token_type: "Bearer" });
-    const [iat, exp] = [1_767_225_600, 1_769_817_600]; // the manual clock's start, and 30 days later
-    assert.deepEqual(await ask(tokens.refresh), { ...common, iat, exp });
-    await permit("write:apps");
-    assert.equal((await ask(tokens.access)).scope, "");
-    await permit("admin");
-    const next = String((await refresh(api, tokens.refresh)).json.refresh_token);
-    assert.deepEqual(
-      [await ask(tokens.refresh), (await ask(next)).active],
-      [{ active: false }, true],
-    );
-    await service.clock.advance("30d");
-    assert.deepEqual(await ask(next), { active: false });
-  },
-);
-
-choice(
-  "1.rfcs.introspection",
-  "introspection requires a client secret, and an inactive token opens nothing",
-  MANUAL,
-  async ({ api, service }) => {
-    const { app, tokens } = await held(api);
-    const token = tokens.access;
-    const open = await register(api, { public: true });
-    oauthError(await sendJson(api, "/oauth/introspect", { ...open, token }), "invalid_client");
-    assert.equal((await sendForm(api, "/oauth/introspect", { ...app, token })).json.active, true);
-    const inactive = async (client: object, ...list: readonly string[]) => {
-      for (const each of list) assert.deepEqual(await asked(api, client, each), { active: false });
-    };
-    await inactive(app, "nonsense", `${token}x`, String(api.key));
-    const both = [token, tokens.refresh];
-    await inactive(await register(api), ...both);
-    await service.setAccountState("suspended");
-    await inactive(app, ...both);
-    await service.setAccountState("active");
-    assert.equal((await asked(api, app, token)).active, true);
-    await service.clock.advance("3600000ms");
-    await inactive(app, token);
-    await sendJson(api, "/oauth/revoke", { ...app, token: tokens.refresh });
-    await inactive(app, tokens.refresh);
   },
 );
 

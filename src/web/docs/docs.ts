@@ -147,7 +147,6 @@ function oauthSteps({ baseUrl, authUrl }: WebDeps["services"]["urls"]): readonly
     "Refresh. The refresh token changes at each use; the old one must not be used again.": [
       token("refresh_token", { refresh_token: "$REFRESH_TOKEN" }),
     ],
-    "Ask what a token is still good for.": [sent("introspect", { ...own, token: "$ACCESS_TOKEN" })],
     "Take it back: with a refresh token goes every token of its grant.": [
       sent("revoke", { ...own, token: "$REFRESH_TOKEN" }),
     ],
