@@ -53,12 +53,7 @@ const BESIDE = {
   get: { servers, parameters: names.map((name) => ({ name, in: "query", schema: WORD })) },
   post: { servers, requestBody: { content: { [TYPE]: { schema } } } },
 };
-const STRANGERS = [
-  "oauth/token",
-  "oauth/authorize",
-  "dashboard/sign-in",
-  "sites/{deployment_id}/",
-];
+const STRANGERS = ["oauth/token", "oauth/authorize", "dashboard/sign-in", "sites/{deployment_id}/"];
 
 type Asked = ReturnType<ReturnType<typeof drawing>>;
 
