@@ -203,11 +203,11 @@ async function readParameters(request: HttpRequest): Promise<Iterable<[string, s
   const [type] = parseMediaType(request);
   if (type === JSON_TYPE ? checkMediaType(request) : type !== FORM_TYPE)
     throw invalidRequest(
-      `The Content-Type must be ${JSON_TYPE} or ${FORM_TYPE}, in UTF-8, without a Content-Encoding.`,
+      "The Content-Type must be application/json or application/x-www-form-urlencoded, in UTF-8, without a Content-Encoding.",
     );
   const bytes = await request.readBody(BODY_BYTES);
   if (bytes instanceof AppError)
-    throw invalidRequest(`The body is larger than ${BODY_BYTES} bytes, or was cut short.`);
+    throw invalidRequest("The body is larger than 1 MiB, or was cut short.");
   if (type === JSON_TYPE) return parseJsonParameters(bytes);
   const text = decodeUtf8(bytes);
   if (text instanceof AppError) throw invalidRequest("The body is not valid UTF-8.");

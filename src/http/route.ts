@@ -1,11 +1,11 @@
 // Operations: the routes of the REST API and the test controls. One definition gives the route, scope, query and body
 // validation, successful response and OpenAPI operation. `route` ties the types of its parts together.
-import { type DecisionId, decide } from "../former-decisions.ts";
+
 import type { AppError } from "../domain/errors.ts";
 import type { AccountRecord, Scope, UserRecord, WebhookSchemas } from "../domain/model.ts";
 import type { UnitOfWork } from "../domain/unit-of-work.ts";
 import type { Decide } from "../domain/variants.ts";
-import { httpDate, parseIso } from "../lib/clock.ts";
+import type { DecisionId } from "../former-decisions.ts";
 import type { KeepNumbers } from "../lib/numbers.ts";
 import { type ObjectSchema, object, type Schema, unsafeCast } from "../lib/schema.ts";
 import { type HttpRequest, JSON_TYPE } from "./message.ts";
@@ -90,8 +90,6 @@ export interface Operation extends RouteKey, RouteOptions<string, unknown, unkno
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const [SINCE, UNTIL] = decide("9.deprecation");
-
 /** `at`: method and path, such as `POST /apps/{app_id}/deploy`. */
 export function route<P extends string, R, Q = unknown, B = undefined>(
   at: `${Method} ${P}`,
@@ -101,12 +99,10 @@ export function route<P extends string, R, Q = unknown, B = undefined>(
   spec: RouteOptions<P, Q, B, R>,
 ): Operation {
   const [method, path] = at.split(" ");
-  const { body, serializer: view, shownOnce: once, deprecation: ends } = spec;
+  const { body, serializer: view, shownOnce: once } = spec;
   const headers = {
     ...(view && { "content-type": JSON_TYPE }),
     ...((once || view?.kind === "plain") && { "cache-control": "no-store" }),
-    ...(ends && { [SINCE]: `@${Math.floor(parseIso(ends.deprecated_at) / 1_000)}` }),
-    ...(ends && { [UNTIL]: httpDate(parseIso(ends.gone_at)) }),
   };
   const row = {
     ...{ query: object({}), bodyLimit: BODY_BYTES, status: view ? 200 : 204 },

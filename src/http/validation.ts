@@ -2,12 +2,11 @@
 // strong ETag of one resource. The operation's schema validates the query and the JSON body (RFC 8259 8.1). One
 // response lists all issues (contract, parts 2, 4 and 8).
 import { isUtf8 } from "node:buffer";
-import { decide } from "../former-decisions.ts";
 import { AppError, type FieldError, fail, invalidField } from "../domain/errors.ts";
+import { decide } from "../former-decisions.ts";
 import { type KeepNumbers, parseJsonKeeping } from "../lib/numbers.ts";
-import type { Issue, ObjectSchema, Schema, ValidationIssues } from "../lib/schema.ts";
+import type { Issue, ObjectSchema, Schema } from "../lib/schema.ts";
 import { OMITTED, pointer, UNKNOWN_MEMBER } from "../lib/schema.ts";
-import { runCooperatively } from "../lib/tasks.ts";
 import { type HttpRequest, JSON_TYPE } from "./message.ts";
 
 const MIB = 1_048_576;
@@ -94,10 +93,8 @@ export function invalidInput(errors: readonly FieldError[]): AppError {
 
 /** Returns the accepted value, or an error with all issues. */
 export async function validateBody(schema: Schema<unknown>, sent: unknown): Promise<unknown> {
-  const issues: ValidationIssues = [];
-  if (schema.allowsUnknown) issues.passes = true;
-  const steps = schema.checkInSteps?.(sent, [], issues);
-  const value = steps ? await runCooperatively(steps) : schema.check(sent, [], issues);
+  const issues: Issue[] = [];
+  const value = schema.check(sent, [], issues);
   if (issues.length === 0) return value;
   const errors = issues.map((fault) =>
     fault === OMITTED ? fault : { pointer: pointer(fault.path), detail: fault.detail },

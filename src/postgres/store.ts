@@ -8,7 +8,7 @@ import { StorageUnavailable, StoreOpenError, UniqueViolation } from "../domain/s
 import { after, monotonicNow, type Timer } from "../lib/clock.ts";
 import { systemRandom } from "../lib/ids.ts";
 import { OptionError, unsafeCast } from "../lib/schema.ts";
-import { Mutex, runCooperatively } from "../lib/tasks.ts";
+import { Mutex } from "../lib/tasks.ts";
 import { Subscribers } from "../store/subscribers.ts";
 import { createTables, load, lookup } from "../store/tables.ts";
 import * as sql from "./tables.ts";
@@ -318,7 +318,7 @@ export function postgresStore(address: string, monotonic = monotonicNow): port.S
     async restore(data) {
       const tables = createTables(declared ?? []);
       const appError = (fault: string) => new StoreOpenError(`The data cannot be used: ${fault}`);
-      await runCooperatively(load(tables, Object.entries(data.collections), appError));
+      load(tables, Object.entries(data.collections), appError);
       await transact(async ({ ask, put }) => {
         const all = (declared ?? []).map(sql.tableOf);
         await ask(`LOCK TABLE ${all.join(", ")} IN EXCLUSIVE MODE`);

@@ -5,7 +5,7 @@ import type * as port from "../domain/store.ts";
 import { StoreOpenError, UniqueViolation } from "../domain/store.ts";
 import { monotonicNow, nextTurn } from "../lib/clock.ts";
 import { unsafeCast } from "../lib/schema.ts";
-import { Mutex, runCooperatively } from "../lib/tasks.ts";
+import { Mutex } from "../lib/tasks.ts";
 import type { StoredRecord } from "./indexes.ts";
 import { Subscribers } from "./subscribers.ts";
 import {
@@ -144,7 +144,7 @@ export class MemoryStore extends TableReader implements port.Store {
   /** Data is copied on the way out and in, so that neither side can change the other's. */
   async snapshot(): Promise<port.StoreData> {
     const lists = await this.transact((run) => run.records());
-    return { format: 1, collections: Object.fromEntries(await runCooperatively(clone(lists))) };
+    return { format: 1, collections: Object.fromEntries(clone(lists)) };
   }
 
   /** Runs in steps, so that reads continue. Writes wait for its end, because they would be lost with the old data. */
@@ -152,10 +152,8 @@ export class MemoryStore extends TableReader implements port.Store {
     const { collections, tables, commits } = this.#opened();
     await this.#turns.run(async () => {
       const others = createTables(collections);
-      const lists = await runCooperatively(clone(Object.entries(data.collections)));
-      await runCooperatively(
-        load(others, lists, (fault) => new StoreOpenError(`The data cannot be used: ${fault}`)),
-      );
+      const lists = clone(Object.entries(data.collections));
+      load(others, lists, (fault) => new StoreOpenError(`The data cannot be used: ${fault}`));
       await commits?.replace(dump(others));
       for (const [name, table] of others) tables.set(name, table);
     });

@@ -2,7 +2,6 @@
 // Concurrency is up to the engine, and durability to the disk stores.
 import type { AnyCollection, Entity } from "../domain/store.ts";
 import { unsafeCast } from "../lib/schema.ts";
-import type { Chunked } from "../lib/tasks.ts";
 import { Index, type Row, type StoredRecord } from "./indexes.ts";
 
 /** One write. `before` is undefined for a created record, `after` for a removed one. */
@@ -129,30 +128,18 @@ export const dump = (tables: Tables): TableDump =>
 
 type Refusal = (fault: string, name: string, n?: number) => Error;
 
-/** Records loaded or copied per step. */
-const STEP = 500;
-
 /** Loads unvalidated data; `error` creates the error for a collection, or for its n-th record. */
-export function* load(tables: Tables, lists: TableDump, error: Refusal): Chunked<void> {
+export function load(tables: Tables, lists: TableDump, error: Refusal): void {
   for (const [name, records] of lists) {
     const table = tables.get(name);
     if (table === undefined) throw error(`this version knows no collection "${name}"`, name);
     for (let n = 0; n < records.length; n += 1) {
       const fault = table.load(records[n]);
       if (fault !== undefined) throw error(fault, name, n);
-      if (n % STEP === STEP - 1) yield;
     }
   }
 }
 
 /** Returns copies of the records, made through JSON. */
-export function* clone(lists: TableDump): Chunked<[name: string, Entity[]][]> {
-  const copies: [string, Entity[]][] = [];
-  for (const [name, records] of lists) {
-    const copy: Entity[] = [];
-    for (const record of records)
-      if (copy.push(JSON.parse(JSON.stringify(record))) % STEP === 0) yield;
-    copies.push([name, copy]);
-  }
-  return copies;
-}
+export const clone = (lists: TableDump): [name: string, Entity[]][] =>
+  lists.map(([name, records]) => [name, JSON.parse(JSON.stringify(records))]);

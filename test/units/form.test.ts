@@ -6,7 +6,6 @@ import { fail } from "../../src/domain/errors.ts";
 import { formWithErrors, renderFields } from "../../src/web/form.ts";
 import { truncate } from "../../src/web/html.ts";
 
-
 test("form: rejected input is shown again, up to a length that does not hold up other requests", () => {
   const schema = { type: "object", properties: { data: { type: "string" } }, required: ["data"] };
   const faults = new Map([["data", "is not JSON"]]);

@@ -62,7 +62,7 @@ const FAULTS: readonly (readonly [
 test("schema: each validation issue has a message in plain words", () => {
   for (const [schema, detail, ...values] of FAULTS)
     for (const value of values)
-      assert.deepEqual(parse(schema, value), { faults: [{ path: [], detail }] });
+      assert.deepEqual(parse(schema, value), { issues: [{ path: [], detail }] });
 });
 
 /** Rules that only code can check, and values that JSON text cannot contain. */
@@ -118,7 +118,7 @@ test("schema: the issue for an unknown member names only the known member that w
     custom_domain: optional(boolean),
   });
   const said = (name: string) =>
-    Object(parse(schema, { [name]: true })).faults?.[0].detail.split("; ")[1];
+    Object(parse(schema, { [name]: true })).issues?.[0].detail.split("; ")[1];
   const near = "ttitle titl titel tilte Title custom_domains domain_custom custom-domian id_ i";
   assert.deepEqual(near.split(" ").map(said), [
     ...Array(5).fill("did you mean title?"),
@@ -136,7 +136,7 @@ test("schema: the issue for an unknown member names only the known member that w
     schema,
     Object.fromEntries(Array.from({ length: 22 }, (_, at) => [`title${at}`, true])),
   );
-  const hints = ("faults" in many ? many.faults : []).map(({ detail }) =>
+  const hints = ("issues" in many ? many.issues : []).map(({ detail }) =>
     detail.includes("did you mean"),
   );
   assert.deepEqual(

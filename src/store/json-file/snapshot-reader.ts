@@ -51,7 +51,7 @@ export function readDocument(file: string, size: number, tables: Tables): number
     const line = text.split("\n").findLastIndex((each) => recordOn(each) === record);
     return refuse(line < 0 ? `${name}[${n}]` : `line ${line + 1}`, fault);
   };
-  Array.from(load(tables, members.lists, faulty));
+  load(tables, members.lists, faulty);
   // Checked last, because an error in a record is more specific.
   if (!isAsWritten) refuseDamage(members, refuse);
   return members.journal;
