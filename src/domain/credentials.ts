@@ -70,8 +70,8 @@ export function createApiKeyAuthenticator({ store, clock }: UnitOfWorkDeps, task
     const key = await store.find(apiKeys, "hash", [keyHash]);
     const account = key && (await store.get(accounts, key.account_id));
     if (!account) return UNKNOWN_CREDENTIAL;
-    const now = clock.now();
-    const minute = toIso(now - (now % LAST_USED_RESOLUTION_MS));
+    const minutes = Math.floor(clock.now() / LAST_USED_RESOLUTION_MS);
+    const minute = toIso(minutes * LAST_USED_RESOLUTION_MS);
     // In the background: the request neither waits for it nor fails with it.
     if (key.last_used_at !== minute)
       tasks.run("recording the use of an API key", () => recordUse(store, key.id, minute));

@@ -206,7 +206,8 @@ export function array<T>(item: Schema<T>, rules: ArrayRules): Schema<readonly T[
       }
       if (value.length > max) return addIssue(issues, path, `must have at most ${max} items`);
       const issueCount = issues.length;
-      const items = value.map((each, index) => item.check(each, [...path, index], issues));
+      // Unlike map, `from` visits the holes of a sparse array.
+      const items = Array.from(value, (each, index) => item.check(each, [...path, index], issues));
       const hasRepeats = issues.length === issueCount && new Set(items).size < items.length;
       return distinct && hasRepeats
         ? addIssue(issues, path, "must not name the same item twice")
@@ -339,7 +340,9 @@ export function passthrough<S extends Schema<unknown>>(schema: S): S {
   };
 }
 
-function dropUnknown({ properties, items }: JsonSchema, value: unknown): unknown {
+/** Alternatives of a schema have members of the same names. */
+function dropUnknown({ items, oneOf, ...json }: JsonSchema, value: unknown): unknown {
+  const properties = json.properties ?? oneOf?.[0]?.properties;
   if (items && Array.isArray(value)) return value.map((item) => dropUnknown(items, item));
   if (properties === undefined || !isObject(value)) return value;
   const known = Object.keys(value).filter((name) => Object.hasOwn(properties, name));

@@ -8,7 +8,7 @@ import { seededRandom } from "../../src/lib/ids.ts";
 import { storeContract } from "../../src/store/contract.ts";
 import { createGroupCommit, type DurableWriter } from "../../src/store/group-commit.ts";
 import { MemoryStore, memoryStore } from "../../src/store/memory.ts";
-import { heapInUse, withTurns } from "../support/costs.ts";
+import { heapInUse } from "../support/costs.ts";
 import { turns } from "../support/wait.ts";
 import { lost, note, notes, numbered, publish, refusesBadData, write } from "./fixture.ts";
 
@@ -195,28 +195,6 @@ test("an error in one subscriber affects neither the commit nor other subscriber
 
 test("a restore of invalid data rejects and keeps the current data", async () =>
   refusesBadData(await opened()));
-
-test("a large restore or snapshot yields to other work, which reads complete data", async () => {
-  const store = await opened();
-  await write(store, note("before"));
-  const many = { format: 1, collections: { notes: numbered(50_000) } } as const;
-  const counts = new Set<number>();
-  let over = false;
-  const looking = async () => {
-    for (; !over; await new Promise(setImmediate))
-      counts.add(await store.count(notes, "list", ["all"]));
-  };
-  const restoring = withTurns(() => store.restore(many)).finally(() => {
-    over = true;
-  });
-  const [{ turns }] = await Promise.all([restoring, looking()]);
-  assert.ok(turns >= 200, `a hundred to copy and a hundred to take: ${turns}`);
-  counts.delete(50_000);
-  assert.deepEqual([...counts], [1]);
-  const { value, turns: out } = await withTurns(() => store.snapshot());
-  assert.deepEqual(value, many);
-  assert.ok(out >= 100, `${out}`);
-});
 
 test("a discarded snapshot uses no memory", async () => {
   const store = await opened();

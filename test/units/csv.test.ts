@@ -100,7 +100,6 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
     'a;b\n"x\ny";2': 1,
     "a;b;c\n1;2\n": 1,
     "sep=;\na;b\n1;2": 1,
-    "Price, EUR;Pieces\n10;2": 1,
   },
   "the columns seem to be separated by tabs; separate them with commas": { "a\tb\n1,5\t2\n": 1 },
   "the columns seem to be separated by vertical bars (|); separate them with commas": {
