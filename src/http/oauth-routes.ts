@@ -231,15 +231,18 @@ function parseJsonParameters(bytes: Buffer): [name: string, value: string][] {
   return pairs;
 }
 
-/** RFC 6749 2.3.1: user name and password of RFC 7617, each form-encoded before they are joined. */
+/**
+ * RFC 6749 2.3.1: user name and password of RFC 7617, each form-encoded before they are joined. Ids and secrets have
+ * no space, so that a plus cannot occur.
+ */
 function parseBasicCredentials(headers: readonly string[]): ClientCredentials | undefined {
   if (headers.length === 0) return undefined;
   const [, base64 = ""] = /^basic +([a-z0-9+/]+={0,2})$/i.exec(headers.join()) ?? [];
   const [, user = "", password = ""] =
     /^([^:]+):(.*)$/s.exec(Buffer.from(base64, "base64").toString()) ?? [];
   try {
-    const [id = "", secret = ""] = [user, password].map(decodeFormComponent);
-    if (id !== "") return { id, secret: secret || null };
+    const id = decodeURIComponent(user);
+    if (id !== "") return { id, secret: decodeURIComponent(password) || null };
   } catch {
     // Rejected below: a stray % or bytes that are not UTF-8.
   }
@@ -247,5 +250,3 @@ function parseBasicCredentials(headers: readonly string[]): ClientCredentials | 
     "The Authorization header is not readable: send Basic with client_id:client_secret, form-encoded.",
   );
 }
-
-const decodeFormComponent = (text: string): string => decodeURIComponent(text.replaceAll("+", " "));
