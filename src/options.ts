@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
 import { parseRetrySchedule, RESPONSE_TIMEOUT_MS, RETRY_WAITS_MS } from "./delivery/attempt.ts";
-import { TOKEN_ALGORITHM } from "./domain/oauth/signing-keys.ts";
+import { TOKEN_ALGORITHM } from "./domain/oauth/access-tokens.ts";
 import { keepNumbersOfSeed } from "./domain/seed.ts";
 import type { Store } from "./domain/store.ts";
 import { pinnedKey } from "./domain/validators.ts";
@@ -89,7 +89,7 @@ const url = optionType("be a URL such as https://apps.example.com, without a pat
   /^https?:\/\/[\w.:[\]-]+\/?$/.test(text) && URL.canParse(text) ? text : undefined,
 );
 const key = optionType("be 8 to 200 letters, digits or - . _ ~", (text) =>
-  "faults" in parse(pinnedKey, text) ? undefined : text,
+  "issues" in parse(pinnedKey, text) ? undefined : text,
 );
 const waits = optionType(
   "be durations up to 365d with commas between them, such as 5s,5m,2h",

@@ -9,8 +9,11 @@ import { collections } from "./domain/collections.ts";
 import { createApiKeyAuthenticator } from "./domain/credentials.ts";
 import { findSiteByHost } from "./domain/deployments.ts";
 import { createWebhookSchemas } from "./domain/model.ts";
-import { type AuthorizationServer, verifyAccessToken } from "./domain/oauth/access-tokens.ts";
-import { createSigningKeys } from "./domain/oauth/signing-keys.ts";
+import {
+  type AuthorizationServer,
+  SigningKeys,
+  verifyAccessToken,
+} from "./domain/oauth/access-tokens.ts";
 import type { Store } from "./domain/store.ts";
 import { createNotifications } from "./domain/unit-of-work.ts";
 import { DEFAULT_DECIDE } from "./domain/variants.ts";
@@ -204,7 +207,7 @@ async function start(ground: Dependencies): Promise<Service> {
   const urls = createUrls(settings.publicUrl ?? localUrl(settings, port));
   if (watched) journals.subscribe(unit, tasks);
 
-  const keys = createSigningKeys(store, settings.tokenAlg);
+  const keys = new SigningKeys(store, settings.tokenAlg);
   const oauth = {
     keys,
     issuer: urls.authUrl,

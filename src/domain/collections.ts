@@ -1,7 +1,7 @@
 // All collections that a store is opened with, gathered from the models so that none can be omitted.
 import * as model from "./model.ts";
+import * as keys from "./oauth/access-tokens.ts";
 import * as grants from "./oauth/grants.ts";
-import * as keys from "./oauth/signing-keys.ts";
 import type { AnyCollection } from "./store.ts";
 
 const isCollection = (value: unknown): value is AnyCollection =>

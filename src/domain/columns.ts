@@ -1,11 +1,10 @@
 // Column types of a data source (spec part 2: data source; contract, parts 2 and 8). Converts a table of cells to typed
-// columns, in steps. Rejects a table at the first row that makes it too wide or too large. Never rounds a number or
+// columns. Rejects a table at the first row that makes it too wide or too large. Never rounds a number or
 // drops a leading zero.
 import { decide } from "../former-decisions.ts";
 import { isDateTime } from "../lib/clock.ts";
 import { parseCsv } from "../lib/csv.ts";
 import { isExactNumber, isWithinRange } from "../lib/numbers.ts";
-import type { Chunked } from "../lib/tasks.ts";
 import type { Cell, Column, Row } from "./model.ts";
 
 /** Wider tables nearly always have rows and columns swapped. */
@@ -18,9 +17,6 @@ const TOO_LARGE = `There are more than ${CELLS_MAX} cells (rows times columns).`
 /** A page of rows repeats each column name up to 100 times; longer names would exceed the maximum response size. */
 const NAME_MAX = 1_000;
 const NAME = new RegExp(`^.{0,${NAME_MAX}}$`, "su");
-
-/** Rows per step: about 10 ms if they are wide. */
-const ROWS_PER_STEP = 500;
 
 type Type = Column["type"];
 type CellMatcher = (cell: Cell) => boolean;
@@ -57,7 +53,7 @@ const TYPE_ORDER = decide("2.data-reading");
 const EMPTY_COLUMN = "string";
 
 /** Converts JSON rows to a table, with columns in order of first occurrence; returns a string on error. */
-export function* parseObjects(objects: readonly Row[]): Chunked<Table | string> {
+export function parseObjects(objects: readonly Row[]): Table | string {
   const places = new Map<string, number>();
   const rows: Cell[][] = [];
   for (const object of objects) {
@@ -70,46 +66,36 @@ export function* parseObjects(objects: readonly Row[]): Chunked<Table | string> 
       row[place] = cell;
     }
     if (objects.length * Math.max(places.size, 1) > CELLS_MAX) return TOO_LARGE;
-    if (rows.push(row) % ROWS_PER_STEP === 0) yield;
+    rows.push(row);
   }
-  return yield* toTable([...places.keys()], rows, JSON_MATCHERS);
+  return toTable([...places.keys()], rows, JSON_MATCHERS);
 }
 
 /** Converts CSV to a table; returns a string on error. */
-export function* parseCsvTable(text: string): Chunked<Table | string> {
-  let names: readonly string[] | undefined;
-  const rows: Cell[][] = [];
-  for (const record of parseCsv(text, COLUMNS_MAX)) {
-    if (typeof record === "string") return record;
-    if (names !== undefined) rows.push(record.map((field) => (field === "" ? null : field)));
-    names ??= record;
-    if (rows.length * names.length > CELLS_MAX) return TOO_LARGE;
-    if (rows.length % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield;
-  }
-  return yield* toTable(names ?? [], rows, CSV_MATCHERS);
+export function parseCsvTable(text: string): Table | string {
+  const records = parseCsv(text, COLUMNS_MAX);
+  if (typeof records === "string") return records;
+  const [names = [], ...fields] = records;
+  if (fields.length * names.length > CELLS_MAX) return TOO_LARGE;
+  const rows = fields.map((row) => row.map((field) => (field === "" ? null : field)));
+  return toTable(names, rows, CSV_MATCHERS);
 }
 
 /** Converts the rows in place, filling them to equal length and parsing their cells, and returns them as a table. */
-function* toTable(
-  names: readonly string[],
-  rows: Cell[][],
-  fits: CellMatchers,
-): Chunked<Table | string> {
+function toTable(names: readonly string[], rows: Cell[][], fits: CellMatchers): Table | string {
   const long = names.findIndex((name) => !NAME.test(name));
   if (long >= 0) return `The name of column ${long + 1} has more than ${NAME_MAX} characters.`;
   const left: (readonly Type[] | undefined)[] = names.map(() => undefined);
-  for (const [n, row] of rows.entries()) {
+  for (const row of rows) {
     for (const [at, cell] of row.entries())
       if (cell !== null) left[at] = (left[at] ?? TYPE_ORDER).filter((type) => fits[type](cell));
-    if (n % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield;
   }
   const columns = names.map((name, at) => ({ name, type: left[at]?.[0] ?? EMPTY_COLUMN }));
-  for (const [n, row] of rows.entries()) {
+  for (const row of rows) {
     for (const [at, { type }] of columns.entries()) {
       const cell = row[at] ?? null;
       row[at] = cell === null ? null : PARSERS[type](cell);
     }
-    if (n % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield;
   }
   return { columns, rows };
 }

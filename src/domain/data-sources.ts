@@ -13,7 +13,6 @@ import {
   pick,
   textProblem,
 } from "../lib/schema.ts";
-import { type Chunked, runCooperatively } from "../lib/tasks.ts";
 import { COLUMNS_MAX, keepNumbersOfRows, parseCsvTable, parseObjects } from "./columns.ts";
 import { createCrudService, paginate } from "./crud.ts";
 import { AppError, invalidField } from "./errors.ts";
@@ -38,23 +37,24 @@ import {
 import { ALL_RECORDS, type Range, type Reader } from "./store.ts";
 import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 
-/** Rows validated in one step, each with at most 100 members. */
-const ROWS_PER_STEP = 1_000;
-
 /** Adds an issue for data that cannot be returned as sent. Processing reports all other faults later. */
-function* validateData(
+function validateData(
   { type, data }: Partial<DataSourceDraft>,
   path: Issue["path"],
   issues: Issue[],
-): Chunked<void> {
+): void {
   if (type === undefined || data === undefined) return; // missing in an invalid draft
   const addDataIssue = (within: Issue["path"], detail: string) =>
     addIssue<void>(issues, [...path, "data", ...within], detail);
   if (type === "csv") {
     const invalid = typeof data === "string" ? textProblem(data) : "must be a string of CSV";
-    return invalid === undefined ? undefined : addDataIssue([], invalid);
+    if (invalid !== undefined) addDataIssue([], invalid);
+    return;
   }
-  if (!Array.isArray(data)) return addDataIssue([], "must be an array of flat objects");
+  if (!Array.isArray(data)) {
+    addDataIssue([], "must be an array of flat objects");
+    return;
+  }
   for (const [at, row] of data.entries()) {
     const isObject = typeof row === "object" && row !== null && !Array.isArray(row);
     const names = isObject ? Object.keys(row) : [];
@@ -67,7 +67,6 @@ function* validateData(
         const problem = cellProblem(row[name]);
         if (problem !== undefined) addDataIssue([at, name], problem);
       }
-    if (at % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield;
   }
 }
 
@@ -97,12 +96,7 @@ export const withDataValidation = <D extends DataSourceDraft>({
   },
   check(value, path, issues) {
     const given = check(value, path, issues);
-    Array.from(validateData(given ?? {}, path, issues));
-    return given;
-  },
-  *checkInSteps(value, path, faults) {
-    const given = check(value, path, faults);
-    yield* validateData(given ?? {}, path, faults);
+    validateData(given ?? {}, path, issues);
     return given;
   },
 });
@@ -158,9 +152,8 @@ export async function processDataSource(unit: UnitOfWork, id: string) {
   const raw = (await unit.store.get(dataSourceContents, id))?.raw ?? null;
   if (raw === null) return null;
   // Spreadsheets write a byte order mark before the first column's name.
-  const read =
+  const table =
     typeof raw === "string" ? parseCsvTable(raw.replace(/^\uFEFF/, "")) : parseObjects(raw);
-  const table = await runCooperatively(read);
   return unit.run(async (ctx) => {
     const source = await ctx.tx.get(dataSources, id);
     const content = await ctx.tx.get(dataSourceContents, id);

@@ -81,9 +81,8 @@ export function deliveryHeaders(
   id: string,
   sent: Sent,
 ) {
-  const { number, at, timestamp_s } = sent;
-  const { secret, old_secret, old_secret_until } = webhook;
-  const both = old_secret !== null && old_secret_until !== null && toIso(at) < old_secret_until;
+  const { number, timestamp_s } = sent;
+  const { secret } = webhook;
   return {
     "Content-Type": "application/json",
     "Content-Length": String(Buffer.byteLength(event.body)),
@@ -94,12 +93,7 @@ export function deliveryHeaders(
     "X-Service-Attempt": String(number),
     "webhook-id": event.id,
     "webhook-timestamp": String(timestamp_s),
-    "webhook-signature": standardSignature(
-      event.id,
-      timestamp_s,
-      event.body,
-      both ? [secret, old_secret] : [secret],
-    ),
+    "webhook-signature": standardSignature(event.id, timestamp_s, event.body, secret),
   };
 }
 

@@ -1,134 +1,138 @@
-// Endpoints of the authorization server for programs (spec part 5; contract part 5): token, revoke, introspect, the
-// keys and two metadata documents. The pages, authorize and consent, live in web/. Errors follow RFC 6749 5.2, not
-// problem details, and no response with a token may be cached.
-
-import type { ErrorCode } from "../domain/errors.ts";
-import { SCOPES } from "../domain/model.ts";
-import type { AuthorizationServer } from "../domain/oauth/access-tokens.ts";
-import * as status from "../domain/oauth/access-tokens.ts";
-import { RESPONSE_TYPE } from "../domain/oauth/authorize.ts";
+// Endpoints of the authorization server for programs (spec part 5; contract part 5): token, revoke, keys and metadata.
+// The pages, authorize and consent, live in web/. Requests are JSON, as the spec shows, or a form (RFC 6749). Errors
+// follow RFC 6749 5.2, not problem details, and no response with a token may be cached.
 import {
   authenticateClient,
-  CHALLENGE_METHOD,
+  type ClientCredentials,
   identifyClient,
+} from "../domain/credentials.ts";
+import { AppError } from "../domain/errors.ts";
+import { SCOPES } from "../domain/model.ts";
+import type { AuthorizationServer } from "../domain/oauth/access-tokens.ts";
+import { CODE_CHALLENGE_METHOD, RESPONSE_TYPE } from "../domain/oauth/authorize.ts";
+import {
+  checkRepeated,
+  checkResource,
+  invalidClient,
   invalidRequest,
   OAuthError,
-  unknownTarget,
-} from "../domain/oauth/rules.ts";
-import * as tokens from "../domain/oauth/tokens.ts";
-import { decide } from "../former-decisions.ts";
-import { type HttpResponse, jsonResponse } from "./message.ts";
-import { type OAuthRequest, readOAuthRequest } from "./oauth-request.ts";
+  parseParameters,
+} from "../domain/oauth/errors.ts";
+import { authorizationCodeGrant, refreshTokenGrant, revokeToken } from "../domain/oauth/tokens.ts";
+import { type HttpRequest, type HttpResponse, JSON_TYPE, jsonResponse } from "./message.ts";
 import { errorHeaders, explain } from "./problem.ts";
 import { getRoute, type PublicRoute, publicRouter, type Router } from "./router.ts";
 import { PATHS, type ServiceUrls } from "./urls.ts";
+import { BODY_BYTES, checkMediaType, decodeUtf8, parseJson, parseMediaType } from "./validation.ts";
 
-/** Endpoints besides authorize and token, which the specification shows. */
-const ENDPOINTS = {
-  revoke: "/oauth/revoke",
-  introspect: "/oauth/introspect",
-  keys: "/oauth/jwks",
-} as const;
+const TOKEN_PATH = "/oauth/token";
+const REVOKE_PATH = "/oauth/revoke";
+const KEYS_PATH = "/oauth/jwks";
+const FORM_TYPE = "application/x-www-form-urlencoded";
+const NO_STORE = { "cache-control": "no-store", pragma: "no-cache" };
 
-/** OpenID Connect libraries request only their own path. The document promises no ID tokens there either. */
-const METADATA_NAMES = decide("1.rfcs");
+/** Parameters that must be strings; all others are ignored (RFC 6749 3.2). */
+const PARAMETERS = [
+  "grant_type",
+  "client_id",
+  "client_secret",
+  "code",
+  "redirect_uri",
+  "code_verifier",
+  "refresh_token",
+  "scope",
+  "token",
+  "token_type_hint",
+  "resource",
+];
 
-const WITH_SECRET = ["client_secret_basic", "client_secret_post"];
+interface OAuthRequest {
+  readonly parameters: URLSearchParams;
+  readonly credentials: ClientCredentials;
+}
 
 export const createOAuthRouter = (
-  context: AuthorizationServer,
-  links: ServiceUrls,
+  server: AuthorizationServer,
+  urls: ServiceUrls,
 ): Router<PublicRoute> =>
   publicRouter(
     [
-      post("/oauth/token", (request) => token(context, request)),
-      post(ENDPOINTS.revoke, (request) => revoke(context, request)),
-      post(ENDPOINTS.introspect, (request) => introspect(context, request)),
-      getJson(ENDPOINTS.keys, async () => ({ keys: await context.keys.jwks() })),
-      ...METADATA_NAMES.map((name) =>
-        getJson(`/.well-known/${name}`, async () => authorizationServerMetadata(links)),
-      ),
-      getJson(PATHS.resource_metadata, async () => protectedResourceMetadata(links)),
+      postRoute(TOKEN_PATH, (request) => handleToken(server, request)),
+      postRoute(REVOKE_PATH, (request) => handleRevoke(server, request)),
+      documentRoute(KEYS_PATH, async () => ({ keys: await server.keys.jwks() })),
+      documentRoute("/.well-known/oauth-authorization-server", () => serverMetadata(urls)),
+      // OpenID Connect libraries request only their own path. The document promises no ID tokens there either.
+      documentRoute("/.well-known/openid-configuration", () => serverMetadata(urls)),
+      documentRoute(PATHS.resource_metadata, () => resourceMetadata(urls)),
     ],
-    (error) => {
-      const { status: accessTokens, detail } = explain(error);
-      const { details: reason } = error;
-      return oauthErrorResponse(
-        accessTokens,
-        ERROR_NAMES[reason.code] ?? "invalid_request",
-        detail,
-        errorHeaders(reason, links.resourceMetadata),
-      );
-    },
+    (error) => toServerError(error, urls),
   );
 
-/** RFC 6749 4.1.2.1: names of errors that the request did not cause. */
-const ERROR_NAMES: { readonly [C in ErrorCode]?: string } = {
-  storage_unavailable: "temporarily_unavailable",
-  internal_error: "server_error",
-};
-
-const NO_STORE = { "cache-control": "no-store", pragma: "no-cache" };
-
-const oauthErrorResponse = (
-  accessTokens: number,
-  error: string,
-  error_description: string,
-  headers: HttpResponse["headers"],
-): HttpResponse =>
-  jsonResponse(accessTokens, { error, error_description }, { ...NO_STORE, ...headers });
-
-/** RFC 9110 15.5.2 requires a challenge with every 401; Basic is the scheme that clients can use. */
-const toErrorResponse = ({ error, description }: OAuthError): HttpResponse =>
-  error === "invalid_client"
-    ? oauthErrorResponse(401, error, description, {
-        "www-authenticate": 'Basic realm="app-hosting"',
-      })
-    : oauthErrorResponse(400, error, description, {});
-
-/** Documents for programs, revalidated because a reset or another public URL changes them. */
-const getJson = (path: string, read: () => Promise<unknown>): PublicRoute =>
+/** Revalidated, because a reset or another public URL changes the documents. */
+const documentRoute = (path: string, read: () => unknown): PublicRoute =>
   getRoute(path, async () => jsonResponse(200, await read(), { "cache-control": "no-cache" }));
 
-const post = (path: string, run: (request: OAuthRequest) => Promise<object>): PublicRoute => ({
+const postRoute = (path: string, run: (request: OAuthRequest) => Promise<object>): PublicRoute => ({
   method: "POST",
   path,
-  async handler(call) {
-    const request = await readOAuthRequest(call);
-    const result = request instanceof OAuthError ? request : await run(request);
-    return result instanceof OAuthError
-      ? toErrorResponse(result)
-      : jsonResponse(200, result, NO_STORE);
+  async handler(request) {
+    try {
+      return jsonResponse(200, await run(await readOAuthRequest(request)), NO_STORE);
+    } catch (error) {
+      if (error instanceof OAuthError) return toErrorResponse(error);
+      throw error;
+    }
   },
 });
 
-/**
- * Metadata from which a client library discovers everything, given {auth_url}. RFC 8414 covers the authorization
- * server, RFC 9728 the REST API. Only features that the server has are listed.
- */
-const authorizationServerMetadata = ({ authUrl, baseUrl }: ServiceUrls) => ({
+/** RFC 9110 15.5.2 requires a challenge with every 401; Basic is the scheme that clients can use. */
+const toErrorResponse = ({ code, message }: OAuthError): HttpResponse =>
+  code === "invalid_client"
+    ? oauthErrorResponse(401, code, message, { "www-authenticate": 'Basic realm="app-hosting"' })
+    : oauthErrorResponse(400, code, message);
+
+/** Converts an error that is not OAuth's own, such as an unavailable store (RFC 6749 4.1.2.1). */
+function toServerError(error: AppError, urls: ServiceUrls): HttpResponse {
+  const { status, detail } = explain(error);
+  const names: { readonly [code: string]: string } = {
+    storage_unavailable: "temporarily_unavailable",
+    internal_error: "server_error",
+  };
+  const name = names[error.details.code] ?? "invalid_request";
+  const headers = errorHeaders(error.details, urls.resourceMetadata);
+  return oauthErrorResponse(status, name, detail, headers);
+}
+
+const oauthErrorResponse = (
+  status: number,
+  error: string,
+  error_description: string,
+  headers: HttpResponse["headers"] = {},
+): HttpResponse => jsonResponse(status, { error, error_description }, { ...NO_STORE, ...headers });
+
+/** RFC 8414: everything that a client library needs to know, given {auth_url}. */
+const serverMetadata = ({ authUrl, baseUrl }: ServiceUrls) => ({
   issuer: authUrl,
   authorization_endpoint: `${authUrl}/oauth/authorize`,
-  token_endpoint: `${authUrl}/oauth/token`,
-  revocation_endpoint: authUrl + ENDPOINTS.revoke,
-  introspection_endpoint: authUrl + ENDPOINTS.introspect,
+  token_endpoint: authUrl + TOKEN_PATH,
+  revocation_endpoint: authUrl + REVOKE_PATH,
   // Login clients read the signed-in user from it: the member `user` of its response.
   userinfo_endpoint: `${baseUrl}/account`,
-  jwks_uri: authUrl + ENDPOINTS.keys,
+  jwks_uri: authUrl + KEYS_PATH,
   scopes_supported: SCOPES,
   response_types_supported: [RESPONSE_TYPE],
   response_modes_supported: ["query"],
   grant_types_supported: ["authorization_code", "refresh_token"],
-  token_endpoint_auth_methods_supported: [...WITH_SECRET, "none"],
-  revocation_endpoint_auth_methods_supported: [...WITH_SECRET, "none"],
-  introspection_endpoint_auth_methods_supported: WITH_SECRET,
-  code_challenge_methods_supported: [CHALLENGE_METHOD],
+  token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
+  revocation_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
+  code_challenge_methods_supported: [CODE_CHALLENGE_METHOD],
   authorization_response_iss_parameter_supported: true,
   service_documentation: authUrl + PATHS.docs,
   protected_resources: [baseUrl],
 });
 
-const protectedResourceMetadata = ({ authUrl, baseUrl }: ServiceUrls) => ({
+/** RFC 9728, for the REST API. */
+const resourceMetadata = ({ authUrl, baseUrl }: ServiceUrls) => ({
   resource: baseUrl,
   authorization_servers: [authUrl],
   scopes_supported: SCOPES,
@@ -138,44 +142,25 @@ const protectedResourceMetadata = ({ authUrl, baseUrl }: ServiceUrls) => ({
 });
 
 /** Verifies the credentials before the code or token, so that a stranger learns nothing and uses up nothing. */
-async function withClient<C>(
-  { fields }: OAuthRequest,
-  name: string,
-  known: Promise<C | OAuthError>,
-  use: (client: C, value: string) => Promise<object | undefined>,
-): Promise<object> {
-  const client = await known;
-  if (client instanceof OAuthError) return client;
-  const value = fields.get(name);
-  return value === undefined
-    ? invalidRequest(`The ${name} is missing.`)
-    : ((await use(client, value)) ?? {});
-}
-
-async function token(context: AuthorizationServer, request: OAuthRequest): Promise<object> {
-  const { fields, credentials, resources } = request;
-  const forOtherResource = unknownTarget(resources, context.audience);
-  switch (fields.get("grant_type")) {
-    case "authorization_code":
-      return withClient(
-        request,
-        "code",
-        authenticateClient(context.store, credentials),
-        async (client, code) =>
-          forOtherResource ?? tokens.authorizationCodeGrant(context, client, code, fields),
-      );
-    case "refresh_token":
-      return withClient(
-        request,
-        "refresh_token",
-        identifyClient(context.store, credentials),
-        async (client, held) =>
-          forOtherResource ?? tokens.refreshTokenGrant(context, client, held, fields.get("scope")),
-      );
-    case undefined:
-      return invalidRequest("The grant_type is missing.");
+async function handleToken(server: AuthorizationServer, request: OAuthRequest): Promise<object> {
+  const { parameters, credentials } = request;
+  switch (parameters.get("grant_type")) {
+    case "authorization_code": {
+      const client = await authenticateClient(server.store, credentials);
+      const code = requireParameter(request, "code");
+      checkResource(parameters, server.audience);
+      return authorizationCodeGrant(server, client, code, parameters);
+    }
+    case "refresh_token": {
+      const client = await identifyClient(server.store, credentials);
+      const token = requireParameter(request, "refresh_token");
+      checkResource(parameters, server.audience);
+      return refreshTokenGrant(server, client, token, parameters.get("scope"));
+    }
+    case null:
+      throw invalidRequest("The grant_type is missing.");
     default:
-      return new OAuthError(
+      throw new OAuthError(
         "unsupported_grant_type",
         "The grant_type must be authorization_code or refresh_token.",
       );
@@ -183,25 +168,85 @@ async function token(context: AuthorizationServer, request: OAuthRequest): Promi
 }
 
 /** A request without credentials may still name a token that belongs to no client. */
-function revoke(context: AuthorizationServer, request: OAuthRequest): Promise<object> {
-  const { id, secret } = request.credentials;
-  const isAnonymous = id === undefined && secret === undefined;
-  const client = isAnonymous
-    ? Promise.resolve(null)
-    : authenticateClient(context.store, request.credentials);
-  return withClient(request, "token", client, (client, held) =>
-    status.revoke(context, client, held),
-  );
+async function handleRevoke(server: AuthorizationServer, request: OAuthRequest): Promise<object> {
+  const { credentials } = request;
+  const isAnonymous = credentials.id === null && credentials.secret === null;
+  const client = isAnonymous ? null : await authenticateClient(server.store, credentials);
+  await revokeToken(server, client, requireParameter(request, "token"));
+  return {};
 }
 
-/** RFC 7662 2.1 requires an authorized caller, which only a client with a secret can be. */
-const introspect = (context: AuthorizationServer, request: OAuthRequest): Promise<object> =>
-  withClient(
-    request,
-    "token",
-    authenticateClient(context.store, request.credentials),
-    async (client, asked) =>
-      client.public
-        ? new OAuthError("invalid_client", "A public client cannot ask about tokens.")
-        : status.introspect(context, client, asked),
+function requireParameter({ parameters }: OAuthRequest, name: string): string {
+  const value = parameters.get(name);
+  if (value === null) throw invalidRequest(`The ${name} is missing.`);
+  return value;
+}
+
+/** Reads parameters and credentials; domain/credentials verifies the latter. */
+async function readOAuthRequest(request: HttpRequest): Promise<OAuthRequest> {
+  const parameters = parseParameters(await readParameters(request));
+  checkRepeated(parameters);
+  const id = parameters.get("client_id");
+  const secret = parameters.get("client_secret");
+  const basic = parseBasicCredentials(request.header("authorization"));
+  if (basic === undefined) return { parameters, credentials: { id, secret } };
+  if (secret !== null)
+    throw invalidRequest(
+      "The client_secret was sent twice: in the Authorization header and in the body.",
+    );
+  if (id !== null && id !== basic.id)
+    throw invalidRequest("The client_id in the body is not the one in the Authorization header.");
+  return { parameters, credentials: basic };
+}
+
+async function readParameters(request: HttpRequest): Promise<Iterable<[string, string]>> {
+  const [type] = parseMediaType(request);
+  if (type === JSON_TYPE ? checkMediaType(request) : type !== FORM_TYPE)
+    throw invalidRequest(
+      "The Content-Type must be application/json or application/x-www-form-urlencoded, in UTF-8, without a Content-Encoding.",
+    );
+  const bytes = await request.readBody(BODY_BYTES);
+  if (bytes instanceof AppError)
+    throw invalidRequest("The body is larger than 1 MiB, or was cut short.");
+  if (type === JSON_TYPE) return parseJsonParameters(bytes);
+  const text = decodeUtf8(bytes);
+  if (text instanceof AppError) throw invalidRequest("The body is not valid UTF-8.");
+  return new URLSearchParams(text);
+}
+
+/** An array of resources equals a repeated form parameter; null counts as not sent. */
+function parseJsonParameters(bytes: Buffer): [name: string, value: string][] {
+  const body = parseJson(bytes);
+  const isObject = typeof body === "object" && body !== null && !Array.isArray(body);
+  if (!isObject || body instanceof AppError)
+    throw invalidRequest("The body must be a JSON object.");
+  const pairs: [name: string, value: string][] = [];
+  for (const [name, member] of Object.entries(body)) {
+    const isList = name === "resource" && Array.isArray(member);
+    for (const value of isList ? member : [member ?? ""])
+      if (typeof value === "string") pairs.push([name, value]);
+      else if (PARAMETERS.includes(name))
+        throw invalidRequest(`The member ${name} must be a string.`);
+  }
+  return pairs;
+}
+
+/**
+ * RFC 6749 2.3.1: user name and password of RFC 7617, each form-encoded before they are joined. Ids and secrets have
+ * no space, so that a plus cannot occur.
+ */
+function parseBasicCredentials(headers: readonly string[]): ClientCredentials | undefined {
+  if (headers.length === 0) return undefined;
+  const [, base64 = ""] = /^basic +([a-z0-9+/]+={0,2})$/i.exec(headers.join()) ?? [];
+  const [, user = "", password = ""] =
+    /^([^:]+):(.*)$/s.exec(Buffer.from(base64, "base64").toString()) ?? [];
+  try {
+    const id = decodeURIComponent(user);
+    if (id !== "") return { id, secret: decodeURIComponent(password) || null };
+  } catch {
+    // Rejected below: a stray % or bytes that are not UTF-8.
+  }
+  throw invalidClient(
+    "The Authorization header is not readable: send Basic with client_id:client_secret, form-encoded.",
   );
+}

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { isIP, type Server, type Socket } from "node:net";
 import { type AppError, fail } from "../domain/errors.ts";
-import { after, httpDate, nextTurn, systemNow } from "../lib/clock.ts";
+import { after, nextTurn, systemNow } from "../lib/clock.ts";
 import type { Ids } from "../lib/ids.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import type { ConnectionFault, Handler, HttpResponse } from "./message.ts";
@@ -235,7 +235,7 @@ function formatResponse(
     "x-request-id": id,
     ...securityHeaders,
     ...headers,
-    date: httpDate(systemNow()),
+    date: new Date(systemNow()).toUTCString(),
     connection: "close",
     "content-length": Buffer.byteLength(body),
   }).map(([name, value]) => `${name}: ${value}`);

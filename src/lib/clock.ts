@@ -23,26 +23,14 @@ export type FiredTimer = { readonly at: string; readonly what: string };
 /** The clock without the methods that move it. */
 export type Clock = Pick<AdjustableClock, "now" | "schedule" | "onSetBack">;
 
-export type Timer = ReturnType<Clock["schedule"]>;
-
-/** Cached because a busy server formats each millisecond many times. */
-const known = new Map<Instant, string>();
-const KNOWN_MAX = 100;
-
-/** Formats ISO 8601 UTC with milliseconds and Z; the fixed length makes texts compare in time order. */
-export function toIso(at: Instant): string {
-  const found = known.get(at);
-  if (found !== undefined) return found;
-  if (known.size >= KNOWN_MAX) known.clear();
-  const text = new RealDate(at).toISOString();
-  known.set(at, text);
-  return text;
+export interface Timer {
+  cancel(): void;
 }
 
-export const parseIso = (text: string): Instant => RealDate.parse(text);
+/** Formats ISO 8601 UTC with milliseconds and Z; the fixed length makes texts compare in time order. */
+export const toIso = (at: Instant): string => new RealDate(at).toISOString();
 
-/** Formats a date for HTTP headers (RFC 9110 5.6.7). */
-export const httpDate = (at: Instant): string => new RealDate(at).toUTCString();
+export const parseIso = (text: string): Instant => RealDate.parse(text);
 
 const DATE_TIME =
   /^(\d{4}-\d\d-(\d\d))(?:T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/;
@@ -56,9 +44,13 @@ export function isDateTime(text: string): boolean {
   return date !== undefined && new RealDate(date).getUTCDate() === Number(day);
 }
 
-export const DURATION_UNITS = new Map(
-  Object.entries({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }),
-);
+export const DURATION_UNITS = new Map([
+  ["ms", 1],
+  ["s", 1_000],
+  ["m", 60_000],
+  ["h", 3_600_000],
+  ["d", 86_400_000],
+]);
 
 /**
  * Parses "250ms", "30s", "5m", "2h" or "1d" to ms, else returns undefined. A bare number is ambiguous: seconds or ms.
@@ -69,12 +61,12 @@ export function parseDuration(text: string): number | undefined {
   return unit_ms === undefined ? undefined : Number(amount) * unit_ms;
 }
 
-/** Whole milliseconds, so that a time that is set is read back unchanged. */
-const REAL = { system: systemNow, monotonic: () => Math.floor(monotonicNow()), after };
+/** Real time in whole milliseconds, so that a time that is set is read back unchanged. */
+const MACHINE = { system: systemNow, monotonic: () => Math.floor(monotonicNow()), after };
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** How often a running clock checks whether the machine's clock was set, which Node's timers do not notice. */
-const LOOK_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 /** The running clock follows the machine's clock beyond this difference; rounding and short pauses stay below it. */
 const TOLERANCE_MS = 250;
 
@@ -88,78 +80,78 @@ interface Entry {
 export class AdjustableClock {
   #frozenAt: Instant | undefined;
   /** Current time during `advance`; freeze or set requests made meanwhile take effect when it ends. */
-  #movedTo: Instant | undefined;
-  /** Offset of the running clock from the monotonic one. */
-  #ahead_ms = 0;
-  /** Offset of the machine's clock from the monotonic one at the last synchronization. */
-  #followed_ms = 0;
-  readonly #setBack = new Set<(by_ms: number) => void>();
+  #advancedTo: Instant | undefined;
+  /** The running clock's time less the monotonic clock's. */
+  #offset_ms = 0;
+  /** The machine's time less the monotonic clock's when the running clock last followed it. */
+  #machineOffset_ms = 0;
+  readonly #setBackListeners = new Set<(by_ms: number) => void>();
   /** Sorted by time, then by insertion. */
   #entries: Entry[] = [];
   #timer: Timer | undefined;
 
   constructor(
     private readonly startAt?: Instant,
-    private readonly real = REAL,
+    private readonly machine = MACHINE,
   ) {
     this.rewind();
   }
 
   now(): Instant {
-    return this.#movedTo ?? this.#frozenAt ?? this.#running();
+    return this.#advancedTo ?? this.#frozenAt ?? this.#runningTime();
   }
 
   /**
    * Calls `run` once `at` is reached, never synchronously. `what` names the entry in the result of `advance`, which
-   * omits null: a check for work to do. `advance` awaits the promise of `run` before time moves on. An entry leaves
-   * the list before it runs, and a timer for a cancelled entry finds nothing.
+   * omits null: a check for work to do. `advance` awaits the promise of `run` before time moves on.
    */
-  schedule(at: Instant, what: string | null, run: () => void | Promise<void>) {
+  schedule(at: Instant, what: string | null, run: () => void | Promise<void>): Timer {
     const entry = { at, what, run };
-    const place = this.#entries.findLastIndex((other) => other.at <= at) + 1;
-    this.#entries.splice(place, 0, entry);
-    if (place === 0) this.#arm();
-    const cancel = () => {
-      const at = this.#entries.indexOf(entry);
-      if (at >= 0) this.#entries.splice(at, 1);
+    const index = this.#entries.findLastIndex((other) => other.at <= at) + 1;
+    this.#entries.splice(index, 0, entry);
+    if (index === 0) this.#startTimer();
+    return {
+      cancel: () => {
+        this.#entries = this.#entries.filter((other) => other !== entry);
+      },
     };
-    return { cancel };
   }
 
   freeze(): void {
     this.#frozenAt ??= this.now();
-    this.#arm();
+    this.#startTimer();
   }
 
   resume(): void {
-    const at = this.now();
+    const now = this.now();
     this.#frozenAt = undefined;
-    this.set(at);
+    this.set(now);
   }
 
   /** Returns to the initial state: a manual clock to its start, a running one to the system's time. */
   rewind(): void {
     this.#frozenAt = this.startAt;
-    this.set(this.startAt ?? this.real.system());
+    this.set(this.startAt ?? this.machine.system());
   }
 
   /** Sets the time without running the entries in between. */
   set(at: Instant): void {
-    if (this.#frozenAt === undefined) {
-      this.#ahead_ms = at - this.real.monotonic();
-      this.#followed_ms = this.#systemAhead();
-    } else this.#frozenAt = at;
-    this.#arm();
+    if (this.#frozenAt !== undefined) this.#frozenAt = at;
+    else {
+      this.#offset_ms = at - this.machine.monotonic();
+      this.#machineOffset_ms = this.#readMachineOffset();
+    }
+    this.#startTimer();
   }
 
   /**
-   * Calls `listener` with the distance when the machine's clock is set back while this one runs. Returns a function
-   * that unsubscribes. Scheduled entries have moved back by then. The listener moves times stored elsewhere, so that
-   * a wait keeps its length.
+   * Calls `listener` with the distance when the machine's clock is set back while this one runs. Scheduled entries have
+   * moved back by then; the listener moves times stored elsewhere, so that a wait keeps its length. Returns a function
+   * that unsubscribes.
    */
   onSetBack(listener: (by_ms: number) => void): () => void {
-    this.#setBack.add(listener);
-    return () => void this.#setBack.delete(listener);
+    this.#setBackListeners.add(listener);
+    return () => void this.#setBackListeners.delete(listener);
   }
 
   /**
@@ -168,93 +160,96 @@ export class AdjustableClock {
    */
   async advance(by_ms: number, idle?: () => Promise<void>): Promise<FiredTimer[]> {
     const until = this.now() + by_ms;
-    const ran: FiredTimer[] = [];
-    this.#movedTo = this.now();
-    this.#arm();
-    for (let entry = this.#next(until); entry !== undefined; entry = this.#next(until)) {
-      this.#movedTo = Math.max(this.now(), entry.at);
-      if (entry.what !== null) ran.push({ at: toIso(this.now()), what: entry.what });
+    const fired: FiredTimer[] = [];
+    this.#advancedTo = this.now();
+    this.#startTimer();
+    for (let entry = this.#takeDue(until); entry !== undefined; entry = this.#takeDue(until)) {
+      this.#advancedTo = Math.max(this.now(), entry.at);
+      if (entry.what !== null) fired.push({ at: toIso(this.now()), what: entry.what });
       await entry.run();
       await idle?.();
     }
-    this.#movedTo = undefined;
+    this.#advancedTo = undefined;
     this.set(until);
-    return ran;
+    return fired;
   }
 
   /** Drops all timers, so that none keeps the process alive. */
   close(): void {
     this.#entries = [];
-    this.#arm();
+    this.#startTimer();
   }
 
-  #next(until: Instant): Entry | undefined {
+  /** Removes and returns the first entry that is due. */
+  #takeDue(until: Instant): Entry | undefined {
     const [first] = this.#entries;
     return first !== undefined && first.at <= until ? this.#entries.shift() : undefined;
   }
 
-  #systemAhead(): number {
-    return this.real.system() - this.real.monotonic();
+  #readMachineOffset(): number {
+    return this.machine.system() - this.machine.monotonic();
   }
 
-  #running(): Instant {
-    const monotonic = this.real.monotonic();
-    if (Math.abs(this.real.system() - monotonic - this.#followed_ms) <= TOLERANCE_MS)
-      return monotonic + this.#ahead_ms;
-    this.#follow();
-    return this.real.monotonic() + this.#ahead_ms;
+  #runningTime(): Instant {
+    // The process may pause between two readings, so a difference counts only if a second look confirms it.
+    if (this.#hasMachineMoved() && this.#hasMachineMoved()) this.#follow();
+    return this.machine.monotonic() + this.#offset_ms;
+  }
+
+  #hasMachineMoved(): boolean {
+    return Math.abs(this.#readMachineOffset() - this.#machineOffset_ms) > TOLERANCE_MS;
   }
 
   #follow(): void {
-    // Read again, because the process may have paused between the two readings.
-    const systemAhead_ms = this.#systemAhead();
-    const step_ms = systemAhead_ms - this.#followed_ms;
-    if (Math.abs(step_ms) <= TOLERANCE_MS) return;
-    this.#followed_ms = systemAhead_ms;
-    this.#ahead_ms += step_ms;
+    const machineOffset_ms = this.#readMachineOffset();
+    const step_ms = machineOffset_ms - this.#machineOffset_ms;
+    this.#machineOffset_ms = machineOffset_ms;
+    this.#offset_ms += step_ms;
     if (step_ms < 0) {
       for (const entry of this.#entries) entry.at += step_ms;
-      for (const listener of this.#setBack) listener(-step_ms);
+      for (const listener of this.#setBackListeners) listener(-step_ms);
     }
-    this.#arm();
+    this.#startTimer();
   }
 
-  #arm(): void {
+  #startTimer(): void {
     this.#timer?.cancel();
     const [first] = this.#entries;
-    if (first === undefined || (this.#movedTo ?? this.#frozenAt) !== undefined) return;
-    const wait_ms = Math.min(Math.max(first.at - this.now(), 0), LOOK_MS);
-    this.#timer = this.real.after(wait_ms, () => this.#fire());
+    const isStopped = this.#advancedTo !== undefined || this.#frozenAt !== undefined;
+    if (first === undefined || isStopped) return;
+    const wait_ms = Math.min(Math.max(first.at - this.now(), 0), CHECK_INTERVAL_MS);
+    this.#timer = this.machine.after(wait_ms, () => this.#fire());
   }
 
   /** Starts all due entries at once: thousands may be due together, and a timer takes at least 1 ms. */
   #fire(): void {
     const now = this.now();
-    for (let entry = this.#next(now); entry !== undefined; entry = this.#next(now))
+    for (let entry = this.#takeDue(now); entry !== undefined; entry = this.#takeDue(now))
       void entry.run();
-    this.#arm();
+    this.#startTimer();
   }
 }
 
 /** Calls `run` after this much real time, regardless of the service clock: for waits on sockets and processes. */
-export function after(by_ms: number, run: () => void): { cancel(): void } {
+export function after(by_ms: number, run: () => void): Timer {
   const timer = startTimer(run, by_ms);
   return { cancel: () => stopTimer(timer) };
 }
 
 /** Like `after`, but the timer does not keep the process alive. */
-export function afterUnlessEnded(by_ms: number, run: () => void): { cancel(): void } {
+export function afterUnlessEnded(by_ms: number, run: () => void): Timer {
   const timer = startTimer(run, by_ms).unref();
   return { cancel: () => stopTimer(timer) };
 }
 
-/** Whether `happens` resolves within this much real time. The wait does not keep the process alive. */
-export async function within(for_ms: number, happens: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const passed = new Promise<boolean>((resolve) => {
-    timer = startTimer(resolve, Math.min(Math.ceil(for_ms), LONGEST_TIMER_MS), false).unref();
+/** Whether `promise` resolves within this much real time. The wait does not keep the process alive. */
+export async function within(for_ms: number, promise: Promise<unknown>): Promise<boolean> {
+  let timer: Timer | undefined;
+  const timeout = new Promise<boolean>((resolve) => {
+    const wait_ms = Math.min(Math.ceil(for_ms), LONGEST_TIMER_MS);
+    timer = afterUnlessEnded(wait_ms, () => resolve(false));
   });
-  return Promise.race([happens.then(() => true), passed]).finally(() => stopTimer(timer));
+  return Promise.race([promise.then(() => true), timeout]).finally(() => timer?.cancel());
 }
 
 /** Resolves in the next turn of the event loop, so that pending work runs first. */

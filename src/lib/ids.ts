@@ -1,20 +1,18 @@
 // Ids and secrets. An id is a prefix and 23 characters of [0-9A-Za-z] (contract, part 2). Nine characters of time and
-// three of count make ids compare as text in creation order. Eleven random ones (65 bits) prevent guessing. The
-// alphabet is in ASCII order, which the text comparison requires.
+// three of count make ids compare as text in creation order. Eleven random ones (65 bits) prevent guessing.
 import { createCipheriv, createHash, randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
+/** In ASCII order, which the text comparison requires. */
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const TIME_LENGTH = 9;
 const COUNT_LENGTH = 3;
-export const RANDOM_LENGTH = 11;
 const COUNT_MAX = 62 ** COUNT_LENGTH;
+export const RANDOM_LENGTH = 11;
 /** Slightly more than 256 bits. */
 const SECRET_LENGTH = 43;
-/** Enough for 180 ids, because each draw is a system call. A multiple of three needs no base64 padding. */
-const DRAWN_BYTES = 3 * 512;
 /** Captures the time of an id generated here before the year 8888; ids of a seed may look different. */
-const MADE_HERE = /_(0[\dA-Za-z]{8})[\dA-Za-z]{14}$/;
+const GENERATED_ID = /_(0[\dA-Za-z]{8})[\dA-Za-z]{14}$/;
 
 /** The id generator without the methods that reposition it. */
 export type Ids = Pick<TimeOrderedIds, "next" | "secret">;
@@ -26,21 +24,15 @@ export const systemRandom: RandomSource = randomBytes;
 
 /** Returns the same bytes for the same seed: the key stream of AES-256-CTR. For tests on loopback only. */
 export function seededRandom(seed: string): RandomSource {
-  const stream = createCipheriv(
-    "aes-256-ctr",
-    createHash("sha256").update(seed).digest(),
-    Buffer.alloc(16),
-  );
+  const key = createHash("sha256").update(seed).digest();
+  const stream = createCipheriv("aes-256-ctr", key, Buffer.alloc(16));
   return (bytes) => stream.update(Buffer.alloc(bytes));
 }
 
 export class TimeOrderedIds {
+  /** Never runs backwards, so that setting the clock back does not break the order. */
   #time = 0;
-  /** Time and count without the last character, cached because a busy server makes many ids in a millisecond. */
-  #stamp = inBase62(0, TIME_LENGTH + COUNT_LENGTH - 1);
   #count = 0;
-  /** Unused random characters. */
-  #drawn = "";
 
   constructor(
     private readonly clock: Clock,
@@ -55,12 +47,11 @@ export class TimeOrderedIds {
     this.#time = this.clock.now();
     this.#count = COUNT_MAX;
     this.random = random;
-    this.#drawn = "";
   }
 
-  /** Continues after an existing id, from another process or a later time. */
+  /** Continues after an existing id, from a later time or another process. */
   resumeAfter(id: string): void {
-    const [, digits = ""] = MADE_HERE.exec(id) ?? [];
+    const [, digits = ""] = GENERATED_ID.exec(id) ?? [];
     const time = [...digits].reduce((value, digit) => value * 62 + ALPHABET.indexOf(digit), 0);
     if (time < this.#time) return;
     this.#time = time;
@@ -69,38 +60,33 @@ export class TimeOrderedIds {
 
   /** Returns a new id such as `app_0UZ…`; later ids compare greater. */
   next(prefix: string): string {
-    this.#tick();
-    return prefix + this.#stamp + ALPHABET[this.#count % 62] + this.#characters(RANDOM_LENGTH);
-  }
-
-  /** Returns 256 random bits as letters and digits, for API keys, codes, refresh tokens and secrets. */
-  secret(): string {
-    return this.#characters(SECRET_LENGTH);
-  }
-
-  #characters(length: number): string {
-    // Dropping two of base64's 64 characters keeps the others equally likely.
-    while (this.#drawn.length < length)
-      this.#drawn += this.random(DRAWN_BYTES).toString("base64").replace(/[+/=]/g, "");
-    const taken = this.#drawn.slice(0, length);
-    this.#drawn = this.#drawn.slice(length);
-    return taken;
-  }
-
-  /** Time never runs backwards here, so that setting the clock back does not break the order. */
-  #tick(): void {
     const now = this.clock.now();
     this.#count += 1;
     if (now > this.#time || this.#count >= COUNT_MAX) {
       this.#time = Math.max(now, this.#time + 1);
       this.#count = 0;
     }
-    if (this.#count % 62 > 0) return;
-    this.#stamp = inBase62(this.#time, TIME_LENGTH) + inBase62(this.#count / 62, COUNT_LENGTH - 1);
+    const time = toBase62(this.#time, TIME_LENGTH);
+    return prefix + time + toBase62(this.#count, COUNT_LENGTH) + this.#randomText(RANDOM_LENGTH);
+  }
+
+  /** Returns 256 random bits as letters and digits, for API keys, codes, refresh tokens and secrets. */
+  secret(): string {
+    return this.#randomText(SECRET_LENGTH);
+  }
+
+  #randomText(length: number): string {
+    let text = "";
+    // Dropping two of base64's 64 characters keeps the others equally likely, and so do bytes in threes.
+    while (text.length < length)
+      text += this.random(3 * Math.ceil(length / 3))
+        .toString("base64")
+        .replace(/[+/]/g, "");
+    return text.slice(0, length);
   }
 }
 
-function inBase62(value: number, length: number): string {
+function toBase62(value: number, length: number): string {
   let text = "";
   for (let rest = value; text.length < length; rest = Math.floor(rest / 62))
     text = `${ALPHABET[rest % 62]}${text}`;

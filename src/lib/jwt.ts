@@ -14,7 +14,7 @@ export interface JwtKey {
   readonly key: KeyObject;
 }
 
-export type Claims = { readonly [name: string]: unknown };
+type Claims = { readonly [name: string]: unknown };
 
 /** Values required in a token; `now` is in milliseconds. */
 interface Expected {
@@ -31,9 +31,9 @@ type JwtVerdict = { readonly kid: string; readonly claims: Claims } | { readonly
 /** Ten times the size of our own tokens; a longer token is rejected before decoding. */
 const TOKEN_BYTES_MAX = 8_192;
 
-export function signJwt(by: JwtKey, typ: string, claims: Claims): string {
-  const input = `${encodeSegment({ typ, alg: by.alg, kid: by.kid })}.${encodeSegment(claims)}`;
-  return `${input}.${sign("sha256", Buffer.from(input), toKeyObject(by)).toString("base64url")}`;
+export function signJwt(key: JwtKey, typ: string, claims: Claims): string {
+  const input = `${encodeSegment({ typ, alg: key.alg, kid: key.kid })}.${encodeSegment(claims)}`;
+  return `${input}.${sign("sha256", Buffer.from(input), toSigningKey(key)).toString("base64url")}`;
 }
 
 const encodeSegment = (value: Claims): string =>
@@ -42,37 +42,36 @@ const encodeSegment = (value: Claims): string =>
 /** Checks form and signature first, so that errors reveal nothing about unsigned claims. */
 export function verifyJwt(token: string, keys: readonly JwtKey[], expected: Expected): JwtVerdict {
   if (token.length > TOKEN_BYTES_MAX) return { fault: "malformed" };
-  const [first = "", second = "", third = "", ...more] = token.split(".");
-  const [header, claims, signature] = [
-    parseSegment(first),
-    parseSegment(second),
-    decodeBase64url(third),
-  ];
-  if (more.length > 0 || !header || !claims || !signature) return { fault: "malformed" };
-  const known = keys.find(({ kid }) => kid === header.kid);
-  if (known === undefined || header.alg !== known.alg || "crit" in header)
+  const segments = token.split(".");
+  const [encodedHeader = "", encodedClaims = "", encodedSignature = ""] = segments;
+  const header = parseSegment(encodedHeader);
+  const claims = parseSegment(encodedClaims);
+  const signature = decodeBase64url(encodedSignature);
+  if (segments.length !== 3 || !header || !claims || !signature) return { fault: "malformed" };
+  const key = keys.find(({ kid }) => kid === header.kid);
+  if (key === undefined || header.alg !== key.alg || "crit" in header)
     return { fault: "untrusted" };
-  if (!verify("sha256", Buffer.from(`${first}.${second}`), toKeyObject(known), signature))
-    return { fault: "untrusted" };
+  const input = Buffer.from(`${encodedHeader}.${encodedClaims}`);
+  if (!verify("sha256", input, toSigningKey(key), signature)) return { fault: "untrusted" };
   const { iss, aud, exp } = claims;
   if (header.typ !== expected.typ) return { fault: "typ" };
   if (iss !== expected.iss) return { fault: "iss" };
   if (aud !== expected.aud) return { fault: "aud" };
   if (typeof exp !== "number" || !Number.isFinite(exp)) return { fault: "exp" };
-  return expected.now < exp * 1_000 ? { kid: known.kid, claims } : { fault: "expired" };
+  return expected.now < exp * 1_000 ? { kid: key.kid, claims } : { fault: "expired" };
 }
 
 /** RFC 7518 3.4: an ES256 signature is two concatenated numbers; the option has no effect on RSA. */
-const toKeyObject = ({ key }: JwtKey) => ({ key, dsaEncoding: "ieee-p1363" }) as const;
+const toSigningKey = ({ key }: JwtKey) => ({ key, dsaEncoding: "ieee-p1363" }) as const;
 
 /** Decodes only canonical base64url: no padding, no spaces, no leftover bits. */
-function decodeBase64url(part: string): Buffer | undefined {
-  const bytes = Buffer.from(part, "base64url");
-  return part !== "" && bytes.toString("base64url") === part ? bytes : undefined;
+function decodeBase64url(segment: string): Buffer | undefined {
+  const bytes = Buffer.from(segment, "base64url");
+  return segment !== "" && bytes.toString("base64url") === segment ? bytes : undefined;
 }
 
-function parseSegment(part: string): Claims | undefined {
-  const bytes = decodeBase64url(part);
+function parseSegment(segment: string): Claims | undefined {
+  const bytes = decodeBase64url(segment);
   if (bytes === undefined || !isUtf8(bytes)) return undefined;
   try {
     const value: unknown = JSON.parse(bytes.toString());

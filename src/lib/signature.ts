@@ -7,42 +7,34 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 export const serviceSignature = (rawBody: string | Uint8Array, secret: string): string =>
   `sha256=${createHmac("sha256", secret).update(rawBody).digest("hex")}`;
 
-type HeaderValue = string | readonly string[] | null | undefined;
-
 /**
  * Whether `header`, the value of X-Service-Signature, matches this secret and the raw body, as received before any
  * parsing. Timing does not reveal how much of a wrong signature is right.
  */
 export function verifySignature(
   rawBody: string | Uint8Array,
-  header: HeaderValue,
+  header: string | readonly string[] | null | undefined,
   secret: string,
 ): boolean {
   if (typeof header !== "string") return false;
   const expected = Buffer.from(serviceSignature(rawBody, secret));
-  const given = Buffer.from(header);
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  const received = Buffer.from(header);
+  return received.length === expected.length && timingSafeEqual(received, expected);
 }
 
 /** `whsec_` and base64 (RFC 4648 4), whose padding may be absent. */
-const ENCODED = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?)$/;
+const ENCODED_SECRET =
+  /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?)$/;
 
-/** The key of `webhook-signature`, as libraries for Standard Webhooks derive it. */
-function standardKey(secret: string): string | Buffer {
-  const [, encoded = ""] = ENCODED.exec(secret) ?? [];
-  return encoded === "" ? secret : Buffer.from(encoded, "base64");
-}
-
-/** `webhook-signature`: one `v1,<base64>` for each secret in force, the newest first, separated by spaces. */
-export const standardSignature = (
+/** `webhook-signature`: `v1,` and base64, keyed as libraries for Standard Webhooks do it. */
+export function standardSignature(
   id: string,
   timestamp_s: number,
   body: string,
-  secrets: readonly string[],
-): string =>
-  secrets
-    .map(
-      (secret) =>
-        `v1,${createHmac("sha256", standardKey(secret)).update(`${id}.${timestamp_s}.${body}`).digest("base64")}`,
-    )
-    .join(" ");
+  secret: string,
+): string {
+  const [, encoded = ""] = ENCODED_SECRET.exec(secret) ?? [];
+  const key = encoded === "" ? secret : Buffer.from(encoded, "base64");
+  const hmac = createHmac("sha256", key).update(`${id}.${timestamp_s}.${body}`);
+  return `v1,${hmac.digest("base64")}`;
+}

@@ -12,7 +12,7 @@ import {
   users,
 } from "../domain/model.ts";
 import type { AuthorizationServer } from "../domain/oauth/access-tokens.ts";
-import { OAuthError, parseScope } from "../domain/oauth/rules.ts";
+import { OAuthError, parseScope } from "../domain/oauth/errors.ts";
 import { issueForUser, type TokenResponse } from "../domain/oauth/tokens.ts";
 import { FIRST_RECORD, type StoreData } from "../domain/store.ts";
 import { UnitOfWork } from "../domain/unit-of-work.ts";
@@ -168,17 +168,14 @@ export async function openService(deps: ServiceDeps) {
     /** Returns tokens for a user without a browser; defaults to the account's first admin. */
     async signIn({ scopes, userId }: SignInOptions): Promise<TokenResponse> {
       const { id } = service.account;
-      const asked = parseScope([scopes].flat().join(" "));
-      if (typeof asked === "string") throw new OptionError(`signIn: ${asked}`);
+      const asked = parseScopes(scopes);
       if (asked.length === 0)
         throw new OptionError(`signIn: scopes is empty; the scopes are ${SCOPES.join(", ")}.`);
       const [admin] = await store.page(users, "account_admin", [id, true], FIRST_RECORD);
       const user = userId === undefined ? admin : await store.get(users, userId);
       if (user?.account_id !== id)
         throw new OptionError(`signIn: there is no user ${userId ?? "with the permission admin"}`);
-      const answer = await issueForUser(oauth, user, asked);
-      if (answer instanceof OAuthError) throw new OptionError(`signIn: ${answer.description}`);
-      return answer;
+      return issueForUser(oauth, user, asked).catch(throwSignInError);
     },
     async setAccountState(state: AccountState): Promise<AccountRecord> {
       await setAccountState(
@@ -207,4 +204,16 @@ export async function openService(deps: ServiceDeps) {
   const service = Object.assign(journals.read, handle, await states.open());
   await workers.start();
   return service;
+}
+
+function throwSignInError(error: unknown): never {
+  throw error instanceof OAuthError ? new OptionError(`signIn: ${error.message}`) : error;
+}
+
+function parseScopes(scopes: SignInOptions["scopes"]): readonly Scope[] {
+  try {
+    return parseScope([scopes].flat().join(" "));
+  } catch (error) {
+    return throwSignInError(error);
+  }
 }

@@ -15,7 +15,7 @@ import {
   events,
   users,
 } from "../domain/model.ts";
-import { signingKeys } from "../domain/oauth/signing-keys.ts";
+import { signingKeys } from "../domain/oauth/access-tokens.ts";
 import { applySeed, DEFAULT_SEED, FIRST_KEY, seedSchema } from "../domain/seed.ts";
 import {
   ALL_RECORDS,

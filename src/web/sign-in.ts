@@ -3,22 +3,23 @@
 // user's side of the authorization code flow (spec part 5, step 1): sign in, review the application's request, allow or
 // deny it. The request is validated again on submit, because time has passed.
 
-import { checkAccountState, hasScope } from "../domain/credentials.ts";
+import { checkAccountState, hasScope, isSubset } from "../domain/credentials.ts";
 import { AppError } from "../domain/errors.ts";
 import { type OAuthClientRecord, SCOPE_LABELS } from "../domain/model.ts";
 import {
-  type AuthorizationResponse,
   type Consent,
+  denyRequest,
   type ErrorPage,
+  issueCode,
+  prepareConsent,
+  type Redirect,
   validateAuthorizationRequest,
 } from "../domain/oauth/authorize.ts";
-import { isSubset, parseScope } from "../domain/oauth/rules.ts";
 import { redeemSignInToken, requestSignInLinks, signOut } from "../domain/users.ts";
 import { isPrivateUse } from "../domain/validators.ts";
 import { decide } from "../former-decisions.ts";
 import { type HttpResponse, isSafeMethod } from "../http/message.ts";
 import { PATHS } from "../http/urls.ts";
-import { parseForm } from "../lib/urlencoded.ts";
 import {
   alertBox,
   hidden,
@@ -157,25 +158,24 @@ async function consent(
   decided?: SubmittedFields,
 ): Promise<HttpResponse> {
   const { oauth, signedIn } = web;
-  const request = await validateAuthorizationRequest(oauth, parseForm(query));
-  if (!("consent" in request)) return toPage(web, request);
+  const request = await validateAuthorizationRequest(oauth, query);
+  if ("page" in request || "redirect" in request) return toPage(web, request);
   if (signedIn === undefined) return requireSignIn(web, addressOf(query));
-  const asked = request.consent(signedIn);
-  if (!("granted" in asked)) return toPage(web, asked);
+  const asked = prepareConsent(oauth, request, signedIn);
+  if ("redirect" in asked) return toPage(web, asked);
   // Only the value "allow" allows; a form without a button counts as a denial.
   const isAllowed = decided?.get("decision") === "allow";
-  if (decided && !isAllowed) return toPage(web, request.deny());
+  if (decided && !isAllowed) return toPage(web, denyRequest(oauth, request));
   // Grants nothing that the page did not show, whatever the user's permissions are by now.
-  const shown = parseScope(decided?.get("granted") ?? "");
-  const isShown = typeof shown !== "string" && isSubset(asked.granted, shown);
+  const isShown = isSubset(asked.scopes, (decided?.get("granted") ?? "").split(" "));
   return isAllowed && isShown
-    ? toPage(web, await asked.issueCode())
+    ? toPage(web, await issueCode(oauth, asked))
     : consentPage(web, asked, query);
 }
 
 const addressOf = (query: string): string => `${AUTHORIZE_PATH}?${query}`;
 
-const toPage = (web: WebContext, end: AuthorizationResponse): HttpResponse =>
+const toPage = (web: WebContext, end: ErrorPage | Redirect): HttpResponse =>
   "redirect" in end ? redirect(end.redirect) : errorPage(web, end);
 
 const HELP = paragraph(
@@ -199,7 +199,8 @@ const isAdminOf = ({ signedIn, call: request }: WebContext, client: OAuthClientR
   checkAccountState(signedIn.account, request.method) === undefined;
 
 function consentPage(web: WebContext, terms: Consent, query: string): HttpResponse {
-  const { client, redirectUri, asked, user, account, granted } = terms;
+  const { request, user, account, scopes: granted } = terms;
+  const { client, redirectUri, scopes: asked } = request;
   const { host, protocol } = new URL(redirectUri);
   // Strip bidi control characters so that a client name cannot reverse the text after it.
   const name = client.name.replace(/\p{Bidi_Control}/gu, "");

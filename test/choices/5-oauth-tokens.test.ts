@@ -1,11 +1,9 @@
 // The life of tokens (spec part 5): discovery of the keys and endpoints from {auth_url} alone (RFC 8414, 9728, 7517),
-// refresh and its errors (RFC 9700 2.2.2, 4.14.2; OAuth 2.1 4.3.1), revocation (RFC 7009), introspection
-// (RFC 7662), and persistence across a restart.
+// refresh and its errors (RFC 9700 2.2.2, 4.14.2; OAuth 2.1 4.3.1), revocation (RFC 7009),
+// and persistence across a restart.
 import assert from "node:assert/strict";
 import { choice, MANUAL, withService } from "../support/clauses.ts";
-import type { Client } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
-import { FIXED } from "../support/embedded.ts";
 import {
   ALL_SCOPES,
   basic,
@@ -21,6 +19,7 @@ import { problem } from "../support/problem.ts";
 
 const SERVER = "/.well-known/oauth-authorization-server";
 const OPENID = "/.well-known/openid-configuration";
+const REVOKE = "/oauth/revoke";
 const RESOURCE = "/.well-known/oauth-protected-resource/v1";
 
 choice(
@@ -35,7 +34,6 @@ choice(
       authorization_endpoint: `${authUrl}/oauth/authorize`,
       token_endpoint: `${authUrl}/oauth/token`,
       revocation_endpoint: `${authUrl}/oauth/revoke`,
-      introspection_endpoint: `${authUrl}/oauth/introspect`,
       userinfo_endpoint: `${baseUrl}/account`,
       jwks_uri: `${authUrl}/oauth/jwks`,
       scopes_supported: ALL_SCOPES,
@@ -44,7 +42,6 @@ choice(
       grant_types_supported: ["authorization_code", "refresh_token"],
       token_endpoint_auth_methods_supported: [...secrets, "none"],
       revocation_endpoint_auth_methods_supported: [...secrets, "none"],
-      introspection_endpoint_auth_methods_supported: secrets,
       code_challenge_methods_supported: ["S256"],
       authorization_response_iss_parameter_supported: true,
       service_documentation: `${authUrl}/docs`,
@@ -70,7 +67,8 @@ choice(
 );
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE"];
-const IN_JSON = ["/oauth/token", "/oauth/revoke", "/oauth/introspect"];
+const ENDPOINTS = ["/oauth/token", "/oauth/revoke"];
+const DOCUMENTS = ["/oauth/jwks", SERVER, OPENID, RESOURCE];
 
 choice(
   "5.token-response.errors",
@@ -78,26 +76,23 @@ choice(
   async ({ api }) => {
     const anyone = api.root.as(null);
     for (const [allow, ...paths] of [
-      ["POST, OPTIONS", ...IN_JSON, "/oauth/consent", "/dashboard/sign-out"],
-      ["GET, HEAD, OPTIONS", "/oauth/authorize", "/oauth/jwks", SERVER, OPENID, RESOURCE],
+      ["POST, OPTIONS", ...ENDPOINTS, "/oauth/consent", "/dashboard/sign-out"],
+      ["GET, HEAD, OPTIONS", "/oauth/authorize", ...DOCUMENTS],
       ["GET, HEAD, POST, OPTIONS", "/dashboard/sign-in"],
     ] as const)
       for (const path of paths) {
         for (const method of METHODS.filter((each) => !allow.includes(each))) {
           const answer = await anyone.send(method, path);
-          assert.deepEqual(
-            [answer.status, answer.header("allow")],
-            [405, allow],
-            `${method} ${path}`,
-          );
-          if (IN_JSON.includes(path) && method !== "HEAD")
+          assert.equal(answer.status, 405, `${method} ${path}`);
+          assert.equal(answer.header("allow"), allow);
+          if (ENDPOINTS.includes(path) && method !== "HEAD")
             assert.equal(answer.json.error, "invalid_request");
         }
         assert.equal((await anyone.options(path)).status, 204);
       }
-    for (const path of ["/oauth/jwks", SERVER, OPENID, RESOURCE])
-      assert.equal((await anyone.head(path)).status, 200);
-    assert.equal((await anyone.get("/oauth/nothing")).status, 404);
+    for (const path of DOCUMENTS) assert.equal((await anyone.head(path)).status, 200);
+    for (const path of ["/oauth/nothing", "/oauth/introspect"])
+      assert.equal((await anyone.get(path)).status, 404);
   },
 );
 
@@ -113,11 +108,11 @@ choice(
       await service.clock.advance(`${30 * DAY_MS - 1}ms`);
       token = pair(await refresh(api, token)).refresh;
     }
-    for (const days of [30, 29]) {
-      await service.clock.advance(`${days * DAY_MS}ms`);
-      assert.match(oauthError(await refresh(api, token)), /has expired/);
+    for (const wait of ["30d", "29d"]) {
+      await service.clock.advance(wait);
+      oauthError(await refresh(api, token), "invalid_grant", "has expired");
     }
-    assert.match(oauthError(await refresh(api, "ahr_never-was")), /not known/);
+    oauthError(await refresh(api, "ahr_never-was"), "invalid_grant", "not known");
   },
 );
 
@@ -129,27 +124,22 @@ choice(
     const { app, tokens } = await held(api);
     const other = await register(api);
     const { client_id, client_secret } = app;
-    for (const [extra, error, says] of [
-      [{ client_id, client_secret: "x" }, "invalid_client", /client credentials/],
-      [{ client_secret }, "invalid_client", /./],
-      [{ client_id: "cli_nobody" }, "invalid_client", /./],
-      [{ ...other }, "invalid_grant", /./],
-      [{ client_id: other.client_id }, "invalid_grant", /./],
+    for (const [extra, error] of [
+      [{ client_id, client_secret: "x" }, "invalid_client"],
+      [{ client_secret }, "invalid_client"],
+      [{ client_id: "cli_nobody" }, "invalid_client"],
+      [{ ...other }, "invalid_grant"],
+      [{ client_id: other.client_id }, "invalid_grant"],
+      [{ refresh_token: tokens.access }, "invalid_grant"],
+      [{ refresh_token: null }, "invalid_request"],
     ] as const)
-      assert.match(oauthError(await refresh(api, tokens.refresh, extra), error), says);
-    oauthError(await refresh(api, tokens.access));
-    oauthError(
-      await sendJson(api, "/oauth/token", { grant_type: "refresh_token" }),
-      "invalid_request",
-    );
+      oauthError(await refresh(api, tokens.refresh, extra), error);
     const second = pair(await refresh(api, tokens.refresh, { ...app }));
     const third = pair(await refresh(api, second.refresh, { client_id }));
     const form = { grant_type: "refresh_token", refresh_token: third.refresh };
     pair(await sendForm(api, "/oauth/token", form, basic(client_id, client_secret)));
   },
 );
-
-const SEPARATE = /is not a scope; separate scopes with spaces\.$/;
 
 choice(
   "5.token-response",
@@ -159,29 +149,21 @@ choice(
     const { tokens, permit } = await held(api, "read:apps write:apps");
     for (const scope of ["admin", "read:apps read:data", "nonsense", " "])
       oauthError(await refresh(api, tokens.refresh, { scope }), "invalid_scope");
-    for (const scope of [
-      "read:apps,write:apps",
-      "read:apps, write:apps",
-      "read:apps;write:apps",
-      "read:apps+write:apps",
-    ])
-      assert.match(
-        oauthError(await refresh(api, tokens.refresh, { scope }), "invalid_scope"),
-        SEPARATE,
-      );
+    const scope = "read:apps,write:apps";
+    const separate = `${scope} is not a scope; separate scopes with spaces.`;
+    oauthError(await refresh(api, tokens.refresh, { scope }), "invalid_scope", separate);
     const less = pair(await refresh(api, tokens.refresh, { scope: "read:apps" }));
     assert.equal(less.scope, "read:apps");
     problem(await api.as(less.access).post("/apps", { title: "T" }), "insufficient_scope");
     await permit("write:apps");
     oauthError(await refresh(api, less.refresh, { scope: "read:apps" }));
-    const asked = pair(await refresh(api, less.refresh, { scope: "read:apps write:apps" }));
-    assert.equal(asked.scope, "write:apps", "what was granted may be asked for, and is cut");
-    const cut = pair(await refresh(api, asked.refresh));
-    assert.equal(cut.scope, "write:apps");
+    const both = pair(await refresh(api, less.refresh, { scope: "read:apps write:apps" }));
+    const next = pair(await refresh(api, both.refresh));
+    assert.deepEqual([both.scope, next.scope], ["write:apps", "write:apps"]);
     await permit();
-    oauthError(await refresh(api, cut.refresh));
+    oauthError(await refresh(api, next.refresh));
     await permit("admin");
-    assert.equal(pair(await refresh(api, cut.refresh)).scope, "read:apps write:apps");
+    assert.equal(pair(await refresh(api, next.refresh)).scope, "read:apps write:apps");
   },
 );
 
@@ -209,37 +191,27 @@ choice(
   },
 );
 
-async function asked(api: Client, app: object, token: string) {
-  const answer = await sendJson(api, "/oauth/introspect", { ...app, token });
-  assert.equal(answer.status, 200, answer.text);
-  assert.equal(answer.headers["cache-control"], "no-store");
-  return answer.json;
-}
-
 choice(
   "1.rfcs.revocation",
   "revoking either token, in any format, ends the grant",
   MANUAL,
   async ({ api }) => {
-    for (const [kind, token_type_hint] of [
-      ["access", "access_token"],
-      ["refresh", "refresh_token"],
-      ["access", "refresh_token"],
-      ["refresh", "nonsense"],
+    for (const [kind, token_type_hint, isForm] of [
+      ["access", "access_token", true],
+      ["access", "refresh_token", false],
+      ["refresh", "nonsense", false],
     ] as const) {
       const { app, tokens, holder } = await held(api);
       const fields = { token: tokens[kind], token_type_hint };
-      const answer =
-        kind === "access"
-          ? await sendForm(api, "/oauth/revoke", fields, basic(app.client_id, app.client_secret))
-          : await sendJson(api, "/oauth/revoke", { ...app, ...fields });
-      assert.deepEqual(
-        [answer.status, answer.header("content-type"), answer.text],
-        [200, "application/json", "{}"],
-      );
-      const error = problem(await holder.get("/apps"), "invalid_credential");
-      for (const said of [String(error.detail), oauthError(await refresh(api, tokens.refresh))])
-        assert.match(said, /access .* has been revoked/);
+      const answer = isForm
+        ? await sendForm(api, REVOKE, fields, basic(app.client_id, app.client_secret))
+        : await sendJson(api, REVOKE, { ...app, ...fields });
+      assert.deepEqual([answer.status, answer.text], [200, "{}"]);
+      assert.equal(answer.header("content-type"), "application/json");
+      const { detail } = problem(await holder.get("/apps"), "invalid_credential");
+      const revoked = "The access of this application has been revoked.";
+      assert.equal(detail, revoked);
+      oauthError(await refresh(api, tokens.refresh), "invalid_grant", revoked);
     }
   },
 );
@@ -251,81 +223,24 @@ choice(
   async ({ api, service }) => {
     const [{ app, tokens, holder }, second] = [await held(api), await held(api)];
     const token = tokens.refresh;
-    // Introspection requires the same authentication.
-    for (const [path, token] of Object.entries({
-      "/oauth/revoke": tokens.refresh,
-      "/oauth/introspect": tokens.access,
-    }))
-      for (const [fields, error] of [
-        [{ token }, "invalid_client"],
-        [{ client_id: app.client_id, token }, "invalid_client"],
-        [{ ...app, client_secret: "wrong", token }, "invalid_client"],
-        [{ ...app }, "invalid_request"],
-      ] as const)
-        oauthError(await sendJson(api, path, fields), error);
+    for (const [fields, error] of [
+      [{ token }, "invalid_client"],
+      [{ client_id: app.client_id, token }, "invalid_client"],
+      [{ ...app, client_secret: "wrong", token }, "invalid_client"],
+      [{ ...app }, "invalid_request"],
+    ] as const)
+      oauthError(await sendJson(api, REVOKE, fields), error);
     // A public client authenticates by its id alone.
     for (const other of [await register(api), await register(api, { public: true })])
       for (const token of [tokens.refresh, tokens.access])
-        oauthError(await sendJson(api, "/oauth/revoke", { ...other, token }), "invalid_grant");
+        oauthError(await sendJson(api, REVOKE, { ...other, token }), "invalid_grant");
     assert.equal((await holder.get("/apps")).status, 200);
     const revoke = async (client: object, token: string) =>
-      assert.equal((await sendJson(api, "/oauth/revoke", { ...client, token })).status, 200);
+      assert.equal((await sendJson(api, REVOKE, { ...client, token })).status, 200);
     for (const each of ["nonsense", "a.b.c", "ahr_nothing", token, token, tokens.access])
       await revoke(app, each);
-    await service.clock.advance("3600000ms");
+    await service.clock.advance("1h");
     await revoke(second.app, second.tokens.access);
-  },
-);
-
-choice(
-  "1.rfcs.introspection",
-  "introspection returns the user, the scopes and the expiry of either token",
-  FIXED,
-  async ({ api, service }) => {
-    const { app, who, tokens, permit } = await held(api);
-    const ask = (token: string) => asked(api, app, token);
-    const { jti, ...claims } = tokens.claims;
-    const common = { active: true, ...claims, username: who.email };
-    assert.deepEqual(await ask(tokens.access), { ...common, jti, token_type: "Bearer" });
-    const [iat, exp] = [1_767_225_600, 1_769_817_600]; // the manual clock's start, and 30 days later
-    assert.deepEqual(await ask(tokens.refresh), { ...common, iat, exp });
-    await permit("write:apps");
-    assert.equal((await ask(tokens.access)).scope, "");
-    await permit("admin");
-    const next = String((await refresh(api, tokens.refresh)).json.refresh_token);
-    assert.deepEqual(
-      [await ask(tokens.refresh), (await ask(next)).active],
-      [{ active: false }, true],
-    );
-    await service.clock.advance("30d");
-    assert.deepEqual(await ask(next), { active: false });
-  },
-);
-
-choice(
-  "1.rfcs.introspection",
-  "introspection requires a client secret, and an inactive token opens nothing",
-  MANUAL,
-  async ({ api, service }) => {
-    const { app, tokens } = await held(api);
-    const token = tokens.access;
-    const open = await register(api, { public: true });
-    oauthError(await sendJson(api, "/oauth/introspect", { ...open, token }), "invalid_client");
-    assert.equal((await sendForm(api, "/oauth/introspect", { ...app, token })).json.active, true);
-    const inactive = async (client: object, ...list: readonly string[]) => {
-      for (const each of list) assert.deepEqual(await asked(api, client, each), { active: false });
-    };
-    await inactive(app, "nonsense", `${token}x`, String(api.key));
-    const both = [token, tokens.refresh];
-    await inactive(await register(api), ...both);
-    await service.setAccountState("suspended");
-    await inactive(app, ...both);
-    await service.setAccountState("active");
-    assert.equal((await asked(api, app, token)).active, true);
-    await service.clock.advance("3600000ms");
-    await inactive(app, token);
-    await sendJson(api, "/oauth/revoke", { ...app, token: tokens.refresh });
-    await inactive(app, tokens.refresh);
   },
 );
 
@@ -340,7 +255,7 @@ choice("1.rfcs.revocation", "tokens and their revocation survive a restart", asy
   await withService(options, async ({ api }) => {
     assert.equal((await api.as(first.access_token).get("/apps")).status, 200);
     next = pair(await refresh(api, first.refresh_token)).refresh;
-    assert.equal((await sendJson(api, "/oauth/revoke", { token: next })).status, 200);
+    assert.equal((await sendJson(api, REVOKE, { token: next })).status, 200);
   });
   await withService(options, async ({ api }) => {
     problem(await api.as(first.access_token).get("/apps"), "invalid_credential");

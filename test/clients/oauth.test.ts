@@ -1,6 +1,5 @@
 // Stock OAuth and login libraries sign a user in: each knows the issuer, its client id and secret, and nothing else.
 import assert from "node:assert/strict";
-import type { Browser } from "../support/browser.ts";
 import { members, str } from "../support/client.ts";
 import { clientTest, requireClient } from "../support/clients.ts";
 import { embedded } from "../support/embedded.ts";
@@ -10,31 +9,33 @@ const APP = "http://localhost:3999";
 const SCOPE = "read:apps";
 
 /** A server, a client registered there with this callback, and a signed-in user who can consent. */
-async function world(callback: string, draft: object = {}) {
+async function createWorld(callback: string, draft: object = {}) {
   const own = await embedded({ clock: "system" });
   const app = await register(own.api, { redirect_uris: [callback], scopes: [SCOPE], ...draft });
-  const who = await person(own.api);
-  await own.api.patch(`/users/${who.id}`, { name: "Ada" });
-  const user = { id: who.id, email: who.email, name: "Ada" };
-  const owner = async (token: string) => (await own.api.as(token).get("/account")).json.user;
-  return { ...own, ...app, user, owner, browser: who.browser };
-}
-
-/** The user consents at this URL; returns the redirect's URL. */
-async function allowed(browser: Browser, url: string | URL): Promise<URL> {
-  const page = await browser.open(String(url));
-  assert.equal(page.status, 200, page.text);
-  return new URL(
-    (await browser.submit(page, "/oauth/consent", { decision: "allow" })).header("location"),
-  );
+  const { id, email, browser } = await person(own.api);
+  const user = { id, email, name: "Ada" };
+  await own.api.patch(`/users/${id}`, { name: user.name });
+  /** Asserts that the token was issued to the user. */
+  const assertOwner = async (token: unknown) =>
+    assert.deepEqual((await own.api.as(str(token)).get("/account")).json.user, user);
+  const assertRevoked = async (token: unknown) =>
+    assert.equal((await own.api.as(str(token)).get("/account")).status, 401);
+  /** The user consents at this URL; returns the redirect's URL. */
+  async function allow(url: unknown): Promise<URL> {
+    const page = await browser.open(String(url));
+    assert.equal(page.status, 200, page.text);
+    const back = await browser.submit(page, "/oauth/consent", { decision: "allow" });
+    return new URL(back.header("location"));
+  }
+  return { ...own, ...app, user, assertOwner, assertRevoked, allow };
 }
 
 /** A browser for a web application that is a function from Request to Response; keeps cookies. */
-function visitorOf(handle: (request: Request) => Promise<Response>) {
+function createVisitor(handle: (request: Request) => Promise<Response>) {
   const cookies = new Map<string, string>();
-  return async (path: string | URL, body?: object): Promise<Response> => {
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-    const headers = { cookie, origin: APP, ...(body && { "content-type": "application/json" }) };
+  async function visit(path: string | URL, body?: object): Promise<Response> {
+    const headers = new Headers({ origin: APP, "content-type": "application/json" });
+    headers.set("cookie", [...cookies].map((cookie) => cookie.join("=")).join("; "));
     const init = body ? { method: "POST", headers, body: JSON.stringify(body) } : { headers };
     const response = await handle(new Request(new URL(path, APP), init));
     for (const line of response.headers.getSetCookie()) {
@@ -42,12 +43,15 @@ function visitorOf(handle: (request: Request) => Promise<Response>) {
       cookies.set(name, value);
     }
     return response;
-  };
+  }
+  const json = async (path: string, body?: object) =>
+    members(await (await visit(path, body)).json());
+  return { visit, json };
 }
 
 clientTest("Auth.js signs a user in by the issuer alone, with PKCE and state", async () => {
   const { Auth } = requireClient("@auth/core");
-  await using own = await world(`${APP}/auth/callback/apphost`);
+  await using own = await createWorld(`${APP}/auth/callback/apphost`);
   const tokens: string[] = [];
   const config = {
     basePath: "/auth",
@@ -55,18 +59,14 @@ clientTest("Auth.js signs a user in by the issuer alone, with PKCE and state", a
     trustHost: true,
     providers: [
       {
-        ...{
-          id: "apphost",
-          name: "App hosting",
-          type: "oauth",
-          issuer: own.authUrl,
-          checks: ["pkce", "state"],
-        },
-        ...{
-          clientId: own.client_id,
-          clientSecret: own.client_secret,
-          authorization: { params: { scope: SCOPE } },
-        },
+        id: "apphost",
+        name: "App hosting",
+        type: "oauth",
+        issuer: own.authUrl,
+        checks: ["pkce", "state"],
+        clientId: own.client_id,
+        clientSecret: own.client_secret,
+        authorization: { params: { scope: SCOPE } },
         // Without this member Auth.js never requests the user info, and then fails.
         userinfo: {},
         profile: (account: { user: typeof own.user }) => account.user,
@@ -79,14 +79,13 @@ clientTest("Auth.js signs a user in by the issuer alone, with PKCE and state", a
       },
     },
   };
-  const visit = visitorOf((request) => Auth(request, config));
-  const { csrfToken } = members(await (await visit("/auth/csrf")).json());
-  const asked = await visit("/auth/signin/apphost", { csrfToken });
-  const back = await allowed(own.browser, str(asked.headers.get("location")));
-  assert.equal((await visit(back)).status, 302);
-  const { user } = members(await (await visit("/auth/session")).json());
-  assert.deepEqual([members(user).email, members(user).name], [own.user.email, own.user.name]);
-  assert.deepEqual(await own.owner(tokens[0] ?? ""), own.user);
+  const { visit, json } = createVisitor((request) => Auth(request, config));
+  const { csrfToken } = await json("/auth/csrf");
+  const start = await visit("/auth/signin/apphost", { csrfToken });
+  assert.equal((await visit(await own.allow(start.headers.get("location")))).status, 302);
+  const user = members((await json("/auth/session")).user);
+  assert.deepEqual([user.email, user.name], [own.user.email, own.user.name]);
+  await own.assertOwner(tokens[0]);
 });
 
 clientTest(
@@ -95,58 +94,38 @@ clientTest(
     const { betterAuth } = requireClient("better-auth");
     const { memoryAdapter } = requireClient("better-auth/adapters/memory");
     const { genericOAuth } = requireClient("better-auth/plugins");
-    await using own = await world(`${APP}/api/auth/callback/apphost`);
+    await using own = await createWorld(`${APP}/api/auth/callback/apphost`);
+    type Profile = { user: typeof own.user };
     const provider = {
-      ...{
-        providerId: "apphost",
-        clientId: own.client_id,
-        clientSecret: own.client_secret,
-        scopes: [SCOPE],
-        pkce: true,
-      },
+      providerId: "apphost",
+      clientId: own.client_id,
+      clientSecret: own.client_secret,
+      scopes: [SCOPE],
+      pkce: true,
       discoveryUrl: `${own.authUrl}/.well-known/openid-configuration`,
-      mapProfileToUser: ({ user }: { user: typeof own.user }) => ({
-        email: user.email,
-        name: user.name,
-      }),
-      accountSubject: ({ profile }: { profile: { user: typeof own.user } }) => profile.user.id,
+      mapProfileToUser: ({ user: { email, name } }: Profile) => ({ email, name }),
+      accountSubject: ({ profile }: { profile: Profile }) => profile.user.id,
     };
-    const tables: Record<string, object[]> = {
-      user: [],
-      session: [],
-      account: [],
-      verification: [],
-    };
+    const tables = { user: [], session: [], account: [], verification: [] };
     const auth = betterAuth({
-      ...{
-        baseURL: APP,
-        secret: "a-secret-of-the-web-application-0123",
-        database: memoryAdapter(tables),
-      },
+      baseURL: APP,
+      secret: "a-secret-of-the-web-application-0123",
+      database: memoryAdapter(tables),
       plugins: [genericOAuth({ config: [provider] })],
     });
-    const visit = visitorOf((request) => auth.handler(request));
-    const asked = members(
-      await (
-        await visit("/api/auth/sign-in/social", { provider: "apphost", callbackURL: "/" })
-      ).json(),
-    );
-    const back = await visit(await allowed(own.browser, str(asked.url)));
+    const { visit, json } = createVisitor((request) => auth.handler(request));
+    const signIn = { provider: "apphost", callbackURL: "/" };
+    const { url } = await json("/api/auth/sign-in/social", signIn);
+    const back = await visit(await own.allow(url));
     assert.equal(back.headers.get("location"), "/", await back.text());
-    const session = members(await (await visit("/api/auth/get-session")).json());
-    assert.deepEqual(
-      [members(session.user).email, members(session.user).name],
-      [own.user.email, own.user.name],
-    );
-    const account = () => members(tables.account?.[0]);
-    assert.equal(account().accountId, own.user.id);
-    const first = str(account().accessToken);
-    assert.deepEqual(await own.owner(first), own.user);
-    const refreshed = members(
-      await (await visit("/api/auth/refresh-token", { accountId: account().id })).json(),
-    );
-    assert.notEqual(refreshed.accessToken, first);
-    assert.deepEqual(await own.owner(str(refreshed.accessToken)), own.user);
+    const user = members((await json("/api/auth/get-session")).user);
+    assert.deepEqual([user.email, user.name], [own.user.email, own.user.name]);
+    const { id, accountId, accessToken } = members(tables.account[0]);
+    assert.equal(accountId, own.user.id);
+    await own.assertOwner(accessToken);
+    const refreshed = await json("/api/auth/refresh-token", { accountId: id });
+    assert.notEqual(refreshed.accessToken, accessToken);
+    await own.assertOwner(refreshed.accessToken);
   },
 );
 
@@ -154,10 +133,13 @@ clientTest(
   "@fastify/oauth2 signs a user in by the issuer alone, refreshes and revokes",
   async () => {
     const fastify = requireClient("fastify")();
-    await using own = await world(`${APP}/callback`);
+    await using own = await createWorld(`${APP}/callback`);
     fastify.register(requireClient("@fastify/oauth2"), {
-      ...{ name: "apphost", scope: [SCOPE], discovery: { issuer: own.authUrl } },
-      ...{ startRedirectPath: "/login", callbackUri: `${APP}/callback` },
+      name: "apphost",
+      scope: [SCOPE],
+      discovery: { issuer: own.authUrl },
+      startRedirectPath: "/login",
+      callbackUri: `${APP}/callback`,
       credentials: { client: { id: own.client_id, secret: own.client_secret } },
     });
     fastify.get("/callback", async (request: object) => {
@@ -168,24 +150,18 @@ clientTest(
       return { token, account, refreshed: refreshed.token };
     });
     const start = await fastify.inject("/login");
+    // The metadata say that PKCE is supported.
+    assert.match(start.headers.location, /code_challenge_method=S256/);
+    type Cookie = { name: string; value: string };
     const cookies = Object.fromEntries(
-      start.cookies.map(({ name, value }: { name: string; value: string }) => [name, value]),
+      start.cookies.map((each: Cookie) => [each.name, each.value]),
     );
-    assert.match(
-      start.headers.location,
-      /code_challenge_method=S256/,
-      "it reads from the metadata that PKCE is known",
-    );
-    const { pathname, search } = await allowed(own.browser, start.headers.location);
+    const { pathname, search } = await own.allow(start.headers.location);
     const answer = members((await fastify.inject({ url: pathname + search, cookies })).json());
     assert.deepEqual(members(answer.account).user, own.user);
-    const [first, second] = [members(answer.token), members(answer.refreshed)];
-    assert.notEqual(first.access_token, second.access_token);
-    assert.equal(
-      (await own.api.as(str(second.access_token)).get("/account")).status,
-      401,
-      "it is revoked",
-    );
+    const { access_token } = members(answer.refreshed);
+    assert.notEqual(members(answer.token).access_token, access_token);
+    await own.assertRevoked(access_token);
     await fastify.close();
   },
 );
@@ -194,47 +170,32 @@ clientTest(
   "openid-client signs a user in by the issuer alone, names resources, refreshes and revokes",
   async () => {
     const client = requireClient("openid-client");
-    await using own = await world(`${APP}/callback`);
-    const config = await client.discovery(
-      new URL(own.authUrl),
-      own.client_id,
-      own.client_secret,
-      undefined,
-      {
-        execute: [client.allowInsecureRequests],
-      },
-    );
+    await using own = await createWorld(`${APP}/callback`);
+    const { authUrl, client_id, client_secret, baseUrl } = own;
+    const options = { execute: [client.allowInsecureRequests] };
+    const issuer = new URL(authUrl);
+    const config = await client.discovery(issuer, client_id, client_secret, undefined, options);
     assert.equal(config.serverMetadata().supportsPKCE(), true);
-    const [pkceCodeVerifier, expectedState] = [
-      client.randomPKCECodeVerifier(),
-      client.randomState(),
-    ];
-    const asked = client.buildAuthorizationUrl(config, {
-      ...{
-        redirect_uri: `${APP}/callback`,
-        scope: SCOPE,
-        state: expectedState,
-        code_challenge_method: "S256",
-      },
+    const pkceCodeVerifier = client.randomPKCECodeVerifier();
+    const expectedState = client.randomState();
+    const url = client.buildAuthorizationUrl(config, {
+      redirect_uri: `${APP}/callback`,
+      scope: SCOPE,
+      state: expectedState,
+      code_challenge_method: "S256",
       code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
     });
-    for (const _ of "12") asked.searchParams.append("resource", own.baseUrl);
-    const back = await allowed(own.browser, asked);
-    const resource = { resource: own.baseUrl };
-    const tokens = await client.authorizationCodeGrant(
-      config,
-      back,
-      { pkceCodeVerifier, expectedState },
-      resource,
-    );
-    assert.deepEqual(
-      [await own.owner(tokens.access_token), tokens.expiresIn() > 3_590],
-      [own.user, true],
-    );
+    for (const _ of "12") url.searchParams.append("resource", baseUrl);
+    const checks = { pkceCodeVerifier, expectedState };
+    const resource = { resource: baseUrl };
+    const back = await own.allow(url);
+    const tokens = await client.authorizationCodeGrant(config, back, checks, resource);
+    assert.ok(tokens.expiresIn() > 3_590);
+    await own.assertOwner(tokens.access_token);
     const refreshed = await client.refreshTokenGrant(config, tokens.refresh_token, resource);
-    assert.deepEqual(await own.owner(refreshed.access_token), own.user);
+    await own.assertOwner(refreshed.access_token);
     await client.tokenRevocation(config, refreshed.refresh_token);
-    assert.equal((await own.api.as(refreshed.access_token).get("/account")).status, 401);
+    await own.assertRevoked(refreshed.access_token);
   },
 );
 
@@ -242,60 +203,48 @@ clientTest(
   "oauth4webapi finds the server by either address and signs a public client's user in",
   async () => {
     const o = requireClient("oauth4webapi");
-    await using own = await world("com.example.app:/callback", { public: true });
+    const redirect_uri = "com.example.app:/callback";
+    await using own = await createWorld(redirect_uri, { public: true });
+    const { client_id, baseUrl } = own;
+    const client = { client_id };
     const issuer = new URL(own.authUrl);
     const insecure = { [o.allowInsecureRequests]: true };
-    const servers = ["oidc", "oauth2"].map(async (algorithm) =>
+    const discover = async (algorithm: string) =>
       o.processDiscoveryResponse(
         issuer,
         await o.discoveryRequest(issuer, { algorithm, ...insecure }),
-      ),
-    );
-    const [as, other] = await Promise.all(servers);
-    assert.deepEqual(as, other);
-    const [client, verifier, state] = [
-      { client_id: own.client_id },
-      o.generateRandomCodeVerifier(),
-      o.generateRandomState(),
-    ];
-    const redirect = "com.example.app:/callback";
-    const asked = new URL(as.authorization_endpoint);
-    const sent = {
-      client_id: own.client_id,
-      redirect_uri: redirect,
+      );
+    const as = await discover("oidc");
+    assert.deepEqual(await discover("oauth2"), as);
+    const verifier = o.generateRandomCodeVerifier();
+    const state = o.generateRandomState();
+    const url = new URL(as.authorization_endpoint);
+    url.search = new URLSearchParams({
+      client_id,
+      redirect_uri,
       response_type: "code",
       scope: SCOPE,
       state,
-    };
-    const code_challenge = await o.calculatePKCECodeChallenge(verifier);
-    asked.search = String(
-      new URLSearchParams({ ...sent, code_challenge, code_challenge_method: "S256" }),
-    );
-    const found = o.validateAuthResponse(as, client, await allowed(own.browser, asked), state);
-    const answer = await o.authorizationCodeGrantRequest(
+      code_challenge: await o.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: "S256",
+    }).toString();
+    const back = o.validateAuthResponse(as, client, await own.allow(url), state);
+    const party = [as, client, o.None()] as const;
+    const tokens = await o.processAuthorizationCodeResponse(
       as,
       client,
-      o.None(),
-      found,
-      redirect,
-      verifier,
-      insecure,
+      await o.authorizationCodeGrantRequest(...party, back, redirect_uri, verifier, insecure),
     );
-    const tokens = await o.processAuthorizationCodeResponse(as, client, answer);
-    assert.deepEqual(await own.owner(tokens.access_token), own.user);
-    const again = await o.refreshTokenGrantRequest(
+    await own.assertOwner(tokens.access_token);
+    const { access_token } = await o.processRefreshTokenResponse(
       as,
       client,
-      o.None(),
-      tokens.refresh_token,
-      insecure,
+      await o.refreshTokenGrantRequest(...party, tokens.refresh_token, insecure),
     );
-    const { access_token } = await o.processRefreshTokenResponse(as, client, again);
     // Reads the token as a resource server would.
-    const request = new Request(own.baseUrl, {
-      headers: { authorization: `Bearer ${access_token}` },
-    });
-    const claims = await o.validateJwtAccessToken(as, request, own.baseUrl, insecure);
+    const headers = { authorization: `Bearer ${access_token}` };
+    const request = new Request(baseUrl, { headers });
+    const claims = await o.validateJwtAccessToken(as, request, baseUrl, insecure);
     assert.deepEqual([claims.sub, claims.scope], [own.user.id, SCOPE]);
   },
 );

@@ -144,18 +144,16 @@ export async function held(api: Client, scope?: string) {
   return { ...made, tokens, holder: api.as(tokens.access) };
 }
 
-/** Asserts an error of RFC 6749 5.2, never a problem document; returns its description. */
-export function oauthError(answer: Answer, error = "invalid_grant"): string {
-  assert.equal(
-    answer.status,
-    { invalid_client: 401, temporarily_unavailable: 503 }[error] ?? 400,
-    answer.text,
-  );
+/** Asserts an error of RFC 6749 5.2, never a problem document, whose description contains `text`. */
+export function oauthError(answer: Answer, error = "invalid_grant", text = ""): string {
+  const statuses: Record<string, number> = { invalid_client: 401, temporarily_unavailable: 503 };
+  assert.equal(answer.status, statuses[error] ?? 400, answer.text);
   assert.equal(answer.headers["content-type"], "application/json");
   assert.equal(answer.headers["cache-control"], "no-store");
   assert.equal(answer.json.error, error, answer.text);
   const description = str(answer.json.error_description);
   assert.match(description, /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
+  assert.ok(description.includes(text), description);
   return description;
 }
 

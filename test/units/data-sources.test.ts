@@ -10,8 +10,7 @@ import {
 import { AppError } from "../../src/domain/errors.ts";
 import { type DataSourceDraft, dataSourceContents, events, TOPIC } from "../../src/domain/model.ts";
 import { UnitOfWork } from "../../src/domain/unit-of-work.ts";
-import { parseJson, validateBody } from "../../src/http/validation.ts";
-import { withTurns } from "../support/costs.ts";
+import { parseJson } from "../../src/http/validation.ts";
 import { kept, outboxWorld } from "../support/outbox-world.ts";
 
 const SPAN = { offset: 0, limit: 20 };
@@ -108,38 +107,6 @@ test("deleting a data source deletes its data, even before processing, and then 
     await process(id);
     assert.equal((await allEvents()).length, 1);
   }
-});
-
-const ROWS = Array.from({ length: 50_000 }, (_, n) => ({ n }));
-
-test("validation of fifty thousand rows yields to other work at least fifty times", async () => {
-  for (const data of [ROWS, Array(50_000).fill(1)]) {
-    const read = () =>
-      validateBody(dataSourceService.createBody, { name: "Long", type: "json", data });
-    assert.ok((await withTurns(read)).turns >= 50);
-  }
-});
-
-test("reading, typing and converting fifty thousand rows yields to other work at least a hundred times each", async () => {
-  const { sent, process, sourceOf, store } = await setUp();
-  for (const [type, data] of [
-    ["json", ROWS],
-    ["csv", `n\n${"1\n".repeat(50_000)}`],
-  ] as const) {
-    const { id } = await sent(type, data);
-    const { turns } = await withTurns(() => process(id));
-    assert.ok(turns >= 300, `${type}: ${turns}`);
-    assert.equal((await sourceOf(id)).row_count, 50_000);
-    assert.deepEqual(await listUnprocessed(store), []);
-  }
-});
-
-test("two data sources are processed in turns, so the short one does not wait for the long one", async () => {
-  const { sent, process } = await setUp();
-  const [long, short] = [await sent("json", ROWS), await sent("csv", "n\n1\n")];
-  const ended: string[] = [];
-  await Promise.all([long, short].map(({ id }) => process(id).then(() => ended.push(id))));
-  assert.deepEqual(ended, [short.id, long.id]);
 });
 
 test("8.bounds: an object of over 250,000 members is rejected before it is parsed, and an array of more items is accepted", () => {

@@ -3,11 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fail } from "../../src/domain/errors.ts";
-import { decodeFormComponent } from "../../src/http/oauth-request.ts";
 import { formWithErrors, renderFields } from "../../src/web/form.ts";
 import { truncate } from "../../src/web/html.ts";
-
-test("form: a plus is a space", () => assert.equal(decodeFormComponent("a+b%2B"), "a b+"));
 
 test("form: rejected input is shown again, up to a length that does not hold up other requests", () => {
   const schema = { type: "object", properties: { data: { type: "string" } }, required: ["data"] };

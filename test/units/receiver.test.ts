@@ -16,19 +16,18 @@ const SIGNATURES: Record<string, string> = {
   "[]": "607507c01558e0fb9e59081963ce6399b08efca59a46765f8667eace39c52a2a",
 };
 
-test("webhook-signature matches vectors made with openssl, with both secrets during a rotation", () => {
+test("webhook-signature matches vectors made with openssl", () => {
   // openssl dgst -sha256 -mac HMAC -macopt hexkey:… of evt_1.1767225600. and the body
-  const old = "v1,D8tK9I4bAMMgnyAwSPUFsHKjEqlg3ORNmilhy/DxUVI=";
-  const now = "v1,A0sd2lgg43wBfpO21jye+bQV0AnjGUVSeUHBy78HRQ8=";
-  assert.equal(standardSignature("evt_1", 1_767_225_600, BODY, [SECRET]), old);
+  const signature = "v1,D8tK9I4bAMMgnyAwSPUFsHKjEqlg3ORNmilhy/DxUVI=";
+  assert.equal(standardSignature("evt_1", 1_767_225_600, BODY, SECRET), signature);
   assert.equal(
-    standardSignature("evt_1", 1_767_225_600, BODY, ["schlüssel-鍵-🔑", SECRET]),
-    `${now} ${old}`,
+    standardSignature("evt_1", 1_767_225_600, BODY, "schlüssel-鍵-🔑"),
+    "v1,A0sd2lgg43wBfpO21jye+bQV0AnjGUVSeUHBy78HRQ8=",
   );
 });
 
 test("webhook-signature uses the decoded bytes of whsec_ and base64 as its key, and the raw bytes of any other secret", () => {
-  const made = (secret: string) => standardSignature("evt_1", 1_767_225_600, BODY, [secret]);
+  const made = (secret: string) => standardSignature("evt_1", 1_767_225_600, BODY, secret);
   for (const [secret, signature] of [
     ["whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3", "fi7ZBLP3pQzEizkza4L8aw1yBfc5Wx8YLNg2wTi0dMs="],
     ["whsec_YQ==", "Mnyq5s4nVXLEfsiBEnTcpQNk9o9ldbR1qELiQT8dhHY="],

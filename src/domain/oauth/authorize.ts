@@ -1,154 +1,209 @@
 // The authorization request (spec part 5, step 1; RFC 6749 4.1.1): validated completely before the user sees it, then
 // allowed or denied. An unregistered redirect URI never receives a redirect: such a request ends on an error page.
-import { allOf, type FormFields } from "../../lib/urlencoded.ts";
-import { type OAuthClientRecord, oauthClients } from "../model.ts";
+import { toIso } from "../../lib/clock.ts";
+import { isLoopbackHost } from "../../lib/loopback.ts";
+import { intersectScopes, isSubset, sha256 } from "../credentials.ts";
+import {
+  type AccountRecord,
+  type OAuthClientRecord,
+  oauthClients,
+  type Scope,
+  type UserRecord,
+} from "../model.ts";
 import type { Reader } from "../store.ts";
 import { UnitOfWork } from "../unit-of-work.ts";
-import type { SignedIn } from "../users.ts";
 import type { AuthorizationServer } from "./access-tokens.ts";
-import { createGrant } from "./grants.ts";
 import {
-  accessDenied,
-  appendQuery,
-  intersectScopes,
+  checkRepeated,
+  checkResource,
   invalidRequest,
   invalidScope,
-  isSubset,
-  matchesRedirectUri,
   OAuthError,
+  parseParameters,
   parseScope,
-  printable,
-  unknownTarget,
-  validateChallenge,
-} from "./rules.ts";
+} from "./errors.ts";
+import { CODE_LIFETIME_MS, CODE_RETENTION_MS, grants } from "./grants.ts";
 
-/** Result of a request that ends here: an error page or a redirect to the client. */
-export type AuthorizationResponse = ErrorPage | { readonly redirect: string };
+export const RESPONSE_TYPE = "code";
+/** `plain` is not supported, because it reveals the verifier to anyone who sees the request. */
+export const CODE_CHALLENGE_METHOD = "S256";
+const CODE_CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
+/** Limits the URI shown on the error page. */
+const SHOWN_URI_MAX = 1_000;
+
+interface RedirectTarget {
+  readonly client: OAuthClientRecord;
+  readonly redirectUri: string;
+  readonly state: string | undefined;
+}
+
+export interface AuthorizationRequest extends RedirectTarget {
+  readonly scopes: readonly Scope[];
+  readonly codeChallenge: string | null;
+}
+
+/** What the user is asked to allow; `scopes` are the requested ones that the user holds. */
+export interface Consent {
+  readonly request: AuthorizationRequest;
+  readonly user: UserRecord;
+  readonly account: AccountRecord;
+  readonly scopes: readonly Scope[];
+}
+
 export interface ErrorPage {
   readonly page: string;
   readonly client?: OAuthClientRecord;
 }
-interface Returnable {
-  readonly client: OAuthClientRecord;
-  readonly redirectUri: string;
-  readonly state: string | null;
+
+export interface Redirect {
+  readonly redirect: string;
 }
-type ValidRequest = Exclude<
-  Awaited<ReturnType<typeof validateAuthorizationRequest>>,
-  AuthorizationResponse
->;
-/** The consent that the user is asked to give. */
-export type Consent = Exclude<ReturnType<ValidRequest["consent"]>, AuthorizationResponse>;
 
 /** Validates an authorization request. Runs before sign-in, so that an invalid request fails without it. */
 export async function validateAuthorizationRequest(
-  context: AuthorizationServer,
-  query: FormFields,
-) {
-  const returnable = await resolveClient(context.store, query);
-  if ("page" in returnable) return returnable;
-  const { client, redirectUri: redirect_uri, state } = returnable;
-  /**
-   * Every redirect carries the issuer (RFC 9207), so that a client of several servers cannot mix up their responses.
-   */
-  const redirectWith = (parameters: {
-    readonly [name: string]: string;
-  }): AuthorizationResponse => ({
-    redirect: appendQuery(redirect_uri, { ...parameters, state, iss: context.issuer }),
-  });
-  const redirectError = ({ error, description }: OAuthError) =>
-    redirectWith({ error, error_description: description });
-  const terms = parseTerms(query, client, context.audience);
-  if (terms instanceof OAuthError) return redirectError(terms);
-  const { asked, challenge } = terms;
-  return {
-    deny: () => redirectError(accessDenied("The user did not allow it.")),
-    /**
-     * Returns the scopes that this user would grant: the requested ones within the user's permissions (contract, part
-     * 5).
-     */
-    consent({ user, account }: SignedIn) {
-      if (account.state === "suspended")
-        return redirectError(accessDenied("The account of the user is suspended."));
-      const granted = intersectScopes(asked, user.permissions);
-      if (granted.length === 0)
-        return redirectError(
-          accessDenied("The user holds none of the permissions that were asked for."),
-        );
-      const grant = { user_id: user.id, client_id: client.id, scopes: granted };
-      /** Creates a grant in the user's own account and returns the redirect with its code. */
-      const issueCode = async () => {
-        const made = await new UnitOfWork(context).run((ctx) =>
-          createGrant(ctx, grant, { redirect_uri, challenge }),
-        );
-        return redirectWith({ code: made.secret });
-      };
-      return {
-        client,
-        redirectUri: redirect_uri,
-        asked,
-        user,
-        account,
-        granted,
-        issueCode: issueCode,
-      };
-    },
-  };
+  server: AuthorizationServer,
+  query: string,
+): Promise<AuthorizationRequest | ErrorPage | Redirect> {
+  const parameters = parseParameters(new URLSearchParams(query));
+  const target = await findRedirectTarget(server.store, parameters);
+  if ("page" in target) return target;
+  try {
+    return { ...target, ...parseTerms(parameters, target.client, server.audience) };
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error;
+    return redirectError(server, target, error);
+  }
 }
 
+/** Limits the requested scopes to the user's permissions (contract, part 5); nothing left is an error. */
+export function prepareConsent(
+  server: AuthorizationServer,
+  request: AuthorizationRequest,
+  { user, account }: { readonly user: UserRecord; readonly account: AccountRecord },
+): Consent | Redirect {
+  if (account.state === "suspended")
+    return denyRequest(server, request, "The account of the user is suspended.");
+  const scopes = intersectScopes(request.scopes, user.permissions);
+  return scopes.length === 0
+    ? denyRequest(server, request, "The user holds none of the permissions that were asked for.")
+    : { request, user, account, scopes };
+}
+
+export const denyRequest = (
+  server: AuthorizationServer,
+  request: AuthorizationRequest,
+  reason = "The user did not allow it.",
+): Redirect => redirectError(server, request, new OAuthError("access_denied", reason));
+
+/** Creates a grant in the user's own account and returns the redirect with its code. */
+export async function issueCode(
+  server: AuthorizationServer,
+  { request, user, scopes }: Consent,
+): Promise<Redirect> {
+  const code = server.ids.secret();
+  await new UnitOfWork(server).run(({ tx, now, ids }) =>
+    tx.put(grants, {
+      id: ids.next("gra_"),
+      user_id: user.id,
+      client_id: request.client.id,
+      scopes,
+      code: {
+        redirect_uri: request.redirectUri,
+        challenge: request.codeChallenge,
+        expires_at: toIso(now + CODE_LIFETIME_MS),
+        used: false,
+      },
+      code_hash: sha256(code),
+      expires_at: toIso(now + CODE_LIFETIME_MS + CODE_RETENTION_MS),
+      partition: "grants",
+    }),
+  );
+  return redirectTo(server, request, { code });
+}
+
+/** Every redirect carries the issuer (RFC 9207), so that a client of several servers cannot mix up their responses. */
+function redirectTo(
+  server: AuthorizationServer,
+  { redirectUri, state }: RedirectTarget,
+  parameters: { readonly [name: string]: string },
+): Redirect {
+  const query = new URLSearchParams(parameters);
+  if (state !== undefined) query.set("state", state);
+  query.set("iss", server.issuer);
+  return { redirect: `${redirectUri}${redirectUri.includes("?") ? "&" : "?"}${query}` };
+}
+
+const redirectError = (
+  server: AuthorizationServer,
+  target: RedirectTarget,
+  error: OAuthError,
+): Redirect => redirectTo(server, target, { error: error.code, error_description: error.message });
+
 /** Returns the client and its redirect URI, or the error page if a redirect would be unsafe. */
-async function resolveClient(
+async function findRedirectTarget(
   reader: Reader,
-  { values, duplicates: repeated }: FormFields,
-): Promise<ErrorPage | Returnable> {
-  const [clientId, redirectUri] = [values.get("client_id"), values.get("redirect_uri")];
-  if (repeated.has("client_id")) return { page: "The request has more than one client_id." };
+  parameters: URLSearchParams,
+): Promise<RedirectTarget | ErrorPage> {
+  const [clientId, ...otherIds] = parameters.getAll("client_id");
+  if (otherIds.length > 0) return { page: "The request has more than one client_id." };
   if (clientId === undefined) return { page: "The request has no client_id." };
   const client = await reader.get(oauthClients, clientId);
   if (client === undefined)
     return {
       page: "The application that sent you here is not registered: its client_id is unknown.",
     };
-  if (repeated.has("redirect_uri"))
-    return { page: "The request has more than one redirect_uri.", client };
+  const [redirectUri, ...otherUris] = parameters.getAll("redirect_uri");
+  if (otherUris.length > 0) return { page: "The request has more than one redirect_uri.", client };
   if (redirectUri === undefined) return { page: "The request has no redirect_uri.", client };
-  if (!matchesRedirectUri(client.redirect_uris, redirectUri))
-    return {
-      page: `The redirect_uri is not registered for ${client.name}: ${redirectUri.slice(0, SHOWN_URI_MAX)}`,
-      client,
-    };
+  if (!client.redirect_uris.some((uri) => isSameRedirectUri(uri, redirectUri))) {
+    const shownUri = redirectUri.slice(0, SHOWN_URI_MAX);
+    return { page: `The redirect_uri is not registered for ${client.name}: ${shownUri}`, client };
+  }
   // If `state` is repeated, neither value is known to be the client's, so the redirect carries none.
-  const state = repeated.has("state") ? null : (values.get("state") ?? null);
-  return { client, redirectUri, state };
+  const [state, ...otherStates] = parameters.getAll("state");
+  return { client, redirectUri, state: otherStates.length > 0 ? undefined : state };
 }
 
-/** Limits the URI shown on the page, so that no error page exceeds 16 KiB. */
-const SHOWN_URI_MAX = 1_000;
+/**
+ * Compares redirect URIs as text, except that the port of a loopback address may vary (RFC 8252 7.3). A native
+ * application learns its port only when it starts to listen.
+ */
+const isSameRedirectUri = (one: string, other: string): boolean =>
+  withoutLoopbackPort(one) === withoutLoopbackPort(other);
 
-/** OAuth 2.1 removes the implicit flow and the password grant, and the specification shows neither. */
-export const RESPONSE_TYPE = "code";
+function withoutLoopbackPort(uri: string): string {
+  const isLoopback =
+    uri.startsWith("http:") && URL.canParse(uri) && isLoopbackHost(new URL(uri).hostname);
+  return isLoopback ? uri.replace(/^(http:\/\/[^/?]*?):\d+(?=[/?]|$)/, "$1") : uri;
+}
 
-/** Validates scope, PKCE and resource, in the order in which a developer would fix the errors. */
-function parseTerms(query: FormFields, client: OAuthClientRecord, audience: string) {
-  const { values, duplicates: repeated } = query;
-  const twice = [...repeated.keys()].find((name) => name !== "resource");
-  if (twice !== undefined) return invalidRequest(`${printable(twice)} is given more than once.`);
-  const responseType = values.get("response_type");
-  if (responseType === undefined) return invalidRequest("The response_type is missing.");
+/** Validates the other parameters, in the order in which a developer would fix the errors. */
+function parseTerms(parameters: URLSearchParams, client: OAuthClientRecord, audience: string) {
+  checkRepeated(parameters);
+  const responseType = parameters.get("response_type");
+  if (responseType === null) throw invalidRequest("The response_type is missing.");
   if (responseType !== RESPONSE_TYPE)
-    return new OAuthError("unsupported_response_type", "The response_type must be code.");
-  const challenge = values.get("code_challenge") ?? null;
-  const invalid = validateChallenge(challenge, values.get("code_challenge_method"));
-  if (invalid !== undefined) return invalidRequest(invalid);
-  if (client.public && challenge === null)
-    return invalidRequest("A public client must send a code_challenge (PKCE, S256).");
-  const wrongTarget = unknownTarget(allOf(query, "resource"), audience);
-  if (wrongTarget) return wrongTarget;
-  const asked = parseScope(values.get("scope") ?? "");
-  if (typeof asked === "string") return invalidScope(asked);
+    throw new OAuthError("unsupported_response_type", "The response_type must be code.");
+  const codeChallenge = parameters.get("code_challenge");
+  checkCodeChallenge(codeChallenge, parameters.get("code_challenge_method"));
+  if (client.public && codeChallenge === null)
+    throw invalidRequest("A public client must send a code_challenge (PKCE, S256).");
+  checkResource(parameters, audience);
+  const scopes = parseScope(parameters.get("scope") ?? "");
   // No default: a client that names no scope would be granted more, or less, than it intended.
-  if (asked.length === 0) return invalidScope("The scope is missing; there is no default.");
-  if (!isSubset(asked, client.scopes))
-    return invalidScope("The scope goes beyond what this client is registered for.");
-  return { asked, challenge };
+  if (scopes.length === 0) throw invalidScope("The scope is missing; there is no default.");
+  if (!isSubset(scopes, client.scopes))
+    throw invalidScope("The scope goes beyond what this client is registered for.");
+  return { scopes, codeChallenge };
+}
+
+/** PKCE (RFC 7636 4.3). */
+function checkCodeChallenge(challenge: string | null, method: string | null): void {
+  if (challenge === null && method === null) return;
+  if (challenge === null)
+    throw invalidRequest("There is a code_challenge_method without a code_challenge.");
+  if (method !== CODE_CHALLENGE_METHOD)
+    throw invalidRequest("The code_challenge_method must be S256; plain is not supported.");
+  if (!CODE_CHALLENGE.test(challenge))
+    throw invalidRequest("The code_challenge must be 43 characters of base64url.");
 }
