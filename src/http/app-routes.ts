@@ -26,8 +26,6 @@ const app = crudRoutes({
   service: apps.appService,
   create: {
     spec: "4.create-app",
-    body: ({ decide }) =>
-      decide("2.app-fields").length > 1 ? model.strictAppDraft : model.app.createBody,
     example: {
       title: "Sales overview",
       description: "Revenue by region",

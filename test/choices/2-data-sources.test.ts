@@ -153,7 +153,7 @@ choice(
       api,
       "json",
       [row(100), { more: 1 }],
-      "Row 2 brings the column 101; 100 are allowed.",
+      "Row 2 adds column 101; at most 100 are allowed.",
     );
   },
 );

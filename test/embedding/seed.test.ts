@@ -20,22 +20,26 @@ const WRONG: readonly (readonly [
 ])[] = [
   [
     [{ apps: [app("app_1"), app("app_2"), app("app_1")] }],
-    /#\/accounts\/0\/apps\/2\/id is the same id as .*apps\/0\/id/,
+    /#\/accounts\/0\/apps\/2\/id is the same as .*apps\/0\/id/,
   ],
   [
     [{ data_sources: [source] }, { data_sources: [source] }],
-    /#\/accounts\/1\/data_sources\/0\/id is the same id as #\/accounts\/0\/data_sources\/0\/id/,
+    /#\/accounts\/1\/data_sources\/0\/id is the same as #\/accounts\/0\/data_sources\/0\/id/,
   ],
-  [[{ id: "acc_1" }, { id: "acc_1" }], /#\/accounts\/1\/id is the same id as #\/accounts\/0\/id/],
+  [[{ id: "acc_1" }, { id: "acc_1" }], /#\/accounts\/1\/id is the same as #\/accounts\/0\/id/],
   [
     keys("secret-1", "secret-1"),
-    /#\/accounts\/1\/api_keys\/0\/key is the same key as #\/accounts\/0\/api_keys\/0\/key/,
+    /#\/accounts\/1\/api_keys\/0\/key is the same as #\/accounts\/0\/api_keys\/0\/key/,
   ],
-  [keys("secret-1", "secret-2"), /#\/accounts\/1\/api_keys holds the key that is pinned/, SECOND],
-  [[{ users }], /#\/accounts\/0\/users\/1\/email is the same e-mail address/],
+  [
+    keys("secret-1", "secret-2"),
+    /#\/accounts\/1\/api_keys\/0\/key is the same as the start-up key/,
+    SECOND,
+  ],
+  [[{ users }], /#\/accounts\/0\/users\/1\/email is the same as #\/accounts\/0\/users\/0\/email/],
   [
     [{ apps: [app("app_1")] }, { data_sources: [{ ...source, app_id: "app_1" }] }],
-    /#\/accounts\/1\/data_sources\/0\/app_id must be the id of one of the apps/,
+    /#\/accounts\/1\/data_sources\/0\/app_id must be the id of an app of this account/,
   ],
   [
     [{ oauth_clients: [{ ...client, public: true, client_secret: "secret-1" }] }],

@@ -2,7 +2,7 @@
 // steps of the REST API in the order that suits a browser: session, account state, permission, form. Results of create
 // forms are kept in memory for the browser that sent them.
 
-import { exampleApp } from "../../domain/apps.ts";
+import { EXAMPLE_APP } from "../../domain/apps.ts";
 import { sha256 } from "../../domain/credentials.ts";
 import type { Page } from "../../domain/crud.ts";
 import { AppError } from "../../domain/errors.ts";
@@ -33,7 +33,7 @@ async function homePage(page: PageContext): Promise<HttpResponse> {
     !(found instanceof AppError) &&
     found.total === 0 &&
     !page.permissionError(findOperation("POST /apps"));
-  const first = curl(`POST ${urls.baseUrl}/apps`, { body: exampleApp(page.decide) });
+  const first = curl(`POST ${urls.baseUrl}/apps`, { body: EXAMPLE_APP });
   return dashboardPage(page, {
     title: account.name,
     actions: badge(account.state),

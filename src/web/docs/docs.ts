@@ -2,7 +2,7 @@
 // specification in nine pages, one per part: a request to paste, its response, diagrams, the tests that check it, and
 // from the decision register its open points and their readings.
 
-import { exampleApp } from "../../domain/apps.ts";
+import { EXAMPLE_APP } from "../../domain/apps.ts";
 import { type ErrorCode, invalidField } from "../../domain/errors.ts";
 import { SCOPE_LABELS } from "../../domain/model.ts";
 import type { Decide, Switched } from "../../domain/variants.ts";
@@ -89,7 +89,7 @@ const CREDENTIALS =
 const METADATA = `Metadata for libraries: [authorization server](/.well-known/oauth-authorization-server), [the same at the address of OpenID Connect](/.well-known/openid-configuration), [protected resource](${PATHS.resource_metadata}). There are no ID tokens: to learn who signed in, read \`GET /account\` with the access token.`;
 
 function gettingStarted({ services: { urls: links, decide } }: WebDeps): DocsPage {
-  const first = curl(`POST ${links.baseUrl}/apps`, { body: exampleApp(decide) });
+  const first = curl(`POST ${links.baseUrl}/apps`, { body: EXAMPLE_APP });
   return {
     lead: "Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.",
     sections: [
