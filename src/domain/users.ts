@@ -6,21 +6,13 @@ import { parseIso, toIso } from "../lib/clock.ts";
 import type { Infer } from "../lib/schema.ts";
 import { sha256 } from "./credentials.ts";
 import { createCrudService } from "./crud.ts";
-import { AppError, fail } from "./errors.ts";
+import { fail } from "./errors.ts";
 import { accounts, sessions, signInTokens, type UserRecord, user, users } from "./model.ts";
 import type { Reader, Store, Tx } from "./store.ts";
 import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 import { toEmailKey } from "./validators.ts";
 
 type UserDraft = WithOptionalId<Infer<typeof user.createBody>>;
-
-/** Creates a user with the token of a sign-in link. */
-async function createUser(ctx: TxContext, account_id: string, draft: UserDraft) {
-  const record = await insertUser(ctx, account_id, draft);
-  return record instanceof AppError
-    ? record
-    : { ...record, signInToken: await createSignInToken(ctx, record.id) };
-}
 
 const derivedFields = ({ email, permissions }: Pick<UserDraft, "email" | "permissions">) => ({
   email_key: toEmailKey(email),
@@ -47,7 +39,7 @@ export async function insertUser(
 }
 
 export const userService = createCrudService(users, "user", user, {
-  onCreate: createUser,
+  onCreate: insertUser,
   onUpdate: updateUser,
   onDelete: ({ tx }, record) => checkNotLastAdmin(tx, record),
 });
