@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { held } from "../../test/support/oauth.ts";
 import { compare, report, scaled, whole } from "./figures.ts";
-import { asking, CPU, create, creates, draft, type Load, load, loadOn, run } from "./load.ts";
+import { CPU, create, creates, draft, jsonRequest, type Load, load, loadOn, run } from "./load.ts";
 import { BARE, built, KEY, newFolder, type Server, startServer } from "./machine.ts";
 
 /** The number of apps created before a measurement, for reads, lists and updates. */
@@ -34,26 +34,26 @@ const CASES: Cases = {
     "<= 1.50",
     async ({ server, ids }) => {
       const { etag = "*" } = (await server.api.root.get(nth(ids))).headers;
-      return load(() => asking("GET", nth(ids), undefined, { "If-None-Match": etag }), 304);
+      return load(() => jsonRequest("GET", nth(ids), undefined, { "If-None-Match": etag }), 304);
     },
   ],
-  "GET one": ["<= 1.20", ({ ids }) => load((n) => asking("GET", nth(ids, n)))],
-  "List of 20": ["<= 1.00", () => load(() => asking("GET", "/v1/apps"))],
+  "GET one": ["<= 1.20", ({ ids }) => load((n) => jsonRequest("GET", nth(ids, n)))],
+  "List of 20": ["<= 1.00", () => load(() => jsonRequest("GET", "/v1/apps"))],
   "Create one, here with its event": ["<= 1.80", () => creates()],
   "Patch one, here with its event": [
     "<= 2.00",
-    ({ ids }) => load((n) => asking("PATCH", nth(ids, n), { title: `Sales ${n}` })),
+    ({ ids }) => load((n) => jsonRequest("PATCH", nth(ids, n), { title: `Sales ${n}` })),
   ],
   "Create refused: 422": [
     "<= 1.60",
-    () => load((n) => asking("POST", "/v1/apps", { ...draft(n), title: "" }), 422),
+    () => load((n) => jsonRequest("POST", "/v1/apps", { ...draft(n), title: "" }), 422),
   ],
 };
 
 /** Reports the CPU time per request of the first server relative to the other; `held` overrides the goals. */
 async function contest(own: Stocked, base: Stocked, cases: Cases, held?: string): Promise<void> {
   for (const [what, [goal, make]] of Object.entries(cases)) {
-    const on = (stocked: Stocked) => loadOn([stocked.server], () => make(stocked));
+    const on = (stocked: Stocked) => loadOn(stocked.server, () => make(stocked));
     await compare(what, [on(own), on(base)], { [CPU]: held ?? goal });
   }
 }
@@ -72,7 +72,7 @@ async function withToken({ server, ids }: Stocked): Promise<void> {
   const { access } = (await held(api)).tokens;
   const reading = (key: string) => {
     const headers = { Authorization: `Bearer ${key}` };
-    return loadOn([server], () => load((n) => asking("GET", nth(ids, n), undefined, headers)));
+    return loadOn(server, () => load((n) => jsonRequest("GET", nth(ids, n), undefined, headers)));
   };
   const sides = [reading(access), { ...reading(KEY), name: "an API key" }] as const;
   await compare("GET one with an access token", sides, { [CPU]: "<= 1.05" });
@@ -84,7 +84,7 @@ export async function file(): Promise<void> {
   const data = (at: string) => ["--data", join(folder.path, `${at}.json`)];
   await using own = await startServer("data", [built("bin"), ...data("own")]);
   await using base = await startServer(name, [...program, ...(BEFORE ? data("before") : [])]);
-  const creating = (server: Server) => loadOn([server], () => creates({ connections: 64 }));
+  const creating = (server: Server) => loadOn(server, () => creates({ connections: 64 }));
   const goals = BEFORE ? { [CPU]: "<= 1.10" } : { [CPU]: "<= 1.45", "a second": ">= 0.60" };
   await compare("Create with --data, 64 connections", [creating(own), creating(base)], goals);
 }
@@ -95,12 +95,12 @@ const SIZE = `${whole(MANY)} apps`;
 const EVENTS = 10_000;
 
 const last = (query: string, size: number) =>
-  load(() => asking("GET", `/v1/apps?${query}offset=${Math.max(size - 20, 0)}`));
+  load(() => jsonRequest("GET", `/v1/apps?${query}offset=${Math.max(size - 20, 0)}`));
 const removal = (ids: readonly string[]) =>
-  load((n) => asking("DELETE", `/v1/apps/${ids[n]}`), 204, { requests: ids.length });
+  load((n) => jsonRequest("DELETE", `/v1/apps/${ids[n]}`), 204, { requests: ids.length });
 
 const GROWING: Cases = {
-  [`GET one app: ${SIZE}`]: ["<= 1.15", ({ ids }) => load((n) => asking("GET", nth(ids, n)))],
+  [`GET one app: ${SIZE}`]: ["<= 1.15", ({ ids }) => load((n) => jsonRequest("GET", nth(ids, n)))],
   [`First page of apps: ${SIZE}`]: ["<= 1.15", () => last("", 0)],
   [`Last page of apps: ${SIZE}`]: ["<= 1.15", ({ ids }) => last("", ids.length)],
   [`Last page of public apps: ${SIZE}`]: [

@@ -16,8 +16,6 @@ import type { Figures, Side } from "./figures.ts";
 
 const MEASURED = "0";
 const LOAD = "1";
-/** The cores for a group of processes that is measured together. */
-export const ANYWHERE = "0,1";
 const START_MS = 30_000;
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -25,40 +23,38 @@ export const KEY = "ahs_bench-0123456789abcdefghijklmnopqrstuvwxyz";
 /** Environment of our server and the bare one. The rate limit is counted and reported as usual, and never reached. */
 const ENV = {
   ...process.env,
-  ...{
-    NODE_ENV: "production",
-    APPHOST_API_KEY: KEY,
-    APPHOST_LOG: "off",
-    APPHOST_RATE_LIMIT: "999999999",
-  },
+  NODE_ENV: "production",
+  APPHOST_API_KEY: KEY,
+  APPHOST_LOG: "off",
+  APPHOST_RATE_LIMIT: "999999999",
 };
 
 const canPin = cpus().length > 1 && spawnSync("taskset", ["--version"]).status === 0;
 
 /** Moves this process off the measured core. */
-export function pin(cores = LOAD): void {
-  if (canPin) spawnSync("taskset", ["-a", "-c", "-p", cores, String(process.pid)]);
+export function pin(): void {
+  if (canPin) spawnSync("taskset", ["-a", "-c", "-p", LOAD, String(process.pid)]);
 }
 
 export function describeMachine(): string {
   const [cpu] = cpus();
   const memory = Math.round(totalmem() / 2 ** 30);
-  const pinned = canPin ? "server and load on a core each, a fleet on all" : "not pinned";
+  const pinned = canPin ? "server and load on a core each" : "not pinned";
   return `${cpus().length} cores (${cpu?.model}), ${memory} GB, Node ${process.versions.node}, ${pinned}, as built`;
 }
 
-/** The program and arguments that run node on these cores. */
-const pinned = (cores: string, args: readonly string[]): readonly [string, readonly string[]] =>
-  canPin ? ["taskset", ["-c", cores, process.execPath, ...args]] : [process.execPath, args];
+/** The program and arguments that run node on the measured core. */
+const pinned = (args: readonly string[]): readonly [string, readonly string[]] =>
+  canPin ? ["taskset", ["-c", MEASURED, process.execPath, ...args]] : [process.execPath, args];
 
 export type Server = Awaited<ReturnType<typeof startServer>>;
 
 /** Starts node with these arguments and waits until the server responds at APPHOST_PORT. */
-export async function startServer(name: string, args: readonly string[], cores = MEASURED) {
+export async function startServer(name: string, args: readonly string[]) {
   const port = await closedPort();
   const began = performance.now();
   const meter = ["--expose-gc", "--require", here("servers/meter.cjs")];
-  const child = spawn(...pinned(cores, [...meter, ...args]), {
+  const child = spawn(...pinned([...meter, ...args]), {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
     env: { ...ENV, APPHOST_PORT: String(port) },
   });
@@ -74,7 +70,10 @@ export async function startServer(name: string, args: readonly string[], cores =
     if (child.kill("SIGKILL")) await gone;
   };
   return {
-    ...{ name, port, start_ms, stop },
+    name,
+    port,
+    start_ms,
+    stop,
     /** Requests the process's "usage", or its "heap" after garbage collection, over IPC. */
     async ask(question: "usage" | "heap") {
       child.send(question);
@@ -83,7 +82,6 @@ export async function startServer(name: string, args: readonly string[], cores =
     },
     /** A client for requests that are not measured. */
     api: new Client({ baseUrl: `http://127.0.0.1:${port}/v1`, key: KEY }),
-    signal: (name: NodeJS.Signals) => child.kill(name),
     [Symbol.asyncDispose]: stop,
   };
 }
@@ -115,7 +113,7 @@ export const side = (name: string, ...args: string[]): Side => ({
 
 export async function inSide(...args: string[]): Promise<Figures> {
   const all = ["--max-old-space-size=8192", "--import", "tsx", here("side.ts"), ...args];
-  const { stdout } = await promisify(execFile)(...pinned(MEASURED, all), { env: ENV });
+  const { stdout } = await promisify(execFile)(...pinned(all), { env: ENV });
   return JSON.parse(stdout);
 }
 

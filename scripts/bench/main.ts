@@ -4,7 +4,7 @@
 // out, with meaningless figures.
 import { execFileSync } from "node:child_process";
 import { chosen } from "../arguments.ts";
-import { holds, throughput } from "./delivery.ts";
+import { throughput } from "./delivery.ts";
 import { HEAD } from "./figures.ts";
 import { file, growth, http } from "./http.ts";
 import { describeMachine, pin } from "./machine.ts";
@@ -14,7 +14,7 @@ import { loads, writes } from "./store.ts";
 const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<void>>>>> = {
   bench: { http, growth, start, file },
   "bench:store": { writes, loads },
-  "bench:delivery": { throughput, holds },
+  "bench:delivery": { throughput },
 };
 
 const [group = "", ...asked] = process.argv.slice(2);
