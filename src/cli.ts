@@ -2,9 +2,8 @@
 // lines once it listens, and stops it on a signal.
 import { once } from "node:events";
 import { type ParseArgsConfig, styleText } from "node:util";
-import { exampleApp } from "./domain/apps.ts";
+import { EXAMPLE_APP } from "./domain/apps.ts";
 import { isStoreError } from "./domain/store.ts";
-import { DEFAULT_DECIDE } from "./domain/variants.ts";
 import { type Flags, parseFlags } from "./flags.ts";
 import { OptionError, suggest } from "./lib/schema.ts";
 import { VERSION } from "./lib/version.ts";
@@ -137,7 +136,7 @@ function ready(service: Service, settings: Settings): string {
   // With a public URL, the operator of the proxy needs the local port.
   const port = publicUrl && { port: service.port };
   if (log === "json") return JSON.stringify({ event: "ready", ...members, ...port });
-  const body = JSON.stringify(exampleApp(DEFAULT_DECIDE));
+  const body = JSON.stringify(EXAMPLE_APP);
   // Brackets of an IPv6 address are a pattern in some shells.
   const address = `${baseUrl}/apps`.replace(/[[\]]/g, "\\$&");
   const row = (name: string, value: string) =>

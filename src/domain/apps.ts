@@ -1,6 +1,7 @@
 // Apps and user interactions (spec parts 2, 4 and 6). A change, its event and that event's deliveries share one
 // transaction.
-import { isExactNumber, type KeepNumbers } from "../lib/numbers.ts";
+import { toIso } from "../lib/clock.ts";
+import type { KeepNumbers } from "../lib/numbers.ts";
 import type { Infer } from "../lib/schema.ts";
 import {
   boolean,
@@ -13,48 +14,33 @@ import {
   text,
   withDefault,
 } from "../lib/schema.ts";
+import { keepNumbersOfRows, readMember } from "./columns.ts";
 import { createCrudService, paginate, paginationParameters } from "./crud.ts";
 import { recordEvent } from "./events.ts";
-import type { AccountRecord, AppRecord, AppTombstone } from "./model.ts";
-import {
-  app,
-  apps,
-  appTombstones,
-  dataSources,
-  deployments,
-  deploymentTombstones,
-  domains,
-} from "./model.ts";
-import type { Reader, Tx } from "./store.ts";
+import type { AccountRecord, AppRecord } from "./model.ts";
+import { app, apps, dataSources, deployments, deploymentTombstones } from "./model.ts";
+import { ALL_RECORDS, type Reader } from "./store.ts";
 import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
-import type { Decide } from "./variants.ts";
 
-const EXAMPLE_APP = { title: "My first app", description: "", theme: "light", public: false };
 /** Smallest valid create body, shown to new users. */
-export const exampleApp = (decide: Decide) =>
-  Object.fromEntries(decide("2.app-fields").map((name) => [name, EXAMPLE_APP[name]]));
+export const EXAMPLE_APP = { title: "My first app" };
 
 type AppDraft = WithOptionalId<Infer<typeof app.createBody>>;
 
 export async function addApp(
-  { tx, ids, timestamp: at }: TxContext,
+  ctx: TxContext,
   account_id: string,
-  draft: AppDraft,
-) {
-  const { id = ids.next("app_"), title, description, theme, public: shared } = draft;
-  // Copied by name: spreading a draft with more members takes ten times as long, and so does serialising the result.
-  const app: AppRecord = {
+  { id = ctx.ids.next("app_"), ...fields }: AppDraft,
+): Promise<AppRecord> {
+  const record = {
     id,
-    created_at: at,
-    updated_at: at,
+    ...fields,
+    created_at: ctx.timestamp,
+    updated_at: ctx.timestamp,
     account_id,
-    title,
-    description,
-    theme,
-    public: shared,
   };
-  await tx.put(apps, app);
-  return app;
+  await ctx.tx.put(apps, record);
+  return record;
 }
 
 export const appQuery = object({ ...paginationParameters, public: optional(coerce(boolean)) });
@@ -96,45 +82,23 @@ async function updateApp(
   return updatedApp;
 }
 
-/** Small, so that no other transaction waits long. */
-const BATCH_SIZE = 50;
+const TOMBSTONE_LIFETIME_MS = 30 * 86_400_000;
 
-/**
- * Deletes one batch of the app's deployments and detaches its data sources, which may be shared and costly to load.
- * Returns whether there may be more. They are unreachable meanwhile, because the app is deleted.
- */
-export async function deleteDependents(
-  tx: Tx,
-  { id, account_id, deleted_at }: AppTombstone,
-): Promise<boolean> {
-  const range = { offset: 0, limit: BATCH_SIZE };
-  const appDeployments = await tx.page(deployments, "app", [id], range);
-  for (const deployment of appDeployments) {
-    const { live_domain } = deployment;
-    await tx.remove(deployments, deployment.id);
-    await tx.put(deploymentTombstones, { id: deployment.id, account_id });
-    // Another app may hold the domain by now.
-    if (live_domain !== null && (await tx.get(domains, live_domain))?.app_id === id)
-      await tx.remove(domains, live_domain);
+/** Deletes the app's deployments, which frees their domains, and detaches its data sources, which may be shared. */
+async function deleteApp(ctx: TxContext, deletedApp: AppRecord, account: AccountRecord) {
+  const { tx, now, timestamp } = ctx;
+  const appDeployments = await tx.page(deployments, "app", [deletedApp.id], ALL_RECORDS);
+  for (const { id } of appDeployments) {
+    await tx.remove(deployments, id);
+    await tx.put(deploymentTombstones, {
+      id,
+      expires_at: toIso(now + TOMBSTONE_LIFETIME_MS),
+      partition: "deployment_tombstones",
+    });
   }
-  const sources = await tx.page(dataSources, "app", [id], range);
-  for (const source of sources)
-    await tx.put(dataSources, { ...source, app_id: null, updated_at: deleted_at });
-  return appDeployments.length === BATCH_SIZE || sources.length === BATCH_SIZE;
-}
-
-async function deleteApp(ctx: TxContext, app: AppRecord, account: AccountRecord) {
-  const tombstone = {
-    id: app.id,
-    account_id: app.account_id,
-    deleted_at: ctx.timestamp,
-    partition: "gone_apps",
-  } as const;
-  if (await deleteDependents(ctx.tx, tombstone)) {
-    await ctx.tx.put(appTombstones, tombstone);
-    ctx.publish("account", "");
-  }
-  await recordEvent(ctx, account, "app.deleted", app);
+  for (const source of await tx.page(dataSources, "app", [deletedApp.id], ALL_RECORDS))
+    await tx.put(dataSources, { ...source, app_id: null, updated_at: timestamp });
+  await recordEvent(ctx, account, "app.deleted", pick(app.response, deletedApp));
 }
 
 const coordinate = withDefault(nullable(stringOrNumber(text({ max: 1_000 }))), null);
@@ -148,12 +112,8 @@ export const interactionBody = object({
 });
 
 /** Keeps a coordinate as text if a double would round it. */
-export const keepNumbersOfPoint: KeepNumbers = (sent, written) => {
-  const [point, as] = [Object(Object(sent).data_point), Object(Object(written).data_point)];
-  for (const [name, value] of Object.entries(point))
-    if (typeof value === "number" && typeof as[name] === "string" && !isExactNumber(as[name]))
-      point[name] = as[name];
-};
+export const keepNumbersOfPoint: KeepNumbers = (sent, written) =>
+  keepNumbersOfRows([readMember(sent, "data_point")], [readMember(written, "data_point")]);
 
 /** Records an interaction of a user with the app as an event, without other changes. */
 export const recordInteraction = (

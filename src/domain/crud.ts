@@ -2,7 +2,6 @@
 // of other accounts count as missing, and an update without changes writes nothing. The precondition (If-Match) is
 // checked last, inside the same transaction.
 import { isDeepStrictEqual } from "node:util";
-import { decide } from "../former-decisions.ts";
 import {
   coerce,
   integer,
@@ -16,11 +15,11 @@ import type { AccountRecord, AccountScoped } from "./model.ts";
 import type { Collection, Entity, Range, Reader, Scalar } from "./store.ts";
 import type { TxContext, UnitOfWork } from "./unit-of-work.ts";
 
-/** The maximum applies under every variant. */
-export const LIMIT_MAX = decide("8.max-limit").most;
-const limitParameter = (schema: Schema<number>) => withDefault(coerce(schema), 20);
+export const LIMIT_MAX = 100;
+const LIMIT_DEFAULT = 20;
+const limitParameter = (schema: Schema<number>) => withDefault(coerce(schema), LIMIT_DEFAULT);
 
-/** Pagination parameters of every list: limit 1 to 100 (default 20), offset 0 or more (default 0). */
+/** Pagination parameters of every list. */
 export const paginationParameters = {
   limit: limitParameter(integer({ min: 1, max: LIMIT_MAX })),
   offset: withDefault(coerce(integer({ min: 0, max: Number.MAX_SAFE_INTEGER })), 0),
@@ -43,14 +42,14 @@ export interface Page<R> {
 /** Returns a page of the list with these index values. Undefined values are optional filters that were not sent. */
 export async function paginate<R extends Entity, I extends string>(
   reader: Reader,
-  from: Collection<R, I>,
+  collection: Collection<R, I>,
   index: I,
   optionalValues: readonly (Scalar | undefined)[],
   range: Range,
 ): Promise<Page<R>> {
   const values = optionalValues.filter((value) => value !== undefined);
-  const total = await reader.count(from, index, values);
-  return { items: await reader.page(from, index, values, range), total, range };
+  const total = await reader.count(collection, index, values);
+  return { items: await reader.page(collection, index, values, range), total, range };
 }
 
 /** Hooks that run in the same transaction as the create, update or delete; an error rolls it back. */
@@ -61,20 +60,20 @@ interface LifecycleHooks<R, D, A> {
     draft: D,
     account: AccountRecord,
   ) => Promise<A | AppError>;
-  /** Returns the record to store; without this hook, updates have no effect. */
+  /** Returns the record to store. */
   readonly onUpdate?: (
-    w: TxContext,
+    ctx: TxContext,
     after: R,
     before: R,
     account: AccountRecord,
   ) => Promise<R | AppError>;
-  readonly onDelete?: (w: TxContext, record: R, account: AccountRecord) => unknown;
+  readonly onDelete?: (ctx: TxContext, record: R, account: AccountRecord) => unknown;
 }
 
-/** Schemas of the request bodies and the response. */
+/** Schemas of the request bodies and the response. A resource without `updateBody` cannot be updated. */
 interface ResourceSchemas<D> {
   readonly createBody: ObjectSchema<D>;
-  readonly updateBody: ObjectSchema<object>;
+  readonly updateBody?: ObjectSchema<object>;
   readonly response: ObjectSchema<unknown>;
 }
 
@@ -83,12 +82,17 @@ export type CrudService<R extends AccountScoped, D, A> = ReturnType<
   typeof createCrudService<R, D, A>
 >;
 
+export type Patch<R> = { readonly [N in keyof R]?: unknown };
+
+const hasChanges = <R>(record: R, patch: Patch<R>): boolean =>
+  !isDeepStrictEqual(record, { ...record, ...patch });
+
 /** `name` is the resource's name in error messages. */
 export function createCrudService<R extends AccountScoped, D, A>(
   collection: Collection<R, "account">,
   name: string,
   schemas: ResourceSchemas<D>,
-  { onCreate: adding, onUpdate: changing, onDelete: removing }: LifecycleHooks<R, D, A>,
+  hooks: LifecycleHooks<R, D, A>,
 ) {
   async function get(reader: Reader, account: AccountRecord, id: string) {
     const record = await reader.get(collection, id);
@@ -96,23 +100,25 @@ export function createCrudService<R extends AccountScoped, D, A>(
   }
 
   /** Runs `work` on a record of the caller's account in one transaction. */
-  const withRecord = <T>(
+  function withRecord<T>(
     unit: UnitOfWork,
     account: AccountRecord,
     id: string,
     work: (ctx: TxContext, record: R) => Promise<T>,
-  ) =>
-    unit.run(async (ctx) => {
+  ) {
+    return unit.run(async (ctx) => {
       const record = await get(ctx.tx, account, id);
       return record instanceof AppError ? record : work(ctx, record);
     });
+  }
 
   return {
     ...schemas,
     get,
-    withRecord: withRecord,
+    withRecord,
+
     create: (unit: UnitOfWork, account: AccountRecord, draft: D) =>
-      unit.run((ctx) => adding(ctx, account.id, draft, account)),
+      unit.run((ctx) => hooks.onCreate(ctx, account.id, draft, account)),
 
     list: (reader: Reader, account: AccountRecord, range: Range) =>
       paginate(reader, collection, "account", [account.id], range),
@@ -126,27 +132,19 @@ export function createCrudService<R extends AccountScoped, D, A>(
       precondition: Precondition<R>,
     ) =>
       withRecord(unit, account, id, async (ctx, before) => {
-        const after = hasChanges(before, patch)
-          ? await changing?.(ctx, { ...before, ...patch }, before, account)
-          : undefined;
+        if (!hooks.onUpdate || !hasChanges(before, patch)) return precondition(before) ?? before;
+        const after = await hooks.onUpdate(ctx, { ...before, ...patch }, before, account);
         if (after instanceof AppError) return after;
-        if (after) await ctx.tx.put(collection, after);
-        return precondition(before) ?? after ?? before;
+        await ctx.tx.put(collection, after);
+        return precondition(before) ?? after;
       }),
 
     delete: (unit: UnitOfWork, account: AccountRecord, id: string, precondition: Precondition<R>) =>
       withRecord(unit, account, id, async (ctx, record) => {
-        const hookResult = await removing?.(ctx, record, account);
+        const hookResult = await hooks.onDelete?.(ctx, record, account);
         if (hookResult instanceof AppError) return hookResult;
         await ctx.tx.remove(collection, id);
         return precondition(record) ?? record;
       }),
   };
-}
-
-export type Patch<R> = { readonly [N in keyof R]?: unknown };
-
-function hasChanges<R>(record: R, patch: Patch<R>): boolean {
-  for (const name in patch) if (!isDeepStrictEqual(record[name], patch[name])) return true;
-  return false;
 }

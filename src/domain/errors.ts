@@ -45,11 +45,11 @@ export class AppError {
   constructor(readonly details: ErrorDetails) {}
 }
 
-export const fail = (reason: ErrorDetails): AppError => new AppError(reason);
+export const fail = (details: ErrorDetails): AppError => new AppError(details);
 
 /** Records of other accounts get the same error as an id that never existed. */
-export const notFound = (what: string): AppError =>
-  fail({ code: "not_found", detail: `There is no such ${what}.` });
+export const notFound = (resourceName: string): AppError =>
+  fail({ code: "not_found", detail: `There is no such ${resourceName}.` });
 
 export const invalidField = (pointer: string, detail: string): AppError =>
   fail({ code: "validation_failed", errors: [{ pointer, detail }] });

@@ -1,7 +1,6 @@
-// Resource schemas, stored records and their indexes (spec part 2; contract part 2). Each field is declared once.
-// Create body, update body and response derive from it; a record is the response plus internal fields.
-import { decide } from "../former-decisions.ts";
-import type { Infer, JsonSchema, Members, Schema } from "../lib/schema.ts";
+// Resource schemas, stored records and their indexes (spec part 2; contract part 2). The create body, the update body and
+// the response of a resource share one declaration of each field. A record is the response plus internal fields.
+import type { Infer, JsonSchema, Schema } from "../lib/schema.ts";
 import {
   array,
   boolean,
@@ -13,11 +12,19 @@ import {
   partial,
   required,
   text,
-  unsafeCast,
   withDefault,
 } from "../lib/schema.ts";
 import { collection, type Entity } from "./store.ts";
-import { email, environment, hostName, isPrivateUse, name, redirectUri } from "./validators.ts";
+import {
+  email,
+  environment,
+  hostName,
+  isPrivateUse,
+  NAME_MAX,
+  name,
+  redirectUri,
+  URL_MAX,
+} from "./validators.ts";
 
 export const SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -48,7 +55,10 @@ export const accountState = oneOf(["active", "limited", "suspended"]);
 export type AccountState = Infer<typeof accountState>;
 
 /** A schema that does not validate. Used for response fields, which the type checker already guarantees. */
-export const unchecked = <T>(json: JsonSchema): Schema<T> => ({ json, check: unsafeCast });
+export const unchecked = <T>(json: JsonSchema): Schema<T> => ({
+  json,
+  check: (value) => value as T,
+});
 const string = (rules: JsonSchema = {}) => unchecked<string>({ type: "string", ...rules });
 const id = (prefix: string) => string({ pattern: `^${prefix}_[0-9A-Za-z]+$` });
 const url = string({ format: "uri" });
@@ -59,22 +69,6 @@ const time = string({
 const count = integer({ min: 0 });
 const arrayOf = <T>({ json }: Schema<T>) => unchecked<readonly T[]>({ type: "array", items: json });
 const TIMES = { created_at: time, updated_at: time };
-const LENGTHS = decide("8.field-lengths");
-
-/** Picks the members that the decision register names. */
-const pickMembers = <M extends Members>(names: readonly string[], members: M): M =>
-  unsafeCast(Object.fromEntries(names.map((name) => [name, members[name] ?? unchecked({})])));
-
-/** Defines a resource from the fields that clients send. Returns schemas for create body, update body and response. */
-function defineResource<D extends Members, S extends Members>(
-  prefix: string,
-  sent: D,
-  shows: (sent: D) => S,
-  rules?: Parameters<typeof object<D>>[1],
-) {
-  const response = object({ id: id(prefix), ...shows(required(sent)) });
-  return { prefix, createBody: object(sent, rules), updateBody: partial(sent), response: response };
-}
 
 /** A record that belongs to an account. */
 export interface AccountScoped extends Entity {
@@ -99,109 +93,95 @@ export type AccountRecord = Infer<typeof account>;
 /** `partition` is the same for every account, so that `page` can list them. */
 export const accounts = collection<AccountRecord & { readonly partition: "accounts" }>()(
   "accounts",
-  {
-    all: { by: ["partition"] },
-  },
+  { all: { by: ["partition"] } },
 );
 
-export const app = defineResource(
-  "app",
-  {
-    title: name,
-    description: withDefault(text({ max: LENGTHS.text }), ""),
-    theme: withDefault(text({ min: 1, max: 64, pattern: new RegExp(decide("2.themes")) }), "light"),
-    // Private by default, so that no app is public by omission.
-    public: withDefault(boolean, false),
-  },
-  (sent) => ({ ...sent, ...TIMES }),
-);
-/** Create body under the variant that requires every field. */
-export const strictAppDraft = object(required(app.createBody.members));
+const appFields = {
+  title: name,
+  description: withDefault(text({ max: 5_000 }), ""),
+  theme: withDefault(text({ min: 1, max: 64 }), "light"),
+  // Private by default, so that no app is public by omission.
+  public: withDefault(boolean, false),
+};
+export const app = {
+  createBody: object(appFields),
+  updateBody: partial(appFields),
+  response: object({ id: id("app"), ...required(appFields), ...TIMES }),
+};
 export type AppRecord = Infer<typeof app.response> & AccountScoped;
 export const apps = collection<AppRecord>()("apps", {
   ...accountIndex,
   account_public: { by: ["account_id", "public"] },
 });
 
-export const deployment = defineResource(
-  "dep",
-  {
-    name: text({ min: 1, max: 100 }),
-    custom_domain: withDefault(nullable(hostName), null),
-    environment: withDefault(environment, "production"),
-  },
-  ({ custom_domain, ...sent }) => ({
-    ...{ app_id: id("app"), ...sent, custom_domain, url },
-    ...{ status: oneOf(["live", decide("3.redeploy").live]), deployed_at: time },
+const deploymentFields = {
+  name: text({ min: 1, max: 100 }),
+  environment: withDefault(environment, "production"),
+  custom_domain: withDefault(nullable(hostName), null),
+};
+export const deployment = {
+  createBody: object(deploymentFields),
+  response: object({
+    id: id("dep"),
+    app_id: id("app"),
+    ...required(deploymentFields),
+    url,
+    status: oneOf(["live", "retired"]),
+    deployed_at: time,
   }),
-);
+};
 /** The URL is not stored, because it depends on the server's public URL. */
 export interface DeploymentRecord
   extends Omit<Infer<typeof deployment.response>, "url">,
     AccountScoped {
-  /** Environment and custom domain while live, then null: an app has one live deployment per environment. */
+  /** Environment and custom domain while live, then null. An app has one live deployment per environment. */
   readonly live_in: string | null;
   readonly live_domain: string | null;
 }
 const appIndex = { app: { by: ["app_id"] } } as const;
 export const deployments = collection<DeploymentRecord>()(
   "deployments",
-  { ...appIndex, live_domain: { by: ["app_id", "live_domain"] } },
+  { ...appIndex, live_domain: { by: ["live_domain"] } },
   { live: ["app_id", "live_in"] },
 );
 
-/**
- * Tombstone of a deployment deleted with its app, so that its address responds as gone. Records created before
- * tombstones were counted have no account: they are in no list and stay.
- */
-export const deploymentTombstones = collection<Entity & Partial<AccountScoped>>()(
-  "gone_deployments",
-  accountIndex,
+/** Tombstone of a deployment deleted with its app, so that its address responds with 410 until it expires. */
+export const deploymentTombstones = collection<Expiring<"deployment_tombstones">>()(
+  "deployment_tombstones",
+  expiryIndex,
 );
-
-/** A deleted app with more leftovers than one batch can delete. */
-export type AppTombstone = AccountScoped & {
-  readonly deleted_at: string;
-  readonly partition: "gone_apps";
-};
-export const appTombstones = collection<AppTombstone>()("gone_apps", {
-  all: { by: ["partition"] },
-});
-
-/** The app that holds a custom domain, while that app exists; the id is the host name. */
-export const domains = collection<Entity & { readonly app_id: string }>()("domains");
 
 const column = object({ name: string(), type: oneOf(["string", "number", "boolean", "datetime"]) });
 export type Column = Infer<typeof column>;
 export type Cell = string | number | boolean | null;
+/** Wider tables nearly always have rows and columns swapped. */
+export const COLUMNS_MAX = 100;
 export const dataRow = unchecked<{ readonly [column: string]: Cell }>({
   type: "object",
-  maxProperties: decide("8.bounds").columns,
+  maxProperties: COLUMNS_MAX,
   additionalProperties: { type: ["string", "number", "boolean", "null"] },
 });
 export type Row = Infer<typeof dataRow>;
 
-export const dataSource = defineResource(
-  "ds",
-  {
-    name: text({ min: 1, max: LENGTHS.name }),
-    type: oneOf(decide("2.data-source-request")),
-    // Optional, because several apps may show the same data.
-    app_id: withDefault(nullable(text({ min: 1, max: 64 })), null),
-    /** Stored as sent, not copied: a copy could lose a member called __proto__. */
-    data: unchecked<string | readonly Row[]>({}),
-  },
-  ({ data: _, ...sent }) => ({
-    ...sent,
-    ...pickMembers(decide("2.data-source-fields"), {
-      status: oneOf(decide("3.data-processing")),
-      columns: nullable(arrayOf(column)),
-      row_count: nullable(count),
-      error: nullable(string()),
-    }),
+const dataSourceFields = {
+  name: text({ min: 1, max: NAME_MAX }),
+  type: oneOf(["json", "csv"]),
+  // Optional, because several apps may show the same data.
+  app_id: withDefault(nullable(text({ min: 1, max: 64 })), null),
+};
+export const dataSource = {
+  /** `data` is stored as sent, not copied: a copy could lose a member called __proto__. */
+  createBody: object({ ...dataSourceFields, data: unchecked<string | readonly Row[]>({}) }),
+  response: object({
+    id: id("ds"),
+    ...required(dataSourceFields),
+    status: oneOf(["processing", "ready", "failed"]),
+    columns: nullable(arrayOf(column)),
+    row_count: nullable(count),
+    error: nullable(string()),
     ...TIMES,
   }),
-);
+};
 export type DataSourceDraft = Infer<typeof dataSource.createBody>;
 export type DataSourceRecord = Infer<typeof dataSource.response> & AccountScoped;
 export const dataSources = collection<DataSourceRecord>()("data_sources", {
@@ -219,16 +199,18 @@ interface DataRecord extends Entity {
 }
 export const dataSourceContents = collection<DataRecord>()("data_contents");
 
-export const user = defineResource(
-  "usr",
-  {
-    email,
-    name: withDefault(text({ max: LENGTHS.name }), ""),
-    permissions: withDefault(array(scope, { max: SCOPES.length, distinct: true }), []),
-  },
-  (sent) => ({ ...pickMembers(decide("2.user-fields"), sent), ...TIMES }),
-);
+const userFields = {
+  email,
+  name: withDefault(text({ max: NAME_MAX }), ""),
+  permissions: withDefault(array(scope, { max: SCOPES.length, distinct: true }), []),
+};
+export const user = {
+  createBody: object(userFields),
+  updateBody: partial(userFields),
+  response: object({ id: id("usr"), ...required(userFields), ...TIMES }),
+};
 export interface UserRecord extends Infer<typeof user.response>, AccountScoped {
+  /** The e-mail address as compared. */
   readonly email_key: string;
   readonly is_admin: boolean;
 }
@@ -242,12 +224,16 @@ export const users = collection<UserRecord>()(
   { email: ["account_id", "email_key"] },
 );
 
-export const apiKey = defineResource("key", { name }, (sent) => ({
-  ...sent,
-  last_four: string(),
-  created_at: time,
-  last_used_at: nullable(time),
-}));
+export const apiKey = {
+  createBody: object({ name }),
+  response: object({
+    id: id("key"),
+    name,
+    last_four: string(),
+    created_at: time,
+    last_used_at: nullable(time),
+  }),
+};
 export interface ApiKeyRecord extends Infer<typeof apiKey.response>, AccountScoped {
   /** SHA-256 of the key, hexadecimal. */
   readonly hash: string;
@@ -268,17 +254,16 @@ export function* redirectFaults(draft: {
       };
 }
 
-export const oauthClient = defineResource(
-  "cli",
-  {
-    name,
-    redirect_uris: array(redirectUri, { min: 1, max: 20, distinct: true }),
-    scopes: array(scope, { min: 1, max: SCOPES.length, distinct: true }),
-    public: withDefault(boolean, false),
-  },
-  (sent) => ({ ...sent, created_at: time }),
-  redirectFaults,
-);
+const oauthClientFields = {
+  name,
+  redirect_uris: array(redirectUri, { min: 1, max: 20, distinct: true }),
+  scopes: array(scope, { min: 1, max: SCOPES.length, distinct: true }),
+  public: withDefault(boolean, false),
+};
+export const oauthClient = {
+  createBody: object(oauthClientFields, redirectFaults),
+  response: object({ id: id("cli"), ...required(oauthClientFields), created_at: time }),
+};
 export interface OAuthClientRecord extends Infer<typeof oauthClient.response>, AccountScoped {
   /** SHA-256 of the client secret, hexadecimal; null for a public client. */
   readonly secret_hash: string | null;
@@ -301,23 +286,25 @@ export const sessions = collection<Expiring<"sessions"> & { readonly user_id: st
 );
 
 /** `urlRule` returns the reason why a URL is invalid, if it is. */
-export const createWebhookSchemas = (urlRule: (url: string) => string | undefined) =>
-  defineResource(
-    "wh",
-    {
-      url: text({ min: 1, max: LENGTHS.url, format: "uri", rule: urlRule }),
-      events: array(eventType, { min: 1, max: EVENT_TYPES.length, distinct: true }),
-      secret: optional(text({ min: 1, max: 255 })),
-      active: withDefault(boolean, true),
-    },
-    ({ secret: _, ...sent }) => ({
-      ...sent,
-      ...pickMembers(decide("2.webhook-fields"), {
-        disabled_reason: nullable(oneOf(["gone", "failing"])),
-        ...TIMES,
-      }),
+export function createWebhookSchemas(urlRule: (url: string) => string | undefined) {
+  const fields = {
+    url: text({ min: 1, max: URL_MAX, format: "uri", rule: urlRule }),
+    events: array(eventType, { min: 1, max: EVENT_TYPES.length, distinct: true }),
+    secret: optional(text({ min: 1, max: 255 })),
+    active: withDefault(boolean, true),
+  };
+  const { secret: _, ...shown } = fields;
+  return {
+    createBody: object(fields),
+    updateBody: partial(fields),
+    response: object({
+      id: id("wh"),
+      ...required(shown),
+      disabled_reason: nullable(oneOf(["gone", "failing"])),
+      ...TIMES,
     }),
-  );
+  };
+}
 export type WebhookSchemas = ReturnType<typeof createWebhookSchemas>;
 export const webhook = createWebhookSchemas(() => undefined);
 export interface WebhookRecord extends Infer<typeof webhook.response>, AccountScoped {

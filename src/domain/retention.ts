@@ -4,11 +4,9 @@
 import { decide } from "../former-decisions.ts";
 import { type Instant, nextTurn, parseIso, type Timer } from "../lib/clock.ts";
 import type { TaskTracker } from "../lib/tasks.ts";
-import { deleteDependents } from "./apps.ts";
 import { deleteIfSettled } from "./deliveries.ts";
 import type { Expiring } from "./model.ts";
 import {
-  appTombstones,
   deploymentTombstones,
   EVENT_TYPES,
   events,
@@ -17,14 +15,7 @@ import {
   signInTokens,
 } from "./model.ts";
 import { grants, REFRESH_TOKEN_RETENTION_MS, refreshTokens } from "./oauth/grants.ts";
-import {
-  type Collection,
-  type Entity,
-  FIRST_RECORD,
-  type Store,
-  type Tx,
-  type Values,
-} from "./store.ts";
+import type { Collection, Entity, Store, Tx, Values } from "./store.ts";
 import type { UnitOfWorkDeps } from "./unit-of-work.ts";
 
 const EVENTS_KEPT = decide("8.bounds").events;
@@ -57,6 +48,7 @@ const EXPIRING_COLLECTIONS = [
   expiryOf("kept answers", idempotency),
   expiryOf("sign-in links", signInTokens),
   expiryOf("sessions", sessions),
+  expiryOf("deployment tombstones", deploymentTombstones),
   expiryOf("grants", grants),
   expiryOf("refresh tokens", refreshTokens, REFRESH_TOKEN_RETENTION_MS),
 ];
@@ -96,8 +88,6 @@ export function createRetentionWorker(
     background.run("forgetting what has expired", async () => {
       const now = clock.now();
       arm(now + LOOK_AGAIN_MS, null); // if the store is unavailable
-      // Resume deleting leftovers of apps after a store outage or a restart.
-      if ((await store.count(appTombstones, "all", ["gone_apps"])) > 0) notify("");
       let next: NextExpiry;
       do next = await inTransaction(store, (tx) => deleteExpired(tx, now));
       while (next[0] <= now);
@@ -166,11 +156,6 @@ const OTHER_TYPES = EVENT_TYPES.filter((type) => type !== INTERACTION);
  * over a limit, negative if there is room.
  */
 async function deleteBatch(tx: Tx, accountId: string): Promise<number> {
-  const [app] = await tx.page(appTombstones, "all", ["gone_apps"], FIRST_RECORD);
-  if (app !== undefined) {
-    if (!(await deleteDependents(tx, app))) await tx.remove(appTombstones, app.id);
-    return Number.POSITIVE_INFINITY;
-  }
   if (accountId === "") return 0; // skip the limits: "" in the index of samples holds events that already left the list
   const others = OTHER_TYPES.map((type) => [accountId, type]);
   const found = [
@@ -185,9 +170,7 @@ async function deleteBatch(tx: Tx, accountId: string): Promise<number> {
         list_key: null,
         sample_account_id: event.sample_account_id && "",
       });
-  const gone = await findOldest(tx, deploymentTombstones, "account", [[accountId]]);
-  for (const { id } of gone.oldest) await tx.remove(deploymentTombstones, id);
-  return Math.max(gone.past, ...found.map(({ past }) => past));
+  return Math.max(...found.map(({ past }) => past));
 }
 
 /** Returns the oldest records beyond the limit across several lists. Ids sort in creation order. */

@@ -2,43 +2,35 @@
 // account, ignoring case, and an account never loses its last admin. There is no password: a single-use link opens a
 // session, whose secret is in a cookie. A session ends by signing out, by expiry, or with its user. Links and sessions
 // are stored as SHA-256 only.
-import { decide } from "../former-decisions.ts";
 import { parseIso, toIso } from "../lib/clock.ts";
 import type { Infer } from "../lib/schema.ts";
 import { sha256 } from "./credentials.ts";
 import { createCrudService } from "./crud.ts";
-import { AppError, fail } from "./errors.ts";
+import { fail } from "./errors.ts";
 import { accounts, sessions, signInTokens, type UserRecord, user, users } from "./model.ts";
 import type { Reader, Store, Tx } from "./store.ts";
 import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
+import { toEmailKey } from "./validators.ts";
 
 type UserDraft = WithOptionalId<Infer<typeof user.createBody>>;
 
-/** Creates a user with the token of a sign-in link. */
-async function createUser(ctx: TxContext, account_id: string, draft: UserDraft) {
-  const record = await insertUser(ctx, account_id, draft);
-  return record instanceof AppError
-    ? record
-    : { ...record, signInToken: await createSignInToken(ctx, record.id) };
-}
-
 const derivedFields = ({ email, permissions }: Pick<UserDraft, "email" | "permissions">) => ({
-  email_key: email.toLowerCase(),
+  email_key: toEmailKey(email),
   is_admin: permissions.includes("admin"),
 });
 
 export async function insertUser(
   ctx: TxContext,
   account_id: string,
-  { id = ctx.ids.next("usr_"), ...draft }: UserDraft,
+  { id = ctx.ids.next("usr_"), ...fields }: UserDraft,
 ) {
   const record: UserRecord = {
     id,
-    ...draft,
+    ...fields,
     created_at: ctx.timestamp,
     updated_at: ctx.timestamp,
     account_id,
-    ...derivedFields(draft),
+    ...derivedFields(fields),
   };
   const taken = await checkEmailFree(ctx.tx, record);
   if (taken) return taken;
@@ -47,17 +39,16 @@ export async function insertUser(
 }
 
 export const userService = createCrudService(users, "user", user, {
-  onCreate: createUser,
+  onCreate: insertUser,
   onUpdate: updateUser,
   onDelete: ({ tx }, record) => checkNotLastAdmin(tx, record),
 });
 
-async function updateUser(ctx: TxContext, after: UserRecord, before: UserRecord) {
-  const updated = { ...after, ...derivedFields(after), updated_at: ctx.timestamp };
-  const taken = await checkEmailFree(ctx.tx, updated);
-  return (
-    taken ?? (updated.is_admin ? undefined : await checkNotLastAdmin(ctx.tx, before)) ?? updated
-  );
+async function updateUser({ tx, timestamp }: TxContext, after: UserRecord, before: UserRecord) {
+  const updated = { ...after, ...derivedFields(after), updated_at: timestamp };
+  const taken = await checkEmailFree(tx, updated);
+  if (taken) return taken;
+  return (updated.is_admin ? undefined : await checkNotLastAdmin(tx, before)) ?? updated;
 }
 
 async function checkEmailFree(tx: Tx, { id, account_id, email, email_key }: UserRecord) {
@@ -67,16 +58,15 @@ async function checkEmailFree(tx: Tx, { id, account_id, email, email_key }: User
     : undefined;
 }
 
-async function checkNotLastAdmin(tx: Tx, user: UserRecord) {
-  if (!user.is_admin) return undefined;
-  const admins = await tx.count(users, "account_admin", [user.account_id, true]);
+async function checkNotLastAdmin(tx: Tx, { is_admin, account_id }: UserRecord) {
+  if (!is_admin) return undefined;
+  const admins = await tx.count(users, "account_admin", [account_id, true]);
   return admins > 1 ? undefined : fail({ code: "last_admin" });
 }
 
-const { link_min, session_h } = decide("5.sign-in-link");
-const LINK_MS = link_min * 60_000;
+const LINK_MS = 15 * 60_000;
 /** Counted from sign-in, regardless of activity, so that a thief cannot keep a stolen cookie alive. */
-const SESSION_MS = session_h * 3_600_000;
+const SESSION_MS = 12 * 3_600_000;
 /**
  * Maximum number of pending links per user. Anyone can request one, and more would only fill the console and the store.
  */
@@ -139,7 +129,7 @@ export async function createSignInToken(ctx: TxContext, user_id: string) {
 /** Creates a link for each user with this address, one per account, unless too many are pending. */
 export async function requestSignInLinks(ctx: TxContext, email: string) {
   const made: (SignedIn & { readonly token: string })[] = [];
-  const named = await ctx.tx.page(users, "email", [email.toLowerCase()], {
+  const named = await ctx.tx.page(users, "email", [toEmailKey(email)], {
     offset: 0,
     limit: NAMESAKES_MAX,
   });

@@ -2,22 +2,27 @@
 // redirect URIs, host names and environments. Valid text is stored as sent, except for host names, which have a
 // canonical form.
 import { domainToASCII } from "node:url";
-import { decide } from "../former-decisions.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import { text } from "../lib/schema.ts";
 
-export const name = text({ min: 1, max: decide("8.field-lengths").name, notBlank: true });
+export const NAME_MAX = 200;
+export const URL_MAX = 2_048;
+
+export const name = text({ min: 1, max: NAME_MAX, notBlank: true });
 
 /** Excludes control characters, because addresses are printed in the log and on the console. */
 const LETTER = String.raw`[^\s\x00-\x1f\x7f-\x9f@"(),:;<>[\\\]]`;
 
 export const email = text({
   min: 3,
-  max: 254, // the maximum for mail
+  max: 254, // RFC 5321 4.5.3.1.3
   pattern: new RegExp(`^${LETTER}{1,64}@${LETTER}+$`, "u"),
   says: "an e-mail address like name@example.com",
   format: "idn-email",
 });
+
+/** Returns the form in which addresses are compared. */
+export const toEmailKey = (address: string): string => address.normalize("NFC").toLowerCase();
 
 /** A key chosen by a person (flag or seed): only characters that need no quoting in a header, a URL or a shell. */
 export const pinnedKey = text({
@@ -27,73 +32,64 @@ export const pinnedKey = text({
   says: "made of letters, digits and - . _ ~",
 });
 
+/** RFC 3986 characters after the scheme. The Location header repeats the text, so nothing is normalised here. */
+const URI = /^(https?:\/\/(?!\/)|(?!https?:)[a-z][\w+.-]*:)[\w!#$%&'()*+,./:;=?@[\]~-]+$/i;
+/** A scheme with a dot (RFC 8252 7.1). A number after it is the port of a host without a scheme. */
+const PRIVATE_USE_URI = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:(?!\d+([/?]|$))/i;
+const REDIRECT_RULE =
+  "must be https, http to a loopback address, or for a public client a private-use scheme with a dot (com.example.app:/callback)";
+
+export const isPrivateUse = (uri: string): boolean => PRIVATE_USE_URI.test(uri);
+
+/** Returns the problem with a redirect URI, which must be an exact URL without a fragment (RFC 9700 2.1, 4.1). */
+function redirectUriProblem(uri: string): string | undefined {
+  if (!URI.test(uri) || !URL.canParse(uri))
+    return `${REDIRECT_RULE}: an absolute URL in ASCII, without spaces`;
+  const { protocol, hostname, username, password } = new URL(uri);
+  if (uri.includes("#")) return "must not have a fragment";
+  if (username !== "" || password !== "") return "must not carry a user name or password";
+  if (protocol === "https:" || isPrivateUse(uri)) return undefined;
+  return protocol === "http:" && isLoopbackHost(hostname) ? undefined : REDIRECT_RULE;
+}
+
 export const redirectUri = text({
   min: 1,
-  max: decide("8.field-lengths").url,
+  max: URL_MAX,
   format: "uri",
   rule: redirectUriProblem,
 });
 
-/**
- * RFC 3986 characters after the scheme. The Location header carries the text unchanged, so nothing is normalised here.
- */
-const WRITTEN_AS_URI =
-  /^(https?:\/\/(?!\/)|(?!https?:)[a-z][\w+.-]*:)[\w!#$%&'()*+,./:;=?@[\]~-]+$/i;
-/** A scheme with a dot (RFC 8252 7.1). A number after it is the port of a host without a scheme. */
-const PRIVATE_USE = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:(?!\d+([/?]|$))/i;
-const RULE =
-  "must be https, http to a loopback address, or for a public client a private-use scheme with a dot (com.example.app:/callback)";
-
-export const isPrivateUse = (uri: string): boolean => PRIVATE_USE.test(uri);
-
-/** Returns the problem with a redirect URI, which must be an exact URL without a fragment (RFC 9700 2.1, 4.1). */
-function redirectUriProblem(uri: string): string | undefined {
-  if (!WRITTEN_AS_URI.test(uri) || !URL.canParse(uri))
-    return `${RULE}: an absolute URL in ASCII, without spaces`;
-  const { protocol, hostname, username, password } = new URL(uri);
-  if (uri.includes("#")) return "must not have a fragment";
-  if (username !== "" || password !== "") return "must not carry a user name or password";
-  const isSafe =
-    protocol === "https:" ||
-    (protocol === "http:" && isLoopbackHost(hostname)) ||
-    isPrivateUse(uri);
-  return isSafe ? undefined : RULE;
-}
-
 const HOST_LENGTH_MAX = 253;
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
-const INVALID_LABEL =
-  "must be a host name of 2 or more labels, without scheme, port or path, and no IP address";
+
+/**
+ * Returns the host name in lower-case ASCII, or undefined if it is invalid (RFC 1123). A single label is a machine of a
+ * local network, never a public domain.
+ */
+export function toCanonicalHost(host: string): string | undefined {
+  if (/[^\w.\u0080-\u{10ffff}-]/u.test(host)) return undefined;
+  const ascii = domainToASCII(host).toLowerCase();
+  const labels = ascii.split(".");
+  // An IP address ends in a number, whatever its original notation.
+  const isAddress = /(^|\.)\d+$/.test(ascii);
+  const isValid = labels.length >= 2 && labels.every((label) => LABEL.test(label)) && !isAddress;
+  return isValid && ascii.length <= HOST_LENGTH_MAX ? ascii : undefined;
+}
 
 /** Accepts any spelling; `deploy` stores the canonical form. */
 export const hostName = text({
   min: 1,
   max: HOST_LENGTH_MAX,
   format: "idn-hostname",
-  rule: (given) => (canonicalHostName(given) === undefined ? INVALID_LABEL : undefined),
+  rule: (host) =>
+    toCanonicalHost(host) === undefined
+      ? "must be a host name of 2 or more labels, without scheme, port or path, and no IP address"
+      : undefined,
 });
-
-/**
- * Returns the host name in lower-case ASCII, or undefined if it is invalid (RFC 1123). A single label is a machine of a
- * local network, never a public domain.
- */
-export function canonicalHostName(given: string): string | undefined {
-  if (/[^\w.\u0080-\u{10ffff}-]/u.test(given)) return undefined;
-  const name = domainToASCII(given).toLowerCase();
-  const labels = name.split(".");
-  if (
-    name.length > HOST_LENGTH_MAX ||
-    labels.length < 2 ||
-    !labels.every((label) => LABEL.test(label))
-  )
-    return undefined;
-  // An IP address ends in a number, whatever its original notation.
-  return /^\d+$/.test(labels.at(-1) ?? "") ? undefined : name;
-}
 
 export const environment = text({
   min: 1,
   max: 63,
-  pattern: new RegExp(decide("2.environments")), // a slug, so that it can stand in a URL
+  pattern: /^[a-z0-9][a-z0-9-]{0,62}$/, // a slug, so that it can stand in a URL
   says: "lower-case letters, digits and hyphens, not starting with a hyphen",
 });

@@ -2,8 +2,11 @@
 // own members by spreading a route.
 import { type CrudService, listQuery, type Patch } from "../domain/crud.ts";
 import type { AccountScoped, Scope } from "../domain/model.ts";
+import { object } from "../lib/schema.ts";
 import { type HandlerContext, route } from "./route.ts";
 import { listSerializer, resourceSerializer } from "./serializers.ts";
+
+const NO_FIELDS = object({});
 
 /** Scope of operations that the specification's scope table does not name (part 5). */
 export const ADMIN_SCOPE: Scope = "admin";
@@ -74,7 +77,8 @@ export function crudRoutes<R extends AccountScoped, N extends R, D>({
     summary: `Update ${labels.one}`,
     loads: getRoute,
     bodyName: `${noun}Update`,
-    body: () => service.updateBody,
+    // Not used for a resource that cannot be updated.
+    body: () => service.updateBody ?? NO_FIELDS,
     status: 200,
     serializer,
     handler: (context) =>

@@ -4,8 +4,6 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { collections } from "../../src/domain/collections.ts";
-import { appTombstones } from "../../src/domain/model.ts";
 import { memoryStore, type Service, type Store, startService } from "../../src/index.ts";
 import { unsafeCast } from "../../src/lib/schema.ts";
 import { took } from "../support/costs.ts";
@@ -13,7 +11,6 @@ import { embedded, startRefused, struck } from "../support/embedded.ts";
 import { overridden, sharedStore } from "../support/other-stores.ts";
 import { printedOn } from "../support/process.ts";
 import { hooked } from "../support/receivers.ts";
-import { eventually, turns } from "../support/wait.ts";
 
 test("options: each invalid option is rejected by name", async () => {
   for (const [options, says] of [
@@ -105,20 +102,6 @@ test("a service with test controls accepts requests only after it has resumed al
     apiKey: "my-own-key",
   });
   assert.equal((await early)?.status, 200);
-});
-
-test("leftovers of a deleted app from the previous process are removed after the start", async () => {
-  const real = memoryStore();
-  await real.open(collections);
-  const left = {
-    id: "app_1",
-    account_id: "acc_1",
-    deleted_at: "2026-01-01T00:00:00.000Z",
-    partition: "gone_apps",
-  } as const;
-  await real.transact((tx) => tx.put(appTombstones, left));
-  await using _ = await startService({ store: overridden(real, { open: async () => {} }) });
-  await eventually(async () => (await real.count(appTombstones, "all", ["gone_apps"])) === 0);
 });
 
 test("close ends a connection that has sent no data", async () => {

@@ -4,12 +4,7 @@ import { test } from "node:test";
 import { createDelivery, putDelivery } from "../../src/domain/deliveries.ts";
 import { AppError } from "../../src/domain/errors.ts";
 import { getEvent, listEvents, recordEvent, recordSample } from "../../src/domain/events.ts";
-import {
-  deliveries,
-  deploymentTombstones,
-  type EventType,
-  events,
-} from "../../src/domain/model.ts";
+import { deliveries, type EventType, events } from "../../src/domain/model.ts";
 import { pruneAccount } from "../../src/domain/retention.ts";
 import { accountOf, kept, outboxWorld, type World } from "../support/outbox-world.ts";
 import { httpReceiver } from "../support/receivers.ts";
@@ -109,24 +104,6 @@ test("8.bounds.events: an event with pending deliveries is kept, unlisted, until
   for (const { id } of [waiting, sample])
     assert.equal(await world.store.get(events, id), undefined);
   assert.equal(await world.store.count(deliveries, "webhook", [webhook.id]), 0);
-});
-
-test("8.bounds.events: the newest 10,000 deployment tombstones per account are kept, and those without an account stay", async () => {
-  const world = await outboxWorld();
-  await world.store.transact(async (tx) => {
-    await tx.put(deploymentTombstones, { id: "dep_old" });
-    for (let n = 0; n < KEPT + 250; n += 1)
-      await tx.put(deploymentTombstones, {
-        id: `dep_${String(n).padStart(6, "0")}`,
-        account_id: "acc_1",
-      });
-    await tx.put(deploymentTombstones, { id: "dep_other", account_id: "acc_2" });
-  });
-  await pruneAccount(world.store, "acc_1");
-  assert.equal(await world.store.count(deploymentTombstones, "account", ["acc_1"]), KEPT);
-  assert.equal(await world.store.get(deploymentTombstones, "dep_000249"), undefined);
-  for (const id of ["dep_000250", "dep_old", "dep_other"])
-    assert.ok(await world.store.get(deploymentTombstones, id), id);
 });
 
 test("8.bounds.events: a notified account is swept in the background even if another account's sweep fails", async (t) => {

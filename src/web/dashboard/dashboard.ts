@@ -2,11 +2,10 @@
 // steps of the REST API in the order that suits a browser: session, account state, permission, form. Results of create
 // forms are kept in memory for the browser that sent them.
 
-import { exampleApp } from "../../domain/apps.ts";
+import { EXAMPLE_APP } from "../../domain/apps.ts";
 import { sha256 } from "../../domain/credentials.ts";
 import type { Page } from "../../domain/crud.ts";
 import { AppError } from "../../domain/errors.ts";
-import { DEFAULT_DECIDE } from "../../domain/variants.ts";
 import { type HttpResponse, isSafeMethod, search } from "../../http/message.ts";
 import type { Result, Router } from "../../http/router.ts";
 import { BODY_BYTES } from "../../http/validation.ts";
@@ -35,7 +34,7 @@ async function homePage(page: PageContext): Promise<HttpResponse> {
     !(found instanceof AppError) &&
     found.total === 0 &&
     !page.permissionError(findOperation("POST /apps"));
-  const first = curl(`POST ${urls.baseUrl}/apps`, { body: exampleApp(DEFAULT_DECIDE) });
+  const first = curl(`POST ${urls.baseUrl}/apps`, { body: EXAMPLE_APP });
   return dashboardPage(page, {
     title: account.name,
     actions: badge(account.state),
