@@ -109,13 +109,13 @@ async function createDependencies(
     store,
     clock,
     ids,
-    decide: createDecide(settings.readings),
     notifications: createNotifications(),
   };
+  const decide = createDecide(settings.readings);
   const journals = createRecorder(clock);
   const tasks = new TaskTracker(log.error);
   const [faults, chaos] = [
-    createFaultInjector(unit, journals.annotate, tasks),
+    createFaultInjector({ ...unit, decide }, journals.annotate, tasks),
     createChaos(unit, journals.marks, tasks),
   ];
   const sender = createHttpSender({ policy: webhookPolicyFor(settings), timeout_ms });
@@ -124,7 +124,6 @@ async function createDependencies(
     retryWaits_ms: settings.retrySchedule,
     // Runs with one seed send the same bytes; otherwise stock verifiers compare the timestamp with their own clock.
     timestamp: () => (randomSeed === null ? systemNow() : clock.now()),
-    concurrency: settings.webhookConcurrency ?? unit.decide("6.webhook-concurrency"),
     onAttempt({ deliveryId: id, type, url, attempt: made }) {
       const { number: attempt, duration_ms, response_status, error, error_detail } = made;
       log.delivery({
@@ -152,6 +151,7 @@ async function createDependencies(
     watched,
     log,
     unit,
+    decide,
     tasks,
     journals,
     workers,
@@ -196,8 +196,8 @@ async function loadStoreModule(name: string): Promise<Store> {
 
 /** Listens, loads the seed or existing data, and starts to serve. */
 async function start(ground: Dependencies): Promise<Service> {
-  const { settings, watched, log, unit, tasks, journals, listener } = ground;
-  const { store, clock, ids, decide } = unit;
+  const { settings, watched, log, unit, decide, tasks, journals, listener } = ground;
+  const { store, clock, ids } = unit;
   // Listen first: if the port is in use, no key is created that nobody would see.
   const port = await listener.listen(settings.port, settings.host);
   const urls = createUrls(settings.publicUrl ?? localUrl(settings, port));

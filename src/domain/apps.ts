@@ -16,15 +16,7 @@ import {
 import { createCrudService, paginate, paginationParameters } from "./crud.ts";
 import { recordEvent } from "./events.ts";
 import type { AccountRecord, AppRecord, AppTombstone } from "./model.ts";
-import {
-  app,
-  apps,
-  appTombstones,
-  dataSources,
-  deployments,
-  deploymentTombstones,
-  domains,
-} from "./model.ts";
+import { app, apps, dataSources, deployments, deploymentTombstones, domains } from "./model.ts";
 import type { Reader, Tx } from "./store.ts";
 import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 import type { Decide } from "./variants.ts";
@@ -123,18 +115,11 @@ export async function deleteDependents(
   return appDeployments.length === BATCH_SIZE || sources.length === BATCH_SIZE;
 }
 
-async function deleteApp(ctx: TxContext, app: AppRecord, account: AccountRecord) {
-  const tombstone = {
-    id: app.id,
-    account_id: app.account_id,
-    deleted_at: ctx.timestamp,
-    partition: "gone_apps",
-  } as const;
-  if (await deleteDependents(ctx.tx, tombstone)) {
-    await ctx.tx.put(appTombstones, tombstone);
-    ctx.publish("account", "");
-  }
-  await recordEvent(ctx, account, "app.deleted", app);
+async function deleteApp(ctx: TxContext, deletedApp: AppRecord, account: AccountRecord) {
+  const { id, account_id } = deletedApp;
+  const tombstone = { id, account_id, deleted_at: ctx.timestamp, partition: "gone_apps" } as const;
+  while (await deleteDependents(ctx.tx, tombstone));
+  await recordEvent(ctx, account, "app.deleted", pick(app.response, deletedApp));
 }
 
 const coordinate = withDefault(nullable(stringOrNumber(text({ max: 1_000 }))), null);

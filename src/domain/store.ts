@@ -17,8 +17,7 @@ export interface Entity {
 
 /**
  * A collection of records, which are plain JSON values and never changed in place. `indexes`: lists of records with
- * equal values in the fields `by`, in creation order. With `order`, a list is sorted by the text of that short field
- * first. `unique`: fields whose combined values only one record may have at a time. A record with null in a field of an
+ * equal values in the fields `by`, in creation order. With `order`, a list is sorted by those short fields first. `unique`: fields whose combined values only one record may have at a time. A record with null in a field of an
  * index or unique key is left out of it.
  */
 export interface Collection<
@@ -32,7 +31,7 @@ export interface Collection<
 }
 interface IndexRule<R> {
   readonly by: readonly (keyof R & string)[];
-  readonly order?: keyof R & string;
+  readonly order?: (keyof R & string) | readonly (keyof R & string)[];
 }
 
 /** Declares a collection. The caller gives the record type; the names of indexes and unique keys are inferred. */

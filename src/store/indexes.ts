@@ -24,13 +24,15 @@ type Lists = Map<unknown, Lists | Chunks>;
 
 export class Index {
   readonly #fields: readonly string[];
+  readonly #order: readonly string[];
   readonly #lists: Lists = new Map();
 
   constructor(
     private readonly by: readonly string[],
-    private readonly order?: string,
+    order: string | readonly string[] = [],
   ) {
-    this.#fields = order === undefined ? by : [...by, order];
+    this.#order = [order].flat();
+    this.#fields = [...by, ...this.#order];
   }
 
   /** Returns no values if the record is not indexed, because a field is null. */
@@ -125,10 +127,11 @@ export class Index {
 
   #isBefore(one: Row | undefined, other: Row | undefined): boolean {
     if (one === undefined || other === undefined) return false;
-    if (this.order === undefined) return one.seq < other.seq;
-    const text = String(one.record[this.order]);
-    const others = String(other.record[this.order]);
-    return text === others ? one.seq < other.seq : text < others;
+    for (const field of this.#order) {
+      const [text, others] = [String(one.record[field]), String(other.record[field])];
+      if (text !== others) return text < others;
+    }
+    return one.seq < other.seq;
   }
 }
 

@@ -7,6 +7,7 @@ import { postpone } from "../domain/deliveries.ts";
 import { type ErrorDetails, fail } from "../domain/errors.ts";
 import { eventType } from "../domain/model.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
+import type { Decide } from "../domain/variants.ts";
 import { decide } from "../former-decisions.ts";
 import { API } from "../http/api.ts";
 import { emptyResponse, type HttpRequest, VERSION_PREFIX } from "../http/message.ts";
@@ -133,7 +134,7 @@ type Note = (requestId: string, more: { readonly fault: FaultRule }) => void;
  * succeeds, with the same Idempotency-Key too.
  */
 export function createFaultInjector(
-  { clock, decide }: UnitOfWorkDeps,
+  { clock, decide }: UnitOfWorkDeps & { readonly decide: Decide },
   note: Note,
   background: TaskTracker,
 ) {

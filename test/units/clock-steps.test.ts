@@ -17,8 +17,7 @@ import {
   webhooks,
 } from "../../src/domain/model.ts";
 import { ALL_RECORDS } from "../../src/domain/store.ts";
-import { UnitOfWork } from "../../src/domain/unit-of-work.ts";
-import { DEFAULT_DECIDE } from "../../src/domain/variants.ts";
+import { createNotifications, UnitOfWork } from "../../src/domain/unit-of-work.ts";
 import { webhookService } from "../../src/domain/webhooks.ts";
 import { createRateLimiter } from "../../src/http/rate-limit.ts";
 import { AdjustableClock, parseIso } from "../../src/lib/clock.ts";
@@ -77,7 +76,7 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
   const account = accountOf("acc_1");
   await store.transact((tx) => tx.put(accounts, { ...account, partition: "accounts" }));
   const ids = new TimeOrderedIds(clock, systemRandom);
-  const parts = { store, clock, ids, decide: DEFAULT_DECIDE };
+  const parts = { store, clock, ids, notifications: createNotifications() };
   const unit = new UnitOfWork(parts);
   const errors: unknown[] = [];
   const background = new TaskTracker((error) => errors.push(error));
@@ -95,13 +94,9 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
   const chaos = createChaos(parts, new Map<string, AppliedEffect>(), background);
   const workers = createWorkers({
     ...parts,
-    ...{
-      tasks: background,
-      sender: chaos.wrap(sender),
-      retryWaits_ms: RETRY_WAITS_MS,
-      concurrency: 1,
-      lease_ms: 60_000,
-    },
+    tasks: background,
+    sender: chaos.wrap(sender),
+    retryWaits_ms: RETRY_WAITS_MS,
     timestamp: () => clock.now(),
     onAttempt: () => {},
     onError: (error) => errors.push(error),
@@ -195,12 +190,7 @@ test("steps: new deliveries and manual redeliveries go out at once after a step 
   const emitting = [it.emit(), it.emit()];
   while (it.sent() === 0) await new Promise(setImmediate);
   const [first] = await it.rows();
-  await it.store.transact(async (tx) => {
-    await putDelivery(
-      tx,
-      requestRedelivery(kept(first), it.webhook, new Date(it.clock.now()).toISOString()),
-    );
-  });
+  await it.unit.run((ctx) => putDelivery(ctx, requestRedelivery(kept(first), ctx.timestamp)));
   it.step(-HOUR_MS);
   it.clock.now();
   go();
@@ -267,7 +257,12 @@ test("steps: an API key's last use is recorded with the new time after a step ba
   });
   const background = new TaskTracker((error) => assert.fail(String(error)));
   const holderOf = createApiKeyAuthenticator(
-    { store, clock, ids: new TimeOrderedIds(clock, systemRandom), decide: DEFAULT_DECIDE },
+    {
+      store,
+      clock,
+      ids: new TimeOrderedIds(clock, systemRandom),
+      notifications: createNotifications(),
+    },
     background,
   );
   for (const by_ms of [0, -HOUR_MS, 2 * HOUR_MS]) {

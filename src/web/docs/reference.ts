@@ -3,7 +3,6 @@
 // them. Sample events come from the code for test deliveries, sample responses from their schemas.
 import { buildEnvelope, sampleObject } from "../../domain/events.ts";
 import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
-import type { Decide } from "../../domain/variants.ts";
 import { API } from "../../http/api.ts";
 import type { AppContext, Operation as Row } from "../../http/route.ts";
 import { listEnvelope } from "../../http/serializers.ts";
@@ -81,7 +80,7 @@ function sampleAnswer(
   const known = {
     ...alike?.example,
     ...example,
-    ...(name === "Event" && sampleEvent(decide, "user.interaction")),
+    ...(name === "Event" && sampleEvent("user.interaction")),
   };
   const one = { ...Object(buildSample(json, known)), ...secrets };
   const page = { items: JSON.stringify([one]), total: 1, limit: 20, offset: 0 };
@@ -114,7 +113,7 @@ export function curl(
 
 const LINE = " \\\n  ";
 
-export function events({ retryWaits_ms, services: { decide } }: WebDeps) {
+export function events({ retryWaits_ms }: WebDeps) {
   return {
     lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type. A change that changes nothing is no event; data that could not be processed are one, too: status says which.",
     sections: [
@@ -122,7 +121,7 @@ export function events({ retryWaits_ms, services: { decide } }: WebDeps) {
         "types",
         "Types of events",
         null,
-        EVENT_TYPES.map((type) => [type, json(sampleEvent(decide, type))] as const),
+        EVENT_TYPES.map((type) => [type, json(sampleEvent(type))] as const),
       ],
       ["receiver", "Receiving deliveries", receiving(retryWaits_ms)],
     ] as const,
@@ -135,13 +134,8 @@ const at = toIso(SAMPLE_TIME);
 const ids = new TimeOrderedIds(new AdjustableClock(SAMPLE_TIME), seededRandom("samples"));
 const OWNER = { id: ids.next("acc_"), name: "Example account", state: "active" } as const;
 
-const sampleEvent = (decide: Decide, type: EventType) =>
-  buildEnvelope(
-    { ids, timestamp: at, decide },
-    OWNER,
-    type,
-    sampleObject({ ids, timestamp: at }, type),
-  );
+const sampleEvent = (type: EventType) =>
+  buildEnvelope({ ids, timestamp: at }, OWNER, type, sampleObject({ ids, timestamp: at }, type));
 
 /** Returns a value that fits a response schema, with `known` members filled in; nullable members are null. */
 function buildSample(
