@@ -53,7 +53,7 @@ export function createWorkers(deps: OutboxDeps) {
       outbox = createOutbox(deps);
       retention = createRetention(deps);
       retention.deleteExpired();
-      await outbox.resume();
+      await outbox.resume(Number.POSITIVE_INFINITY); // to find deliveries to cancel, too
       for (const id of await listUnprocessed(store)) processSource(id);
     },
     /** Aborts or finishes the running work; `start` may be called again. */

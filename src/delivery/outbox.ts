@@ -1,6 +1,5 @@
-// The outbox (spec part 6; contract, part 6): finds due deliveries in the store, attempts each and stores the result.
-// The rows are authoritative, so a crash loses nothing and interrupted deliveries are sent again. An outbox cannot be
-// restarted after `stop`.
+// The outbox (spec part 6; contract, part 6): makes the due attempts and stores each result. The rows are authoritative,
+// so a crash loses nothing and interrupted deliveries are sent again. It cannot be restarted after `stop`.
 import {
   type AttemptResult,
   cancelUndeliverable,
@@ -13,9 +12,9 @@ import {
 import { deliveries, webhooks } from "../domain/model.ts";
 import { isStoreError } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
-import type { Instant, Timer } from "../lib/clock.ts";
 import type { TaskTracker } from "../lib/tasks.ts";
 import { type AttemptDeps, makeAttempt } from "./attempt.ts";
+import { createDueTimer } from "./due-timer.ts";
 import { Semaphore } from "./semaphore.ts";
 
 export interface OutboxDeps extends AttemptDeps, UnitOfWorkDeps {
@@ -27,8 +26,7 @@ export interface OutboxDeps extends AttemptDeps, UnitOfWorkDeps {
 const TASK = "webhook deliveries";
 /** The maximum of concurrent attempts. Further deliveries stay in the store and cost no socket. */
 const CONCURRENCY_MAX = 256;
-/** The pause after a store failure. */
-const PAUSE_MS = 1_000;
+const STORE_RETRY_MS = 1_000;
 
 export type Outbox = ReturnType<typeof createOutbox>;
 
@@ -40,17 +38,18 @@ export function createOutbox(deps: OutboxDeps) {
   const chains = new Map<string, boolean>();
   /** Deliveries that a chaos rule holds back. */
   const held = new Set<string>();
-  let timer: (Timer & { readonly due: Instant }) | undefined;
+  const timer = createDueTimer(store, clock, TASK, () => tasks.run(TASK, resume));
   let stopped = false;
   let unavailable = false;
 
-  /** Starts the chains of all webhooks with deliveries due by `time`, and sets the timer for the next one. */
-  async function resume(time = Number.POSITIVE_INFINITY): Promise<void> {
-    const due = await dueDeliveries(store, time);
-    for (const { webhook_id } of due) notify(webhook_id);
-    const range = { offset: due.length, limit: 1 };
-    const [next] = await store.page(deliveries, "pending", ["pending"], range);
-    if (next) wakeAt(dueTime(next));
+  /** Starts the chains of all webhooks with deliveries due by `time` and sets the timer. */
+  async function resume(time = clock.now()): Promise<void> {
+    try {
+      for (const { webhook_id } of await dueDeliveries(store, time)) notify(webhook_id);
+      await timer.reset();
+    } catch (error) {
+      retryLater(error, () => resume(time));
+    }
   }
 
   /** Reports that the webhook's rows changed. */
@@ -61,7 +60,7 @@ export function createOutbox(deps: OutboxDeps) {
     if (!isRunning) tasks.run(TASK, () => runChain(webhookId));
   }
 
-  /** Makes the webhook's due attempts one after the other. A store failure pauses it; nothing is sent twice. */
+  /** Makes the webhook's due attempts one after the other. An unsaved result is saved before the next attempt. */
   async function runChain(webhookId: string, unsaved?: AttemptResult): Promise<void> {
     let result = unsaved;
     try {
@@ -73,16 +72,14 @@ export function createOutbox(deps: OutboxDeps) {
       } while (result || chains.get(webhookId));
       chains.delete(webhookId);
     } catch (error) {
-      report(error);
       chains.set(webhookId, true);
-      clock.schedule(clock.now() + PAUSE_MS, TASK, async () => {
-        if (!stopped) await tasks.run(TASK, () => runChain(webhookId, result));
-      });
+      retryLater(error, () => runChain(webhookId, result));
     }
   }
 
   /** Makes the webhook's first due attempt and returns the result to record. */
   async function sendNext(webhookId: string): Promise<AttemptResult | undefined> {
+    await timer.reset(webhookId);
     const range = { offset: 0, limit: held.size + 1 };
     const rows = await store.page(deliveries, "queue", [webhookId], range);
     const delivery = rows.find(({ id }) => !held.has(id));
@@ -92,7 +89,7 @@ export function createOutbox(deps: OutboxDeps) {
       await unitOfWork.run((ctx) => cancelUndeliverable(ctx, webhookId));
       return undefined;
     }
-    if (dueTime(delivery) > clock.now()) return wakeAt(dueTime(delivery));
+    if (dueTime(delivery) > clock.now()) return timer.set(delivery);
     const result = await makeAttempt(deps, delivery, webhook);
     if ("again" in result) {
       held.add(delivery.id);
@@ -111,33 +108,20 @@ export function createOutbox(deps: OutboxDeps) {
     unavailable = false;
   }
 
-  /** Sets the timer for a due time, unless it fires earlier. */
-  function wakeAt(due: Instant): undefined {
-    if (stopped || (timer && timer.due <= due)) return;
-    timer?.cancel();
-    const { cancel } = clock.schedule(due, TASK, () => {
-      timer = undefined;
-      return tasks.run(TASK, () => resume(clock.now()).catch(retryLater));
-    });
-    timer = { due, cancel };
-  }
-
-  function retryLater(error: unknown): void {
-    report(error);
-    wakeAt(clock.now() + PAUSE_MS);
-  }
-
-  /** Reports an outage of the store once. */
-  function report(error: unknown): void {
+  /** Reports a failure of the store, an outage only once, and repeats the work after a pause. */
+  function retryLater(error: unknown, work: () => Promise<void>): void {
     const isOutage = isStoreError(error, "StorageUnavailable");
     if (!isOutage || !unavailable) onError(error, TASK);
     unavailable ||= isOutage;
+    clock.schedule(clock.now() + STORE_RETRY_MS, TASK, async () => {
+      if (!stopped) await tasks.run(TASK, work);
+    });
   }
 
   /** Aborts the attempts in flight; their deliveries are sent after the next start. */
   function stop(): void {
     stopped = true;
-    timer?.cancel();
+    timer.stop();
     sender.close();
   }
 
