@@ -11,26 +11,16 @@ import { RANDOM_LENGTH } from "../lib/ids.ts";
 import type { Deferred, Sender, WebhookRequest } from "./sender.ts";
 
 const HOUR_MS = 3_600_000;
+/** The longest wait of a custom schedule: one year, far from the limit of dates. */
+const WAIT_MAX_MS = 365 * 24 * HOUR_MS;
 /** Spec part 8: the time an endpoint has to respond to a delivery. */
 export const RESPONSE_TIMEOUT_MS = 30_000;
 /** The wait after each failed attempt of the schedule; the last entry precedes the last attempt. */
-export const RETRY_WAITS_MS: readonly number[] = [
-  5_000,
-  5 * 60_000,
-  30 * 60_000,
-  2 * HOUR_MS,
-  5 * HOUR_MS,
-  10 * HOUR_MS,
-  14 * HOUR_MS,
-  20 * HOUR_MS,
-  24 * HOUR_MS,
-];
+export const RETRY_WAITS_MS = parseRetrySchedule("5s,5m,30m,2h,5h,10h,14h,20h,24h") ?? [];
 /** Spreads retries by 20% either way, so that a recovered receiver does not get all of them at once. */
 const JITTER = 0.2;
 /** Retry-After can only lengthen a wait, up to the longest of the schedule. */
 const RETRY_AFTER_MAX_MS = 24 * HOUR_MS;
-/** The longest wait of a custom schedule: one year, far from the limit of dates. */
-const WAIT_MAX_MS = 365 * 24 * HOUR_MS;
 
 export interface AttemptDeps {
   readonly store: Store;

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { RETRY_WAITS_MS } from "../../src/delivery/attempt.ts";
+import { failure } from "../../src/delivery/failures.ts";
 import { type DispatchResult, type Sender, withoutResponse } from "../../src/delivery/sender.ts";
 import { collections } from "../../src/domain/collections.ts";
 import { createApiKeyAuthenticator } from "../../src/domain/credentials.ts";
@@ -88,7 +89,7 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
       const response_status = statuses[sent] ?? statuses.at(-1) ?? 200;
       sent += 1;
       await hold;
-      return { ...withoutResponse("status"), response_status };
+      return { ...withoutResponse(failure("status")), response_status };
     },
   };
   const chaos = createChaos(parts, new Map<string, AppliedEffect>(), background);
