@@ -1,6 +1,5 @@
 // Resolves the host names of webhooks and checks every address before a connection is made (contract, part 6).
 import type { LookupAddress } from "node:dns";
-import dns from "node:dns/promises";
 import type { LookupFunction } from "node:net";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import { BlockedAddressError, UnknownHostError } from "./failures.ts";
@@ -25,11 +24,12 @@ export function createResolver(): Resolve {
   const running = new Map<string, Promise<readonly LookupAddress[]>>();
   return async (host) => {
     if (isLoopbackHost(host)) return LOOPBACK;
-    const lookup =
+    const { lookup } = process.getBuiltinModule("node:dns/promises");
+    const addresses =
       running.get(host) ??
-      slots.run(() => dns.lookup(host, { all: true })).finally(() => running.delete(host));
-    running.set(host, lookup);
-    return lookup;
+      slots.run(() => lookup(host, { all: true })).finally(() => running.delete(host));
+    running.set(host, addresses);
+    return addresses;
   };
 }
 

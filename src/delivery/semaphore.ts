@@ -1,4 +1,6 @@
-/** Limits how many calls run at a time; the others wait in order. */
+// A limit on concurrent calls.
+
+/** Runs at most a fixed number of calls at a time; the others wait in order. */
 export class Semaphore {
   readonly #waiting: (() => void)[] = [];
 

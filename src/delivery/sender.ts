@@ -7,7 +7,7 @@ import {
   request as httpRequest,
   type IncomingMessage,
 } from "node:http";
-import { Agent as HttpsAgent } from "node:https";
+import type { Agent as HttpsAgent } from "node:https";
 import type { Socket } from "node:net";
 import type { Attempt, AttemptError, DeliveryRecord } from "../domain/model.ts";
 import { after } from "../lib/clock.ts";
@@ -86,7 +86,14 @@ export function createHttpSender(options: SenderOptions) {
   const checkPlain: AddressCheck = (address) => judge(address, policy, false);
   const checkSecure: AddressCheck = (address) => judge(address, policy, true);
   const http = new HttpAgent({ ...AGENT_OPTIONS, lookup: createLookup(resolve, checkPlain) });
-  const https = new HttpsAgent({ ...AGENT_OPTIONS, lookup: createLookup(resolve, checkSecure) });
+  let https: HttpsAgent | undefined;
+
+  /** Created on the first delivery over TLS, because few starts need Node's TLS modules. */
+  function httpsAgent(): HttpsAgent {
+    const { Agent } = process.getBuiltinModule("node:https");
+    https ??= new Agent({ ...AGENT_OPTIONS, lookup: createLookup(resolve, checkSecure) });
+    return https;
+  }
 
   return {
     async send({ url, headers, body }: WebhookRequest): Promise<DispatchResult> {
@@ -94,7 +101,7 @@ export function createHttpSender(options: SenderOptions) {
       if (rule !== undefined) return withoutResponse(blockedFailure(rule));
       const target = new URL(url);
       const isSecure = target.protocol === "https:";
-      const agent = isSecure ? https : http;
+      const agent = isSecure ? httpsAgent() : http;
       const request = httpRequest(target, { agent, method: "POST", headers });
       request.on("socket", (socket) => checkPeer(socket, isSecure ? checkSecure : checkPlain));
       return dispatch(request, body, timeout_ms, startTimer);
@@ -102,7 +109,7 @@ export function createHttpSender(options: SenderOptions) {
     close(): void {
       // A request ends with its socket, and the agents know every socket.
       http.destroy();
-      https.destroy();
+      https?.destroy();
     },
   };
 }
