@@ -72,7 +72,6 @@ export function createOutbox(deps: OutboxDeps) {
       } while (result || chains.get(webhookId));
       chains.delete(webhookId);
     } catch (error) {
-      chains.set(webhookId, true);
       retryLater(error, () => runChain(webhookId, result));
     }
   }

@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
-import { createHttpSender } from "../../src/delivery/sender.ts";
+import { NO_FAILURE } from "../../src/delivery/failures.ts";
+import { createHttpSender, type Sender, withoutResponse } from "../../src/delivery/sender.ts";
 import { createDelivery, putDelivery, recordAttempt } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import { deliveries, type WebhookRecord, webhooks } from "../../src/domain/model.ts";
-import { StorageUnavailable, type Store } from "../../src/domain/store.ts";
+import { ALL_RECORDS, StorageUnavailable, type Store } from "../../src/domain/store.ts";
 import { redeliver, sendTest, webhookService } from "../../src/domain/webhooks.ts";
 import { toIso } from "../../src/lib/clock.ts";
 import { verifySignature } from "../../src/lib/signature.ts";
@@ -19,7 +20,7 @@ import {
   type WorldOptions,
 } from "../support/outbox-world.ts";
 import { type HttpReceiver, httpReceiver } from "../support/receivers.ts";
-import { eventually, turns } from "../support/wait.ts";
+import { eventually, promised, turns } from "../support/wait.ts";
 
 const S = 1_000;
 const H = 3_600 * S;
@@ -113,6 +114,54 @@ test("6.retry-schedule: ten byte-identical attempts within 75 h of clock time, t
     const waited = ((times[at + 1] ?? 0) - (times[at] ?? 0)) / S;
     assert.ok(waited >= wait * 0.8 && waited <= wait * 1.2, `${waited} s instead of ${wait} s`);
   }
+});
+
+test("6.retry-schedule: the retries of several webhooks go out exactly when they are due, in order, and not before", async () => {
+  const { world, receiver } = await hooked(() => 500, {}, 9);
+  await emitted(world);
+  const planned = async () =>
+    (await world.real.page(deliveries, "pending", ["pending"], ALL_RECORDS)).map((row) =>
+      String(row.next_attempt_at),
+    );
+  const due = await planned();
+  assert.equal(new Set(due).size, 9);
+  const ran = await world.advance(10 * S);
+  assert.deepEqual(
+    ran.map(({ at }) => at),
+    due,
+  );
+  assert.equal(receiver.got.length, 18);
+  // A new event makes every webhook look for work a millisecond before the next retry.
+  const [next = ""] = await planned();
+  await world.advance(Date.parse(next) - world.clock.now() - 1);
+  await emitted(world);
+  assert.equal(receiver.got.length, 27);
+  await world.advance(1);
+  assert.equal(receiver.got.length, 28);
+});
+
+test("a delivery that the sender defers does not hold up others, and is sent once the sender takes it", async () => {
+  const { kept: released, keep: release } = promised();
+  let isReleased = false;
+  let held = "";
+  const sender: Sender = {
+    async send(_, { id }) {
+      held ||= id;
+      return id === held && !isReleased
+        ? { again: released }
+        : { ...withoutResponse(NO_FAILURE), response_status: 200 };
+    },
+    close: () => {},
+  };
+  const world = await outboxWorld({ sender });
+  const webhook = await world.webhook("http://127.0.0.1:9/");
+  await emitted(world, 1);
+  await emitted(world, 2);
+  assert.deepEqual(await inShort(world, webhook), ["pending 0", "succeeded 1"]);
+  isReleased = true;
+  release();
+  await world.idle();
+  assert.deepEqual(await inShort(world, webhook), ["succeeded 1", "succeeded 1"]);
 });
 
 test("6.webhook-concurrency: first attempts go out in order, one at a time", async () => {
@@ -227,17 +276,20 @@ test("3.delivery-cancelled.gone: re-enabling a webhook right after a 410 respons
   assert.equal(receiver.got.length, 0);
 });
 
-for (const [status, expected] of [
-  [500, "cancelled 1"],
-  [200, "succeeded 1"],
+for (const [status, expected, reenabled] of [
+  [500, "cancelled 1", false],
+  [500, "cancelled 1", true],
+  [200, "succeeded 1", false],
 ] as const)
-  test(`a delivery whose webhook is disabled during an attempt is ${expected} attempt after a ${status} response`, async () => {
-    const switchOff = () => {
+  test(`a delivery whose webhook is disabled${reenabled ? " and re-enabled" : ""} during an attempt is ${expected} after a ${status} response`, async () => {
+    const disable = async () => {
       world.clock.set(START + 7);
-      return change(world, webhook, { active: false });
+      await change(world, webhook, { active: false });
+      if (reenabled) await change(world, webhook, { active: true });
     };
-    const { world, webhook } = await hooked(afterwards(switchOff, status));
+    const { world, webhook } = await hooked(afterwards(disable, status));
     await emitted(world);
+    await world.advance(100 * H);
     assert.deepEqual(await inShort(world, webhook), [expected]);
     const { next_attempt_at, attempts } = await firstOf(world, webhook);
     assert.deepEqual([next_attempt_at, attempts[0]?.duration_ms], [null, 7]);
