@@ -97,25 +97,24 @@ export interface AttemptResult {
  * cancelled delivery, and a manual attempt requested meanwhile is still made.
  */
 function afterAttempt(delivery: DeliveryRecord, result: AttemptResult): DeliveryRecord {
-  const { attempt, retryAt } = result;
+  const { attempt, timestamp_s } = result;
   const logged = {
     ...delivery,
     attempts: [...delivery.attempts, attempt],
-    timestamps_s: [...delivery.timestamps_s, result.timestamp_s],
+    timestamps_s: [...delivery.timestamps_s, timestamp_s],
   };
-  if (attempt.trigger === "schedule" && delivery.manual)
-    return { ...logged, next_attempt_at: isSuccess(attempt) ? null : retryAt };
-  if (isSuccess(attempt)) return settle(logged, "failed");
-  if (delivery.due_at === null) return logged;
-  const hasSchedule = attempt.trigger === "schedule" || delivery.next_attempt_at !== null;
-  if (!hasSchedule || retryAt === null || delivery.test || attempt.response_status === GONE)
+  const isOver = isSuccess(attempt) || delivery.next_attempt_at === null;
+  const next_attempt_at = isOver ? null : result.retryAt;
+  if (attempt.trigger === "schedule" && delivery.manual) return { ...logged, next_attempt_at };
+  if (delivery.due_at === null && !isSuccess(attempt)) return logged;
+  if (next_attempt_at === null || delivery.test || attempt.response_status === GONE)
     return settle(logged, "failed");
   return {
     ...logged,
-    next_attempt_at: retryAt,
+    next_attempt_at,
     manual: false,
     priority: PRIORITY_BY_TIME,
-    due_at: retryAt,
+    due_at: next_attempt_at,
   };
 }
 

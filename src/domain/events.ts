@@ -118,41 +118,50 @@ export const listDeliveriesOfEvent = (reader: Reader, event: EventRecord, range:
 
 /** Returns a sample `data.object` in the exact form of a real one. Its ids are new and belong to nothing. */
 export function sampleObject(
-  { ids, timestamp: at }: Pick<TxContext, "ids" | "timestamp">,
+  { ids, timestamp }: Pick<TxContext, "ids" | "timestamp">,
   type: EventType,
 ): object {
-  const [id, title] = [ids.next("app_"), "Sales overview"];
-  const times = { created_at: at, updated_at: at };
+  const app = { id: ids.next("app_"), title: "Sales overview" };
+  const times = { created_at: timestamp, updated_at: timestamp };
   switch (type) {
     case "app.created":
     case "app.updated":
     case "app.deleted":
       return {
-        id,
-        title,
+        ...app,
         description: "Revenue by region and month",
         theme: "light",
         public: false,
         ...times,
       };
     case "app.deployed": {
-      const deployed = ids.next("dep_");
-      const url = `https://sales.example.com/sites/${deployed}/`;
-      return { id, title, deployment: { id: deployed, url, status: "live", deployed_at: at } };
+      const id = ids.next("dep_");
+      const url = `https://sales.example.com/sites/${id}/`;
+      return { ...app, deployment: { id, url, status: "live", deployed_at: timestamp } };
     }
-    case "data.processed": {
-      const columns = [
-        { name: "region", type: "string" },
-        { name: "revenue", type: "number" },
-        { name: "ordered_at", type: "datetime" },
-      ];
-      const source = { id: ids.next("ds_"), name: "Orders", type: "csv", app_id: null };
-      return { ...source, status: "ready", columns, row_count: 1_284, error: null, ...times };
-    }
-    case "user.interaction": {
-      const data_point = { x: "2026-03", y: 48_250, category: "North" };
-      const what = { interaction_type: "chart_click", chart_id: "revenue-by-month", data_point };
-      return { app_id: id, user_id: ids.next("usr_"), ...what };
-    }
+    case "data.processed":
+      return {
+        id: ids.next("ds_"),
+        name: "Orders",
+        type: "csv",
+        app_id: null,
+        status: "ready",
+        columns: [
+          { name: "region", type: "string" },
+          { name: "revenue", type: "number" },
+          { name: "ordered_at", type: "datetime" },
+        ],
+        row_count: 1_284,
+        error: null,
+        ...times,
+      };
+    case "user.interaction":
+      return {
+        app_id: app.id,
+        user_id: ids.next("usr_"),
+        interaction_type: "chart_click",
+        chart_id: "revenue-by-month",
+        data_point: { x: "2026-03", y: 48_250, category: "North" },
+      };
   }
 }

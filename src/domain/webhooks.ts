@@ -21,7 +21,7 @@ import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 export const testBody = object({ type: eventType });
 
 /** 40 letters and digits are the base64 of 30 bytes, a key that Standard Webhooks libraries accept unchanged. */
-const newSecret = ({ ids }: TxContext): string => `whsec_${ids.secret().slice(0, 40)}`;
+const createSecret = ({ ids }: TxContext): string => `whsec_${ids.secret().slice(0, 40)}`;
 
 export async function createWebhook(
   ctx: TxContext,
@@ -34,7 +34,7 @@ export async function createWebhook(
     events: draft.events,
     active: draft.active,
     disabled_reason: null,
-    secret: draft.secret ?? newSecret(ctx),
+    secret: draft.secret ?? createSecret(ctx),
     created_at: ctx.timestamp,
     updated_at: ctx.timestamp,
     account_id,

@@ -404,6 +404,20 @@ test("a manual redelivery requested during an automatic attempt makes exactly on
   assert.equal(status, "succeeded");
 });
 
+test("a redelivery requested after a cancellation during the attempt makes one manual attempt, without retries", async () => {
+  const redeliverAfterCancellation = async () => {
+    await offAndOn(world, webhook);
+    await again(world, webhook);
+  };
+  const answer = afterwards(redeliverAfterCancellation, 500);
+  const { world, webhook } = await hooked((count, response) =>
+    count > 1 ? 500 : answer(count, response),
+  );
+  await emitted(world);
+  await world.advance(100 * H);
+  assert.deepEqual(await inShort(world, webhook), ["failed 2"]);
+});
+
 test("deliveries due or in flight at shutdown are sent after the next start", async () => {
   const { world, receiver, webhook } = await hooked((n) => (n === 1 ? undefined : 200));
   await world.emit({ n: 1 });
