@@ -113,7 +113,6 @@ async function createDependencies(
     store,
     clock,
     ids,
-    decide: DEFAULT_DECIDE,
     notifications: createNotifications(),
   };
   const journals = createRecorder(clock);
@@ -128,7 +127,6 @@ async function createDependencies(
     retryWaits_ms: settings.retrySchedule,
     // Runs with one seed send the same bytes; otherwise stock verifiers compare the timestamp with their own clock.
     timestamp: () => (randomSeed === null ? systemNow() : clock.now()),
-    concurrency: settings.webhookConcurrency ?? unit.decide("6.webhook-concurrency"),
     onAttempt({ deliveryId: id, type, url, attempt: made }) {
       const { number: attempt, duration_ms, response_status, error, error_detail } = made;
       log.delivery({

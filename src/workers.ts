@@ -1,74 +1,70 @@
 // Background workers: send deliveries, process data sources, and delete expired records. All pending work is in the
 // store, so a stop loses nothing and a start resumes everything. Notifications of commits only say which records to
 // check.
-import { createOutbox, type OutboxDeps } from "./delivery/outbox.ts";
+import { createOutbox, type Outbox, type OutboxDeps } from "./delivery/outbox.ts";
 import { listUnprocessed, processDataSource } from "./domain/data-sources.ts";
-import { moveBack } from "./domain/deliveries.ts";
-import { createRetentionWorker, type RetentionWorker } from "./domain/retention.ts";
-import { type Topic, UnitOfWork, type UnitOfWorkDeps } from "./domain/unit-of-work.ts";
+import { cancelUndeliverable, moveBack } from "./domain/deliveries.ts";
+import { createRetention, type Retention } from "./domain/retention.ts";
+import { UnitOfWork } from "./domain/unit-of-work.ts";
+import { nextTurn } from "./lib/clock.ts";
 
 const PROCESSING = "processing a data source";
-/**
- * The delay before processing is retried after a failure in a single process: a full disk rarely has room a second
- * later, and the largest sources take one to read.
- */
-const PROCESS_AGAIN_MS = 60_000;
+/** The delay before a failed processing is retried: a full disk rarely has room a second later. */
+const PROCESSING_RETRY_MS = 60_000;
 
-export function createWorkers(deps: OutboxDeps & UnitOfWorkDeps) {
+export function createWorkers(deps: OutboxDeps) {
   const { store, clock, tasks, notifications } = deps;
-  /** Undo functions for everything that start began; empty before. */
-  let disposers: (() => void)[] = [];
-  let sweeping: RetentionWorker | undefined;
-
-  function subscribe(topic: Topic, listener: (id: string) => void): () => void {
-    notifications.on(topic, listener);
-    return () => void notifications.off(topic, listener);
-  }
+  const unitOfWork = new UnitOfWork(deps);
+  /** Undefined while the workers are stopped. */
+  let outbox: Outbox | undefined;
+  let retention: Retention | undefined;
 
   const processSource = (id: string): Promise<void> =>
     tasks.run(PROCESSING, async () => {
       try {
-        await processDataSource(new UnitOfWork(deps), id);
+        await processDataSource(unitOfWork, id);
       } catch (error) {
-        clock.schedule(clock.now() + PROCESS_AGAIN_MS, PROCESSING, () => processSource(id));
+        const retryAt = clock.now() + PROCESSING_RETRY_MS;
+        clock.schedule(retryAt, PROCESSING, () => processSource(id));
         throw error;
       }
     });
 
-  /** Moves due times back with the clock. */
-  function follow(setBack_ms: number): void {
-    tasks.run("following a clock that was set back", () =>
-      new UnitOfWork(deps).run((ctx) => moveBack(ctx, setBack_ms)),
-    );
-  }
-
-  async function processAll(): Promise<void> {
-    for (const id of await listUnprocessed(store)) processSource(id);
-  }
+  notifications.on("queue", (webhookId) => outbox?.notify(webhookId));
+  notifications.on("disabled", (webhookId) =>
+    tasks.run("cancelling deliveries", async () => {
+      await nextTurn(); // lets the response leave first
+      await unitOfWork.run((ctx) => cancelUndeliverable(ctx, webhookId));
+    }),
+  );
+  notifications.on("data", (id) => {
+    if (outbox) processSource(id);
+  });
+  clock.onSetBack((by_ms) => {
+    if (outbox)
+      tasks.run("following a clock that was set back", () =>
+        unitOfWork.run((ctx) => moveBack(ctx, by_ms)),
+      );
+  });
 
   return {
-    /** Resumes all pending work and subscribes to notifications of commits. */
+    /** Resumes all pending work. */
     async start(): Promise<void> {
-      const outbox = createOutbox(deps);
-      sweeping = createRetentionWorker(deps, tasks);
-      disposers = [
-        subscribe("queue", outbox.notify),
-        subscribe("data", processSource),
-        subscribe("account", sweeping.notify),
-        clock.onSetBack(follow),
-        sweeping.stop,
-        outbox.stop,
-      ];
-      void sweeping.runExpiry();
-      await outbox.resume();
-      await processAll();
+      outbox = createOutbox(deps);
+      retention = createRetention(deps);
+      retention.deleteExpired();
+      await outbox.resume(Number.POSITIVE_INFINITY); // to find deliveries to cancel, too
+      for (const id of await listUnprocessed(store)) processSource(id);
     },
-    /** Aborts or finishes the running work; start may be called again. */
+    /** Aborts or finishes the running work; `start` may be called again. */
     async stop(): Promise<void> {
-      for (const end of disposers.splice(0)) end();
+      outbox?.stop();
+      retention?.stop();
+      outbox = undefined;
+      retention = undefined;
       await tasks.idle();
     },
-    /** Schedules the next expiry. Called before time is moved by hand, because an empty list may have grown. */
-    look: async () => sweeping?.runExpiry(),
+    /** Reschedules the next expiry before time is moved by hand, because records were created since the last run. */
+    scheduleExpiry: async (): Promise<void> => retention?.deleteExpired(),
   };
 }

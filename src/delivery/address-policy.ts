@@ -1,7 +1,6 @@
 // Address policy for webhooks (contract, part 6): a server that posts to any given URL must not be led into its own
 // network. The URL is checked as text, and the address after DNS and again on the connected socket. Both functions
 // return the violated rule, worded for the user who sent the URL.
-import type { LookupAddress } from "node:dns";
 import { BlockList, isIP } from "node:net";
 import { isLoopbackHost } from "../lib/loopback.ts";
 
@@ -13,26 +12,26 @@ export type WebhookPolicy = (typeof WEBHOOK_POLICIES)[number];
 const RESERVED_RANGES = {
   ipv4: [
     ["unspecified", "0.0.0.0/8"],
-    ["private", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"],
+    ["private", "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16"],
     ["loopback", "127.0.0.0/8"],
     ["carrier-grade NAT", "100.64.0.0/10"],
-    ["cloud metadata", "169.254.169.254/32", "168.63.129.16/32"],
+    ["cloud metadata", "169.254.169.254/32 168.63.129.16/32"],
     ["link-local", "169.254.0.0/16"],
     ["6to4", "192.88.99.0/24"],
-    ["documentation", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"],
+    ["documentation", "192.0.2.0/24 198.51.100.0/24 203.0.113.0/24"],
     ["multicast", "224.0.0.0/4"],
-    ["reserved", "192.0.0.0/24", "198.18.0.0/15", "240.0.0.0/4"],
+    ["reserved", "192.0.0.0/24 198.18.0.0/15 240.0.0.0/4"],
     ["public", "0.0.0.0/0"],
   ],
   ipv6: [
     ["unspecified", "::/128"],
     ["loopback", "::1/128"],
-    ["IPv4-mapped", "::ffff:0:0/96", "::ffff:0:0:0/96", "::/96"],
-    ["NAT64", "64:ff9b::/96", "64:ff9b:1::/48"],
+    ["IPv4-mapped", "::ffff:0:0/96 ::ffff:0:0:0/96 ::/96"],
+    ["NAT64", "64:ff9b::/96 64:ff9b:1::/48"],
     ["6to4", "2002::/16"],
     ["Teredo", "2001::/32"],
-    ["documentation", "2001:db8::/32", "3fff::/20"],
-    ["cloud metadata", "fd00:ec2::254/128", "fd20:ce::254/128"],
+    ["documentation", "2001:db8::/32 3fff::/20"],
+    ["cloud metadata", "fd00:ec2::254/128 fd20:ce::254/128"],
     ["private", "fc00::/7"],
     ["site-local", "fec0::/10"],
     ["link-local", "fe80::/10"],
@@ -50,9 +49,9 @@ const INSIDE = ["loopback", "private"];
 const LISTS = { ipv4: createBlockList("ipv4"), ipv6: createBlockList("ipv6") };
 
 function createBlockList(family: keyof typeof RESERVED_RANGES) {
-  return RESERVED_RANGES[family].map(([name = "", ...subnets]) => {
+  return RESERVED_RANGES[family].map(([name = "", subnets = ""]) => {
     const list = new BlockList();
-    for (const subnet of subnets) {
+    for (const subnet of subnets.split(" ")) {
       const [net = "", prefix] = subnet.split("/");
       list.addSubnet(net, Number(prefix), family);
     }
@@ -102,40 +101,4 @@ export function checkUrl(text: string, policy: WebhookPolicy): string | undefine
   if (isLoopbackHost(host)) return checkAddress("127.0.0.1", policy, secure);
   // A host name is checked when a delivery is sent, because only DNS knows its addresses.
   return secure || policy === "local" ? undefined : HTTPS_ONLY.strict;
-}
-
-/** Resolves a host name to its addresses. */
-export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
-
-const LOOKUPS_AT_ONCE = 2;
-const LOOPBACK: readonly LookupAddress[] = [
-  { address: "127.0.0.1", family: 4 },
-  { address: "::1", family: 6 },
-];
-
-/**
- * The system's resolver, with one lookup at a time per name and two in total. A lookup holds one of the process's four
- * worker threads until it ends. Dead name servers must not block all of them, because file operations need them.
- */
-export function createResolver(): Resolve {
-  const running = new Map<string, Promise<readonly LookupAddress[]>>();
-  const waiting: (() => void)[] = [];
-  let free = LOOKUPS_AT_ONCE;
-  const ask = async (host: string): Promise<readonly LookupAddress[]> => {
-    while (free === 0) await new Promise<void>((resume) => waiting.push(resume));
-    free -= 1;
-    try {
-      return await process.getBuiltinModule("node:dns/promises").lookup(host, { all: true });
-    } finally {
-      free += 1;
-      waiting.shift()?.();
-      running.delete(host);
-    }
-  };
-  return (host) => {
-    if (isLoopbackHost(host)) return Promise.resolve(LOOPBACK);
-    const asked = running.get(host) ?? ask(host);
-    running.set(host, asked);
-    return asked;
-  };
 }

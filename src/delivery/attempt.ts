@@ -1,16 +1,26 @@
 // Makes one attempt of a delivery and computes when the next is due (spec part 6, receiving endpoint and signature; the
-// retry schedule: contract, part 6). The rows are read again after the claim, and the stored bytes are signed and sent.
-// The result is only returned here; `recordAttempt` stores it. Nothing here waits: due times are pure functions of the
-// attempt, the time and the receiver's Retry-After.
+// retry schedule: contract, part 6). The result is only returned here; `recordAttempt` stores it. Due times are pure
+// functions of the attempt, the time and the receiver's Retry-After.
 import { createHash } from "node:crypto";
-import { type AttemptResult, dueTime, isDeliverable } from "../domain/deliveries.ts";
-import { type Attempt, deliveries, events, webhooks } from "../domain/model.ts";
+import type { AttemptResult } from "../domain/deliveries.ts";
+import { type Attempt, type DeliveryRecord, events, type WebhookRecord } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
 import { deliveryHeaders } from "../domain/webhooks.ts";
-import { decide } from "../former-decisions.ts";
 import { type Clock, type Instant, parseDuration, parseIso, toIso } from "../lib/clock.ts";
 import { RANDOM_LENGTH } from "../lib/ids.ts";
 import type { Deferred, Sender, WebhookRequest } from "./sender.ts";
+
+const HOUR_MS = 3_600_000;
+/** The longest wait of a custom schedule: one year, far from the limit of dates. */
+const WAIT_MAX_MS = 365 * 24 * HOUR_MS;
+/** Spec part 8: the time an endpoint has to respond to a delivery. */
+export const RESPONSE_TIMEOUT_MS = 30_000;
+/** The wait after each failed attempt of the schedule; the last entry precedes the last attempt. */
+export const RETRY_WAITS_MS = parseRetrySchedule("5s,5m,30m,2h,5h,10h,14h,20h,24h") ?? [];
+/** Spreads retries by 20% either way, so that a recovered receiver does not get all of them at once. */
+const JITTER = 0.2;
+/** Retry-After can only lengthen a wait, up to the longest of the schedule. */
+const RETRY_AFTER_MAX_MS = 24 * HOUR_MS;
 
 export interface AttemptDeps {
   readonly store: Store;
@@ -22,33 +32,25 @@ export interface AttemptDeps {
   readonly retryWaits_ms: readonly number[];
 }
 
-/** Attempts the delivery. Returns undefined if it is finished, no longer deliverable, or not yet due. */
 export async function makeAttempt(
   deps: AttemptDeps,
-  deliveryId: string,
-): Promise<AttemptResult | Deferred | undefined> {
-  const { store, clock, sender, retryWaits_ms } = deps;
-  const start = clock.now();
-  const delivery = await store.get(deliveries, deliveryId);
-  // Another process may have sent the delivery since it became due.
-  if (!delivery || dueTime(delivery) > start) return undefined;
-  const webhook = await store.get(webhooks, delivery.webhook_id);
+  delivery: DeliveryRecord,
+  webhook: WebhookRecord,
+): Promise<AttemptResult | Deferred> {
+  const { store, clock, sender } = deps;
   const event = await store.get(events, delivery.event_id);
-  if (!webhook || !event || !isDeliverable(delivery, webhook)) return undefined;
-  const { url } = webhook;
+  if (event === undefined) throw new Error(`The store holds ${delivery.id} without its event`);
+  const start = clock.now();
   const number = delivery.attempts.length + 1;
   const timestamp_s = Math.floor(deps.timestamp() / 1_000);
-  const postWith = (body: string): WebhookRequest => {
-    const headers = deliveryHeaders(webhook, { ...event, body }, deliveryId, {
-      number,
-      at: start,
-      timestamp_s,
-    });
-    return { url, headers, body };
-  };
-  const outcome = await sender.send(postWith(event.body), delivery, postWith);
+  const signedRequest = (body: string): WebhookRequest => ({
+    url: webhook.url,
+    headers: deliveryHeaders(webhook, { ...event, body }, delivery.id, { number, timestamp_s }),
+    body,
+  });
+  const outcome = await sender.send(signedRequest(event.body), delivery, signedRequest);
   if ("again" in outcome) return outcome;
-  const { retryAfter, ...answer } = outcome;
+  const { retryAfter, ...response } = outcome;
   const now = clock.now();
   const attempt: Attempt = {
     number,
@@ -56,77 +58,67 @@ export async function makeAttempt(
     at: toIso(start),
     // The clock may have been set back meanwhile.
     duration_ms: Math.max(now - start, 0),
-    ...answer,
+    ...response,
   };
-  // Manual attempts do not count. The value is unused after a success.
-  const scheduled = delivery.attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
-  const fraction = calculateJitter(deliveryId.slice(-RANDOM_LENGTH), scheduled);
-  const asked = { now, status: answer.response_status, retryAfter };
-  const [planned, wait_ms] = [delivery.next_attempt_at, requestedDelay_ms(asked)];
-  const next = delivery.manual
-    ? planned && Math.max(parseIso(planned), wait_ms && now + wait_ms)
-    : calculateRetryDelay({ attempt: scheduled, fraction, ...asked }, retryWaits_ms);
+  const requested_ms = requestedDelay(response.response_status, retryAfter, now);
+  const next = nextAttemptTime(delivery, deps.retryWaits_ms, now, requested_ms);
   return {
-    deliveryId,
-    url,
+    deliveryId: delivery.id,
+    url: webhook.url,
     type: event.type,
     attempt,
     timestamp_s,
-    retryAt: next ? toIso(next) : null,
+    retryAt: next === undefined ? null : toIso(next),
   };
 }
 
-/** The wait after each failed attempt of the schedule; the last entry precedes the last attempt. */
-export const RETRY_WAITS_MS: readonly number[] = decide("6.retry-schedule").map(
-  (wait: string) => parseDuration(wait) ?? 0,
-);
-
-/** Spreads retries by 20% either way, so that a recovered receiver does not get all of them at once. */
-const JITTER = 0.2;
-
-/** Retry-After can only lengthen a wait, up to 24 hours, the longest of the schedule. */
-const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
-/** Spec part 8: the time an endpoint has to respond to a delivery. */
-export const RESPONSE_TIMEOUT_MS = 30_000;
-
-interface RetryInput {
-  readonly now: Instant;
-  readonly status: number | null;
-  /** The value of the response's Retry-After header. */
-  readonly retryAfter: string | null;
-}
-
-interface Failure extends RetryInput {
-  /** The number of scheduled attempts made, including this one. */
-  readonly attempt: number;
-  /** In [0, 1): the position of the wait within the jitter. */
-  readonly fraction: number;
-}
-
-/** The delay that Retry-After asks for on 429 and 503, in milliseconds. */
-function requestedDelay_ms({ now, status, retryAfter }: RetryInput): number {
-  const isAsked = retryAfter !== null && (status === 429 || status === 503);
-  return Math.min((isAsked && parseRetryAfter(retryAfter, now)) || 0, RETRY_AFTER_MAX_MS);
-}
-
-/** Returns the due time of the next attempt; undefined after the last. */
-export function calculateRetryDelay(
-  failure: Failure,
+/** Returns the time of the next scheduled attempt if this one failed; undefined if there is none. */
+function nextAttemptTime(
+  { id, attempts, manual, next_attempt_at }: DeliveryRecord,
   waits_ms: readonly number[],
+  now: Instant,
+  requested_ms: number,
 ): Instant | undefined {
-  const { attempt, now, fraction } = failure;
-  const wait_ms = waits_ms[attempt - 1];
+  if (manual) {
+    // Keeps the planned attempt unless Retry-After postpones it.
+    if (next_attempt_at === null) return undefined;
+    return Math.max(parseIso(next_attempt_at), requested_ms > 0 ? now + requested_ms : 0);
+  }
+  const scheduled = attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
+  const delay_ms = calculateRetryDelay(
+    waits_ms[scheduled - 1],
+    jitterFraction(id, scheduled),
+    requested_ms,
+  );
+  return delay_ms === undefined ? undefined : now + delay_ms;
+}
+
+/** Returns the milliseconds until the next attempt; `fraction` in [0, 1) is the position within the jitter. */
+export function calculateRetryDelay(
+  wait_ms: number | undefined,
+  fraction: number,
+  requested_ms: number,
+): number | undefined {
   if (wait_ms === undefined) return undefined;
   const jittered_ms = Math.round(wait_ms * (1 - JITTER + 2 * JITTER * fraction));
-  return now + Math.max(jittered_ms, requestedDelay_ms(failure));
+  return Math.max(jittered_ms, requested_ms);
 }
 
-/**
- * The position of an attempt within the jitter. It depends only on the random part of the delivery's id and the
- * attempt number. It therefore repeats with the id, whatever the time and the order of responses.
- */
-const calculateJitter = (random: string, attempt: number): number =>
-  createHash("sha256").update(`${random} ${attempt}`).digest().readUInt32BE() / 2 ** 32;
+/** Depends only on the random part of the id and the attempt, so that it repeats whatever the time. */
+function jitterFraction(deliveryId: string, attempt: number): number {
+  const random = deliveryId.slice(-RANDOM_LENGTH);
+  return createHash("sha256").update(`${random} ${attempt}`).digest().readUInt32BE() / 2 ** 32;
+}
+
+/** Returns the milliseconds that Retry-After asks for on 429 and 503, otherwise 0. */
+export function requestedDelay(
+  status: number | null,
+  retryAfter: string | null,
+  now: Instant,
+): number {
+  if (retryAfter === null || (status !== 429 && status !== 503)) return 0;
+  return Math.min(parseRetryAfter(retryAfter, now) ?? 0, RETRY_AFTER_MAX_MS);
+}
 
 /** Parses Retry-After into milliseconds: whole seconds or an HTTP date (RFC 9110 10.2.3, 5.6.7). */
 export function parseRetryAfter(header: string, now: Instant): number | undefined {
@@ -134,12 +126,9 @@ export function parseRetryAfter(header: string, now: Instant): number | undefine
   if (/^\d+$/.test(value)) return Number(value) * 1_000;
   if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(value)) return undefined;
   // The oldest of the three date forms has no zone and means UTC.
-  const at = parseIso(value.endsWith("GMT") ? value : `${value} GMT`);
-  return Number.isNaN(at) ? undefined : Math.max(at - now, 0);
+  const time = parseIso(value.endsWith("GMT") ? value : `${value} GMT`);
+  return Number.isNaN(time) ? undefined : Math.max(time - now, 0);
 }
-
-/** One year: longer than any useful wait, and far from the limit of dates. */
-const WAIT_MAX_MS = 365 * 86_400_000;
 
 /** Parses a schedule such as "5s,5m,1h" into milliseconds; undefined if it is invalid. */
 export function parseRetrySchedule(text: string): readonly number[] | undefined {

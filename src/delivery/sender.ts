@@ -1,7 +1,6 @@
 // HTTP sender: sends one POST per attempt and returns its outcome as a value (spec part 6: 2xx within 30 seconds;
-// contract, part 6). It never rejects, follows redirects or sends twice, and reads no more of a response than
-// necessary. The deadline is total and in real time, from the start to the headers, because Node's own timeouts only
-// detect silence.
+// contract, part 6). It never rejects, follows redirects or sends twice. The deadline is total and in real time, because
+// Node's own timeouts only detect silence.
 import {
   type ClientRequest,
   Agent as HttpAgent,
@@ -9,33 +8,27 @@ import {
   type IncomingMessage,
 } from "node:http";
 import type { Agent as HttpsAgent } from "node:https";
-import type { LookupFunction, Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Attempt, AttemptError, DeliveryRecord } from "../domain/model.ts";
 import { after } from "../lib/clock.ts";
+import { checkAddress, checkUrl, type WebhookPolicy } from "./address-policy.ts";
 import {
-  checkAddress,
-  checkUrl,
-  createResolver,
-  type Resolve,
-  type WebhookPolicy,
-} from "./address-policy.ts";
-import {
-  blockedDetail,
-  bodyDetail,
-  connectDetail,
-  errorDetail,
-  statusDetail,
-  tlsDetail,
-} from "./error-details.ts";
+  BlockedAddressError,
+  blockedFailure,
+  connectionFailure,
+  type Failure,
+  failure,
+  NO_FAILURE,
+  responseFailure,
+  timeoutFailure,
+} from "./failures.ts";
+import { type AddressCheck, createLookup, createResolver, type Resolve } from "./resolver.ts";
 
 export interface WebhookRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
-
-/** The error of a failed attempt. With a 2xx status it describes a later problem, which is no failure. */
-type Failure = Pick<Attempt, "error" | "error_detail">;
 
 /** The part of an attempt that depends on the receiver. */
 export interface DispatchResult
@@ -52,11 +45,11 @@ export interface Deferred {
 
 /** The outbox's transport. Fault injection wraps the real sender with another one. */
 export interface Sender {
-  /** `postWith` signs another body for the same attempt. */
+  /** `signedRequest` signs another body for the same attempt. */
   send(
-    post: WebhookRequest,
+    request: WebhookRequest,
     delivery: DeliveryRecord,
-    postWith: (body: string) => WebhookRequest,
+    signedRequest: (body: string) => WebhookRequest,
   ): Promise<DispatchResult | Deferred>;
   /** Aborts the requests in flight and closes all sockets; later sends open new ones. */
   close(): void;
@@ -65,193 +58,151 @@ export interface Sender {
 export interface SenderOptions {
   readonly policy: WebhookPolicy;
   readonly timeout_ms: number;
+  /** These are replaced in tests only. */
   readonly resolve?: Resolve;
   readonly judge?: typeof checkAddress;
-  /** Replaced only in tests. */
   readonly startTimer?: typeof after;
 }
 
 /** Only the status matters: the connection is closed after this many bytes of body. */
-const READ_BYTES_MAX = 16 * 1024;
+const BODY_BYTES_MAX = 16 * 1024;
 /** Bytes of the response body kept in the delivery log: enough for an error message. */
-const KEPT_BYTES_MAX = 1024;
+const LOGGED_BYTES_MAX = 1024;
 /** A status below 100 is invalid (RFC 9110 15). */
 const STATUS_MIN = 100;
 /** Shorter than receivers keep idle connections, so that none is closed just as it is reused. */
 const IDLE_MS = 2_000;
-const AGENT = {
+/** No `ca`, so that NODE_EXTRA_CA_CERTS and --use-openssl-ca apply. */
+const AGENT_OPTIONS = {
   keepAlive: true,
   timeout: IDLE_MS,
   autoSelectFamily: true,
   autoSelectFamilyAttemptTimeout: 1_000,
 };
 
-/** Returns the rule that forbids a connection to the address. */
-type AddressCheck = (address: string) => string | undefined;
-
 export function createHttpSender(options: SenderOptions) {
-  const {
-    policy,
-    timeout_ms,
-    resolve = createResolver(),
-    judge = checkAddress,
-    startTimer = after,
-  } = options;
-  const plain: AddressCheck = (address) => judge(address, policy, false);
-  const secure: AddressCheck = (address) => judge(address, policy, true);
-  const http = new HttpAgent({ ...AGENT, lookup: createLookup(resolve, plain) });
+  const { policy, timeout_ms, judge = checkAddress, startTimer = after } = options;
+  const resolve = options.resolve ?? createResolver();
+  const checkPlain: AddressCheck = (address) => judge(address, policy, false);
+  const checkSecure: AddressCheck = (address) => judge(address, policy, true);
+  const http = new HttpAgent({ ...AGENT_OPTIONS, lookup: createLookup(resolve, checkPlain) });
   let https: HttpsAgent | undefined;
 
-  /**
-   * Created on the first TLS delivery, because few starts need the modules it loads. It gets no `ca`, so that
-   * NODE_EXTRA_CA_CERTS and --use-openssl-ca apply.
-   */
-  function tlsAgent(): HttpsAgent {
+  /** Created on the first delivery over TLS, because few starts need Node's TLS modules. */
+  function httpsAgent(): HttpsAgent {
     const { Agent } = process.getBuiltinModule("node:https");
-    https ??= new Agent({ ...AGENT, lookup: createLookup(resolve, secure) });
+    https ??= new Agent({ ...AGENT_OPTIONS, lookup: createLookup(resolve, checkSecure) });
     return https;
   }
 
   return {
     async send({ url, headers, body }: WebhookRequest): Promise<DispatchResult> {
       const rule = checkUrl(url, policy);
-      if (rule !== undefined) return withoutResponse("blocked_address", blockedDetail(rule));
+      if (rule !== undefined) return withoutResponse(blockedFailure(rule));
       const target = new URL(url);
-      const [agent, judgeBy] = target.protocol === "https:" ? [tlsAgent(), secure] : [http, plain];
-      // Headers passed as a list are written unchanged, without a lookup for each.
-      const listed = ["Host", target.host, ...Object.entries(headers).flat()];
-      const request = httpRequest(target, { agent, method: "POST", headers: listed });
-      return dispatch(request, body, timeout_ms, startTimer, judgeBy);
+      const isSecure = target.protocol === "https:";
+      const agent = isSecure ? httpsAgent() : http;
+      const request = httpRequest(target, { agent, method: "POST", headers });
+      request.on("socket", (socket) => checkPeer(socket, isSecure ? checkSecure : checkPlain));
+      return dispatch(request, body, timeout_ms, startTimer);
     },
     close(): void {
-      // The agents track every socket, and a request ends with its socket. A Set of open requests would keep 6 KB per
-      // request alive past the young generation: its discarded tables grow old and still reference them.
+      // A request ends with its socket, and the agents know every socket.
       http.destroy();
       https?.destroy();
     },
   };
 }
 
-/** Checks every address of the name; the connection then uses only these addresses. */
-function createLookup(resolve: Resolve, judge: AddressCheck): LookupFunction {
-  return async (host, _, callback) => {
-    const addresses = await resolve(host).catch(() => []);
-    const rule = addresses.map(({ address }) => judge(address)).find((each) => each !== undefined);
-    if (rule !== undefined) callback(new BlockedAddress(rule), []);
-    else if (addresses.length === 0) callback(new UnknownHost(), []);
-    else callback(null, [...addresses]);
-  };
-}
-
-class UnknownHost extends Error {}
-
-/** The message is the rule that forbids the address. */
-class BlockedAddress extends Error {}
-
-const NO_RESPONSE = { response_status: null, response_body: null, retryAfter: null };
-export const withoutResponse = (
-  error: AttemptError,
-  error_detail = errorDetail(error),
-): DispatchResult => ({
-  ...NO_RESPONSE,
-  error,
-  error_detail,
+export const withoutResponse = (outcome: Failure): DispatchResult => ({
+  response_status: null,
+  response_body: null,
+  retryAfter: null,
+  ...outcome,
 });
 
-/** Sends the body and reads the response; `checkPeer` checks the address of the connected socket again. */
+/** Checks the address of the connected socket before anything is sent, also when a connection is reused. */
+function checkPeer(socket: Socket, check: AddressCheck): void {
+  const checkConnected = () => {
+    const { remoteAddress } = socket;
+    // A closed socket has no remote address.
+    if (remoteAddress === undefined) return socket.destroy();
+    const rule = check(remoteAddress);
+    return rule === undefined ? socket : socket.destroy(new BlockedAddressError(rule));
+  };
+  if (socket.connecting) socket.once("connect", checkConnected);
+  else checkConnected();
+}
+
+/** Sends the body and reads the response. */
 function dispatch(
   request: ClientRequest,
   body: string,
   timeout_ms: number,
   startTimer: typeof after,
-  checkPeer: AddressCheck,
 ): Promise<DispatchResult> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
-    let answer: IncomingMessage | undefined;
-    const finish = (error: AttemptError | null, detail?: string | null) => {
+    let response: IncomingMessage | undefined;
+
+    /** After the headers, a failure only says how the body was cut off. */
+    function finish(outcome: Failure): void {
       deadline.cancel();
-      if (answer !== undefined) return resolve(withResponse(answer, chunks, error, timeout_ms));
-      const why = error ?? "reset";
-      resolve(withoutResponse(why, detail ?? errorDetail(why, timeout_ms)));
-    };
-    const giveUp = (error: AttemptError | null) => {
-      finish(error);
+      if (response === undefined) resolve(withoutResponse(outcome));
+      else resolve(withResponse(response, Buffer.concat(chunks), outcome.error, timeout_ms));
+    }
+    function abort(outcome: Failure): void {
+      finish(outcome);
       request.destroy();
-    };
-    const deadline = startTimer(timeout_ms, () => giveUp("timeout"));
-    request.on("socket", (socket) => {
-      const look = () => {
-        const { remoteAddress } = socket;
-        // A closed socket has no remote address.
-        if (remoteAddress === undefined) socket.destroy();
-        else {
-          const rule = checkPeer(remoteAddress);
-          if (rule !== undefined) socket.destroy(new BlockedAddress(rule));
-        }
-      };
-      // A reused socket is already connected.
-      if (socket.connecting) socket.once("connect", look);
-      else look();
+    }
+
+    const deadline = startTimer(timeout_ms, () => abort(timeoutFailure(timeout_ms)));
+    request.on("error", (error) => finish(connectionFailure(error, request.socket)));
+    // We never request an upgrade: treat it as a response with status 101 and drop the connection.
+    request.on("upgrade", (incoming) => {
+      response = incoming;
+      abort(NO_FAILURE);
     });
-    request.on("error", (error) => finish(...explained(error, request.socket)));
-    request.on("response", (response) => {
-      if ((response.statusCode ?? 0) < STATUS_MIN) return giveUp("aborted");
-      answer = response;
-      if (!isReusable(response)) request.shouldKeepAlive = false;
+    request.on("response", (incoming) => {
+      if ((incoming.statusCode ?? 0) < STATUS_MIN) return abort(failure("aborted"));
+      response = incoming;
+      if (!isReusable(incoming)) request.shouldKeepAlive = false;
       let read = 0;
-      response.on("data", (chunk: Buffer) => {
+      incoming.on("data", (chunk: Buffer) => {
         chunks.push(chunk);
         read += chunk.length;
-        if (read >= READ_BYTES_MAX) giveUp(null);
+        if (read >= BODY_BYTES_MAX) abort(NO_FAILURE);
       });
-      response.on("end", () => finish(null));
-      response.on("error", () => finish("aborted"));
-    });
-    // We never request an upgrade: treat it as a response with status 101 and drop the connection.
-    request.on("upgrade", (response) => {
-      answer = response;
-      giveUp(null);
+      incoming.on("end", () => finish(NO_FAILURE));
+      incoming.on("error", () => finish(failure("aborted")));
     });
     request.end(body);
   });
 }
 
 /** Reuses a connection only if the receiver announces a long enough keep-alive; any other may close just then. */
-const isReusable = ({ headers }: IncomingMessage): boolean =>
-  Number(/\btimeout=(\d+)/.exec(String(headers["keep-alive"]))?.[1]) * 1_000 > IDLE_MS;
+function isReusable({ headers }: IncomingMessage): boolean {
+  const [, timeout_s] = /\btimeout=(\d+)/.exec(String(headers["keep-alive"])) ?? [];
+  return Number(timeout_s) * 1_000 > IDLE_MS;
+}
 
 function withResponse(
   { statusCode = 0, headers }: IncomingMessage,
-  chunks: readonly Buffer[],
-  error: AttemptError | null,
+  body: Buffer,
+  bodyError: AttemptError | null,
   timeout_ms: number,
 ): DispatchResult {
-  const whole = Buffer.concat(chunks);
-  const kept = whole.subarray(0, KEPT_BYTES_MAX);
-  const isSuccess = statusCode >= 200 && statusCode < 300;
   return {
     response_status: statusCode,
-    // Decoding as a stream drops a character that was split by the cut.
-    response_body: new TextDecoder("utf-8", { ignoreBOM: true }).decode(kept, {
-      stream: kept.length < whole.length,
-    }),
-    error: isSuccess ? error : "status",
-    error_detail: isSuccess ? error && bodyDetail(error, timeout_ms) : statusDetail(statusCode),
+    response_body: decodeBody(body),
     retryAfter: headers["retry-after"] ?? null,
+    ...responseFailure(statusCode, bodyError, timeout_ms),
   };
 }
 
-/** Returns the error's name for the delivery log, with a detail if the default one is too vague. */
-function explained(error: NodeJS.ErrnoException, socket: Socket | null): [AttemptError, string?] {
-  if (error instanceof UnknownHost) return ["dns"];
-  if (error instanceof BlockedAddress) return ["blocked_address", blockedDetail(error.message)];
-  // ECONNRESET is excluded because a receiver may reset even before the connection is established.
-  if (error.code !== "ECONNRESET" && (error.syscall === "connect" || "errors" in error))
-    return [error.code === "ETIMEDOUT" ? "timeout" : "refused", connectDetail(error)];
-  const isUnverified = socket !== null && "authorized" in socket && !socket.authorized;
-  // In TLS 1.3 a receiver that requires a client certificate reports it after the handshake.
-  if (isUnverified || /^EPROTO$|^ERR_SSL_/.test(error.code ?? "")) return ["tls", tlsDetail(error)];
-  // HPE_ errors mean that the response is not valid HTTP, or that its headers do not end.
-  return [error.code?.startsWith("HPE_") ? "aborted" : "reset"];
+/** Decoding as a stream drops a character that was split by the cut. */
+function decodeBody(body: Buffer): string {
+  const isCut = body.length > LOGGED_BYTES_MAX;
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  return decoder.decode(body.subarray(0, LOGGED_BYTES_MAX), { stream: isCut });
 }

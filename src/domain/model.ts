@@ -81,7 +81,7 @@ export interface Expiring<N extends string> extends Entity {
   readonly expires_at: string;
   readonly partition: N;
 }
-export const expiryIndex = { expiry: { by: ["partition"], order: "expires_at" } } as const;
+export const expiryIndex = { expiry: { by: ["partition"], order: ["expires_at"] } } as const;
 
 export const account = object({ id: id("acc"), name: string(), state: accountState });
 /** The account as its caller sees it; `user` is null for an API key, which belongs to no user. */
@@ -300,7 +300,7 @@ export function createWebhookSchemas(urlRule: (url: string) => string | undefine
     response: object({
       id: id("wh"),
       ...required(shown),
-      disabled_reason: nullable(oneOf(["gone", "failing"])),
+      disabled_reason: nullable(oneOf(["gone"])),
       ...TIMES,
     }),
   };
@@ -309,13 +309,6 @@ export type WebhookSchemas = ReturnType<typeof createWebhookSchemas>;
 export const webhook = createWebhookSchemas(() => undefined);
 export interface WebhookRecord extends Infer<typeof webhook.response>, AccountScoped {
   readonly secret: string;
-  /** The previous secret, and the time until which `webhook-signature` carries it too. */
-  readonly old_secret: string | null;
-  readonly old_secret_until: string | null;
-  /** Time of the first failure after the last success; null if there is none. */
-  readonly first_failure_at: string | null;
-  /** Number of times the webhook was disabled; each time starts a new queue. */
-  readonly queue_generation?: number;
 }
 export const webhooks = collection<WebhookRecord>()("webhooks", accountIndex);
 
@@ -335,20 +328,18 @@ export type EventEnvelope = Omit<Infer<typeof envelopeSchema>, "account"> & {
 export interface EventRecord extends Pick<EventEnvelope, "id" | "type" | "created">, AccountScoped {
   /** The envelope, serialised once: the same bytes at every attempt and in GET /events/{event_id}. */
   readonly body: string;
-  /**
-   * The account whose list contains the event. Null for the sample event of a test delivery. It becomes null for an
-   * event beyond the limit that only waits for its last pending delivery.
-   */
+  /** The sample event of a test delivery, which is in no list of the API. */
+  readonly is_sample: boolean;
+  /** The account whose events or samples contain it. Both are null once it is beyond the limit. */
   readonly list_key: string | null;
-  /** The account of a test delivery's sample event, "" once it is beyond the limit; null for all other events. */
-  readonly sample_account_id: string | null;
+  readonly sample_key: string | null;
   /** Id of the request that caused the event; no request causes more than one. */
   readonly request_id: string | null;
 }
 export const events = collection<EventRecord>()("events", {
   account: { by: ["list_key"] },
   account_type: { by: ["list_key", "type"] },
-  sample: { by: ["sample_account_id"] },
+  sample: { by: ["sample_key"] },
 });
 
 export const ATTEMPT_ERRORS = [
@@ -395,20 +386,17 @@ export interface DeliveryRecord extends Infer<typeof delivery>, AccountScoped {
   readonly manual: boolean;
   /** A test delivery: one attempt, whatever the webhook subscribes to. */
   readonly test: boolean;
-  /**
-   * Position in the webhook's queue, null if nothing is to be sent: "0" for a manual attempt or "1", the due time, and
-   * "r" for a retry. The smallest text is sent first.
-   */
-  readonly queue_position: string | null;
-  /** The webhook's queue at the time of queueing (see `currentQueueId`), null if nothing is to be sent. */
-  readonly queue_id: string | null;
+  /** 0 for a manual attempt, 1 for one by time; the lowest is sent first. */
+  readonly priority: number;
+  /** Time from which the next attempt may be made; null if nothing is to be sent. */
+  readonly due_at: string | null;
 }
 export const deliveries = collection<DeliveryRecord>()("deliveries", {
   webhook: { by: ["webhook_id"] },
   webhook_status: { by: ["webhook_id", "status"] },
   event: { by: ["event_id"] },
-  queue: { by: ["queue_id"], order: "queue_position" },
-  waiting: { by: ["status"], order: "queue_position" },
+  queue: { by: ["webhook_id"], order: ["priority", "due_at"] },
+  pending: { by: ["status"], order: ["due_at"] },
 });
 
 /** The stored response to a request with an Idempotency-Key; the id is a hash of credential and key. */

@@ -3,22 +3,20 @@
 import { EventEmitter } from "node:events";
 import { type Clock, type Instant, toIso } from "../lib/clock.ts";
 import type { Ids } from "../lib/ids.ts";
-import { unsafeCast } from "../lib/schema.ts";
 import { AppError } from "./errors.ts";
 import type { Store, Tx } from "./store.ts";
-import type { Decide } from "./variants.ts";
 
 /** Published after a commit, each with the id of a record. */
 export interface NotificationMap {
   /** A delivery was created or changed. */
-  delivery: [id: string];
-  /** A webhook's queue changed: something to send or to cancel. The value is the queue's id. */
-  queue: [id: string];
-  event: [id: string];
+  delivery: [deliveryId: string];
+  /** A webhook's pending deliveries changed. */
+  queue: [webhookId: string];
+  /** A webhook was disabled or deleted, so its pending deliveries must be cancelled. */
+  disabled: [webhookId: string];
+  event: [eventId: string];
   /** A data source waits for processing. */
-  data: [id: string];
-  /** An account has a new event, which may exceed its limit; "" if a deleted app has leftovers. */
-  account: [id: string];
+  data: [dataSourceId: string];
 }
 export type Topic = keyof NotificationMap;
 export type Notifications = EventEmitter<NotificationMap>;
@@ -30,7 +28,6 @@ export interface TxContext {
   /** `now` as an ISO 8601 string. */
   readonly timestamp: string;
   readonly ids: Ids;
-  readonly decide: Decide;
   /** The id of the request that caused the work; null when none did. */
   readonly requestId: string | null;
   /** Publishes `id` to the topic's subscribers after the commit. Duplicates are sent once. */
@@ -44,7 +41,6 @@ export interface UnitOfWorkDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly decide: Decide;
   readonly notifications: Notifications;
 }
 
@@ -55,33 +51,36 @@ export class UnitOfWork {
     private readonly deps: UnitOfWorkDeps,
     private readonly requestId: string | null = null,
     /** Called at the end of each transaction, before the commit, with the value that the work returned. */
-    private readonly beforeCommit?: (w: TxContext, value: unknown) => Promise<void>,
+    private readonly beforeCommit?: (ctx: TxContext, value: unknown) => Promise<void>,
   ) {
     this.store = deps.store;
   }
 
   /** Runs `work` in one transaction and rolls back if it returns an error. */
   async run<T>(work: (ctx: TxContext) => Promise<T>): Promise<T> {
-    const { requestId, beforeCommit } = this;
-    const { store, clock, ids, decide, notifications } = this.deps;
+    const { store, clock, ids, notifications } = this.deps;
     let published = new Map<string, [topic: Topic, id: string]>();
     try {
       const result = await store.transact(async (tx) => {
         published = new Map(); // the store may run the work again
         const now = clock.now();
-        const ctx: TxContext = { tx, now, timestamp: toIso(now), ids, decide, requestId, publish };
-        function publish(topic: Topic, id: string): void {
-          published.set(`${topic} ${id}`, [topic, id]);
-        }
+        const ctx: TxContext = {
+          tx,
+          now,
+          timestamp: toIso(now),
+          ids,
+          requestId: this.requestId,
+          publish: (topic, id) => void published.set(`${topic} ${id}`, [topic, id]),
+        };
         const value = await work(ctx);
         if (value instanceof AppError) throw value; // thrown so that the store rolls back
-        if (beforeCommit) await beforeCommit(ctx, value);
+        await this.beforeCommit?.(ctx, value);
         return value;
       });
       for (const [topic, id] of published.values()) notifications.emit(topic, id);
       return result;
     } catch (error) {
-      if (error instanceof AppError) return unsafeCast(error); // the value that `work` returned
+      if (error instanceof AppError) return error as T; // the value that `work` returned
       throw error;
     }
   }

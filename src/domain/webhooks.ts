@@ -1,16 +1,15 @@
 // Webhooks (spec part 2; contract, parts 2, 4 and 6): subscriptions, delivery log, manual redelivery and test
-// deliveries. Redelivery and test only queue a row; the response does not wait for the attempt. The outbox sends
-// deliveries and cancels those of deleted or disabled webhooks.
-import { type Instant, toIso } from "../lib/clock.ts";
+// deliveries. Redelivery and test only store a pending delivery, which the outbox sends after the response.
 import { type Infer, object, optional } from "../lib/schema.ts";
 import { serviceSignature, standardSignature } from "../lib/signature.ts";
 import { VERSION } from "../lib/version.ts";
 import { createCrudService, paginate, paginationParameters } from "./crud.ts";
 import {
+  cancelUndeliverable,
   createTestDelivery,
+  isDeliverable,
   putDelivery,
   requestRedelivery,
-  startNextQueue,
 } from "./deliveries.ts";
 import { AppError, notFound } from "./errors.ts";
 import { recordSample } from "./events.ts";
@@ -19,28 +18,27 @@ import { deliveries, deliveryStatus, eventType, webhook, webhooks } from "./mode
 import type { Reader } from "./store.ts";
 import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 
-/** Period in which `webhook-signature` carries both secrets, so that a receiver can switch without a gap. */
-const ROTATION_MS = 24 * 3_600_000;
-
 export const testBody = object({ type: eventType });
 
 /** 40 letters and digits are the base64 of 30 bytes, a key that Standard Webhooks libraries accept unchanged. */
-const newSecret = ({ ids }: TxContext): string => `whsec_${ids.secret().slice(0, 40)}`;
+const createSecret = ({ ids }: TxContext): string => `whsec_${ids.secret().slice(0, 40)}`;
 
 export async function createWebhook(
   ctx: TxContext,
   account_id: string,
-  request: WithOptionalId<Infer<typeof webhook.createBody>>,
+  draft: WithOptionalId<Infer<typeof webhook.createBody>>,
 ) {
-  const { id = ctx.ids.next("wh_"), secret = newSecret(ctx), ...draft } = request;
-  const untried = {
+  const record: WebhookRecord = {
+    id: draft.id ?? ctx.ids.next("wh_"),
+    url: draft.url,
+    events: draft.events,
+    active: draft.active,
     disabled_reason: null,
-    old_secret: null,
-    old_secret_until: null,
-    first_failure_at: null,
+    secret: draft.secret ?? createSecret(ctx),
+    created_at: ctx.timestamp,
+    updated_at: ctx.timestamp,
+    account_id,
   };
-  const times = { created_at: ctx.timestamp, updated_at: ctx.timestamp };
-  const record: WebhookRecord = { id, ...draft, ...untried, secret, ...times, account_id };
   await ctx.tx.put(webhooks, record);
   return record;
 }
@@ -48,48 +46,34 @@ export async function createWebhook(
 export const webhookService = createCrudService(webhooks, "webhook", webhook, {
   onCreate: createWebhook,
   onUpdate: updateWebhook,
-  onDelete: startNextQueue,
+  onDelete: (ctx, { id }) => ctx.publish("disabled", id),
 });
 
-/** Disabling a webhook abandons its queued deliveries; enabling it again clears the disabled reason. */
+/** Disabling a webhook abandons its pending deliveries; enabling it clears the disabled reason. */
 async function updateWebhook(ctx: TxContext, after: WebhookRecord, before: WebhookRecord) {
-  const { url, active, secret } = before;
-  const switched = after.active !== active;
-  const rotated = { old_secret: secret, old_secret_until: toIso(ctx.now + ROTATION_MS) };
-  return {
-    ...(active && switched ? startNextQueue(ctx, after) : after),
-    updated_at: ctx.timestamp,
-    ...(after.secret !== secret && rotated),
-    ...(switched && { disabled_reason: null }),
-    // A new URL or an enabled webhook starts without the earlier failures.
-    ...((switched || after.url !== url) && { first_failure_at: null }),
-  };
-}
-
-interface Sent {
-  /** Number of the attempt. */
-  readonly number: number;
-  /** Time on the service's clock. */
-  readonly at: Instant;
-  readonly timestamp_s: number;
+  const updated = { ...after, updated_at: ctx.timestamp };
+  if (after.active === before.active) return updated;
+  // The outbox may not have cancelled them yet, and enabling the webhook must not revive them.
+  if (after.active) await cancelUndeliverable(ctx, before.id);
+  else ctx.publish("disabled", before.id);
+  return { ...updated, disabled_reason: null };
 }
 
 /** Returns the headers of an attempt; the last three are for Standard Webhooks libraries. */
 export function deliveryHeaders(
-  webhook: WebhookRecord,
+  { secret }: WebhookRecord,
   event: EventRecord,
-  id: string,
-  sent: Sent,
+  deliveryId: string,
+  attempt: { readonly number: number; readonly timestamp_s: number },
 ) {
-  const { number, timestamp_s } = sent;
-  const { secret } = webhook;
+  const { number, timestamp_s } = attempt;
   return {
     "Content-Type": "application/json",
     "Content-Length": String(Buffer.byteLength(event.body)),
     "User-Agent": `AppHostingService/${VERSION}`,
     "X-Service-Signature": serviceSignature(event.body, secret),
     "X-Service-Event": event.type,
-    "X-Service-Delivery": id,
+    "X-Service-Delivery": deliveryId,
     "X-Service-Attempt": String(number),
     "webhook-id": event.id,
     "webhook-timestamp": String(timestamp_s),
@@ -111,10 +95,7 @@ export async function getDelivery(reader: Reader, webhookId: string, id: string)
   return delivery?.webhook_id === webhookId ? delivery : notFound("delivery");
 }
 
-/**
- * Queues the delivery again, ahead of the queue. Returns it unchanged if the webhook is disabled and the delivery is
- * not a test.
- */
+/** Requests a manual attempt. Returns the delivery unchanged if its webhook is disabled, unless it is a test. */
 export const redeliver = (
   unit: UnitOfWork,
   account: AccountRecord,
@@ -123,8 +104,8 @@ export const redeliver = (
 ) =>
   webhookService.withRecord(unit, account, webhookId, async (ctx, webhook) => {
     const delivery = await getDelivery(ctx.tx, webhookId, id);
-    if (delivery instanceof AppError || !(webhook.active || delivery.test)) return delivery;
-    return putDelivery(ctx, requestRedelivery(delivery, webhook, ctx.timestamp));
+    if (delivery instanceof AppError || !isDeliverable(delivery, webhook)) return delivery;
+    return putDelivery(ctx, requestRedelivery(delivery, ctx.timestamp));
   });
 
 export const sendTest = (

@@ -2,6 +2,7 @@
 // rule with the schema of its control route, and applies to `times` requests or delivery attempts. Requests and
 // attempts that match no rule are untouched.
 import { EventEmitter } from "node:events";
+import { failure } from "../delivery/failures.ts";
 import { type Sender, type WebhookRequest, withoutResponse } from "../delivery/sender.ts";
 import { postpone } from "../domain/deliveries.ts";
 import { type ErrorDetails, fail } from "../domain/errors.ts";
@@ -247,7 +248,7 @@ export function createChaos(
           const sent = changed(post, effect, postWith);
           const outcome =
             effect === "drop"
-              ? withoutResponse("dropped")
+              ? withoutResponse(failure("dropped"))
               : await inner.send(sent, delivery, postWith);
           // The receiver gets the same attempt twice; the first response counts.
           if (effect === "duplicate" && closings === before)

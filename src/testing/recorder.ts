@@ -105,7 +105,7 @@ export function createRecorder(clock: Clock) {
        * the trace of their request shows them.
        */
       get events(): readonly EventEnvelope[] {
-        return emitted(({ sample_account_id: sample_of }) => sample_of === null);
+        return emitted(({ is_sample }) => !is_sample);
       },
       /** Deliveries sent or pending, from all processes on the store. */
       get deliveries(): readonly JournalDelivery[] {

@@ -39,7 +39,7 @@ import { createState, parseSnapshot, type StartupAccount, type StateDeps } from 
 
 export interface ServiceDeps extends StateDeps {
   readonly port: number;
-  readonly workers: Readonly<Record<"start" | "stop" | "look", () => Promise<void>>>;
+  readonly workers: Readonly<Record<"start" | "stop" | "scheduleExpiry", () => Promise<void>>>;
   readonly tasks: TaskTracker;
   readonly limiter: { clear(): void };
   readonly answers: { clear(): void };
@@ -133,7 +133,7 @@ export async function openService(deps: ServiceDeps) {
           throw new OptionError("advance must not go beyond the year 9999");
         return mutex.run(async () => {
           await background.idle();
-          await workers.look();
+          await workers.scheduleExpiry();
           return clock.advance(by_ms, () => background.idle());
         });
       },

@@ -1,7 +1,7 @@
 // An outbox with a store, a clock and an account, and no HTTP in front: events are added by calls, receivers are
 // real sockets. It does not load the test runner, which tracks every promise: timings would double.
 import { RETRY_WAITS_MS } from "../../src/delivery/attempt.ts";
-import { createOutbox, type OutboxDeps } from "../../src/delivery/outbox.ts";
+import type { OutboxDeps } from "../../src/delivery/outbox.ts";
 import { createHttpSender } from "../../src/delivery/sender.ts";
 import { collections } from "../../src/domain/collections.ts";
 import { dueDeliveries } from "../../src/domain/deliveries.ts";
@@ -15,21 +15,20 @@ import {
   type WebhookRecord,
   webhooks,
 } from "../../src/domain/model.ts";
-import { createRetentionWorker as forgettingIn } from "../../src/domain/retention.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { createNotifications, UnitOfWork } from "../../src/domain/unit-of-work.ts";
-import { DEFAULT_DECIDE } from "../../src/domain/variants.ts";
 import { webhookService } from "../../src/domain/webhooks.ts";
 import { AdjustableClock } from "../../src/lib/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../src/lib/ids.ts";
 import { TaskTracker } from "../../src/lib/tasks.ts";
 import { memoryStore } from "../../src/store/memory.ts";
+import { createWorkers } from "../../src/workers.ts";
 import { overridden } from "./other-stores.ts";
 
 export const START = Date.UTC(2026, 0, 1);
 
 export interface WorldOptions extends Partial<OutboxDeps> {
-  /** Store methods replaced for the outbox. */
+  /** Store methods replaced for the workers. */
   readonly over?: (store: Store) => Partial<Store>;
 }
 
@@ -41,9 +40,10 @@ export const accountOf = (id: string): AccountRecord => ({
   state: "active",
 });
 
+/** Returns the value, or throws if it is an error or undefined. */
 export function kept<T>(value: T | AppError | undefined): T {
   if (value === undefined || value instanceof AppError)
-    throw new Error(`Refused: ${JSON.stringify(value)}`);
+    throw new Error(`Not a value: ${JSON.stringify(value)}`);
   return value;
 }
 
@@ -58,56 +58,45 @@ export async function outboxWorld(options: WorldOptions = {}) {
   const store = over ? overridden(real, over(real)) : real;
   const clock = new AdjustableClock(START);
   const ids = new TimeOrderedIds(clock, seededRandom("outbox"));
-  const decide = DEFAULT_DECIDE;
   const errors: unknown[] = [];
-  /** Accounts whose retention sweep was requested. */
-  const sweeps = new Set<string>();
   const onError = (error: unknown) => errors.push(error);
-  const background = new TaskTracker(onError);
+  const tasks = new TaskTracker(onError);
   const notifications = createNotifications();
-  const outbox = createOutbox({
-    clock,
-    ids,
-    decide,
-    notifications,
-    tasks: background,
+  const parts = { store, clock, ids, notifications };
+  const unit = new UnitOfWork(parts);
+  /** Leaves out the topic `data`, so that tests process data sources themselves. */
+  const deliveryNotifications = createNotifications();
+  for (const topic of ["queue", "disabled"] as const)
+    notifications.on(topic, (id) => deliveryNotifications.emit(topic, id));
+  const workers = createWorkers({
+    tasks,
     sender: createHttpSender({ policy: "local", timeout_ms: 2_000 }),
     timestamp: () => clock.now(),
     retryWaits_ms: RETRY_WAITS_MS,
-    concurrency: decide("6.webhook-concurrency"),
     onAttempt: () => undefined,
     onError,
     ...options,
-    store,
+    ...parts,
+    notifications: deliveryNotifications,
   });
-  notifications.on("queue", (id) => outbox.notify(id));
-  notifications.on("account", (id) => sweeps.add(id));
-  const parts = { store, clock, ids, decide, notifications };
-  const unit = new UnitOfWork(parts);
-  const forgetting = forgettingIn(parts, background);
-  const stop = () => {
-    outbox.stop();
-    return background.idle();
-  };
+  await workers.start();
   return {
-    ...{
-      clock,
-      store,
-      real,
-      parts,
-      unit,
-      outbox,
-      forgetting,
-      background,
-      account,
-      sweeps,
-      errors,
-      stop,
-    },
+    clock,
+    store,
+    real,
+    parts,
+    unit,
+    workers,
+    tasks,
+    account,
+    errors,
+    stop: workers.stop,
     /** Resolves when every delivery that is due now is attempted and recorded. */
-    idle: () => background.idle(),
-    advance: (by_ms: number) =>
-      background.idle().then(() => clock.advance(by_ms, () => background.idle())),
+    idle: () => tasks.idle(),
+    async advance(by_ms: number) {
+      await tasks.idle();
+      return clock.advance(by_ms, () => tasks.idle());
+    },
     webhook: async (url: string) =>
       kept(
         await webhookService.create(unit, account, {
@@ -121,10 +110,10 @@ export async function outboxWorld(options: WorldOptions = {}) {
       object: object = { n: 1 },
       from: AccountRecord = account,
       type: EventType = "app.created",
-    ) => kept(await unit.run((w) => recordEvent(w, from, type, object))),
+    ) => kept(await unit.run((ctx) => recordEvent(ctx, from, type, object))),
     read: async ({ id }: WebhookRecord) => kept(await store.get(webhooks, id)),
     log: ({ id }: WebhookRecord) =>
-      store.page(deliveries, "webhook", [id], { offset: 0, limit: 1_000 }),
+      store.page(deliveries, "webhook", [id], { offset: 0, limit: 10_000 }),
     pending: () => dueDeliveries(store, clock.now()),
   };
 }

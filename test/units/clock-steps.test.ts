@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { RETRY_WAITS_MS } from "../../src/delivery/attempt.ts";
+import { failure } from "../../src/delivery/failures.ts";
 import { type DispatchResult, type Sender, withoutResponse } from "../../src/delivery/sender.ts";
 import { collections } from "../../src/domain/collections.ts";
-import { createApiKey, createApiKeyAuthenticator, sha256 } from "../../src/domain/credentials.ts";
+import { createApiKeyAuthenticator } from "../../src/domain/credentials.ts";
 import { putDelivery, requestRedelivery } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import {
@@ -17,28 +18,66 @@ import {
   webhooks,
 } from "../../src/domain/model.ts";
 import { ALL_RECORDS } from "../../src/domain/store.ts";
-import { UnitOfWork } from "../../src/domain/unit-of-work.ts";
-import { DEFAULT_DECIDE } from "../../src/domain/variants.ts";
+import { createNotifications, UnitOfWork } from "../../src/domain/unit-of-work.ts";
 import { webhookService } from "../../src/domain/webhooks.ts";
 import { createRateLimiter } from "../../src/http/rate-limit.ts";
-import { type AdjustableClock, parseIso, toIso } from "../../src/lib/clock.ts";
+import { AdjustableClock, parseIso } from "../../src/lib/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../src/lib/ids.ts";
 import { TaskTracker } from "../../src/lib/tasks.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { type AppliedEffect, createChaos } from "../../src/testing/disturbances.ts";
 import { createWorkers } from "../../src/workers.ts";
-import { createMachine, HOUR_MS, START } from "../support/machine.ts";
 import { accountOf, kept } from "../support/outbox-world.ts";
+
+const START = Date.UTC(2026, 0, 1);
+const HOUR_MS = 3_600_000;
+
+/** The two clocks of a machine, moved by hand. */
+function machine() {
+  const time = { system: START, monotonic: 5_000 };
+  let timers: { readonly at: number; readonly run: () => void }[] = [];
+  const after = (by_ms: number, run: () => void) => {
+    const timer = { at: time.monotonic + by_ms, run };
+    timers.push(timer);
+    return {
+      cancel: () => {
+        timers = timers.filter((each) => each !== timer);
+      },
+    };
+  };
+  /** Runs each due timer at its time. */
+  const pass = (by_ms: number) => {
+    const until = time.monotonic + by_ms;
+    for (;;) {
+      const [next] = timers.filter(({ at }) => at <= until).sort((a, b) => a.at - b.at);
+      const passed_ms = (next?.at ?? until) - time.monotonic;
+      time.monotonic += passed_ms;
+      time.system += passed_ms;
+      if (next === undefined) return;
+      timers = timers.filter((each) => each !== next);
+      next.run();
+    }
+  };
+  const step = (by_ms: number) => {
+    time.system += by_ms;
+  };
+  const clock = new AdjustableClock(undefined, {
+    system: () => time.system,
+    monotonic: () => time.monotonic,
+    after,
+  });
+  return { clock, pass, step };
+}
 
 /** Sets up a webhook whose receiver responds with these statuses, then repeats the last one. */
 async function delivering(t: TestContext, ...statuses: readonly number[]) {
-  const { clock, pass, step } = createMachine();
+  const { clock, pass, step } = machine();
   const store = memoryStore();
   await store.open(collections);
   const account = accountOf("acc_1");
   await store.transact((tx) => tx.put(accounts, { ...account, partition: "accounts" }));
   const ids = new TimeOrderedIds(clock, systemRandom);
-  const parts = { store, clock, ids, decide: DEFAULT_DECIDE };
+  const parts = { store, clock, ids, notifications: createNotifications() };
   const unit = new UnitOfWork(parts);
   const errors: unknown[] = [];
   const background = new TaskTracker((error) => errors.push(error));
@@ -50,19 +89,15 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
       const response_status = statuses[sent] ?? statuses.at(-1) ?? 200;
       sent += 1;
       await hold;
-      return { ...withoutResponse("status"), response_status };
+      return { ...withoutResponse(failure("status")), response_status };
     },
   };
   const chaos = createChaos(parts, new Map<string, AppliedEffect>(), background);
   const workers = createWorkers({
     ...parts,
-    ...{
-      tasks: background,
-      sender: chaos.wrap(sender),
-      retryWaits_ms: RETRY_WAITS_MS,
-      concurrency: 1,
-      lease_ms: 60_000,
-    },
+    tasks: background,
+    sender: chaos.wrap(sender),
+    retryWaits_ms: RETRY_WAITS_MS,
     timestamp: () => clock.now(),
     onAttempt: () => {},
     onError: (error) => errors.push(error),
@@ -156,12 +191,7 @@ test("steps: new deliveries and manual redeliveries go out at once after a step 
   const emitting = [it.emit(), it.emit()];
   while (it.sent() === 0) await new Promise(setImmediate);
   const [first] = await it.rows();
-  await it.store.transact(async (tx) => {
-    await putDelivery(
-      tx,
-      requestRedelivery(kept(first), it.webhook, new Date(it.clock.now()).toISOString()),
-    );
-  });
+  await it.unit.run((ctx) => putDelivery(ctx, requestRedelivery(kept(first), ctx.timestamp)));
   it.step(-HOUR_MS);
   it.clock.now();
   go();
@@ -188,7 +218,7 @@ test("steps: a chaos delay keeps its length after a step back", async (t) => {
 });
 
 test("steps: a rate window keeps its length after a step back, and a step forward ends it", async () => {
-  const { clock, pass, step } = createMachine();
+  const { clock, pass, step } = machine();
   const limiter = createRateLimiter(clock, 1);
   const count = async () => {
     const { exceeded, reset_s } = (await limiter.count("acc_1")) ?? {};
@@ -207,35 +237,51 @@ test("steps: a rate window keeps its length after a step back, and a step forwar
 });
 
 test("steps: an API key's last use is recorded with the new time after a step back", async () => {
-  const { clock, step } = createMachine();
+  const { clock, step } = machine();
   const store = memoryStore();
   await store.open(collections);
   const account = accountOf("acc_1");
-  const deps = {
-    store,
-    clock,
-    ids: new TimeOrderedIds(clock, systemRandom),
-    decide: DEFAULT_DECIDE,
+  const key = {
+    id: "key_1",
+    account_id: account.id,
+    name: "First",
+    last_four: "1234",
+    hash: "hash",
   };
-  const { id, key } = await new UnitOfWork(deps).run(async (ctx) => {
-    await ctx.tx.put(accounts, { ...account, partition: "accounts" });
-    return createApiKey(ctx, account.id, { name: "First" });
+  await store.transact(async (tx) => {
+    await tx.put(accounts, { ...account, partition: "accounts" });
+    await tx.put(apiKeys, {
+      ...key,
+      created_at: new Date(START).toISOString(),
+      last_used_at: null,
+    });
   });
-  const tasks = new TaskTracker((error) => assert.fail(String(error)));
-  const authenticate = createApiKeyAuthenticator(deps, tasks);
+  const background = new TaskTracker((error) => assert.fail(String(error)));
+  const holderOf = createApiKeyAuthenticator(
+    {
+      store,
+      clock,
+      ids: new TimeOrderedIds(clock, systemRandom),
+      notifications: createNotifications(),
+    },
+    background,
+  );
   for (const by_ms of [0, -HOUR_MS, 2 * HOUR_MS]) {
     step(by_ms);
-    await authenticate(sha256(key));
-    await tasks.idle();
-    assert.equal((await store.get(apiKeys, id))?.last_used_at, toIso(clock.now()));
+    await holderOf(key.hash);
+    await background.idle();
+    assert.equal(
+      (await store.get(apiKeys, key.id))?.last_used_at,
+      new Date(clock.now()).toISOString(),
+    );
   }
 });
 
 test("steps: ids created after a step back sort after earlier ids", () => {
-  const { clock, step } = createMachine();
+  const { clock, step } = machine();
   const ids = new TimeOrderedIds(clock, systemRandom);
-  const first = ids.next("app_");
+  const made = [ids.next("app_")];
   step(-HOUR_MS);
-  const all = [first, ...Array.from({ length: 1_000 }, () => ids.next("app_"))];
-  assert.deepEqual(all, all.toSorted());
+  for (let n = 0; n < 1_000; n += 1) made.push(ids.next("app_"));
+  assert.deepEqual(made, made.toSorted());
 });

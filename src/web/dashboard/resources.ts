@@ -11,7 +11,6 @@ import { AppError, invalidField } from "../../domain/errors.ts";
 import { listDeliveriesOfEvent } from "../../domain/events.ts";
 import * as model from "../../domain/model.ts";
 import { deliveryHeaders } from "../../domain/webhooks.ts";
-import { parseIso } from "../../lib/clock.ts";
 import { parseJsonKeeping } from "../../lib/numbers.ts";
 import {
   alertBox,
@@ -287,7 +286,6 @@ async function exchanges(delivery: model.DeliveryRecord, page: PageContext): Pro
     const timestamp_s = delivery.timestamps_s[number - 1] ?? 0;
     const headers = deliveryHeaders(webhook, event, delivery.id, {
       number,
-      at: parseIso(at),
       timestamp_s,
     });
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
