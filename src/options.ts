@@ -1,303 +1,356 @@
-// All settings of the service (contract, parts 1 and 10): flag, environment variable, help text and parser. The command
-// line and `startService` share this table; the last two settings have no flag. A wrong value throws an OptionError
-// that names the setting and says what to do.
+// All settings of the service (contract, parts 1 and 10). One table gives each setting its option of `startService`, flag,
+// environment variable, schema, default and help text. An OptionError names the setting and the rule that it breaks.
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { inspect } from "node:util";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
 import { parseRetrySchedule, RESPONSE_TIMEOUT_MS, RETRY_WAITS_MS } from "./delivery/attempt.ts";
 import { TOKEN_ALGORITHM } from "./domain/oauth/signing-keys.ts";
 import { keepNumbersOfSeed } from "./domain/seed.ts";
 import type { Store } from "./domain/store.ts";
 import { pinnedKey } from "./domain/validators.ts";
-import { ALL_VARIANTS, type Variants } from "./domain/variants.ts";
-import { decide } from "./former-decisions.ts";
 import { RATE_LIMIT } from "./http/rate-limit.ts";
+import { ALL_VARIANTS, type Variants } from "./http/variants.ts";
 import { isDateTime, parseDuration } from "./lib/clock.ts";
 import { ALGORITHMS } from "./lib/jwt.ts";
 import { isLoopbackHost } from "./lib/loopback.ts";
 import { parseJsonKeeping } from "./lib/numbers.ts";
-import { OptionError, parse, suggest, unsafeCast } from "./lib/schema.ts";
+import {
+  addIssue,
+  coerce,
+  type Infer,
+  integer,
+  OptionError,
+  oneOf,
+  parse,
+  type Schema,
+  suggest,
+} from "./lib/schema.ts";
 import { LOG_FORMATS } from "./log.ts";
 
-/** Parses text or a given value; if it returns undefined, `mustBe` completes the error message. */
-interface OptionType<T> {
-  readonly mustBe: string;
-  /** The possible values, if they can be listed. */
-  readonly choices?: readonly string[] | undefined;
-  read(text: string, given: unknown): T | undefined;
-}
-
-interface Option<T> extends OptionType<T> {
-  readonly flag: string;
-  /** The placeholder after the flag in --help; "" for a switch. */
-  readonly placeholder: string;
+interface Setting {
+  /** The flag and its placeholder; null for a setting of `startService` only. */
+  readonly usage: string | null;
+  readonly schema: Schema<unknown>;
+  /** Missing: null. */
+  readonly default?: unknown;
   readonly help: string;
-  readonly fallback: T;
-  /** The value is never repeated in messages, even if it is wrong. */
-  readonly secret?: boolean;
+  /** The value never appears in messages, even if it is wrong. */
+  readonly isSecret?: true;
 }
 
-/** `at` is the flag and its placeholder, such as `port N`. The default fallback is null. */
-function defineOption<T, F extends T | null = null>(
-  at: string,
-  kind: OptionType<T>,
-  help: string,
-  fallback?: F,
-): Option<T | F> {
-  const [flag = "", placeholder = ""] = at.split(" ");
-  return { ...kind, flag, placeholder, help, fallback: unsafeCast(fallback ?? null) };
-}
+/** A schema that converts the value; `convert` throws or returns undefined for a value that breaks the rule. */
+const converted = <T>(
+  rule: string,
+  convert: (value: unknown) => T | undefined,
+  choices: readonly string[] = [],
+): Schema<T> => ({
+  json: {},
+  check(value, path, issues) {
+    let reason = "";
+    try {
+      const result = convert(value);
+      if (result !== undefined) return result;
+      reason = suggest(String(value), choices);
+    } catch (error) {
+      reason = ` (${error instanceof Error ? error.message : error})`;
+    }
+    return addIssue(issues, path, `must be ${rule}${reason}`);
+  },
+});
 
-const optionType = <T>(
-  mustBe: string,
-  read: OptionType<T>["read"],
-  choices?: readonly string[],
-): OptionType<T> => ({ mustBe, read, choices });
+const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+const text = (rule: string) => converted(rule, (value) => (isText(value) ? value : undefined));
+
+const requestsOrOff = converted<number | null>(
+  "a whole number from 1 to 999999999, or off",
+  (value) => {
+    if (value === "off") return null;
+    return /^[1-9]\d{0,8}$/.test(String(value)) ? Number(value) : undefined;
+  },
+  ["off"],
+);
+
+const SWITCH = new Map(Object.entries({ true: true, 1: true, false: false, 0: false }));
+const trueOrFalse = converted("true or false", (value) => SWITCH.get(String(value)), [
+  "true",
+  "false",
+]);
 
 /** Puts an IPv6 address in brackets. */
 export const formatHost = (host: string): string => (host.includes(":") ? `[${host}]` : host);
-const address = optionType(
-  "be an address of this machine, such as localhost or 0.0.0.0",
-  (text, given) =>
-    text === given && URL.canParse(`http://${formatHost(text)}`) ? text : undefined,
+
+const address = converted("an address of this machine, such as localhost or 0.0.0.0", (value) =>
+  isText(value) && URL.canParse(`http://${formatHost(value)}`) ? value : undefined,
 );
-const anyText = optionType(
-  "be a text that is not empty",
-  (text, given) => (text === given && text) || undefined,
-);
-/** Returns true for a database URL, whose store is loaded only when needed. */
-export const isDatabase = (data: string): boolean => /^postgres(ql)?:/.test(data);
-/** Removes user, password and query from a database URL. */
-export const redactLocation = (data: string): string =>
-  isDatabase(data) ? data.replace(/\/\/[^/]*@/, "//").replace(/\?.*/, "") : data;
-const location = optionType(
-  "be the name of a file, or an address such as postgres://user@host/database",
-  (text, given) =>
-    text !== given || (isDatabase(text) && !URL.canParse(text)) ? undefined : text || undefined,
-);
-const whole = (min: number, max: number) =>
-  optionType(`be a whole number from ${min} to ${max}`, (text) =>
-    /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
-  );
-const oneOf = <T extends string>(known: readonly T[]) =>
-  optionType(`be one of ${known.join(", ")}`, (text) => known.find((each) => each === text), known);
-const countOrOff = optionType<number | null>(
-  "be a whole number from 1 to 999999999, or off",
-  (text) => (text === "off" ? null : whole(1, 999_999_999).read(text, text)),
-  ["off"],
-);
-const url = optionType("be a URL such as https://apps.example.com, without a path", (text) =>
-  /^https?:\/\/[\w.:[\]-]+\/?$/.test(text) && URL.canParse(text) ? text : undefined,
-);
-const key = optionType("be 8 to 200 letters, digits or - . _ ~", (text) =>
-  "faults" in parse(pinnedKey, text) ? undefined : text,
-);
-const waits = optionType(
-  "be durations up to 365d with commas between them, such as 5s,5m,2h",
-  parseRetrySchedule,
-);
-const answerTime = optionType("be a duration up to 30s, such as 500ms or 10s", (text) => {
-  const value = parseDuration(text) ?? 0;
-  return value >= 1 && value <= RESPONSE_TIMEOUT_MS ? value : undefined;
+
+const url = converted("a URL such as https://apps.example.com, without a path", (value) => {
+  const href = String(value);
+  return /^https?:\/\/[\w.:[\]-]+\/?$/.test(href) && URL.canParse(href) ? href : undefined;
 });
-const YES_NO = new Map(Object.entries({ true: true, 1: true, false: false, 0: false }));
-const yesOrNo = optionType("be true or false", (text) => YES_NO.get(text), ["true", "false"]);
-const pem = optionType(
-  "be the name of a file (PEM) that is not empty",
-  (name) => readFileSync(name, "utf8") || undefined,
+
+const durations = converted(
+  "durations up to 365d with commas between them, such as 5s,5m,2h",
+  (value) => parseRetrySchedule(String(value)),
 );
+
+const responseTime = converted("a duration up to 30s, such as 500ms or 10s", (value) => {
+  const duration_ms = parseDuration(String(value)) ?? 0;
+  return duration_ms >= 1 && duration_ms <= RESPONSE_TIMEOUT_MS ? duration_ms : undefined;
+});
+
+const pemFile = converted(
+  "the name of a file (PEM) that is not empty",
+  (value) => readFileSync(String(value), "utf8") || undefined,
+);
+
 const UTF_8 = new TextDecoder("utf-8", { fatal: true });
-const seed = optionType<object>(
-  "be the name of a file (UTF-8) that holds a JSON object",
-  (name, given) => {
-    const value: unknown =
-      typeof given === "object"
-        ? given
-        : parseJsonKeeping(UTF_8.decode(readFileSync(name)), keepNumbersOfSeed);
-    return typeof value === "object" ? (value ?? undefined) : undefined;
-  },
-);
-const STORE = "open get find page count transact subscribe lease snapshot restore close".split(" ");
-/** Checks that a value has a store's methods; the exported contract suite checks its behaviour. */
-export function assertStore(given: unknown): Store {
-  const missing = STORE.filter((name) => typeof Object(given)[name] !== "function");
-  if (missing.length > 0) throw new Error(`it has no ${missing.join(", ")}`);
-  return unsafeCast(given);
-}
-const store = optionType("be a store, or the name of a module", (text, given) =>
-  typeof given === "object" ? assertStore(given) : text || undefined,
-);
-const moment = optionType("be a time such as 2026-01-01T00:00:00.000Z, with its zone", (text) =>
-  text.includes("T") && isDateTime(text) ? text : undefined,
-);
-const KNOWN = Object.entries(ALL_VARIANTS).map((known) => known.join("="));
-/** Variants in the flag's form, separated by commas. */
-const readings = optionType(`be one or more of ${KNOWN.join(", ")}`, (text, given): Variants => {
-  const isRecord = typeof given === "object" && !Array.isArray(given);
-  const pairs = isRecord
-    ? Object.entries(Object(given)).map((pair) => pair.join("="))
-    : text.split(",");
-  const unknown = pairs.find((pair) => !KNOWN.includes(pair));
-  if (unknown !== undefined) throw new Error(`there is no ${unknown}${suggest(unknown, KNOWN)}`);
-  return unsafeCast(Object.fromEntries(pairs.map((pair) => pair.split("="))));
+const seed = converted<object>("the name of a file (UTF-8) that holds a JSON object", (value) => {
+  const content: unknown = isText(value)
+    ? parseJsonKeeping(UTF_8.decode(readFileSync(value)), keepNumbersOfSeed)
+    : value;
+  return typeof content === "object" && content !== null ? content : undefined;
 });
 
-/** Every setting is optional and has one name as a flag, as a variable and as an option of startService. */
-export const OPTIONS = {
-  port: defineOption("port N", whole(0, 65_535), "port to listen on; 0 for any free one", 4600),
-  host: defineOption("host ADDRESS", address, "address to listen on", "localhost"),
-  publicUrl: defineOption("public-url URL", url, "how clients reach this server"),
-  data: {
-    ...defineOption(
-      "data FILE",
-      location,
-      "keep everything in this JSON file, or at postgres://… (memory otherwise)",
-    ),
-    secret: true, // an address may hold a password
-  },
-  store: defineOption(
-    "store MODULE",
-    store,
-    "keep everything in a store of your own: a file or a package",
-  ),
-  seed: defineOption("seed FILE", seed, "JSON file: what a fresh server starts with"),
-  apiKey: {
-    ...defineOption("api-key KEY", key, "the first API key, instead of a random one"),
-    secret: true,
-  },
-  tlsCert: defineOption("tls-cert FILE", pem, "certificate (PEM): serve https"),
-  tlsKey: defineOption("tls-key FILE", pem, "its private key (PEM)"),
-  rateLimit: defineOption(
-    "rate-limit N|off",
-    countOrOff,
-    "requests per account in 60 s",
-    RATE_LIMIT,
-  ),
-  retrySchedule: defineOption(
-    "retry-schedule LIST",
-    waits,
-    "waits before each retry, like 5s,5m,2h",
-    RETRY_WAITS_MS,
-  ),
-  webhookPolicy: defineOption(
-    "webhook-policy POLICY",
-    oneOf(WEBHOOK_POLICIES),
-    "where deliveries go: local or strict",
-  ),
-  webhookConcurrency: defineOption(
-    "webhook-concurrency N",
-    whole(1, 256),
-    "attempts at once, each webhook (1)",
-  ),
-  webhookTimeout: defineOption(
-    "webhook-timeout TIME",
-    answerTime,
-    "what a receiver has to answer, 30s at most",
-    RESPONSE_TIMEOUT_MS,
-  ),
-  tokenAlg: defineOption(
-    "token-alg ALG",
-    oneOf(ALGORITHMS),
-    `signs tokens: ${ALGORITHMS.join(", ")}`,
-    TOKEN_ALGORITHM,
-  ),
-  randomSeed: defineOption(
-    "random-seed TEXT",
-    anyText,
-    "what is random in ids and keys repeats from run to run (loopback only)",
-  ),
-  readings: defineOption(
-    "reading ID=NAME",
-    readings,
-    "another reading of a gap; repeatable, all are at /docs/register",
-    unsafeCast<Variants>({}),
-  ),
-  control: defineOption(
-    "control",
-    yesOrNo,
-    "answer /_control: time, faults, reset, for tests in any language",
-    false,
-  ),
-  log: defineOption("log FORM", oneOf(LOG_FORMATS), LOG_FORMATS.join(", "), "pretty"),
-  clock: defineOption(
-    "",
-    oneOf(["system", "manual"] as const),
-    "manual: it stands still until it is advanced",
-    "system",
-  ),
-  startAt: defineOption("", moment, "where a manual clock starts"),
-};
+const STORE_METHODS = "open get find page count transact snapshot restore close".split(" ");
+/** Checks that a value has a store's methods; `npm run store-contract` checks their behaviour. */
+export function assertStore(value: object): Store {
+  const members = value as Record<string, unknown>;
+  const missing = STORE_METHODS.filter((name) => typeof members[name] !== "function");
+  if (missing.length > 0) throw new Error(`it has no ${missing.join(", ")}`);
+  return value as Store;
+}
 
-type Name = keyof typeof OPTIONS;
+const store = converted<Store | string>("a store, or the name of a module", (value) => {
+  if (isText(value)) return value;
+  return typeof value === "object" && value !== null ? assertStore(value) : undefined;
+});
+
+const time = converted("a time such as 2026-01-01T00:00:00.000Z, with its zone", (value) =>
+  isText(value) && value.includes("T") && isDateTime(value) ? value : undefined,
+);
+
+const VARIANTS = Object.entries(ALL_VARIANTS).map(([name, value]) => `${name}=${value}`);
+/** An object, or NAME=VALUE texts. */
+const variants = converted(`one or more of ${VARIANTS.join(", ")}`, (value): Variants => {
+  const pairs =
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.entries(value).map((pair) => pair.join("="))
+      : String(value).split(",");
+  const unknown = pairs.find((pair) => !VARIANTS.includes(pair));
+  if (unknown !== undefined) throw new Error(`there is no ${unknown}${suggest(unknown, VARIANTS)}`);
+  return Object.fromEntries(pairs.map((pair) => pair.split("=")));
+});
+
+const NO_VARIANTS: Variants = {};
+
+export const SETTINGS = {
+  port: {
+    usage: "--port N",
+    schema: coerce(integer({ min: 0, max: 65_535 })),
+    default: 4600,
+    help: "port to listen on; 0 for any free one",
+  },
+  host: {
+    usage: "--host ADDRESS",
+    schema: address,
+    default: "localhost",
+    help: "address to listen on",
+  },
+  publicUrl: {
+    usage: "--public-url URL",
+    schema: url,
+    help: "how clients reach this server",
+  },
+  data: {
+    usage: "--data FILE",
+    schema: text("the name of a file"),
+    help: "keep all data in this JSON file (memory otherwise)",
+  },
+  store: {
+    usage: "--store MODULE",
+    schema: store,
+    help: "keep all data in a store of your own: a file or a package",
+  },
+  seed: {
+    usage: "--seed FILE",
+    schema: seed,
+    help: "JSON file with the data of a fresh server",
+  },
+  apiKey: {
+    usage: "--api-key KEY",
+    schema: pinnedKey,
+    help: "the first API key (random otherwise)",
+    isSecret: true,
+  },
+  tlsCert: {
+    usage: "--tls-cert FILE",
+    schema: pemFile,
+    help: "certificate (PEM); with it the server speaks https",
+  },
+  tlsKey: {
+    usage: "--tls-key FILE",
+    schema: pemFile,
+    help: "the certificate's private key (PEM)",
+  },
+  rateLimit: {
+    usage: "--rate-limit N|off",
+    schema: requestsOrOff,
+    default: RATE_LIMIT,
+    help: "requests per account in 60 s",
+  },
+  retrySchedule: {
+    usage: "--retry-schedule LIST",
+    schema: durations,
+    default: RETRY_WAITS_MS,
+    help: "waits before the retries of a delivery, such as 5s,5m,2h",
+  },
+  webhookPolicy: {
+    usage: "--webhook-policy NAME",
+    schema: oneOf(WEBHOOK_POLICIES),
+    help: "addresses of webhooks: local or strict",
+  },
+  webhookTimeout: {
+    usage: "--webhook-timeout TIME",
+    schema: responseTime,
+    default: RESPONSE_TIMEOUT_MS,
+    help: "time that a receiver has to respond",
+  },
+  tokenAlg: {
+    usage: "--token-alg NAME",
+    schema: oneOf(ALGORITHMS),
+    default: TOKEN_ALGORITHM,
+    help: "signs access tokens: ES256 or RS256",
+  },
+  randomSeed: {
+    usage: "--random-seed TEXT",
+    schema: text("a text that is not empty"),
+    help: "repeat ids and keys from run to run (loopback only)",
+  },
+  variants: {
+    usage: "--variant NAME=VALUE",
+    schema: variants,
+    default: NO_VARIANTS,
+    help: "behave like other servers where the specification is open; repeatable",
+  },
+  control: {
+    usage: "--control",
+    schema: trueOrFalse,
+    default: false,
+    help: "test controls over HTTP under /_control",
+  },
+  log: {
+    usage: "--log FORMAT",
+    schema: oneOf(LOG_FORMATS),
+    default: "pretty",
+    help: "pretty, json or off",
+  },
+  clock: {
+    usage: null,
+    schema: oneOf(["system", "manual"]),
+    default: "system",
+    help: "a manual clock stands still until it is advanced",
+  },
+  startAt: {
+    usage: null,
+    schema: time,
+    help: "start of a manual clock",
+  },
+} as const satisfies Record<string, Setting>;
+
+export type SettingName = keyof typeof SETTINGS;
+type Default<S> = S extends { readonly default: infer D } ? D : null;
 
 /** The settings in force; null means none. */
 export type Settings = {
-  readonly [N in Name]: (typeof OPTIONS)[N] extends Option<infer T> ? T : never;
+  readonly [N in SettingName]:
+    | Infer<(typeof SETTINGS)[N]["schema"]>
+    | Default<(typeof SETTINGS)[N]>;
 };
 
-/** Given as text only, because a bare number would have no unit. */
-type Worded = "retrySchedule" | "webhookTimeout";
+/** Options that are written in another form than their setting. */
+interface WrittenOptions {
+  /** A seed, or the name of its file. */
+  readonly seed: object | string;
+  readonly rateLimit: number | "off";
+  /** Durations such as "5s,5m,2h". */
+  readonly retrySchedule: string;
+  /** A duration such as "500ms". */
+  readonly webhookTimeout: string;
+}
 
-/** Options of startService: a value, or its text on the command line (for a seed, the name of its file). */
+/** The flags in camel case, and `clock` and `startAt`. */
 export type ServiceOptions = {
-  readonly [N in Name]?:
-    | (N extends Worded ? string : Settings[N])
-    | (Settings[N] extends string | null ? never : string)
+  readonly [N in SettingName]?:
+    | (N extends keyof WrittenOptions ? WrittenOptions[N] : NonNullable<Settings[N]>)
     | undefined;
 };
 
-/** Returns the name of a setting as the user gave it: `--port` or `port`. */
-type Called = (name: Name) => string;
+/** Returns a setting's name as the user gave it: a flag, a variable or an option. */
+export type Label = (name: SettingName) => string;
 
-/** Validates the given settings and fills in the defaults. */
+/** Validates the options and fills in the defaults. */
 export function readSettings(
-  given: Readonly<Record<string, unknown>>,
-  called: Called = (name) => name,
+  options: Readonly<Record<string, unknown>>,
+  label: Label = (name) => name,
 ): Settings {
-  const names = unsafeCast<Name[]>(Object.keys(OPTIONS));
-  const unknown = Object.keys(given).find((name) => !Object.hasOwn(OPTIONS, name));
-  if (unknown !== undefined)
-    throw new OptionError(`${unknown} is no option; there are ${names.join(", ")}`);
-  if ((given.tlsCert === undefined) !== (given.tlsKey === undefined))
-    throw new OptionError(`${called("tlsCert")} and ${called("tlsKey")} must be given together`);
-  // The option of the same name reads each member, so the record has the type that the table declares.
-  const settings = unsafeCast<Settings>(
-    Object.fromEntries(
-      names.map((name) => [name, parseOption(OPTIONS[name], given[name], called(name))]),
-    ),
-  );
-  const { randomSeed, store, data, clock, startAt } = settings;
-  if (randomSeed !== null && !isLoopbackOnly(settings))
-    throw new OptionError(
-      `${called("randomSeed")} makes keys that anybody can repeat; use it with a loopback host and public URL only`,
-    );
-  if (store !== null && data !== null)
-    throw new OptionError(
-      `${called("store")} and ${called("data")} cannot be given together: each says where everything is kept`,
-    );
-  if (clock === "system" && startAt !== null)
-    throw new OptionError(
-      'startAt is where a manual clock starts; give it together with clock: "manual"',
-    );
+  const names = Object.keys(SETTINGS) as SettingName[];
+  for (const name of Object.keys(options))
+    if (!Object.hasOwn(SETTINGS, name))
+      throw new OptionError(
+        `There is no option ${name}${suggest(name, names)}. Choose from ${names.join(", ")}`,
+      );
+  const values = names.map((name) => [name, parseSetting(name, options[name], label(name))]);
+  // Safe: each value comes from the setting of its own name.
+  const settings = Object.fromEntries(values) as Settings;
+  checkCombinations(settings, label);
   return settings;
 }
 
-/** Returns the parsed value or the default; throws an OptionError if the option rejects it. */
-export function parseOption(option: Option<unknown>, value: unknown, called: string): unknown {
-  if (value === undefined || value === null) return option.fallback;
-  // A module's namespace object has no toString.
-  const text = typeof Object(value).toString === "function" ? String(value) : "an object";
-  let why = option.secret
-    ? ""
-    : `; it is ${typeof value === "string" ? JSON.stringify(value) : text}`;
-  try {
-    const read = option.read(text, value);
-    if (read !== undefined) return read;
-  } catch (error) {
-    why += ` (${Object(error).message ?? error})`;
+/** Returns the parsed value, or the default if there is none. */
+export function parseSetting(name: SettingName, value: unknown, label: string): unknown {
+  const setting: Setting = SETTINGS[name];
+  if (value === undefined || value === null) return setting.default ?? null;
+  const shown = typeof value === "string" ? JSON.stringify(value) : inspect(value, ONE_LINE);
+  const problem = setting.isSecret ? label : `${label} is ${shown}, but it`;
+  const result = parse(setting.schema, value);
+  if ("value" in result) return result.value;
+  throw new OptionError(`${problem} ${result.faults[0]?.detail}`);
+}
+
+const ONE_LINE = { depth: 0, breakLength: Number.POSITIVE_INFINITY };
+
+/** Checks settings that depend on each other. */
+function checkCombinations(settings: Settings, label: Label): void {
+  const { tlsCert, tlsKey, randomSeed, store, data, clock, startAt } = settings;
+  const tls = `${label("tlsCert")} and ${label("tlsKey")}`;
+  if ((tlsCert === null) !== (tlsKey === null))
+    throw new OptionError(`${tls} must be given together`);
+  if (tlsCert !== null && tlsKey !== null) {
+    const problem = findTlsProblem(tlsCert, tlsKey);
+    if (problem)
+      throw new OptionError(`${tls} must be a certificate and its private key (PEM): ${problem}`);
   }
-  throw new OptionError(
-    `${called} must ${option.mustBe}${why}${suggest(text, option.choices ?? [])}`,
-  );
+  if (randomSeed !== null && !isLoopbackOnly(settings))
+    throw new OptionError(
+      `${label("randomSeed")} makes keys that anybody can repeat; use it with a loopback host and public URL only`,
+    );
+  if (store !== null && data !== null)
+    throw new OptionError(
+      `${label("store")} and ${label("data")} cannot be given together; choose one place for the data`,
+    );
+  if (clock === "system" && startAt !== null)
+    throw new OptionError('startAt sets a manual clock; give it together with clock: "manual"');
+}
+
+/** TLS ignores a key of another type than the certificate's, and no client could ever connect. */
+function findTlsProblem(cert: string, key: string): unknown {
+  try {
+    const isPair = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
+    return isPair ? undefined : "they are not a pair";
+  } catch (error) {
+    return error;
+  }
 }
 
 /** Returns true if only this machine can reach the server. */
@@ -306,4 +359,4 @@ export const isLoopbackOnly = ({ host, publicUrl }: Settings): boolean =>
 
 /** A server that only this machine can reach may deliver to this machine. */
 export const webhookPolicyFor = (settings: Settings): WebhookPolicy =>
-  settings.webhookPolicy ?? (isLoopbackOnly(settings) ? decide("6.webhook-policy") : "strict");
+  settings.webhookPolicy ?? (isLoopbackOnly(settings) ? "local" : "strict");

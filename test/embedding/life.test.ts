@@ -10,7 +10,7 @@ import { memoryStore, type Service, type Store, startService } from "../../src/i
 import { unsafeCast } from "../../src/lib/schema.ts";
 import { took } from "../support/costs.ts";
 import { embedded, startRefused, struck } from "../support/embedded.ts";
-import { overridden, sharedStore } from "../support/other-stores.ts";
+import { overridden } from "../support/other-stores.ts";
 import { printedOn } from "../support/process.ts";
 import { hooked } from "../support/receivers.ts";
 import { eventually, turns } from "../support/wait.ts";
