@@ -133,10 +133,11 @@ function usage(): string {
 
 /** Returns everything needed for a first request, and a curl command that works. */
 function readyText(service: Service, settings: Settings): string {
-  const { baseUrl, authUrl, apiKey, port } = service;
+  const { baseUrl, authUrl, apiKey } = service;
+  const { data, store, tlsCert, publicUrl } = settings;
   const dashboardUrl = authUrl + PATHS.dashboard;
   // With a public URL, the operator of the proxy needs the local port.
-  const localPort = settings.publicUrl === null ? undefined : port;
+  const port = publicUrl === null ? undefined : service.port;
   if (settings.log === "json")
     return JSON.stringify({
       event: "ready",
@@ -145,9 +146,8 @@ function readyText(service: Service, settings: Settings): string {
       dashboard_url: dashboardUrl,
       api_key: apiKey,
       pid: process.pid,
-      port: localPort,
+      port,
     });
-  const { data, store, tlsCert } = settings;
   const row = (name: string, value: string | number) =>
     `  ${styleText("dim", name.padEnd(10))}${escapeControl(String(value))}`;
   // Brackets of an IPv6 address are a pattern in some shells.
@@ -159,7 +159,7 @@ function readyText(service: Service, settings: Settings): string {
     row("Base URL", baseUrl),
     row("Auth URL", authUrl),
     row("Dashboard", dashboardUrl),
-    ...(localPort === undefined ? [] : [row("Port", localPort)]),
+    ...(port === undefined ? [] : [row("Port", port)]),
     row("API key", apiKey ?? "unchanged (only its hash is stored; set one with --api-key)"),
     row("Data", data ?? (store === null ? "in memory; --data FILE keeps them" : String(store))),
     "",
@@ -167,11 +167,6 @@ function readyText(service: Service, settings: Settings): string {
     "",
   ].join("\n");
 }
-
-/** Errors that mean --data names an impossible place; a damaged file is not an error of the flag. */
-const WRONG_PLACE = new Set(
-  "ENOENT ENOTDIR EISDIR EACCES EPERM EROFS EBUSY EXDEV ELOOP ENAMETOOLONG".split(" "),
-);
 
 /** Replaces an error of the operating system by one that names the setting and what to do. */
 function explainStartError(error: unknown, label: Label): unknown {
@@ -185,8 +180,9 @@ function explainStartError(error: unknown, label: Label): unknown {
     return new OptionError(
       `${label("host")} must be an address of this machine (${code}), such as localhost or 0.0.0.0`,
     );
+  // A system error means that --data names an impossible place; a damaged file is no error of the flag.
   const cause = error.cause as NodeJS.ErrnoException | undefined;
-  return isStoreError(error, "StoreOpenError") && WRONG_PLACE.has(cause?.code ?? "")
+  return isStoreError(error, "StoreOpenError") && cause?.syscall
     ? new OptionError(`${label("data")}: ${error.message}`)
     : error;
 }

@@ -30,63 +30,54 @@ interface RequestLine {
   readonly duration_ms: number;
 }
 
+/** A part of a pretty line: its text, or its style and text. */
+type Part = string | readonly [style: "dim" | "red" | "yellow" | "green", text: string];
+
 export function createLogger(format: LogFormat, clock: Clock, { out, err }: OutputStreams) {
-  function write(to: OutputStreams["out"], event: string, members: object, words: string): void {
+  function write(to: OutputStreams["out"], event: string, members: object, parts: Part[]): void {
     const at = toIso(clock.now());
     if (format === "json") to(escapeControl(JSON.stringify({ at, event, ...members })));
-    else if (format === "pretty") to(`${styleText("dim", at.slice(11, 23))} ${words}`);
+    if (format !== "pretty") return;
+    const words = [["dim", at.slice(11, 23)] as const, ...parts].map((part) =>
+      typeof part === "string" ? escapeControl(part) : styleText(part[0], escapeControl(part[1])),
+    );
+    to(words.join(" "));
   }
 
   return {
     request(line: RequestLine): void {
       const { id, method, path, status, duration_ms } = line;
-      const request = escapeControl(`${method} ${path}`);
       const color = status >= 500 ? "red" : status >= 400 ? "yellow" : "green";
       const duration = `${duration_ms.toFixed(1)} ms`;
-      write(
-        out,
-        "request",
-        line,
-        `${request} ${styleText(color, String(status))} ${duration} ${styleText("dim", id)}`,
-      );
+      write(out, "request", line, [method, path, [color, String(status)], duration, ["dim", id]]);
     },
 
     /** The URL's query is cut, because it may hold a credential. */
-    delivery({ deliveryId, type, url, attempt }: AttemptResult): void {
+    delivery({ deliveryId: id, type, url: fullUrl, attempt }: AttemptResult): void {
       const { number, duration_ms, response_status, error, error_detail } = attempt;
-      const address = url.replace(/[?#].*/, "");
+      const url = fullUrl.replace(/[?#].*/, "");
       const outcome = String(response_status ?? error);
-      const isSuccess = outcome.startsWith("2");
-      const end = `${duration_ms} ms, attempt ${number}${error_detail === null ? "" : `: ${error_detail}`}`;
+      const color = outcome.startsWith("2") ? "green" : "red";
+      const detail = error_detail === null ? "" : `: ${error_detail}`;
       write(
         out,
         "delivery",
-        {
-          id: deliveryId,
-          type,
-          url: address,
-          outcome,
-          duration_ms,
-          attempt: number,
-          error_detail,
-        },
-        `${escapeControl(`${type} -> ${address}`)} ${styleText(isSuccess ? "green" : "red", outcome)} ${escapeControl(end)}`,
+        { id, type, url, outcome, duration_ms, attempt: number, error_detail },
+        [`${type} -> ${url}`, [color, outcome], `${duration_ms} ms, attempt ${number}${detail}`],
       );
     },
 
     warn(message: string): void {
-      const words = `${styleText("yellow", "warning")} ${escapeControl(message)}`;
-      write(err, "warning", { message }, words);
+      write(err, "warning", { message }, [["yellow", "warning"], message]);
     },
 
     /** Logs the stack, except when the storage is unavailable: then every request fails in the same way. */
     error(thrown: unknown, during: string): void {
       const isOutage = isStoreError(thrown, "StorageUnavailable");
       // A test runner's error may come from another realm, so it is no instance of this realm's Error.
-      const { stack } = Object(thrown) as Partial<Error>;
-      const error = isOutage || stack === undefined ? String(thrown) : stack;
-      const words = `${styleText("red", "error")} ${escapeControl(`${during}: ${error}`)}`;
-      write(err, "error", { during, error }, words);
+      const { stack = String(thrown) } = Object(thrown) as Partial<Error>;
+      const error = isOutage ? String(thrown) : stack;
+      write(err, "error", { during, error }, [["red", "error"], `${during}: ${error}`]);
     },
   };
 }

@@ -18,7 +18,6 @@ import { parseJsonKeeping } from "./lib/numbers.ts";
 import {
   addIssue,
   coerce,
-  type Infer,
   integer,
   OptionError,
   oneOf,
@@ -28,15 +27,18 @@ import {
 } from "./lib/schema.ts";
 import { LOG_FORMATS } from "./log.ts";
 
-interface Setting {
-  /** The flag and its placeholder; null for a setting of `startService` only. */
-  readonly usage: string | null;
-  readonly schema: Schema<unknown>;
-  /** Missing: null. */
-  readonly default?: unknown;
+interface Setting<T> {
+  /** The flag and its placeholder; "" for a setting of `startService` only. */
+  readonly usage: string;
+  readonly schema: Schema<T>;
   readonly help: string;
-  /** The value never appears in messages, even if it is wrong. */
-  readonly isSecret?: true;
+  readonly fallback: T;
+}
+
+function setting<T>(usage: string, schema: Schema<T>, help: string): Setting<T | null>;
+function setting<T>(usage: string, schema: Schema<T>, help: string, fallback: T): Setting<T>;
+function setting<T>(usage: string, schema: Schema<T>, help: string, fallback: T | null = null) {
+  return { usage, schema, help, fallback };
 }
 
 /** A schema that converts the value; `convert` throws or returns undefined for a value that breaks the rule. */
@@ -134,138 +136,97 @@ const VARIANTS = Object.entries(ALL_VARIANTS).map(([name, value]) => `${name}=${
 /** An object, or NAME=VALUE texts. */
 const variants = converted(`one or more of ${VARIANTS.join(", ")}`, (value): Variants => {
   const pairs =
-    typeof value === "object" && value !== null && !Array.isArray(value)
-      ? Object.entries(value).map((pair) => pair.join("="))
+    typeof value === "object" && !Array.isArray(value)
+      ? Object.entries(value ?? {}).map((pair) => pair.join("="))
       : String(value).split(",");
   const unknown = pairs.find((pair) => !VARIANTS.includes(pair));
   if (unknown !== undefined) throw new Error(`there is no ${unknown}${suggest(unknown, VARIANTS)}`);
   return Object.fromEntries(pairs.map((pair) => pair.split("=")));
 });
 
-const NO_VARIANTS: Variants = {};
-
 export const SETTINGS = {
-  port: {
-    usage: "--port N",
-    schema: coerce(integer({ min: 0, max: 65_535 })),
-    default: 4600,
-    help: "port to listen on; 0 for any free one",
-  },
-  host: {
-    usage: "--host ADDRESS",
-    schema: address,
-    default: "localhost",
-    help: "address to listen on",
-  },
-  publicUrl: {
-    usage: "--public-url URL",
-    schema: url,
-    help: "how clients reach this server",
-  },
-  data: {
-    usage: "--data FILE",
-    schema: text("the name of a file"),
-    help: "keep all data in this JSON file (memory otherwise)",
-  },
-  store: {
-    usage: "--store MODULE",
-    schema: store,
-    help: "keep all data in a store of your own: a file or a package",
-  },
-  seed: {
-    usage: "--seed FILE",
-    schema: seed,
-    help: "JSON file with the data of a fresh server",
-  },
-  apiKey: {
-    usage: "--api-key KEY",
-    schema: pinnedKey,
-    help: "the first API key (random otherwise)",
-    isSecret: true,
-  },
-  tlsCert: {
-    usage: "--tls-cert FILE",
-    schema: pemFile,
-    help: "certificate (PEM); with it the server speaks https",
-  },
-  tlsKey: {
-    usage: "--tls-key FILE",
-    schema: pemFile,
-    help: "the certificate's private key (PEM)",
-  },
-  rateLimit: {
-    usage: "--rate-limit N|off",
-    schema: requestsOrOff,
-    default: RATE_LIMIT,
-    help: "requests per account in 60 s",
-  },
-  retrySchedule: {
-    usage: "--retry-schedule LIST",
-    schema: durations,
-    default: RETRY_WAITS_MS,
-    help: "waits before the retries of a delivery, such as 5s,5m,2h",
-  },
-  webhookPolicy: {
-    usage: "--webhook-policy NAME",
-    schema: oneOf(WEBHOOK_POLICIES),
-    help: "addresses of webhooks: local or strict",
-  },
-  webhookTimeout: {
-    usage: "--webhook-timeout TIME",
-    schema: responseTime,
-    default: RESPONSE_TIMEOUT_MS,
-    help: "time that a receiver has to respond",
-  },
-  tokenAlg: {
-    usage: "--token-alg NAME",
-    schema: oneOf(ALGORITHMS),
-    default: TOKEN_ALGORITHM,
-    help: "signs access tokens: ES256 or RS256",
-  },
-  randomSeed: {
-    usage: "--random-seed TEXT",
-    schema: text("a text that is not empty"),
-    help: "repeat ids and keys from run to run (loopback only)",
-  },
-  variants: {
-    usage: "--variant NAME=VALUE",
-    schema: variants,
-    default: NO_VARIANTS,
-    help: "behave like other servers where the specification is open; repeatable",
-  },
-  control: {
-    usage: "--control",
-    schema: trueOrFalse,
-    default: false,
-    help: "test controls over HTTP under /_control",
-  },
-  log: {
-    usage: "--log FORMAT",
-    schema: oneOf(LOG_FORMATS),
-    default: "pretty",
-    help: "pretty, json or off",
-  },
-  clock: {
-    usage: null,
-    schema: oneOf(["system", "manual"]),
-    default: "system",
-    help: "a manual clock stands still until it is advanced",
-  },
-  startAt: {
-    usage: null,
-    schema: time,
-    help: "start of a manual clock",
-  },
-} as const satisfies Record<string, Setting>;
+  port: setting(
+    "--port N",
+    coerce(integer({ min: 0, max: 65_535 })),
+    "port to listen on; 0 for any free one",
+    4600,
+  ),
+  host: setting("--host ADDRESS", address, "address to listen on", "localhost"),
+  publicUrl: setting("--public-url URL", url, "how clients reach this server"),
+  data: setting(
+    "--data FILE",
+    text("the name of a file"),
+    "keep all data in this JSON file (memory otherwise)",
+  ),
+  store: setting(
+    "--store MODULE",
+    store,
+    "keep all data in a store of your own: a file or a package",
+  ),
+  seed: setting("--seed FILE", seed, "JSON file with the data of a fresh server"),
+  apiKey: setting("--api-key KEY", pinnedKey, "the first API key (random otherwise)"),
+  tlsCert: setting(
+    "--tls-cert FILE",
+    pemFile,
+    "certificate (PEM); with it the server speaks https",
+  ),
+  tlsKey: setting("--tls-key FILE", pemFile, "the certificate's private key (PEM)"),
+  rateLimit: setting(
+    "--rate-limit N|off",
+    requestsOrOff,
+    "requests per account in 60 s",
+    RATE_LIMIT,
+  ),
+  retrySchedule: setting(
+    "--retry-schedule LIST",
+    durations,
+    "waits before the retries of a delivery, such as 5s,5m,2h",
+    RETRY_WAITS_MS,
+  ),
+  webhookPolicy: setting(
+    "--webhook-policy NAME",
+    oneOf(WEBHOOK_POLICIES),
+    "addresses of webhooks: local or strict",
+  ),
+  webhookTimeout: setting(
+    "--webhook-timeout TIME",
+    responseTime,
+    "time that a receiver has to respond",
+    RESPONSE_TIMEOUT_MS,
+  ),
+  tokenAlg: setting(
+    "--token-alg NAME",
+    oneOf(ALGORITHMS),
+    "signs access tokens: ES256 or RS256",
+    TOKEN_ALGORITHM,
+  ),
+  randomSeed: setting(
+    "--random-seed TEXT",
+    text("a text that is not empty"),
+    "repeat ids and keys from run to run (loopback only)",
+  ),
+  variants: setting(
+    "--variant NAME=VALUE",
+    variants,
+    "behave like other servers where the specification is open; repeatable",
+    {},
+  ),
+  control: setting("--control", trueOrFalse, "test controls over HTTP under /_control", false),
+  log: setting("--log FORMAT", oneOf(LOG_FORMATS), "pretty, json or off", "pretty"),
+  clock: setting(
+    "",
+    oneOf(["system", "manual"]),
+    "a manual clock stands still until it is advanced",
+    "system",
+  ),
+  startAt: setting("", time, "start of a manual clock"),
+};
 
 export type SettingName = keyof typeof SETTINGS;
-type Default<S> = S extends { readonly default: infer D } ? D : null;
 
 /** The settings in force; null means none. */
 export type Settings = {
-  readonly [N in SettingName]:
-    | Infer<(typeof SETTINGS)[N]["schema"]>
-    | Default<(typeof SETTINGS)[N]>;
+  readonly [N in SettingName]: (typeof SETTINGS)[N]["fallback"];
 };
 
 /** Options that are written in another form than their setting. */
@@ -309,12 +270,13 @@ export function readSettings(
 
 /** Returns the parsed value, or the default if there is none. */
 export function parseSetting(name: SettingName, value: unknown, label: string): unknown {
-  const setting: Setting = SETTINGS[name];
-  if (value === undefined || value === null) return setting.default ?? null;
-  const shown = typeof value === "string" ? JSON.stringify(value) : inspect(value, ONE_LINE);
-  const problem = setting.isSecret ? label : `${label} is ${shown}, but it`;
-  const result = parse(setting.schema, value);
+  const { schema, fallback } = SETTINGS[name];
+  if (value === undefined || value === null) return fallback;
+  const result = parse<unknown>(schema, value);
   if ("value" in result) return result.value;
+  const shown = typeof value === "string" ? JSON.stringify(value) : inspect(value, ONE_LINE);
+  // A wrong key is not repeated, because it may be the right one of another server.
+  const problem = name === "apiKey" ? label : `${label} is ${shown}, but it`;
   throw new OptionError(`${problem} ${result.faults[0]?.detail}`);
 }
 
@@ -324,13 +286,11 @@ const ONE_LINE = { depth: 0, breakLength: Number.POSITIVE_INFINITY };
 function checkCombinations(settings: Settings, label: Label): void {
   const { tlsCert, tlsKey, randomSeed, store, data, clock, startAt } = settings;
   const tls = `${label("tlsCert")} and ${label("tlsKey")}`;
-  if ((tlsCert === null) !== (tlsKey === null))
-    throw new OptionError(`${tls} must be given together`);
-  if (tlsCert !== null && tlsKey !== null) {
-    const problem = findTlsProblem(tlsCert, tlsKey);
-    if (problem)
-      throw new OptionError(`${tls} must be a certificate and its private key (PEM): ${problem}`);
-  }
+  const tlsProblem = (tlsCert || tlsKey) && findTlsProblem(tlsCert ?? "", tlsKey ?? "");
+  if (tlsProblem)
+    throw new OptionError(
+      `${tls} must be given together, a certificate and its private key (PEM): ${tlsProblem}`,
+    );
   if (randomSeed !== null && !isLoopbackOnly(settings))
     throw new OptionError(
       `${label("randomSeed")} makes keys that anybody can repeat; use it with a loopback host and public URL only`,
