@@ -22,7 +22,7 @@ const RECEIVER = "receiver";
 /** Every setting with a flag: its name, flag, environment variable and placeholder. */
 const FLAGS = (Object.keys(SETTINGS) as SettingName[]).flatMap((name) => {
   const { usage, help } = SETTINGS[name];
-  if (usage === null) return [];
+  if (usage === "") return [];
   const [flag = "", placeholder] = usage.replace("--", "").split(" ");
   const variable = `APPHOST_${flag.replaceAll("-", "_").toUpperCase()}`;
   return [{ name, usage, flag, variable, isSwitch: placeholder === undefined, help }];
@@ -108,7 +108,7 @@ function readFlagsAndVariables(flags: Flags, env: NodeJS.ProcessEnv) {
     const candidates = name === "port" ? [variable, "PORT"] : [variable];
     const given = candidates.find((candidate) => env[candidate]);
     const isVariable = flags[flag] === undefined && given !== undefined;
-    values[name] = isVariable ? env[given] : flags[flag];
+    values[name] = isVariable ? env[given] : flags[flag]?.toString();
     labels.set(name, isVariable ? given : `--${flag}`);
   }
   const label: Label = (name) => labels.get(name) ?? name;

@@ -148,20 +148,20 @@ export const SETTINGS = {
   port: setting(
     "--port N",
     coerce(integer({ min: 0, max: 65_535 })),
-    "port to listen on; 0 for any free one",
+    "port to listen on; 0 for any free one (4600)",
     4600,
   ),
-  host: setting("--host ADDRESS", address, "address to listen on", "localhost"),
-  publicUrl: setting("--public-url URL", url, "how clients reach this server"),
+  host: setting("--host ADDRESS", address, "address to listen on (localhost)", "localhost"),
+  publicUrl: setting("--public-url URL", url, "address at which clients reach this server"),
   data: setting(
     "--data FILE",
     text("the name of a file"),
-    "keep all data in this JSON file (memory otherwise)",
+    "JSON file that keeps all data (in memory without it)",
   ),
   store: setting(
     "--store MODULE",
     store,
-    "keep all data in a store of your own: a file or a package",
+    "store of your own that keeps all data: a file or a package",
   ),
   seed: setting("--seed FILE", seed, "JSON file with the data of a fresh server"),
   apiKey: setting("--api-key KEY", pinnedKey, "the first API key (random otherwise)"),
@@ -174,7 +174,7 @@ export const SETTINGS = {
   rateLimit: setting(
     "--rate-limit N|off",
     requestsOrOff,
-    "requests per account in 60 s",
+    "requests per account in 60 s (6000)",
     RATE_LIMIT,
   ),
   retrySchedule: setting(
@@ -186,33 +186,38 @@ export const SETTINGS = {
   webhookPolicy: setting(
     "--webhook-policy NAME",
     oneOf(WEBHOOK_POLICIES),
-    "addresses of webhooks: local or strict",
+    "addresses of webhooks: local or strict (local on loopback)",
   ),
   webhookTimeout: setting(
     "--webhook-timeout TIME",
     responseTime,
-    "time that a receiver has to respond",
+    "time that a receiver has to respond (30s)",
     RESPONSE_TIMEOUT_MS,
   ),
   tokenAlg: setting(
     "--token-alg NAME",
     oneOf(ALGORITHMS),
-    "signs access tokens: ES256 or RS256",
+    "signature of access tokens: ES256 or RS256 (ES256)",
     TOKEN_ALGORITHM,
   ),
   randomSeed: setting(
     "--random-seed TEXT",
     text("a text that is not empty"),
-    "repeat ids and keys from run to run (loopback only)",
+    "seed that makes ids and keys repeat from run to run (loopback only)",
   ),
   variants: setting(
     "--variant NAME=VALUE",
     variants,
-    "behave like other servers where the specification is open; repeatable",
+    "behaviour of other servers, such as list-shape=bare; repeatable",
     {},
   ),
-  control: setting("--control", trueOrFalse, "test controls over HTTP under /_control", false),
-  log: setting("--log FORMAT", oneOf(LOG_FORMATS), "pretty, json or off", "pretty"),
+  control: setting("--control", trueOrFalse, "serve the test controls under /_control", false),
+  log: setting(
+    "--log FORMAT",
+    oneOf(LOG_FORMATS),
+    "format of the log: pretty, json or off (pretty)",
+    "pretty",
+  ),
   clock: setting(
     "",
     oneOf(["system", "manual"]),
@@ -259,7 +264,7 @@ export function readSettings(
   for (const name of Object.keys(options))
     if (!Object.hasOwn(SETTINGS, name))
       throw new OptionError(
-        `There is no option ${name}${suggest(name, names)}. Choose from ${names.join(", ")}`,
+        `There is no option ${name}${suggest(name, names) || `; the options are ${names.join(", ")}`}`,
       );
   const values = names.map((name) => [name, parseSetting(name, options[name], label(name))]);
   // Safe: each value comes from the setting of its own name.
@@ -289,7 +294,7 @@ function checkCombinations(settings: Settings, label: Label): void {
   const tlsProblem = (tlsCert || tlsKey) && findTlsProblem(tlsCert ?? "", tlsKey ?? "");
   if (tlsProblem)
     throw new OptionError(
-      `${tls} must be given together, a certificate and its private key (PEM): ${tlsProblem}`,
+      `${tls} must be a certificate and its private key (PEM), given together: ${tlsProblem}`,
     );
   if (randomSeed !== null && !isLoopbackOnly(settings))
     throw new OptionError(

@@ -5,7 +5,6 @@ import { generateKeyPairSync } from "node:crypto";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer } from "node:net";
 import { startService } from "../../src/index.ts";
-import { Browser } from "../support/browser.ts";
 import { choice, withService } from "../support/clauses.ts";
 import { Client, type Members, members, str } from "../support/client.ts";
 import { closeLater, freshFile } from "../support/closing.ts";
@@ -58,11 +57,11 @@ choice(
   "the ready line's values all work, then each request and attempt is logged, even if nobody reads the log",
   () =>
     started(["--api-key", "pinned-key-1"], async ({ server, ready, api }) => {
-      const { base_url, auth_url, sign_in_url, pid, ...rest } = ready;
+      const { base_url, auth_url, dashboard_url, pid, ...rest } = ready;
       assert.deepEqual(rest, { event: "ready", api_key: "pinned-key-1" });
       assert.equal(base_url, `${auth_url}/v1`);
-      assert.ok(str(sign_in_url).startsWith(`${auth_url}/dashboard/`));
-      assert.equal(typeof pid, "number");
+      assert.equal(dashboard_url, `${auth_url}/dashboard`);
+      assert.equal(pid, server.child.pid);
       const { url } = await httpReceiver((count) => (count === 1 ? 500 : 200));
       const webhook = await api.create("/webhooks", {
         url: `${url}?token=t`,
@@ -163,12 +162,12 @@ choice(
 
 choice(
   "1.test-controls.ready-line.people",
-  "the ready line for people shows addresses, key, link and a working curl command",
+  "the ready lines for people show addresses, the key and a curl command that works",
   async () => {
     await serving([], "'\n", async ({ said: { stdout }, child, ended }) => {
       const [, base = ""] = /(http:\/\/localhost:\d+\/v1)/.exec(stdout) ?? [];
       const [, key] = /(ahs_[\w-]+)/.exec(stdout) ?? [];
-      assert.match(stdout, /http:\/\/localhost:\d+\/dashboard\/\S+ {2}\(owner@example\.com\)\n/);
+      assert.ok(stdout.includes(`Dashboard ${base.replace("/v1", "/dashboard")}\n`), stdout);
       assert.match(stdout, /Data +in memory; --data FILE keeps them\n/);
       const CURL = /curl (\S+) -H "Authorization: ([^"]+)" -H "Content-Type: ([^"]+)" -d '([^']+)'/;
       const [, url = "", authorization = "", type = "", body = ""] = CURL.exec(stdout) ?? [];
@@ -234,19 +233,15 @@ choice(
 
 choice(
   "1.test-controls.exit-codes",
-  "a port in use or an unreachable database prints one line and exits with code 1",
+  "a port in use prints one line and exits with code 1, and no key is made that nobody saw",
   async () => {
-    const away = serve(["--port", "0", "--data", "postgres:///none?host=/nowhere"]);
-    refused(await away.ended, 1, /^The database cannot be used: .*ENOENT/);
     const other = createServer();
     const port = String(await listen(other));
     const data = freshFile("in-use.json");
     for (const more of [[], ["--data", data]])
       refused(await serve(["--port", port, ...more]).ended, 1, new RegExp(`Port ${port} .*--port`));
     other.close();
-    await started(["--data", data], async ({ ready }) => {
-      assert.match(str(ready.api_key), /^ahs_/, "no key may have been made that nobody got to see");
-    });
+    await started(["--data", data], async ({ ready }) => assert.match(str(ready.api_key), /^ahs_/));
   },
 );
 
@@ -269,7 +264,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--pretty"], /--pretty'\. See/],
   [["--port"], /--port/],
   [["--control", "stray"], /stray/],
-  [["--api-key", "short"], /^--api-key (?!.*"short")/],
+  [["--api-key", "short"], /^--api-key must (?!.*"short")/],
   [["--seed", "no-such-file.json"], /no-such-file\.json/],
   [
     ["--data", "nowhere/data.json"],
@@ -279,16 +274,16 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--data", "n".repeat(256)], /^--data: .* Its name is too long/],
   [["--data", "src"], /^--data: .* It is a folder; name a file/],
   [["--retry-schedule", ""], /--retry-schedule/],
-  [["--log", "jsn"], /^--log must be one of .* it is "jsn"; did you mean json\?/],
+  [["--log", "jsn"], /^--log is "jsn", but it must be one of .*; did you mean json\?/],
   [["--host", "300.1.1.1", "--api-key", "secret-key-1"], /^--host (?!.*secret-key-1)/],
   [["--tls-cert", "package.json", "--tls-key", "package.json"], /--tls-cert.*--tls-key/],
   [
     ["--tls-cert", PEM.cert, "--tls-key", PEM.empty],
-    /^--tls-key must be the name of a file \(PEM\) that is not empty/,
+    /^--tls-key .* must be the name of a file \(PEM\) that is not empty/,
   ],
-  [["--tls-cert", PEM.empty, "--tls-key", PEM.key], /^--tls-cert must be the name of a file/],
+  [["--tls-cert", PEM.empty, "--tls-key", PEM.key], /^--tls-cert .* must be the name of a file/],
   [["--tls-cert", PEM.cert, "--tls-key", PEM.other], /--tls-cert and --tls-key.* not a pair/],
-  [["--tls-cert", "package.json"], /^--tls-cert and --tls-key must be given together\. See/],
+  [["--tls-cert", "package.json"], /^--tls-cert and --tls-key must .* given together/],
   [
     ["--store", "./none.mjs"],
     /--store, APPHOST_STORE.* must be .*; it is "\.\/none\.mjs" \(.*none\.mjs/,
@@ -301,8 +296,8 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   ],
   [["--store", "x", "--data", "y"], /^--store and --data cannot be given together/],
   [
-    ["--reading", "4.create-status=200", "--reading", "4.list-shap=bare"],
-    /^--reading .*mean 4\.list-shape=bare\?/,
+    ["--variant", "create-status=200", "--variant", "list-shap=bare"],
+    /^--variant .*mean list-shape=bare\?/,
   ],
 ];
 
@@ -341,7 +336,7 @@ choice(
       Buffer.from('{"accounts":[{"name":"caf\u00e9"}]}', "latin1"),
     ];
     for (const text of seeds)
-      await startRefused({ seed: freshFile("wrong.json", text) }, /seed must be .* JSON object/);
+      await startRefused({ seed: freshFile("wrong.json", text) }, /^seed is .* JSON object/);
     for (const open of [{ host: "0.0.0.0" }, { publicUrl: "https://x.example" }])
       await startRefused({ randomSeed: "x", ...open }, /randomSeed/);
     await startRefused({ rateLimit: "OFF" }, /; did you mean off\?$/);
@@ -364,7 +359,7 @@ choice(
   "each flag can be set by an environment variable, the port by PORT too, and the flag takes precedence",
   async () => {
     for (const [variables, names] of [
-      [{ PORT: "0", APPHOST_RATE_LIMIT: "never" }, /^APPHOST_RATE_LIMIT /],
+      [{ PORT: "0", APPHOST_RATE_LIMIT: "never" }, /^APPHOST_RATE_LIMIT is "never"/],
       [{ PORT: "http" }, /^PORT /],
       [{ PORT: "0", APPHOST_HOST: "192.0.2.1" }, /^APPHOST_HOST /],
       [{ PORT: "0", APPHOST_DATA: "src" }, /^APPHOST_DATA: /],
@@ -435,50 +430,6 @@ choice(
         assert.deepEqual(await Promise.all(owners), ["owner@example.com", "x@example.com"]);
         problem(await second.post("/apps", { title: "T" }), "account_limited");
       },
-    );
-  },
-);
-
-choice(
-  "1.test-controls.ready-line.people",
-  "the ready line escapes values that other people chose, even without a log",
-  async () => {
-    const email = "\u202eowner@example.com";
-    const users = [{ email, permissions: ["admin"] }];
-    const seed = freshFile(
-      "address.json",
-      JSON.stringify({ accounts: [{ name: "\u001b[2J", users }] }),
-    );
-    const { stdout } = await serving(
-      ["--log", "off", "--control", "--seed", seed],
-      "'\n",
-      async ({ said, prints }) => {
-        const [, baseUrl = ""] = /Base URL +(\S+)/.exec(said.stdout) ?? [];
-        await new Browser(new Client({ baseUrl, key: null })).fillIn("/dashboard/sign-in", {
-          email,
-        });
-        await prints("Sign-in link for");
-      },
-    );
-    assert.match(
-      stdout,
-      / {2}\(\\u202eowner@example\.com\)\n[\s\S]*\nSign-in link for \\u202eowner@\S+ \(\\u001b\[2J\): http/,
-    );
-  },
-);
-
-const NO_ADMIN = {
-  accounts: [{ name: "A", users: [{ email: "x@example.com", permissions: ["read:apps"] }] }],
-};
-
-choice(
-  "1.test-controls.seed",
-  "a seed without an admin still gets a sign-in link",
-  { seed: NO_ADMIN },
-  async (own) => {
-    assert.equal(
-      (await new Browser(own.api).signIn(own.service.signInUrl)).header("location"),
-      "/dashboard",
     );
   },
 );
