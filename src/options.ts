@@ -55,7 +55,8 @@ const converted = <T>(
       if (result !== undefined) return result;
       reason = suggest(String(value), choices);
     } catch (error) {
-      reason = ` (${error instanceof Error ? error.message : error})`;
+      // Not `instanceof`: in Jest, errors of Node come from another realm.
+      reason = ` (${(error as Error).message})`;
     }
     return addIssue(issues, path, `must be ${rule}${reason}`);
   },
