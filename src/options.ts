@@ -24,6 +24,7 @@ import {
   parse,
   type Schema,
   suggest,
+  text,
 } from "./lib/schema.ts";
 import { LOG_FORMATS } from "./log.ts";
 
@@ -62,8 +63,8 @@ const converted = <T>(
   },
 });
 
-const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
-const text = (rule: string) => converted(rule, (value) => (isText(value) ? value : undefined));
+/** A name or another text of the user's choice. */
+const anyText = text({ min: 1, max: 4_096 });
 
 const requestsOrOff = converted<number | null>(
   "a whole number from 1 to 999999999, or off",
@@ -83,9 +84,13 @@ const trueOrFalse = converted("true or false", (value) => SWITCH.get(String(valu
 /** Puts an IPv6 address in brackets. */
 export const formatHost = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
-const address = converted("an address of this machine, such as localhost or 0.0.0.0", (value) =>
-  isText(value) && URL.canParse(`http://${formatHost(value)}`) ? value : undefined,
-);
+const address = text({
+  max: 255,
+  rule: (host) =>
+    URL.canParse(`http://${formatHost(host)}`)
+      ? undefined
+      : "must be an address of this machine, such as localhost or 0.0.0.0",
+});
 
 const url = converted("a URL such as https://apps.example.com, without a path", (value) => {
   const href = String(value);
@@ -109,9 +114,10 @@ const pemFile = converted(
 
 const UTF_8 = new TextDecoder("utf-8", { fatal: true });
 const seed = converted<object>("the name of a file (UTF-8) that holds a JSON object", (value) => {
-  const content: unknown = isText(value)
-    ? parseJsonKeeping(UTF_8.decode(readFileSync(value)), keepNumbersOfSeed)
-    : value;
+  const content: unknown =
+    typeof value === "string"
+      ? parseJsonKeeping(UTF_8.decode(readFileSync(value)), keepNumbersOfSeed)
+      : value;
   return typeof content === "object" && content !== null ? content : undefined;
 });
 
@@ -125,13 +131,17 @@ export function assertStore(value: object): Store {
 }
 
 const store = converted<Store | string>("a store, or the name of a module", (value) => {
-  if (isText(value)) return value;
+  if (typeof value === "string") return value;
   return typeof value === "object" && value !== null ? assertStore(value) : undefined;
 });
 
-const time = converted("a time such as 2026-01-01T00:00:00.000Z, with its zone", (value) =>
-  isText(value) && value.includes("T") && isDateTime(value) ? value : undefined,
-);
+const time = text({
+  max: 40,
+  rule: (value) =>
+    value.includes("T") && isDateTime(value)
+      ? undefined
+      : "must be a time such as 2026-01-01T00:00:00.000Z, with its zone",
+});
 
 const VARIANTS = Object.entries(ALL_VARIANTS).map(([name, value]) => `${name}=${value}`);
 /** An object, or NAME=VALUE texts. */
@@ -154,11 +164,7 @@ export const SETTINGS = {
   ),
   host: setting("--host ADDRESS", address, "address to listen on (localhost)", "localhost"),
   publicUrl: setting("--public-url URL", url, "address at which clients reach this server"),
-  data: setting(
-    "--data FILE",
-    text("the name of a file"),
-    "JSON file that keeps all data (in memory without it)",
-  ),
+  data: setting("--data FILE", anyText, "JSON file that keeps all data (in memory without it)"),
   store: setting(
     "--store MODULE",
     store,
@@ -203,7 +209,7 @@ export const SETTINGS = {
   ),
   randomSeed: setting(
     "--random-seed TEXT",
-    text("a text that is not empty"),
+    anyText,
     "seed that makes ids and keys repeat from run to run (loopback only)",
   ),
   variants: setting(

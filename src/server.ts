@@ -211,9 +211,9 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       onError: log.error,
     });
     const exposedFlags = [
-      settings.control ? ["--control"] : [],
-      settings.webhookPolicy === "local" ? ["--webhook-policy local"] : [],
-    ].flat();
+      settings.control && "--control",
+      settings.webhookPolicy === "local" && "--webhook-policy local",
+    ].filter(Boolean);
     // A process warns without a log, too.
     const warn = settings.log === "off" && !isEmbedded ? stdio.err : log.warn;
     if (exposedFlags.length > 0 && !isLocal)

@@ -13,13 +13,10 @@ export interface Rule {
 }
 
 /** The part of the rules that the service handle exposes. */
-export interface Rules<Input, R extends Rule> {
-  readonly schema: ObjectSchema<R>;
-  /** Adds a rule after the active ones; throws an OptionError for an invalid rule. */
-  add(input: Input): R;
-  /** Removes every rule and releases everything held back. */
-  clear(): void;
-}
+export type Rules<Input, R extends Rule> = Pick<
+  ReturnType<typeof createRules<Input, R>>,
+  "schema" | "add" | "clear"
+>;
 
 /** Keeps the active rules in insertion order, and the requests or attempts that they hold back. */
 export function createRules<Input, R extends Rule>(name: string, schema: ObjectSchema<R>) {
@@ -29,11 +26,13 @@ export function createRules<Input, R extends Rule>(name: string, schema: ObjectS
 
   return {
     schema,
+    /** Adds a rule after the active ones; throws an OptionError for an invalid rule. */
     add(input: Input): R {
       const rule = parseOption(schema, input, `${name}.add`);
       active.push({ rule, left: rule.times });
       return rule;
     },
+    /** Removes every rule and releases everything held back. */
     clear(): void {
       active = [];
       for (const key of held.eventNames()) held.emit(key);

@@ -79,54 +79,45 @@ export function createState({ unit, services, settings, needsKey, warn }: StateD
       const account = storedKey ? await ctx.tx.get(accounts, storedKey.account_id) : firstAccount;
       if (account === undefined) throw new Error("The store holds no account.");
       const { id, name, state } = account;
-      if (storedKey || (apiKey === null && !needsKey))
-        return { account: { id, name, state }, apiKey };
-      const draft = { name: FIRST_KEY, key: apiKey ?? undefined };
-      const { key } = await createApiKey(ctx, id, draft);
+      let key = apiKey;
+      if (!storedKey && (apiKey !== null || needsKey))
+        ({ key } = await createApiKey(ctx, id, { name: FIRST_KEY, key: apiKey ?? undefined }));
       return { account: { id, name, state }, apiKey: key };
     });
   }
 
-  async function loadSeed({ data, apiKey }: PreparedSeed): Promise<StartupAccount> {
-    await store.restore(data);
-    return openAccount(data, apiKey, true);
+  /** Returns to the seed with the same start-up key. */
+  async function reset(apiKey: string | null): Promise<StartupAccount> {
+    clock.rewind();
+    seed ??= await buildSeed(unit, services, settings.seed, apiKey);
+    await store.restore(seed.data);
+    return openAccount(seed.data, seed.apiKey, true);
   }
-
-  const prepareSeed = async (apiKey: string | null): Promise<PreparedSeed> => {
-    seed ??= await buildSeed(unit, services, settings.seed ?? DEFAULT_SEED, apiKey);
-    return seed;
-  };
 
   return {
     /** Opens existing data, or loads the seed into a fresh store. */
     async open(): Promise<StartupAccount> {
-      clock.rewind();
-      const isFresh = (await store.count(accounts, "all", ["accounts"])) === 0;
-      if (isFresh) return loadSeed(await prepareSeed(settings.apiKey));
+      const { apiKey, startAt } = settings;
+      if ((await store.count(accounts, "all", ["accounts"])) === 0) return reset(apiKey);
       if (settings.seed) {
         // Validated now, so that errors are reported before a reset needs the seed.
-        await buildSeed(unit, services, settings.seed, settings.apiKey);
+        await buildSeed(unit, services, settings.seed, apiKey);
         warn("The seed was not used, because the store already holds an account.");
       }
       const data = await store.snapshot();
-      const times = [clock.now(), snapshotTime(data), lastEventTime(data)];
-      if (settings.startAt === null)
-        await continueFrom(Math.max(...times.filter((time) => time !== undefined)));
-      return openAccount(data, settings.apiKey);
+      const now = clock.now();
+      const time = Math.max(now, snapshotTime(data) ?? now, lastEventTime(data));
+      if (startAt === null) await continueFrom(time);
+      return openAccount(data, apiKey);
     },
 
-    /** Returns to the seed with the same start-up key. */
-    async reset(apiKey: string | null): Promise<StartupAccount> {
-      clock.rewind();
-      return loadSeed(await prepareSeed(apiKey));
-    },
+    reset,
 
     /** Restores a snapshot of this or another service. The start-up key is added if it is missing. */
     async restore(data: StoreData, apiKey: string | null): Promise<StartupAccount> {
       clock.rewind();
       await store.restore(data);
-      const time = snapshotTime(data) ?? Math.max(clock.now(), lastEventTime(data) ?? 0);
-      await continueFrom(time);
+      await continueFrom(snapshotTime(data) ?? Math.max(clock.now(), lastEventTime(data)));
       return openAccount(data, apiKey);
     },
 
@@ -159,9 +150,9 @@ function snapshotTime({ collections }: StoreData): Instant | undefined {
   return record && "at" in record ? parseIso(String(record.at)) : undefined;
 }
 
-function lastEventTime({ collections }: StoreData): Instant | undefined {
+function lastEventTime({ collections }: StoreData): Instant {
   const event = collections[events.name]?.at(-1);
-  return event && "created" in event ? parseIso(String(event.created)) : undefined;
+  return event && "created" in event ? parseIso(String(event.created)) : Number.NEGATIVE_INFINITY;
 }
 
 interface PreparedSeed {
@@ -173,10 +164,11 @@ interface PreparedSeed {
 async function buildSeed(
   unit: UnitOfWorkDeps,
   services: AppContext,
-  source: object,
+  source: object | null,
   pinnedKey: string | null,
 ): Promise<PreparedSeed> {
-  const seed = parseOption(seedSchema(services.webhook, pinnedKey), source, "The seed is wrong");
+  const schema = seedSchema(services.webhook, pinnedKey);
+  const seed = parseOption(schema, source ?? DEFAULT_SEED, "The seed is wrong");
   const store = memoryStore();
   await store.open(collections);
   const notifications = createNotifications();
