@@ -50,10 +50,10 @@ export async function main(args: readonly string[]): Promise<void> {
   } catch (error) {
     // One line for an error that the user can fix. Arguments are not repeated, because one may be a key.
     const isWrongUse = error instanceof OptionError;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = error instanceof Error ? error.message.replaceAll("\n", " ") : String(error);
+    const line = isWrongUse ? `${message.replace(/[^.?]$/, "$&.")} See --help.` : message;
     process.exitCode = isWrongUse ? EXIT.wrongUse : EXIT.failed;
-    const advice = isWrongUse ? `${/[.?]$/.test(message) ? "" : "."} See --help.` : "";
-    stdio.err(escapeControl((message + advice).replaceAll("\n", " ")));
+    stdio.err(escapeControl(line));
   }
 }
 
@@ -168,14 +168,14 @@ function readyText(service: Service, settings: Settings): string {
   ].join("\n");
 }
 
+const PORT_ADVICE = "Choose another with --port, or 0 for any free port.";
+
 /** Replaces an error of the operating system by one that names the setting and what to do. */
 function explainStartError(error: unknown, label: Label): unknown {
   if (!(error instanceof Error)) return error;
   const { code, port, syscall }: NodeJS.ErrnoException & { port?: number } = error;
   if (port && (code === "EADDRINUSE" || code === "EACCES"))
-    return new Error(
-      `Port ${port} is in use or not allowed (${code}). Choose another with --port, or 0 for any free port.`,
-    );
+    return new Error(`Port ${port} is in use or not allowed (${code}). ${PORT_ADVICE}`);
   if (syscall === "listen" || syscall === "getaddrinfo")
     return new OptionError(
       `${label("host")} must be an address of this machine (${code}), such as localhost or 0.0.0.0`,

@@ -143,15 +143,15 @@ const time = text({
       : "must be a time such as 2026-01-01T00:00:00.000Z, with its zone",
 });
 
-const VARIANTS = Object.entries(ALL_VARIANTS).map(([name, value]) => `${name}=${value}`);
-/** An object, or NAME=VALUE texts. */
-const variants = converted(`one or more of ${VARIANTS.join(", ")}`, (value): Variants => {
+const PAIRS = Object.entries(ALL_VARIANTS).map((pair) => pair.join("="));
+/** An object, or NAME=VALUE texts with commas between them. */
+const variants = converted(`one or more of ${PAIRS.join(", ")}`, (value): Variants => {
   const pairs =
-    typeof value === "object" && !Array.isArray(value)
-      ? Object.entries(value ?? {}).map((pair) => pair.join("="))
-      : String(value).split(",");
-  const unknown = pairs.find((pair) => !VARIANTS.includes(pair));
-  if (unknown !== undefined) throw new Error(`there is no ${unknown}${suggest(unknown, VARIANTS)}`);
+    typeof value === "string"
+      ? value.split(",")
+      : Object.entries(Object(value)).map((pair) => pair.join("="));
+  const unknown = pairs.find((pair) => !PAIRS.includes(pair));
+  if (unknown !== undefined) throw new Error(`there is no ${unknown}${suggest(unknown, PAIRS)}`);
   return Object.fromEntries(pairs.map((pair) => pair.split("=")));
 });
 
@@ -297,31 +297,38 @@ const ONE_LINE = { depth: 0, breakLength: Number.POSITIVE_INFINITY };
 /** Checks settings that depend on each other. */
 function checkCombinations(settings: Settings, label: Label): void {
   const { tlsCert, tlsKey, randomSeed, store, data, clock, startAt } = settings;
-  const tls = `${label("tlsCert")} and ${label("tlsKey")}`;
-  const tlsProblem = (tlsCert || tlsKey) && findTlsProblem(tlsCert ?? "", tlsKey ?? "");
-  if (tlsProblem)
-    throw new OptionError(
-      `${tls} must be a certificate and its private key (PEM), given together: ${tlsProblem}`,
-    );
-  if (randomSeed !== null && !isLoopbackOnly(settings))
-    throw new OptionError(
-      `${label("randomSeed")} makes keys that anybody can repeat; use it with a loopback host and public URL only`,
-    );
-  if (store !== null && data !== null)
-    throw new OptionError(
-      `${label("store")} and ${label("data")} cannot be given together; choose one place for the data`,
-    );
-  if (clock === "system" && startAt !== null)
-    throw new OptionError('startAt sets a manual clock; give it together with clock: "manual"');
+  function check(isMet: boolean, names: readonly SettingName[], rule: string): void {
+    if (!isMet) throw new OptionError(`${names.map(label).join(" and ")} ${rule}`);
+  }
+  check(
+    isCertificateWithKey(tlsCert, tlsKey),
+    ["tlsCert", "tlsKey"],
+    "must be a certificate and its private key (PEM), given together",
+  );
+  check(
+    randomSeed === null || isLoopbackOnly(settings),
+    ["randomSeed"],
+    "makes keys that anybody can repeat; use it with a loopback host and public URL only",
+  );
+  check(
+    store === null || data === null,
+    ["store", "data"],
+    "cannot be given together; choose one place for the data",
+  );
+  check(
+    startAt === null || clock === "manual",
+    ["startAt"],
+    'sets a manual clock; give it together with clock: "manual"',
+  );
 }
 
-/** TLS ignores a key of another type than the certificate's, and no client could ever connect. */
-function findTlsProblem(cert: string, key: string): unknown {
+/** Returns true without both. TLS ignores a key of another type, and no client could ever connect. */
+function isCertificateWithKey(cert: string | null, key: string | null): boolean {
+  if (cert === null && key === null) return true;
   try {
-    const isPair = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
-    return isPair ? undefined : "they are not a pair";
-  } catch (error) {
-    return error;
+    return new X509Certificate(cert ?? "").checkPrivateKey(createPrivateKey(key ?? ""));
+  } catch {
+    return false;
   }
 }
 

@@ -5,13 +5,15 @@ import { escapeControl } from "./log.ts";
 import { parseSetting } from "./options.ts";
 import { type Receiver, type ReceiverAnswer, type SeenRequest, startReceiver } from "./receiver.ts";
 
-const USAGE = `Usage: app-hosting-service receiver --secret TEXT [flags]
-
-  --secret TEXT                 the secret of the webhook
-  -p, --port N                  port to listen on; 0 for any free one (4700)
-  --host ADDRESS                address to listen on (127.0.0.1)
-  --answers LIST                statuses, or hang, such as 500,hang,200; the last one repeats (200)
-  -h, --help`;
+const USAGE = [
+  "Usage: app-hosting-service receiver --secret TEXT [flags]",
+  "",
+  "  --secret TEXT                 the secret of the webhook",
+  "  -p, --port N                  port to listen on; 0 for any free one (4700)",
+  "  --host ADDRESS                address to listen on (127.0.0.1)",
+  "  --answers LIST                statuses, or hang, such as 500,hang,200; the last one repeats (200)",
+  "  -h, --help",
+].join("\n");
 
 /** Starts the receiver; returns undefined if only the usage was requested. */
 export async function runReceiver(

@@ -241,7 +241,10 @@ async function createStore({ store, data }: Settings, { warn }: Log): Promise<St
   return store ?? (data === null ? memoryStore() : jsonFileStore(data, { warn }));
 }
 
-/** Loads a store of the user's own: a file or an installed package. */
+const STORE_RULE =
+  "store (--store, APPHOST_STORE) must be a file or an installed package whose export `store`, or else its default, is a Store or makes one";
+
+/** Loads a store of the user's own. */
 async function loadStoreModule(name: string): Promise<Store> {
   const isFile = isAbsolute(name) || /^\.|\.[cm]?[jt]s$/.test(name);
   let reason: unknown = "it exports neither";
@@ -254,9 +257,7 @@ async function loadStoreModule(name: string): Promise<Store> {
   } catch (error) {
     reason = error;
   }
-  throw new OptionError(
-    `store (--store, APPHOST_STORE) must be a file or an installed package whose export \`store\`, or else its default, is a Store or makes one; it is ${JSON.stringify(name)} (${reason})`,
-  );
+  throw new OptionError(`${STORE_RULE}; it is ${JSON.stringify(name)} (${reason})`);
 }
 
 function localUrl({ tlsCert, host }: Settings, port: number): string {

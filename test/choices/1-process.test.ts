@@ -67,7 +67,7 @@ choice(
         url: `${url}?token=t`,
         events: ["app.created"],
       });
-      await api.create("/apps", { title: "Told" });
+      await api.create("/apps", { title: "Sent" });
       await server.prints('"outcome":"500"');
       const id = (await api.get(`/webhooks/${webhook.id}/deliveries`)).items[0]?.id;
       const said = (event: string) => {
@@ -124,7 +124,7 @@ choice(
           const [, base = ""] = /(http:\/\/localhost:\d+)\/v1/.exec(server.said.stdout) ?? [];
           const api = new Client({ baseUrl: `${base}/v1`, key: "pinned-key-1" });
           const webhook = await api.create("/webhooks", { url, events: ["app.created"] });
-          await api.create("/apps", { title: "Told" });
+          await api.create("/apps", { title: "Sent" });
           await delivery(api, webhook, ({ attempts }) => String(attempts) !== "");
           const line = server.said.stdout
             .split("\n")
@@ -282,7 +282,10 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
     /^--tls-key .* must be the name of a file \(PEM\) that is not empty/,
   ],
   [["--tls-cert", PEM.empty, "--tls-key", PEM.key], /^--tls-cert .* must be the name of a file/],
-  [["--tls-cert", PEM.cert, "--tls-key", PEM.other], /--tls-cert and --tls-key.* not a pair/],
+  [
+    ["--tls-cert", PEM.cert, "--tls-key", PEM.other],
+    /^--tls-cert and --tls-key must .* its private key/,
+  ],
   [["--tls-cert", "package.json"], /^--tls-cert and --tls-key must .* given together/],
   [
     ["--store", "./none.mjs"],

@@ -23,7 +23,7 @@ test("options: each invalid option is rejected by name", async () => {
     [{ port: 65_536n }, /^port is 65536n, but/],
     [{ data: {} }, /^data is \{\}, but it must be a string$/],
     [{ randomSeed: {} }, /^randomSeed is \{\}, but/],
-    [{ host: 5 }, /^host is 5, but it must be an address of this machine/],
+    [{ host: 5 }, /^host is 5, but it must be a string$/],
     [{ rateLimit: { __proto__: null } }, /^rateLimit is \[Object: null prototype\] \{\}, but/],
     [{ clock: "stopped" }, /^clock is "stopped", but it must be one of "system", "manual"$/],
     [{ clock: "manual", startAt: "yesterday" }, /^startAt is "yesterday", but it must be a time/],

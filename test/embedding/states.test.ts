@@ -93,8 +93,8 @@ test("reset: journals are empty, nothing is pending, faults and chaos are cleare
 });
 
 test("seeding emits no events, at startup or after a reset", async () => {
-  await using receiver = await startReceiver({ secret: "told" });
-  const webhooks = [{ url: receiver.url, events: ["data.processed"], secret: "told" }];
+  await using receiver = await startReceiver({ secret: "shared" });
+  const webhooks = [{ url: receiver.url, events: ["data.processed"], secret: "shared" }];
   await using it = await embedded({ seed: { accounts: [{ ...ACCOUNT, webhooks }] } });
   const { service, api } = it;
   for (let times = 0; times < 2; times += 1) {
