@@ -123,17 +123,16 @@ const seed = converted<object>("the name of a file (UTF-8) that holds a JSON obj
 
 const STORE_METHODS = "open get find page count transact snapshot restore close".split(" ");
 /** Checks that a value has a store's methods; `npm run store-contract` checks their behaviour. */
-export function assertStore(value: object): Store {
-  const members = value as Record<string, unknown>;
+export function assertStore(value: unknown): Store {
+  const members = Object(value) as Record<string, unknown>;
   const missing = STORE_METHODS.filter((name) => typeof members[name] !== "function");
   if (missing.length > 0) throw new Error(`it has no ${missing.join(", ")}`);
   return value as Store;
 }
 
-const store = converted<Store | string>("a store, or the name of a module", (value) => {
-  if (typeof value === "string") return value;
-  return typeof value === "object" && value !== null ? assertStore(value) : undefined;
-});
+const store = converted("a store, or the name of a module", (value) =>
+  typeof value === "string" ? value : assertStore(value),
+);
 
 const time = text({
   max: 40,

@@ -242,22 +242,18 @@ async function createStore({ store, data }: Settings, { warn }: Log): Promise<St
 }
 
 const STORE_RULE =
-  "store (--store, APPHOST_STORE) must be a file or an installed package whose export `store`, or else its default, is a Store or makes one";
+  "store (--store, APPHOST_STORE) must be a file or an installed package whose export `store`, or else its default, is a store or creates one";
 
 /** Loads a store of the user's own. */
 async function loadStoreModule(name: string): Promise<Store> {
   const isFile = isAbsolute(name) || /^\.|\.[cm]?[jt]s$/.test(name);
-  let reason: unknown = "it exports neither";
   try {
-    const { default: fallback, store = fallback } = await import(
-      isFile ? pathToFileURL(resolve(name)).href : name
-    );
-    const created = typeof store === "function" ? await store() : store;
-    if (typeof created === "object" && created !== null) return assertStore(created);
+    const exported = await import(isFile ? pathToFileURL(resolve(name)).href : name);
+    const store: unknown = exported.store ?? exported.default;
+    return assertStore(typeof store === "function" ? await store() : store);
   } catch (error) {
-    reason = error;
+    throw new OptionError(`${STORE_RULE}; it is ${JSON.stringify(name)} (${error})`);
   }
-  throw new OptionError(`${STORE_RULE}; it is ${JSON.stringify(name)} (${reason})`);
 }
 
 function localUrl({ tlsCert, host }: Settings, port: number): string {

@@ -292,7 +292,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
     /--store, APPHOST_STORE.* must be .*; it is "\.\/none\.mjs" \(.*none\.mjs/,
   ],
   [["--store", "no-such-package"], /--store, APPHOST_STORE.* must be .*; it is "no-such-package"/],
-  [["--store", "src/lib/loopback.ts"], /it exports neither/],
+  [["--store", "src/lib/loopback.ts"], /it has no open, get, /],
   [
     ["--store", freshFile("store.mjs", "export const store = { open() {} };")],
     /--store, APPHOST_STORE.*it has no get, find, /,
