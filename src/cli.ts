@@ -82,7 +82,7 @@ async function runCommand(
 async function runServer(args: readonly string[]): Promise<Service | undefined> {
   const flags = parseFlags(args, FLAG_TYPES);
   if (flags.help || flags.version) {
-    stdio.out(flags.help ? usage() : VERSION);
+    stdio.out(flags.help ? helpText() : VERSION);
     return undefined;
   }
   const { values, label } = readFlagsAndVariables(flags, process.env);
@@ -106,16 +106,16 @@ function readFlagsAndVariables(flags: Flags, env: NodeJS.ProcessEnv) {
   const labels = new Map<SettingName, string>();
   for (const { name, flag, variable } of FLAGS) {
     const candidates = name === "port" ? [variable, "PORT"] : [variable];
-    const given = candidates.find((candidate) => env[candidate]);
-    const isVariable = flags[flag] === undefined && given !== undefined;
-    values[name] = isVariable ? env[given] : flags[flag]?.toString();
-    labels.set(name, isVariable ? given : `--${flag}`);
+    const usedVariable =
+      flags[flag] === undefined ? candidates.find((candidate) => env[candidate]) : undefined;
+    values[name] = usedVariable ? env[usedVariable] : flags[flag]?.toString();
+    labels.set(name, usedVariable ?? `--${flag}`);
   }
   const label: Label = (name) => labels.get(name) ?? name;
   return { values, label };
 }
 
-function usage(): string {
+function helpText(): string {
   const rows = FLAGS.map(({ flag, usage, help }) => {
     const shortForm = flag === "port" ? "-p, " : "";
     return `  ${`${shortForm}${usage}`.padEnd(30)}${help}`;
