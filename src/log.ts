@@ -1,6 +1,7 @@
-// The server's log: one line per request or failure, in words or as JSON. Only this file writes to the console. It
-// prints no credential except a requested sign-in link, and no control character that a client sent.
+// The server's log: one line per request, delivery attempt or failure, in words or as JSON. Only this file writes to the
+// console. It prints no credential, and no control character that another party sent.
 import { styleText } from "node:util";
+import type { AttemptResult } from "./domain/deliveries.ts";
 import { isStoreError } from "./domain/store.ts";
 import { type Clock, toIso } from "./lib/clock.ts";
 
@@ -10,79 +11,82 @@ export type LogFormat = (typeof LOG_FORMATS)[number];
 export type Log = ReturnType<typeof createLogger>;
 
 /** `out` takes activity, `err` takes warnings and errors. */
-export type OutputStreams = { readonly [stream in "out" | "err"]: (line: string) => void };
-
-type Members<T extends string, N extends string> = Readonly<Record<T, string> & Record<N, number>>;
-
-interface DeliveryLine
-  extends Members<"id" | "type" | "url" | "outcome", "duration_ms" | "attempt"> {
-  readonly error_detail: string | null;
+export interface OutputStreams {
+  readonly out: (line: string) => void;
+  readonly err: (line: string) => void;
 }
 
-/** Writes each line in one of two forms: a JSON object or words. */
-export function createLogger(form: LogFormat, clock: Clock, { out, err }: OutputStreams) {
-  const say = (to: (line: string) => void, event: string, members: object, ...words: string[]) => {
+/** Writes to this process's stdout and stderr. */
+export const stdio: OutputStreams = {
+  out: (line) => void process.stdout.write(`${line}\n`),
+  err: (line) => void process.stderr.write(`${line}\n`),
+};
+
+interface RequestLine {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly duration_ms: number;
+}
+
+/** A part of a pretty line: its text, or its style and text. */
+type Part = string | readonly [style: "dim" | "red" | "yellow" | "green", text: string];
+
+export function createLogger(format: LogFormat, clock: Clock, { out, err }: OutputStreams) {
+  function write(to: OutputStreams["out"], event: string, members: object, parts: Part[]): void {
     const at = toIso(clock.now());
-    if (form === "json") to(escapeControl(JSON.stringify({ at, event, ...members })));
-    else if (form === "pretty") to([styleText("dim", at.slice(11, 23)), ...words].join(" "));
-  };
+    if (format === "json") to(escapeControl(JSON.stringify({ at, event, ...members })));
+    if (format !== "pretty") return;
+    const words = [["dim", at.slice(11, 23)] as const, ...parts].map((part) =>
+      typeof part === "string" ? escapeControl(part) : styleText(part[0], escapeControl(part[1])),
+    );
+    to(words.join(" "));
+  }
+
   return {
-    request(line: Members<"id" | "method" | "path", "status" | "duration_ms">): void {
+    request(line: RequestLine): void {
       const { id, method, path, status, duration_ms } = line;
-      const shown = styleText(
-        status >= 500 ? "red" : status >= 400 ? "yellow" : "green",
-        String(status),
-      );
-      const took = `${duration_ms.toFixed(1)} ms ${styleText("dim", id)}`;
-      say(out, "request", line, escapeControl(`${method} ${path}`), shown, took);
+      const color = status >= 500 ? "red" : status >= 400 ? "yellow" : "green";
+      const duration = `${duration_ms.toFixed(1)} ms`;
+      write(out, "request", line, [method, path, [color, String(status)], duration, ["dim", id]]);
     },
-    /**
-     * Logs an attempt; `outcome` is the response status or the error. The URL's query is cut because it may hold a
-     * credential.
-     */
-    delivery(line: DeliveryLine): void {
-      const { type, outcome, duration_ms, attempt, error_detail: detail } = line;
-      const url = line.url.replace(/[?#].*/, "");
-      const shown = styleText(outcome.startsWith("2") ? "green" : "red", outcome);
-      const how = `${duration_ms} ms, attempt ${attempt}${detail === null ? "" : `: ${detail}`}`;
-      say(
+
+    /** The URL's query is cut, because it may hold a credential. */
+    delivery({ deliveryId: id, type, url: fullUrl, attempt }: AttemptResult): void {
+      const { number, duration_ms, response_status, error, error_detail } = attempt;
+      const url = fullUrl.replace(/[?#].*/, "");
+      const outcome = String(response_status ?? error);
+      const color = outcome.startsWith("2") ? "green" : "red";
+      const detail = error_detail === null ? "" : `: ${error_detail}`;
+      write(
         out,
         "delivery",
-        { ...line, url },
-        escapeControl(`${type} -> ${url}`),
-        shown,
-        escapeControl(how),
+        { id, type, url, outcome, duration_ms, attempt: number, error_detail },
+        [`${type} -> ${url}`, [color, outcome], `${duration_ms} ms, attempt ${number}${detail}`],
       );
     },
-    /** Logs a warning, such as a torn journal line or an unused seed. */
-    warn: (message: string): void =>
-      say(err, "warning", { message }, styleText("yellow", "warning"), escapeControl(message)),
-    /** Logs a notice that is shown only here, such as a sign-in link. */
-    announce: (message: string): void => say(out, "notice", { message }, escapeControl(message)),
-    /**
-     * Logs an unexpected exception with its stack; without it if the storage is unavailable, because every request then
-     * fails the same way.
-     */
+
+    warn(message: string): void {
+      write(err, "warning", { message }, [["yellow", "warning"], message]);
+    },
+
+    /** Logs the stack, except when the storage is unavailable: then every request fails in the same way. */
     error(thrown: unknown, during: string): void {
-      const { stack } = Object(thrown);
-      const error =
-        (isStoreError(thrown, "StorageUnavailable") ? undefined : stack) ?? String(thrown);
-      say(
-        err,
-        "error",
-        { during, error },
-        styleText("red", "error"),
-        escapeControl(`${during}: ${error}`),
-      );
+      const isOutage = isStoreError(thrown, "StorageUnavailable");
+      // A test runner's error may come from another realm, so it is no instance of this realm's Error.
+      const { stack = String(thrown) } = Object(thrown) as Partial<Error>;
+      const error = isOutage ? String(thrown) : stack;
+      write(err, "error", { during, error }, [["red", "error"], `${during}: ${error}`]);
     },
   };
 }
 
 /**
- * Escapes control and format characters as in JSON, which leaves most raw. A terminal obeys them, and text after a line
- * break could pass for a log line. Indented stack lines stay lines.
+ * Escapes control and format characters as in JSON. A terminal obeys them, and text after a line break could pass for a
+ * log line. Indented stack lines stay lines.
  */
 export const escapeControl = (text: string): string =>
-  text.replace(/(?!\n {4}at )[\p{Cc}\p{Cf}]/gu, (raw) => raw.replace(/./gs, codeUnit));
-
-const codeUnit = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  text.replace(/(?!\n {4}at )[\p{Cc}\p{Cf}]/gu, (character) =>
+    character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
+  );

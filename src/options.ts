@@ -1,303 +1,334 @@
-// All settings of the service (contract, parts 1 and 10): flag, environment variable, help text and parser. The command
-// line and `startService` share this table; the last two settings have no flag. A wrong value throws an OptionError
-// that names the setting and says what to do.
+// All settings of the service (contract, parts 1 and 10). One table gives each setting its option of `startService`, flag,
+// environment variable, schema, default and help text. An OptionError names the setting and the rule that it breaks.
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { inspect } from "node:util";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
 import { parseRetrySchedule, RESPONSE_TIMEOUT_MS, RETRY_WAITS_MS } from "./delivery/attempt.ts";
 import { TOKEN_ALGORITHM } from "./domain/oauth/access-tokens.ts";
 import { keepNumbersOfSeed } from "./domain/seed.ts";
 import type { Store } from "./domain/store.ts";
 import { pinnedKey } from "./domain/validators.ts";
-import { decide } from "./former-decisions.ts";
 import { RATE_LIMIT } from "./http/rate-limit.ts";
 import { ALL_VARIANTS, type Variants } from "./http/variants.ts";
 import { isDateTime, parseDuration } from "./lib/clock.ts";
 import { ALGORITHMS } from "./lib/jwt.ts";
 import { isLoopbackHost } from "./lib/loopback.ts";
 import { parseJsonKeeping } from "./lib/numbers.ts";
-import { OptionError, parse, suggest, unsafeCast } from "./lib/schema.ts";
+import {
+  addIssue,
+  coerce,
+  integer,
+  OptionError,
+  oneOf,
+  parse,
+  type Schema,
+  suggest,
+  text,
+} from "./lib/schema.ts";
 import { LOG_FORMATS } from "./log.ts";
 
-/** Parses text or a given value; if it returns undefined, `mustBe` completes the error message. */
-interface OptionType<T> {
-  readonly mustBe: string;
-  /** The possible values, if they can be listed. */
-  readonly choices?: readonly string[] | undefined;
-  read(text: string, given: unknown): T | undefined;
-}
-
-interface Option<T> extends OptionType<T> {
-  readonly flag: string;
-  /** The placeholder after the flag in --help; "" for a switch. */
-  readonly placeholder: string;
+interface Setting<T> {
+  /** The flag and its placeholder; "" for a setting of `startService` only. */
+  readonly usage: string;
+  readonly schema: Schema<T>;
   readonly help: string;
   readonly fallback: T;
-  /** The value is never repeated in messages, even if it is wrong. */
-  readonly secret?: boolean;
 }
 
-/** `at` is the flag and its placeholder, such as `port N`. The default fallback is null. */
-function defineOption<T, F extends T | null = null>(
-  at: string,
-  kind: OptionType<T>,
-  help: string,
-  fallback?: F,
-): Option<T | F> {
-  const [flag = "", placeholder = ""] = at.split(" ");
-  return { ...kind, flag, placeholder, help, fallback: unsafeCast(fallback ?? null) };
+function setting<T>(usage: string, schema: Schema<T>, help: string): Setting<T | null>;
+function setting<T>(usage: string, schema: Schema<T>, help: string, fallback: T): Setting<T>;
+function setting<T>(usage: string, schema: Schema<T>, help: string, fallback: T | null = null) {
+  return { usage, schema, help, fallback };
 }
 
-const optionType = <T>(
-  mustBe: string,
-  read: OptionType<T>["read"],
-  choices?: readonly string[],
-): OptionType<T> => ({ mustBe, read, choices });
+/** A schema that converts the value; `convert` throws or returns undefined for a value that breaks the rule. */
+const converted = <T>(
+  rule: string,
+  convert: (value: unknown) => T | undefined,
+  choices: readonly string[] = [],
+): Schema<T> => ({
+  json: {},
+  check(value, path, issues) {
+    let reason = "";
+    try {
+      const result = convert(value);
+      if (result !== undefined) return result;
+      reason = suggest(String(value), choices);
+    } catch (error) {
+      // Not `instanceof`: in Jest, errors of Node come from another realm.
+      reason = ` (${(error as Error).message})`;
+    }
+    return addIssue(issues, path, `must be ${rule}${reason}`);
+  },
+});
+
+/** A name or another text of the user's choice. */
+const anyText = text({ min: 1, max: 4_096 });
+
+const requestsOrOff = converted<number | null>(
+  "a whole number from 1 to 999999999, or off",
+  (value) => {
+    if (value === "off") return null;
+    return /^[1-9]\d{0,8}$/.test(String(value)) ? Number(value) : undefined;
+  },
+  ["off"],
+);
+
+const SWITCH = new Map(Object.entries({ true: true, 1: true, false: false, 0: false }));
+const trueOrFalse = converted("true or false", (value) => SWITCH.get(String(value)), [
+  "true",
+  "false",
+]);
 
 /** Puts an IPv6 address in brackets. */
 export const formatHost = (host: string): string => (host.includes(":") ? `[${host}]` : host);
-const address = optionType(
-  "be an address of this machine, such as localhost or 0.0.0.0",
-  (text, given) =>
-    text === given && URL.canParse(`http://${formatHost(text)}`) ? text : undefined,
-);
-const anyText = optionType(
-  "be a text that is not empty",
-  (text, given) => (text === given && text) || undefined,
-);
-/** Returns true for a database URL, whose store is loaded only when needed. */
-export const isDatabase = (data: string): boolean => /^postgres(ql)?:/.test(data);
-/** Removes user, password and query from a database URL. */
-export const redactLocation = (data: string): string =>
-  isDatabase(data) ? data.replace(/\/\/[^/]*@/, "//").replace(/\?.*/, "") : data;
-const location = optionType(
-  "be the name of a file, or an address such as postgres://user@host/database",
-  (text, given) =>
-    text !== given || (isDatabase(text) && !URL.canParse(text)) ? undefined : text || undefined,
-);
-const whole = (min: number, max: number) =>
-  optionType(`be a whole number from ${min} to ${max}`, (text) =>
-    /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
-  );
-const oneOf = <T extends string>(known: readonly T[]) =>
-  optionType(`be one of ${known.join(", ")}`, (text) => known.find((each) => each === text), known);
-const countOrOff = optionType<number | null>(
-  "be a whole number from 1 to 999999999, or off",
-  (text) => (text === "off" ? null : whole(1, 999_999_999).read(text, text)),
-  ["off"],
-);
-const url = optionType("be a URL such as https://apps.example.com, without a path", (text) =>
-  /^https?:\/\/[\w.:[\]-]+\/?$/.test(text) && URL.canParse(text) ? text : undefined,
-);
-const key = optionType("be 8 to 200 letters, digits or - . _ ~", (text) =>
-  "issues" in parse(pinnedKey, text) ? undefined : text,
-);
-const waits = optionType(
-  "be durations up to 365d with commas between them, such as 5s,5m,2h",
-  parseRetrySchedule,
-);
-const answerTime = optionType("be a duration up to 30s, such as 500ms or 10s", (text) => {
-  const value = parseDuration(text) ?? 0;
-  return value >= 1 && value <= RESPONSE_TIMEOUT_MS ? value : undefined;
-});
-const YES_NO = new Map(Object.entries({ true: true, 1: true, false: false, 0: false }));
-const yesOrNo = optionType("be true or false", (text) => YES_NO.get(text), ["true", "false"]);
-const pem = optionType(
-  "be the name of a file (PEM) that is not empty",
-  (name) => readFileSync(name, "utf8") || undefined,
-);
-const UTF_8 = new TextDecoder("utf-8", { fatal: true });
-const seed = optionType<object>(
-  "be the name of a file (UTF-8) that holds a JSON object",
-  (name, given) => {
-    const value: unknown =
-      typeof given === "object"
-        ? given
-        : parseJsonKeeping(UTF_8.decode(readFileSync(name)), keepNumbersOfSeed);
-    return typeof value === "object" ? (value ?? undefined) : undefined;
-  },
-);
-const STORE = "open get find page count transact snapshot restore close".split(" ");
-/** Checks that a value has a store's methods; the exported contract suite checks its behaviour. */
-export function assertStore(given: unknown): Store {
-  const missing = STORE.filter((name) => typeof Object(given)[name] !== "function");
-  if (missing.length > 0) throw new Error(`it has no ${missing.join(", ")}`);
-  return unsafeCast(given);
-}
-const store = optionType("be a store, or the name of a module", (text, given) =>
-  typeof given === "object" ? assertStore(given) : text || undefined,
-);
-const moment = optionType("be a time such as 2026-01-01T00:00:00.000Z, with its zone", (text) =>
-  text.includes("T") && isDateTime(text) ? text : undefined,
-);
-const KNOWN = Object.entries(ALL_VARIANTS).map((known) => known.join("="));
-/** Variants in the flag's form, separated by commas. */
-const variants = optionType(`be one or more of ${KNOWN.join(", ")}`, (text, given): Variants => {
-  const isRecord = typeof given === "object" && !Array.isArray(given);
-  const pairs = isRecord
-    ? Object.entries(Object(given)).map((pair) => pair.join("="))
-    : text.split(",");
-  const unknown = pairs.find((pair) => !KNOWN.includes(pair));
-  if (unknown !== undefined) throw new Error(`there is no ${unknown}${suggest(unknown, KNOWN)}`);
-  return unsafeCast(Object.fromEntries(pairs.map((pair) => pair.split("="))));
+
+const address = text({
+  max: 255,
+  rule: (host) =>
+    URL.canParse(`http://${formatHost(host)}`)
+      ? undefined
+      : "must be an address of this machine, such as localhost or 0.0.0.0",
 });
 
-/** Every setting is optional and has one name as a flag, as a variable and as an option of startService. */
-export const OPTIONS = {
-  port: defineOption("port N", whole(0, 65_535), "port to listen on; 0 for any free one", 4600),
-  host: defineOption("host ADDRESS", address, "address to listen on", "localhost"),
-  publicUrl: defineOption("public-url URL", url, "how clients reach this server"),
-  data: {
-    ...defineOption(
-      "data FILE",
-      location,
-      "keep everything in this JSON file, or at postgres://… (memory otherwise)",
-    ),
-    secret: true, // an address may hold a password
-  },
-  store: defineOption(
-    "store MODULE",
-    store,
-    "keep everything in a store of your own: a file or a package",
+const url = converted("a URL such as https://apps.example.com, without a path", (value) => {
+  const href = String(value);
+  return /^https?:\/\/[\w.:[\]-]+\/?$/.test(href) && URL.canParse(href) ? href : undefined;
+});
+
+const durations = converted(
+  "durations up to 365d with commas between them, such as 5s,5m,2h",
+  (value) => parseRetrySchedule(String(value)),
+);
+
+const responseTime = converted("a duration up to 30s, such as 500ms or 10s", (value) => {
+  const duration_ms = parseDuration(String(value)) ?? 0;
+  return duration_ms >= 1 && duration_ms <= RESPONSE_TIMEOUT_MS ? duration_ms : undefined;
+});
+
+const pemFile = converted(
+  "the name of a file (PEM) that is not empty",
+  (value) => readFileSync(String(value), "utf8") || undefined,
+);
+
+const UTF_8 = new TextDecoder("utf-8", { fatal: true });
+const seed = converted<object>("the name of a file (UTF-8) that holds a JSON object", (value) => {
+  const content: unknown =
+    typeof value === "string"
+      ? parseJsonKeeping(UTF_8.decode(readFileSync(value)), keepNumbersOfSeed)
+      : value;
+  return typeof content === "object" && content !== null ? content : undefined;
+});
+
+const STORE_METHODS = "open get find page count transact snapshot restore close".split(" ");
+/** Checks that a value has a store's methods; `npm run store-contract` checks their behaviour. */
+export function assertStore(value: unknown): Store {
+  const members = Object(value) as Record<string, unknown>;
+  const missing = STORE_METHODS.filter((name) => typeof members[name] !== "function");
+  if (missing.length > 0) throw new Error(`it has no ${missing.join(", ")}`);
+  return value as Store;
+}
+
+const store = converted("a store, or the name of a module", (value) =>
+  typeof value === "string" ? value : assertStore(value),
+);
+
+const time = text({
+  max: 40,
+  rule: (value) =>
+    value.includes("T") && isDateTime(value)
+      ? undefined
+      : "must be a time such as 2026-01-01T00:00:00.000Z, with its zone",
+});
+
+const PAIRS = Object.entries(ALL_VARIANTS).map((pair) => pair.join("="));
+/** An object, or NAME=VALUE texts with commas between them. */
+const variants = converted(`one or more of ${PAIRS.join(", ")}`, (value): Variants => {
+  const pairs =
+    typeof value === "string"
+      ? value.split(",")
+      : Object.entries(Object(value)).map((pair) => pair.join("="));
+  const unknown = pairs.find((pair) => !PAIRS.includes(pair));
+  if (unknown !== undefined) throw new Error(`there is no ${unknown}${suggest(unknown, PAIRS)}`);
+  return Object.fromEntries(pairs.map((pair) => pair.split("=")));
+});
+
+export const SETTINGS = {
+  port: setting(
+    "--port N",
+    coerce(integer({ min: 0, max: 65_535 })),
+    "port to listen on; 0 for any free one (4600)",
+    4600,
   ),
-  seed: defineOption("seed FILE", seed, "JSON file: what a fresh server starts with"),
-  apiKey: {
-    ...defineOption("api-key KEY", key, "the first API key, instead of a random one"),
-    secret: true,
-  },
-  tlsCert: defineOption("tls-cert FILE", pem, "certificate (PEM): serve https"),
-  tlsKey: defineOption("tls-key FILE", pem, "its private key (PEM)"),
-  rateLimit: defineOption(
-    "rate-limit N|off",
-    countOrOff,
-    "requests per account in 60 s",
+  host: setting("--host ADDRESS", address, "address to listen on (localhost)", "localhost"),
+  publicUrl: setting("--public-url URL", url, "address at which clients reach this server"),
+  data: setting("--data FILE", anyText, "JSON file that keeps all data (in memory without it)"),
+  store: setting(
+    "--store MODULE",
+    store,
+    "store of your own that keeps all data: a file or a package",
+  ),
+  seed: setting("--seed FILE", seed, "JSON file with the data of a fresh server"),
+  apiKey: setting("--api-key KEY", pinnedKey, "the first API key (random otherwise)"),
+  tlsCert: setting(
+    "--tls-cert FILE",
+    pemFile,
+    "certificate (PEM); with it the server speaks https",
+  ),
+  tlsKey: setting("--tls-key FILE", pemFile, "the certificate's private key (PEM)"),
+  rateLimit: setting(
+    "--rate-limit N|off",
+    requestsOrOff,
+    "requests per account in 60 s (6000)",
     RATE_LIMIT,
   ),
-  retrySchedule: defineOption(
-    "retry-schedule LIST",
-    waits,
-    "waits before each retry, like 5s,5m,2h",
+  retrySchedule: setting(
+    "--retry-schedule LIST",
+    durations,
+    "waits before the retries of a delivery, such as 5s,5m,2h",
     RETRY_WAITS_MS,
   ),
-  webhookPolicy: defineOption(
-    "webhook-policy POLICY",
+  webhookPolicy: setting(
+    "--webhook-policy NAME",
     oneOf(WEBHOOK_POLICIES),
-    "where deliveries go: local or strict",
+    "addresses of webhooks: local or strict (local on loopback)",
   ),
-  webhookConcurrency: defineOption(
-    "webhook-concurrency N",
-    whole(1, 256),
-    "attempts at once, each webhook (1)",
-  ),
-  webhookTimeout: defineOption(
-    "webhook-timeout TIME",
-    answerTime,
-    "what a receiver has to answer, 30s at most",
+  webhookTimeout: setting(
+    "--webhook-timeout TIME",
+    responseTime,
+    "time that a receiver has to respond (30s)",
     RESPONSE_TIMEOUT_MS,
   ),
-  tokenAlg: defineOption(
-    "token-alg ALG",
+  tokenAlg: setting(
+    "--token-alg NAME",
     oneOf(ALGORITHMS),
-    `signs tokens: ${ALGORITHMS.join(", ")}`,
+    "signature of access tokens: ES256 or RS256 (ES256)",
     TOKEN_ALGORITHM,
   ),
-  randomSeed: defineOption(
-    "random-seed TEXT",
+  randomSeed: setting(
+    "--random-seed TEXT",
     anyText,
-    "what is random in ids and keys repeats from run to run (loopback only)",
+    "seed that makes ids and keys repeat from run to run (loopback only)",
   ),
-  variants: defineOption(
-    "variant NAME=VALUE",
+  variants: setting(
+    "--variant NAME=VALUE",
     variants,
-    `behave like other servers; repeatable: ${KNOWN.join(", ")}`,
-    unsafeCast<Variants>({}),
+    "behaviour of other servers, such as list-shape=bare; repeatable",
+    {},
   ),
-  control: defineOption(
-    "control",
-    yesOrNo,
-    "answer /_control: time, faults, reset, for tests in any language",
-    false,
+  control: setting("--control", trueOrFalse, "serve the test controls under /_control", false),
+  log: setting(
+    "--log FORMAT",
+    oneOf(LOG_FORMATS),
+    "format of the log: pretty, json or off (pretty)",
+    "pretty",
   ),
-  log: defineOption("log FORM", oneOf(LOG_FORMATS), LOG_FORMATS.join(", "), "pretty"),
-  clock: defineOption(
+  clock: setting(
     "",
-    oneOf(["system", "manual"] as const),
-    "manual: it stands still until it is advanced",
+    oneOf(["system", "manual"]),
+    "a manual clock stands still until it is advanced",
     "system",
   ),
-  startAt: defineOption("", moment, "where a manual clock starts"),
+  startAt: setting("", time, "start of a manual clock"),
 };
 
-type Name = keyof typeof OPTIONS;
+export type SettingName = keyof typeof SETTINGS;
 
 /** The settings in force; null means none. */
 export type Settings = {
-  readonly [N in Name]: (typeof OPTIONS)[N] extends Option<infer T> ? T : never;
+  readonly [N in SettingName]: (typeof SETTINGS)[N]["fallback"];
 };
 
-/** Given as text only, because a bare number would have no unit. */
-type Worded = "retrySchedule" | "webhookTimeout";
+/** Options that are written in another form than their setting. */
+interface WrittenOptions {
+  /** A seed, or the name of its file. */
+  readonly seed: object | string;
+  readonly rateLimit: number | "off";
+  /** Durations such as "5s,5m,2h". */
+  readonly retrySchedule: string;
+  /** A duration such as "500ms". */
+  readonly webhookTimeout: string;
+}
 
-/** Options of startService: a value, or its text on the command line (for a seed, the name of its file). */
+/** The flags in camel case, and `clock` and `startAt`. */
 export type ServiceOptions = {
-  readonly [N in Name]?:
-    | (N extends Worded ? string : Settings[N])
-    | (Settings[N] extends string | null ? never : string)
+  readonly [N in SettingName]?:
+    | (N extends keyof WrittenOptions ? WrittenOptions[N] : NonNullable<Settings[N]>)
     | undefined;
 };
 
-/** Returns the name of a setting as the user gave it: `--port` or `port`. */
-type Called = (name: Name) => string;
+/** Returns a setting's name as the user gave it: a flag, a variable or an option. */
+export type Label = (name: SettingName) => string;
 
-/** Validates the given settings and fills in the defaults. */
+/** Validates the options and fills in the defaults. */
 export function readSettings(
-  given: Readonly<Record<string, unknown>>,
-  called: Called = (name) => name,
+  options: Readonly<Record<string, unknown>>,
+  label: Label = (name) => name,
 ): Settings {
-  const names = unsafeCast<Name[]>(Object.keys(OPTIONS));
-  const unknown = Object.keys(given).find((name) => !Object.hasOwn(OPTIONS, name));
-  if (unknown !== undefined)
-    throw new OptionError(`${unknown} is no option; there are ${names.join(", ")}`);
-  if ((given.tlsCert === undefined) !== (given.tlsKey === undefined))
-    throw new OptionError(`${called("tlsCert")} and ${called("tlsKey")} must be given together`);
-  // The option of the same name reads each member, so the record has the type that the table declares.
-  const settings = unsafeCast<Settings>(
-    Object.fromEntries(
-      names.map((name) => [name, parseOption(OPTIONS[name], given[name], called(name))]),
-    ),
-  );
-  const { randomSeed, store, data, clock, startAt } = settings;
-  if (randomSeed !== null && !isLoopbackOnly(settings))
-    throw new OptionError(
-      `${called("randomSeed")} makes keys that anybody can repeat; use it with a loopback host and public URL only`,
-    );
-  if (store !== null && data !== null)
-    throw new OptionError(
-      `${called("store")} and ${called("data")} cannot be given together: each says where everything is kept`,
-    );
-  if (clock === "system" && startAt !== null)
-    throw new OptionError(
-      'startAt is where a manual clock starts; give it together with clock: "manual"',
-    );
+  const names = Object.keys(SETTINGS) as SettingName[];
+  for (const name of Object.keys(options))
+    if (!Object.hasOwn(SETTINGS, name))
+      throw new OptionError(
+        `There is no option ${name}${suggest(name, names) || `; the options are ${names.join(", ")}`}`,
+      );
+  const values = names.map((name) => [name, parseSetting(name, options[name], label(name))]);
+  // Safe: each value comes from the setting of its own name.
+  const settings = Object.fromEntries(values) as Settings;
+  checkCombinations(settings, label);
   return settings;
 }
 
-/** Returns the parsed value or the default; throws an OptionError if the option rejects it. */
-export function parseOption(option: Option<unknown>, value: unknown, called: string): unknown {
-  if (value === undefined || value === null) return option.fallback;
-  // A module's namespace object has no toString.
-  const text = typeof Object(value).toString === "function" ? String(value) : "an object";
-  let why = option.secret
-    ? ""
-    : `; it is ${typeof value === "string" ? JSON.stringify(value) : text}`;
-  try {
-    const read = option.read(text, value);
-    if (read !== undefined) return read;
-  } catch (error) {
-    why += ` (${Object(error).message ?? error})`;
+/** Returns the parsed value, or the default if there is none. */
+export function parseSetting(name: SettingName, value: unknown, label: string): unknown {
+  const { schema, fallback } = SETTINGS[name];
+  if (value === undefined || value === null) return fallback;
+  const result = parse<unknown>(schema, value);
+  if ("value" in result) return result.value;
+  const shown = typeof value === "string" ? JSON.stringify(value) : inspect(value, ONE_LINE);
+  // A wrong key is not repeated, because it may be the right one of another server.
+  const problem = name === "apiKey" ? label : `${label} is ${shown}, but it`;
+  throw new OptionError(`${problem} ${result.issues[0]?.detail}`);
+}
+
+const ONE_LINE = { depth: 0, breakLength: Number.POSITIVE_INFINITY };
+
+/** Checks settings that depend on each other. */
+function checkCombinations(settings: Settings, label: Label): void {
+  const { tlsCert, tlsKey, randomSeed, store, data, clock, startAt } = settings;
+  function check(isMet: boolean, names: readonly SettingName[], rule: string): void {
+    if (!isMet) throw new OptionError(`${names.map(label).join(" and ")} ${rule}`);
   }
-  throw new OptionError(
-    `${called} must ${option.mustBe}${why}${suggest(text, option.choices ?? [])}`,
+  check(
+    isCertificateWithKey(tlsCert, tlsKey),
+    ["tlsCert", "tlsKey"],
+    "must be a certificate and its private key (PEM), given together",
   );
+  check(
+    randomSeed === null || isLoopbackOnly(settings),
+    ["randomSeed"],
+    "makes keys that anybody can repeat; use it with a loopback host and public URL only",
+  );
+  check(
+    store === null || data === null,
+    ["store", "data"],
+    "cannot be given together; choose one place for the data",
+  );
+  check(
+    startAt === null || clock === "manual",
+    ["startAt"],
+    'sets a manual clock; give it together with clock: "manual"',
+  );
+}
+
+/** Returns true without both. TLS ignores a key of another type, and no client could ever connect. */
+function isCertificateWithKey(cert: string | null, key: string | null): boolean {
+  if (cert === null && key === null) return true;
+  try {
+    return new X509Certificate(cert ?? "").checkPrivateKey(createPrivateKey(key ?? ""));
+  } catch {
+    return false;
+  }
 }
 
 /** Returns true if only this machine can reach the server. */
@@ -306,4 +337,4 @@ export const isLoopbackOnly = ({ host, publicUrl }: Settings): boolean =>
 
 /** A server that only this machine can reach may deliver to this machine. */
 export const webhookPolicyFor = (settings: Settings): WebhookPolicy =>
-  settings.webhookPolicy ?? (isLoopbackOnly(settings) ? decide("6.webhook-policy") : "strict");
+  settings.webhookPolicy ?? (isLoopbackOnly(settings) ? "local" : "strict");

@@ -1,61 +1,60 @@
-// The `receiver` command: starts a receiver for a webhook and prints each delivery with its verdict.
+// The `receiver` command: starts a receiver for a webhook and prints each delivery with its result.
 import { parseFlags } from "./flags.ts";
 import { OptionError } from "./lib/schema.ts";
 import { escapeControl } from "./log.ts";
-import { OPTIONS, parseOption } from "./options.ts";
+import { parseSetting } from "./options.ts";
 import { type Receiver, type ReceiverAnswer, type SeenRequest, startReceiver } from "./receiver.ts";
 
-const DEFAULTS = { port: "4700", host: "127.0.0.1", answers: "200" };
-
-const USAGE = `Usage: app-hosting-service receiver --secret TEXT [flags]
-
-  --secret TEXT                 the secret of the webhook
-  -p, --port N                  port to listen on; 0 for any free one (${DEFAULTS.port})
-  --host ADDRESS                address to listen on (${DEFAULTS.host})
-  --answers LIST                statuses, or hang, such as 500,hang,200; the last one repeats (${DEFAULTS.answers})
-  -h, --help`;
+const USAGE = [
+  "Usage: app-hosting-service receiver --secret TEXT [flags]",
+  "",
+  "  --secret TEXT                 the secret of the webhook",
+  "  -p, --port N                  port to listen on; 0 for any free one (4700)",
+  "  --host ADDRESS                address to listen on (127.0.0.1)",
+  "  --answers LIST                statuses, or hang, such as 500,hang,200; the last one repeats (200)",
+  "  -h, --help",
+].join("\n");
 
 /** Starts the receiver; returns undefined if only the usage was requested. */
-export async function openReceiver(
+export async function runReceiver(
   args: readonly string[],
   print: (line: string) => void,
 ): Promise<Receiver | undefined> {
-  const text = { type: "string" } as const;
   const flags = parseFlags(args, {
-    secret: text,
-    port: { ...text, short: "p" },
-    host: text,
-    answers: text,
+    secret: { type: "string" },
+    port: { type: "string", short: "p", default: "4700" },
+    host: { type: "string", default: "127.0.0.1" },
+    answers: { type: "string", default: "200" },
   });
   if (flags.help) {
     print(USAGE);
     return undefined;
   }
-  const { secret = "", port, host, answers } = { ...DEFAULTS, ...flags };
+  const { secret, port, host, answers } = flags;
   if (typeof secret !== "string" || secret === "")
-    throw new OptionError("--secret is missing: give the secret of the webhook");
+    throw new OptionError("--secret is missing. Give the secret of the webhook");
   const receiver = await startReceiver({
     secret,
-    port: Number(parseOption(OPTIONS.port, port, "--port")),
-    host: String(parseOption(OPTIONS.host, host, "--host")),
-    answers: answers.split(",").map(parseAnswer),
-    onRequest: (request) => print(described(request)),
+    port: Number(parseSetting("port", port, "--port")),
+    host: String(parseSetting("host", host, "--host")),
+    answers: String(answers).split(",").map(parseAnswer),
+    onRequest: (request) => print(describeRequest(request)),
   });
   print(`Listening on ${receiver.url}`);
   return receiver;
 }
 
 function parseAnswer(text: string): ReceiverAnswer {
-  const word = text.trim();
-  if (!/^(hang|[2-5]\d\d)$/.test(word))
+  const answer = text.trim();
+  if (!/^(hang|[2-5]\d\d)$/.test(answer))
     throw new OptionError(
       "--answers must be statuses from 200 to 599, or hang, with commas between them",
     );
-  return word === "hang" ? word : Number(word);
+  return answer === "hang" ? answer : Number(answer);
 }
 
-function described({ result: verdict, headers, rawBody, answer }: SeenRequest): string {
+function describeRequest({ result, headers, rawBody, answer }: SeenRequest): string {
   const { "x-service-event": event = "?", "x-service-attempt": attempt = "?" } = headers;
   const outcome = answer === "hang" ? "no answer" : `answered ${answer}`;
-  return `${escapeControl(`${event}, attempt ${attempt}: ${verdict}, ${outcome}`)}\n  ${escapeControl(rawBody)}`;
+  return `${escapeControl(`${event}, attempt ${attempt}: ${result}, ${outcome}`)}\n  ${escapeControl(rawBody)}`;
 }

@@ -1,11 +1,10 @@
-// A correct receiver of deliveries (spec part 6, receiving endpoint requirements), for tests and to learn from. It
-// reads the raw body, verifies the signature first, takes each event once and responds at once. Its responses are
-// scripted, so that a test can make it fail.
+// A correct receiver of deliveries (spec part 6, receiving endpoint requirements), for tests and to learn from. It reads
+// the raw body, verifies the signature first, takes each event once and responds at once. A test can script its
+// responses, so that it fails.
 import { EventEmitter, once } from "node:events";
-import { createServer, type IncomingHttpHeaders } from "node:http";
-import { AppError } from "./domain/errors.ts";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { EventEnvelope, EventType } from "./domain/model.ts";
-import { readBody } from "./http/request.ts";
 import { monotonicNow, within } from "./lib/clock.ts";
 import { OptionError } from "./lib/schema.ts";
 import { verifySignature } from "./lib/signature.ts";
@@ -22,10 +21,10 @@ export interface ReceiverOptions {
   /** The address to listen on; default 127.0.0.1. */
   readonly host?: string;
   /** Called for every delivery, including those with an invalid signature. */
-  readonly onRequest?: (seen: SeenRequest) => void;
+  readonly onRequest?: (request: SeenRequest) => void;
 }
 
-/** A deduplicated event with every attempt that delivered it. */
+/** An event with every attempt that delivered it. */
 export interface ReceivedEvent {
   readonly id: string;
   readonly type: EventType;
@@ -46,88 +45,101 @@ export interface SeenRequest extends ReceivedAttempt {
 
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
+const BODY_BYTES_MAX = 1024 * 1024;
+
 export async function startReceiver(options: ReceiverOptions) {
-  const { secret, answers = [], port = 0, host = "127.0.0.1" } = options;
-  if (typeof secret !== "string" || secret === "")
-    throw new OptionError("secret must be that of the webhook");
-  if (!Array.isArray(answers)) throw new OptionError("answers must be an array");
-  const isFit = (answer: unknown) =>
-    answer === "hang" || (Number.isInteger(answer) && /^[2-5]\d\d$/.test(String(answer)));
-  const wrong = answers.findIndex((answer) => !isFit(answer));
-  if (wrong >= 0)
-    throw new OptionError(`answers[${wrong}] must be a status from 200 to 599, or "hang"`);
-  const { received, take, next } = createInbox(options);
-  const server = createServer((request, response) => {
-    const end = (answer: ReceiverAnswer) => answer !== "hang" && response.writeHead(answer).end();
-    // 400 for a signed body that is not an event, 413 if it is too large. The response is dropped if the sender has
-    // disconnected.
-    const taken = readBody(request, 1024 * 1024).then((body) => take(request.headers, body));
-    taken.catch(() => 400).then(end);
-  });
-  server.listen({ port, host });
-  await once(server, "listening");
-  const closed = once(server, "close");
-  const close = async () => {
-    server.close().closeAllConnections();
-    await closed;
-  };
-  const bound = Object(server.address()).port;
-  const reached = ["0.0.0.0", "::"].includes(host) ? "127.0.0.1" : host;
-  const shown = reached.includes(":") ? `[${reached}]` : reached;
-  return { url: `http://${shown}:${bound}/`, received, next, close, [Symbol.asyncDispose]: close };
-}
-
-function createInbox({ secret, answers = [], onRequest }: ReceiverOptions) {
-  /** Events with a valid signature, deduplicated, in the order of their first arrival. */
+  const { secret, answers = [200], port = 0, host = "127.0.0.1", onRequest } = options;
+  checkOptions(secret, answers);
+  /** Events with a valid signature, in the order of their first arrival. */
   const received: ReceivedEvent[] = [];
-  const byId = new Map<string, ReceivedEvent>();
-  const given = new Set<ReceivedEvent>();
+  const returnedByNext = new Set<ReceivedEvent>();
   const arrivals = new EventEmitter().setMaxListeners(0);
-  let answered = 0;
+  let verifiedCount = 0;
 
-  function take(headers: IncomingHttpHeaders, body: Buffer | AppError): ReceiverAnswer {
-    if (body instanceof AppError) return 413;
+  function handleDelivery(headers: IncomingHttpHeaders, body: Buffer): ReceiverAnswer {
     const rawBody = body.toString();
     // Verified over the raw bytes: parsing and serializing again would change them.
-    const isSigned = verifySignature(body, headers["x-service-signature"], secret);
-    const answer = isSigned ? (answers[answered] ?? answers.at(-1) ?? 200) : 401;
+    if (!verifySignature(body, headers["x-service-signature"], secret)) {
+      onRequest?.({ headers, rawBody, answer: 401, result: "bad signature" });
+      return 401;
+    }
+    const event: EventEnvelope = JSON.parse(rawBody);
+    if (typeof event.id !== "string") throw new TypeError("The body is not an event");
+    const answer = answers[verifiedCount] ?? answers.at(-1) ?? 200;
+    verifiedCount += 1;
     const attempt = { headers, rawBody, answer };
-    const result = isSigned ? noted(attempt) : "bad signature";
-    if (isSigned) answered += 1;
-    arrivals.emit("request");
-    onRequest?.({ ...attempt, result });
+    const earlier = received.find(({ id }) => id === event.id);
+    if (earlier) earlier.attempts.push(attempt);
+    else received.push({ id: event.id, type: event.type, event, rawBody, attempts: [attempt] });
+    arrivals.emit("event");
+    onRequest?.({ ...attempt, result: earlier ? "seen before" : "new" });
     return answer;
   }
 
-  /** Deduplicates events by id. */
-  function noted(attempt: ReceivedAttempt): SeenRequest["result"] {
-    const { rawBody } = attempt;
-    const event: EventEnvelope = JSON.parse(rawBody);
-    const { id, type } = event;
-    if (typeof id !== "string") throw new TypeError("This is no event");
-    const known = byId.get(id);
-    known?.attempts.push(attempt);
-    if (known) return "seen before";
-    const first = { id, type, event, rawBody, attempts: [attempt] };
-    byId.set(id, first);
-    received.push(first);
-    return "new";
-  }
-
-  /** Returns the next event of this type that no earlier call returned; rejects after the timeout (5 s). */
-  async function next(type: EventType, { timeoutMs = 5_000 } = {}): Promise<ReceivedEvent> {
-    const until = monotonicNow() + timeoutMs;
-    for (;;) {
-      const found = received.find((each) => each.type === type && !given.has(each));
-      if (found) {
-        given.add(found);
-        return found;
-      }
-      if (await within(until - monotonicNow(), once(arrivals, "request"))) continue;
-      const types = received.map((each) => each.type).join(", ") || "nothing";
-      throw new Error(`No ${type} within ${timeoutMs} ms; received: ${types}`);
+  /** Returns 413 if the body is too large and 400 if a signed body is not an event. */
+  async function respond(request: IncomingMessage): Promise<ReceiverAnswer> {
+    try {
+      const body = await readBody(request);
+      return body === undefined ? 413 : handleDelivery(request.headers, body);
+    } catch {
+      return 400;
     }
   }
 
-  return { received, take, next };
+  const server = createServer(async (request, response) => {
+    const answer = await respond(request);
+    if (answer !== "hang") response.writeHead(answer).end();
+  });
+  server.listen({ port, host });
+  await once(server, "listening");
+  const bound = server.address() as AddressInfo;
+  const reachable = ["0.0.0.0", "::"].includes(host) ? "127.0.0.1" : host;
+  const urlHost = reachable.includes(":") ? `[${reachable}]` : reachable;
+
+  const closed = once(server, "close");
+  async function close(): Promise<void> {
+    server.close().closeAllConnections();
+    await closed;
+  }
+
+  return {
+    url: `http://${urlHost}:${bound.port}/`,
+    received,
+    /** Returns the next event of this type that no earlier call returned; rejects after the timeout (5 s). */
+    async next(type: EventType, { timeoutMs = 5_000 } = {}): Promise<ReceivedEvent> {
+      const deadline = monotonicNow() + timeoutMs;
+      for (;;) {
+        const event = received.find((each) => each.type === type && !returnedByNext.has(each));
+        if (event) {
+          returnedByNext.add(event);
+          return event;
+        }
+        if (await within(deadline - monotonicNow(), once(arrivals, "event"))) continue;
+        const types = received.map((each) => each.type).join(", ") || "nothing";
+        throw new Error(`No ${type} within ${timeoutMs} ms; received: ${types}`);
+      }
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function checkOptions(secret: unknown, answers: unknown): void {
+  if (typeof secret !== "string" || secret === "")
+    throw new OptionError("secret must be that of the webhook");
+  if (!Array.isArray(answers)) throw new OptionError("answers must be an array");
+  for (const [index, answer] of answers.entries())
+    if (answer !== "hang" && !(Number.isInteger(answer) && answer >= 200 && answer <= 599))
+      throw new OptionError(`answers[${index}] must be a status from 200 to 599, or "hang"`);
+}
+
+/** Returns undefined for a body that is too large. */
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += chunk.length;
+    if (size <= BODY_BYTES_MAX) chunks.push(chunk);
+  }
+  return size <= BODY_BYTES_MAX ? Buffer.concat(chunks) : undefined;
 }

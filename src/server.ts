@@ -1,6 +1,5 @@
 // Composition root: starts the service, from settings to a running server, read from top to bottom. A failed start
 // releases everything, including the port and the file lock.
-import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { checkUrl } from "./delivery/address-policy.ts";
@@ -16,8 +15,7 @@ import {
 } from "./domain/oauth/access-tokens.ts";
 import type { Store } from "./domain/store.ts";
 import { createNotifications } from "./domain/unit-of-work.ts";
-import { DEFAULT_DECIDE } from "./domain/variants.ts";
-import { API, type ApiDeps, createApiRouter } from "./http/api.ts";
+import { API, createApiRouter } from "./http/api.ts";
 import { createAuthenticator } from "./http/authenticate.ts";
 import { withCors } from "./http/cors.ts";
 import type { Handler, HttpRequest, HttpResponse } from "./http/message.ts";
@@ -26,14 +24,14 @@ import { problemResponse } from "./http/problem.ts";
 import { createRateLimiter } from "./http/rate-limit.ts";
 import { createRequestHandler, publicRouter, type Result, ROOT_ROUTES } from "./http/router.ts";
 import { TextCache } from "./http/serializers.ts";
-import { createHttpServer, type HttpServer } from "./http/server.ts";
+import { createHttpServer } from "./http/server.ts";
 import { createUrls, PATHS } from "./http/urls.ts";
 import { applyVariants, withVariants } from "./http/variants.ts";
 import { AdjustableClock, type Instant, monotonicNow, parseIso, systemNow } from "./lib/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./lib/ids.ts";
 import { OptionError } from "./lib/schema.ts";
 import { TaskTracker } from "./lib/tasks.ts";
-import { createLogger, type Log, type OutputStreams } from "./log.ts";
+import { createLogger, type Log, stdio } from "./log.ts";
 import {
   assertStore,
   formatHost,
@@ -45,128 +43,195 @@ import {
 } from "./options.ts";
 import { jsonFileStore } from "./store/json-file.ts";
 import { memoryStore } from "./store/memory.ts";
+import { createChaos } from "./testing/chaos.ts";
 import { controlDocument, createControlRouter } from "./testing/control-api.ts";
-import { createChaos, createFaultInjector } from "./testing/disturbances.ts";
+import { createFaults } from "./testing/faults.ts";
 import { createRecorder } from "./testing/recorder.ts";
 import { openService, type Service } from "./testing/service.ts";
+import { createState } from "./testing/state.ts";
 import { createWorkers } from "./workers.ts";
-
-/** Writes to this process's stdout and stderr. */
-export const stdio: OutputStreams = {
-  out: (line) => void process.stdout.write(`${line}\n`),
-  err: (line) => void process.stderr.write(`${line}\n`),
-};
-
-/** The start time of a manual clock with a random seed, so that two runs give the same bytes. */
-const SEEDED_START = "2026-01-01T00:00:00.000Z";
 
 /** Starts the service; resolves when it listens and is ready to use. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const { port, log } = options;
-  return startWithSettings(readSettings({ ...options, port: port ?? 0, log: log ?? "off" }), true);
+  const port = options.port ?? 0;
+  const log = options.log ?? "off";
+  return startWithSettings(readSettings({ ...options, port, log }), true);
 }
 
-/** Starts the service from parsed settings. If `embedded`, requests, events and deliveries are journaled for tests. */
-export async function startWithSettings(
-  settings: Settings,
-  embedded: boolean,
-  announce?: Log["announce"],
-): Promise<Service> {
-  const ground = await createDependencies(settings, embedded, announce);
-  const { log, unit, stop } = ground;
-  const open = [
-    settings.control && "--control",
-    settings.webhookPolicy === "local" && "--webhook-policy local",
-  ];
-  const flags = open.filter(Boolean).join(" and ");
-  await unit.store.open(collections);
-  const service = await start(ground).catch(async (error) => {
-    await stop();
-    throw error;
-  });
-  // Warn without a log too, but only once the service has started.
-  const warn = announce && settings.log === "off" ? stdio.err : log.warn;
-  if (flags && !isLoopbackOnly(settings))
-    warn(`${flags}: meant for a server that only this machine reaches; others reach this one.`);
-  return service;
-}
-
-type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
-
-/** Creates everything that exists before anything is opened. */
-async function createDependencies(
-  settings: Settings,
-  watched: boolean,
-  announce?: Log["announce"],
-) {
-  const { randomSeed, webhookTimeout: timeout_ms } = settings;
-  const clock = new AdjustableClock(settings.clock === "manual" ? startOf(settings) : undefined);
-  const asked = createLogger(settings.log, clock, stdio);
-  // Without a log a process still prints sign-in links, because they are shown nowhere else.
-  const log = settings.log === "off" && announce ? { ...asked, announce } : asked;
-  const store = await createStore(settings, log);
-  const ids = new TimeOrderedIds(
-    clock,
-    randomSeed === null ? systemRandom : seededRandom(randomSeed),
+/** `isEmbedded`: a test holds the service handle. */
+export async function startWithSettings(settings: Settings, isEmbedded: boolean): Promise<Service> {
+  const { randomSeed } = settings;
+  const isTested = isEmbedded || settings.control;
+  const isLocal = isLoopbackOnly(settings);
+  const webhookPolicy = webhookPolicyFor(settings);
+  const clock = new AdjustableClock(
+    settings.clock === "manual" ? manualStart(settings) : undefined,
   );
-  const unit = {
+  const log = createLogger(settings.log, clock, stdio);
+  const store = await createStore(settings, log);
+  const random = randomSeed === null ? systemRandom : seededRandom(randomSeed);
+  const ids = new TimeOrderedIds(clock, random);
+  const notifications = createNotifications();
+  const unit = { store, clock, ids, notifications };
+  const tasks = new TaskTracker(log.error);
+  const recorder = createRecorder({ store, clock, notifications, tasks });
+  const faults = createFaults({ clock, tasks, annotate: recorder.annotate });
+  const chaos = createChaos({ unit, tasks, effects: recorder.effects });
+  const sender = createHttpSender({ policy: webhookPolicy, timeout_ms: settings.webhookTimeout });
+  const workers = createWorkers({
     store,
     clock,
     ids,
-    notifications: createNotifications(),
-  };
-  const journals = createRecorder(clock);
-  const tasks = new TaskTracker(log.error);
-  const [faults, chaos] = [
-    createFaultInjector(unit, journals.annotate, tasks),
-    createChaos(unit, journals.marks, tasks),
-  ];
-  const sender = createHttpSender({ policy: webhookPolicyFor(settings), timeout_ms });
-  const workers = createWorkers({
+    notifications,
+    tasks,
     sender: chaos.wrap(sender),
     retryWaits_ms: settings.retrySchedule,
     // Runs with one seed send the same bytes; otherwise stock verifiers compare the timestamp with their own clock.
     timestamp: () => (randomSeed === null ? systemNow() : clock.now()),
-    onAttempt({ deliveryId: id, type, url, attempt: made }) {
-      const { number: attempt, duration_ms, response_status, error, error_detail } = made;
-      log.delivery({
-        id,
-        type,
-        url,
-        outcome: String(response_status ?? error),
-        duration_ms,
-        attempt,
-        error_detail,
-      });
-    },
-    ...{ tasks, onError: log.error, ...unit },
+    onAttempt: log.delivery,
+    onError: log.error,
   });
-  const listener = createListener(settings);
-  const stop = async () => {
-    await listener.stop();
+  const { tlsCert, tlsKey } = settings;
+  const server = createHttpServer(tlsCert && tlsKey ? { cert: tlsCert, key: tlsKey } : undefined);
+
+  async function stop(): Promise<void> {
+    await server.stop();
     await workers.stop();
     clock.close();
     await store.close();
-  };
-  const answers = new Map<string, Promise<Result>>();
-  return {
-    settings,
-    watched,
-    log,
-    unit,
-    tasks,
-    journals,
-    workers,
-    faults,
-    chaos,
-    answers,
-    listener,
-    stop,
-  };
+  }
+
+  await store.open(collections);
+  try {
+    // Listens before it loads the data: if the port is in use, no API key is created that nobody would see.
+    const port = await server.listen(settings.port, settings.host);
+    const urls = createUrls(settings.publicUrl ?? localUrl(settings, port));
+    if (isTested) recorder.subscribe();
+    const authorizationServer: AuthorizationServer = {
+      store,
+      clock,
+      ids,
+      notifications,
+      keys: new SigningKeys(store, settings.tokenAlg),
+      issuer: urls.authUrl,
+      audience: urls.baseUrl,
+      verified: new Map(),
+    };
+    const services = {
+      urls,
+      webhook: createWebhookSchemas((url) => checkUrl(url, webhookPolicy)),
+    };
+    const limiter = createRateLimiter(clock, settings.rateLimit);
+    const answers = new Map<string, Promise<Result>>();
+    const state = createState({ unit, services, settings, needsKey: isTested, warn: log.warn });
+    const service = await openService({
+      port,
+      urls,
+      unit,
+      authorizationServer,
+      state,
+      workers,
+      tasks,
+      recorder,
+      faults,
+      chaos,
+      clearCaches() {
+        limiter.clear();
+        answers.clear();
+      },
+      stop,
+    });
+    const textCache = new TextCache(urls);
+    const keysInProgress = new Set<string>();
+    const authenticate = createAuthenticator(createApiKeyAuthenticator(unit, tasks), (token) =>
+      verifyAccessToken(authorizationServer, token),
+    );
+    const operations = applyVariants(API.routes, settings.variants);
+    const api = createApiRouter(
+      { unit, services, textCache, keysInProgress, authenticate, limiter, faults },
+      operations,
+    );
+    const oauth = createOAuthRouter(authorizationServer, urls);
+    const control = createControlRouter({
+      unit,
+      services,
+      textCache,
+      keysInProgress,
+      service: settings.control ? service : undefined,
+      warn: log.warn,
+    });
+    /** Loaded with the pages. */
+    let notFoundPage: (request: HttpRequest) => HttpResponse | undefined = () => undefined;
+    const root = publicRouter(ROOT_ROUTES, (error, request) => {
+      const page = error.details.code === "not_found" ? notFoundPage(request) : undefined;
+      return page ?? problemResponse(error, request.id, urls);
+    });
+    const handleRoute = createRequestHandler({
+      fallback: root,
+      routers: [
+        api,
+        oauth,
+        control,
+        ...(settings.control ? [controlDocument(control.routes.routes, services)] : []),
+      ],
+      async lazyRouters() {
+        const pages = await import("./web/routes.ts");
+        notFoundPage = pages.notFoundPage;
+        return pages.createPageRouters(
+          {
+            unit,
+            services,
+            textCache,
+            keysInProgress,
+            authenticate,
+            limiter,
+            faults,
+            oauth: authorizationServer,
+            operations,
+            variants: settings.variants,
+            retryWaits_ms: settings.retrySchedule,
+            answers,
+            isLocal,
+            announce: log.warn,
+          },
+          settings.control,
+        );
+      },
+      async findSitePath(host) {
+        const site = await findSiteByHost(store, host);
+        return site && `${PATHS.sites}/${site.deployment.id}`;
+      },
+      onError: log.error,
+    });
+    const handle = withLog(withCors(withVariants(handleRoute, settings.variants), isLocal), log);
+    server.setHandler({
+      handle: isTested ? recorder.wrap(handle) : handle,
+      ids,
+      urls,
+      onError: log.error,
+    });
+    const exposedFlags = [
+      settings.control && "--control",
+      settings.webhookPolicy === "local" && "--webhook-policy local",
+    ].filter(Boolean);
+    // A process warns without a log, too.
+    const warn = settings.log === "off" && !isEmbedded ? stdio.err : log.warn;
+    if (exposedFlags.length > 0 && !isLocal)
+      warn(
+        `${exposedFlags.join(" and ")}: intended for local use, but other machines can reach this server.`,
+      );
+    return service;
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 }
 
-/** Returns the start time of a manual clock: the real time, so that stock verifiers accept its signatures. */
-function startOf({ startAt, randomSeed }: Settings): Instant {
+/** The start time of a manual clock with a random seed, so that two runs give the same bytes. */
+const SEEDED_START = "2026-01-01T00:00:00.000Z";
+
+/** A manual clock starts at the real time, so that stock verifiers accept what it signs. */
+function manualStart({ startAt, randomSeed }: Settings): Instant {
   if (startAt !== null) return parseIso(startAt);
   return randomSeed === null ? systemNow() : parseIso(SEEDED_START);
 }
@@ -176,138 +241,34 @@ async function createStore({ store, data }: Settings, { warn }: Log): Promise<St
   return store ?? (data === null ? memoryStore() : jsonFileStore(data, { warn }));
 }
 
-/** Loads a third-party store module: a file or an installed package. */
+const STORE_RULE =
+  "store (--store, APPHOST_STORE) must be a file or an installed package whose export `store`, or else its default, is a store or creates one";
+
+/** Loads a store of the user's own. */
 async function loadStoreModule(name: string): Promise<Store> {
   const isFile = isAbsolute(name) || /^\.|\.[cm]?[jt]s$/.test(name);
-  let why: unknown = "it exports neither";
   try {
-    const { default: main, store = main } = await import(
-      isFile ? pathToFileURL(resolve(name)).href : name
-    );
-    const made = typeof store === "function" ? await store() : store;
-    if (typeof made === "object") return assertStore(made);
+    const exported = await import(isFile ? pathToFileURL(resolve(name)).href : name);
+    const store: unknown = exported.store ?? exported.default;
+    return assertStore(typeof store === "function" ? await store() : store);
   } catch (error) {
-    why = error;
+    throw new OptionError(`${STORE_RULE}; it is ${JSON.stringify(name)} (${error})`);
   }
-  const must =
-    "must be a file or an installed package whose export `store`, or else its default, is a Store or makes one";
-  throw new OptionError(
-    `store (--store, APPHOST_STORE) ${must}; it is ${JSON.stringify(name)} (${why})`,
-  );
-}
-
-/** Listens, loads the seed or existing data, and starts to serve. */
-async function start(ground: Dependencies): Promise<Service> {
-  const { settings, watched, log, unit, tasks, journals, listener } = ground;
-  const { store, clock, ids } = unit;
-  // Listen first: if the port is in use, no key is created that nobody would see.
-  const port = await listener.listen(settings.port, settings.host);
-  const urls = createUrls(settings.publicUrl ?? localUrl(settings, port));
-  if (watched) journals.subscribe(unit, tasks);
-
-  const keys = new SigningKeys(store, settings.tokenAlg);
-  const oauth = {
-    keys,
-    issuer: urls.authUrl,
-    audience: urls.baseUrl,
-    verified: new Map(),
-    ...unit,
-  };
-  const deps = {
-    services: {
-      urls,
-      webhook: createWebhookSchemas((url) => checkUrl(url, webhookPolicyFor(settings))),
-    },
-    textCache: new TextCache(urls),
-    keysInProgress: new Set<string>(),
-    authenticate: createAuthenticator(createApiKeyAuthenticator(unit, tasks), (token) =>
-      verifyAccessToken(oauth, token),
-    ),
-    limiter: createRateLimiter(clock, settings.rateLimit),
-    ...{ port, oauth, ...ground },
-  };
-  const service = await openService(deps);
-  const varied = withVariants(composeHandler(deps, service), settings.variants);
-  const answering = withCors(varied, isLoopbackOnly(settings));
-  const handle = settings.log === "off" ? answering : withLogging(answering, log);
-  listener.setHandler({
-    handle: watched ? journals.around(handle) : handle,
-    ids,
-    urls,
-    onError: log.error,
-  });
-  return service;
-}
-
-/** Logs each request with its response status; 0 if there is no response. */
-const withLogging =
-  (handle: Handler, { request }: Log): Handler =>
-  async (call) => {
-    const started = monotonicNow();
-    const response = await handle(call);
-    const { id, method, path } = call;
-    request({ id, method, path, status: response.status, duration_ms: monotonicNow() - started });
-    return response;
-  };
-
-/** Composes all routers; pages are loaded on first use. */
-function composeHandler(
-  deps: Dependencies & ApiDeps & { readonly oauth: AuthorizationServer },
-  service: Service,
-): Handler {
-  const { settings, log, unit } = deps;
-  const { urls: links } = deps.services;
-  const api = createApiRouter(deps, applyVariants(API.routes, settings.variants));
-  const control = createControlRouter(deps, settings.control ? service : undefined, log.warn);
-  const description = controlDocument(control.routes.routes, deps.services);
-  let nowhere: (request: HttpRequest) => HttpResponse | undefined = () => undefined;
-  return createRequestHandler({
-    // Also handles unknown paths; a browser gets a page.
-    fallback: publicRouter(ROOT_ROUTES, (error, call) => {
-      const page = error.details.code === "not_found" ? nowhere(call) : undefined;
-      return page ?? problemResponse(error, call.id, links);
-    }),
-    routers: [
-      api,
-      createOAuthRouter(deps.oauth, links),
-      control,
-      ...(settings.control ? [description] : []),
-    ],
-    async lazyRouters() {
-      const { notFoundPage, createPageRouters } = await import("./web/routes.ts");
-      nowhere = notFoundPage;
-      const more = {
-        operations: api.routes.routes,
-        variants: settings.variants,
-        retryWaits_ms: settings.retrySchedule,
-        announce: log.announce,
-      };
-      const isLocal = isLoopbackOnly(settings);
-      return createPageRouters({ ...deps, ...more, isLocal }, settings.control);
-    },
-    async findSitePath(host) {
-      const site = await findSiteByHost(unit.store, host);
-      return site && `${PATHS.sites}/${site.deployment.id}`;
-    },
-    onError: log.error,
-  });
 }
 
 function localUrl({ tlsCert, host }: Settings, port: number): string {
-  const shown = ["0.0.0.0", "::"].includes(host) ? "localhost" : host;
-  return `${tlsCert === null ? "http" : "https"}://${formatHost(shown)}:${port}`;
+  const reachableHost = ["0.0.0.0", "::"].includes(host) ? "localhost" : host;
+  return `${tlsCert === null ? "http" : "https"}://${formatHost(reachableHost)}:${port}`;
 }
 
-function createListener({ tlsCert: cert, tlsKey: key }: Settings): HttpServer {
-  if (cert === null || key === null) return createHttpServer();
-  try {
-    // TLS ignores a key of another type than the certificate's, and no client could ever connect.
-    if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
-      throw new Error("they are not a pair");
-    return createHttpServer({ cert, key });
-  } catch (error) {
-    const names =
-      "tlsCert and tlsKey (--tls-cert and --tls-key, APPHOST_TLS_CERT and APPHOST_TLS_KEY)";
-    throw new OptionError(`${names} must be a certificate and its private key (PEM): ${error}`);
-  }
+/** Logs each request with its response status; 0 if there is no response. */
+function withLog(handle: Handler, log: Log): Handler {
+  return async (request) => {
+    const startedAt = monotonicNow();
+    const response = await handle(request);
+    const { id, method, path } = request;
+    const duration_ms = monotonicNow() - startedAt;
+    log.request({ id, method, path, status: response.status, duration_ms });
+    return response;
+  };
 }

@@ -1,167 +1,124 @@
 // Architecture rules that a program can check: import directions, the owners of clock, randomness, files and sockets,
-// forbidden constructs, and a test for every clause. A failing rule names the file.
+// forbidden constructs, and a test for every clause and decision. A failing rule names the file.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { DECISIONS } from "../src/former-decisions.ts";
 import { CLAUSES, type SourceFile, sourcesIn } from "./support/sources.ts";
 
 const src = sourcesIn("src");
 const tests = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));
 
-const DECISIONS = "src/decisions.ts";
+/** The documentation of decisions is data; only what shows it may import it. */
+const DECISIONS_FILE = /^src\/(former-)?decisions\.ts$/;
 
-/** src/lib/ids.ts is in lib; files in src itself assemble the layers. */
+/** Files in src itself assemble the layers. */
 const layerOf = (path: string): string =>
-  path === DECISIONS ? "decisions" : (/^src\/(\w+)\//.exec(path)?.[1] ?? "top");
+  DECISIONS_FILE.test(path) ? "decisions" : (/^src\/(\w+)\//.exec(path)?.[1] ?? "top");
 
 const MAY_IMPORT: { readonly [layer: string]: readonly string[] } = {
   decisions: [],
   lib: ["lib"],
-  domain: ["decisions", "lib", "domain"],
+  domain: ["lib", "domain"],
   store: ["lib", "domain", "store"],
-  postgres: ["lib", "domain", "store", "postgres"],
-  delivery: ["decisions", "lib", "domain", "delivery"],
+  delivery: ["lib", "domain", "delivery"],
   http: ["decisions", "lib", "domain", "http"],
-  web: ["decisions", "lib", "domain", "web"],
-  testing: ["decisions", "lib", "domain", "store", "delivery", "http", "testing"],
-  top: [
-    "decisions",
-    "lib",
-    "domain",
-    "store",
-    "delivery",
-    "http",
-    "web",
-    "testing",
-    "postgres",
-    "top",
-  ],
+  web: ["decisions", "lib", "domain", "http", "web"],
+  testing: ["lib", "domain", "store", "delivery", "http", "web", "testing"],
+  top: ["lib", "domain", "store", "delivery", "http", "web", "testing", "top"],
 };
-
-/** The files of http that web may import: routes, router, messages, serializers and problems. */
-const WEB_MAY_SEE = /^src\/http\/(api|route|message|router|serializers|problem|urls)\.ts$/;
-/** The entry of web, which adds its routes to those of the API. */
-const WEB_DOOR = "src/web/routes.ts";
-
-const mayImport = (path: string, target: string): boolean =>
-  MAY_IMPORT[layerOf(path)]?.includes(layerOf(target)) === true ||
-  (layerOf(path) === "web" &&
-    (WEB_MAY_SEE.test(target) || (path === WEB_DOOR && layerOf(target) === "http")));
 
 const own = (names: readonly string[]) => names.filter((name) => name.startsWith("src/"));
 
 test("architecture: imports follow the layers in one direction, and go only to Node's modules and our files", () => {
-  const there = new Set(src.map(({ path }) => path));
+  const paths = new Set(src.map(({ path }) => path));
   for (const { path, imports } of src) {
     assert.ok(layerOf(path) in MAY_IMPORT, path);
     for (const name of imports)
-      assert.ok(there.has(name) || /^(node:|package\.json$)/.test(name), `${path}: ${name}`);
+      assert.ok(paths.has(name) || /^(node:|package\.json$)/.test(name), `${path}: ${name}`);
     for (const target of own(imports))
-      assert.ok(mayImport(path, target), `${path} imports ${target}`);
+      assert.ok(MAY_IMPORT[layerOf(path)]?.includes(layerOf(target)), `${path} imports ${target}`);
   }
 });
-
-/** Repeatedly removes the files that import nothing left; returns the number of rounds, and the files in cycles. */
-function floorsOf(graph: ReadonlyMap<string, Iterable<string>>) {
-  const left = new Map(graph);
-  for (let floors = 0; ; floors += 1) {
-    const free = [...left].filter(([, under]) => ![...under].some((name) => left.has(name)));
-    if (free.length === 0) return { floors, left: [...left.keys()] };
-    for (const [name] of free) left.delete(name);
-  }
-}
 
 test("architecture: no file imports itself through any chain of imports", () => {
-  assert.deepEqual(floorsOf(new Map(src.map(({ path, imports }) => [path, imports]))).left, []);
+  const remaining = new Map(src.map(({ path, imports }) => [path, imports]));
+  /** Removes the files that import none of the remaining files, until there are no more. */
+  for (let size = -1; size !== remaining.size; ) {
+    size = remaining.size;
+    for (const [path, imports] of remaining)
+      if (!imports.some((name) => remaining.has(name))) remaining.delete(path);
+  }
+  assert.deepEqual([...remaining.keys()], []);
 });
 
-test("architecture: there are seven layers, from lib and the decisions up to the command", () => {
-  const roomOf = (path: string) => (layerOf(path) === "top" ? path : layerOf(path));
-  const rooms = new Map(src.map(({ path }) => [roomOf(path), new Set<string>()]));
-  for (const { path, imports } of src)
-    for (const name of own(imports)) rooms.get(roomOf(path))?.add(roomOf(name));
-  for (const [room, under] of rooms) under.delete(room);
-  assert.deepEqual(floorsOf(rooms), { floors: 7, left: [] });
-});
-
-test("architecture: only the command, the receiver, the OpenAPI document, the pages and a store are imported lazily", () => {
-  const later = src.flatMap(({ loads, atOnce }) => loads.filter((name) => !atOnce.includes(name)));
-  assert.ok(later.includes("node:https"));
-  assert.deepEqual([...own(later)].sort(), [
+test("architecture: only the command, the receiver, the OpenAPI document and the pages are imported lazily", () => {
+  const lazy = src.flatMap(({ loads, atOnce }) => loads.filter((name) => !atOnce.includes(name)));
+  assert.ok(lazy.includes("node:https"));
+  assert.deepEqual([...own(lazy)].sort(), [
     "src/cli.ts",
     "src/http/openapi.ts",
-    "src/postgres/store.ts",
     "src/receiver-command.ts",
-    WEB_DOOR,
+    "src/web/routes.ts",
   ]);
 });
 
 /** Startup time: loading the pages and all of TLS would make it half as long again. */
 test("architecture: the command loads eagerly only the modules that the first API response needs", () => {
-  const known = new Map(src.map((file) => [file.path, file]));
+  const byPath = new Map(src.map((file) => [file.path, file]));
   const loaded = new Set(["src/cli.ts"]);
-  for (const path of loaded) for (const name of known.get(path)?.atOnce ?? []) loaded.add(name);
+  for (const path of loaded) for (const name of byPath.get(path)?.atOnce ?? []) loaded.add(name);
   assert.ok(loaded.has("src/http/router.ts"));
   const LATER = /^src\/(web\/|receiver|http\/openapi)|^node:(https|tls|dns|zlib)/;
   for (const path of loaded) assert.doesNotMatch(path, LATER);
 });
 
-/** The files whose code matches, except those that own the pattern. */
-const beside = (owners: readonly RegExp[], finds: (file: SourceFile) => boolean): string[] =>
-  src
-    .filter((file) => finds(file) && !owners.some((owner) => owner.test(file.path)))
-    .map(({ path }) => path);
-
 const uses = (pattern: RegExp) => (file: SourceFile) => pattern.test(file.code);
 const loads = (pattern: RegExp) => (file: SourceFile) =>
   file.loads.some((name) => pattern.test(name));
 
-type Rule = readonly [
-  rule: string,
-  owners: readonly RegExp[],
-  finds: (file: SourceFile) => boolean,
-];
-
 const CLOCK = /^src\/lib\/clock\.ts$/;
-const VERSION = /^src\/lib\/version\.ts$/;
-const PRINTS = /^src\/(cli|log)\.ts$/;
 const REAL_TIME = /\b(Date|performance|hrtime|uptime)\b/;
 const TIMERS = /\b(set|clear)(Timeout|Interval|Immediate)\b|\bAbortSignal\.timeout\b|\bscheduler\b/;
 const RANDOM = /\b(randomBytes|randomFill\w*|randomInt|randomUUID|getRandomValues)\b|Math\.random/;
 const IDS = /^src\/lib\/ids\.ts$/;
 /** Files with sockets: their timeouts use real time, whatever the service's clock says. */
 const SOCKETS = /^src\/(http\/server|delivery\/(sender|resolver)|receiver)\.ts$/;
-const FILES = /^src\/(store\/json-file.*|store\/journal.*|options)\.ts$/;
+const FILES = /^src\/(store\/json-file.*|options|lib\/version)\.ts$/;
+const NOBODY = /^$/;
 
-for (const [rule, owners, finds] of [
-  ["lib/clock alone takes the real time, which a test runner may fake", [CLOCK], uses(REAL_TIME)],
-  ["lib/clock alone takes Node's timers, which a test runner may fake", [CLOCK], uses(TIMERS)],
-  ["lib/clock alone loads Node's timers and clocks", [CLOCK], loads(/^node:(timers|perf_hooks)/)],
-  ["randomness comes from lib/ids", [IDS], uses(RANDOM)],
+/** Each rule: its files must not match, except those of the owner. */
+for (const [rule, owner, breaks] of [
+  ["only lib/clock reads the real time, which a test runner may fake", CLOCK, uses(REAL_TIME)],
+  ["only lib/clock calls Node's timers, which a test runner may fake", CLOCK, uses(TIMERS)],
+  ["only lib/clock loads Node's timers and clocks", CLOCK, loads(/^node:(timers|perf_hooks)/)],
+  ["only lib/ids draws random values", IDS, uses(RANDOM)],
+  ["only the JSON-file store and the start use files", FILES, loads(/^node:fs/)],
   [
-    "files are touched by the JSON-file store and at the start only",
-    [FILES, VERSION],
-    loads(/^node:fs/),
-  ],
-  [
-    "sockets are the listener's, the sender's and the receiver's",
-    [SOCKETS],
+    "only the server, the sender and the receiver open sockets",
+    SOCKETS,
     loads(/^node:(https?|http2|tls|dgram)$/),
   ],
   [
     "no rule of the linter or of the compiler is switched off",
-    [],
+    NOBODY,
     ({ text }) => /biome-ignore|@ts-\w/.test(text),
   ],
-  ["nothing is left to do", [], ({ text }) => /\b(TODO|FIXME|XXX|HACK)\b/.test(text)],
-  ["nothing is printed on the way", [PRINTS], uses(/\bconsole\.\w/)],
-  ["no error is swallowed", [], uses(/catch\s*(\(\w*\))?\s*\{\s*\}/)],
+  ["no task is left open", NOBODY, ({ text }) => /\b(TODO|FIXME|XXX|HACK)\b/.test(text)],
+  ["nothing calls console", NOBODY, uses(/\bconsole\.\w/)],
+  ["no error is ignored", NOBODY, uses(/catch\s*(\(\w*\))?\s*\{\s*\}/)],
   [
-    "each file says first what it is for",
-    [],
+    "each file starts with its purpose",
+    NOBODY,
     ({ text }) => !/^\/\/ \S/.test(text.replace(/^#!.*\n/, "")),
   ],
-] satisfies readonly Rule[])
-  test(`architecture: ${rule}`, () => assert.deepEqual(beside(owners, finds), []));
+] satisfies readonly (readonly [string, RegExp, (file: SourceFile) => boolean])[])
+  test(`architecture: ${rule}`, () => {
+    const paths = src.filter(breaks).map(({ path }) => path);
+    assert.deepEqual(
+      paths.filter((path) => !owner.test(path)),
+      [],
+    );
+  });
 
 test("architecture: every clause of the specification has one test", () => {
   const texts = tests.filter(({ path }) => path.startsWith("test/spec/")).map(({ text }) => text);
@@ -172,8 +129,17 @@ test("architecture: every clause of the specification has one test", () => {
 });
 
 test("architecture: tests of the specification and of this project's choices are never mixed", () => {
-  const calling = (kind: string) =>
-    tests.filter(({ code }) => new RegExp(`^ *${kind}\\(`, "m").test(code));
-  for (const { path } of calling("clause")) assert.match(path, /^test\/spec\//);
-  for (const { path } of calling("choice")) assert.doesNotMatch(path, /^test\/spec\//);
+  for (const [kind, isAllowed] of [
+    ["clause", true],
+    ["choice", false],
+  ] as const)
+    for (const { path, code } of tests)
+      if (new RegExp(`^ *${kind}\\(`, "m").test(code))
+        assert.equal(path.startsWith("test/spec/"), isAllowed, path);
+});
+
+test("architecture: every decision has a test with its id or that of a facet", () => {
+  const texts = tests.map(({ text }) => text).join("\n");
+  for (const id of Object.keys(DECISIONS))
+    assert.match(texts, new RegExp(`"${id.replace(".", "\\.")}(?![\\w-])`));
 });

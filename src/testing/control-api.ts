@@ -1,6 +1,6 @@
 // The test controls (contract, part 10): the methods of the service handle over HTTP, for tests in any language. Only
 // the start-up API key is accepted. It works while the account is suspended and after the key has been deleted. These
-// requests do not count against the rate limit. An operation that cannot be done returns an error.
+// requests do not count against the rate limit.
 import { timingSafeEqual } from "node:crypto";
 import { sha256 } from "../domain/credentials.ts";
 import { AppError, fail, invalidField, notFound } from "../domain/errors.ts";
@@ -32,37 +32,47 @@ import {
   text,
   withDefault,
 } from "../lib/schema.ts";
-import type { Rule, Rules } from "./disturbances.ts";
+import type { Rule, Rules } from "./rules.ts";
 import type { Service } from "./service.ts";
 
-const OFF = "The test controls are off; start the server with --control.";
+const OFF = "The test controls are off. Start the server with --control.";
 
-/** Without a `service` the controls are off: every route returns an error and the console prints a warning. */
-export const createControlRouter = (
-  deps: OperationDeps,
-  service: Service | undefined,
-  warn: (line: string) => void,
-): Router<Operation> => ({
-  basePath: CONTROL_PATH,
-  routes: new RouteTable(service ? controlRoutes(service) : []),
-  async handle(request, lookup): Promise<Result> {
-    if (service === undefined) {
-      warn(OFF);
-      return fail({ code: "not_found", detail: OFF });
-    }
-    const token = bearerToken(request.header("authorization"));
-    if (token instanceof AppError) return token;
-    const { apiKey, account } = service;
-    const isStartupKey =
-      apiKey !== null && timingSafeEqual(Buffer.from(sha256(token)), Buffer.from(sha256(apiKey)));
-    const detail = "The test controls take the start-up API key and no other credential.";
-    if (!isStartupKey) return fail({ code: "insufficient_scope", scope: "admin", detail });
-    if (!isRouteMatch(lookup)) return lookup;
-    const caller = { account, scopes: [], credential: CONTROL_PATH };
-    return runOperation(deps, { ...lookup, caller, request });
-  },
-  onError: (error, request) => problemResponse(error, request.id, deps.services.urls),
-});
+export interface ControlDeps extends OperationDeps {
+  /** Undefined if the controls are off: every route then returns an error and the log a warning. */
+  readonly service: Service | undefined;
+  readonly warn: (message: string) => void;
+}
+
+export function createControlRouter(deps: ControlDeps): Router<Operation> {
+  const { service, services, warn } = deps;
+  return {
+    basePath: CONTROL_PATH,
+    routes: new RouteTable(service ? controlRoutes(service) : []),
+    async handle(request, lookup): Promise<Result> {
+      if (service === undefined) {
+        warn(OFF);
+        return fail({ code: "not_found", detail: OFF });
+      }
+      const token = bearerToken(request.header("authorization"));
+      if (token instanceof AppError) return token;
+      const { apiKey, account } = service;
+      if (apiKey === null || !isSameKey(token, apiKey))
+        return fail({
+          code: "insufficient_scope",
+          scope: "admin",
+          detail: "The test controls take the start-up API key and no other credential.",
+        });
+      if (!isRouteMatch(lookup)) return lookup;
+      const caller = { account, scopes: [], credential: CONTROL_PATH };
+      return runOperation(deps, { ...lookup, caller, request });
+    },
+    onError: (error, request) => problemResponse(error, request.id, services.urls),
+  };
+}
+
+/** Takes the same time for every key. */
+const isSameKey = (one: string, other: string): boolean =>
+  timingSafeEqual(Buffer.from(sha256(one)), Buffer.from(sha256(other)));
 
 /** The OpenAPI document of the test controls. It needs no credential, so that generators can load it. */
 export const controlDocument = (operations: readonly Operation[], services: AppContext): Router =>
@@ -81,31 +91,33 @@ const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 
 const ANY_OBJECT: JsonSchema = { type: "object", additionalProperties: true };
 
-const time = text({
+const duration = text({
   max: 14,
   pattern: /^\d{1,12}(ms|s|m|h|d)$/,
   says: "a duration such as 250ms, 30s, 5m, 2h or 1d",
 });
 
-const yes = refine<boolean>({ const: true }, "true", (value) => value === true);
+const onlyTrue = refine<boolean>({ const: true }, "true", (value) => value === true);
 /** Validated when it is restored. */
 const snapshot = refine<StoreData>(ANY_OBJECT, "a snapshot", () => true);
 
-const clockCommand = object(
-  { advance: optional(time), freeze: optional(yes), resume: optional(yes) },
-  (asked) =>
-    Object.keys(asked).length === 1
+const clockChange = object(
+  { advance: optional(duration), freeze: optional(onlyTrue), resume: optional(onlyTrue) },
+  (change) =>
+    Object.keys(change).length === 1
       ? []
       : [{ path: [], detail: "must have one of advance, freeze and resume" }],
 );
 const clockBody = {
-  ...clockCommand,
-  json: { ...clockCommand.json, minProperties: 1, maxProperties: 1 },
+  ...clockChange,
+  json: { ...clockChange.json, minProperties: 1, maxProperties: 1 },
 };
 
 const string: JsonSchema = { type: "string" };
 const items: JsonSchema = { type: "array", items: ANY_OBJECT };
-const all = jsonSerializer(closedObject({ data: items, total: { type: "integer", minimum: 0 } }));
+const journal = jsonSerializer(
+  closedObject({ data: items, total: { type: "integer", minimum: 0 } }),
+);
 const ran: JsonSchema = { type: "array", items: closedObject({ at: string, what: string }) };
 
 const signInBody = object({
@@ -135,7 +147,7 @@ const controlRoutes = (service: Service): readonly Operation[] =>
       body: () => clockBody,
       serializer: jsonSerializer(closedObject({ now: string, ran })),
       handler: ({ body: { advance, freeze, resume } }) =>
-        mapOptionError("#/advance", async () => {
+        withOptionErrors("#/advance", async () => {
           const { clock } = service;
           if (freeze) clock.freeze();
           if (resume) clock.resume();
@@ -148,23 +160,23 @@ const controlRoutes = (service: Service): readonly Operation[] =>
       path: "/settled",
       scope: null,
       operationId: "waitUntilSettled",
-      summary: "Wait until every delivery that is due has been attempted",
+      summary: "Wait until every due delivery is attempted",
       status: 200,
-      query: object({ timeout: withDefault(time, "5s") }),
+      query: object({ timeout: withDefault(duration, "5s") }),
       serializer: jsonSerializer(closedObject({ settled: { type: "boolean" }, pending: items })),
       handler: ({ query }) => service.settled({ timeoutMs: parseDuration(query.timeout) }),
     }),
-    ...ruleRoutes("/faults", "Fault", "faults: rules that make requests fail", service.faults),
-    ...ruleRoutes("/chaos", "ChaosRule", "chaos rules, which disturb deliveries", service.chaos),
-    journal(service, "requests", "listRecordedRequests", "What came in"),
-    journal(service, "events", "listRecordedEvents", "What was emitted"),
-    journal(service, "deliveries", "listRecordedDeliveries", "What was sent, and is to be"),
+    ...ruleRoutes("/faults", "Fault", "fault of a request", service.faults),
+    ...ruleRoutes("/chaos", "ChaosRule", "chaos rule for deliveries", service.chaos),
+    journalRoute("requests", "listRecordedRequests", () => service.requests),
+    journalRoute("events", "listRecordedEvents", () => service.events),
+    journalRoute("deliveries", "listRecordedDeliveries", () => service.deliveries),
     route({
       method: "GET",
       path: "/trace/{request_id}",
       scope: null,
       operationId: "traceRequest",
-      summary: "What a request has led to",
+      summary: "Trace a request to its deliveries",
       status: 200,
       serializer: jsonSerializer(closedObject({ request: ANY_OBJECT, events: items })),
       handler: async ({ params }) =>
@@ -184,7 +196,7 @@ const controlRoutes = (service: Service): readonly Operation[] =>
       path: "/snapshot",
       scope: null,
       operationId: "createSnapshot",
-      summary: "Create a snapshot of all data and of the time",
+      summary: "Create a snapshot of all data and the time",
       status: 200,
       serializer: jsonSerializer(snapshot.json),
       handler: () => service.snapshot(),
@@ -199,14 +211,14 @@ const controlRoutes = (service: Service): readonly Operation[] =>
       bodyLimit: SNAPSHOT_BYTES,
       bodyName: "Snapshot",
       body: () => snapshot,
-      handler: ({ body }) => mapOptionError("#", () => service.restore(body)),
+      handler: ({ body }) => withOptionErrors("#", () => service.restore(body)),
     }),
     route({
       method: "PATCH",
       path: "/account",
       scope: null,
       operationId: "setAccountState",
-      summary: "Suspend or limit the account, or make it active again",
+      summary: "Change the state of the account",
       status: 200,
       bodyName: "AccountStateUpdate",
       body: () => object({ state: accountState }),
@@ -221,17 +233,17 @@ const controlRoutes = (service: Service): readonly Operation[] =>
       path: "/sign-in",
       scope: null,
       operationId: "signInUser",
-      summary: "Issue tokens to a user, by default the account's first admin",
+      summary: "Issue tokens to a user, by default an admin",
       status: 200,
       bodyName: "SignIn",
       body: () => signInBody,
       serializer: tokenResponse,
-      handler: ({ body }) => mapOptionError("#", () => service.signIn(body)),
+      handler: ({ body }) => withOptionErrors("#", () => service.signIn(body)),
     }),
   ]);
 
 /** Maps an error thrown by the handle to a validation issue at `pointer`. */
-async function mapOptionError<T>(pointer: string, work: () => Promise<T>): Promise<T | AppError> {
+async function withOptionErrors<T>(pointer: string, work: () => Promise<T>): Promise<T | AppError> {
   try {
     return await work();
   } catch (error) {
@@ -241,18 +253,18 @@ async function mapOptionError<T>(pointer: string, work: () => Promise<T>): Promi
   }
 }
 
-const ruleRoutes = <G, R extends G & Rule>(
+const ruleRoutes = <Input, R extends Input & Rule>(
   path: string,
   name: string,
-  words: string,
-  rules: Rules<G, R>,
+  label: string,
+  rules: Rules<Input, R>,
 ) => [
   route({
     method: "POST",
     path,
     scope: null,
     operationId: `add${name}`,
-    summary: `Add to the ${words}`,
+    summary: `Add a ${label}`,
     bodyName: `${name}Create`,
     body: () => rules.schema,
     status: 201,
@@ -264,25 +276,23 @@ const ruleRoutes = <G, R extends G & Rule>(
     path,
     scope: null,
     operationId: `clear${name}s`,
-    summary: `Remove all ${words}`,
+    summary: `Remove every ${label}`,
     status: 204,
     handler: async () => rules.clear(),
   }),
 ];
 
-const journal = (
-  of: Service,
-  name: "requests" | "events" | "deliveries",
-  operation: string,
-  summary: string,
-) =>
+const journalRoute = (name: string, operationId: string, list: () => readonly object[]) =>
   route({
     method: "GET",
     path: `/${name}`,
     scope: null,
-    operationId: operation,
-    summary: summary,
+    operationId,
+    summary: `List the recorded ${name}`,
     status: 200,
-    serializer: all,
-    handler: async () => ({ data: of[name], total: of[name].length }),
+    serializer: journal,
+    async handler() {
+      const data = list();
+      return { data, total: data.length };
+    },
   });

@@ -1,6 +1,5 @@
-// The service handle for embedding tests (contract, part 10): tests use it to move time, inject faults, inspect
-// journals and switch between states (testing/state.ts). Background work is stopped before a state change. server.ts
-// supplies its dependencies.
+// The service handle for embedding tests (contract, part 10): moves time, injects faults, shows journals and switches
+// between states. Background work is stopped before a state change.
 import { setAccountState } from "../domain/credentials.ts";
 import { dueDeliveries } from "../domain/deliveries.ts";
 import {
@@ -15,8 +14,10 @@ import type { AuthorizationServer } from "../domain/oauth/access-tokens.ts";
 import { OAuthError, parseScope } from "../domain/oauth/errors.ts";
 import { issueForUser, type TokenResponse } from "../domain/oauth/tokens.ts";
 import { FIRST_RECORD, type StoreData } from "../domain/store.ts";
-import { UnitOfWork } from "../domain/unit-of-work.ts";
+import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
+import type { ServiceUrls } from "../http/urls.ts";
 import {
+  type AdjustableClock,
   after,
   type FiredTimer,
   type Instant,
@@ -27,30 +28,29 @@ import {
 } from "../lib/clock.ts";
 import { OptionError, parseOption } from "../lib/schema.ts";
 import { Mutex, type TaskTracker } from "../lib/tasks.ts";
-import type {
-  ChaosRule,
-  ChaosRuleInput,
-  FaultRule,
-  FaultRuleInput,
-  Rules,
-} from "./disturbances.ts";
+import type { ChaosRule, ChaosRuleInput } from "./chaos.ts";
+import type { FaultRule, FaultRuleInput } from "./faults.ts";
 import type { JournalDelivery, Recorder } from "./recorder.ts";
-import { createState, parseSnapshot, type StartupAccount, type StateDeps } from "./state.ts";
+import type { Rules } from "./rules.ts";
+import { type createState, parseSnapshot, type StartupAccount } from "./state.ts";
 
-export interface ServiceDeps extends StateDeps {
+export interface ServiceDeps {
   readonly port: number;
+  readonly urls: ServiceUrls;
+  readonly unit: UnitOfWorkDeps & { readonly clock: AdjustableClock };
+  readonly authorizationServer: AuthorizationServer;
+  readonly state: ReturnType<typeof createState>;
   readonly workers: Readonly<Record<"start" | "stop" | "scheduleExpiry", () => Promise<void>>>;
   readonly tasks: TaskTracker;
-  readonly limiter: { clear(): void };
-  readonly answers: { clear(): void };
-  readonly oauth: AuthorizationServer;
-  readonly journals: Recorder;
+  readonly recorder: Recorder;
   readonly faults: Rules<FaultRuleInput, FaultRule>;
   readonly chaos: Rules<ChaosRuleInput, ChaosRule>;
+  /** Forgets what the service remembers outside its store. */
+  readonly clearCaches: () => void;
   readonly stop: () => Promise<void>;
 }
 
-/** Reports whether every due delivery has been attempted, and which are pending. */
+/** Whether every due delivery has been attempted, and which have not. */
 export interface Settled {
   readonly settled: boolean;
   readonly pending: readonly JournalDelivery[];
@@ -62,90 +62,101 @@ export interface SignInOptions {
   readonly userId?: string | undefined;
 }
 
-/** Poll interval: attempts that are held back, or run in another process, publish nothing here when they end. */
-const LOOK_AGAIN_MS = 5;
+/** Attempts that chaos holds back publish nothing when they end, so `settled` polls. */
+const POLL_MS = 5;
 /** The last instant whose ISO 8601 form has a four-digit year. */
 const LAST = parseIso("9999-12-31T23:59:59.999Z");
 
-export type Service = Readonly<Awaited<ReturnType<typeof openService>>>;
+export type Service = Awaited<ReturnType<typeof openService>>;
 
+/** Loads the state, starts background work and returns the handle. */
 export async function openService(deps: ServiceDeps) {
-  const {
-    port,
-    unit,
-    workers,
-    tasks: background,
-    limiter,
-    answers,
-    oauth,
-    journals,
-    faults,
-    chaos,
-    stop,
-  } = deps;
+  const { state, workers, tasks, recorder, faults, chaos, clearCaches, stop } = deps;
+  const { unit, authorizationServer } = deps;
   const { store, clock } = unit;
-  const { baseUrl, authUrl } = deps.services.urls;
-  const states = createState(deps);
   const mutex = new Mutex();
+  let startup = await state.open();
   /** Resolves when the service has closed; undefined until `close` is called. */
   let closed: Promise<void> | undefined;
 
-  const become = (bring: (apiKey: string | null) => Promise<StartupAccount>): Promise<void> =>
-    mutex.run(async () => {
-      // Release delayed requests first, so that they run against the state they were sent to.
+  function changeState(load: (apiKey: string | null) => Promise<StartupAccount>): Promise<void> {
+    return mutex.run(async () => {
+      // Delayed requests are released first, so that they run against the state they were sent to.
       faults.clear();
       await workers.stop();
       try {
-        Object.assign(service, await bring(service.apiKey));
-        for (const onlyNoted of [limiter, answers, journals, faults, chaos]) onlyNoted.clear();
+        startup = await load(startup.apiKey);
+        clearCaches();
+        recorder.clear();
+        faults.clear();
+        chaos.clear();
       } finally {
         if (closed === undefined) await workers.start();
       }
     });
+  }
 
-  const close = (): Promise<void> => {
+  function close(): Promise<void> {
     faults.clear();
     closed ??= stop();
     return closed;
-  };
+  }
 
-  const handle = {
+  await workers.start();
+
+  return {
     /** The REST API's root, which ends in /v1. */
-    baseUrl,
+    baseUrl: deps.urls.baseUrl,
     /** The authorization server. */
-    authUrl,
-    /** The port it listens on. */
-    port,
-    /** The service's clock. The service cannot distinguish moved time from elapsed time. */
+    authUrl: deps.urls.authUrl,
+    port: deps.port,
+    get account(): AccountRecord {
+      return startup.account;
+    },
+    /** The start-up API key; null over existing data without a known key. */
+    get apiKey(): string | null {
+      return startup.apiKey;
+    },
+
     clock: {
       /** Milliseconds since 1970, as Date.now(). */
       now: (): Instant => clock.now(),
       freeze: (): void => clock.freeze(),
       resume: (): void => clock.resume(),
       /** Advances time by "250ms", "30s", "5m", "2h" or "1d", runs due timers in order and returns them. */
-      async advance(by: string): Promise<FiredTimer[]> {
-        const by_ms = parseDuration(String(by));
+      async advance(duration: string): Promise<FiredTimer[]> {
+        const by_ms = parseDuration(String(duration));
         if (by_ms === undefined)
           throw new OptionError(
-            `advance must be given a duration such as 250ms, 30s, 5m, 2h or 1d; it is ${by}`,
+            `advance must be given a duration such as 250ms, 30s, 5m, 2h or 1d; it is ${duration}`,
           );
         if (clock.now() + by_ms > LAST)
           throw new OptionError("advance must not go beyond the year 9999");
         return mutex.run(async () => {
-          await background.idle();
+          await tasks.idle();
           await workers.scheduleExpiry();
-          return clock.advance(by_ms, () => background.idle());
+          return clock.advance(by_ms, () => tasks.idle());
         });
       },
     },
+
     /** Faults for requests. */
     faults,
     /** Chaos for deliveries. */
     chaos,
-    /**
-     * Waits until every due delivery has been attempted, at most `timeoutMs` of real time, because sockets need it
-     * (default 5 s). Deliveries due in other processes on the store count too.
-     */
+
+    get requests() {
+      return recorder.requests;
+    },
+    get events() {
+      return recorder.events;
+    },
+    get deliveries() {
+      return recorder.deliveries;
+    },
+    trace: recorder.trace,
+
+    /** Waits until every due delivery has been attempted, at most `timeoutMs` of real time (default 5 s). */
     async settled({
       timeoutMs = 5_000,
     }: {
@@ -155,65 +166,57 @@ export async function openService(deps: ServiceDeps) {
         throw new OptionError(
           `settled: timeoutMs must be a number of milliseconds; it is ${timeoutMs}`,
         );
-      const until = monotonicNow() + timeoutMs;
+      const deadline = monotonicNow() + timeoutMs;
       for (;;) {
-        await within(until - monotonicNow(), background.idle());
+        await within(deadline - monotonicNow(), tasks.idle());
         const due = await dueDeliveries(store, clock.now());
-        // Attempts that no due row accounts for, such as those to a deleted webhook, are awaited but not reported.
-        if (monotonicNow() >= until || (due.length === 0 && !background.busy))
-          return { settled: due.length === 0, pending: due.map(journals.toJson) };
-        await new Promise<void>((go) => after(LOOK_AGAIN_MS, go));
+        // Attempts without a due row, such as those to a deleted webhook, are awaited but not reported.
+        if (monotonicNow() >= deadline || (due.length === 0 && !tasks.busy))
+          return { settled: due.length === 0, pending: due.map(recorder.toJson) };
+        await new Promise<void>((resolve) => after(POLL_MS, resolve));
       }
     },
-    /** Returns tokens for a user without a browser; defaults to the account's first admin. */
+
+    /** Returns tokens for a user without a browser. */
     async signIn({ scopes, userId }: SignInOptions): Promise<TokenResponse> {
-      const { id } = service.account;
-      const asked = parseScopes(scopes);
-      if (asked.length === 0)
-        throw new OptionError(`signIn: scopes is empty; the scopes are ${SCOPES.join(", ")}.`);
-      const [admin] = await store.page(users, "account_admin", [id, true], FIRST_RECORD);
-      const user = userId === undefined ? admin : await store.get(users, userId);
-      if (user?.account_id !== id)
-        throw new OptionError(`signIn: there is no user ${userId ?? "with the permission admin"}`);
-      return issueForUser(oauth, user, asked).catch(throwSignInError);
+      const accountId = startup.account.id;
+      try {
+        const requested = parseScope([scopes].flat().join(" "));
+        if (requested.length === 0)
+          throw new OptionError(`signIn: scopes is empty; the scopes are ${SCOPES.join(", ")}.`);
+        const [admin] = await store.page(users, "account_admin", [accountId, true], FIRST_RECORD);
+        const user = userId === undefined ? admin : await store.get(users, userId);
+        if (user?.account_id !== accountId)
+          throw new OptionError(
+            `signIn: there is no user ${userId ?? "with the permission admin"}`,
+          );
+        return await issueForUser(authorizationServer, user, requested);
+      } catch (error) {
+        throw error instanceof OAuthError ? new OptionError(`signIn: ${error.message}`) : error;
+      }
     },
-    async setAccountState(state: AccountState): Promise<AccountRecord> {
-      await setAccountState(
-        new UnitOfWork(unit),
-        service.account.id,
-        parseOption(accountState, state, "setAccountState"),
-      );
-      service.account = { ...service.account, state };
-      return service.account;
+
+    async setAccountState(newState: AccountState): Promise<AccountRecord> {
+      const state = parseOption(accountState, newState, "setAccountState");
+      await setAccountState(new UnitOfWork(unit), startup.account.id, state);
+      startup = { ...startup, account: { ...startup.account, state } };
+      return startup.account;
     },
+
     /** Returns all stored data and the time as plain JSON. */
-    snapshot: states.snapshot,
+    snapshot: state.snapshot,
     /**
      * Restores a snapshot of this or another service. A manual clock takes the snapshot's time. The start-up key is
      * added if it is missing.
      */
     async restore(snapshot: StoreData | Promise<StoreData>): Promise<void> {
       const data = parseSnapshot(await snapshot);
-      await become((apiKey) => states.restore(data, apiKey));
+      await changeState((apiKey) => state.restore(data, apiKey));
     },
     /** Returns to the seed, on the same port and with the same start-up key. */
-    reset: (): Promise<void> => become(states.reset),
+    reset: (): Promise<void> => changeState(state.reset),
+
     close,
     [Symbol.asyncDispose]: close,
   };
-  const service = Object.assign(journals.read, handle, await states.open());
-  await workers.start();
-  return service;
-}
-
-function throwSignInError(error: unknown): never {
-  throw error instanceof OAuthError ? new OptionError(`signIn: ${error.message}`) : error;
-}
-
-function parseScopes(scopes: SignInOptions["scopes"]): readonly Scope[] {
-  try {
-    return parseScope([scopes].flat().join(" "));
-  } catch (error) {
-    return throwSignInError(error);
-  }
 }

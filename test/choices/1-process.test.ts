@@ -5,7 +5,6 @@ import { generateKeyPairSync } from "node:crypto";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer } from "node:net";
 import { startService } from "../../src/index.ts";
-import { Browser } from "../support/browser.ts";
 import { choice, withService } from "../support/clauses.ts";
 import { Client, type Members, members, str } from "../support/client.ts";
 import { closeLater, freshFile } from "../support/closing.ts";
@@ -23,11 +22,8 @@ import { delivery } from "../support/wait.ts";
 const started = (args: readonly string[], use: (own: Started) => Promise<void> = async () => {}) =>
   serving(["--log", "json", ...args], "\n", (server) => {
     const ready = members(JSON.parse(server.said.stdout.split("\n")[0] ?? ""));
-    return use({
-      server,
-      ready,
-      api: new Client({ baseUrl: str(ready.base_url), key: str(ready.api_key) }),
-    });
+    const api = new Client({ baseUrl: str(ready.base_url), key: str(ready.api_key) });
+    return use({ server, ready, api });
   });
 
 interface Started {
@@ -46,10 +42,10 @@ async function acceptsNothing({ server, ready }: Started): Promise<void> {
   await assert.rejects(connect, /ECONNREFUSED|ECONNRESET/);
 }
 
-/** Expects exactly one line on stderr that names `what`, no stack, and nothing on stdout. */
-function refused({ code, stdout, stderr }: Ended, exit: number, what: RegExp): void {
+/** Expects exactly one line on stderr that matches, no stack, and nothing on stdout. */
+function refused({ code, stdout, stderr }: Ended, exit: number, message: RegExp): void {
   assert.deepEqual([code, stdout, stderr.trimEnd().split("\n").length], [exit, "", 1], stderr);
-  assert.match(stderr, what);
+  assert.match(stderr, message);
   assert.doesNotMatch(stderr, /\.ts:\d/);
 }
 
@@ -58,39 +54,41 @@ choice(
   "the ready line's values all work, then each request and attempt is logged, even if nobody reads the log",
   () =>
     started(["--api-key", "pinned-key-1"], async ({ server, ready, api }) => {
-      const { base_url, auth_url, sign_in_url, pid, ...rest } = ready;
-      assert.deepEqual(rest, { event: "ready", api_key: "pinned-key-1" });
-      assert.equal(base_url, `${auth_url}/v1`);
-      assert.ok(str(sign_in_url).startsWith(`${auth_url}/dashboard/`));
-      assert.equal(typeof pid, "number");
-      const { url } = await httpReceiver((count) => (count === 1 ? 500 : 200));
+      const { auth_url } = ready;
+      assert.deepEqual(ready, {
+        event: "ready",
+        base_url: `${auth_url}/v1`,
+        auth_url,
+        dashboard_url: `${auth_url}/dashboard`,
+        api_key: "pinned-key-1",
+        pid: server.child.pid,
+      });
+      const { url } = await httpReceiver(() => 500);
       const webhook = await api.create("/webhooks", {
         url: `${url}?token=t`,
         events: ["app.created"],
       });
-      await api.create("/apps", { title: "Told" });
+      await api.create("/apps", { title: "Sent" });
       await server.prints('"outcome":"500"');
-      const id = (await api.get(`/webhooks/${webhook.id}/deliveries`)).items[0]?.id;
-      const said = (event: string) => {
-        const [reported = "{}"] = server.said.stdout
-          .split("\n")
-          .filter((line) => line.includes(`"event":"${event}"`));
-        const { at, duration_ms, ...line } = members(JSON.parse(reported));
-        assert.match(str(at), /Z$/);
-        assert.equal(typeof duration_ms, "number");
-        return line;
+      const [delivery] = (await api.get(`/webhooks/${webhook.id}/deliveries`)).items;
+      const logged = (event: string) => {
+        const lines = server.said.stdout.split("\n");
+        const line = lines.find((each) => each.includes(`"event":"${event}"`));
+        const { at, duration_ms, ...rest } = members(JSON.parse(line ?? "{}"));
+        assert.deepEqual([str(at).at(-1), typeof duration_ms], ["Z", "number"]);
+        return rest;
       };
-      const attempted = {
-        id,
+      assert.deepEqual(logged("delivery"), {
+        event: "delivery",
+        id: delivery?.id,
         type: "app.created",
         url,
         outcome: "500",
         attempt: 1,
         error_detail: null,
-      };
-      assert.deepEqual(said("delivery"), { event: "delivery", ...attempted });
-      const { id: asked, ...request } = said("request");
-      assert.match(str(asked), /^req_/);
+      });
+      const { id, ...request } = logged("request");
+      assert.match(str(id), /^req_/);
       assert.deepEqual(request, {
         event: "request",
         method: "POST",
@@ -98,7 +96,7 @@ choice(
         status: 201,
       });
       server.child.stdout.destroy();
-      for (let asked = 0; asked < 3; asked += 1)
+      for (let times = 0; times < 3; times += 1)
         assert.equal((await api.get("/account")).status, 200);
     }),
 );
@@ -110,30 +108,26 @@ choice(
     const receiver = createHttpsServer(TLS, (_, response) => response.end());
     closeLater(() => receiver.close().closeAllConnections());
     const url = `https://localhost:${await listen(receiver)}/`;
-    const unknown =
-      "tls 0 ms, attempt 1: The receiver's certificate comes from an unknown issuer. To trust it, set NODE_EXTRA_CA_CERTS " +
-      "to the file of its CA (PEM) and restart the server.\n";
-    const certificates = { NODE_EXTRA_CA_CERTS: freshFile("ca.pem", CA_CERT) };
-    for (const [env, says] of [
-      [{}, unknown],
-      [certificates, "200 0 ms, attempt 1\n"],
+    const args = ["--api-key", "pinned-key-1"];
+    for (const [env, outcome] of [
+      [
+        {},
+        "tls 0 ms, attempt 1: The receiver's certificate comes from an unknown issuer. To trust it, set " +
+          "NODE_EXTRA_CA_CERTS to the file of its CA (PEM) and restart the server.",
+      ],
+      [{ NODE_EXTRA_CA_CERTS: freshFile("ca.pem", CA_CERT) }, "200 0 ms, attempt 1"],
     ] as const)
       await serving(
-        ["--api-key", "pinned-key-1"],
+        args,
         "curl ",
-        async (server) => {
-          const [, base = ""] = /(http:\/\/localhost:\d+)\/v1/.exec(server.said.stdout) ?? [];
-          const api = new Client({ baseUrl: `${base}/v1`, key: "pinned-key-1" });
+        async ({ said }) => {
+          const [baseUrl = ""] = /http:\/\/localhost:\d+\/v1/.exec(said.stdout) ?? [];
+          const api = new Client({ baseUrl, key: "pinned-key-1" });
           const webhook = await api.create("/webhooks", { url, events: ["app.created"] });
-          await api.create("/apps", { title: "Told" });
+          await api.create("/apps", { title: "Sent" });
           await delivery(api, webhook, ({ attempts }) => String(attempts) !== "");
-          const line = server.said.stdout
-            .split("\n")
-            .find((each) => each.includes("app.created -> "));
-          assert.equal(
-            line?.replace(/^\S+ app.created -> (\S+) (\w+) \d+ ms/, "$1 $2 0 ms"),
-            `${url} ${says}`.trim(),
-          );
+          const [, line] = /app\.created -> (.*)/.exec(said.stdout) ?? [];
+          assert.equal(line?.replace(/\d+ ms/, "0 ms"), `${url} ${outcome}`);
         },
         env,
       );
@@ -152,23 +146,21 @@ choice(
       assert.equal((await here.get(`/apps/${id}`)).json.title, "Kept");
     });
     const { stdout } = await serving(args, "curl ");
-    const six = await serving(["--public-url", "http://[::1]:1"], "curl ");
-    assert.match(
-      six.stdout,
-      /Base URL +http:\/\/\[::1\]:1\/v1\n[\s\S]*curl http:\/\/\\\[::1\\\]:1\/v1\/apps -H/,
-    );
     assert.match(stdout, /Port +\d+\n[\s\S]*Data +\.\/test\/stores\/skeleton\.mjs\n/);
+    const six = await serving(["--public-url", "http://[::1]:1"], "curl ");
+    assert.match(six.stdout, /Base URL +http:\/\/\[::1\]:1\/v1\n/);
+    assert.match(six.stdout, /curl http:\/\/\\\[::1\\\]:1\/v1\/apps -H/);
   },
 );
 
 choice(
   "1.test-controls.ready-line.people",
-  "the ready line for people shows addresses, key, link and a working curl command",
-  async () => {
-    await serving([], "'\n", async ({ said: { stdout }, child, ended }) => {
-      const [, base = ""] = /(http:\/\/localhost:\d+\/v1)/.exec(stdout) ?? [];
-      const [, key] = /(ahs_[\w-]+)/.exec(stdout) ?? [];
-      assert.match(stdout, /http:\/\/localhost:\d+\/dashboard\/\S+ {2}\(owner@example\.com\)\n/);
+  "the ready lines for people show addresses, the key and a curl command that works",
+  () =>
+    serving([], "'\n", async ({ said: { stdout }, child, ended }) => {
+      const [, base = ""] = /Base URL +(http:\/\/localhost:\d+\/v1)\n/.exec(stdout) ?? [];
+      const [, key] = /API key +(ahs_\w+)\n/.exec(stdout) ?? [];
+      assert.ok(stdout.includes(`Dashboard ${base.replace("/v1", "/dashboard")}\n`), stdout);
       assert.match(stdout, /Data +in memory; --data FILE keeps them\n/);
       const CURL = /curl (\S+) -H "Authorization: ([^"]+)" -H "Content-Type: ([^"]+)" -d '([^']+)'/;
       const [, url = "", authorization = "", type = "", body = ""] = CURL.exec(stdout) ?? [];
@@ -177,8 +169,7 @@ choice(
       assert.equal((await fetch(url, { method: "POST", headers, body })).status, 201);
       child.kill("SIGINT");
       await ended;
-    });
-  },
+    }),
 );
 
 const IN_FLIGHT = '{"title":"In flight"}';
@@ -234,19 +225,15 @@ choice(
 
 choice(
   "1.test-controls.exit-codes",
-  "a port in use or an unreachable database prints one line and exits with code 1",
+  "a port in use prints one line and exits with code 1, and no key is made that nobody saw",
   async () => {
-    const away = serve(["--port", "0", "--data", "postgres:///none?host=/nowhere"]);
-    refused(await away.ended, 1, /^The database cannot be used: .*ENOENT/);
     const other = createServer();
     const port = String(await listen(other));
     const data = freshFile("in-use.json");
     for (const more of [[], ["--data", data]])
       refused(await serve(["--port", port, ...more]).ended, 1, new RegExp(`Port ${port} .*--port`));
     other.close();
-    await started(["--data", data], async ({ ready }) => {
-      assert.match(str(ready.api_key), /^ahs_/, "no key may have been made that nobody got to see");
-    });
+    await started(["--data", data], async ({ ready }) => assert.match(str(ready.api_key), /^ahs_/));
   },
 );
 
@@ -269,7 +256,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--pretty"], /--pretty'\. See/],
   [["--port"], /--port/],
   [["--control", "stray"], /stray/],
-  [["--api-key", "short"], /^--api-key (?!.*"short")/],
+  [["--api-key", "short"], /^--api-key must (?!.*"short")/],
   [["--seed", "no-such-file.json"], /no-such-file\.json/],
   [
     ["--data", "nowhere/data.json"],
@@ -279,30 +266,33 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--data", "n".repeat(256)], /^--data: .* Its name is too long/],
   [["--data", "src"], /^--data: .* It is a folder; name a file/],
   [["--retry-schedule", ""], /--retry-schedule/],
-  [["--log", "jsn"], /^--log must be one of .* it is "jsn"; did you mean json\?/],
+  [["--log", "jsn"], /^--log is "jsn", but it must be one of .*; did you mean json\?/],
   [["--host", "300.1.1.1", "--api-key", "secret-key-1"], /^--host (?!.*secret-key-1)/],
   [["--tls-cert", "package.json", "--tls-key", "package.json"], /--tls-cert.*--tls-key/],
   [
     ["--tls-cert", PEM.cert, "--tls-key", PEM.empty],
-    /^--tls-key must be the name of a file \(PEM\) that is not empty/,
+    /^--tls-key .* must be the name of a file \(PEM\) that is not empty/,
   ],
-  [["--tls-cert", PEM.empty, "--tls-key", PEM.key], /^--tls-cert must be the name of a file/],
-  [["--tls-cert", PEM.cert, "--tls-key", PEM.other], /--tls-cert and --tls-key.* not a pair/],
-  [["--tls-cert", "package.json"], /^--tls-cert and --tls-key must be given together\. See/],
+  [["--tls-cert", PEM.empty, "--tls-key", PEM.key], /^--tls-cert .* must be the name of a file/],
+  [
+    ["--tls-cert", PEM.cert, "--tls-key", PEM.other],
+    /^--tls-cert and --tls-key must .* its private key/,
+  ],
+  [["--tls-cert", "package.json"], /^--tls-cert and --tls-key must .* given together/],
   [
     ["--store", "./none.mjs"],
     /--store, APPHOST_STORE.* must be .*; it is "\.\/none\.mjs" \(.*none\.mjs/,
   ],
   [["--store", "no-such-package"], /--store, APPHOST_STORE.* must be .*; it is "no-such-package"/],
-  [["--store", "src/lib/loopback.ts"], /it exports neither/],
+  [["--store", "src/lib/loopback.ts"], /it has no open, get, /],
   [
     ["--store", freshFile("store.mjs", "export const store = { open() {} };")],
     /--store, APPHOST_STORE.*it has no get, find, /,
   ],
   [["--store", "x", "--data", "y"], /^--store and --data cannot be given together/],
   [
-    ["--reading", "4.create-status=200", "--reading", "4.list-shap=bare"],
-    /^--reading .*mean 4\.list-shape=bare\?/,
+    ["--variant", "create-status=200", "--variant", "list-shap=bare"],
+    /^--variant .*mean list-shape=bare\?/,
   ],
 ];
 
@@ -341,7 +331,7 @@ choice(
       Buffer.from('{"accounts":[{"name":"caf\u00e9"}]}', "latin1"),
     ];
     for (const text of seeds)
-      await startRefused({ seed: freshFile("wrong.json", text) }, /seed must be .* JSON object/);
+      await startRefused({ seed: freshFile("wrong.json", text) }, /^seed is .* JSON object/);
     for (const open of [{ host: "0.0.0.0" }, { publicUrl: "https://x.example" }])
       await startRefused({ randomSeed: "x", ...open }, /randomSeed/);
     await startRefused({ rateLimit: "OFF" }, /; did you mean off\?$/);
@@ -364,7 +354,7 @@ choice(
   "each flag can be set by an environment variable, the port by PORT too, and the flag takes precedence",
   async () => {
     for (const [variables, names] of [
-      [{ PORT: "0", APPHOST_RATE_LIMIT: "never" }, /^APPHOST_RATE_LIMIT /],
+      [{ PORT: "0", APPHOST_RATE_LIMIT: "never" }, /^APPHOST_RATE_LIMIT is "never"/],
       [{ PORT: "http" }, /^PORT /],
       [{ PORT: "0", APPHOST_HOST: "192.0.2.1" }, /^APPHOST_HOST /],
       [{ PORT: "0", APPHOST_DATA: "src" }, /^APPHOST_DATA: /],
@@ -389,17 +379,10 @@ choice("1.test-controls.flags", "--help fits a screen and names every flag", asy
   assert.deepEqual([code, stderr], [0, ""]);
   const lines = stdout.trimEnd().split("\n");
   assert.ok(lines.length <= 40 && Math.max(...lines.map((line) => line.length)) <= 120, stdout);
-  for (const flag of [
-    "port",
-    "host",
-    "public-url",
-    "seed",
-    "api-key",
-    "tls-cert",
-    "rate-limit",
-    "log",
-  ])
-    assert.ok(stdout.includes(`--${flag}`), flag);
+  const flags =
+    "port host public-url data store seed api-key tls-cert tls-key rate-limit retry-schedule webhook-policy " +
+    "webhook-timeout token-alg random-seed variant control log help version";
+  for (const flag of flags.split(" ")) assert.ok(stdout.includes(`--${flag}`), flag);
 });
 
 choice(
@@ -416,70 +399,25 @@ choice(
       { id: "acc_first", name: "First", api_keys: one, apps: [app], data_sources },
       { name: "Second", state: "limited", api_keys: two, users },
     ];
-    await started(
-      ["--seed", freshFile("good.json", JSON.stringify({ accounts }))],
-      async ({ ready, api }) => {
-        assert.equal(ready.api_key, "first-seed-key");
-        const second = api.as("second-seed-key");
-        for (const [answer, member, value] of [
-          [await api.get("/account"), "id", "acc_first"],
-          [await api.get(`/apps/${app.id}`), "title", "Seeded"],
-          [await api.get("/data-sources"), "total", 1],
-          [await api.get("/api-keys/key_first"), "name", "first"],
-          [await second.get("/apps"), "total", 0],
-        ] as const)
-          assert.equal(answer.json[member], value);
-        const owners = [api, second].map(
-          async (each) => (await each.get("/users")).items[0]?.email,
-        );
-        assert.deepEqual(await Promise.all(owners), ["owner@example.com", "x@example.com"]);
-        problem(await second.post("/apps", { title: "T" }), "account_limited");
-      },
-    );
-  },
-);
-
-choice(
-  "1.test-controls.ready-line.people",
-  "the ready line escapes values that other people chose, even without a log",
-  async () => {
-    const email = "\u202eowner@example.com";
-    const users = [{ email, permissions: ["admin"] }];
-    const seed = freshFile(
-      "address.json",
-      JSON.stringify({ accounts: [{ name: "\u001b[2J", users }] }),
-    );
-    const { stdout } = await serving(
-      ["--log", "off", "--control", "--seed", seed],
-      "'\n",
-      async ({ said, prints }) => {
-        const [, baseUrl = ""] = /Base URL +(\S+)/.exec(said.stdout) ?? [];
-        await new Browser(new Client({ baseUrl, key: null })).fillIn("/dashboard/sign-in", {
-          email,
-        });
-        await prints("Sign-in link for");
-      },
-    );
-    assert.match(
-      stdout,
-      / {2}\(\\u202eowner@example\.com\)\n[\s\S]*\nSign-in link for \\u202eowner@\S+ \(\\u001b\[2J\): http/,
-    );
-  },
-);
-
-const NO_ADMIN = {
-  accounts: [{ name: "A", users: [{ email: "x@example.com", permissions: ["read:apps"] }] }],
-};
-
-choice(
-  "1.test-controls.seed",
-  "a seed without an admin still gets a sign-in link",
-  { seed: NO_ADMIN },
-  async (own) => {
-    assert.equal(
-      (await new Browser(own.api).signIn(own.service.signInUrl)).header("location"),
-      "/dashboard",
-    );
+    const seed = freshFile("good.json", JSON.stringify({ accounts }));
+    await started(["--seed", seed], async ({ ready, api }) => {
+      assert.equal(ready.api_key, "first-seed-key");
+      const second = api.as("second-seed-key");
+      for (const [client, path, member, value] of [
+        [api, "/account", "id", "acc_first"],
+        [api, `/apps/${app.id}`, "title", "Seeded"],
+        [api, "/data-sources", "total", 1],
+        [api, "/api-keys/key_first", "name", "first"],
+        [second, "/apps", "total", 0],
+      ] as const)
+        assert.equal((await client.get(path)).json[member], value);
+      for (const [client, email] of [
+        [api, "owner@example.com"],
+        [second, "x@example.com"],
+      ] as const)
+        assert.equal((await client.get("/users")).items[0]?.email, email);
+      problem(await second.post("/apps", { title: "T" }), "account_limited");
+    });
   },
 );
 
@@ -487,47 +425,35 @@ choice(
   "1.test-controls.in-the-open",
   "the server warns when test controls or the local webhook policy are reachable from other machines",
   async () => {
-    const open = await started([
-      "--control",
-      "--webhook-policy",
-      "local",
-      "--public-url",
-      "https://apps.example.com",
-    ]);
-    assert.match(open.stderr, /^[^\n]*--control and --webhook-policy local: [^\n]*\n$/);
+    const open = ["--control", "--webhook-policy", "local", "--public-url", "https://x.example"];
+    const { stderr } = await started(open);
+    assert.match(stderr, /^[^\n]*--control and --webhook-policy local: [^\n]*\n$/);
     const quiet = await serving(["--control", "--host", "0.0.0.0", "--log", "off"], "curl ");
     assert.match(quiet.stderr, /^--control: [^\n]*\n$/);
     assert.equal((await started(["--control"])).stderr, "");
-    const wrong = ["--control", "--public-url", "https://apps.example.com", "--host", "192.0.2.1"];
-    refused(await serve(wrong).ended, 2, /^--host /);
+    refused(await serve([...open, "--host", "192.0.2.1"]).ended, 2, /^--host /);
   },
 );
+
+const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 
 choice(
   "1.dashboard.addresses",
   "/healthz responds to everybody, / redirects to the dashboard, and an unknown address links to it",
   async ({ api }) => {
     const anyone = api.root.as(null);
-    const answer = await anyone.get("/healthz");
-    assert.deepEqual([answer.status, answer.json.status], [200, "ok"]);
+    const health = await anyone.get("/healthz");
+    assert.deepEqual([health.status, health.json.status], [200, "ok"]);
     assert.equal((await anyone.send("POST", "/healthz")).status, 405);
-    const led = await anyone.get("/");
-    assert.equal(led.header("location"), "/dashboard");
-    assert.ok(led.status > 300 && led.status < 309);
-    const page = await anyone.get("/nowhere", {
-      accept: "text/html,application/xhtml+xml,*/*;q=0.8",
-    });
+    const home = await anyone.get("/");
+    assert.deepEqual([home.status, home.header("location")], [302, "/dashboard"]);
+    const page = await anyone.get("/nowhere", BROWSER);
     assertPage(page, 404);
     assert.match(page.text, /href="\/dashboard"[\s\S]*href="\/docs"/);
-    const head = await anyone.head("/nowhere", { accept: "text/html" });
+    const head = await anyone.head("/nowhere", BROWSER);
     assert.equal(head.header("content-length"), page.header("content-length"));
-    assert.match(
-      (await anyone.get("/nowhere")).header("content-type"),
-      /problem\+json/,
-      "a program does not",
-    );
     for (const path of ["/v2/apps", "/v2", "/v0/", "/v10/users/x?y=z"]) {
-      const version = await anyone.get(path, { accept: "text/html,*/*;q=0.8" });
+      const version = await anyone.get(path, BROWSER);
       assertPage(version, 404);
       assert.match(
         version.text,
@@ -536,11 +462,12 @@ choice(
       );
       assert.match(str(problem(await anyone.get(path), "not_found").detail), /\/v1 only/, path);
     }
-    for (const path of ["/v1/nowhere", "/_control/x"])
-      assert.match(
-        (await anyone.get(path, { accept: "text/html" })).header("content-type"),
-        /problem\+json/,
-        path,
-      );
+    // Programs get a problem, and so does a browser below the prefixes of the API and the controls.
+    for (const [path, headers] of [
+      ["/nowhere", {}],
+      ["/v1/nowhere", BROWSER],
+      ["/_control/x", BROWSER],
+    ] as const)
+      assert.match((await anyone.get(path, headers)).header("content-type"), /problem\+json/, path);
   },
 );

@@ -221,7 +221,7 @@ test("1.chaos: an invalid rule is rejected with the name of the member", async (
     [{ effect: "lose" }, /#\/effect must be one of/],
     [{ effect: "drop", type: "app.lost" }, /#\/type must be one of/],
     [{ effect: "drop", times: 0 }, /#\/times/],
-    [{ effect: "delay" }, /#\/delayMs must say how long/],
+    [{ effect: "delay" }, /#\/delayMs must be the length of the delay/],
     [{ effect: "drop", delayMs: 5 }, /#\/delayMs goes with the effect delay only/],
     [{ effect: "drop", webhook: "wh_1" }, /#\/webhook is not a known member/],
   ] as const)

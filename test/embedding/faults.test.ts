@@ -62,7 +62,7 @@ const WRONG: readonly (readonly [object, RegExp])[] = [
   [{ ...LIST, status: 600 }, /#\/status must be/],
   [{ ...LIST, status: 500, times: 0 }, /#\/times must be/],
   [{ ...LIST, status: 500, delay: 5 }, /#\/delay is not a known member/],
-  [{ ...LIST, status: 500, connection: "reset" }, /#\/connection leaves no answer/],
+  [{ ...LIST, status: 500, connection: "reset" }, /#\/connection sends no response/],
   [LIST, /must have a status, a connection or a delayMs/],
 ];
 
@@ -175,7 +175,7 @@ choice(
 
 const OWN = {
   ...{
-    400: "invalid_request",
+    400: "invalid_json",
     401: "expired_credential",
     403: "rate_limit_exceeded",
     404: "not_found",
@@ -193,7 +193,7 @@ const OWN = {
     422: "validation_failed",
   },
   ...{
-    429: "failure_on_command",
+    429: "injected_fault",
     431: "headers_too_large",
     500: "internal_error",
     503: "storage_unavailable",

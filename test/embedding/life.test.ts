@@ -4,53 +4,47 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
+import { collections } from "../../src/domain/collections.ts";
+import { appTombstones } from "../../src/domain/model.ts";
 import { memoryStore, type Service, type Store, startService } from "../../src/index.ts";
 import { unsafeCast } from "../../src/lib/schema.ts";
 import { took } from "../support/costs.ts";
 import { embedded, startRefused, struck } from "../support/embedded.ts";
-import { overridden, sharedStore } from "../support/other-stores.ts";
+import { overridden } from "../support/other-stores.ts";
 import { printedOn } from "../support/process.ts";
 import { hooked } from "../support/receivers.ts";
+import { eventually, turns } from "../support/wait.ts";
 
 test("options: each invalid option is rejected by name", async () => {
-  for (const [options, says] of [
-    [{ prot: 0 }, /^prot is no option; there are port, /],
-    [{ port: 65_536 }, /^port must be a whole number from 0 to 65535; it is 65536/],
-    [{ data: {} }, /^data must be the name of a file, or an address/],
-    [{ data: true }, /^data must be the name of a file/],
-    [{ randomSeed: {} }, /^randomSeed must be a text that is not empty/],
-    [{ host: 5 }, /^host must be an address of this machine, .*; it is 5/],
-    [{ port: 65_536n }, /^port must be a whole number .*; it is 65536$/],
-    [{ rateLimit: { __proto__: null } }, /^rateLimit must be .*; it is an object$/],
-    [{ clock: "stopped" }, /^clock must be one of system, manual; it is "stopped"/],
-    [
-      { clock: "manual", startAt: "yesterday" },
-      /^startAt must be a time such as .*; it is "yesterday"/,
-    ],
-    [
-      { clock: "manual", startAt: "2026-01-01T00:00:00" },
-      /^startAt must be a time .* with its zone/,
-    ],
-    [{ startAt: "2026-01-01T00:00:00Z" }, /^startAt is where a manual clock starts/],
-    [{ toString: 1 }, /^toString is no option/],
-    [
-      { store: { open() {}, transact() {} } },
-      /^store must be .*it has no get, find, page, count, subscribe, /,
-    ],
+  for (const [options, message] of [
+    [{ prot: 0 }, /^There is no option prot; did you mean port\?$/],
+    [{ toString: 1 }, /^There is no option toString; the options are port, /],
+    [{ port: 65_536 }, /^port is 65536, but it must be a whole number from 0 to 65535$/],
+    [{ port: 65_536n }, /^port is 65536n, but/],
+    [{ data: {} }, /^data is \{\}, but it must be a string$/],
+    [{ randomSeed: {} }, /^randomSeed is \{\}, but/],
+    [{ host: 5 }, /^host is 5, but it must be a string$/],
+    [{ rateLimit: { __proto__: null } }, /^rateLimit is \[Object: null prototype\] \{\}, but/],
+    [{ clock: "stopped" }, /^clock is "stopped", but it must be one of "system", "manual"$/],
+    [{ clock: "manual", startAt: "yesterday" }, /^startAt is "yesterday", but it must be a time/],
+    [{ clock: "manual", startAt: "2026-01-01T00:00:00" }, /^startAt .* with its zone$/],
+    [{ startAt: "2026-01-01T00:00:00Z" }, /^startAt sets a manual clock/],
+    [{ store: { open() {}, transact() {} } }, /it has no get, find, page, count, snapshot, /],
     [{ store: memoryStore(), data: "x.json" }, /^store and data cannot be given together/],
+    [{ variants: { "list-shape": "array" } }, /^variants .*no list-shape=array/],
   ] as const)
-    await startRefused(options, says);
+    await startRefused(options, message);
 });
 
 test("a store may reference itself, a seed may be a module namespace, and an address may be a URL object", async () => {
   const publicUrl: string = unsafeCast(new URL("http://localhost:4999"));
-  const [store, seed] = [memoryStore(), { __proto__: null, accounts: [{ name: "Sown" }] }];
+  const [store, seed] = [memoryStore(), { __proto__: null, accounts: [{ name: "Seeded" }] }];
   await using service = await startService({
     store: Object.assign(store, { store }),
     seed,
     publicUrl,
   });
-  assert.deepEqual([service.account.name, service.authUrl], ["Sown", "http://localhost:4999"]);
+  assert.deepEqual([service.account.name, service.authUrl], ["Seeded", "http://localhost:4999"]);
 });
 
 test("an option set to undefined equals a missing option", async () => {
@@ -104,6 +98,22 @@ test("a service with test controls accepts requests only after it has resumed al
   assert.equal((await early)?.status, 200);
 });
 
+test("leftovers of a deleted app from the previous process are removed after the start", async () => {
+  const real = memoryStore();
+  await real.open(collections);
+  const store = overridden(real, { open: async () => {}, close: async () => {} });
+  await (await startService({ store })).close();
+  const leftover = {
+    id: "app_1",
+    account_id: "acc_1",
+    deleted_at: "2026-01-01T00:00:00.000Z",
+    partition: "gone_apps",
+  } as const;
+  await real.transact((tx) => tx.put(appTombstones, leftover));
+  await using _ = await startService({ store });
+  await eventually(async () => (await real.count(appTombstones, "all", ["gone_apps"])) === 0);
+});
+
 test("close ends a connection that has sent no data", async () => {
   const service = await startService();
   const socket = connect(service.port, "127.0.0.1");
@@ -144,15 +154,15 @@ test("no timer and no socket remains after a close during a reset", () =>
     await reset;
   }));
 
-test("no timer and no socket remains after a close while pending work is resumed, beside other processes", () =>
+test("no timer and no socket remains after a close while pending work is resumed", () =>
   leavesNothing(async () => {
-    const store = sharedStore();
+    const real = memoryStore();
     let service: Service | undefined;
-    const page: Store["page"] = async (from, index, values, span) => {
+    const page: Store["page"] = async (from, index, values, range) => {
       if (from.name === "deliveries") await service?.close();
-      return store.real.page(from, index, values, span);
+      return real.page(from, index, values, range);
     };
-    service = await startService({ store: store({ page }) });
-    await service.reset();
+    service = await startService({ store: overridden(real, { page }) });
+    await service.reset().catch((error: Error) => error);
     await service.close();
   }));

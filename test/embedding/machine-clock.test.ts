@@ -35,12 +35,12 @@ test("a server follows its machine's clock when it is set back or forward, and w
     async ({ said }) => {
       const { base_url, api_key } = members(JSON.parse(said.stdout.split("\n")[0] ?? ""));
       const api = new Client({ baseUrl: str(base_url), key: str(api_key) });
-      const receiver = await startReceiver({ secret: "told", answers: [500, 500, 200] });
+      const receiver = await startReceiver({ secret: "shared", answers: [500, 500, 200] });
       closeLater(receiver.close);
       const webhook = await api.create("/webhooks", {
         url: receiver.url,
         events: ["app.created"],
-        secret: "told",
+        secret: "shared",
       });
       const [client, user] = [await register(api), await person(api)];
       const ids: string[] = [];

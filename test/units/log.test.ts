@@ -20,21 +20,30 @@ function lines(form: LogFormat): string[] {
   };
   const log = createLogger(form, new AdjustableClock(Date.UTC(2026, 0, 1, 10)), console);
   log.request({ id: "req_1", method: "GET", path: HOSTILE, status: 200, duration_ms: 1.23 });
-  log.announce(`Sign-in link for ${HOSTILE}`);
   log.warn(HOSTILE);
   log.error(
     Object.assign(new Error(), { stack: `Error: ${HOSTILE}\n    at one\n    at two` }),
     HOSTILE,
   );
   log.error(HOSTILE, "text");
-  const line = {
-    id: "dlv_1",
+  const attempt = {
+    number: 2,
+    trigger: "schedule",
+    at: "2026-01-01T10:00:00.000Z",
+    response_body: null,
+  } as const;
+  const result = {
+    deliveryId: "dlv_1",
     type: "app.created",
     url: `http://localhost/${HOSTILE}?key=1`,
-    attempt: 2,
-  };
-  log.delivery({ ...line, outcome: "tls", duration_ms: 17, error_detail: HOSTILE });
-  log.delivery({ ...line, outcome: "200", duration_ms: 5, error_detail: null });
+    timestamp_s: 0,
+    retryAt: null,
+  } as const;
+  for (const outcome of [
+    { duration_ms: 17, response_status: null, error: "tls", error_detail: HOSTILE },
+    { duration_ms: 5, response_status: 200, error: null, error_detail: null },
+  ] as const)
+    log.delivery({ ...result, attempt: { ...attempt, ...outcome } });
   return [...out, ...err];
 }
 
@@ -42,7 +51,6 @@ test("log: control characters from other parties are escaped, and the lines of a
   const at = "10:00:00.000";
   assert.deepEqual(lines("pretty").map(stripVTControlCharacters), [
     `${at} GET ${ESCAPED} 200 1.2 ms req_1`,
-    `${at} Sign-in link for ${ESCAPED}`,
     `${at} app.created -> http://localhost/${ESCAPED} tls 17 ms, attempt 2: ${ESCAPED}`,
     `${at} app.created -> http://localhost/${ESCAPED} 200 5 ms, attempt 2`,
     `${at} warning ${ESCAPED}`,
@@ -67,7 +75,6 @@ test("log: in JSON format each line is one object with the original text in prin
       status: 200,
       duration_ms: 1.23,
     },
-    { at, event: "notice", message: `Sign-in link for ${HOSTILE}` },
     { at, event: "delivery", ...sent, outcome: "tls", duration_ms: 17, error_detail: HOSTILE },
     { at, event: "delivery", ...sent, outcome: "200", duration_ms: 5, error_detail: null },
     { at, event: "warning", message: HOSTILE },
