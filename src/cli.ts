@@ -6,6 +6,7 @@ import { exampleApp } from "./domain/apps.ts";
 import { isStoreError } from "./domain/store.ts";
 import { createDecide } from "./domain/variants.ts";
 import { type Flags, parseFlags } from "./flags.ts";
+import { PATHS } from "./http/urls.ts";
 import { OptionError, suggest } from "./lib/schema.ts";
 import { VERSION } from "./lib/version.ts";
 import { escapeControl } from "./log.ts";
@@ -71,9 +72,7 @@ async function openServer(args: readonly string[]): Promise<Service | undefined>
     return undefined;
   }
   const settings = toSettings(flags, process.env);
-  const service = await startWithSettings(settings, settings.control, (link) =>
-    stdio.out(escapeControl(link)),
-  );
+  const service = await startWithSettings(settings, settings.control, stdio.err);
   stdio.out(ready(service, settings));
   return service;
 }
@@ -125,13 +124,14 @@ function usage(): string {
 
 /** Returns everything needed for a first request, and a curl command that works. */
 function ready(service: Service, settings: Settings): string {
-  const { baseUrl, authUrl, apiKey, signInUrl, signInEmail: signsIn } = service;
+  const { baseUrl, authUrl, apiKey } = service;
+  const dashboardUrl = authUrl + PATHS.dashboard;
   const { log, tlsCert, publicUrl, data, store, readings } = settings;
   const members = {
     base_url: baseUrl,
     auth_url: authUrl,
+    dashboard_url: dashboardUrl,
     api_key: apiKey,
-    sign_in_url: signInUrl,
     pid: process.pid,
   };
   // With a public URL, the operator of the proxy needs the local port.
@@ -147,7 +147,7 @@ function ready(service: Service, settings: Settings): string {
     row("Base URL", baseUrl),
     row("Auth URL", authUrl),
     ...(port ? [row("Port", String(port.port))] : []),
-    row("Sign in", `${signInUrl}  (${signsIn})`),
+    row("Dashboard", dashboardUrl),
     row("API key", apiKey ?? "unchanged (only its hash is kept; pin one with --api-key)"),
     row(
       "Data",

@@ -1,5 +1,5 @@
 // The server's log: one line per request or failure, in words or as JSON. Only this file writes to the console. It
-// prints no credential except a requested sign-in link, and no control character that a client sent.
+// prints no credential and no control character that a client sent.
 import { styleText } from "node:util";
 import { isStoreError } from "./domain/store.ts";
 import { type Clock, toIso } from "./lib/clock.ts";
@@ -57,8 +57,6 @@ export function createLogger(form: LogFormat, clock: Clock, { out, err }: Output
     /** Logs a warning, such as a torn journal line or an unused seed. */
     warn: (message: string): void =>
       say(err, "warning", { message }, styleText("yellow", "warning"), escapeControl(message)),
-    /** Logs a notice that is shown only here, such as a sign-in link. */
-    announce: (message: string): void => say(out, "notice", { message }, escapeControl(message)),
     /**
      * Logs an unexpected exception with its stack; without it if the storage is unavailable, because every request then
      * fails the same way.

@@ -20,7 +20,7 @@ import type { Handler, HttpRequest, HttpResponse } from "./http/message.ts";
 import { createOAuthRouter } from "./http/oauth-routes.ts";
 import { problemResponse } from "./http/problem.ts";
 import { createRateLimiter } from "./http/rate-limit.ts";
-import { createRequestHandler, publicRouter, type Result, ROOT_ROUTES } from "./http/router.ts";
+import { createRequestHandler, publicRouter, ROOT_ROUTES } from "./http/router.ts";
 import { createResponseCache } from "./http/serializers.ts";
 import { createHttpServer, type HttpServer } from "./http/server.ts";
 import { createUrls, PATHS } from "./http/urls.ts";
@@ -68,9 +68,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 export async function startWithSettings(
   settings: Settings,
   embedded: boolean,
-  announce?: Log["announce"],
+  /** Shows warnings where there is no log. */
+  warnWithoutLog?: (line: string) => void,
 ): Promise<Service> {
-  const ground = await createDependencies(settings, embedded, announce);
+  const ground = await createDependencies(settings, embedded);
   const { log, unit, stop } = ground;
   const open = [
     settings.control && "--control",
@@ -83,7 +84,7 @@ export async function startWithSettings(
     throw error;
   });
   // Warn without a log too, but only once the service has started.
-  const warn = announce && settings.log === "off" ? stdio.err : log.warn;
+  const warn = settings.log === "off" && warnWithoutLog ? warnWithoutLog : log.warn;
   if (flags && !isLoopbackOnly(settings))
     warn(`${flags}: meant for a server that only this machine reaches; others reach this one.`);
   return service;
@@ -92,16 +93,10 @@ export async function startWithSettings(
 type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
 
 /** Creates everything that exists before anything is opened. */
-async function createDependencies(
-  settings: Settings,
-  watched: boolean,
-  announce?: Log["announce"],
-) {
+async function createDependencies(settings: Settings, watched: boolean) {
   const { randomSeed, webhookTimeout: timeout_ms } = settings;
   const clock = new AdjustableClock(settings.clock === "manual" ? startOf(settings) : undefined);
-  const asked = createLogger(settings.log, clock, stdio);
-  // Without a log a process still prints sign-in links, because they are shown nowhere else.
-  const log = settings.log === "off" && announce ? { ...asked, announce } : asked;
+  const log = createLogger(settings.log, clock, stdio);
   const store = await createStore(settings, log);
   const ids = new TimeOrderedIds(
     clock,
@@ -143,7 +138,6 @@ async function createDependencies(
     clock.close();
     await store.close();
   };
-  const answers = new Map<string, Promise<Result>>();
   return {
     settings,
     watched,
@@ -154,7 +148,6 @@ async function createDependencies(
     workers,
     faults,
     chaos,
-    answers,
     listener,
     stop,
   };
@@ -275,7 +268,6 @@ function composeHandler(
       const more = {
         operations: api.routes.routes,
         retryWaits_ms: settings.retrySchedule,
-        announce: log.announce,
       };
       const isLocal = isLoopbackOnly(settings);
       return createPageRouters({ ...deps, ...more, isLocal }, settings.control);

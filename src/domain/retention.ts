@@ -15,7 +15,7 @@ import {
   idempotency,
   rateWindows,
   sessions,
-  signInTokens,
+  signInStates,
 } from "./model.ts";
 import { grants, REFRESH_TOKEN_RETENTION_MS, refreshTokens } from "./oauth/grants.ts";
 import {
@@ -57,7 +57,7 @@ const expiryOf =
 const EXPIRING_COLLECTIONS = [
   expiryOf("kept answers", idempotency),
   expiryOf("rate windows", rateWindows),
-  expiryOf("sign-in links", signInTokens),
+  expiryOf("pending sign-ins", signInStates),
   expiryOf("sessions", sessions),
   expiryOf("grants", grants),
   expiryOf("refresh tokens", refreshTokens, REFRESH_TOKEN_RETENTION_MS),

@@ -26,7 +26,6 @@ const user = crudRoutes({
   service: users.userService,
   create: {
     example: { email: "ada@example.com", name: "Ada", permissions: ["read:apps", "read:data"] },
-    shownOnce: { sign_in_url: ({ signInToken }, urls) => urls.signIn(signInToken) },
   },
   update: {
     errorCodes: ["email_taken", "last_admin"],

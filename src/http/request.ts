@@ -39,6 +39,7 @@ export function parseRequest(
     host,
     protocolError: validateHead(request, host, target),
     header: (name) => (headers[name] === undefined ? [] : headerValues(request.rawHeaders, name)),
+    headerNames: () => Object.keys(headers),
     readBody(limit_bytes, invalid) {
       const error =
         Number(headers["content-length"] ?? 0) > limit_bytes

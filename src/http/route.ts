@@ -66,7 +66,7 @@ export interface RouteOptions<P extends string, Q, B, R> {
   readonly serializer?: Serializer<R>;
   /** Path of the created resource, relative to the version prefix. */
   location?(made: R): string;
-  /** Values shown only in this response, by name: a key, a secret, a sign-in link. */
+  /** Values shown only in this response, by name: a key or a secret. */
   readonly shownOnce?: { readonly [name: string]: (made: R, links: ServiceUrls) => string | null };
   /** Announces the end of the operation in each response (spec part 9: not shown); ISO timestamps. */
   readonly deprecation?: { readonly deprecated_at: string; readonly gone_at: string };

@@ -38,7 +38,6 @@ export function createUrls(publicUrl: string) {
     resourceMetadata: authUrl + PATHS.resource_metadata,
     /** Sent with every response: browsers then use only https for a year (RFC 6797). */
     securityHeaders: isPublic ? ["strict-transport-security", "max-age=31536000"] : [],
-    signIn: (token: string): string => `${authUrl}${PATHS.sign_in}?token=${token}`,
     /** Documentation URL of an error code. */
     problemType: (code: ErrorCode): string => `${authUrl}${PATHS.docs}/errors#${code}`,
     /**

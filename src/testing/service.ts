@@ -42,7 +42,6 @@ export interface ServiceDeps extends StateDeps {
   readonly workers: Readonly<Record<"start" | "stop" | "look", () => Promise<void>>>;
   readonly tasks: TaskTracker;
   readonly limiter: { clear(): void };
-  readonly answers: { clear(): void };
   readonly oauth: AuthorizationServer;
   readonly journals: Recorder;
   readonly faults: Rules<FaultRuleInput, FaultRule>;
@@ -76,7 +75,6 @@ export async function openService(deps: ServiceDeps) {
     workers,
     tasks: background,
     limiter,
-    answers,
     oauth,
     journals,
     faults,
@@ -97,7 +95,7 @@ export async function openService(deps: ServiceDeps) {
       await workers.stop();
       try {
         Object.assign(service, await bring(service.apiKey));
-        for (const onlyNoted of [limiter, answers, journals, faults, chaos]) onlyNoted.clear();
+        for (const onlyNoted of [limiter, journals, faults, chaos]) onlyNoted.clear();
       } finally {
         if (closed === undefined) await workers.start();
       }

@@ -7,14 +7,7 @@ import { collections } from "../domain/collections.ts";
 import { createApiKey, findApiKey, sha256 } from "../domain/credentials.ts";
 import { listUnprocessed, processDataSource } from "../domain/data-sources.ts";
 import { moveBack } from "../domain/deliveries.ts";
-import {
-  type AccountRecord,
-  accounts,
-  clockRecords,
-  deliveries,
-  events,
-  users,
-} from "../domain/model.ts";
+import { type AccountRecord, accounts, clockRecords, deliveries, events } from "../domain/model.ts";
 import { signingKeys } from "../domain/oauth/signing-keys.ts";
 import { applySeed, DEFAULT_SEED, FIRST_KEY, seedSchema } from "../domain/seed.ts";
 import {
@@ -27,7 +20,6 @@ import {
   type Tx,
 } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
-import { createSignInToken } from "../domain/users.ts";
 import type { AppContext } from "../http/route.ts";
 import { type AdjustableClock, type Instant, isDateTime, parseIso, toIso } from "../lib/clock.ts";
 import { seededRandom, type TimeOrderedIds } from "../lib/ids.ts";
@@ -62,16 +54,12 @@ export interface StartupAccount {
   account: AccountRecord;
   /** The start-up API key in clear; null where existing data holds only its hash. */
   apiKey: string | null;
-  signInUrl: string;
-  /** The e-mail address of the user that `signInUrl` signs in. */
-  signInEmail: string;
 }
 
 /** Loads states into the store. */
 export function createState(deps: StateDeps) {
   const { settings, log, unit } = deps;
   const { store, clock, ids } = unit;
-  const { urls } = deps.services;
   let seed: Awaited<ReturnType<typeof buildSeed>> | undefined;
 
   /** Sets the start time of a fresh store; a shared store's own time if there is one. */
@@ -141,8 +129,7 @@ export function createState(deps: StateDeps) {
   }
 
   /**
-   * Returns the account of this key; without one the first account, which then gets the key. Creates a sign-in link for
-   * its first admin, or its first user if a seed names no admin.
+   * Returns the account of this key; without one the first account, which then gets the key.
    */
   async function enter(key: string | null, isSown = false): Promise<StartupAccount> {
     await repeat(isSown);
@@ -156,15 +143,9 @@ export function createState(deps: StateDeps) {
       const isAdded = known === undefined && (key !== null || deps.watched);
       const added =
         isAdded && (await createApiKey(ctx, id, { name: FIRST_KEY, key: key ?? undefined }));
-      const [admin] = await ctx.tx.page(users, "account_admin", [id, true], FIRST_RECORD);
-      const [anybody] = await ctx.tx.page(users, "account", [id], FIRST_RECORD);
-      const user = admin ?? anybody;
-      const signInUrl = user ? urls.signIn(await createSignInToken(ctx, user.id)) : "";
       return {
         account: { id, name, state },
         apiKey: added ? added.key : key,
-        signInUrl,
-        signInEmail: user?.email ?? "",
       };
     });
   }

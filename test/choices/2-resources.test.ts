@@ -60,9 +60,7 @@ const KINDS: readonly Kind[] = [
     is: ["4.user-area", "/users", "usr"],
     least: { email: freshAddress() },
     more: { name: "", permissions: [] },
-    once: ["sign_in_url", /^AUTH\/dashboard\//],
     change: { permissions: ["read:data"], name: "Ada" },
-    fixed: ["sign_in_url"],
   },
   {
     is: ["1.dashboard.api-keys", "/api-keys", "key"],

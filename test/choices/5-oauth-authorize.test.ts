@@ -267,7 +267,7 @@ choice(
       const sent = { redirect_uri, ...PKCE };
       const page = await open(sent);
       assertPage(page, 200, "'self' com.example.app:");
-      assert.match(textOf(page), /Either way you go back to com\.example\.app\./);
+      assert.match(textOf(page), /Either way you return to com\.example\.app\./);
       const back = await consent(who, app, sent);
       pair(await exchange(api, app, str(back.code), { redirect_uri, code_verifier: VERIFIER }));
       assert.equal((await consent(who, app, sent, "deny")).error, "access_denied");
@@ -289,7 +289,7 @@ choice(
 );
 
 choice(
-  "5.sign-in-link.consent",
+  "5.sign-in.consent",
   "consent grants the requested scopes that the user holds",
   MANUAL,
   async ({ api }) => {
@@ -315,7 +315,7 @@ choice(
 );
 
 choice(
-  "5.sign-in-link.consent",
+  "5.sign-in.consent",
   "consent is required each time, names the client, and can be denied",
   MANUAL,
   async ({ api }) => {
@@ -334,7 +334,7 @@ choice(
 );
 
 choice(
-  "5.sign-in-link.consent",
+  "5.sign-in.consent",
   "the authorization request is validated again when the user consents",
   MANUAL,
   async ({ api, service }) => {
@@ -361,7 +361,7 @@ choice(
 );
 
 choice(
-  "5.sign-in-link.client-reach",
+  "5.sign-in.client-reach",
   "a client may ask users of any account, and acts in their account",
   TWO,
   async ({ api }) => {

@@ -487,7 +487,6 @@ choice(
     const created = Object.keys(members(schemas)).filter((name) => /^(New|Created)/.test(name));
     assert.deepEqual(created, [
       "CreatedWebhook",
-      "CreatedUser",
       "CreatedApiKey",
       "CreatedOAuthClient",
     ]);

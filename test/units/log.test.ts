@@ -20,7 +20,6 @@ function lines(form: LogFormat): string[] {
   };
   const log = createLogger(form, new AdjustableClock(Date.UTC(2026, 0, 1, 10)), console);
   log.request({ id: "req_1", method: "GET", path: HOSTILE, status: 200, duration_ms: 1.23 });
-  log.announce(`Sign-in link for ${HOSTILE}`);
   log.warn(HOSTILE);
   log.error(
     Object.assign(new Error(), { stack: `Error: ${HOSTILE}\n    at one\n    at two` }),
@@ -42,7 +41,6 @@ test("log: control characters from other parties are escaped, and the lines of a
   const at = "10:00:00.000";
   assert.deepEqual(lines("pretty").map(stripVTControlCharacters), [
     `${at} GET ${ESCAPED} 200 1.2 ms req_1`,
-    `${at} Sign-in link for ${ESCAPED}`,
     `${at} app.created -> http://localhost/${ESCAPED} tls 17 ms, attempt 2: ${ESCAPED}`,
     `${at} app.created -> http://localhost/${ESCAPED} 200 5 ms, attempt 2`,
     `${at} warning ${ESCAPED}`,
@@ -67,7 +65,6 @@ test("log: in JSON format each line is one object with the original text in prin
       status: 200,
       duration_ms: 1.23,
     },
-    { at, event: "notice", message: `Sign-in link for ${HOSTILE}` },
     { at, event: "delivery", ...sent, outcome: "tls", duration_ms: 17, error_detail: HOSTILE },
     { at, event: "delivery", ...sent, outcome: "200", duration_ms: 5, error_detail: null },
     { at, event: "warning", message: HOSTILE },

@@ -1,11 +1,10 @@
 // Expiry: records are deleted when their time is up by the clock, not before; a failed sweep is retried.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { idempotency, signInTokens } from "../../src/domain/model.ts";
+import { idempotency, signInStates } from "../../src/domain/model.ts";
 import type { Store } from "../../src/domain/store.ts";
-import { requestSignInLinks, userService as users } from "../../src/domain/users.ts";
 import { toIso } from "../../src/lib/clock.ts";
-import { kept, outboxWorld, START } from "../support/outbox-world.ts";
+import { outboxWorld, START } from "../support/outbox-world.ts";
 
 async function world(...expiries_ms: readonly number[]) {
   const { clock, store, forgetting, errors } = await outboxWorld();
@@ -52,18 +51,18 @@ test("an expired record is deleted at its exact time, in every table", async () 
   const { clock, store, forgetting, left } = await world(5_000);
   const link = {
     id: "link",
-    user_id: "usr_1",
+    key_id: "key_1",
     expires_at: toIso(START + 2_000),
-    partition: "sign_ins",
+    partition: "sign_in_states",
   } as const;
-  await store.transact((tx) => tx.put(signInTokens, link));
+  await store.transact((tx) => tx.put(signInStates, link));
   await forgetting.runExpiry();
   assert.deepEqual(await clock.advance(1_999), []);
-  assert.ok(await store.get(signInTokens, "link"), "not a millisecond before its time");
+  assert.ok(await store.get(signInStates, "link"), "not a millisecond before its time");
   assert.deepEqual(await clock.advance(1), [
-    { at: "2026-01-01T00:00:02.000Z", what: "expiry of sign-in links" },
+    { at: "2026-01-01T00:00:02.000Z", what: "expiry of pending sign-ins" },
   ]);
-  assert.equal(await store.get(signInTokens, "link"), undefined);
+  assert.equal(await store.get(signInStates, "link"), undefined);
   assert.equal(await left(), 1);
   await clock.advance(3_000);
   assert.equal(await left(), 0);
@@ -92,14 +91,4 @@ test("no timer remains after a stop", async () => {
   const { clock, forgetting } = await world(1_000);
   forgetting.stop();
   assert.deepEqual(await clock.advance(10_000_000), []);
-});
-
-test("5.sign-in-link.waiting: at most five links are pending; expired links do not count even before they are deleted", async () => {
-  const { clock, unit, account } = await outboxWorld();
-  const draft = { email: "a@b.example", name: "", permissions: [] };
-  const { email } = kept(await users.create(unit, account, draft)); // creates the first link
-  const made = async () => kept(await unit.run((w) => requestSignInLinks(w, email))).length;
-  for (const expected of [1, 1, 1, 1, 0]) assert.equal(await made(), expected);
-  clock.set(START + 15 * 60_000);
-  for (const expected of [1, 1, 1, 1, 1, 0]) assert.equal(await made(), expected);
 });

@@ -1,14 +1,15 @@
-// Dashboard pages of one kind of resource, declared once: its API path, how a record is shown, and the texts. The list,
-// the detail page and a form for each action come from that and from the API routes below the path, which they call.
+// The pages of one kind of resource: the list, a page for each record, and a form for each action. Each page calls the
+// operations named in the resource's table (resources.ts).
 import type { Page } from "../../domain/crud.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { Entity } from "../../domain/store.ts";
-import { API } from "../../http/api.ts";
+import type { HttpResponse } from "../../http/message.ts";
 import { isSafeMethod } from "../../http/message.ts";
-import type { Operation } from "../../http/route.ts";
+import type { Result } from "../../http/router.ts";
 import {
   type Choices,
   type Form,
+  type FormValues,
   formWithErrors,
   type Hints,
   labelFor,
@@ -20,7 +21,6 @@ import {
   badge,
   code,
   definitionList,
-  hidden,
   html,
   inlineMarkdown,
   link,
@@ -33,274 +33,287 @@ import {
 import { redirect } from "../layout.ts";
 import { countField, type SubmittedFields } from "../session.ts";
 import {
-  ACTIONS,
   createPageContext,
   type DashboardRoute,
   dashboardPage,
-  dashboardUrl,
-  findOperation,
+  fillPath,
+  getOperation,
+  type Json,
+  type Notice,
   type PageContext,
 } from "./context.ts";
 
-type Later<T> = T | Promise<T>;
-
-export interface CrudPageOptions<R extends Entity = Entity> {
-  /** The API path of one resource: `/apps/{app_id}`. */
+/** An action on a record or, to create one, on the list. Operations are named by their operation id. */
+interface Action {
+  readonly operation: string;
+  readonly label: string;
+  /** The path of its form. */
   readonly path: string;
+  /** The page to show afterwards; `{id}` is the id of the result. */
+  readonly nextPath: string;
+  readonly notice: Notice;
+  /** True if the action needs no input or confirmation: its button runs it at once. */
+  readonly isImmediate?: boolean;
+}
+
+export interface Resource<R extends Entity = Entity> {
+  /** The path of the list, and the API's name of the parameter that follows it on the page of a record. */
+  readonly path: string;
+  readonly id: string;
+  /** The name of several, in lower case. */
+  readonly plural: string;
+  /** Where the list is shown; by default it has a page of its own. */
+  readonly parent?: { readonly path: string; readonly label: string };
   /** The text above the list. */
   readonly intro: string;
-  /** The warning before a delete. */
-  readonly deleteWarning?: string;
-  /** Hints for all of its forms. */
+  readonly list: string;
+  readonly get: string;
+  readonly create?: { readonly operation: string; readonly label: string };
+  readonly update?: { readonly operation: string };
+  readonly delete?: { readonly operation: string; readonly warning: string };
+  readonly actions?: readonly Action[];
+  /** A query parameter of the list. */
+  readonly filter?: { readonly name: string; readonly values: readonly string[] };
   readonly hints?: Hints;
-  /** Options for select fields, computed from the current form values. */
-  readonly choices?: (page: PageContext, held: Form["values"]) => Promise<Choices>;
+  /** Returns options for select fields, given the current form values. */
+  readonly choices?: (page: PageContext, values: FormValues) => Promise<Choices>;
   /** Converts form values to the request body, if they differ. */
-  readonly draft?: (sent: Form["values"]) => Form["values"] | AppError;
-  /** Shows the resource that a member refers to by id; the id itself is shown if it returns nothing. */
-  readonly references?: {
-    readonly [member: string]: (id: string, view: PageContext) => Promise<Renderable>;
-  };
-  name(record: R, view: PageContext): Later<string>;
-  /** The line below the name in a list. */
-  below(record: R, view: PageContext): Later<Renderable>;
-  /** Content of the detail page beyond the fields that the API returns. */
-  more?(record: R, view: PageContext): Later<Renderable>;
+  readonly toBody?: (values: FormValues) => FormValues | AppError;
+  /** Renders members that refer to other resources; undefined shows the id. */
+  readonly references?: Readonly<
+    Record<string, (id: string, page: PageContext) => Promise<Renderable>>
+  >;
+  title(record: R, page: PageContext): string | Promise<string>;
+  /** The line below the title in a list. */
+  summary(record: R, page: PageContext): Renderable | Promise<Renderable>;
+  /** Content of the record's page above its details. */
+  content?(record: R, page: PageContext): Renderable | Promise<Renderable>;
 }
 
-const parentPath = (path: string): string => path.replace(/\/[^/]*$/, "");
+const recordPath = ({ path, id }: Resource): string => `${path}/{${id}}`;
 
-/** Returns true if the list belongs to another resource; it is then on that resource's page. */
-const isNested = ({ path }: CrudPageOptions): boolean => parentPath(path).includes("{");
-const listUrl = (of: CrudPageOptions): string =>
-  parentPath(isNested(of) ? parentPath(of.path) : of.path);
+function createAction({ create, path }: Resource): Action[] {
+  if (create === undefined) return [];
+  return [{ ...create, path: `${path}/new`, nextPath: `${path}/{id}`, notice: "created" }];
+}
 
-const listOf = ({ path }: CrudPageOptions) => findOperation(`GET ${parentPath(path)}`);
-const getOf = ({ path }: CrudPageOptions) => findOperation(`GET ${path}`);
+function recordActions(resource: Resource): Action[] {
+  const { actions = [], update, delete: remove, path } = resource;
+  const all = [...actions];
+  const record = recordPath(resource);
+  if (update)
+    all.push({
+      ...update,
+      label: "Edit",
+      path: `${record}/edit`,
+      nextPath: record,
+      notice: "saved",
+    });
+  if (remove)
+    all.push({
+      ...remove,
+      label: "Delete",
+      path: `${record}/delete`,
+      nextPath: path,
+      notice: "deleted",
+    });
+  return all;
+}
 
-/** The suffix of a form page's URL, by method. */
-const ASKS: { readonly [method: string]: string } = { PATCH: "/edit", DELETE: "/delete" };
-
-type Action = ReturnType<typeof actionsFor>[number];
-
-/** Returns the available actions and the URLs of their forms. */
-const actionsFor = ({ path }: CrudPageOptions) =>
-  ACTIONS.flatMap(([name, button]) =>
-    API.routes.flatMap((row) => {
-      const { operationId: operation, method, path: at } = row;
-      const makes = at === parentPath(path);
-      const isHere =
-        [operation, method].includes(name) && (makes || at === path || parentPath(at) === path);
-      return isHere
-        ? { row, name, button, makes, at: at + (makes ? "/new" : (ASKS[method] ?? "")) }
-        : [];
-    }),
-  );
-
-/** Links or buttons for the actions that this user may take: creating one, or acting on the resource of the page. */
-const actionLinks = (of: CrudPageOptions, page: PageContext, making: boolean): Renderable =>
-  actionsFor(of).map(({ row, at, button, makes }) => {
-    if (makes !== making || page.permissionError(row)) return null;
-    const path = dashboardUrl(at, page.params);
-    // A button acts at once if the operation needs no input.
-    const asks = row.body || row.method === "DELETE";
-    return asks ? link(path, button, "button") : page.form(path, html`<button>${button}</button>`);
-  });
-
-/** Returns all dashboard routes of one kind of resource. */
-export function crudPages(of: CrudPageOptions): readonly DashboardRoute[] {
-  const page = (
-    operation: Operation,
-    run: DashboardRoute["run"],
-    path = operation.path,
-  ): DashboardRoute => {
-    return { method: "GET", path: dashboardUrl(path), operation, run };
-  };
-  return [
-    ...(isNested(of) ? [] : [page(listOf(of), (view) => listPage(of, view))]),
-    page(getOf(of), (view) => onePage(of, view)),
-    ...actionsFor(of).flatMap((action): DashboardRoute[] => {
-      const form = page(action.row, (view, sent) => formPage(of, view, action, sent), action.at);
-      return [form, { ...form, method: "POST" }];
-    }),
+/** Returns all dashboard routes of a resource. */
+export function crudRoutes(resource: Resource): DashboardRoute[] {
+  const routes: DashboardRoute[] = [
+    {
+      method: "GET",
+      path: recordPath(resource),
+      operation: getOperation(resource.get),
+      handler: (page) => recordPage(resource, page),
+    },
   ];
+  if (resource.parent === undefined)
+    routes.push({
+      method: "GET",
+      path: resource.path,
+      operation: getOperation(resource.list),
+      handler: (page) => listPage(resource, page),
+    });
+  for (const action of [...createAction(resource), ...recordActions(resource)]) {
+    const form = {
+      path: action.path,
+      operation: getOperation(action.operation),
+      handler: (page: PageContext, fields: SubmittedFields) =>
+        formPage(resource, action, page, fields),
+    };
+    routes.push({ ...form, method: "GET" }, { ...form, method: "POST" });
+  }
+  return routes;
 }
 
-const listPage = async (of: CrudPageOptions, page: PageContext) =>
-  dashboardPage(page, {
-    title: page.section,
-    actions: actionLinks(of, page, true),
-    body: await listView(of, page),
+/** Links or buttons for the actions that this user may take. */
+const renderActions = (actions: readonly Action[], page: PageContext): Renderable =>
+  actions
+    .filter(({ operation }) => page.can(operation))
+    .map(({ label, path, isImmediate }) => {
+      const url = fillPath(path, page.params);
+      return isImmediate
+        ? page.form(url, html`<button>${label}</button>`)
+        : link(url, label, "button");
+    });
+
+async function listPage(resource: Resource, page: PageContext): Promise<HttpResponse> {
+  const { plural } = resource;
+  return dashboardPage(page, {
+    title: plural.charAt(0).toUpperCase() + plural.slice(1),
+    actions: renderActions(createAction(resource), page),
+    body: await renderList(resource, page),
   });
+}
 
 const PAGE_LENGTH = 20;
 
-/**
- * A page of the list, newest first (the API lists in creation order), with the API's filters. An invalid `skip` in the
- * query is ignored.
- */
-export async function listView(of: CrudPageOptions, page: PageContext): Promise<Renderable> {
-  const row = listOf(of);
-  const [filter = "", words] =
-    Object.entries(row.query.members).find(([, { json }]) => json.enum) ?? [];
-  const values = words?.json.enum ?? [];
-  const chosen = values.find((each) => each === page.query.get(filter));
-  const read = async (offset: number, limit: number) => {
-    const found = await page.callApi<Page<Entity>>(row, {
-      query: { offset, limit, [filter]: chosen },
-    });
+/** Renders a page of the list, newest first (the API lists in creation order), with its filter. */
+export async function renderList(resource: Resource, page: PageContext): Promise<Renderable> {
+  const { intro, filter, plural, parent, path } = resource;
+  const value = filter?.values.find((each) => each === page.query.get(filter.name));
+  const filterQuery = filter && value ? { [filter.name]: value } : {};
+  const readItems = async (offset: number, limit: number) => {
+    const query = { ...filterQuery, offset, limit };
+    const found = await page.callApi<Page<Entity>>(resource.list, { query });
     return found instanceof AppError ? { items: [], total: 0 } : found;
   };
-  const { total } = await read(0, 0);
-  const asked = countField(page.query, "skip") ?? 0;
-  const skip = asked < total ? asked : 0;
-  const from = Math.max(total - skip - PAGE_LENGTH, 0);
-  const items = (await read(from, total - skip - from)).items.toReversed();
+  const { total } = await readItems(0, 0);
+  const requestedSkip = countField(page.query, "skip") ?? 0;
+  const skip = requestedSkip < total ? requestedSkip : 0;
+  const first = Math.max(total - skip - PAGE_LENGTH, 0);
+  const { items } = await readItems(first, total - skip - first);
   const end = skip + items.length;
-  // A POST renders at the URL of its form, which has no list.
-  const home = `${dashboardUrl(listUrl(of), page.params)}?`;
-  const to = (rel: string, at: number, text: string) =>
-    html`<a class="button" rel="${rel}" href="${home}${chosen && `${filter}=${chosen}&`}skip=${at}">${text}</a>`;
-  return html`<p class="lead">${inlineMarkdown(of.intro)}</p>
-${filter && tabs(filter, [["all", home], ...values.map((each) => [each, `${home}${filter}=${each}`] as const)], chosen ?? "all")}
-${await rowsOf(of, page, items, chosen)}
+  const url = fillPath(parent?.path ?? path, page.params);
+  const pageLink = (rel: string, start: number, text: string) => {
+    const query = new URLSearchParams({ ...filterQuery, skip: String(start) });
+    return html`<a class="button" rel="${rel}" href="${url}?${query.toString()}">${text}</a>`;
+  };
+  const filters = filter?.values.map((each) => [each, `${url}?${filter.name}=${each}`] as const);
+  return html`<p class="lead">${inlineMarkdown(intro)}</p>
+${filters && tabs("Filter", [["all", url], ...filters], value ?? "all")}
+${await renderRecords(resource, page, items.toReversed())}
 ${
   total > items.length &&
-  html`<nav class="row" aria-label="Pages">${muted(`${skip + 1} to ${end} of ${total}, the newest first`)}
-${skip > 0 && to("prev", Math.max(skip - PAGE_LENGTH, 0), "Newer")}${end < total && to("next", end, "Older")}</nav>`
+  html`<nav class="row" aria-label="Pages">${muted(`${skip + 1} to ${end} of ${total} ${plural}, newest first`)}
+${skip > 0 && pageLink("prev", Math.max(skip - PAGE_LENGTH, 0), "Newer")}${end < total && pageLink("next", end, "Older")}</nav>`
 }`;
 }
 
-/** Renders each record with its name, a line below it, and the content at its right. */
-export async function rowsOf(
-  of: CrudPageOptions,
+/** Renders each record with its title and summary. */
+export async function renderRecords(
+  resource: Resource,
   page: PageContext,
-  items: readonly Entity[],
-  chosen = "",
+  records: readonly Entity[],
 ): Promise<Renderable> {
-  const all = dashboardUrl(parentPath(of.path));
-  const many = all
-    .replace(/.*\//, "")
-    .replace("-", " ")
-    .replace("api", "API")
-    .replace("oauth", "OAuth");
-  if (items.length === 0) return html`<p class="card">No ${chosen} ${many} yet.</p>`;
-  const rowOf = async (record: Entity) =>
-    html`<strong><a id="${record.id}" href="${dashboardUrl(parentPath(of.path), record)}/${record.id}">${await of.name(record, page)}</a></strong>
-${muted(await of.below(record, page))}`;
-  return html`<div class="card list">${list(await Promise.all(items.map(rowOf)))}</div>`;
+  if (records.length === 0) return html`<p class="card">No ${resource.plural} yet.</p>`;
+  const items = records.map(async (record) => {
+    const url = `${fillPath(resource.path, record)}/${record.id}`;
+    return html`<strong><a id="${record.id}" href="${url}">${await resource.title(record, page)}</a></strong>
+${muted(await resource.summary(record, page))}`;
+  });
+  return html`<div class="card list">${list(await Promise.all(items))}</div>`;
 }
 
-const ONCE = "Copy it now: it is never shown again.";
-
-/** `once` is a value shown only once, with its label. */
-async function onePage(
-  of: CrudPageOptions,
+/** `secret` is a value shown only once, with its name. */
+async function recordPage(
+  resource: Resource,
   page: PageContext,
-  once?: readonly [name: string, value: Renderable],
-) {
-  const get = getOf(of);
-  const record = await page.callApi<Entity>(get);
+  secret?: readonly [name: string, value: string],
+): Promise<Result> {
+  const record = await page.callApi<Entity>(resource.get);
   if (record instanceof AppError) return record;
-  const { params, section: place } = page;
+  const { path, parent = { path, label: `All ${resource.plural}` } } = resource;
+  const url = fillPath(recordPath(resource), page.params);
   return dashboardPage(page, {
-    title: await of.name(record, page),
-    status: once ? 201 : 200,
-    actions: actionLinks(of, page, false),
-    body: html`${muted(html`${link(dashboardUrl(listUrl(of), params), isNested(of) ? place.slice(0, -1) : place)} <span data-live="${dashboardUrl(of.path, params)}"></span>`)}
-${once && alertBox("status", html`<strong>Its ${labelFor(once[0])}</strong>${code(once[1], "secret")}${muted(ONCE)}`)}
-<div data-follow>${await of.more?.(record, page)}<h2>Details</h2>${await detailFields(of, page.shown(get, record), page)}</div>`,
+    title: await resource.title(record, page),
+    status: secret ? 201 : 200,
+    actions: renderActions(recordActions(resource), page),
+    body: html`${muted(html`${link(fillPath(parent.path, page.params), parent.label)} <span data-live="${url}"></span>`)}
+${secret && alertBox("status", html`<strong>${labelFor(secret[0])}</strong>${code(secret[1], "secret")}${muted("Copy it now. It is not shown again.")}`)}
+<div data-follow>${await resource.content?.(record, page)}<h2>Details</h2>${await renderDetails(resource, page, page.toJson(resource.get, record))}</div>`,
   });
 }
 
-function fieldValue(member: string, value: unknown): Renderable {
-  if (member === "status") return badge(String(value));
-  if (value && /_at$|^created$/.test(member)) return time(String(value));
+/** Shows the members that the API returns, except nested objects. */
+async function renderDetails(
+  { references = {} }: Resource,
+  page: PageContext,
+  json: Json,
+): Promise<Renderable> {
+  const entries: (readonly [Renderable, Renderable])[] = [];
+  for (const [name, value] of Object.entries(json)) {
+    if ([value].flat().some((each) => each instanceof Object)) continue;
+    const reference = value ? await references[name]?.(String(value), page) : undefined;
+    const label = labelFor(references[name] ? name.replace(/_id$/, "") : name);
+    entries.push([label, reference || renderValue(name, value)]);
+  }
+  return definitionList(entries);
+}
+
+function renderValue(name: string, value: unknown): Renderable {
+  if (name === "status") return badge(String(value));
+  if (value && /_at$|^created$/.test(name)) return time(String(value));
+  if (typeof value === "boolean") return value ? "yes" : "no";
   return [value ?? ""].flat().join(", ") || "none";
 }
 
-/** Shows these members of a record on one line. */
-export const summaryFields =
-  (...members: readonly string[]) =>
-  (record: object): Renderable =>
-    members.map((each, at) => [
-      at > 0 && " · ",
-      `${labelFor(each)} `,
-      fieldValue(each, Reflect.get(record, each)),
-    ]);
-
-/** Shows the members that the API returns, except nested objects. */
-async function detailFields(
-  { references = {} }: CrudPageOptions,
-  shown: object,
-  page: PageContext,
-): Promise<Renderable> {
-  const plain = Object.entries(shown).filter(
-    ([, value]) => ![value].flat().some((each) => each === Object(each)),
-  );
-  const entries = plain.map(async ([member, value]) => {
-    const refer = references[member];
-    const label = refer ? member.replace(/_id$/, "") : member;
-    return [
-      labelFor(label),
-      (value && (await refer?.(value, page))) || fieldValue(member, value),
-    ] as const;
-  });
-  return definitionList(await Promise.all(entries));
-}
-
-/** Shows the form of an operation and runs it once submitted; an edit form contains every field. */
+/** Shows the form of an action, or runs the action with the posted fields. */
 async function formPage(
-  of: CrudPageOptions,
+  resource: Resource,
+  action: Action,
   page: PageContext,
-  { row, name, makes, button }: Action,
-  sent: SubmittedFields,
-) {
-  const record = makes ? undefined : await page.callApi<Entity>(getOf(of));
+  fields: SubmittedFields,
+): Promise<Result> {
+  const isUpdate = action.operation === resource.update?.operation;
+  const record =
+    action.operation === resource.create?.operation
+      ? undefined
+      : await page.callApi<Entity>(resource.get);
   if (record instanceof AppError) return record;
-  const { call: request, services, form } = page;
-  const changes = row.method === "PATCH";
-  const { body: takes } = changes ? findOperation(`POST ${parentPath(of.path)}`) : row;
-  const schema = takes?.(services).json ?? {};
-  let shown: Form = {
-    values: changes ? page.shown(getOf(of), record) : Object.fromEntries(page.query),
+  // An edit form has every field of the resource, also those that an update may omit.
+  const { body } = getOperation((isUpdate && resource.create?.operation) || action.operation);
+  const schema = body?.(page.services).json ?? {};
+  let form: Form = {
+    values: isUpdate ? page.toJson(resource.get, record) : Object.fromEntries(page.query),
   };
-  if (!isSafeMethod(request)) {
-    const values = parseFields(sent, schema);
-    const body = of.draft ? of.draft(values) : values;
-    const kept = body instanceof AppError ? body : await page.callApi(row, { body });
-    if (!(kept instanceof AppError))
-      return redirectAfterAction(of, page, row, kept, `?done=${name}`);
-    shown = formWithErrors(values, kept);
+  if (!isSafeMethod(page.request)) {
+    const values = parseFields(fields, schema);
+    const result = await runAction(resource, action, page, values);
+    if (!(result instanceof AppError)) return result;
+    form = formWithErrors(values, result);
   }
-  const asked = html`${!changes && hidden("once", request.id)}${row.method === "DELETE" && html`<p>${of.deleteWarning}</p>`}
-${renderFields(shown, schema, of.hints, await of.choices?.(page, shown.values))}
-<div class="row"><button>${button}</button>${link(parentPath(request.path), "Cancel", "button")}</div>`;
-  const title = record ? `${button} ${await of.name(record, page)}` : button;
+  const { path } = page.request;
+  const title = record ? `${action.label} ${await resource.title(record, page)}` : action.label;
+  const warning = action.operation === resource.delete?.operation && resource.delete?.warning;
+  const content = html`${warning && html`<p>${warning}</p>`}
+${renderFields(form, schema, resource.hints, await resource.choices?.(page, form.values))}
+<div class="row"><button>${action.label}</button>${link(path.replace(/\/[^/]*$/, ""), "Cancel", "button")}</div>`;
   return dashboardPage(page, {
     title,
-    status: shown.status,
-    body: form(request.path, asked, "card"),
+    status: form.status,
+    body: page.form(path, content, "card"),
   });
 }
 
-/** Redirects to the page of the operation's result, or else to the list. */
-async function redirectAfterAction(
-  of: CrudPageOptions,
+/** Calls the operation and continues at the page of its result. A new secret is shown at once, and only now. */
+async function runAction(
+  resource: Resource,
+  { operation, nextPath, notice }: Action,
   page: PageContext,
-  row: Operation,
-  kept: unknown,
-  said: string,
-) {
-  const shows = API.routes.find(
-    ({ method, serializer: shown }) => method === "GET" && shown === row.serializer,
-  );
-  if (shows === undefined) return redirect(dashboardUrl(listUrl(of), page.params) + said);
-  const members = page.shown(row, kept);
-  const [, param = ""] = /\{(\w+)\}$/.exec(shows.path) ?? [];
-  const params = { ...page.params, [param]: members.id ?? "" };
-  for (const secret in row.shownOnce)
-    if (members[secret])
-      return onePage(of, createPageContext(page, params), [secret, members[secret]]);
-  return redirect(dashboardUrl(shows.path, params) + said);
+  values: FormValues,
+): Promise<Result> {
+  const body = resource.toBody ? resource.toBody(values) : values;
+  const result = body instanceof AppError ? body : await page.callApi(operation, { body });
+  if (result instanceof AppError) return result;
+  const json = page.toJson(operation, result);
+  for (const name of Object.keys(getOperation(operation).shownOnce ?? {})) {
+    const params = { ...page.params, [resource.id]: String(json.id) };
+    if (json[name])
+      return recordPage(resource, createPageContext(page, params), [name, String(json[name])]);
+  }
+  return redirect(`${fillPath(nextPath, { ...page.params, id: json.id })}?notice=${notice}`);
 }

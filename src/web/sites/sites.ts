@@ -38,7 +38,7 @@ const rows: readonly SiteRoute[] = [
   {
     method: "GET",
     path: `${UNDER}/{id}`,
-    run: async ({ call: request }, site) => redirect(pathOf(site) + search(request)),
+    run: async ({ request }, site) => redirect(pathOf(site) + search(request)),
   },
   { method: "GET", path: `${UNDER}/{id}/`, run: renderSite },
   { method: "POST", path: `${UNDER}/{id}/interactions`, run: recordClick },
@@ -62,7 +62,7 @@ export const createSiteRouter = (deps: WebDeps) =>
     // A separate limit of the same size, so that visitors cannot use up the account's requests (contract, part 8).
     const rate = await who.limiter.count(`deployment ${site.deployment.id}`);
     if (rate?.exceeded) return fail({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
-    return checkAccess(site, who) ?? who.withForm((sent) => run(who, site, sent));
+    return (await checkAccess(site, who)) ?? who.withForm((sent) => run(who, site, sent));
   });
 
 /** The page of a retired or deleted deployment; it links to its successor if the visitor may see that. */
@@ -79,8 +79,8 @@ function gonePage(
   ]);
 }
 
-function checkAccess(site: Site, web: WebContext): HttpResponse | undefined {
-  const next = pathOf(site) + (isSafeMethod(web.call) ? search(web.call) : "");
+async function checkAccess(site: Site, web: WebContext): Promise<HttpResponse | undefined> {
+  const next = pathOf(site) + (isSafeMethod(web.request) ? search(web.request) : "");
   const out = userMenu(web, next);
   const may = checkViewAccess(site, web.signedIn);
   if (may === "yes") return undefined;
@@ -92,7 +92,7 @@ function checkAccess(site: Site, web: WebContext): HttpResponse | undefined {
       out,
     ]);
   // A script cannot distinguish redirects, and would take this one as success.
-  return isSafeMethod(web.call)
+  return isSafeMethod(web.request)
     ? requireSignIn(web, next)
     : messagePage(403, "You are signed out", ["Nothing was sent. ", link(next, "Sign in")]);
 }
