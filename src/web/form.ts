@@ -15,26 +15,14 @@ export interface Form {
   readonly status?: number;
 }
 
-type Option = readonly [value: string, label: string];
-
 /** Hints shown at fields, and options for fields whose schema lists none. */
 export type Hints = Readonly<Record<string, string>>;
-export type Choices = Readonly<Record<string, readonly Option[]>>;
+export type Choices = Readonly<Record<string, readonly string[]>>;
 
 /** Longer text gets a textarea. */
 const LINE_CHARS = 1_000;
 /** Longer rejected input is not shown again in the form. */
 const SHOWN_CHARS = 65_536;
-
-type Widget = "checkbox" | "checkboxes" | "lines" | "select" | "file" | "textarea" | "input";
-
-interface Field {
-  readonly name: string;
-  readonly widget: Widget;
-  readonly options: readonly Option[];
-  readonly fallback: unknown;
-  readonly isRequired: boolean;
-}
 
 /** Returns the members of a schema, or of all its alternatives, and whether each is required. */
 export function membersOf({ properties, required, oneOf = [] }: JsonSchema) {
@@ -46,28 +34,12 @@ export function membersOf({ properties, required, oneOf = [] }: JsonSchema) {
   );
 }
 
-function toFields(schema: JsonSchema, choices: Choices = {}): Field[] {
-  return membersOf(schema).map(([name, member, isRequired]) => {
-    const values = (member.items ?? member).enum ?? [];
-    const options = choices[name] ?? values.map((value) => [value, optionLabel(value)] as const);
-    const widget = widgetFor(member, options);
-    return { name, widget, options, fallback: member.default, isRequired };
-  });
-}
-
-function optionLabel(value: string): string {
-  const labels: Hints = SCOPE_LABELS;
-  return labels[value] === undefined ? value : `${labels[value]} (${value})`;
-}
-
 /** Text without a maximum length is a file upload or pasted text. */
-function widgetFor(
-  { type, items, maxLength, format }: JsonSchema,
-  options: readonly Option[],
-): Widget {
+function widgetFor({ type, items, maxLength, format, enum: options }: JsonSchema) {
   if (type === "boolean") return "checkbox";
-  if (type === "array") return items?.enum ? "checkboxes" : "lines";
-  if (options.length > 0) return "select";
+  if (type === "array" && items?.enum) return "checkboxes";
+  if (type === "array") return "lines";
+  if (options) return "select";
   if (maxLength === undefined) return "file";
   return Number(maxLength) > LINE_CHARS && format === undefined ? "textarea" : "input";
 }
@@ -78,48 +50,38 @@ export function labelFor(member: string): string {
     .replace(/_at$/, "")
     .replaceAll("_", " ")
     .replace(/\b(id|ur[il])(?=s?\b)/g, (word) => word.toUpperCase());
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return words.replace(/^./, (first) => first.toUpperCase());
 }
 
 /** Builds the body from submitted fields. An empty field counts as absent. */
 export function parseFields(fields: ReadonlyMap<string, string>, schema: JsonSchema): FormValues {
-  const parsed = toFields(schema).map((field) => [field.name, parseField(fields, field)]);
-  return Object.fromEntries(parsed);
-}
-
-function parseField(
-  fields: ReadonlyMap<string, string>,
-  { name, widget, options, fallback, isRequired }: Field,
-): unknown {
-  const text = (fields.get(name) ?? fields.get(`${name}-text`))?.replaceAll("\r\n", "\n");
-  switch (widget) {
-    case "checkbox":
-      return fields.has(name);
-    case "checkboxes":
-      return options.map(([value]) => value).filter((value) => fields.has(`${name}.${value}`));
-    case "lines":
-      return text?.split("\n").flatMap((line) => line.trim() || []);
-    case "file":
-      return text;
-    default:
-      return text ?? (isRequired ? "" : fallback);
+  const values: Record<string, unknown> = {};
+  for (const [name, member, isRequired] of membersOf(schema)) {
+    const text = (fields.get(name) ?? fields.get(`${name}-text`))?.replaceAll("\r\n", "\n");
+    const widget = widgetFor(member);
+    if (widget === "checkbox") values[name] = fields.has(name);
+    else if (widget === "checkboxes")
+      values[name] = member.items?.enum?.filter((option) => fields.has(`${name}.${option}`));
+    else if (widget === "lines")
+      values[name] = text?.split("\n").flatMap((line) => line.trim() || []);
+    else if (widget === "file") values[name] = text;
+    else values[name] = text ?? (isRequired ? "" : member.default);
   }
+  return values;
 }
 
 /** Returns the submitted form with the error's issues at their fields. */
 export function formWithErrors(values: FormValues, error: AppError): Form {
-  const { details } = error;
   const { status, detail } = explain(error);
-  const issues: readonly FieldError[] = "errors" in details ? details.errors : [{ detail }];
+  const issues: readonly FieldError[] =
+    "errors" in error.details ? error.details.errors.slice(0, ISSUES_MAX) : [{ detail }];
   const errors = new Map<string, string>();
-  for (const issue of issues.slice(0, ISSUES_MAX)) {
-    const [, name = "", position] = (issue.pointer ?? "").split("/");
+  for (const issue of issues) {
+    const [, name = "", position] = issue.pointer?.split("/") ?? [];
     const subject = position ? `Entry ${Number(position) + 1}` : "It";
     const message = name ? `${subject} ${issue.detail}.` : issue.detail;
-    const earlier = errors.get(name);
-    errors.set(name, earlier ? `${earlier} ${message}` : message);
+    errors.set(name, [errors.get(name) ?? [], message].flat().join(" "));
   }
-  if (issues.length > ISSUES_MAX) errors.set("", detail);
   return { values, errors, status };
 }
 
@@ -127,12 +89,12 @@ export function formWithErrors(values: FormValues, error: AppError): Form {
 export function renderFields(
   { values, errors }: Form,
   schema: JsonSchema,
-  hints: Hints = {},
-  choices?: Choices,
+  { hints = {}, choices = {} }: { readonly hints?: Hints; readonly choices?: Choices } = {},
 ): Html {
-  const fields = toFields(schema, choices).map((field) => {
-    const value = [values[field.name] ?? field.fallback ?? ""].flat().map(String);
-    return renderField(field, value, hints[field.name], errors?.get(field.name));
+  const fields = membersOf(schema).map(([name, member, isRequired]) => {
+    const field = choices[name] ? { ...member, enum: choices[name] } : member;
+    const value = [values[name] ?? member.default ?? ""].flat().map(String);
+    return renderField(name, field, isRequired, value, hints[name], errors?.get(name));
   });
   return html`${errors && alertBox("alert", errors.get("") ?? NOTHING_CHANGED)}${fields}`;
 }
@@ -141,52 +103,54 @@ const NOTHING_CHANGED = "Nothing was changed. Correct the fields below.";
 
 /** Ids link label, control, issue and hint for screen readers. */
 function renderField(
-  { name, widget, options, isRequired }: Field,
+  name: string,
+  field: JsonSchema,
+  isRequired: boolean,
   value: readonly string[],
   hint: Renderable,
   error: Renderable,
 ): Html {
   const label = labelFor(name);
+  const widget = widgetFor(field);
   const noteId = `${name}-${error ? "error" : "hint"}`;
   const note = html`<div id="${noteId}">${error && html`<p class="error">${error}</p>`}${hint && muted(hint)}</div>`;
-  const checkbox = (fieldName: string, option: string, text: string) =>
-    html`<label><input type="checkbox" name="${fieldName}" value="on"${value.includes(option) && html` checked`}> ${text}</label>`;
-  if (widget === "checkbox" || widget === "checkboxes") {
-    // Each option has its own name, because a repeated field name is rejected.
-    const boxes =
-      widget === "checkbox"
-        ? checkbox(name, "true", label)
-        : options.map(([option, text]) => checkbox(`${name}.${option}`, option, text));
-    const legend = widget === "checkboxes" && html`<legend>${label}</legend>`;
-    return html`<fieldset aria-describedby="${noteId}">${legend}${boxes}${note}</fieldset>`;
-  }
   const attributes = html`id="${name}" name="${name}" aria-describedby="${noteId}"${error && html` aria-invalid="true"`}${isRequired && widget !== "file" && html` required`}`;
-  const control = renderControl(widget, name, attributes, value, options);
-  return html`<div><label for="${name}">${label}${!isRequired && html` <small>optional</small>`}</label>${control}${note}</div>`;
+  if (widget === "checkbox") {
+    const isChecked = value.includes("true");
+    return html`<div><label><input type="checkbox" ${attributes}${isChecked && html` checked`}> ${label}</label>${note}</div>`;
+  }
+  if (widget === "checkboxes") {
+    // Each option has its own name, because a repeated field name is rejected.
+    const options = field.items?.enum?.map(
+      (option) =>
+        html`<label><input type="checkbox" name="${name}.${option}"${value.includes(option) && html` checked`}> ${optionLabel(option)}</label>`,
+    );
+    return html`<fieldset aria-describedby="${noteId}"><legend>${label}</legend>${options}${note}</fieldset>`;
+  }
+  return html`<div><label for="${name}">${label}${!isRequired && html` <small>optional</small>`}</label>${renderControl(name, field, attributes, value)}${note}</div>`;
+}
+
+function optionLabel(option: string): string {
+  const labels: Hints = SCOPE_LABELS;
+  return labels[option] ? `${labels[option]} (${option})` : option;
 }
 
 function renderControl(
-  widget: Widget,
   name: string,
+  field: JsonSchema,
   attributes: Html,
   value: readonly string[],
-  options: readonly Option[],
 ): Html {
   const text = value.join("\n");
-  switch (widget) {
-    case "select": {
-      const items = options.map(
-        ([option, label]) =>
-          html`<option value="${option}"${value.includes(option) && html` selected`}>${label}</option>`,
-      );
-      return html`<select ${attributes}>${items}</select>`;
-    }
+  switch (widgetFor(field)) {
+    case "select":
+      return html`<select ${attributes}>${field.enum?.map((option) => html`<option${text === option && html` selected`}>${option}</option>`)}</select>`;
     case "input":
       return html`<input ${attributes} value="${text}" autocomplete="off">`;
     case "file": {
       // Rendering ten megabytes again would block other requests, and the user still has the file.
-      const pasted = html`name="${name}-text" aria-label="Pasted text"`;
-      return html`<input type="file" ${attributes}> or paste it here: ${textarea(pasted, text.length > SHOWN_CHARS ? "" : text)}`;
+      const pasted = text.length > SHOWN_CHARS ? "" : text;
+      return html`<input type="file" ${attributes}> or paste it here: ${textarea(html`name="${name}-text" aria-label="Pasted text"`, pasted)}`;
     }
     default:
       return textarea(attributes, text);

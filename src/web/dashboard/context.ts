@@ -16,13 +16,9 @@ import { userMenu } from "../sign-in.ts";
 /** A route of the dashboard. */
 export interface DashboardRoute extends RouteKey {
   /** The REST API operation behind the page; a page without one is open to every user. */
-  readonly operation?: Operation;
+  readonly operationId?: string;
   readonly handler: (page: PageContext, fields: SubmittedFields) => Promise<Result>;
 }
-
-type Params = Readonly<Record<string, string>>;
-/** A resource as the API returns it. */
-export type Json = Readonly<Record<string, unknown>>;
 
 export type PageContext = ReturnType<typeof createPageContext>;
 
@@ -33,13 +29,17 @@ export function getOperation(operationId: string): Operation {
 }
 
 /** `params` are the values of the path parameters, named as in the API. */
-export function createPageContext(web: WebContext, params: Params) {
+export function createPageContext(web: WebContext, params: Readonly<Record<string, string>>) {
   const { request, unit, services, responseCache, signedIn } = web;
   if (signedIn === undefined) throw new Error("A dashboard page needs a signed-in user");
   const { user, account } = signedIn;
 
-  /** Returns an error if this user may not use the operation with this method. */
-  function checkPermission(method: string, scope: Operation["scope"] = null): AppError | undefined {
+  /** Returns an error if this user may not use the operation; a limited account may still view its form. */
+  function checkPermission(
+    operationId: string,
+    method: string = getOperation(operationId).method,
+  ): AppError | undefined {
+    const { scope } = getOperation(operationId);
     const stateError = checkAccountState(account, method);
     if (stateError || scope === null || hasScope(user.permissions, scope)) return stateError;
     const detail = `This takes the permission ${scope}. ${ASK_ADMIN}`;
@@ -52,19 +52,14 @@ export function createPageContext(web: WebContext, params: Params) {
     account,
     params,
     checkPermission,
-
-    can(operationId: string): boolean {
-      const { method, scope } = getOperation(operationId);
-      return checkPermission(method, scope) === undefined;
-    },
+    can: (operationId: string): boolean => checkPermission(operationId) === undefined,
 
     /** Calls an operation as this user, with the page's path parameters. */
     async callApi<T>(
       operationId: string,
       { query, body }: { readonly query?: object; readonly body?: unknown } = {},
     ): Promise<T | AppError> {
-      const operation = getOperation(operationId);
-      const error = checkPermission(operation.method, operation.scope);
+      const error = checkPermission(operationId);
       if (error) return error;
       const context = {
         unitOfWork: unit,
@@ -78,11 +73,11 @@ export function createPageContext(web: WebContext, params: Params) {
         body: undefined,
       };
       // The caller names the type of the operation's result.
-      return (await invoke(operation, context, body)) as T | AppError;
+      return (await invoke(getOperation(operationId), context, body)) as T | AppError;
     },
 
     /** Returns the operation's result as the API shows it; nothing for an operation without a response body. */
-    toJson(operationId: string, result: unknown): Json {
+    toJson(operationId: string, result: unknown): Readonly<Record<string, unknown>> {
       const operation = getOperation(operationId);
       const { body } = serializeResponse(operation, result, responseCache, request);
       return body === "" ? {} : JSON.parse(body);
@@ -91,8 +86,9 @@ export function createPageContext(web: WebContext, params: Params) {
 }
 
 /** Fills in the parameters of a path. */
-export const fillPath = (path: string, values: object): string =>
-  path.replace(/\{(\w+)\}/g, (_, name) => String(new Map(Object.entries(values)).get(name)));
+export function fillPath(path: string, values: Readonly<Record<string, unknown>>): string {
+  return path.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
+}
 
 export const ASK_ADMIN = "A user with the permission admin can grant it under Users.";
 
@@ -102,22 +98,13 @@ const SECTIONS = [
   ["Users", "/dashboard/users"],
   ["Events", "/dashboard/events"],
   ["Settings", "/dashboard/settings"],
+  ["Docs", PATHS.docs],
 ] as const;
 const SETTINGS = [
   ["API Keys", "/dashboard/settings/api-keys"],
   ["Webhooks", "/dashboard/settings/webhooks"],
   ["OAuth apps", "/dashboard/settings/oauth-apps"],
 ] as const;
-
-/** Messages after an action. The URL carries only their name, never free text. */
-const NOTICES = {
-  created: "Created.",
-  saved: "Saved.",
-  deleted: "Deleted.",
-  deployed: "Deployed. It is live now.",
-  queued: "Delivery queued. The result will appear here. Nothing is sent to a disabled webhook.",
-};
-export type Notice = keyof typeof NOTICES;
 
 /** Draws a page; `actions` are the links and buttons beside its title. */
 export function dashboardPage(
@@ -128,17 +115,19 @@ export function dashboardPage(
   const isCurrent = ([, path]: readonly [string, string]) => request.path.startsWith(path);
   const [section] = SECTIONS.find(isCurrent) ?? [];
   const [setting] = SETTINGS.find(isCurrent) ?? [];
-  const notice = Object.entries(NOTICES).find(([name]) => name === query.get("notice"));
   return page({
     ...rest,
     header: [
       userMenu(context),
-      tabs("Dashboard", [...SECTIONS, ["Docs", PATHS.docs]], section),
+      tabs("Dashboard", SECTIONS, section),
       section === "Settings" && tabs("Settings", SETTINGS, setting),
     ],
-    body: html`${account.state === "limited" && alertBox("status", LIMITED)}${notice && alertBox("status", notice[1])}
-<header><h1>${rest.title}</h1><div class="row">${actions}</div></header>
-${body}`,
+    body: [
+      account.state === "limited" && alertBox("status", LIMITED),
+      query.has("done") && alertBox("status", "Done."),
+      html`<header><h1>${rest.title}</h1><div class="row">${actions}</div></header>`,
+      body,
+    ],
   });
 }
 

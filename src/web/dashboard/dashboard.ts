@@ -1,12 +1,12 @@
 // The account dashboard (contract, part 1; spec parts 5 and 6): its home page and its router. The router checks session,
 // account state, permission and form, in this order.
-import { exampleApp } from "../../domain/apps.ts";
+
+import { checkAccountState } from "../../domain/credentials.ts";
 import type { Page } from "../../domain/crud.ts";
 import { AppError } from "../../domain/errors.ts";
 import { type HttpResponse, search } from "../../http/message.ts";
 import type { Router } from "../../http/router.ts";
 import { PATHS } from "../../http/urls.ts";
-import { curl } from "../docs/reference.ts";
 import { badge, code, html, link } from "../html.ts";
 import { describeError, errorPage, redirect } from "../layout.ts";
 import { createPageRouter, type WebContext, type WebDeps } from "../session.ts";
@@ -16,6 +16,7 @@ import {
   createPageContext,
   type DashboardRoute,
   dashboardPage,
+  getOperation,
   type PageContext,
 } from "./context.ts";
 import { crudRoutes, renderList } from "./crud-pages.ts";
@@ -26,14 +27,15 @@ async function homePage(page: PageContext): Promise<HttpResponse> {
   const { user, account, urls } = page;
   const apps = await page.callApi<Page<unknown>>("listApps");
   const isNew = !(apps instanceof AppError) && apps.total === 0 && page.can("createApp");
-  const example = curl(`POST ${urls.baseUrl}/apps`, { body: exampleApp(page.decide) });
   return dashboardPage(page, {
     title: account.name,
     actions: badge(account.state),
-    body: html`${user.permissions.length === 0 && html`<p>${user.email} has no permissions. ${ASK_ADMIN}</p>`}
-${isNew && html`<h2>Your first app</h2><p>${link("/dashboard/apps/new", "Create app")}, or send this request:</p>${code(example)}`}
-<h2>Your API</h2>${code(urls.baseUrl)}
-${page.can("listEvents") && html`<h2>Latest events</h2>${await renderList(events, page)}`}`,
+    body: [
+      user.permissions.length === 0 && `${user.email} has no permissions. ${ASK_ADMIN}`,
+      isNew && link("/dashboard/apps/new", "Create your first app", "button"),
+      html`<h2>Your API</h2>${code(urls.baseUrl)}`,
+      page.can("listEvents") && html`<h2>Latest events</h2>${await renderList(events, page)}`,
+    ],
   });
 }
 
@@ -53,10 +55,13 @@ export function createDashboardRouter(deps: WebDeps): Router<DashboardRoute, Web
     deps,
     PATHS.dashboard,
     dashboardRoutes,
-    async ({ operation, handler }, { request, caller: web, params }) => {
+    async ({ operationId, handler }, { request, caller: web, params }) => {
       const page = createPageContext(web, params);
-      const error = page.checkPermission(request.method, operation?.scope);
-      return error ?? web.withForm((fields) => handler(page, fields), operation?.bodyLimit);
+      if (operationId === undefined)
+        return checkAccountState(page.account, request.method) ?? handler(page, page.query);
+      const { bodyLimit } = getOperation(operationId);
+      const error = page.checkPermission(operationId, request.method);
+      return error ?? web.withForm((fields) => handler(page, fields), bodyLimit);
     },
   );
   return {

@@ -1,8 +1,7 @@
-// The dashboard's resources: where their pages are, which operations these call, and how a record is shown. Fields of
-// forms and details come from the operations.
-import { appService } from "../../domain/apps.ts";
+// The dashboard's resources: their pages, the operations that these call, and how a record is shown. Fields of forms and
+// details come from the operations.
 import { keepNumbersOfRows } from "../../domain/columns.ts";
-import { LIMIT_MAX, type Page, paginate } from "../../domain/crud.ts";
+import { LIMIT_MAX, type Page } from "../../domain/crud.ts";
 import { listDataSourcesOfApp } from "../../domain/data-sources.ts";
 import { AppError, invalidField } from "../../domain/errors.ts";
 import { listDeliveriesOfEvent } from "../../domain/events.ts";
@@ -10,48 +9,48 @@ import * as model from "../../domain/model.ts";
 import { deliveryHeaders } from "../../domain/webhooks.ts";
 import { parseIso } from "../../lib/clock.ts";
 import { parseJsonKeeping } from "../../lib/numbers.ts";
-import type { Choices, FormValues } from "../form.ts";
-import {
-  alertBox,
-  badge,
-  firstOfMany,
-  html,
-  inlineCode,
-  json,
-  link,
-  muted,
-  type Renderable,
-  table,
-  time,
-} from "../html.ts";
-import { renderSequence, traceDiagram } from "../sequence-diagram.ts";
+import type { FormValues } from "../form.ts";
+import * as ui from "../html.ts";
+import { html, type Renderable } from "../html.ts";
 import type { PageContext } from "./context.ts";
-import { type Resource, renderList, renderRecords } from "./crud-pages.ts";
+import { type Resource, renderList, renderMembers, renderRecords } from "./crud-pages.ts";
 
 /** The number of related records that a page shows. */
 const SHOWN = { offset: 0, limit: LIMIT_MAX };
 
 const apps: Resource<model.AppRecord> = {
-  path: "/dashboard/apps",
-  id: "app_id",
-  plural: "apps",
+  title: "Apps",
   intro: "An app shows your data at its own address.",
   list: "listApps",
   get: "getApp",
-  create: { operation: "createApp", label: "Create app" },
-  update: { operation: "updateApp" },
-  delete: {
-    operation: "deleteApp",
-    warning:
-      "This deletes the app and its deployments, but not its data sources. It cannot be undone.",
-  },
+  path: "/dashboard/apps/{app_id}",
+  listPath: "/dashboard/apps",
   actions: [
+    {
+      operation: "createApp",
+      label: "Create app",
+      path: "/dashboard/apps/new",
+      nextPath: "/dashboard/apps/{id}",
+    },
     {
       operation: "deployApp",
       label: "Deploy",
       path: "/dashboard/apps/{app_id}/deploy",
       nextPath: "/dashboard/apps/{app_id}/deployments/{id}",
-      notice: "deployed",
+    },
+    {
+      operation: "updateApp",
+      label: "Edit",
+      fields: "createApp",
+      path: "/dashboard/apps/{app_id}/edit",
+      nextPath: "/dashboard/apps/{app_id}",
+    },
+    {
+      operation: "deleteApp",
+      label: "Delete",
+      warning: "This deletes its deployments too, but not its data sources. It cannot be undone.",
+      path: "/dashboard/apps/{app_id}/delete",
+      nextPath: "/dashboard/apps",
     },
   ],
   hints: {
@@ -60,88 +59,85 @@ const apps: Resource<model.AppRecord> = {
     environment: "A new deployment replaces the live one of the same environment.",
     custom_domain: "A host name that points to this server.",
   },
-  title: ({ title }) => title,
-  summary: ({ public: isPublic, updated_at }) =>
-    html`${isPublic ? "Public" : "Private"} · Updated ${time(updated_at)}`,
-  content: async (app, page) => html`<h2>Deployments</h2>${await renderList(deployments, page)}
-<h2>Data sources</h2>${await renderDataSourcesOf(app, page)}`,
+  name: ({ title }) => title,
+  summary: (record) => renderMembers(record, "public", "updated_at"),
+  content: async (app, page) => [
+    html`<h2>Deployments</h2>`,
+    await renderList(deployments, page),
+    html`<h2>Data sources</h2>`,
+    await renderDataSourcesOf(app, page),
+  ],
 };
 
 async function renderDataSourcesOf({ id }: model.AppRecord, page: PageContext) {
-  if (!page.can("listDataSources")) return muted("This takes the permission read:data.");
+  if (!page.can("listDataSources")) return "This takes the permission read:data.";
   const { items, total } = await listDataSourcesOfApp(page.store, id, SHOWN);
-  return html`${await renderRecords(dataSources, page, items)}${firstOfMany(items.length, total, "data sources")}
-${page.can("createDataSource") && html`<p>${link(`/dashboard/data-sources/new?app_id=${id}`, "Add data", "button")}</p>`}`;
+  const addUrl = `/dashboard/data-sources/new?app_id=${id}`;
+  return [
+    await renderRecords(dataSources, page, items),
+    ui.firstOfMany(items.length, total, "data sources"),
+    page.can("createDataSource") && ui.link(addUrl, "Add data", "button"),
+  ];
 }
 
 const deployments: Resource<model.DeploymentRecord> = {
-  path: "/dashboard/apps/{app_id}/deployments",
-  id: "deployment_id",
-  plural: "deployments",
-  parent: { path: "/dashboard/apps/{app_id}", label: "App" },
+  title: "Deployments",
   intro: "A deployment has its own address.",
   list: "listDeployments",
   get: "getDeployment",
-  references: { app_id: renderAppLink },
-  title: ({ name }) => name,
-  summary: ({ environment, custom_domain, deployed_at, ...deployment }, page) =>
-    html`${badge(deployment.status)} ${environment} · Custom domain: ${custom_domain ?? "none"} · Deployed ${time(deployed_at)} ${renderOpenLink(deployment, page)}`,
-  content: renderOpenLink,
+  path: "/dashboard/apps/{app_id}/deployments/{deployment_id}",
+  listPath: "/dashboard/apps/{app_id}",
+  name: ({ name }) => name,
+  summary: (record) =>
+    renderMembers(record, "environment", "custom_domain", "status", "deployed_at"),
+  content: async ({ id, app_id, status }, page) => [
+    status === "live" && ui.link(page.urls.site(id), "Open", "button"),
+    await renderAppLink(app_id, page),
+  ],
 };
 
-function renderOpenLink(
-  { id, status }: Pick<model.DeploymentRecord, "id" | "status">,
-  { urls }: PageContext,
-): Renderable {
-  return status === "live" && link(urls.site(id), "Open");
-}
-
 /** Links an app by its title if the user may see it. */
-async function renderAppLink(id: string, page: PageContext): Promise<Renderable> {
-  const app = page.can("getApp") ? await page.store.get(model.apps, id) : undefined;
-  return app && link(`/dashboard/apps/${id}`, app.title);
+async function renderAppLink(id: string, { store, can }: PageContext): Promise<Renderable> {
+  const app = can("getApp") ? await store.get(model.apps, id) : undefined;
+  return app && html`<p>App: ${ui.link(`/dashboard/apps/${id}`, app.title)}</p>`;
 }
 
 const dataSources: Resource<model.DataSourceRecord> = {
-  path: "/dashboard/data-sources",
-  id: "data_source_id",
-  plural: "data sources",
+  title: "Data sources",
   intro:
     "A data source is a table uploaded as CSV or JSON. Assign it to an app to show it as a chart.",
   list: "listDataSources",
   get: "getDataSource",
-  create: { operation: "createDataSource", label: "Upload" },
-  delete: {
-    operation: "deleteDataSource",
-    warning: "This deletes the rows, and its app no longer shows them. It cannot be undone.",
+  path: "/dashboard/data-sources/{data_source_id}",
+  listPath: "/dashboard/data-sources",
+  actions: [
+    {
+      operation: "createDataSource",
+      label: "Upload",
+      path: "/dashboard/data-sources/new",
+      nextPath: "/dashboard/data-sources/{id}",
+    },
+    {
+      operation: "deleteDataSource",
+      label: "Delete",
+      warning: "This deletes the rows, and the app no longer shows them. It cannot be undone.",
+      path: "/dashboard/data-sources/{data_source_id}/delete",
+      nextPath: "/dashboard/data-sources",
+    },
+  ],
+  hints: {
+    app_id: "The app that shows the data. “Add data” on the page of an app fills this in.",
+    data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB.",
   },
-  hints: { data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB." },
-  choices: dataSourceChoices,
+  choices: { type: ["csv", "json"] },
   toBody: toDataSourceBody,
-  references: { app_id: renderAppLink },
-  title: ({ name }) => name,
-  summary: ({ status, type, row_count, created_at }) =>
-    html`${badge(status)} ${type.toUpperCase()} · Rows: ${row_count ?? "none"} · Created ${time(created_at)}`,
-  content: renderPreview,
+  name: ({ name }) => name,
+  summary: (record) => renderMembers(record, "type", "row_count", "status", "created_at"),
+  content: async (source, page) => [
+    await renderPreview(source, page),
+    source.app_id && (await renderAppLink(source.app_id, page)),
+  ],
 };
-
-async function dataSourceChoices(
-  { store, account }: PageContext,
-  { app_id }: FormValues,
-): Promise<Choices> {
-  const { items } = await paginate(store, model.apps, "account", [account.id], SHOWN);
-  // The selected app stays an option even if it is not among the first ones listed.
-  const selected = await appService.get(store, account, String(app_id));
-  const isListed = selected instanceof AppError || items.some(({ id }) => id === app_id);
-  const listed = isListed ? items : [selected, ...items];
-  return {
-    app_id: [["", "none"], ...listed.map(({ id, title }) => [id, title] as const)],
-    type: [
-      ["csv", "CSV"],
-      ["json", "JSON"],
-    ],
-  };
-}
 
 /** Builds the body of POST /data-sources, which takes JSON as a value and CSV as text. */
 function toDataSourceBody(values: FormValues): FormValues | AppError {
@@ -159,195 +155,223 @@ async function renderPreview(
   page: PageContext,
 ): Promise<Renderable> {
   if (status === "processing")
-    return alertBox("status", "Processing. Reload this page for the result.");
+    return ui.alertBox("status", "Processing. Reload this page to see the result.");
   if (error !== null)
-    return alertBox(
-      "status",
-      `The data could not be processed. ${error} Correct it and upload it again.`,
-    );
+    return ui.alertBox("status", `The data could not be processed. ${error} Upload it again.`);
   const rows = await page.callApi<Page<model.Row>>("listDataSourceRows");
   if (rows instanceof AppError || columns === null) return null;
-  return html`<h2>Rows</h2><div class="card">${table("Rows", columns, rows.items, rows.total, true)}</div>`;
+  return html`<h2>Rows</h2><div class="card">${ui.table("Rows", columns, rows.items, rows.total, true)}</div>`;
 }
 
 const users: Resource<model.UserRecord> = {
-  path: "/dashboard/users",
-  id: "user_id",
-  plural: "users",
+  title: "Users",
   intro: "Users sign in to this dashboard and allow applications to act for them.",
   list: "listUsers",
   get: "getUser",
-  create: { operation: "createUser", label: "Add user" },
-  update: { operation: "updateUser" },
-  delete: {
-    operation: "deleteUser",
-    warning: "This signs the user out and revokes every application’s access. It cannot be undone.",
-  },
-  title: ({ name, email }) => name || email,
-  summary: ({ email, permissions, created_at }) =>
-    html`${email} · Permissions: ${permissions.join(", ") || "none"} · Created ${time(created_at)}`,
+  path: "/dashboard/users/{user_id}",
+  listPath: "/dashboard/users",
+  actions: [
+    {
+      operation: "createUser",
+      label: "Add user",
+      path: "/dashboard/users/new",
+      nextPath: "/dashboard/users/{id}",
+    },
+    {
+      operation: "updateUser",
+      label: "Edit",
+      fields: "createUser",
+      path: "/dashboard/users/{user_id}/edit",
+      nextPath: "/dashboard/users/{user_id}",
+    },
+    {
+      operation: "deleteUser",
+      label: "Delete",
+      warning: "This also ends the user’s sessions and the tokens of their applications.",
+      path: "/dashboard/users/{user_id}/delete",
+      nextPath: "/dashboard/users",
+    },
+  ],
+  name: ({ name, email }) => name || email,
+  summary: (record) => renderMembers(record, "email", "permissions", "created_at"),
 };
 
 const apiKeys: Resource<model.ApiKeyRecord> = {
-  path: "/dashboard/settings/api-keys",
-  id: "key_id",
-  plural: "API keys",
+  title: "API keys",
   intro: "A key opens the whole account. Keep it out of code that others can read.",
   list: "listApiKeys",
   get: "getApiKey",
-  create: { operation: "createApiKey", label: "Generate new key" },
-  delete: {
-    operation: "deleteApiKey",
-    warning:
-      "Requests with this key fail at once, and sessions that it opened end. It cannot be undone.",
-  },
-  title: ({ name }) => name,
-  summary: ({ last_four, created_at, last_used_at }) =>
-    html`…${last_four} · Created ${time(created_at)} · Last used: ${last_used_at ? time(last_used_at) : "never"}`,
+  path: "/dashboard/settings/api-keys/{key_id}",
+  listPath: "/dashboard/settings/api-keys",
+  actions: [
+    {
+      operation: "createApiKey",
+      label: "Generate new key",
+      path: "/dashboard/settings/api-keys/new",
+      nextPath: "/dashboard/settings/api-keys/{id}",
+    },
+    {
+      operation: "deleteApiKey",
+      label: "Delete",
+      warning: "Requests with this key fail at once, and sessions that it opened end.",
+      path: "/dashboard/settings/api-keys/{key_id}/delete",
+      nextPath: "/dashboard/settings/api-keys",
+    },
+  ],
+  name: ({ name }) => name,
+  summary: (record) => renderMembers(record, "last_four", "created_at", "last_used_at"),
 };
 
 const oauthApps: Resource<model.OAuthClientRecord> = {
-  path: "/dashboard/settings/oauth-apps",
-  id: "client_id",
-  plural: "OAuth apps",
+  title: "OAuth apps",
   intro: "OAuth apps act for users of this account, as far as each user allows.",
   list: "listOAuthClients",
   get: "getOAuthClient",
-  create: { operation: "createOAuthClient", label: "Register OAuth app" },
-  delete: {
-    operation: "deleteOAuthClient",
-    warning: "Its tokens stop working at once. It cannot be undone.",
-  },
+  path: "/dashboard/settings/oauth-apps/{client_id}",
+  listPath: "/dashboard/settings/oauth-apps",
+  actions: [
+    {
+      operation: "createOAuthClient",
+      label: "Register OAuth app",
+      path: "/dashboard/settings/oauth-apps/new",
+      nextPath: "/dashboard/settings/oauth-apps/{id}",
+    },
+    {
+      operation: "deleteOAuthClient",
+      label: "Delete",
+      warning: "All its tokens stop working at once. It cannot be undone.",
+      path: "/dashboard/settings/oauth-apps/{client_id}/delete",
+      nextPath: "/dashboard/settings/oauth-apps",
+    },
+  ],
   hints: {
     redirect_uris:
       "One per line: https, or http to this machine. A public app may use com.example.app:/callback.",
     public:
       "For apps that cannot keep a secret, such as in a browser or on a phone. They use PKCE.",
   },
-  title: ({ name }) => name,
-  summary: ({ public: isPublic, scopes, created_at }) =>
-    html`${isPublic ? "Public" : "Confidential"} · Scopes: ${scopes.join(", ")} · Created ${time(created_at)}`,
+  name: ({ name }) => name,
+  summary: (record) => renderMembers(record, "public", "scopes", "created_at"),
 };
 
 export const events: Resource<model.EventRecord> = {
-  path: "/dashboard/events",
-  id: "event_id",
-  plural: "events",
+  title: "Events",
   intro: "Changes to apps, deployments and data, and clicks on charts, are recorded as events.",
   list: "listEvents",
   get: "getEvent",
-  filter: { name: "type", values: model.EVENT_TYPES },
-  title: eventTitle,
-  async summary(event, page) {
-    const { items } = await listDeliveriesOfEvent(page.store, event, SHOWN);
-    const statuses = new Set(items.map(({ status }) => status));
-    return [[...statuses].map((status) => [badge(status), " "]), time(event.created)];
-  },
+  path: "/dashboard/events/{event_id}",
+  listPath: "/dashboard/events",
+  filter: ["type", model.EVENT_TYPES],
+  name: eventName,
+  summary: (record) => renderMembers(record, "created"),
   content: renderEvent,
 };
 
 /** Returns the event's type and the title or name of its object. */
-async function eventTitle({ type, body }: model.EventRecord, page: PageContext): Promise<string> {
+async function eventName({ type, body }: model.EventRecord, page: PageContext): Promise<string> {
   const { title, name, app_id = "", id } = JSON.parse(body).data.object;
   const app = await page.store.get(model.apps, app_id);
   return `${type} · ${title ?? name ?? app?.title ?? id ?? app_id}`;
 }
 
-/** The diagram shows this many deliveries; the rest are only listed. */
-const DRAWN = 5;
-
 async function renderEvent(event: model.EventRecord, page: PageContext): Promise<Renderable> {
   const { items, total } = await listDeliveriesOfEvent(page.store, event, SHOWN);
   // The deliveries of one event differ in their URL.
-  const urls = new Map<string, string>();
-  for (const { webhook_id: id } of items)
-    urls.set(id, (await page.store.get(model.webhooks, id))?.url ?? id);
-  const trace = [{ event, deliveries: items.slice(0, DRAWN) }];
-  const diagram = traceDiagram(event.request_id ?? "the seed", trace, urls);
-  const title = ({ webhook_id }: model.DeliveryRecord) => urls.get(webhook_id) ?? webhook_id;
-  return html`${json(JSON.parse(event.body))}
-<h2>Trace</h2>${renderSequence(diagram)}
-<h2>Deliveries</h2>${await renderRecords({ ...deliveries, title }, page, items)}
-${firstOfMany(items.length, total, "deliveries")}`;
+  const name = async ({ webhook_id: id }: model.DeliveryRecord) =>
+    (await page.store.get(model.webhooks, id))?.url ?? id;
+  return [
+    html`<p>Request: ${ui.inlineCode(event.request_id ?? "none")}</p>`,
+    ui.json(JSON.parse(event.body)),
+    html`<h2>Deliveries</h2>`,
+    await renderRecords({ ...deliveries, name }, page, items),
+    ui.firstOfMany(items.length, total, "deliveries"),
+  ];
 }
 
 const webhooks: Resource<model.WebhookRecord> = {
-  path: "/dashboard/settings/webhooks",
-  id: "webhook_id",
-  plural: "webhooks",
+  title: "Webhooks",
   intro:
     "Each active webhook receives a signed POST when an event happens. [How to receive it](/docs/events#receiver).",
   list: "listWebhooks",
   get: "getWebhook",
-  create: { operation: "createWebhook", label: "Register webhook" },
-  update: { operation: "updateWebhook" },
-  delete: {
-    operation: "deleteWebhook",
-    warning: "This cancels pending deliveries and deletes the delivery log. It cannot be undone.",
-  },
+  path: "/dashboard/settings/webhooks/{webhook_id}",
+  listPath: "/dashboard/settings/webhooks",
   actions: [
+    {
+      operation: "createWebhook",
+      label: "Register webhook",
+      path: "/dashboard/settings/webhooks/new",
+      nextPath: "/dashboard/settings/webhooks/{id}",
+    },
     {
       operation: "testWebhook",
       label: "Send test",
       path: "/dashboard/settings/webhooks/{webhook_id}/test",
       nextPath: "/dashboard/settings/webhooks/{webhook_id}/deliveries/{id}",
-      notice: "queued",
+    },
+    {
+      operation: "updateWebhook",
+      label: "Edit",
+      fields: "createWebhook",
+      path: "/dashboard/settings/webhooks/{webhook_id}/edit",
+      nextPath: "/dashboard/settings/webhooks/{webhook_id}",
+    },
+    {
+      operation: "deleteWebhook",
+      label: "Delete",
+      warning: "This cancels pending deliveries and deletes the delivery log. It cannot be undone.",
+      path: "/dashboard/settings/webhooks/{webhook_id}/delete",
+      nextPath: "/dashboard/settings/webhooks",
     },
   ],
   hints: {
     secret: "Used to sign deliveries. Leave it empty to generate one, or to keep the current one.",
     type: "A sample event is sent once, even if the webhook is disabled.",
   },
-  title: ({ url }) => url,
-  summary: renderWebhookState,
-  content: async (webhook, page) =>
-    html`<p>${renderWebhookState(webhook)}</p><h2>Delivery log</h2>${await renderList(deliveries, page)}`,
+  name: ({ url }) => url,
+  summary: ({ active, disabled_reason, events }) => [
+    ui.badge(active ? "active" : ["disabled", disabled_reason ?? []].flat().join(", ")),
+    ` Events: ${events.join(", ")}`,
+  ],
+  content: async (_, page) => [html`<h2>Delivery log</h2>`, await renderList(deliveries, page)],
 };
 
-function renderWebhookState({ active, disabled_reason, events }: model.WebhookRecord): Renderable {
-  const state = disabled_reason ? `disabled, ${disabled_reason}` : "disabled";
-  return html`${badge(active ? "active" : state)} Events: ${events.join(", ")}`;
-}
-
 const deliveries: Resource<model.DeliveryRecord> = {
-  path: "/dashboard/settings/webhooks/{webhook_id}/deliveries",
-  id: "delivery_id",
-  plural: "deliveries",
-  parent: { path: "/dashboard/settings/webhooks/{webhook_id}", label: "Webhook" },
-  intro: "Send a test event to see a delivery now.",
+  title: "Deliveries",
+  intro: "Send a test to see a delivery now.",
   list: "listDeliveries",
   get: "getDelivery",
-  filter: { name: "status", values: ["pending", "succeeded", "failed", "cancelled"] },
+  path: "/dashboard/settings/webhooks/{webhook_id}/deliveries/{delivery_id}",
+  listPath: "/dashboard/settings/webhooks/{webhook_id}",
+  filter: ["status", ["pending", "succeeded", "failed", "cancelled"]],
   actions: [
     {
       operation: "redeliverDelivery",
       label: "Send again",
       path: "/dashboard/settings/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver",
       nextPath: "/dashboard/settings/webhooks/{webhook_id}/deliveries/{delivery_id}",
-      notice: "queued",
-      isImmediate: true,
     },
   ],
-  references: {
-    async webhook_id(id, { store }) {
-      const webhook = await store.get(model.webhooks, id);
-      return webhook && link(`/dashboard/settings/webhooks/${id}`, webhook.url);
-    },
-  },
-  async title({ event_id, event_type, test }, page) {
+  async name({ event_id, event_type, test }, page) {
     const event = await page.store.get(model.events, event_id);
-    return `${event ? await eventTitle(event, page) : event_type}${test ? " · test" : ""}`;
+    const name = event ? await eventName(event, page) : event_type;
+    return test ? `${name} · test` : name;
   },
-  summary: (delivery) => html`${time(delivery.created_at)} · ${renderProgress(delivery)}`,
+  summary: renderProgress,
   content: renderAttempts,
 };
 
 /** Shows the responses so far and the time of the next attempt. */
-function renderProgress({ attempts, status, next_attempt_at }: model.DeliveryRecord): Renderable {
-  const results = attempts.map(({ response_status, error }) => response_status ?? error).join(", ");
-  const count = `${attempts.length} ${attempts.length === 1 ? "attempt" : "attempts"}`;
-  const next = status === "pending" && next_attempt_at;
-  return html`${count} ${results}${next && html` · Next attempt: ${time(next)}`} ${badge(status)}`;
+function renderProgress(delivery: model.DeliveryRecord): Renderable {
+  const { created_at, attempts, status, next_attempt_at: next } = delivery;
+  const results = attempts.map(({ response_status, error }) => response_status ?? error);
+  return [
+    ui.time(created_at),
+    ` · ${attempts.length} ${attempts.length === 1 ? "attempt" : "attempts"} ${results.join(", ")}`,
+    status === "pending" && next && [" · Next attempt: ", ui.time(next)],
+    " ",
+    ui.badge(status),
+  ];
 }
 
 /** Shows each attempt's request and response side by side, newest first. */
@@ -358,41 +382,43 @@ async function renderAttempts(
   const webhook = await store.get(model.webhooks, delivery.webhook_id);
   const event = await store.get(model.events, delivery.event_id);
   if (webhook === undefined || event === undefined) return null;
-  const source = delivery.test
-    ? "a sample event"
-    : link(`/dashboard/events/${event.id}`, "this event");
   const hasChanged = delivery.attempts.some(({ at }) => at < webhook.updated_at);
-  return html`<p>${renderProgress(delivery)}</p><p>For ${source}, to ${inlineCode(webhook.url)}</p>
-${hasChanged && muted("The webhook was changed after an attempt. The requests show its current URL and secret.")}
-${delivery.attempts.toReversed().map((attempt) => renderAttempt(attempt, delivery, webhook, event))}`;
+  const attempts = delivery.attempts.map((attempt) =>
+    renderAttempt(attempt, delivery, webhook, event),
+  );
+  return [
+    renderProgress(delivery),
+    html`<p>To ${ui.link(`/dashboard/settings/webhooks/${webhook.id}`, webhook.url)}</p>`,
+    !delivery.test && ui.link(`/dashboard/events/${event.id}`, "Event"),
+    hasChanged &&
+      ui.muted("The webhook has changed since. Requests show its current URL and secret."),
+    attempts.toReversed(),
+  ];
 }
 
 function renderAttempt(
-  {
-    number,
-    at,
-    trigger,
-    duration_ms,
-    response_status,
-    response_body,
-    error,
-    error_detail,
-  }: model.Attempt,
+  attempt: model.Attempt,
   delivery: model.DeliveryRecord,
   webhook: model.WebhookRecord,
   event: model.EventRecord,
 ): Renderable {
+  const { number, at, trigger, response_status, response_body, error, error_detail } = attempt;
   const timestamp_s = delivery.timestamps_s[number - 1] ?? 0;
-  const sent = { number, at: parseIso(at), timestamp_s };
-  const headers = Object.entries(deliveryHeaders(webhook, event, delivery.id, sent)).map(
-    ([name, value]) => `${name}: ${value}\n`,
-  );
-  return html`<h2>Attempt ${number}${trigger === "manual" && ", manual"}</h2>${muted([time(at), ` · ${duration_ms} ms`])}
-<div class="pair"><div><h3>Request</h3><pre>POST ${webhook.url}
-${headers}
-${event.body}</pre></div>
-<div><h3>Response</h3><pre>${[response_status ?? error, response_body].filter(Boolean).join("\n\n")}</pre>
-${error_detail && html`<p>${error_detail}</p>`}</div></div>`;
+  const headers = deliveryHeaders(webhook, event, delivery.id, {
+    number,
+    at: parseIso(at),
+    timestamp_s,
+  });
+  const request = [
+    `POST ${webhook.url}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    "",
+    event.body,
+  ];
+  const response = [response_status ?? error, error_detail, response_body].filter(Boolean);
+  return html`<h2>Attempt ${number} (${trigger})</h2>${ui.time(at)} · ${attempt.duration_ms} ms
+<div class="pair"><div><h3>Request</h3><pre>${request.join("\n")}</pre></div>
+<div><h3>Response</h3><pre>${response.join("\n\n")}</pre></div></div>`;
 }
 
 export const resources: readonly Resource[] = [
