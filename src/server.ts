@@ -8,6 +8,7 @@ import { createHttpSender } from "./delivery/sender.ts";
 import { collections } from "./domain/collections.ts";
 import { createApiKeyAuthenticator } from "./domain/credentials.ts";
 import { findSiteByHost } from "./domain/deployments.ts";
+import type { AppError } from "./domain/errors.ts";
 import { createWebhookSchemas } from "./domain/model.ts";
 import { type AuthorizationServer, verifyAccessToken } from "./domain/oauth/access-tokens.ts";
 import { createSigningKeys } from "./domain/oauth/signing-keys.ts";
@@ -249,11 +250,12 @@ function composeHandler(
   const api = createApiRouter(deps);
   const control = createControlRouter(deps, settings.control ? service : undefined, log.warn);
   const description = controlDocument(control.routes.routes, deps.services);
-  let nowhere: (request: HttpRequest) => HttpResponse | undefined = () => undefined;
+  let nowhere: (request: HttpRequest, error: AppError) => HttpResponse | undefined = () =>
+    undefined;
   return createRequestHandler({
     // Also handles unknown paths; a browser gets a page.
     fallback: publicRouter(ROOT_ROUTES, (error, call) => {
-      const page = error.details.code === "not_found" ? nowhere(call) : undefined;
+      const page = error.details.code === "not_found" ? nowhere(call, error) : undefined;
       return page ?? problemResponse(error, call.id, links);
     }),
     routers: [

@@ -4,13 +4,13 @@
 // and clicks without a reload. It builds no HTML; everything it inserts comes escaped from the server.
 import type { PageRoute } from "./session.ts";
 
-/** Colours of a chart's series; most people can distinguish each from its neighbours. */
-const hue = (series: number): number => 258 + series * 135;
+/** The hues of a chart's series; most people can distinguish each from its neighbours. */
+const HUES = [258, 33, 168, 303, 78, 213, 348, 123];
 
 const STYLE = `
 :root {
-  --soft: light-dark(#566173, #a3adbb); --line: light-dark(#d9dee6, #3a4452); --accent: light-dark(#1f5fbf, #7db0ff);
-  --good: light-dark(#1a7442, #7fd6a4); --slow: light-dark(#8a5a00, #f0c36d); --bad: light-dark(#b3261e, #ff9a90);
+  --soft: light-dark(dimgray, darkgray); --line: light-dark(lightgray, dimgray); --accent: light-dark(mediumblue, lightskyblue);
+  --good: light-dark(darkgreen, lightgreen); --slow: light-dark(saddlebrown, khaki); --bad: light-dark(firebrick, lightcoral);
 }
 @media print { :root { color-scheme: light; } }
 * { box-sizing: border-box; }
@@ -43,7 +43,6 @@ input, select, textarea, button, .button { font: inherit; padding: .25rem .75rem
 label, input:not([type=checkbox]), select, textarea { display: block; width: 100%; }
 fieldset, legend, .list ul, .side ul, .legend { list-style: none; border: 0; padding: 0; }
 form.card { padding-top: 0; }
-[type=file] { padding-inline: 0; }
 .list li + li, dl > div + div { border-top: 1px solid var(--line); padding-top: 1rem; margin-top: 1rem; }
 dt { flex: 1 1 12rem; code { display: block; } }
 dd, .pair > *, .code > pre { flex: 9 1 20rem; min-width: 0; margin: 0; }
@@ -51,12 +50,10 @@ dd, .pair > *, .code > pre { flex: 9 1 20rem; min-width: 0; margin: 0; }
 table { width: max-content; min-width: 100%; border-collapse: collapse; }
 th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom: 1px solid var(--line); max-width: min(20rem, 60vw); vertical-align: baseline; }
 .number { text-align: right; }
-.side ul ul { margin-bottom: .5rem; }
 figure, li p, .row > * { margin: 0; }
 :first-child { margin-top: 0; }
 :last-child { margin-bottom: 0; }
 .skip:not(:focus) { position: absolute; left: -100vw; }
-:target { background: light-dark(#eef4ff, #1d2939); }
 text { fill: CanvasText; font-size: 12px; }
 line { stroke: var(--line); }
 .sequence {
@@ -69,7 +66,7 @@ line { stroke: var(--line); }
 .plot svg, foreignObject { overflow: visible; }
 @container (width < 40rem) { .wider { display: none; } }
 @container (width < 54rem) { .wide { display: none; } }
-${Array.from({ length: 8 }, (_, at) => `.s${at} { --s: light-dark(oklch(.5 .13 ${hue(at)}), oklch(.8 .11 ${hue(at)})); }`).join("\n")}
+${HUES.map((hue, series) => `.s${series} { --s: light-dark(oklch(.5 .13 ${hue}), oklch(.8 .11 ${hue})); }`).join("\n")}
 .line, .points {
   path { fill: none; stroke: var(--s); stroke-width: 2; stroke-linejoin: round; }
   > foreignObject { width: 24px; height: 24px; transform: translate(-12px, -12px); }
@@ -86,27 +83,21 @@ ${Array.from({ length: 8 }, (_, at) => `.s${at} { --s: light-dark(oklch(.5 .13 $
 }
 .legend > li::before { content: "■ "; color: var(--s); }
 .legend > li::before, .bars .point, .line .point { forced-color-adjust: none; print-color-adjust: exact; }
-.docs { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem 2.5rem; }
-@media (width >= 60rem) {
-  .docs { grid-template-columns: 12rem minmax(0, 1fr); }
-  .side > ul { position: sticky; top: 1rem; max-height: calc(100vh - 2rem); overflow-y: auto; }
-}
+@media (width >= 60rem) { .docs { display: grid; grid-template-columns: 12rem minmax(0, 1fr); gap: 2.5rem; } }
 @media (width < 60rem) { .side ul ul { display: none; } }
 `.trimStart();
 
-const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#1f5fbf"/><path d="M4 11V8m4 3V5m4 6V7" stroke="#fff" stroke-width="2" stroke-linecap="round"/></svg>`;
+const ICON =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M3 13V8m5 5V3m5 10V6" stroke="royalblue" stroke-width="3"/></svg>';
 
 const SCRIPT = `
 document.addEventListener("click", async ({ target }) => {
   if (!target.matches("[data-copy]")) return;
   const source = target.previousElementSibling;
-  try {
-    await navigator.clipboard.writeText(source.textContent);
-    target.textContent = "Copied";
-  } catch {
-    getSelection().selectAllChildren(source);
-    target.textContent = "Selected: press Ctrl+C";
-  }
+  getSelection().selectAllChildren(source);
+  // There is no clipboard without https, except on this machine.
+  await navigator.clipboard?.writeText(source.textContent);
+  target.textContent = navigator.clipboard ? "Copied" : "Selected: press Ctrl+C";
 });
 
 const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });

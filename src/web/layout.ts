@@ -7,12 +7,11 @@ import {
   type HttpRequest,
   type HttpResponse,
   isSafeMethod,
-  VERSION_PREFIX,
 } from "../http/message.ts";
 import { errorHeaders, explain } from "../http/problem.ts";
 import type { Result } from "../http/router.ts";
 import { PATHS } from "../http/urls.ts";
-import { html, inlineMarkdown, link, muted, type Renderable } from "./html.ts";
+import { html, link, muted, type Renderable } from "./html.ts";
 
 export interface Page {
   readonly title: string;
@@ -62,12 +61,20 @@ ${body}
 </body>
 </html>
 `;
-  const scripts = narrow ? "" : "; script-src 'self'; connect-src 'self'";
+  const policy = [
+    "default-src 'none'",
+    "style-src 'self'",
+    "img-src 'self'",
+    `form-action ${formAction}`,
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ];
+  if (!narrow) policy.push("script-src 'self'", "connect-src 'self'");
   return {
     status,
     headers: {
       "content-type": "text/html; charset=utf-8",
-      "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction}; base-uri 'none'; frame-ancestors 'none'${scripts}`,
+      "content-security-policy": policy.join("; "),
       "cache-control": "no-store",
       // Not no-referrer: it makes a form send `Origin: null`, which the origin check then rejects.
       "referrer-policy": "same-origin",
@@ -107,16 +114,11 @@ export function withEtag(request: HttpRequest, response: Result): Result {
 }
 
 /** Returns a 404 page for a browser; undefined for other clients. */
-export function notFoundPage(request: HttpRequest): HttpResponse | undefined {
+export function notFoundPage(request: HttpRequest, error: AppError): HttpResponse | undefined {
   const acceptsHtml = request.header("accept").some((types) => types.includes("text/html"));
   if (!acceptsHtml || !isSafeMethod(request)) return undefined;
-  const links = inlineMarkdown(`[Dashboard](${PATHS.dashboard}) [Docs](${PATHS.docs})`);
-  return /^\/v\d/.test(request.path)
-    ? messagePage(404, "There is no such version of the API", [
-        html`<p>This server supports <code>${VERSION_PREFIX}</code> only.</p>`,
-        links,
-      ])
-    : messagePage(404, "There is no such page", links);
+  const links = [link(PATHS.dashboard, "Dashboard"), " ", link(PATHS.docs, "Docs")];
+  return messagePage(404, "Page not found", [html`<p>${explain(error).detail}</p>`, links]);
 }
 
 /** 303: the browser continues with GET, whatever the method was (RFC 9700 4.12). */

@@ -1,13 +1,12 @@
 // Signing in and out (contract, part 5). There is no password. On a local server the page lists the users. Everywhere
 // else, and behind a proxy, it asks for an API key first and then lists the users of that key's account. The key is never
 // stored, logged or shown again.
-import type { AccountRecord } from "../domain/model.ts";
 import { accounts, users } from "../domain/model.ts";
 import { closeSession, openSession, startSignIn } from "../domain/sessions.ts";
 import { ALL_RECORDS } from "../domain/store.ts";
 import type { HttpRequest, HttpResponse } from "../http/message.ts";
 import { PATHS } from "../http/urls.ts";
-import { alertBox, firstOfMany, type Html, hidden, html, muted, type Renderable } from "./html.ts";
+import { alertBox, firstOfMany, hidden, html, muted, type Renderable } from "./html.ts";
 import { page, redirect } from "./layout.ts";
 import type { PageRoute, SubmittedFields, WebContext } from "./session.ts";
 
@@ -38,27 +37,21 @@ async function showSignIn(web: WebContext, fields: SubmittedFields): Promise<Htt
 /** Handles both steps: the API key, and the choice of a user. */
 async function submitSignIn(web: WebContext, fields: SubmittedFields): Promise<HttpResponse> {
   const next = safeNext(fields);
-  const userId = fields.get("user_id");
-  const isKeyNeeded = needsApiKey(web);
-  if (isKeyNeeded && userId === undefined) {
+  const userId = fields.get("user_id") ?? "";
+  if (needsApiKey(web) && userId === "") {
     const signIn = await startSignIn(web.unit, fields.get("api_key")?.trim() ?? "");
-    if (signIn === undefined) return signInPage(web, next, INVALID_KEY);
-    const account = await web.store.get(accounts, signIn.accountId);
-    return userListPage(web, next, account ? [account] : [], { state: signIn.state });
+    return signInPage(web, next, signIn ?? { error: "This API key is not valid. Try again." });
   }
   // The session gets a new secret, so that a planted cookie is worthless (session fixation).
   const secret = await openSession(web.unit, {
-    userId: userId ?? "",
-    state: isKeyNeeded ? (fields.get("state") ?? "") : null,
+    userId,
+    state: needsApiKey(web) ? (fields.get("state") ?? "") : null,
     previousSecret: web.secret,
   });
   return secret === undefined
-    ? signInPage(web, next, SIGN_IN_FAILED)
+    ? signInPage(web, next, { error: "This sign-in has expired, or the user is gone. Try again." })
     : redirect(next, web.sessionCookie(secret));
 }
-
-const INVALID_KEY = "This API key is not valid. Check it and try again.";
-const SIGN_IN_FAILED = "This sign-in has expired, or the user was deleted. Try again.";
 
 async function signOut(web: WebContext, fields: SubmittedFields): Promise<HttpResponse> {
   await closeSession(web.store, web.secret);
@@ -75,70 +68,67 @@ export async function requireSignIn(
   return location.length > URL_CHARS ? signInPage(web, next) : redirect(location, headers);
 }
 
+const BASE = "http://this.invalid";
+
 /** Returns the path on this server as a browser resolves it; any other origin becomes the dashboard. */
 function safeNext(fields: SubmittedFields): string {
   const next = fields.get("next") ?? "";
-  const base = "http://this.invalid";
-  if (!next.startsWith("/") || !URL.canParse(next, base)) return PATHS.dashboard;
-  const { origin, pathname, search } = new URL(next, base);
-  return origin === base && !pathname.startsWith("//") ? pathname + search : PATHS.dashboard;
+  if (!next.startsWith("/") || !URL.canParse(next, BASE)) return PATHS.dashboard;
+  const { origin, pathname, search } = new URL(next, BASE);
+  return origin === BASE && !pathname.startsWith("//") ? pathname + search : PATHS.dashboard;
 }
 
-/** Shows the first step: the API key where one is needed, or else the users of every account. */
-async function signInPage(web: WebContext, next: string, error?: string): Promise<HttpResponse> {
-  if (!needsApiKey(web)) {
-    const all = await web.store.page(accounts, "all", ["accounts"], ALL_RECORDS);
-    return userListPage(web, next, all, { error });
-  }
-  const fields = html`<div><label for="api_key">API key</label><input id="api_key" name="api_key" type="password" autocomplete="off" required autofocus></div><button>Continue</button>`;
-  return signInForm(web, next, fields, error);
+interface SignInStep {
+  readonly error?: string;
+  /** The state of the second step, and the account whose users it lists. */
+  readonly state?: string;
+  readonly accountId?: string;
 }
 
-async function userListPage(
+/** Shows the first step, or the second one if there is a state. */
+async function signInPage(
   web: WebContext,
   next: string,
-  all: readonly AccountRecord[],
-  { state, error }: { readonly state?: string; readonly error?: string | undefined },
+  { error, state, accountId }: SignInStep = {},
 ): Promise<HttpResponse> {
-  const lists: Html[] = [];
-  for (const { id, name } of all) {
-    const records = await web.store.page(users, "account", [id], USERS_SHOWN);
-    const buttons = records.map(
-      (user) =>
-        html`<button name="user_id" value="${user.id}">Continue as ${user.name && `${user.name}, `}${user.email}</button>\n`,
-    );
-    const total = await web.store.count(users, "account", [id]);
-    lists.push(
-      html`<h2>${name}</h2><div class="row">${buttons}</div>${firstOfMany(records.length, total, "users")}`,
-    );
-  }
-  return signInForm(web, next, [state && hidden("state", state), lists], error);
-}
-
-function signInForm(
-  web: WebContext,
-  next: string,
-  fields: Renderable,
-  error?: string,
-): HttpResponse {
-  const form = web.form(PATHS.sign_in, [hidden("next", next), fields], "card");
+  const isKeyStep = needsApiKey(web) && state === undefined;
+  const step = isKeyStep ? KEY_FIELD : [hidden("state", state), await renderUsers(web, accountId)];
+  // The redirect after this form may return an immediate error to the client.
+  const redirectUri = new URL(next, BASE).searchParams.get("redirect_uri") ?? "";
   return page({
     title: "Sign in",
     status: error ? 400 : 200,
     headers: web.setCookie,
     narrow: true,
-    // The redirect after this form may return an immediate error to the client.
-    formAction: next.startsWith(AUTHORIZE_PATH) ? formActionTo(redirectUriIn(next)) : "'self'",
-    body: [error && alertBox("alert", error), form],
+    formAction: formActionTo(next.startsWith(AUTHORIZE_PATH) ? redirectUri : ""),
+    body: [
+      error && alertBox("alert", error),
+      web.form(PATHS.sign_in, [hidden("next", next), step], "card"),
+    ],
   });
+}
+
+const KEY_FIELD = html`<div><label for="api_key">API key</label><input id="api_key" name="api_key" type="password" autocomplete="off" required autofocus></div><button>Continue</button>`;
+
+/** Renders a button for each user of this account, or else of every account. */
+async function renderUsers({ store }: WebContext, accountId?: string): Promise<Renderable> {
+  const lists: Renderable[] = [];
+  for (const { id, name } of await store.page(accounts, "all", ["accounts"], ALL_RECORDS)) {
+    if (accountId !== undefined && id !== accountId) continue;
+    const listed = await store.page(users, "account", [id], USERS_SHOWN);
+    const total = await store.count(users, "account", [id]);
+    const buttons = listed.map((user) => {
+      const label = [user.name || [], user.email].flat().join(", ");
+      return html`<p><button name="user_id" value="${user.id}">Continue as ${label}</button></p>`;
+    });
+    lists.push(html`<h2>${name}</h2>`, buttons, firstOfMany(listed.length, total, "users"));
+  }
+  return lists;
 }
 
 /** Returns the form-action of a form whose redirects may end at this URI; browsers apply it to redirects too. */
 export const formActionTo = (uri: string): string =>
   URL.canParse(uri) ? `'self' ${new URL(uri).protocol}` : "'self'";
-
-const redirectUriIn = (path: string): string =>
-  new URL(path, "http://this.invalid").searchParams.get("redirect_uri") ?? "";
 
 /** Shows the signed-in user and the sign-out button; the next user to sign in continues at `next`. */
 export const userMenu = (

@@ -15,8 +15,8 @@ import { userMenu } from "../sign-in.ts";
 
 /** A route of the dashboard. */
 export interface DashboardRoute extends RouteKey {
-  /** The REST API operation behind the page; a page without one is open to every user. */
-  readonly operationId?: string;
+  /** The REST API operation behind the page. */
+  readonly operationId: string;
   readonly handler: (page: PageContext, fields: SubmittedFields) => Promise<Result>;
 }
 
@@ -35,10 +35,7 @@ export function createPageContext(web: WebContext, params: Readonly<Record<strin
   const { user, account } = signedIn;
 
   /** Returns an error if this user may not use the operation; a limited account may still view its form. */
-  function checkPermission(
-    operationId: string,
-    method: string = getOperation(operationId).method,
-  ): AppError | undefined {
+  function checkPermission(method: string, operationId: string): AppError | undefined {
     const { scope } = getOperation(operationId);
     const stateError = checkAccountState(account, method);
     if (stateError || scope === null || hasScope(user.permissions, scope)) return stateError;
@@ -52,14 +49,16 @@ export function createPageContext(web: WebContext, params: Readonly<Record<strin
     account,
     params,
     checkPermission,
-    can: (operationId: string): boolean => checkPermission(operationId) === undefined,
+    can: (operationId: string): boolean =>
+      checkPermission(getOperation(operationId).method, operationId) === undefined,
 
     /** Calls an operation as this user, with the page's path parameters. */
     async callApi<T>(
       operationId: string,
       { query, body }: { readonly query?: object; readonly body?: unknown } = {},
     ): Promise<T | AppError> {
-      const error = checkPermission(operationId);
+      const operation = getOperation(operationId);
+      const error = checkPermission(operation.method, operationId);
       if (error) return error;
       const context = {
         unitOfWork: unit,
@@ -73,7 +72,7 @@ export function createPageContext(web: WebContext, params: Readonly<Record<strin
         body: undefined,
       };
       // The caller names the type of the operation's result.
-      return (await invoke(getOperation(operationId), context, body)) as T | AppError;
+      return (await invoke(operation, context, body)) as T | AppError;
     },
 
     /** Returns the operation's result as the API shows it; nothing for an operation without a response body. */

@@ -1,7 +1,6 @@
 // The account dashboard (contract, part 1; spec parts 5 and 6): its home page and its router. The router checks session,
 // account state, permission and form, in this order.
 
-import { checkAccountState } from "../../domain/credentials.ts";
 import type { Page } from "../../domain/crud.ts";
 import { AppError } from "../../domain/errors.ts";
 import { type HttpResponse, search } from "../../http/message.ts";
@@ -39,14 +38,18 @@ async function homePage(page: PageContext): Promise<HttpResponse> {
   });
 }
 
+/** A page that every user of the account may open, as GET /account. */
+const page = (path: string, handler: DashboardRoute["handler"]): DashboardRoute => ({
+  method: "GET",
+  path,
+  operationId: "getAccount",
+  handler,
+});
+
 export const dashboardRoutes: readonly DashboardRoute[] = [
-  { method: "GET", path: "/dashboard", handler: homePage },
-  { method: "GET", path: "/dashboard/", handler: async () => redirect("/dashboard") },
-  {
-    method: "GET",
-    path: "/dashboard/settings",
-    handler: async () => redirect("/dashboard/settings/api-keys"),
-  },
+  page("/dashboard", homePage),
+  page("/dashboard/", async () => redirect("/dashboard")),
+  page("/dashboard/settings", async () => redirect("/dashboard/settings/api-keys")),
   ...resources.flatMap(crudRoutes),
 ];
 
@@ -57,10 +60,8 @@ export function createDashboardRouter(deps: WebDeps): Router<DashboardRoute, Web
     dashboardRoutes,
     async ({ operationId, handler }, { request, caller: web, params }) => {
       const page = createPageContext(web, params);
-      if (operationId === undefined)
-        return checkAccountState(page.account, request.method) ?? handler(page, page.query);
+      const error = page.checkPermission(request.method, operationId);
       const { bodyLimit } = getOperation(operationId);
-      const error = page.checkPermission(operationId, request.method);
       return error ?? web.withForm((fields) => handler(page, fields), bodyLimit);
     },
   );
