@@ -18,8 +18,6 @@ import {
   type PageContext,
 } from "./context.ts";
 
-type Content = Renderable | Promise<Renderable>;
-
 /** An action on a record or, if its path has no parameter of a record, on the list. */
 export interface Action {
   readonly operation: string;
@@ -51,11 +49,12 @@ export interface Resource<R extends Entity = Entity> {
   readonly choices?: forms.Choices;
   /** Converts form values to the request body, if they differ. */
   readonly toBody?: (values: forms.FormValues) => forms.FormValues | AppError;
-  name(record: R, page: PageContext): string | Promise<string>;
-  /** The line below the name in a list. */
-  summary(record: R): Renderable;
+  /** Returns the name of a record, if it is not one of its usual members. */
+  name?(record: R): string;
+  /** The members to show below the name in a list. */
+  readonly summary: readonly string[];
   /** Content of the record's page above its details. */
-  content?(record: R, page: PageContext): Content;
+  content?(record: R, page: PageContext): Promise<Renderable>;
 }
 
 /** Returns all dashboard routes of a resource. */
@@ -123,57 +122,66 @@ export async function renderList(resource: Resource, page: PageContext): Promise
   return [
     html`<p class="lead">${ui.inlineMarkdown(resource.intro)}</p>`,
     resource.filter && ui.tabs("Filter", [["all", url], ...filters], value ?? "all"),
-    await renderRecords(resource, page, items.toReversed()),
+    renderRecords(resource, items.toReversed()),
     total > items.length && ui.muted(`${skip + 1} to ${end} of ${total}, newest first`),
     skip > 0 && ui.link(pageUrl(Math.max(skip - PAGE_LENGTH, 0)), "Newer", "button"),
     end < total && ui.link(pageUrl(end), "Older", "button"),
   ];
 }
 
+function getName({ name: toName }: Resource, record: Entity): string {
+  const { title, name, url, email, id }: Partial<Record<string, unknown>> = { ...record };
+  return toName?.(record) ?? String(title || name || url || email || id);
+}
+
 /** Renders each record with its name and summary. */
-export async function renderRecords(
-  { title, path, name, summary }: Resource,
-  page: PageContext,
-  records: readonly Entity[],
-): Promise<Renderable> {
-  if (records.length === 0)
-    return html`<p class="card">No ${title.replace(/^\w(?=[a-z])/, (first) => first.toLowerCase())} yet.</p>`;
-  const items: Renderable[] = [];
-  for (const record of records) {
-    const url = fillPath(path.replace(/\{\w+\}$/, record.id), { ...record });
-    items.push(
-      html`<strong><a id="${record.id}" href="${url}">${await name(record, page)}</a></strong>${ui.muted(summary(record))}`,
-    );
-  }
+export function renderRecords(resource: Resource, records: readonly Entity[]): Renderable {
+  const { title, path, summary } = resource;
+  if (records.length === 0) return html`<p class="card">${title}: none yet.</p>`;
+  const items = records.map((record) => {
+    const members: Readonly<Record<string, unknown>> = { ...record };
+    const url = fillPath(path.replace(/\{\w+\}$/, record.id), members);
+    const line = summary.map((name) => [
+      forms.labelFor(name),
+      ": ",
+      renderValue(name, members[name]),
+      " ",
+    ]);
+    return html`<strong><a id="${record.id}" href="${url}">${getName(resource, record)}</a></strong>${ui.muted(line)}`;
+  });
   return html`<div class="card list">${ui.list(items)}</div>`;
 }
 
-/** Shows these members of a record on one line. */
-export function renderMembers<R extends Entity>(
-  record: R,
-  ...names: readonly (keyof R & string)[]
-): Renderable {
-  return names.map((name) => html`${forms.labelFor(name)}: ${renderValue(name, record[name])} `);
-}
+/** The pages of resources that others refer to. */
+const PAGES: Readonly<Record<string, string>> = {
+  app_id: "/dashboard/apps/",
+  event_id: "/dashboard/events/",
+  webhook_id: "/dashboard/settings/webhooks/",
+};
 
 function renderValue(name: string, value: unknown): Renderable {
-  if (name === "status") return ui.badge(String(value));
-  if (value && /_at$|^created$/.test(name)) return ui.time(String(value));
   if (typeof value === "boolean") return value ? "yes" : "no";
-  return [value ?? ""].flat().join(", ") || "none";
+  const text = [value ?? ""].flat().join(", ");
+  if (text === "") return "none";
+  if (name === "status") return ui.badge(text);
+  if (/_at$|^created$/.test(name)) return ui.time(text);
+  const page = PAGES[name];
+  return page ? ui.link(page + text, text) : text;
 }
 
 async function recordPage(resource: Resource, page: PageContext): Promise<Result> {
-  const { get, name, path, listPath, content } = resource;
+  const { get, path, listPath, content } = resource;
   const record = await page.callApi<Entity>(get);
   if (record instanceof AppError) return record;
-  const details: [Renderable, Renderable][] = [];
   // Nested objects are part of the content.
-  for (const [member, value] of Object.entries(page.toJson(get, record)))
-    if (![value].flat().some((each) => each instanceof Object))
-      details.push([forms.labelFor(member), renderValue(member, value)]);
+  const members = Object.entries(page.toJson(get, record)).filter(
+    ([, value]) => ![value].flat().some((each) => each instanceof Object),
+  );
+  const details = members.map(
+    ([name, value]) => [forms.labelFor(name), renderValue(name, value)] as const,
+  );
   return dashboardPage(page, {
-    title: await name(record, page),
+    title: getName(resource, record),
     actions: renderActions(resource, page, true),
     body: html`<p>${ui.link(fillPath(listPath, page.params), "Back")} <span class="soft" data-live="${fillPath(path, page.params)}"></span></p>
 <div data-follow>${await content?.(record, page)}<h2>Details</h2>${ui.definitionList(details)}</div>`,
@@ -187,7 +195,7 @@ async function formPage(
   page: PageContext,
   fields: SubmittedFields,
 ): Promise<Result> {
-  const { get, path: recordPath, name } = resource;
+  const { get, path: recordPath } = resource;
   const { operation, label, warning, path } = action;
   const record = path.startsWith(recordPath) ? await page.callApi<Entity>(get) : undefined;
   if (record instanceof AppError) return record;
@@ -202,7 +210,7 @@ async function formPage(
     form = forms.formWithErrors(values, result);
   }
   return dashboardPage(page, {
-    title: record ? `${label} ${await name(record, page)}` : label,
+    title: record ? `${label} ${getName(resource, record)}` : label,
     status: form.status,
     body: page.form(
       page.request.path,

@@ -1,5 +1,5 @@
-// The dashboard's resources: their pages, the operations that these call, and how a record is shown. Fields of forms and
-// details come from the operations.
+// The dashboard's resources: their pages and the operations that these call. Fields of forms and details come from the
+// operations.
 import { keepNumbersOfRows } from "../../domain/columns.ts";
 import { LIMIT_MAX, type Page } from "../../domain/crud.ts";
 import { listDataSourcesOfApp } from "../../domain/data-sources.ts";
@@ -13,7 +13,7 @@ import type { FormValues } from "../form.ts";
 import * as ui from "../html.ts";
 import { html, type Renderable } from "../html.ts";
 import type { PageContext } from "./context.ts";
-import { type Resource, renderList, renderMembers, renderRecords } from "./crud-pages.ts";
+import { type Resource, renderList, renderRecords } from "./crud-pages.ts";
 
 /** The number of related records that a page shows. */
 const SHOWN = { offset: 0, limit: LIMIT_MAX };
@@ -59,8 +59,7 @@ const apps: Resource<model.AppRecord> = {
     environment: "A new deployment replaces the live one of the same environment.",
     custom_domain: "A host name that points to this server.",
   },
-  name: ({ title }) => title,
-  summary: (record) => renderMembers(record, "public", "updated_at"),
+  summary: ["public", "updated_at"],
   content: async (app, page) => [
     html`<h2>Deployments</h2>`,
     await renderList(deployments, page),
@@ -74,7 +73,7 @@ async function renderDataSourcesOf({ id }: model.AppRecord, page: PageContext) {
   const { items, total } = await listDataSourcesOfApp(page.store, id, SHOWN);
   const addUrl = `/dashboard/data-sources/new?app_id=${id}`;
   return [
-    await renderRecords(dataSources, page, items),
+    renderRecords(dataSources, items),
     ui.firstOfMany(items.length, total, "data sources"),
     page.can("createDataSource") && ui.link(addUrl, "Add data", "button"),
   ];
@@ -87,20 +86,10 @@ const deployments: Resource<model.DeploymentRecord> = {
   get: "getDeployment",
   path: "/dashboard/apps/{app_id}/deployments/{deployment_id}",
   listPath: "/dashboard/apps/{app_id}",
-  name: ({ name }) => name,
-  summary: (record) =>
-    renderMembers(record, "environment", "custom_domain", "status", "deployed_at"),
-  content: async ({ id, app_id, status }, page) => [
-    status === "live" && ui.link(page.urls.site(id), "Open", "button"),
-    await renderAppLink(app_id, page),
-  ],
+  summary: ["environment", "status", "deployed_at"],
+  content: async ({ id, status }, { urls }) =>
+    status === "live" && ui.link(urls.site(id), "Open", "button"),
 };
-
-/** Links an app by its title if the user may see it. */
-async function renderAppLink(id: string, { store, can }: PageContext): Promise<Renderable> {
-  const app = can("getApp") ? await store.get(model.apps, id) : undefined;
-  return app && html`<p>App: ${ui.link(`/dashboard/apps/${id}`, app.title)}</p>`;
-}
 
 const dataSources: Resource<model.DataSourceRecord> = {
   title: "Data sources",
@@ -131,12 +120,8 @@ const dataSources: Resource<model.DataSourceRecord> = {
   },
   choices: { type: ["csv", "json"] },
   toBody: toDataSourceBody,
-  name: ({ name }) => name,
-  summary: (record) => renderMembers(record, "type", "row_count", "status", "created_at"),
-  content: async (source, page) => [
-    await renderPreview(source, page),
-    source.app_id && (await renderAppLink(source.app_id, page)),
-  ],
+  summary: ["type", "row_count", "status", "created_at"],
+  content: renderRows,
 };
 
 /** Builds the body of POST /data-sources, which takes JSON as a value and CSV as text. */
@@ -150,17 +135,13 @@ function toDataSourceBody(values: FormValues): FormValues | AppError {
   }
 }
 
-async function renderPreview(
-  { status, error, columns }: model.DataSourceRecord,
+async function renderRows(
+  { columns }: model.DataSourceRecord,
   page: PageContext,
 ): Promise<Renderable> {
-  if (status === "processing")
-    return ui.alertBox("status", "Processing. Reload this page to see the result.");
-  if (error !== null)
-    return ui.alertBox("status", `The data could not be processed. ${error} Upload it again.`);
   const rows = await page.callApi<Page<model.Row>>("listDataSourceRows");
   if (rows instanceof AppError || columns === null) return null;
-  return html`<h2>Rows</h2><div class="card">${ui.table("Rows", columns, rows.items, rows.total, true)}</div>`;
+  return ui.table("Rows", columns, rows.items, rows.total, true);
 }
 
 const users: Resource<model.UserRecord> = {
@@ -192,8 +173,7 @@ const users: Resource<model.UserRecord> = {
       nextPath: "/dashboard/users",
     },
   ],
-  name: ({ name, email }) => name || email,
-  summary: (record) => renderMembers(record, "email", "permissions", "created_at"),
+  summary: ["email", "permissions", "created_at"],
 };
 
 const apiKeys: Resource<model.ApiKeyRecord> = {
@@ -218,8 +198,7 @@ const apiKeys: Resource<model.ApiKeyRecord> = {
       nextPath: "/dashboard/settings/api-keys",
     },
   ],
-  name: ({ name }) => name,
-  summary: (record) => renderMembers(record, "last_four", "created_at", "last_used_at"),
+  summary: ["last_four", "created_at", "last_used_at"],
 };
 
 const oauthApps: Resource<model.OAuthClientRecord> = {
@@ -250,8 +229,7 @@ const oauthApps: Resource<model.OAuthClientRecord> = {
     public:
       "For apps that cannot keep a secret, such as in a browser or on a phone. They use PKCE.",
   },
-  name: ({ name }) => name,
-  summary: (record) => renderMembers(record, "public", "scopes", "created_at"),
+  summary: ["public", "scopes", "created_at"],
 };
 
 export const events: Resource<model.EventRecord> = {
@@ -263,27 +241,23 @@ export const events: Resource<model.EventRecord> = {
   listPath: "/dashboard/events",
   filter: ["type", model.EVENT_TYPES],
   name: eventName,
-  summary: (record) => renderMembers(record, "created"),
+  summary: ["created"],
   content: renderEvent,
 };
 
 /** Returns the event's type and the title or name of its object. */
-async function eventName({ type, body }: model.EventRecord, page: PageContext): Promise<string> {
-  const { title, name, app_id = "", id } = JSON.parse(body).data.object;
-  const app = await page.store.get(model.apps, app_id);
-  return `${type} · ${title ?? name ?? app?.title ?? id ?? app_id}`;
+function eventName({ type, body }: model.EventRecord): string {
+  const { title, name, app_id, id = app_id } = JSON.parse(body).data.object;
+  return `${type} · ${title ?? name ?? id}`;
 }
 
-async function renderEvent(event: model.EventRecord, page: PageContext): Promise<Renderable> {
-  const { items, total } = await listDeliveriesOfEvent(page.store, event, SHOWN);
-  // The deliveries of one event differ in their URL.
-  const name = async ({ webhook_id: id }: model.DeliveryRecord) =>
-    (await page.store.get(model.webhooks, id))?.url ?? id;
+async function renderEvent(event: model.EventRecord, { store }: PageContext): Promise<Renderable> {
+  const { items, total } = await listDeliveriesOfEvent(store, event, SHOWN);
   return [
     html`<p>Request: ${ui.inlineCode(event.request_id ?? "none")}</p>`,
     ui.json(JSON.parse(event.body)),
     html`<h2>Deliveries</h2>`,
-    await renderRecords({ ...deliveries, name }, page, items),
+    renderRecords({ ...deliveries, summary: ["webhook_id", ...DELIVERY_SUMMARY] }, items),
     ui.firstOfMany(items.length, total, "deliveries"),
   ];
 }
@@ -328,13 +302,11 @@ const webhooks: Resource<model.WebhookRecord> = {
     secret: "Used to sign deliveries. Leave it empty to generate one, or to keep the current one.",
     type: "A sample event is sent once, even if the webhook is disabled.",
   },
-  name: ({ url }) => url,
-  summary: ({ active, disabled_reason, events }) => [
-    ui.badge(active ? "active" : ["disabled", disabled_reason ?? []].flat().join(", ")),
-    ` Events: ${events.join(", ")}`,
-  ],
+  summary: ["active", "disabled_reason", "events"],
   content: async (_, page) => [html`<h2>Delivery log</h2>`, await renderList(deliveries, page)],
 };
+
+const DELIVERY_SUMMARY = ["status", "next_attempt_at", "created_at"];
 
 const deliveries: Resource<model.DeliveryRecord> = {
   title: "Deliveries",
@@ -352,29 +324,12 @@ const deliveries: Resource<model.DeliveryRecord> = {
       nextPath: "/dashboard/settings/webhooks/{webhook_id}/deliveries/{delivery_id}",
     },
   ],
-  async name({ event_id, event_type, test }, page) {
-    const event = await page.store.get(model.events, event_id);
-    const name = event ? await eventName(event, page) : event_type;
-    return test ? `${name} · test` : name;
-  },
-  summary: renderProgress,
+  name: ({ event_type, test }) => (test ? `${event_type} · test` : event_type),
+  summary: DELIVERY_SUMMARY,
   content: renderAttempts,
 };
 
-/** Shows the responses so far and the time of the next attempt. */
-function renderProgress(delivery: model.DeliveryRecord): Renderable {
-  const { created_at, attempts, status, next_attempt_at: next } = delivery;
-  const results = attempts.map(({ response_status, error }) => response_status ?? error);
-  return [
-    ui.time(created_at),
-    ` · ${attempts.length} ${attempts.length === 1 ? "attempt" : "attempts"} ${results.join(", ")}`,
-    status === "pending" && next && [" · Next attempt: ", ui.time(next)],
-    " ",
-    ui.badge(status),
-  ];
-}
-
-/** Shows each attempt's request and response side by side, newest first. */
+/** Shows each attempt's request and response, newest first. */
 async function renderAttempts(
   delivery: model.DeliveryRecord,
   { store }: PageContext,
@@ -382,43 +337,19 @@ async function renderAttempts(
   const webhook = await store.get(model.webhooks, delivery.webhook_id);
   const event = await store.get(model.events, delivery.event_id);
   if (webhook === undefined || event === undefined) return null;
-  const hasChanged = delivery.attempts.some(({ at }) => at < webhook.updated_at);
-  const attempts = delivery.attempts.map((attempt) =>
-    renderAttempt(attempt, delivery, webhook, event),
-  );
-  return [
-    renderProgress(delivery),
-    html`<p>To ${ui.link(`/dashboard/settings/webhooks/${webhook.id}`, webhook.url)}</p>`,
-    !delivery.test && ui.link(`/dashboard/events/${event.id}`, "Event"),
-    hasChanged &&
-      ui.muted("The webhook has changed since. Requests show its current URL and secret."),
-    attempts.toReversed(),
-  ];
-}
-
-function renderAttempt(
-  attempt: model.Attempt,
-  delivery: model.DeliveryRecord,
-  webhook: model.WebhookRecord,
-  event: model.EventRecord,
-): Renderable {
-  const { number, at, trigger, response_status, response_body, error, error_detail } = attempt;
-  const timestamp_s = delivery.timestamps_s[number - 1] ?? 0;
-  const headers = deliveryHeaders(webhook, event, delivery.id, {
-    number,
-    at: parseIso(at),
-    timestamp_s,
+  const attempts = delivery.attempts.map((attempt, index) => {
+    const { number, at, trigger, response_status, response_body, error, error_detail } = attempt;
+    const timestamp_s = delivery.timestamps_s[index] ?? 0;
+    const sent = { number, at: parseIso(at), timestamp_s };
+    const headers = Object.entries(deliveryHeaders(webhook, event, delivery.id, sent));
+    const request = [...headers.map((header) => header.join(": ")), "", event.body];
+    const response = [response_status ?? error, error_detail, response_body].filter(Boolean);
+    return html`<h2>Attempt ${number} (${trigger})</h2>${ui.time(at)} · ${attempt.duration_ms} ms
+<h3>Response</h3><pre>${response.join("\n\n")}</pre>
+<h3>Request</h3><pre>${request.join("\n")}</pre>`;
   });
-  const request = [
-    `POST ${webhook.url}`,
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    "",
-    event.body,
-  ];
-  const response = [response_status ?? error, error_detail, response_body].filter(Boolean);
-  return html`<h2>Attempt ${number} (${trigger})</h2>${ui.time(at)} · ${attempt.duration_ms} ms
-<div class="pair"><div><h3>Request</h3><pre>${request.join("\n")}</pre></div>
-<div><h3>Response</h3><pre>${response.join("\n\n")}</pre></div></div>`;
+  const hasChanged = delivery.attempts.some(({ at }) => at < webhook.updated_at);
+  return [hasChanged && "Requests are signed here with the current secret.", attempts.toReversed()];
 }
 
 export const resources: readonly Resource[] = [
