@@ -381,15 +381,11 @@ export const ADDED = {
     field: "Express makes weak ones; few services take If-Match",
     why: "RFC 9110 13: equal tags are equal bytes, also after a restart; a change made of an older version is a 412",
   },
-  "5.sign-in-link": {
+  "5.sign-in": {
     open: "how a user signs in to the dashboard and for consent, and for how long",
-    choice: {
-      is: { link_min: 15, session_h: 12 },
-      or: { link_min: 60, session_h: 168 },
-      other: "an hour, a week",
-    },
-    field: "passwords, mostly; links by mail last from minutes to an hour (Supabase)",
-    why: "a link that works once needs no password to keep, leak or forget; without mail, the console shows it",
+    choice: { is: 12, or: 168, other: "a week" },
+    field: "passwords, mostly",
+    why: "there is no password to keep, leak or forget; elsewhere than on loopback an API key comes first",
   },
   "5.pkce": {
     open: "whether PKCE is supported",

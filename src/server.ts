@@ -7,6 +7,7 @@ import { createHttpSender } from "./delivery/sender.ts";
 import { collections } from "./domain/collections.ts";
 import { createApiKeyAuthenticator } from "./domain/credentials.ts";
 import { findSiteByHost } from "./domain/deployments.ts";
+import type { AppError } from "./domain/errors.ts";
 import { createWebhookSchemas } from "./domain/model.ts";
 import {
   type AuthorizationServer,
@@ -22,7 +23,7 @@ import type { Handler, HttpRequest, HttpResponse } from "./http/message.ts";
 import { createOAuthRouter } from "./http/oauth-routes.ts";
 import { problemResponse } from "./http/problem.ts";
 import { createRateLimiter } from "./http/rate-limit.ts";
-import { createRequestHandler, publicRouter, type Result, ROOT_ROUTES } from "./http/router.ts";
+import { createRequestHandler, publicRouter, ROOT_ROUTES } from "./http/router.ts";
 import { TextCache } from "./http/serializers.ts";
 import { createHttpServer } from "./http/server.ts";
 import { createUrls, PATHS } from "./http/urls.ts";
@@ -122,7 +123,6 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       webhook: createWebhookSchemas((url) => checkUrl(url, webhookPolicy)),
     };
     const limiter = createRateLimiter(clock, settings.rateLimit);
-    const answers = new Map<string, Promise<Result>>();
     const state = createState({ unit, services, settings, needsKey: isTested, warn: log.warn });
     const service = await openService({
       port,
@@ -137,7 +137,6 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       chaos,
       clearCaches() {
         limiter.clear();
-        answers.clear();
       },
       stop,
     });
@@ -161,9 +160,10 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       warn: log.warn,
     });
     /** Loaded with the pages. */
-    let notFoundPage: (request: HttpRequest) => HttpResponse | undefined = () => undefined;
+    let notFoundPage: (request: HttpRequest, error: AppError) => HttpResponse | undefined = () =>
+      undefined;
     const root = publicRouter(ROOT_ROUTES, (error, request) => {
-      const page = error.details.code === "not_found" ? notFoundPage(request) : undefined;
+      const page = error.details.code === "not_found" ? notFoundPage(request, error) : undefined;
       return page ?? problemResponse(error, request.id, urls);
     });
     const handleRoute = createRequestHandler({
@@ -190,9 +190,7 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
             operations,
             variants: settings.variants,
             retryWaits_ms: settings.retrySchedule,
-            answers,
             isLocal,
-            announce: log.warn,
           },
           settings.control,
         );

@@ -3,7 +3,6 @@
 import { randomUUID } from "node:crypto";
 import type { ServiceOptions } from "../../src/index.ts";
 import { Browser } from "../../test/support/browser.ts";
-import { str } from "../../test/support/client.ts";
 import { embedded } from "../../test/support/embedded.ts";
 import { REDIRECT } from "../../test/support/oauth.ts";
 import { done } from "../../test/support/shown.ts";
@@ -58,19 +57,17 @@ export async function ownTarget(options: ServiceOptions = {}) {
   service.clock.resume();
   const browser = new Browser(api);
   let signedIn: Promise<unknown> | undefined;
-  /**
-   * A sign-in link for a new user, because the link from the start has expired. Any success status of the create is
-   * accepted.
-   */
-  const signInLink = async () => {
-    const user = { email: `${randomUUID()}@example.com`, permissions: scopes };
-    return str(done(await api.post("/users", user)).json.sign_in_url);
+  /** Signs in as a new user; any success status of the create is accepted. */
+  const signInAsNewUser = async () => {
+    const email = `${randomUUID()}@example.com`;
+    done(await api.post("/users", { email, permissions: scopes }));
+    return browser.signIn(email);
   };
   const target: Target = {
     ...{ "base-url": baseUrl, "auth-url": authUrl, "api-key": KEY },
     ...{ "client-id": id, "client-secret": SECRET, "redirect-uri": REDIRECT },
     async "sign-in"(authorizeUrl) {
-      signedIn ??= signInLink().then((link) => browser.signIn(link));
+      signedIn ??= signInAsNewUser();
       await signedIn;
       const page = await browser.open(authorizeUrl);
       return (await browser.submit(page, "/oauth/consent", { decision: "allow" })).header(
@@ -80,5 +77,5 @@ export async function ownTarget(options: ServiceOptions = {}) {
     ...{ "limited-key": LIMITED, "suspended-key": SUSPENDED, "rate-limited-key": BUSY },
     ...{ "expired-token": old.access_token, "expired-refresh-token": old.refresh_token },
   };
-  return { ...server, target, signInLink };
+  return { ...server, target };
 }

@@ -22,7 +22,7 @@ if (answer) {
   console.log(`${fault.clause}: ${fault.says}`);
   process.exit();
 }
-const { target, signInLink } = await startFaultyServer(fault);
+const { target } = await startFaultyServer(fault);
 const { "base-url": baseUrl, "api-key": apiKey } = target;
 if (kit) {
   console.log(told(reportOf(baseUrl, await judge(target, ""))));
@@ -31,7 +31,7 @@ if (kit) {
 console.log(`Riddle ${number}: one sentence of the specification does not hold here. Which?
   base URL        ${baseUrl}
   API key         ${apiKey}
-  signs in        ${await signInLink()}
+  dashboard       ${target["auth-url"]}/dashboard
   OAuth client    ${target["client-id"]}, secret ${target["client-secret"]}, ${target["redirect-uri"]}
   limited key     ${target["limited-key"]}
   suspended key   ${target["suspended-key"]}

@@ -270,20 +270,20 @@ export interface OAuthClientRecord extends Infer<typeof oauthClient.response>, A
 }
 export const oauthClients = collection<OAuthClientRecord>()("oauth_clients", accountIndex);
 
-/** A one-time link that signs a user in; the id is the SHA-256 of its token, hexadecimal. */
-export const signInTokens = collection<Expiring<"sign_ins"> & { readonly user_id: string }>()(
-  "sign_ins",
-  {
-    ...expiryIndex,
-    user: { by: ["user_id"] },
-  },
+/** The pending second step of a sign-in; the id is the SHA-256 of its one-time state, hexadecimal. */
+export const signInStates = collection<Expiring<"sign_in_states"> & { readonly key_id: string }>()(
+  "sign_in_states",
+  expiryIndex,
 );
 
 /** A browser session of a user; the id is the SHA-256 of the cookie's secret, hexadecimal. */
-export const sessions = collection<Expiring<"sessions"> & { readonly user_id: string }>()(
-  "sessions",
-  expiryIndex,
-);
+export const sessions = collection<
+  Expiring<"sessions"> & {
+    readonly user_id: string;
+    /** The API key that opened the session, if one did. */
+    readonly key_id: string | null;
+  }
+>()("sessions", expiryIndex);
 
 /** `urlRule` returns the reason why a URL is invalid, if it is. */
 export function createWebhookSchemas(urlRule: (url: string) => string | undefined) {

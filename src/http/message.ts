@@ -16,6 +16,8 @@ export interface HttpRequest {
   readonly protocolError?: AppError | undefined;
   /** Returns every value of the header, in order; `name` is in lower case. */
   header(name: string): readonly string[];
+  /** Returns the names of all headers, in lower case. */
+  headerNames(): readonly string[];
   /**
    * Reads at most `limit_bytes`; may be called once. Returns `otherError` without reading the body, unless the
    * Content-Length is already too large.

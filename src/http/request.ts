@@ -37,6 +37,7 @@ export function parseRequest(
     query: query.join("?"),
     host,
     protocolError: validateHead(request, host, target),
+    headerNames: () => Object.keys(headers),
     header: (name) => (name in headers ? headerValues(rawHeaders, name) : []),
     async readBody(limit_bytes, otherError) {
       if (Number(headers["content-length"] ?? 0) > limit_bytes)

@@ -38,7 +38,6 @@ export function createUrls(publicUrl: string) {
     baseUrl: authUrl + VERSION_PREFIX,
     /** RFC 9728 metadata of the REST API. */
     resourceMetadata: authUrl + PATHS.resource_metadata,
-    signIn: (token: string): string => `${authUrl}${PATHS.sign_in}?token=${token}`,
     /** Documentation URL of an error code. */
     problemType: (code: ErrorCode): string => `${authUrl}${PATHS.docs}/errors#${code}`,
     /** Custom domains must not be the public host, the machine's, or `requestHost` unless it is free. */

@@ -2,14 +2,15 @@
 // pages are plain HTML with few classes. Light or dark follows the reader's system or the page's own theme. No page
 // needs the one script. It adds copy buttons, local times, a delivery log that refreshes itself, arrow keys in charts,
 // and clicks without a reload. It builds no HTML; everything it inserts comes escaped from the server.
+import type { PageRoute } from "./session.ts";
 
-/** Colours of a chart's series; most people can distinguish each from its neighbours. */
-const hue = (series: number): number => 258 + series * 135;
+/** The hues of a chart's series; most people can distinguish each from its neighbours. */
+const HUES = [258, 33, 168, 303, 78, 213, 348, 123];
 
 const STYLE = `
 :root {
-  --soft: light-dark(#566173, #a3adbb); --line: light-dark(#d9dee6, #3a4452); --accent: light-dark(#1f5fbf, #7db0ff);
-  --good: light-dark(#1a7442, #7fd6a4); --slow: light-dark(#8a5a00, #f0c36d); --bad: light-dark(#b3261e, #ff9a90);
+  --soft: light-dark(dimgray, darkgray); --line: light-dark(lightgray, dimgray); --accent: light-dark(mediumblue, lightskyblue);
+  --good: light-dark(darkgreen, lightgreen); --slow: light-dark(saddlebrown, khaki); --bad: light-dark(firebrick, lightcoral);
 }
 @media print { :root { color-scheme: light; } }
 * { box-sizing: border-box; }
@@ -22,7 +23,7 @@ h3 { font-size: 1rem; }
 a, button, summary, .method { color: var(--accent); }
 .POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
 .PATCH, .pending, .processing, .limited { color: var(--slow); }
-.DELETE, .failed, .fault, [role=alert] { color: var(--bad); }
+.DELETE, .failed, .error, [role=alert] { color: var(--bad); }
 [href$="/delete"], [action$="/delete"] button { --accent: var(--bad); }
 form.card button:first-of-type { color: Canvas; background: var(--accent); }
 .soft, .lead, dt, th, small { color: var(--soft); font-weight: normal; }
@@ -42,7 +43,6 @@ input, select, textarea, button, .button { font: inherit; padding: .25rem .75rem
 label, input:not([type=checkbox]), select, textarea { display: block; width: 100%; }
 fieldset, legend, .list ul, .side ul, .legend { list-style: none; border: 0; padding: 0; }
 form.card { padding-top: 0; }
-[type=file] { padding-inline: 0; }
 .list li + li, dl > div + div { border-top: 1px solid var(--line); padding-top: 1rem; margin-top: 1rem; }
 dt { flex: 1 1 12rem; code { display: block; } }
 dd, .pair > *, .code > pre { flex: 9 1 20rem; min-width: 0; margin: 0; }
@@ -50,12 +50,10 @@ dd, .pair > *, .code > pre { flex: 9 1 20rem; min-width: 0; margin: 0; }
 table { width: max-content; min-width: 100%; border-collapse: collapse; }
 th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom: 1px solid var(--line); max-width: min(20rem, 60vw); vertical-align: baseline; }
 .number { text-align: right; }
-.side ul ul { margin-bottom: .5rem; }
 figure, li p, .row > * { margin: 0; }
 :first-child { margin-top: 0; }
 :last-child { margin-bottom: 0; }
 .skip:not(:focus) { position: absolute; left: -100vw; }
-:target { background: light-dark(#eef4ff, #1d2939); }
 text { fill: CanvasText; font-size: 12px; }
 line { stroke: var(--line); }
 .sequence {
@@ -68,7 +66,7 @@ line { stroke: var(--line); }
 .plot svg, foreignObject { overflow: visible; }
 @container (width < 40rem) { .wider { display: none; } }
 @container (width < 54rem) { .wide { display: none; } }
-${Array.from({ length: 8 }, (_, at) => `.s${at} { --s: light-dark(oklch(.5 .13 ${hue(at)}), oklch(.8 .11 ${hue(at)})); }`).join("\n")}
+${HUES.map((hue, series) => `.s${series} { --s: light-dark(oklch(.5 .13 ${hue}), oklch(.8 .11 ${hue})); }`).join("\n")}
 .line, .points {
   path { fill: none; stroke: var(--s); stroke-width: 2; stroke-linejoin: round; }
   > foreignObject { width: 24px; height: 24px; transform: translate(-12px, -12px); }
@@ -85,68 +83,62 @@ ${Array.from({ length: 8 }, (_, at) => `.s${at} { --s: light-dark(oklch(.5 .13 $
 }
 .legend > li::before { content: "■ "; color: var(--s); }
 .legend > li::before, .bars .point, .line .point { forced-color-adjust: none; print-color-adjust: exact; }
-.docs { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem 2.5rem; }
-@media (width >= 60rem) {
-  .docs { grid-template-columns: 12rem minmax(0, 1fr); }
-  .side > ul { position: sticky; top: 1rem; max-height: calc(100vh - 2rem); overflow-y: auto; }
-}
+@media (width >= 60rem) { .docs { display: grid; grid-template-columns: 12rem minmax(0, 1fr); gap: 2.5rem; } }
 @media (width < 60rem) { .side ul ul { display: none; } }
 `.trimStart();
 
-const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#1f5fbf"/><path d="M4 11V8m4 3V5m4 6V7" stroke="#fff" stroke-width="2" stroke-linecap="round"/></svg>`;
+const ICON =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M3 13V8m5 5V3m5 10V6" stroke="royalblue" stroke-width="3"/></svg>';
 
 const SCRIPT = `
 document.addEventListener("click", async ({ target }) => {
   if (!target.matches("[data-copy]")) return;
   const source = target.previousElementSibling;
-  try {
-    await navigator.clipboard.writeText(source.textContent);
-    target.textContent = "Copied";
-  } catch {
-    getSelection().selectAllChildren(source);
-    target.textContent = "Selected: press Ctrl+C";
-  }
+  getSelection().selectAllChildren(source);
+  // There is no clipboard without https, except on this machine.
+  await navigator.clipboard?.writeText(source.textContent);
+  target.textContent = navigator.clipboard ? "Copied" : "Selected: press Ctrl+C";
 });
 
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const near = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
+const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
 const UNITS = [["second", 1, 60], ["minute", 60, 3600], ["hour", 3600, 86400]];
 
-function tell() {
+function enhance() {
   for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
   for (const time of document.querySelectorAll("time")) {
     time.title ||= time.textContent;
-    const at = new Date(time.dateTime), seconds = (at - Date.now()) / 1000;
-    const unit = UNITS.find(([, , most]) => Math.abs(seconds) < most);
-    time.textContent = unit ? near.format(Math.round(seconds / unit[1]), unit[0]) : full.format(at);
+    const date = new Date(time.dateTime), seconds = (date - Date.now()) / 1000;
+    const unit = UNITS.find(([, , limit]) => Math.abs(seconds) < limit);
+    time.textContent = unit ? relative.format(Math.round(seconds / unit[1]), unit[0]) : absolute.format(date);
   }
 }
-tell();
-setInterval(tell, 15000);
+enhance();
+setInterval(enhance, 15000);
 
-const MOVES = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
+const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
 
 for (const chart of document.querySelectorAll("form.chart")) {
   const points = [...chart.querySelectorAll(".point")];
-  const reach = (at) => { for (const point of points) point.tabIndex = point === at ? 0 : -1; };
-  reach(points[0]);
-  chart.addEventListener("focusin", ({ target }) => reach(target));
+  const setTabStop = (current) => { for (const point of points) point.tabIndex = point === current ? 0 : -1; };
+  setTabStop(points[0]);
+  chart.addEventListener("focusin", ({ target }) => setTabStop(target));
   chart.addEventListener("keydown", (event) => {
-    if (!MOVES[event.key] || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (!STEPS[event.key] || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    const at = points.indexOf(event.target) + MOVES[event.key];
-    points[Math.min(Math.max(at, 0), points.length - 1)].focus();
+    const index = points.indexOf(event.target) + STEPS[event.key];
+    points[Math.min(Math.max(index, 0), points.length - 1)].focus();
   });
   chart.addEventListener("submit", async (event) => {
-    const point = event.submitter, said = chart.querySelector("output");
+    const sent = event.submitter, output = chart.querySelector("output");
     event.preventDefault();
     try {
-      const answer = await fetch(chart.action, { method: "POST", body: new FormData(chart, point), redirect: "manual" });
-      if (answer.type !== "opaqueredirect") throw answer;
-      for (const each of points) each.ariaCurrent = each === point ? "true" : null;
-      said.textContent = "Sent: " + point.ariaLabel;
+      const response = await fetch(chart.action, { method: "POST", body: new FormData(chart, sent), redirect: "manual" });
+      if (response.type !== "opaqueredirect") throw response;
+      for (const point of points) point.ariaCurrent = point === sent ? "true" : null;
+      output.textContent = "Sent: " + sent.ariaLabel;
     } catch {
-      said.textContent = "This could not be sent. Load the page again and try once more.";
+      output.textContent = "This could not be sent. Reload the page and try again.";
     }
   });
 }
@@ -154,12 +146,13 @@ for (const chart of document.querySelectorAll("form.chart")) {
 const live = document.querySelector("[data-live]");
 let etag = "";
 
-async function follow() {
+async function refresh() {
   if (document.hidden) return;
   try {
-    const answer = await fetch(live.dataset.live + location.search, { headers: { "if-none-match": etag }, redirect: "error" });
-    if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), "text/html"));
-    etag = answer.headers.get("etag");
+    const headers = { "if-none-match": etag };
+    const response = await fetch(live.dataset.live + location.search, { headers, redirect: "error" });
+    if (response.ok) show(new DOMParser().parseFromString(await response.text(), "text/html"));
+    etag = response.headers.get("etag");
     live.textContent = etag ? "Updates live" : "Not connected";
   } catch {
     live.textContent = "Not connected";
@@ -167,30 +160,32 @@ async function follow() {
 }
 
 function show(page) {
-  const held = document.querySelector("[data-follow] :is(a, button):focus");
+  const focused = document.querySelector("[data-follow] :is(a, button):focus");
   for (const part of ["h1", "[data-follow]"]) document.querySelector(part).replaceWith(page.querySelector(part));
-  tell();
-  if (held) [...document.querySelectorAll("[data-follow] " + held.localName)].find(({ href }) => href === held.href)?.focus();
+  enhance();
+  if (!focused) return;
+  const same = [...document.querySelectorAll("[data-follow] " + focused.localName)];
+  same.find(({ href }) => href === focused.href)?.focus();
 }
 
 if (live) {
-  follow();
-  setInterval(follow, 2000);
-  document.addEventListener("visibilitychange", follow);
+  refresh();
+  setInterval(refresh, 2000);
+  document.addEventListener("visibilitychange", refresh);
 }
 `.trimStart();
 
 /** A static file; browsers revalidate it on each use and load it only if it has changed. */
-const asset = (path: string, type: string, body: string) => {
+const asset = (path: string, type: string, body: string): PageRoute => {
   const headers = {
     "content-type": type,
     "cache-control": "public, no-cache",
     "x-content-type-options": "nosniff",
   };
-  return { method: "GET" as const, path, handler: async () => ({ status: 200, headers, body }) };
+  return { method: "GET", path, handler: async () => ({ status: 200, headers, body }) };
 };
 
-export const assets = [
+export const assets: readonly PageRoute[] = [
   asset("/assets/style.css", "text/css; charset=utf-8", STYLE),
   asset("/assets/script.js", "text/javascript; charset=utf-8", SCRIPT),
   asset("/favicon.ico", "image/svg+xml", ICON),

@@ -1,158 +1,162 @@
 // Forms generated from the JSON Schema of an operation's body: each member is a field with the API's name. The
 // operation validates the values. This file only renders and parses them, and shows validation issues at their fields.
-
 import type { AppError, FieldError } from "../domain/errors.ts";
 import { SCOPE_LABELS } from "../domain/model.ts";
 import { explain } from "../http/problem.ts";
 import { ISSUES_MAX, type JsonSchema } from "../lib/schema.ts";
 import { alertBox, type Html, html, muted, type Renderable } from "./html.ts";
 
-/** The values of a form and, after an error, its validation issues by field; "" is the form as a whole. */
+export type FormValues = Readonly<Record<string, unknown>>;
+
+/** The values of a form and, after an error, its status and its issues by field; "" is the form as a whole. */
 export interface Form {
-  readonly values: { readonly [member: string]: unknown };
-  readonly faults?: ReadonlyMap<string, string>;
+  readonly values: FormValues;
+  readonly errors?: ReadonlyMap<string, string>;
   readonly status?: number;
 }
 
-type Option = readonly [value: string, label: string];
-
 /** Hints shown at fields, and options for fields whose schema lists none. */
-export type Hints = { readonly [member: string]: string };
-export type Choices = { readonly [member: string]: readonly Option[] };
+export type Hints = Readonly<Record<string, string>>;
+export type Choices = Readonly<Record<string, readonly string[]>>;
 
 /** Longer text gets a textarea. */
-const LINE_MAX = 1_000;
-
+const LINE_CHARS = 1_000;
 /** Longer rejected input is not shown again in the form. */
-const BACK_MAX = 65_536;
+const SHOWN_CHARS = 65_536;
 
-/** Chooses the widget of a member; text without a maximum length is a file upload or pasted text. */
-function widgetFor({ type, items, maxLength, format }: JsonSchema, options: readonly Option[]) {
-  if (type === "boolean") return "flag";
-  if (type === "array") return items?.enum ? "set" : "lines";
-  if (options.length > 0) return "choice";
-  if (maxLength === undefined) return "file";
-  return Number(maxLength) > LINE_MAX && format === undefined ? "text" : "line";
+/** Returns the members of a schema, or of all its alternatives, and whether each is required. */
+export function membersOf({ properties, required, oneOf = [] }: JsonSchema) {
+  const members: Record<string, JsonSchema> = { ...properties };
+  for (const alternative of oneOf) Object.assign(members, alternative.properties);
+  const requiredNames = required ?? oneOf[0]?.required ?? [];
+  return Object.entries(members).map(
+    ([name, member]) => [name, member, requiredNames.includes(name)] as const,
+  );
 }
 
-const MEANINGS: Hints = SCOPE_LABELS;
-const option = (value: string): Option => [
-  value,
-  value in MEANINGS ? `${MEANINGS[value]} (${value})` : value,
-];
+/** Text without a maximum length is a file upload or pasted text. */
+function widgetFor({ type, items, maxLength, format, enum: options }: JsonSchema) {
+  if (type === "boolean") return "checkbox";
+  if (type === "array" && items?.enum) return "checkboxes";
+  if (type === "array") return "lines";
+  if (options) return "select";
+  if (maxLength === undefined) return "file";
+  return Number(maxLength) > LINE_CHARS && format === undefined ? "textarea" : "input";
+}
 
-/** Returns the label of a member. */
-export const labelFor = (member: string): string =>
-  member
+/** Returns the label of a member in sentence case: "Redirect URIs". */
+export function labelFor(member: string): string {
+  const words = member
     .replace(/_at$/, "")
     .replaceAll("_", " ")
-    .replace(/\b(id|ur[il])(?=s?\b)/g, (part) => part.toUpperCase());
-
-/** Returns the fields of a schema. */
-function fieldsOf(schema: JsonSchema, choices: Choices = {}) {
-  return membersOf(schema).map(([name, member, required]) => {
-    const options = choices[name] ?? (member.items ?? member).enum?.map(option) ?? [];
-    return { name, kind: widgetFor(member, options), options, otherwise: member.default, required };
-  });
+    .replace(/\b(id|ur[il])(?=s?\b)/g, (word) => word.toUpperCase());
+  return words.replace(/^./, (first) => first.toUpperCase());
 }
 
-type Field = ReturnType<typeof fieldsOf>[number];
-
 /** Builds the body from submitted fields. An empty field counts as absent. */
-export function parseFields(sent: ReadonlyMap<string, string>, schema: JsonSchema): Form["values"] {
-  const value = ({ name, kind, options, otherwise, required }: Field): unknown => {
-    const text = (sent.get(name) ?? sent.get(`${name}-text`))?.replaceAll("\r\n", "\n");
-    if (kind === "flag") return sent.has(name);
-    if (kind === "set")
-      return options.map(([each]) => each).filter((each) => sent.has(`${name}.${each}`));
-    if (kind === "lines") return text?.split("\n").flatMap((line) => line.trim() || []);
-    return text ?? (required && kind !== "file" ? "" : otherwise);
-  };
-  return Object.fromEntries(fieldsOf(schema).map((each) => [each.name, value(each)]));
+export function parseFields(fields: ReadonlyMap<string, string>, schema: JsonSchema): FormValues {
+  const values: Record<string, unknown> = {};
+  for (const [name, member, isRequired] of membersOf(schema)) {
+    const text = (fields.get(name) ?? fields.get(`${name}-text`))?.replaceAll("\r\n", "\n");
+    const widget = widgetFor(member);
+    if (widget === "checkbox") values[name] = fields.has(name);
+    else if (widget === "checkboxes")
+      values[name] = member.items?.enum?.filter((option) => fields.has(`${name}.${option}`));
+    else if (widget === "lines")
+      values[name] = text?.split("\n").flatMap((line) => line.trim() || []);
+    else if (widget === "file") values[name] = text;
+    else values[name] = text ?? (isRequired ? "" : member.default);
+  }
+  return values;
 }
 
 /** Returns the submitted form with the error's issues at their fields. */
-export function formWithErrors(values: Form["values"], error: AppError): Form {
-  const { details: reason } = error;
+export function formWithErrors(values: FormValues, error: AppError): Form {
   const { status, detail } = explain(error);
-  const errors: readonly FieldError[] = "errors" in reason ? reason.errors : [{ detail }];
-  const faults = new Map<string, string>();
-  for (const { pointer = "", detail: said } of errors.slice(0, ISSUES_MAX)) {
-    // Positions within a list count from 1.
-    const [, name = "", at] = pointer.split("/");
-    const reported = `${at ? `Entry ${Number(at) + 1}` : "It"} ${said}.`;
-    faults.set(name, [faults.get(name), name ? reported : said].filter(Boolean).join(" "));
+  const issues: readonly FieldError[] =
+    "errors" in error.details ? error.details.errors.slice(0, ISSUES_MAX) : [{ detail }];
+  const errors = new Map<string, string>();
+  for (const issue of issues) {
+    const [, name = "", position] = issue.pointer?.split("/") ?? [];
+    const subject = position ? `Entry ${Number(position) + 1}` : "It";
+    const message = name ? `${subject} ${issue.detail}.` : issue.detail;
+    errors.set(name, [errors.get(name) ?? [], message].flat().join(" "));
   }
-  if (errors.length > ISSUES_MAX) faults.set("", detail);
-  return { values, faults, status };
+  return { values, errors, status };
 }
 
 /** Renders all fields, with defaults in those without a value, below the issues of the whole form. */
 export function renderFields(
-  { values, faults }: Form,
+  { values, errors }: Form,
   schema: JsonSchema,
-  hints: Hints = {},
-  choices?: Choices,
+  { hints = {}, choices = {} }: { readonly hints?: Hints; readonly choices?: Choices } = {},
 ): Html {
-  const fields = fieldsOf(schema, choices).map((field) => {
-    const held = [values[field.name] ?? field.otherwise ?? ""].flat();
-    return renderField(field, held.map(String), hints[field.name], faults?.get(field.name));
+  const fields = membersOf(schema).map(([name, member, isRequired]) => {
+    const field = choices[name] ? { ...member, enum: choices[name] } : member;
+    const value = [values[name] ?? member.default ?? ""].flat().map(String);
+    return renderField(name, field, isRequired, value, hints[name], errors?.get(name));
   });
-  return html`${faults && alertBox("alert", faults.get("") ?? MARKED)}${fields}`;
+  return html`${errors && alertBox("alert", errors.get("") ?? NOTHING_CHANGED)}${fields}`;
 }
 
-const MARKED = "Nothing was changed yet: please look at what is marked below.";
+const NOTHING_CHANGED = "Nothing was changed. Correct the fields below.";
 
-/** Label, control, issue and hint are linked by ids for screen readers. */
+/** Ids link label, control, issue and hint for screen readers. */
 function renderField(
-  { name, kind, options, required }: Field,
-  held: readonly string[],
+  name: string,
+  field: JsonSchema,
+  isRequired: boolean,
+  value: readonly string[],
   hint: Renderable,
-  fault: Renderable,
+  error: Renderable,
 ): Html {
-  const label = labelFor(name).replace(/^./, (first) => first.toUpperCase());
-  const id = `${name}-${fault ? "fault" : "hint"}`;
-  const tied = html`aria-describedby="${id}"`;
-  const reported = html`<div id="${id}">${fault && html`<p class="fault">${fault}</p>`}${hint && muted(hint)}</div>`;
-  const box = (own: string, value: string, text: string) =>
-    html`<label><input type="checkbox" name="${own}" value="on"${held.includes(value) && html` checked`}> ${text}</label>`;
-  if (kind === "flag")
-    return html`<fieldset ${tied}>${box(name, "true", label)}${reported}</fieldset>`;
-  // Each option of a set has its own name, because a repeated field name is rejected.
-  const boxes = options.map(([value, text]) => box(`${name}.${value}`, value, text));
-  if (kind === "set")
-    return html`<fieldset ${tied}><legend>${label}</legend>${boxes}${reported}</fieldset>`;
-  const own = html`id="${name}" name="${name}" ${tied}${fault && html` aria-invalid="true"`}`;
-  const must = required && html` required`;
-  const choice = ([value, text]: Option) =>
-    html`<option value="${value}"${held.includes(value) && html` selected`}>${text}</option>`;
-  const asked = (control: Html) =>
-    html`<div><label for="${name}">${label}${!required && html` <small>optional</small>`}</label>${control}${reported}</div>`;
-  if (kind === "choice") return asked(html`<select ${own}>${options.map(choice)}</select>`);
-  if (kind === "line") return asked(html`<input ${own}${must} value="${held}" autocomplete="off">`);
-  if (kind !== "file") return asked(textarea(html`${own}${must}`, held.join("\n")));
-  // A file's content still exists on the user's disk, and rendering ten megabytes would block other requests.
-  const text = held.join("");
-  const pasted = textarea(
-    html`name="${name}-text" aria-label="Pasted"`,
-    text.length > BACK_MAX ? "" : text,
-  );
-  return asked(html`<input type="file" ${own}> or, without a file, paste it here: ${pasted}`);
+  const label = labelFor(name);
+  const widget = widgetFor(field);
+  const noteId = `${name}-${error ? "error" : "hint"}`;
+  const note = html`<div id="${noteId}">${error && html`<p class="error">${error}</p>`}${hint && muted(hint)}</div>`;
+  const attributes = html`id="${name}" name="${name}" aria-describedby="${noteId}"${error && html` aria-invalid="true"`}${isRequired && widget !== "file" && html` required`}`;
+  if (widget === "checkbox") {
+    const isChecked = value.includes("true");
+    return html`<div><label><input type="checkbox" ${attributes}${isChecked && html` checked`}> ${label}</label>${note}</div>`;
+  }
+  if (widget === "checkboxes") {
+    // Each option has its own name, because a repeated field name is rejected.
+    const options = field.items?.enum?.map(
+      (option) =>
+        html`<label><input type="checkbox" name="${name}.${option}"${value.includes(option) && html` checked`}> ${optionLabel(option)}</label>`,
+    );
+    return html`<fieldset aria-describedby="${noteId}"><legend>${label}</legend>${options}${note}</fieldset>`;
+  }
+  return html`<div><label for="${name}">${label}${!isRequired && html` <small>optional</small>`}</label>${renderControl(name, field, attributes, value)}${note}</div>`;
+}
+
+function optionLabel(option: string): string {
+  const labels: Hints = SCOPE_LABELS;
+  return labels[option] ? `${labels[option]} (${option})` : option;
+}
+
+function renderControl(
+  name: string,
+  field: JsonSchema,
+  attributes: Html,
+  value: readonly string[],
+): Html {
+  const text = value.join("\n");
+  switch (widgetFor(field)) {
+    case "select":
+      return html`<select ${attributes}>${field.enum?.map((option) => html`<option${text === option && html` selected`}>${option}</option>`)}</select>`;
+    case "input":
+      return html`<input ${attributes} value="${text}" autocomplete="off">`;
+    case "file": {
+      // Rendering ten megabytes again would block other requests, and the user still has the file.
+      const pasted = text.length > SHOWN_CHARS ? "" : text;
+      return html`<input type="file" ${attributes}> or paste it here: ${textarea(html`name="${name}-text" aria-label="Pasted text"`, pasted)}`;
+    }
+    default:
+      return textarea(attributes, text);
+  }
 }
 
 /** HTML drops a line break at the start of a textarea, so the template adds one. */
 const textarea = (attributes: Html, text: string): Html =>
   html`<textarea ${attributes} rows="4">\n${text}</textarea>`;
-
-/** Returns the members of a schema, or of all its alternatives, and whether each is required. */
-export function membersOf({ properties, required, oneOf = [] }: JsonSchema) {
-  const all: JsonSchema["properties"] = Object.assign(
-    {},
-    properties,
-    ...oneOf.map((each) => each.properties),
-  );
-  const must = required ?? oneOf[0]?.required ?? [];
-  return Object.entries(all ?? {}).map(
-    ([name, member]) => [name, member, must.includes(name)] as const,
-  );
-}

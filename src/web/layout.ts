@@ -7,12 +7,11 @@ import {
   type HttpRequest,
   type HttpResponse,
   isSafeMethod,
-  VERSION_PREFIX,
 } from "../http/message.ts";
 import { errorHeaders, explain } from "../http/problem.ts";
 import type { Result } from "../http/router.ts";
 import { PATHS } from "../http/urls.ts";
-import { html, inlineMarkdown, link, muted, paragraph, type Renderable } from "./html.ts";
+import { html, link, muted, type Renderable } from "./html.ts";
 
 export interface Page {
   readonly title: string;
@@ -39,9 +38,9 @@ export function page({
   headers,
   narrow,
   theme,
-  formAction,
+  formAction = "'self'",
 }: Page): HttpResponse {
-  const whole = html`<!doctype html>
+  const document = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -62,15 +61,28 @@ ${body}
 </body>
 </html>
 `;
-  // Not no-referrer: it makes a form send `Origin: null`, which the origin check then rejects.
-  const own = {
-    "content-type": "text/html; charset=utf-8",
-    "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction ?? "'self'"}; base-uri 'none'; frame-ancestors 'none'${narrow ? "" : "; script-src 'self'; connect-src 'self'"}`,
-    "cache-control": "no-store",
-    "referrer-policy": "same-origin",
-    "x-content-type-options": "nosniff",
+  const policy = [
+    "default-src 'none'",
+    "style-src 'self'",
+    "img-src 'self'",
+    `form-action ${formAction}`,
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ];
+  if (!narrow) policy.push("script-src 'self'", "connect-src 'self'");
+  return {
+    status,
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": policy.join("; "),
+      "cache-control": "no-store",
+      // Not no-referrer: it makes a form send `Origin: null`, which the origin check then rejects.
+      "referrer-policy": "same-origin",
+      "x-content-type-options": "nosniff",
+      ...headers,
+    },
+    body: document.text,
   };
-  return { status, headers: { ...own, ...headers }, body: whole.text };
 }
 
 /** A page with one message. It has its own element, or the title would be the last child and have no space below. */
@@ -80,10 +92,10 @@ export const messagePage = (status: number, title: string, text: Renderable): Ht
 /** Returns the page of an error. */
 export function describeError(error: AppError, { id }: HttpRequest): Page {
   const { status, title, detail } = explain(error);
-  // Cookies let people in here, so there is no credential to challenge them for.
+  // Pages authenticate by cookie, so there is no credential to challenge for.
   const { "www-authenticate": _, ...headers } = errorHeaders(error.details, "");
-  const said = html`<p>${detail.replace(`${title}. `, "")}</p>${status === 500 && muted(`Request id: ${id}`)}`;
-  return { status, title, headers, body: said };
+  const body = html`<p>${detail.replace(`${title}. `, "")}</p>${status === 500 && muted(`Request id: ${id}`)}`;
+  return { status, title, headers, body };
 }
 
 export const errorPage = (error: AppError, request: HttpRequest): HttpResponse =>
@@ -95,23 +107,18 @@ export function withEtag(request: HttpRequest, response: Result): Result {
     return response;
   const etag = `"${sha256(response.body).slice(0, 20)}"`;
   const headers = { ...response.headers, etag };
-  const given = request.header("if-none-match").join();
-  return given === "*" || given.includes(etag)
+  const condition = request.header("if-none-match").join();
+  return condition === "*" || condition.includes(etag)
     ? emptyResponse(304, headers)
     : { ...response, headers };
 }
 
 /** Returns a 404 page for a browser; undefined for other clients. */
-export function notFoundPage(request: HttpRequest): HttpResponse | undefined {
-  const person =
-    isSafeMethod(request) && request.header("accept").some((types) => types.includes("text/html"));
-  if (!person) return undefined;
-  const ways = inlineMarkdown(`[Dashboard](${PATHS.dashboard}) [Docs](${PATHS.docs})`);
-  if (!/^\/v\d/.test(request.path)) return messagePage(404, "There is no such page", ways);
-  const supported = paragraph(
-    `This server supports \`${VERSION_PREFIX}\` only: see the [endpoints](${PATHS.docs}/endpoints).`,
-  );
-  return messagePage(404, "There is no such version of the API", [supported, ways]);
+export function notFoundPage(request: HttpRequest, error: AppError): HttpResponse | undefined {
+  const acceptsHtml = request.header("accept").some((types) => types.includes("text/html"));
+  if (!acceptsHtml || !isSafeMethod(request)) return undefined;
+  const links = [link(PATHS.dashboard, "Dashboard"), " ", link(PATHS.docs, "Docs")];
+  return messagePage(404, "Page not found", [html`<p>${explain(error).detail}</p>`, links]);
 }
 
 /** 303: the browser continues with GET, whatever the method was (RFC 9700 4.12). */

@@ -6,9 +6,10 @@ import { problemResponse } from "../http/problem.ts";
 import { getRoute, publicRouter, type Router } from "../http/router.ts";
 import { PATHS } from "../http/urls.ts";
 import { assets } from "./assets.ts";
+import { consentRoutes } from "./consent.ts";
 import { createDashboardRouter } from "./dashboard/dashboard.ts";
 import { docsRoutes } from "./docs/docs.ts";
-import { createPageRouter, type PageRoute, type WebDeps } from "./session.ts";
+import { createPageRouter, type WebDeps } from "./session.ts";
 import { signInRoutes } from "./sign-in.ts";
 import { createSiteRouter } from "./sites/sites.ts";
 
@@ -16,26 +17,15 @@ export { notFoundPage } from "./layout.ts";
 
 /** `hasControls` is true if the test controls are enabled. */
 export function createPageRouters(deps: WebDeps, hasControls: boolean): readonly Router[] {
-  const { urls: links } = deps.services;
-  // Pages with a fixed URL, and the static files.
-  const single: readonly PageRoute[] = [...signInRoutes, ...docsRoutes(deps), ...assets];
-  const description = jsonResponse(
-    200,
-    createOpenApiDocument({
-      routes: deps.operations,
-      services: deps.services,
-      variants: deps.variants,
-      hasControls,
-    }),
-  );
+  const { services, operations, variants } = deps;
+  const document = createOpenApiDocument({ routes: operations, services, variants, hasControls });
+  const routes = [...signInRoutes, ...consentRoutes, ...docsRoutes(deps), ...assets];
   return [
-    publicRouter(
-      [getRoute(PATHS.openapi, () => ({ ...description, headers: { ...description.headers } }))],
-      (error, { id }) => problemResponse(error, id, links),
+    publicRouter([getRoute(PATHS.openapi, () => jsonResponse(200, document))], (error, { id }) =>
+      problemResponse(error, id, services.urls),
     ),
-    // A signed-out user can only post the sign-in form; any other form leads to it first and then back.
-    createPageRouter(deps, "", single, ({ handler: answer, path }, { caller: who }) =>
-      who.withForm((sent) => answer(who, sent), 0, !who.signedIn && path !== PATHS.sign_in),
+    createPageRouter(deps, "", routes, (route, { web }) =>
+      web.withForm((fields) => route.handler(web, fields)),
     ),
     createDashboardRouter(deps),
     createSiteRouter(deps),

@@ -1,116 +1,134 @@
-// Signing in and out (contract, part 5) with a one-time link instead of a password. Every request for a link gets the
-// same response, so that nobody learns which addresses have an account. The link is printed on the console. Also the
-// user's side of the authorization code flow (spec part 5, step 1): sign in, review the application's request, allow or
-// deny it. The request is validated again on submit, because time has passed.
-
-import { checkAccountState, hasScope, isSubset } from "../domain/credentials.ts";
-import { AppError } from "../domain/errors.ts";
-import { type OAuthClientRecord, SCOPE_LABELS } from "../domain/model.ts";
-import {
-  type Consent,
-  denyRequest,
-  type ErrorPage,
-  issueCode,
-  prepareConsent,
-  type Redirect,
-  validateAuthorizationRequest,
-} from "../domain/oauth/authorize.ts";
-import { redeemSignInToken, requestSignInLinks, signOut } from "../domain/users.ts";
-import { isPrivateUse } from "../domain/validators.ts";
-import { decide } from "../former-decisions.ts";
-import { type HttpResponse, isSafeMethod } from "../http/message.ts";
+// Signing in and out (contract, part 5). There is no password. On a local server the page lists the users. Everywhere
+// else, and behind a proxy, it asks for an API key first and then lists the users of that key's account. The key is never
+// stored, logged or shown again.
+import { accounts, users } from "../domain/model.ts";
+import { closeSession, openSession, startSignIn } from "../domain/sessions.ts";
+import { ALL_RECORDS } from "../domain/store.ts";
+import type { HttpRequest, HttpResponse } from "../http/message.ts";
 import { PATHS } from "../http/urls.ts";
-import {
-  alertBox,
-  hidden,
-  html,
-  inlineCode,
-  list,
-  muted,
-  paragraph,
-  type Renderable,
-} from "./html.ts";
-import { messagePage, page, redirect } from "./layout.ts";
+import { alertBox, firstOfMany, hidden, html, muted, type Renderable } from "./html.ts";
+import { page, redirect } from "./layout.ts";
 import type { PageRoute, SubmittedFields, WebContext } from "./session.ts";
 
 const SIGN_OUT_PATH = `${PATHS.dashboard}/sign-out`;
-const AUTHORIZE_PATH = "/oauth/authorize";
-const CONSENT_PATH = "/oauth/consent";
+export const AUTHORIZE_PATH = "/oauth/authorize";
 
-/** Opening the consent page grants nothing, so a link or an image that loads it is harmless. */
+/** Longer URLs are refused (contract, part 8). */
+const URL_CHARS = 8_192;
+const USERS_SHOWN = { offset: 0, limit: 1_000 };
+
 export const signInRoutes: readonly PageRoute[] = [
-  { method: "GET", path: PATHS.sign_in, handler: signIn },
-  { method: "POST", path: PATHS.sign_in, handler: signIn },
-  { method: "POST", path: SIGN_OUT_PATH, handler: signOutPage },
-  { method: "GET", path: AUTHORIZE_PATH, handler: (web) => consent(web, web.call.query) },
-  {
-    method: "POST",
-    path: CONSENT_PATH,
-    handler: (visit, sent) => consent(visit, sent.get("request") ?? "", sent),
-  },
+  { method: "GET", path: PATHS.sign_in, handler: showSignIn },
+  { method: "POST", path: PATHS.sign_in, handler: submitSignIn },
+  { method: "POST", path: SIGN_OUT_PATH, handler: signOut },
 ];
 
-async function signOutPage(web: WebContext, sent: SubmittedFields): Promise<HttpResponse> {
-  await signOut(web.store, web.secret);
-  return requireSignIn(web, safeNext(sent), web.sessionCookie());
+/** A proxy on the same machine makes distant clients look local; it adds one of these headers. */
+const isFromProxy = (request: HttpRequest): boolean =>
+  request.headerNames().some((name) => /^(forwarded|via|x-real-ip|x-forwarded-.*)$/.test(name));
+
+const needsApiKey = ({ isLocal, request }: WebContext): boolean => !isLocal || isFromProxy(request);
+
+async function showSignIn(web: WebContext, fields: SubmittedFields): Promise<HttpResponse> {
+  const next = safeNext(fields);
+  return web.signedIn ? redirect(next) : signInPage(web, next);
 }
 
-/** Redirects to sign-in, which continues at `next`. Shows the form here if that URL would be too long. */
-export function requireSignIn(
+/** Handles both steps: the API key, and the choice of a user. */
+async function submitSignIn(web: WebContext, fields: SubmittedFields): Promise<HttpResponse> {
+  const next = safeNext(fields);
+  const userId = fields.get("user_id") ?? "";
+  if (needsApiKey(web) && userId === "") {
+    const signIn = await startSignIn(web.unit, fields.get("api_key")?.trim() ?? "");
+    return signInPage(web, next, signIn ?? { error: "This API key is not valid. Try again." });
+  }
+  // The session gets a new secret, so that a planted cookie is worthless (session fixation).
+  const secret = await openSession(web.unit, {
+    userId,
+    state: needsApiKey(web) ? (fields.get("state") ?? "") : null,
+    previousSecret: web.secret,
+  });
+  return secret === undefined
+    ? signInPage(web, next, { error: "This sign-in has expired, or the user is gone. Try again." })
+    : redirect(next, web.sessionCookie(secret));
+}
+
+async function signOut(web: WebContext, fields: SubmittedFields): Promise<HttpResponse> {
+  await closeSession(web.store, web.secret);
+  return requireSignIn(web, safeNext(fields), web.sessionCookie());
+}
+
+/** Redirects to sign-in, which continues at `next`. Shows it here if that URL would be too long. */
+export async function requireSignIn(
   web: WebContext,
   next: string,
   headers: HttpResponse["headers"] = {},
-): HttpResponse {
+): Promise<HttpResponse> {
   const location = `${PATHS.sign_in}?${new URLSearchParams({ next })}`;
-  return location.length > decide("8.bounds").url
-    ? signInPage(web, next)
-    : redirect(location, headers);
+  return location.length > URL_CHARS ? signInPage(web, next) : redirect(location, headers);
 }
+
+const BASE = "http://this.invalid";
 
 /** Returns the path on this server as a browser resolves it; any other origin becomes the dashboard. */
-function safeNext(sent: SubmittedFields): string {
-  const [next = "", base] = [sent.get("next"), "http://own.invalid"];
-  if (!next.startsWith("/") || !URL.canParse(next, base)) return PATHS.dashboard;
-  const { origin, pathname, search } = new URL(next, base);
-  return origin === base && !pathname.startsWith("//") ? pathname + search : PATHS.dashboard;
+function safeNext(fields: SubmittedFields): string {
+  const next = fields.get("next") ?? "";
+  if (!next.startsWith("/") || !URL.canParse(next, BASE)) return PATHS.dashboard;
+  const { origin, pathname, search } = new URL(next, BASE);
+  return origin === BASE && !pathname.startsWith("//") ? pathname + search : PATHS.dashboard;
 }
 
-/**
- * Opening the link does not use it up, because link previews open it too; only its form does. Another form requests a
- * link.
- */
-async function signIn(web: WebContext, sent: SubmittedFields): Promise<HttpResponse> {
-  const { call: request, signedIn, unit } = web;
-  const [next, token] = [safeNext(sent), sent.get("token")];
-  if (isSafeMethod(request))
-    return signedIn && !token ? redirect(next) : signInPage(web, next, token);
-  if (token === undefined) return askForLink(web, sent.get("email") ?? "", next);
-  // The new session gets its own secret, so that a planted cookie is worthless (session fixation).
-  const secret = await redeemSignInToken(unit, token, web.secret);
-  if (secret !== undefined) return redirect(next, web.sessionCookie(secret));
-  return signedIn ? redirect(next) : signInPage(web, next, "", USED);
+interface SignInStep {
+  readonly error?: string;
+  /** The state of the second step, and the account whose users it lists. */
+  readonly state?: string;
+  readonly accountId?: string;
 }
 
-const USED = "This link has been used or is too old. Ask for a new one.";
-
-async function askForLink(
-  { unit, urls: links, announce }: WebContext,
-  email: string,
+/** Shows the first step, or the second one if there is a state. */
+async function signInPage(
+  web: WebContext,
   next: string,
+  { error, state, accountId }: SignInStep = {},
 ): Promise<HttpResponse> {
-  const made = await unit.run((ctx) => requestSignInLinks(ctx, email.trim()));
-  for (const { user, account, token } of made instanceof AppError ? [] : made) {
-    const link = links.signIn(token);
-    const further = `${link}&${new URLSearchParams({ next })}`;
-    // Links to the dashboard if the whole URL would be too long to open.
-    const goesOn = next !== PATHS.dashboard && further.length <= decide("8.bounds").url;
-    announce(`Sign-in link for ${user.email} (${account.name}): ${goesOn ? further : link}`);
-  }
-  return messagePage(200, "Look at the console", SENT);
+  const isKeyStep = needsApiKey(web) && state === undefined;
+  const step = isKeyStep ? KEY_FIELD : [hidden("state", state), await renderUsers(web, accountId)];
+  // The redirect after this form may return an immediate error to the client.
+  const redirectUri = new URL(next, BASE).searchParams.get("redirect_uri") ?? "";
+  return page({
+    title: "Sign in",
+    status: error ? 400 : 200,
+    headers: web.setCookie,
+    narrow: true,
+    formAction: formActionTo(next.startsWith(AUTHORIZE_PATH) ? redirectUri : ""),
+    body: [
+      error && alertBox("alert", error),
+      web.form(PATHS.sign_in, [hidden("next", next), step], "card"),
+    ],
+  });
 }
 
-const SENT =
-  "If a user has this address, a sign-in link is on the console of the server now. It works once, for 15 minutes. Open it in this browser, and you will be where you wanted to go.";
+const KEY_FIELD = html`<div><label for="api_key">API key</label><input id="api_key" name="api_key" type="password" autocomplete="off" required autofocus></div><button>Continue</button>`;
+
+/** Renders a button for each user of this account, or else of every account. */
+async function renderUsers({ store }: WebContext, accountId?: string): Promise<Renderable> {
+  const lists: Renderable[] = [];
+  for (const { id, name } of await store.page(accounts, "all", ["accounts"], ALL_RECORDS)) {
+    if (accountId !== undefined && id !== accountId) continue;
+    const listed = await store.page(users, "account", [id], USERS_SHOWN);
+    const total = await store.count(users, "account", [id]);
+    const buttons = listed.map((user) => {
+      const label = [user.name || [], user.email].flat().join(", ");
+      return html`<p><button name="user_id" value="${user.id}">Continue as ${label}</button></p>`;
+    });
+    lists.push(html`<h2>${name}</h2>`, buttons, firstOfMany(listed.length, total, "users"));
+  }
+  return lists;
+}
+
+/** Returns the form-action of a form whose redirects may end at this URI; browsers apply it to redirects too. */
+export const formActionTo = (uri: string): string =>
+  URL.canParse(uri) ? `'self' ${new URL(uri).protocol}` : "'self'";
 
 /** Shows the signed-in user and the sign-out button; the next user to sign in continues at `next`. */
 export const userMenu = (
@@ -123,99 +141,3 @@ export const userMenu = (
     [hidden("next", next), muted(signedIn.user.email), html`<button>Sign out</button>`],
     "row",
   );
-
-const PRESS = html`<p>This link signs you in once, in this browser.</p><button autofocus>Sign in</button>`;
-const ASK = html`<p>No password is needed: a link that works once signs you in. This server sends no mail; the link appears on the console where it runs.</p>
-<div><label for="email">E-mail address</label><input id="email" name="email" inputmode="email" autocomplete="email" required autofocus></div><button>Ask for a link</button>`;
-
-/**
- * The form-action of a form whose redirects may end at this URI, because browsers apply form-action to redirects too.
- */
-const formActionTo = (uri: string): string =>
-  URL.canParse(uri) ? `'self' ${new URL(uri).protocol}` : "'self'";
-
-const redirectUriIn = (path: string): string =>
-  new URL(path, "http://own.invalid").searchParams.get("redirect_uri") ?? "";
-
-/** Shows the button that redeems the token, or the form that requests a link. */
-function signInPage(web: WebContext, next: string, token = "", fault?: string): HttpResponse {
-  const asked = [hidden("next", next), hidden("token", token), token ? PRESS : ASK];
-  return page({
-    title: "Sign in",
-    status: fault ? 400 : 200,
-    headers: web.setCookie,
-    narrow: true,
-    // The redirect after this form may return an immediate error to the client.
-    formAction: next.startsWith(AUTHORIZE_PATH) ? formActionTo(redirectUriIn(next)) : "'self'",
-    body: html`${fault && alertBox("alert", fault)}${web.form(PATHS.sign_in, asked, "card")}`,
-  });
-}
-
-/** Shows the consent page, or applies the user's decision; may return an error page or a redirect instead. */
-async function consent(
-  web: WebContext,
-  query: string,
-  decided?: SubmittedFields,
-): Promise<HttpResponse> {
-  const { oauth, signedIn } = web;
-  const request = await validateAuthorizationRequest(oauth, query);
-  if ("page" in request || "redirect" in request) return toPage(web, request);
-  if (signedIn === undefined) return requireSignIn(web, addressOf(query));
-  const asked = prepareConsent(oauth, request, signedIn);
-  if ("redirect" in asked) return toPage(web, asked);
-  // Only the value "allow" allows; a form without a button counts as a denial.
-  const isAllowed = decided?.get("decision") === "allow";
-  if (decided && !isAllowed) return toPage(web, denyRequest(oauth, request));
-  // Grants nothing that the page did not show, whatever the user's permissions are by now.
-  const isShown = isSubset(asked.scopes, (decided?.get("granted") ?? "").split(" "));
-  return isAllowed && isShown
-    ? toPage(web, await issueCode(oauth, asked))
-    : consentPage(web, asked, query);
-}
-
-const addressOf = (query: string): string => `${AUTHORIZE_PATH}?${query}`;
-
-const toPage = (web: WebContext, end: ErrorPage | Redirect): HttpResponse =>
-  "redirect" in end ? redirect(end.redirect) : errorPage(web, end);
-
-const HELP = paragraph(
-  `[What an application has to send](${PATHS.docs}#oauth) is described in the docs.`,
-);
-
-function errorPage(web: WebContext, { page, client }: ErrorPage): HttpResponse {
-  const addresses = client &&
-    isAdminOf(web, client) && [
-      html`<p>Registered for ${client.name}:</p>`,
-      list(client.redirect_uris.map(inlineCode)),
-    ];
-  return messagePage(400, "This request cannot go on", [html`<p>${page}</p>`, addresses, HELP]);
-}
-
-/** Returns true if the visitor may read the client through the API; only then its URIs are shown. */
-const isAdminOf = ({ signedIn, call: request }: WebContext, client: OAuthClientRecord): boolean =>
-  signedIn !== undefined &&
-  signedIn.account.id === client.account_id &&
-  hasScope(signedIn.user.permissions, "admin") &&
-  checkAccountState(signedIn.account, request.method) === undefined;
-
-function consentPage(web: WebContext, terms: Consent, query: string): HttpResponse {
-  const { request, user, account, scopes: granted } = terms;
-  const { client, redirectUri, scopes: asked } = request;
-  const { host, protocol } = new URL(redirectUri);
-  // Strip bidi control characters so that a client name cannot reverse the text after it.
-  const name = client.name.replace(/\p{Bidi_Control}/gu, "");
-  const withheld = asked.some((scope) => !granted.includes(scope));
-  const decided = html`<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it will be able to:</p>
-${list(granted.map((scope) => [SCOPE_LABELS[scope], " ", inlineCode(scope)]))}
-${withheld && muted("It asked for more than you may do yourself; it gets only this.")}
-${hidden("request", query)}${hidden("granted", granted.join(" "))}
-<div class="row"><button name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></div>`;
-  return page({
-    title: `Allow “${name}” to use your account?`,
-    narrow: true,
-    formAction: formActionTo(redirectUri),
-    body: html`${web.form(CONSENT_PATH, decided, "card")}
-${muted(`Either way you go back to ${isPrivateUse(redirectUri) ? protocol.slice(0, -1) : host}. You will be asked again the next time.`)}
-<h2>Not you?</h2>${userMenu(web, addressOf(query))}`,
-  });
-}

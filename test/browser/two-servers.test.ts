@@ -8,8 +8,8 @@ inBrowser(
     await using other = await startService();
     hosts.add(new URL(other.authUrl).host);
     const second = await context.newPage();
-    await second.goto(other.signInUrl);
-    await press(second, "Sign in");
+    await second.goto(`${other.authUrl}/dashboard`);
+    await press(second, "Continue as Owner");
     await second.waitForURL(`${other.authUrl}/dashboard`);
     for (const [tab, url] of [
       [page, authUrl],

@@ -228,7 +228,7 @@ choice(
       const sent = { redirect_uri, ...PKCE };
       const page = await open(sent);
       assertPage(page, 200, "'self' com.example.app:");
-      assert.match(textOf(page), /Either way you go back to com\.example\.app\./);
+      assert.match(textOf(page), /Either way you return to com\.example\.app\./);
       const back = await consent(who, app, sent);
       pair(await exchange(api, app, str(back.code), { redirect_uri, code_verifier: VERIFIER }));
       assert.equal((await consent(who, app, sent, "deny")).error, "access_denied");

@@ -227,7 +227,7 @@ test("all readings at once: every dashboard page is complete, and its forms work
   await using all = await embedded({ readings: ALL_VARIANTS });
   await all.service.restore(plain.service.snapshot());
   const browser = new Browser(all.api);
-  await browser.signIn(all.service.signInUrl);
+  await browser.signIn();
   for (const { path } of dashboardRoutes.filter(({ method }) => method === "GET"))
     assertPage(await browser.open(fill(path, ids)));
   const made = await browser.fillIn("/dashboard/apps/new", FORM);
@@ -278,7 +278,7 @@ test("the documentation and the printed first request follow the selected readin
     assert.match(await docs(all, page), or);
   }
   const browser = new Browser(all.api);
-  await browser.signIn(all.service.signInUrl);
+  await browser.signIn();
   assert.match(textOf(await browser.open("/dashboard")), /"My first app","description":""/);
 });
 

@@ -47,6 +47,8 @@ test("reset: the seed is back with the same ids, port and start-up key, and adde
   await create(it, "Later");
   assert.equal((await api.delete(`/apps/${str(seeded[0]?.id)}`)).status, 204);
   const { access_token, refresh_token } = await service.signIn({ scopes: ["read:apps"] });
+  const browser = new Browser(api);
+  await browser.signIn();
   const other = new Client({ baseUrl: service.baseUrl, key: service.apiKey });
   assert.equal((await other.get("/account")).status, 200);
   await service.setAccountState("suspended");
@@ -64,6 +66,8 @@ test("reset: the seed is back with the same ids, port and start-up key, and adde
     assert.equal((await api.as(dead).get("/apps")).status, 401);
   const refresh = { grant_type: "refresh_token", refresh_token };
   assert.equal((await api.as(null).root.post("/oauth/token", refresh)).json.error, "invalid_grant");
+  const { location } = (await browser.request("GET", "/dashboard")).headers;
+  assert.match(str(location), /sign-in/, "sessions have ended");
   assert.equal((await other.get("/account")).json.state, "active", "a client keeps its connection");
 });
 
@@ -209,6 +213,7 @@ test("snapshot: another service can restore it with its own start-up key, or ope
   assert.equal(await titlesOf(two), "Carried");
   assert.equal(two.service.account.id, one.service.account.id);
   assert.equal(two.service.clock.now(), one.service.clock.now());
+  assert.equal((await new Browser(two.api).signIn()).header("location"), "/dashboard");
   const data = await snapshotFile(one);
   await using three = await embedded({ data });
   assert.equal(await titlesOf(three), "Carried");

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { Answer, Client, SentHeaders } from "./client.ts";
 
 const REDIRECTS_MAX = 5;
+export const SIGN_IN = "/dashboard/sign-in";
 
 export class Browser {
   readonly origin: string;
@@ -41,11 +42,18 @@ export class Browser {
     return this.request("GET", url).then((answer) => this.#follow(answer));
   }
 
-  /** Follows a sign-in link and presses the button of its page; follows no redirect. */
-  async signIn(link: string): Promise<Answer> {
-    const [form] = formsOf(await this.request("GET", link));
-    assert.ok(form, `no form at ${link}`);
-    return this.post(form.action, form.fields);
+  /** Signs in as the user with this e-mail address, or as the first user; follows no redirect. */
+  async signIn(email = "", next = "/dashboard"): Promise<Answer> {
+    const url = `${SIGN_IN}?${new URLSearchParams({ next })}`;
+    return this.continueAs(await this.request("GET", url), email);
+  }
+
+  /** Presses the button of a user on the sign-in page. */
+  continueAs(page: Answer, email = ""): Promise<Answer> {
+    const [form] = formsOf(page);
+    const user = usersOn(page).find(({ label }) => label.endsWith(email));
+    assert.ok(form && user, `no button for ${email} in ${page.text}`);
+    return this.post(form.action, { ...form.fields, user_id: user.id });
   }
 
   /** Fills in the first form of the page that posts to `action`, and presses a button. */
@@ -69,10 +77,12 @@ export class Browser {
     path: string,
     fields: Readonly<Record<string, string>>,
     origin: string | null = this.origin,
+    more: SentHeaders = {},
   ): Promise<Answer> {
     const headers = {
       "content-type": "application/x-www-form-urlencoded",
       ...(origin !== null && { origin }),
+      ...more,
     };
     return this.request("POST", path, headers, new URLSearchParams(fields).toString());
   }
@@ -110,6 +120,12 @@ export const formsOf = (page: Answer) =>
           ]),
       ),
     }),
+  );
+
+/** The users that a sign-in page offers. */
+export const usersOn = (page: Answer) =>
+  [...page.text.matchAll(/<button name="user_id" value="(\w+)">([^<]*)</g)].map(
+    ([, id = "", label = ""]) => ({ id, label: decoded(label) }),
   );
 
 /** Returns the text of HTML, with its entities decoded. */

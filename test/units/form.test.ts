@@ -8,9 +8,9 @@ import { truncate } from "../../src/web/html.ts";
 
 test("form: rejected input is shown again, up to a length that does not hold up other requests", () => {
   const schema = { type: "object", properties: { data: { type: "string" } }, required: ["data"] };
-  const faults = new Map([["data", "is not JSON"]]);
+  const errors = new Map([["data", "is not JSON"]]);
   const back = (length: number) =>
-    renderFields({ values: { data: "<".repeat(length) }, faults }, schema).text;
+    renderFields({ values: { data: "<".repeat(length) }, errors }, schema).text;
   assert.ok(back(65_536).includes("&lt;".repeat(65_536)));
   assert.ok(back(65_537).length < 1_000);
 });
@@ -34,15 +34,15 @@ test("form: an error names the entry it is about and is linked to its field, and
     properties: { name: typed.string, uris: typed.array, set, last: typed.string },
   };
   const said = { "#/uris/1": "must be a URL", "#/set": "must have one", "#/last": "is required" };
-  const errors = Object.entries(said).map(([pointer, detail]) => ({ pointer, detail }));
-  const form = formWithErrors({}, fail({ code: "validation_failed", errors }));
-  assert.equal(form.faults?.get("uris"), "Entry 2 must be a URL.");
-  assert.equal(form.faults?.get("set"), "It must have one.");
+  const issues = Object.entries(said).map(([pointer, detail]) => ({ pointer, detail }));
+  const form = formWithErrors({}, fail({ code: "validation_failed", errors: issues }));
+  assert.equal(form.errors?.get("uris"), "Entry 2 must be a URL.");
+  assert.equal(form.errors?.get("set"), "It must have one.");
   const { text } = renderFields(form, schema);
   const reported =
-    /<fieldset aria-describedby="set-fault">.*<div id="set-fault"><p class="fault">It must have one\./s;
+    /<fieldset aria-describedby="set-error">.*<div id="set-error"><p class="error">It must have one\./s;
   assert.match(text, reported);
-  assert.match(text, /id="uris" name="uris" aria-describedby="uris-fault" aria-invalid="true"/);
+  assert.match(text, /id="uris" name="uris" aria-describedby="uris-error" aria-invalid="true"/);
   assert.match(text, /^<div class="card" role="alert" tabindex="-1" autofocus>/);
   assert.equal(text.split("autofocus").length, 2);
   assert.doesNotMatch(renderFields({ values: {} }, schema).text, /autofocus/);

@@ -31,14 +31,14 @@ const routes: readonly SiteRoute[] = [
   {
     method: "GET",
     path: `${PATHS.sites}/{id}`,
-    handler: async ({ call }, site) => redirect(sitePath(site) + search(call)),
+    handler: async ({ request }, site) => redirect(sitePath(site) + search(request)),
   },
   { method: "GET", path: `${PATHS.sites}/{id}/`, handler: renderSite },
   { method: "POST", path: `${PATHS.sites}/{id}/interactions`, handler: recordClick },
 ];
 
 export const createSiteRouter = (deps: WebDeps) =>
-  createPageRouter(deps, PATHS.sites, routes, async (route, { request, caller: web, params }) => {
+  createPageRouter(deps, PATHS.sites, routes, async (route, { request, web, params }) => {
     const site = await findSiteById(web.store, params.id ?? "");
     if (site === undefined) return messagePage(404, "There is no app here", "Check the address.");
     if ("gone" in site) return gonePage(site.successor, web);
@@ -48,7 +48,9 @@ export const createSiteRouter = (deps: WebDeps) =>
     const isCustomDomain = !request.path.startsWith(PATHS.sites);
     if (isCustomDomain && !site.app.public && isSafeMethod(request))
       return redirect(web.urls.site(site.deployment.id) + search(request));
-    return denyAccess(site, web) ?? web.withForm((fields) => route.handler(web, site, fields));
+    return (
+      (await denyAccess(site, web)) ?? web.withForm((fields) => route.handler(web, site, fields))
+    );
   });
 
 /** The page of a retired or deleted deployment. It links to its successor if the visitor may see that. */
@@ -61,9 +63,9 @@ function gonePage(successor: Site | undefined, { urls, signedIn }: WebContext): 
 }
 
 /** Returns the page for a visitor who may not see the app. */
-function denyAccess(site: Site, web: WebContext): HttpResponse | undefined {
-  const isRead = isSafeMethod(web.call);
-  const url = sitePath(site) + (isRead ? search(web.call) : "");
+async function denyAccess(site: Site, web: WebContext): Promise<HttpResponse | undefined> {
+  const isRead = isSafeMethod(web.request);
+  const url = sitePath(site) + (isRead ? search(web.request) : "");
   switch (checkViewAccess(site, web.signedIn)) {
     case "yes":
       return undefined;
