@@ -72,7 +72,7 @@ inBrowser("a user can go from the printed sign-in link to a redelivery", MANUAL,
   await sees(page, "X-Service-Signature");
   await press(page, "Send again");
   await sees(page, "succeeded");
-  await sees(page, "attempt 2, manual");
+  await sees(page, "by hand");
   assert.equal(receiver.got.length, 2);
   assert.equal((await interactions(api)).length, 1);
 });
