@@ -132,7 +132,6 @@ function createDocument({ routes, services }: DocumentOptions, context: Context)
     openapi: "3.1.1",
     info: { ...info, version: VERSION, contact, license: { name: "MIT", identifier: "MIT" } },
     servers: [{ url: server, description: "This server" }],
-    security: Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
     tags: [...tags].map((name) => ({ name, description: `The operations for ${name}.` })),
     paths,
     components: { schemas: { ...schemas, ...context.eventSchemas }, responses, securitySchemes },
@@ -168,7 +167,9 @@ function operation(route: Operation, tag: string, context: Context): JsonSchema 
     summary,
     description: scope === null ? context.credential : `Takes the scope ${scope}.`,
     tags: [tag],
-    security: scope === null ? undefined : [{ apiKey: [] }, { oauth: [scope] }],
+    security: Object.keys(context.securitySchemes).map((name) => ({
+      [name]: name === "oauth" && scope !== null ? [scope] : [],
+    })),
     "x-spec": route.spec,
     "x-decision": route.decision,
     parameters: parameters(route),

@@ -507,7 +507,7 @@ asOwner(
       "to http://127.0.0.1:9/",
       "Service → Receiver: attempt 1 – ",
       "Receiver → Service: refused – ",
-      "Service: pending – to be tried again at",
+      "Service: pending – next attempt at",
     ])
       assert.ok(text.includes(said), said);
     assert.match(page.text, new RegExp(`/webhooks/${hook.id}/deliveries/dlv_`), "the delivery");
