@@ -274,7 +274,6 @@ const WRONG: readonly (readonly [script: string, says: RegExp, ...uses: readonly
     /^There is no part calm\. Choose from: throughput, holds/,
     "bench:delivery calm",
   ],
-  ["decisions.ts", /^There is no choice 4\.etags\. Choose from: .*4\.etag/, "4.etag 4.etags"],
   ["mutate.ts", /Usage: npm run mutate/, "--rooms attic", "--sample some", "--everything"],
   ["wrong/riddle.ts", /Usage: npm run riddle -- N/, "", "--number 1000", "--number 7 --tell"],
   ["wrong/self.ts", /Usage: npm run conformance:self/, "--only nothing", "--part 0"],

@@ -26,7 +26,7 @@ interface DocumentOptions {
   readonly hasControls?: boolean;
 }
 
-/** What differs between the two documents. */
+/** The differences between the two documents. */
 interface Context {
   readonly info: JsonSchema;
   readonly server: string;
