@@ -9,7 +9,7 @@ export interface Decision {
   /** Common practice in other services. */
   readonly others: string;
   readonly why: string;
-  /** The variant that selects another common answer: `--variant NAME=VALUE`. */
+  /** The variant that selects another common behaviour: `--variant NAME=VALUE`. */
   readonly variant?: string;
 }
 type Decisions = { readonly [id: string]: Decision };
@@ -234,7 +234,7 @@ export const GAPS = {
   },
 } as const satisfies Decisions;
 
-/** What this project added because users of such a service expect it. */
+/** Additions that users of such a service expect. */
 export const ADDITIONS = {
   "1.dashboard": {
     open: "Where is the account dashboard, and can a program do the same?",

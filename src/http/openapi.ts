@@ -26,7 +26,7 @@ interface DocumentOptions {
   readonly hasControls?: boolean;
 }
 
-/** What differs between the two documents. */
+/** The differences between the two documents. */
 interface Context {
   readonly info: JsonSchema;
   readonly server: string;
@@ -132,7 +132,6 @@ function createDocument({ routes, services }: DocumentOptions, context: Context)
     openapi: "3.1.1",
     info: { ...info, version: VERSION, contact, license: { name: "MIT", identifier: "MIT" } },
     servers: [{ url: server, description: "This server" }],
-    security: Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
     tags: [...tags].map((name) => ({ name, description: `The operations for ${name}.` })),
     paths,
     components: { schemas: { ...schemas, ...context.eventSchemas }, responses, securitySchemes },
@@ -158,10 +157,7 @@ function operation(route: Operation, tag: string, context: Context): JsonSchema 
   const { operationId, summary, scope, status, bodyName, example } = route;
   const responses: Named = { [status]: successResponse(route, context) };
   if (readsOne(route))
-    responses[304] = {
-      description: "Not changed since If-None-Match.",
-      headers: headers(["X-Request-Id", "ETag", ...context.rateHeaders]),
-    };
+    responses[304] = response("Not changed since If-None-Match.", ["ETag", ...context.rateHeaders]);
   for (const error of errorStatuses(route, context))
     responses[error] = { $ref: `#/components/responses/Problem${error}` };
   const types = route.method === "PATCH" ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
@@ -171,7 +167,9 @@ function operation(route: Operation, tag: string, context: Context): JsonSchema 
     summary,
     description: scope === null ? context.credential : `Takes the scope ${scope}.`,
     tags: [tag],
-    security: scope === null ? undefined : [{ apiKey: [] }, { oauth: [scope] }],
+    security: Object.keys(context.securitySchemes).map((name) => ({
+      [name]: name === "oauth" && scope !== null ? [scope] : [],
+    })),
     "x-spec": route.spec,
     "x-decision": route.decision,
     parameters: parameters(route),
@@ -210,24 +208,16 @@ function parameters(route: Operation): object[] {
   );
   const list = [...inPath, ...inQuery];
   if (isIdempotent(route)) list.push(idempotencyKey(route));
-  if (isConditional(route)) list.push(IF_MATCH, IF_NONE_MATCH);
+  if (isConditional(route)) list.push(...CONDITIONS);
   return list;
 }
 
 /** Their examples change nothing, because importers send them as they are. Postman sends only defaults. */
-const IF_MATCH = parameter(
-  "header",
-  "If-Match",
-  { ...TEXT, default: "*" },
-  "Only if the resource has one of these ETags.",
-  "*",
-);
-const IF_NONE_MATCH = parameter(
-  "header",
-  "If-None-Match",
-  { ...TEXT, default: '"0"' },
-  "Only if it has none of these ETags.",
-  '"0"',
+const CONDITIONS = [
+  { name: "If-Match", example: "*", description: "Only if the resource has one of these ETags." },
+  { name: "If-None-Match", example: '"0"', description: "Only if it has none of these ETags." },
+].map(({ name, example, description }) =>
+  parameter("header", name, { ...TEXT, default: example }, description, example),
 );
 
 /** Each operation has an example of its own: a key that was used for another request is an error. */
@@ -261,22 +251,30 @@ const HEADERS = {
 };
 type HeaderName = keyof typeof HEADERS;
 
-const headers = (names: readonly HeaderName[]): JsonSchema =>
-  Object.fromEntries(names.map((name) => [name, HEADERS[name]]));
+function response(
+  description: string,
+  headers: readonly HeaderName[],
+  schema?: JsonSchema,
+  type = JSON_TYPE,
+): JsonSchema {
+  const names: readonly HeaderName[] = ["X-Request-Id", ...headers];
+  return {
+    description,
+    headers: Object.fromEntries(names.map((name) => [name, HEADERS[name]])),
+    content: schema && { [type]: { schema } },
+  };
+}
 
 function successResponse(route: Operation, context: Context): JsonSchema {
-  const { serializer, location, summary: description } = route;
-  const names: HeaderName[] = ["X-Request-Id", ...context.rateHeaders];
-  if (serializer?.kind === "one") names.push("ETag");
-  if (serializer?.kind === "page") names.push("Link");
-  if (serializer?.kind === "page" && context.variants["list-shape"]) names.push("X-Total-Count");
-  if (location) names.push("Location");
-  if (isIdempotent(route)) names.push("Idempotency-Replayed");
-  const response = { description, headers: headers(names) };
-  if (serializer === undefined) return response;
+  const { serializer, location, summary } = route;
+  const headers = [...context.rateHeaders];
+  if (serializer?.kind === "one") headers.push("ETag");
+  if (serializer?.kind === "page") headers.push("Link");
+  if (serializer?.kind === "page" && context.variants["list-shape"]) headers.push("X-Total-Count");
+  if (location) headers.push("Location");
+  if (isIdempotent(route)) headers.push("Idempotency-Replayed");
   const [name] = Object.keys(responseSchemas(route, context));
-  const schema = name === undefined ? serializer.json : schemaRef(name);
-  return { ...response, content: { [JSON_TYPE]: { schema } } };
+  return response(summary, headers, name === undefined ? serializer?.json : schemaRef(name));
 }
 
 const statusOf = (code: ErrorCode, { variants }: Context): number =>
@@ -299,18 +297,14 @@ function errorStatuses(route: Operation, context: Context): number[] {
 /** Responses that are sent before the account is known have no rate limit headers. */
 const WITHOUT_ACCOUNT = [401, 408, 414, 431, 501];
 
-function errorResponse(status: number, context: Context) {
-  const names: HeaderName[] = ["X-Request-Id"];
-  if (!WITHOUT_ACCOUNT.includes(status)) names.push(...context.rateHeaders);
-  if (status === 401 || status === 403) names.push("WWW-Authenticate");
-  if (status === 403) names.push("Retry-After");
+function errorResponse(status: number, context: Context): JsonSchema {
+  const headers = WITHOUT_ACCOUNT.includes(status) ? [] : [...context.rateHeaders];
+  if (status === 401 || status === 403) headers.push("WWW-Authenticate");
+  if (status === 403) headers.push("Retry-After");
   const titles = codesOf(status, context).map((code) => `\`${code}\`: ${PROBLEMS[code][1]}.`);
+  const schema = schemaRef(problemName(status, context));
   const type = context.variants["error-body"] ? JSON_TYPE : "application/problem+json";
-  return {
-    description: titles.join(" "),
-    headers: headers(names),
-    content: { [type]: { schema: schemaRef(problemName(status, context)) } },
-  };
+  return response(titles.join(" "), headers, schema, type);
 }
 
 /** Server errors share one schema, because a program cannot handle them by their code. */

@@ -159,7 +159,10 @@ inBrowser(
     const { api, page, go } = stage;
     const { path, give } = await deployed(api, { title: "Charts", theme: "dark" });
     await give("One", [{ region: "North", visitors: 1_020 }]);
-    const long = Array.from({ length: 2_000 }, (_, n) => ({ n, load: (n * 7_919) % 997 }));
+    const long = Array.from({ length: 2_000 }, (_, n) => ({
+      at: new Date(n * 60_000).toISOString(),
+      load: (n * 7_919) % 997,
+    }));
     await give("Long", long);
     const labels = async (width: number) => {
       await page.setViewportSize({ width, height: 900 });

@@ -75,7 +75,8 @@ export class ApiDocument {
     const operation = this.find(method, url);
     if (operation === undefined) {
       const { Problem } = members(members(this.document.components).schemas);
-      if (type === "application/problem+json") this.#checkBody(what, members(Problem), answer);
+      if (method !== "HEAD" && type === "application/problem+json")
+        this.#checkBody(what, members(Problem), answer);
       return;
     }
     const declared = members(operation.value.responses)[answer.status];

@@ -143,7 +143,7 @@ function errorsPage({ services }: WebDeps): DocsPage {
   };
 }
 
-/** The gaps of the specification, this project's decisions, and other answers to them. */
+/** The gaps of the specification, this project's decisions, and common alternatives. */
 const decisionsPage = (): DocsPage => ({
   lead: "The specification leaves 32 points open, and users of such a service expect some more. The first digit of an id is the part of the specification; the tests of a decision have its id in their names.",
   sections: [
@@ -163,7 +163,10 @@ const decisionEntries = (decisions: { readonly [id: string]: Decision }, part = 
         paragraph(choice),
         paragraph(why),
         muted(["Elsewhere: ", inlineMarkdown(others)]),
-        variant && paragraph(`To get another common answer: \`--variant ${variant}\``),
+        variant &&
+          paragraph(
+            `For another common behaviour, start the server with \`--variant ${variant}\`.`,
+          ),
       ],
     }));
 
