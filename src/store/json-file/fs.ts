@@ -4,6 +4,7 @@ import { constants } from "node:buffer";
 import * as fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
+import { isNodeError } from "../../lib/node-error.ts";
 
 /** Readable for the owner only: the data holds hashes, secrets of webhooks and the signing key. */
 export const PRIVATE = 0o600;
@@ -96,4 +97,5 @@ export function followLinks(path: string): string {
   return followLinks(resolve(dirname(file), fs.readlinkSync(file)));
 }
 
-export const codeOf = (error: unknown): string | undefined => Object(error).code;
+export const codeOf = (error: unknown): string | undefined =>
+  isNodeError(error) ? error.code : undefined;
