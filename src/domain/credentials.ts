@@ -61,7 +61,8 @@ const LAST_USED_RESOLUTION_MS = 60_000;
 
 const UNKNOWN_CREDENTIAL = fail({
   code: "invalid_credential",
-  detail: "It is no access token and no API key that is known: mistyped, or deleted.",
+  detail:
+    "The credential is no known API key or access token. Check that it is complete and not deleted.",
 });
 
 /** Returns a function that authenticates by key hash. It queries the store at every use, so that a deletion counts. */

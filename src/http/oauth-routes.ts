@@ -238,15 +238,20 @@ function parseJsonParameters(bytes: Buffer): [name: string, value: string][] {
 function parseBasicCredentials(headers: readonly string[]): ClientCredentials | undefined {
   if (headers.length === 0) return undefined;
   const [, base64 = ""] = /^basic +([a-z0-9+/]+={0,2})$/i.exec(headers.join()) ?? [];
-  const [, user = "", password = ""] =
-    /^([^:]+):(.*)$/s.exec(Buffer.from(base64, "base64").toString()) ?? [];
+  const [user = "", ...rest] = Buffer.from(base64, "base64").toString().split(":");
+  const id = decodeComponent(user);
+  const secret = decodeComponent(rest.join(":"));
+  if (!id || rest.length === 0 || secret === undefined)
+    throw invalidClient(
+      "The Authorization header is not readable: send Basic with client_id:client_secret, form-encoded.",
+    );
+  return { id, secret: secret || null };
+}
+
+function decodeComponent(text: string): string | undefined {
   try {
-    const id = decodeURIComponent(user);
-    if (id !== "") return { id, secret: decodeURIComponent(password) || null };
+    return decodeURIComponent(text);
   } catch {
-    // Rejected below: a stray % or bytes that are not UTF-8.
+    return undefined; // a stray % or bytes that are not UTF-8
   }
-  throw invalidClient(
-    "The Authorization header is not readable: send Basic with client_id:client_secret, form-encoded.",
-  );
 }

@@ -77,11 +77,11 @@ export class TimeOrderedIds {
 
   #randomText(length: number): string {
     let text = "";
-    // Dropping two of base64's 64 characters keeps the others equally likely, and so do bytes in threes.
-    while (text.length < length)
-      text += this.random(3 * Math.ceil(length / 3))
-        .toString("base64")
-        .replace(/[+/]/g, "");
+    // All 62 characters are equally likely: three bytes give four characters of base64, and two kinds are dropped.
+    while (text.length < length) {
+      const bytes = this.random(3 * Math.ceil(length / 3));
+      text += bytes.toString("base64").replace(/[+/]/g, "");
+    }
     return text.slice(0, length);
   }
 }

@@ -75,8 +75,8 @@ function parseSegment(segment: string): Claims | undefined {
   if (bytes === undefined || !isUtf8(bytes)) return undefined;
   try {
     const value: unknown = JSON.parse(bytes.toString());
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-    return Object.assign(Object.create(null), value);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Claims) : undefined;
   } catch {
     return undefined; // not JSON: no token of ours
   }

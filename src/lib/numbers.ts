@@ -40,13 +40,26 @@ export function parseJsonKeeping(json: string, keep: KeepNumbers | undefined): u
   return parsed;
 }
 
-/** A string, or a number outside strings; `json` must be valid. */
-const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+/** Quotes numbers that are out of range or unusually written; `json` must be valid. */
+function quoteNumbers(json: string): string {
+  const quoteOrNumber = /"|-?\d[\d.eE+-]*/g;
+  let quoted = "";
+  let copiedUntil = 0;
+  for (let match = quoteOrNumber.exec(json); match; match = quoteOrNumber.exec(json)) {
+    const [text] = match;
+    const value = Number(text);
+    if (text === '"') quoteOrNumber.lastIndex = findStringEnd(json, match.index);
+    else if (String(value) !== text || !isWithinRange(value)) {
+      quoted += `${json.slice(copiedUntil, match.index)}"${text}"`;
+      copiedUntil = quoteOrNumber.lastIndex;
+    }
+  }
+  return quoted + json.slice(copiedUntil);
+}
 
-/** Quotes numbers that are out of range or unusually written. */
-const quoteNumbers = (json: string): string =>
-  json.replace(STRING_OR_NUMBER, (token) => {
-    if (token.startsWith('"')) return token;
-    const value = Number(token);
-    return String(value) === token && isWithinRange(value) ? token : `"${token}"`;
-  });
+/** A loop, because a regular expression overflows its stack on a string of some MiB. */
+function findStringEnd(json: string, start: number): number {
+  let end = start + 1;
+  while (json[end] !== '"') end += json[end] === "\\" ? 2 : 1;
+  return end + 1;
+}

@@ -269,9 +269,8 @@ export function object<M extends Members>(
   members: M,
   rules: (value: Shape<M>) => Iterable<Issue> = () => [],
 ): ObjectSchema<Shape<M>, M> {
-  const names = Object.keys(members);
   const entries = Object.entries(members);
-  const required = names.filter((name) => members[name]?.absent === undefined);
+  const required = entries.flatMap(([name, { absent }]) => (absent ? [] : [name]));
   return {
     members,
     json: {
@@ -283,21 +282,22 @@ export function object<M extends Members>(
     check(value, path, issues) {
       if (!isObject(value)) return addIssue(issues, path, "must be an object");
       const issueCount = issues.length;
-      for (const name of Object.keys(value))
-        if (!Object.hasOwn(members, name)) {
-          const hint = issues.length < ISSUES_MAX ? suggest(name, names) : "";
-          addIssue(issues, [...path, name], UNKNOWN_MEMBER + hint);
-        }
+      for (const name of Object.keys(value)) {
+        if (Object.hasOwn(members, name)) continue;
+        const hint = issues.length < ISSUES_MAX ? suggest(name, Object.keys(members)) : "";
+        addIssue(issues, [...path, name], UNKNOWN_MEMBER + hint);
+      }
       const accepted: Record<string, unknown> = {};
-      for (const [name, member] of entries)
-        if (Object.hasOwn(value, name) && value[name] !== undefined)
-          accepted[name] = member.check(value[name], [...path, name], issues);
-        else if (member.absent === undefined) addIssue(issues, [...path, name], "is required");
-        else if (member.absent.value !== undefined) accepted[name] = member.absent.value;
+      for (const [name, { check, absent }] of entries) {
+        const member = Object.hasOwn(value, name) ? value[name] : undefined;
+        if (member !== undefined) accepted[name] = check(member, [...path, name], issues);
+        else if (!absent) addIssue(issues, [...path, name], "is required");
+        else if (absent.value !== undefined) accepted[name] = absent.value;
+      }
+      const result = accepted as Shape<M>;
       if (issues.length === issueCount)
-        for (const issue of rules(accepted as Shape<M>))
-          addIssue(issues, [...path, ...issue.path], issue.detail);
-      return accepted as Shape<M>;
+        for (const issue of rules(result)) addIssue(issues, [...path, ...issue.path], issue.detail);
+      return result;
     },
   };
 }

@@ -179,7 +179,7 @@ choice(
       await assertInvalid(api.as(cut), "not a well-formed JWT");
     const { tokens, holder } = await held(api);
     assert.equal((await holder.get("/apps")).status, 200);
-    await assertInvalid(api.as(tokens.refresh), "no access token and no API key");
+    await assertInvalid(api.as(tokens.refresh), "no known API key or access token");
     const data = await service.snapshot();
     await service.restore({ ...data, collections: { ...data.collections, signing_keys: [] } });
     await assertInvalid(holder, "not signed by this service");

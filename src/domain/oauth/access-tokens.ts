@@ -1,6 +1,12 @@
 // Access tokens: JWTs after RFC 9068 (spec part 5; contract part 5), and the keys that sign them. The grant, client and
 // user of a token are loaded at every use. Deleting any of them therefore takes effect with the next request.
-import { createPrivateKey, generateKeyPair, hash, type KeyObject } from "node:crypto";
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  hash,
+  type KeyObject,
+} from "node:crypto";
 import { promisify } from "node:util";
 import {
   ALGORITHMS,
@@ -54,13 +60,8 @@ interface SigningKeyRecord extends Entity {
   readonly alg: Algorithm;
   /** PKCS 8, PEM. */
   readonly private_key: string;
-  readonly public_jwk: { readonly [member: string]: string };
 }
 export const signingKeys = collection<SigningKeyRecord>()("signing_keys", {}, { alg: ["alg"] });
-
-interface SigningKey extends JwtKey {
-  readonly publicJwk: SigningKeyRecord["public_jwk"];
-}
 
 /** The store holds one key for each algorithm ever used, so that tokens survive a restart but not a reset. */
 export class SigningKeys {
@@ -75,7 +76,7 @@ export class SigningKeys {
   ) {}
 
   /** Returns the key that signs new tokens. It is generated on first use: an RSA key takes longer than a start. */
-  async signingKey(): Promise<SigningKey> {
+  async signingKey(): Promise<JwtKey> {
     const { store, algorithm } = this;
     const existing = await this.#find(algorithm);
     if (existing) return existing;
@@ -89,7 +90,7 @@ export class SigningKeys {
   }
 
   /** Returns every key that can verify a token. */
-  async verificationKeys(): Promise<readonly SigningKey[]> {
+  async verificationKeys(): Promise<readonly JwtKey[]> {
     const keys = await Promise.all(ALGORITHMS.map((alg) => this.#find(alg)));
     return keys.filter((key) => key !== undefined);
   }
@@ -98,35 +99,36 @@ export class SigningKeys {
   async jwks() {
     await this.signingKey();
     const keys = await this.verificationKeys();
-    return keys.map(({ kid, alg, publicJwk }) => ({ ...publicJwk, kid, alg, use: "sig" }));
+    return keys.map(({ kid, alg, key }) => ({ ...toPublicJwk(key), kid, alg, use: "sig" }));
   }
 
-  async #find(alg: Algorithm): Promise<SigningKey | undefined> {
+  async #find(alg: Algorithm): Promise<JwtKey | undefined> {
     const record = await this.store.find(signingKeys, "alg", [alg]);
     return record && this.#parse(record);
   }
 
-  #parse({ id, alg, private_key, public_jwk }: SigningKeyRecord): SigningKey {
+  #parse({ id, alg, private_key }: SigningKeyRecord): JwtKey {
     const key = this.#parsedKeys.get(id) ?? createPrivateKey(private_key);
     this.#parsedKeys.set(id, key);
-    return { kid: id, alg, key, publicJwk: public_jwk };
+    return { kid: id, alg, key };
   }
 }
 
+/** Has exactly the members that RFC 7638 hashes. */
+const toPublicJwk = (key: KeyObject) => createPublicKey(key).export({ format: "jwk" });
+
 async function generateKey(alg: Algorithm): Promise<SigningKeyRecord> {
   const generate = promisify(generateKeyPair);
-  const { privateKey, publicKey } =
+  const { privateKey } =
     alg === "ES256"
       ? await generate("ec", { namedCurve: "P-256" })
       : await generate("rsa", { modulusLength: RSA_BITS });
-  // A public key has exactly the members that RFC 7638 hashes; sorting gives the required order.
-  const members = Object.entries(publicKey.export({ format: "jwk" })).sort();
-  const public_jwk = Object.fromEntries(members.map(([name, value]) => [name, String(value)]));
+  const sortedMembers = Object.entries(toPublicJwk(privateKey)).sort();
+  const thumbprint = JSON.stringify(Object.fromEntries(sortedMembers));
   return {
-    id: hash("sha256", JSON.stringify(public_jwk), "base64url"),
+    id: hash("sha256", thumbprint, "base64url"),
     alg,
     private_key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
-    public_jwk,
   };
 }
 

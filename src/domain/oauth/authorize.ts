@@ -172,9 +172,10 @@ const isSameRedirectUri = (one: string, other: string): boolean =>
   withoutLoopbackPort(one) === withoutLoopbackPort(other);
 
 function withoutLoopbackPort(uri: string): string {
-  const isLoopback =
-    uri.startsWith("http:") && URL.canParse(uri) && isLoopbackHost(new URL(uri).hostname);
-  return isLoopback ? uri.replace(/^(http:\/\/[^/?]*?):\d+(?=[/?]|$)/, "$1") : uri;
+  const url = URL.canParse(uri) ? new URL(uri) : undefined;
+  return url?.protocol === "http:" && isLoopbackHost(url.hostname)
+    ? uri.replace(/^(http:\/\/[^/?]*?):\d+(?=[/?]|$)/i, "$1")
+    : uri;
 }
 
 /** Validates the other parameters, in the order in which a developer would fix the errors. */
