@@ -26,7 +26,7 @@ import {
   FILE_MODE,
   getErrorCode,
   readFiles,
-  tryRemove,
+  tryCall,
 } from "./json-file/format.ts";
 import { acquireLock, type LockOptions } from "./json-file/lock.ts";
 import { MemoryStore } from "./memory.ts";
@@ -259,7 +259,7 @@ async function openFiles(file: string, collections: readonly AnyCollection[], se
       length = 0;
     } catch (error) {
       // A new owner of the lock uses the same name.
-      if (stopped === undefined) tryRemove(temporary);
+      if (stopped === undefined) tryCall(() => rmSync(temporary, { force: true }));
       throw error;
     } finally {
       foldAt = length + Math.max(journal_bytes_max, 2 * text.length);
@@ -277,7 +277,7 @@ async function openFiles(file: string, collections: readonly AnyCollection[], se
     if (length > 0) await tryFold(encodeSnapshot(seq, tables));
     await journal.close();
     journal = undefined;
-    if (length === 0 && lock.isHeld()) tryRemove(journalFile);
+    if (length === 0) tryCall(() => lock.isHeld() && rmSync(journalFile));
     lock.release();
   }
 

@@ -1,7 +1,7 @@
 // The formats of FILE and FILE.journal. FILE is one JSON document with one record per line; its last line has the
 // checksum of each line before it. A line of FILE.journal is one batch of commits with its checksum and number.
 import { isUtf8 } from "node:buffer";
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { type AnyCollection, StoreOpenError } from "../../domain/store.ts";
 import { type Change, listRecords, loadTables, type StoredRecord, type Tables } from "../tables.ts";
@@ -223,11 +223,12 @@ export function readIfExists(file: string): Buffer | undefined {
   }
 }
 
-/** Removes a file if that is possible, where a file that stays does no harm. */
-export function tryRemove(file: string): void {
+/** Runs a system call that may fail without harm; then it returns undefined. */
+export function tryCall<T>(call: () => T): T | undefined {
   try {
-    rmSync(file, { force: true });
+    return call();
   } catch (error) {
     if (getErrorCode(error) === undefined) throw error;
+    return undefined;
   }
 }
