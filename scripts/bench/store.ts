@@ -87,7 +87,7 @@ export async function make(count: string, file: string): Promise<Figures> {
   const store = await storeOn(file);
   await store.open([apps]);
   const all = Array.from({ length: Number(count) }, (_, n) => record(n));
-  await store.restore({ format: 1, collections: { apps: all } });
+  await store.restore({ format: 2, collections: { apps: all } });
   await store.close();
   return {};
 }

@@ -229,8 +229,8 @@ export function createState(deps: StateDeps) {
 /** Validates the outer form of a snapshot. The store validates its records; their origin is not checked. */
 export function parseSnapshot(value: unknown): StoreData {
   const { format, collections } = Object(value);
-  if (format !== 1)
-    throw new OptionError(`The snapshot's format must be 1; it is ${JSON.stringify(format)}`);
+  if (format !== 2)
+    throw new OptionError(`The snapshot's format must be 2; it is ${JSON.stringify(format)}`);
   for (const [name, records] of Object.entries(Object(collections)))
     if (!Array.isArray(records))
       throw new OptionError(`The snapshot's ${name} must be an array of records`);

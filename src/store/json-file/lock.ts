@@ -51,17 +51,12 @@ export async function acquireLock(dataFile: string, { warn, wait }: LockOptions)
       continue;
     }
     const owner = parseOwner(text);
+    const isChanged = watched !== undefined && text !== watched;
     const isRunning = isOwnerRunning(owner, self);
-    const isRaised =
-      text !== watched && owner.id !== undefined && owner.id === parseOwner(watched).id;
-    if (isRunning || (isRunning === undefined && isRaised))
+    if (isRunning ?? isChanged)
       throw new StoreOpenError(
         `${dataFile} is in use by ${describeOwner(owner, self)}. Stop that process first, or choose another data file.`,
       );
-    if (text !== watched) {
-      watched = text;
-      watched_ms = 0;
-    }
     if (isRunning === false || watched_ms >= WATCH_MS) {
       hasTakenOver = true;
       if (readIfExists(file)?.toString() === text) rmSync(file);
@@ -73,6 +68,7 @@ export async function acquireLock(dataFile: string, { warn, wait }: LockOptions)
       );
     // Many short waits: if both processes were suspended, the owner can raise its counter in time.
     await wait(POLL_MS);
+    watched = text;
     watched_ms += POLL_MS;
   }
 }
