@@ -2,7 +2,7 @@
 // `session FILE` runs a fixed list of commits once; `hold FILE…` opens the files and waits. Its stdout is the only
 // record of acknowledged commits, written synchronously so that no kill can lose a line.
 import { writeSync } from "node:fs";
-import { StorageUnavailable, StoreOpenError } from "../../src/domain/store.ts";
+import { StorageUnavailable, type Store, StoreOpenError } from "../../src/domain/store.ts";
 import { advance, opened, total } from "./model.ts";
 
 const say = (line: string) => writeSync(1, `${line}\n`);
@@ -59,9 +59,16 @@ async function session(file: string): Promise<void> {
 }
 
 async function hold(files: readonly string[]): Promise<void> {
-  for (const file of files) await advance(await opened(file));
+  const stores: Store[] = [];
+  for (const file of files) {
+    const store = await opened(file);
+    await advance(store);
+    stores.push(store);
+  }
   say("open");
   process.stdin.resume();
+  // A store that nothing refers to would be collected with its open files.
+  process.on("exit", () => stores.length);
 }
 
 const [role, ...files] = process.argv.slice(2);

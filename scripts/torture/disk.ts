@@ -58,7 +58,7 @@ async function sample(
 /** The outcome of a start on these files. */
 async function endOf(file: string, isCutAtLine: boolean): Promise<string> {
   const { total, torn, wrong, refused } = await examine(file, 0);
-  for (const warning of torn) rmSync(warning.split(" ").at(-1) ?? "");
+  rmSync(`${file}.torn`, { force: true });
   const [fault] = wrong;
   if (refused !== undefined)
     return refused.includes(file) && /lines? \d+/.test(refused)

@@ -10,71 +10,67 @@ import { advance, examine, opened } from "./model.ts";
 /** The number of commits before the session, and in it. */
 const BEFORE = 2;
 const COMMITS = 8;
-/**
- * Each of the session's two starts renames its lock, which need not be durable, and creates a journal, whose name must
- * be.
- */
+/** Each start creates a journal, whose name must be durable. */
 const STARTS = 2;
 
-const CHANGING = [
-  "open",
-  "write",
-  "fdatasync",
-  "fsync",
-  "renameSync",
-  "ftruncate",
-  "writeFileSync",
-  "rm",
-  "rmSync",
-];
-const CALLS = [...CHANGING, "read", "close"];
+const WRITING = ["appendFile", "writeFile"];
+const SYNCING = ["datasync", "sync"];
+/** The operations of file handles, of node:fs/promises and of node:fs. */
+const ON_HANDLES = [...WRITING, ...SYNCING, "truncate"];
+const ON_FILES = ["renameSync", "rmSync", "appendFileSync", "openSync"];
+const CHANGING = [...ON_HANDLES, "open", ...ON_FILES];
+const CALLS = [...CHANGING, "close"];
 
 /**
- * The calls that each fault can hit. After "short" the disk is full; after "no cut" truncating the failed write fails
- * too.
+ * The calls that each fault can hit. "short" writes half of the data and fails. After "no cut" truncating the failed
+ * write fails too.
  */
 const KINDS: Readonly<Record<string, readonly string[]>> = {
   SIGKILL: CALLS,
   EIO: CHANGING,
   ENOSPC: CHANGING,
-  short: ["write"],
-  "no cut": ["write", "fdatasync"],
+  short: WRITING,
+  "no cut": ["appendFile", "datasync"],
 };
 
 /** Preloaded into the session: counts the disk operations and injects the fault at the given one. */
-const STRIKE = `
+const INJECTOR = `
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 const [at, kind] = process.env.FAULT.split(":");
 const calls = [];
-let cameShort = false;
-const fail = (code, done) => {
-  const error = Object.assign(new Error(code), { code });
-  if (typeof done !== "function") throw error;
-  process.nextTick(done, error);
+const fail = (code) => {
+  throw Object.assign(new Error(code), { code });
 };
 const wrap = (place, name) => {
   const real = place[name];
-  const disturbed = (...args) => {
-    const now = calls.push(name) === Number(at);
-    if (now && kind === "SIGKILL") process.kill(process.pid, kind);
-    const full = cameShort && name === "write";
-    cameShort = (now && kind === "short") || (cameShort && !full);
-    if (full) return fail("EFBIG", args.at(-1));
-    if (cameShort && now) args[3] = Math.ceil(args[3] / 2);
-    else if (now) return fail(kind === "no cut" ? "EIO" : kind, args.at(-1));
-    if (kind === "no cut" && calls.length > at && name === "ftruncate") return fail("EIO", args.at(-1));
-    return Reflect.apply(real, place, args);
+  const call = function (...args) {
+    const isNow = calls.push(name) === Number(at);
+    if (isNow && kind === "SIGKILL") process.kill(process.pid, kind);
+    if (isNow && kind === "short")
+      return real.call(this, args[0].slice(0, args[0].length / 2)).then(() => fail("ENOSPC"));
+    if (isNow) fail(kind === "no cut" ? "EIO" : kind);
+    if (kind === "no cut" && calls.length > at && name === "truncate") fail("EIO");
+    return real.apply(this, args);
   };
-  place[name] = place === fs ? disturbed : async (...args) => disturbed(...args);
-  for (const key of Object.getOwnPropertySymbols(real)) place[name][key] = real[key];
+  place[name] = place === fs ? call : async function (...args) { return call.apply(this, args); };
 };
-wrap(fs.promises, "rm");
-for (const name of ${JSON.stringify(CALLS.filter((name) => name !== "rm"))}) wrap(fs, name);
+const handle = await fs.promises.open("/dev/null");
+const prototype = Object.getPrototypeOf(handle);
+await handle.close();
+for (const name of ${JSON.stringify(ON_HANDLES)}) wrap(prototype, name);
+for (const name of ${JSON.stringify(ON_FILES)}) wrap(fs, name);
+wrap(fs.promises, "open");
+const { open } = fs.promises;
+fs.promises.open = async (...args) => {
+  const handle = await open(...args);
+  wrap(handle, "close");
+  return handle;
+};
 syncBuiltinESMExports();
 process.on("exit", () => fs.writeSync(1, "calls " + calls.join(" ") + "\\n"));
 `;
-const FLAGS = ["--import", `data:text/javascript,${encodeURIComponent(STRIKE)}`];
+const FLAGS = ["--import", `data:text/javascript,${encodeURIComponent(INJECTOR)}`];
 
 /** Runs a share of all cases of these kinds in these operations. */
 export async function faults(
@@ -86,12 +82,10 @@ export async function faults(
   const wrong: string[] = [];
   const prepare = await torn(lab);
   const { calls } = await session(lab, prepare(), 0, "nothing");
-  const count = (asked: string) => calls.filter((name) => name === asked).length;
-  if (count("fdatasync") < COMMITS) wrong.push("a commit was acknowledged without fdatasync");
-  if (count("fsync") < 2 * (count("renameSync") - STARTS) + STARTS)
-    wrong.push(
-      "a name was given, or a journal begun, before the disk had what bears it and its folder",
-    );
+  const count = (name: string) => calls.filter((call) => call === name).length;
+  if (count("datasync") < COMMITS) wrong.push("a commit was acknowledged without fdatasync");
+  if (count("sync") < 2 * count("renameSync") + STARTS)
+    wrong.push("FILE was replaced, or a journal created, without fsync of the file and its folder");
   const cases = kinds.flatMap((kind) =>
     [...calls.entries()]
       .filter(([, name]) => KINDS[kind]?.includes(name) && among.includes(name))
@@ -117,14 +111,14 @@ async function torn(lab: Lab): Promise<() => string> {
 /** Runs the session with this fault in its `at`-th operation; returns the problems in its output and its files. */
 async function session(lab: Lab, file: string, at: number, kind: string) {
   const env = { UV_THREADPOOL_SIZE: "1", FAULT: `${at}:${kind}` };
-  const said = linesOf(await lab.child("session", [file], FLAGS, env).ended);
-  const lines = said.filter((line) => !line.startsWith("calls "));
-  const [, ...calls] = said.find((line) => line.startsWith("calls "))?.split(" ") ?? [];
+  const output = linesOf(await lab.child("session", [file], FLAGS, env).ended);
+  const lines = output.filter((line) => !line.startsWith("calls "));
+  const [, ...calls] = output.find((line) => line.startsWith("calls "))?.split(" ") ?? [];
   const wrong = lines.filter((line) => line.startsWith("phantom"));
   const last = lines.at(-1) ?? "";
   if (kind !== "SIGKILL" && last !== "end" && !last.startsWith("refused"))
     wrong.push(`ended with "${last}"`);
-  if (calls[at - 1] === "fdatasync" && isWrittenAfterFailedSync(lines))
+  if (SYNCING.includes(calls[at - 1] ?? "") && isWrittenAfterFailedSync(lines))
     wrong.push("written after a failed fsync");
   const opened = calls.filter((name, n) => name === "open" && n !== at - 1).length;
   if (last === "end" && opened !== calls.filter((name) => name === "close").length)
@@ -136,7 +130,7 @@ async function session(lab: Lab, file: string, at: number, kind: string) {
   return { wrong: wrong.map((what) => `${kind} in operation ${at}: ${what}`), calls };
 }
 
-/** After an fdatasync error has failed a commit, no commit may succeed before a restart. */
+/** After an fsync error has failed a commit, no commit may succeed before a restart. */
 function isWrittenAfterFailedSync(lines: readonly string[]): boolean {
   const failed = lines.indexOf("fail");
   const restart = lines.indexOf("restart", failed);

@@ -3,9 +3,9 @@ import { chosen } from "../arguments.ts";
 import { type Finding, report } from "../findings.ts";
 import { damage, fullDisk } from "./disk.ts";
 import { faults } from "./faults.ts";
-import { fleet, restarts } from "./fleet.ts";
 import { Lab } from "./lab.ts";
 import { kill, twoProcesses } from "./processes.ts";
+import { restarts } from "./restarts.ts";
 
 const TORTURES: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
   kill: (lab) => kill(lab, 5000),

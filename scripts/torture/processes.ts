@@ -27,14 +27,15 @@ export async function kill(lab: Lab, runs: number): Promise<Finding> {
     await sleep(Math.random() * KILL_WITHIN_MS);
     const lines = linesOf(await child.kill());
     acknowledged += lines.length;
-    for (const [at, store] of stores.entries()) {
+    const check = async (store: { readonly file: string; reached: number }, at: number) => {
       const numbers = lines.map((line) => line.split(" ")).filter(([name]) => Number(name) === at);
       const least = Math.max(store.reached, ...numbers.map(([, n]) => Number(n)));
       const found = await examine(store.file, least);
       wrong.push(...found.wrong);
       torn += found.torn.length;
       store.reached = found.total;
-    }
+    };
+    await Promise.all(stores.map(check));
   }
   const tried = `${runs} stores killed, ${acknowledged} commits acknowledged, ${torn} torn lines set aside`;
   return { what: "kill -9", tried, wrong };
@@ -52,17 +53,18 @@ export async function twoProcesses(lab: Lab, times: number, races: number): Prom
   let slowest_ms = 0;
   for (const file of files) {
     const start = performance.now();
-    const appError = await opened(file).catch((error) => error);
+    const error = await opened(file).catch((error) => error);
     slowest_ms = Math.max(slowest_ms, performance.now() - start);
-    const isRefused = appError instanceof StoreOpenError;
-    if (!isRefused || !appError.message.includes(`in use by process ${holder.child.pid}`))
-      wrong.push(`${file}: ${isRefused ? appError.message : "not refused"}`);
+    const isRefused = error instanceof StoreOpenError;
+    if (!isRefused || !error.message.includes(`in use by process ${holder.child.pid}`))
+      wrong.push(`${file}: ${isRefused ? error.message : "not refused"}`);
   }
   if (slowest_ms > REFUSED_WITHIN_MS) wrong.push(`a refusal took ${slowest_ms} ms`);
   if (contents(lab) !== before) wrong.push("a second process has written");
   await holder.kill();
-  for (const file of files)
-    wrong.push(...(await examine(file, 1, 1)).wrong.map((what) => `stale lock: ${what}`));
+  const checks = files.map((file) => examine(file, 1, 1));
+  for (const check of await Promise.all(checks))
+    wrong.push(...check.wrong.map((what) => `stale lock: ${what}`));
   for (let race = 0; race < races; race += 1) wrong.push(...(await contend(lab)));
   const slowest = `${times} refused in ${slowest_ms.toFixed(1)} ms at most`;
   return {

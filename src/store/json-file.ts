@@ -25,8 +25,9 @@ import {
   encodeSnapshot,
   FILE_MODE,
   getErrorCode,
+  MOUNT,
   readFiles,
-  tryRemove,
+  tryCall,
 } from "./json-file/format.ts";
 import { acquireLock, type LockOptions } from "./json-file/lock.ts";
 import { MemoryStore } from "./memory.ts";
@@ -51,7 +52,6 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EBUSY: "It cannot be replaced because it is mounted on its own.",
   ENOSPC: "The disk is full; make room.",
 };
-const MOUNT = "In a container, mount the folder that it lies in (writable), not the file alone.";
 
 export const jsonFileStore = (path: string, options: Partial<Settings> = {}): Store =>
   new JsonFileStore(path, { ...DEFAULTS, ...options });
@@ -59,17 +59,11 @@ export const jsonFileStore = (path: string, options: Partial<Settings> = {}): St
 /** Commits that are written together. They are in the tables already. */
 class Batch {
   readonly changes: Change[] = [];
-  readonly collections = new Set<string>();
   /** Ends the batch; with an error if its changes are lost and undone. */
   end: (lost?: StorageUnavailable) => void = () => undefined;
   readonly ended = new Promise<StorageUnavailable | undefined>((resolve) => {
     this.end = resolve;
   });
-
-  add(changes: readonly Change[]): void {
-    this.changes.push(...changes);
-    for (const { table } of changes) this.collections.add(table.name);
-  }
 }
 
 class JsonFileStore extends MemoryStore {
@@ -91,27 +85,23 @@ class JsonFileStore extends MemoryStore {
   override async open(collections: readonly AnyCollection[]): Promise<void> {
     await super.open(collections);
     try {
-      const { files, tables } = await openFiles(
-        resolveLinks(this.path),
-        collections,
-        this.settings,
-      );
+      const file = resolveLinks(this.path);
+      const { files, tables } = await openFiles(file, collections, this.settings);
       this.#files = files;
       this.tables = tables;
     } catch (error) {
       await super.close();
-      const code = getErrorCode(error);
-      if (code === undefined) throw error;
-      const remedy = REMEDIES[code] ?? "Check the path and the disk.";
-      throw new StoreOpenError(`${this.path} cannot be used (${error}). ${remedy} ${MOUNT}`, {
-        cause: error,
-      });
+      throw toOpenError(this.path, error);
     }
   }
 
   override async close(): Promise<void> {
     await super.close();
-    await this.#writes.run(async () => this.#files?.close(this.tables));
+    await this.#writes.run(async () => {
+      if (this.#files?.hasJournal()) await this.#fold();
+      await this.#files?.close();
+      this.#files = undefined;
+    });
   }
 
   /** Returns the result once all data that it depends on is durable. Runs the call again if that data is lost. */
@@ -132,8 +122,9 @@ class JsonFileStore extends MemoryStore {
 
   /** Returns the last batch with changes of the collection, or of any collection. */
   #findBatch(from: AnyCollection | undefined): Batch | undefined {
-    const batches = [this.#waiting, this.#writing].filter((batch) => batch !== undefined);
-    return batches.find(({ collections }) => from === undefined || collections.has(from.name));
+    return [this.#waiting, this.#writing].find((batch) =>
+      batch?.changes.some(({ table }) => from === undefined || table.name === from.name),
+    );
   }
 
   protected override commit(changes: readonly Change[]): void {
@@ -142,40 +133,50 @@ class JsonFileStore extends MemoryStore {
       this.#waiting = new Batch();
       void this.#writes.run(() => this.#writeBatch());
     }
-    this.#waiting.add(changes);
+    for (const change of changes) this.#waiting.changes.push(change);
   }
 
   protected override replaceTables(tables: Tables): Promise<void> {
-    const replace = async () => {
-      await this.#files?.replace(tables).catch((error: unknown) => {
-        throw toUnavailable(error);
-      });
-      this.tables = tables;
-      this.#waiting?.end();
-      this.#waiting = undefined;
-    };
-    return this.#writes.run(() => this.exclusive(replace));
+    return this.#writes.run(() =>
+      this.exclusive(async () => {
+        await this.#saveTables(tables).catch((error: unknown) => {
+          throw toUnavailable(error);
+        });
+        this.tables = tables;
+      }),
+    );
+  }
+
+  /** Writes FILE with all commits so far. */
+  async #saveTables(tables: Tables): Promise<void> {
+    await this.#files?.replace(tables);
+    this.#waiting?.end();
+    this.#waiting = undefined;
+  }
+
+  async #fold(): Promise<void> {
+    await this.exclusive(() => this.#saveTables(this.tables)).catch((error: unknown) =>
+      this.settings.warn(
+        `${this.path} could not be written (${error}); changes stay in ${this.path}.journal`,
+      ),
+    );
   }
 
   async #writeBatch(): Promise<void> {
     // Requests of the same turn share the batch.
     await nextTurn();
-    const snapshot = await this.exclusive(async () => {
-      this.#writing = this.#waiting;
-      this.#waiting = undefined;
-      return this.#files?.encodeIfDue(this.tables);
-    });
-    const batch = this.#writing;
-    if (batch === undefined) return; // lost with the batch before, or replaced by a restore
+    const batch = this.#waiting;
+    if (batch === undefined) return; // lost with the batch before, or saved with all data
+    this.#writing = batch;
+    this.#waiting = undefined;
     try {
       await this.#files?.append(batch.changes);
+      this.#writing = undefined;
+      batch.end();
     } catch (error) {
       await this.exclusive(async () => this.#undoBatches(toUnavailable(error)));
-      return;
     }
-    this.#writing = undefined;
-    batch.end();
-    if (snapshot !== undefined) await this.#files?.tryFold(snapshot);
+    if (this.#files?.isFoldDue()) await this.#fold();
   }
 
   /** Undoes the batch that could not be written and all commits after it, which may have read its data. */
@@ -188,15 +189,25 @@ class JsonFileStore extends MemoryStore {
   }
 }
 
+const toUnavailable = (cause: unknown): StorageUnavailable =>
+  new StorageUnavailable(`The data could not be written: ${cause}`, { cause });
+
+/** Turns an error of the file system into one line with a remedy. */
+function toOpenError(path: string, cause: unknown): unknown {
+  const code = getErrorCode(cause);
+  if (code === undefined) return cause;
+  const remedy = REMEDIES[code] ?? "Check the path and the disk.";
+  return new StoreOpenError(`${path} cannot be used (${cause}). ${remedy} ${MOUNT}`, { cause });
+}
+
 type DataFiles = Awaited<ReturnType<typeof openFiles>>["files"];
 
-/** Changes no file before all data is read and FILE has been replaced once. */
+/** Opens FILE and its journal. Changes no file before all data is read and FILE has been replaced once. */
 async function openFiles(file: string, collections: readonly AnyCollection[], settings: Settings) {
-  const { warn, journal_bytes_max } = settings;
   const journalFile = `${file}.journal`;
   const lock = await acquireLock(file, settings);
   let journal: FileHandle | undefined;
-  /** The length of the journal in bytes, and the length that makes the next batch fold it. */
+  /** The length of the journal in bytes, and the length that makes a fold due. */
   let length = 0;
   let foldAt = 0;
   /** The number of the last batch in the files. */
@@ -241,11 +252,13 @@ async function openFiles(file: string, collections: readonly AnyCollection[], se
     seq += 1;
   }
 
-  /** Replaces FILE with this text, which contains the whole journal, and empties the journal. */
-  async function fold(text: string): Promise<void> {
+  /** Writes FILE, and empties the journal. */
+  async function replace(tables: Tables): Promise<void> {
+    const text = encodeSnapshot(seq, tables);
     const temporary = `${file}.new`;
+    foldAt = length + Math.max(settings.journal_bytes_max, 2 * text.length);
+    assertWritable();
     try {
-      assertWritable();
       rmSync(temporary, { force: true });
       const handle = await open(temporary, "wx", FILE_MODE);
       await handle
@@ -256,66 +269,45 @@ async function openFiles(file: string, collections: readonly AnyCollection[], se
       renameSync(temporary, file);
       await syncFolder();
       await journal?.truncate();
-      length = 0;
     } catch (error) {
       // A new owner of the lock uses the same name.
-      if (stopped === undefined) tryRemove(temporary);
+      if (stopped === undefined) tryCall(() => rmSync(temporary, { force: true }));
       throw error;
-    } finally {
-      foldAt = length + Math.max(journal_bytes_max, 2 * text.length);
     }
+    foldAt -= length;
+    length = 0;
   }
 
-  const tryFold = (text: string): Promise<void> =>
-    fold(text).catch((error: unknown) =>
-      warn(`${file} could not be written (${error}); changes stay in ${journalFile}`),
-    );
-
-  /** Leaves one file, unless it cannot be written. */
-  async function close(tables: Tables): Promise<void> {
-    if (journal === undefined) return;
-    if (length > 0) await tryFold(encodeSnapshot(seq, tables));
-    await journal.close();
-    journal = undefined;
-    if (length === 0 && lock.isHeld()) tryRemove(journalFile);
+  /** Leaves one file if the journal is empty. */
+  async function close(): Promise<void> {
+    await journal?.close();
+    if (length === 0) tryCall(() => lock.isHeld() && rmSync(journalFile));
     lock.release();
   }
 
-  const files = {
-    append,
-    tryFold,
-    close,
-    replace: (tables: Tables) => fold(encodeSnapshot(seq, tables)),
-    /** Returns a FILE with the batch that is written next, if the journal has outgrown its data. */
-    encodeIfDue: (tables: Tables) =>
-      length > foldAt ? encodeSnapshot(seq + 1, tables) : undefined,
-  };
-
   try {
-    const recovered = readFiles(file, collections);
+    const { tables, torn, ...recovered } = readFiles(file, collections);
     seq = recovered.seq;
-    await files.replace(recovered.tables);
-    if (recovered.torn !== undefined) {
-      const { number, line } = recovered.torn;
-      appendFileSync(`${file}.torn`, `${line}\n`, { mode: FILE_MODE, flush: true });
-      warn(
-        `${journalFile} line ${number} was cut short by a crash and never acknowledged; it was moved to ${file}.torn`,
+    await replace(tables);
+    if (torn !== undefined) {
+      appendFileSync(`${file}.torn`, `${torn.line}\n`, { mode: FILE_MODE, flush: true });
+      settings.warn(
+        `${journalFile} line ${torn.number} was cut short by a crash and never acknowledged; it was moved to ${file}.torn`,
       );
     }
     // A new file, because a suspended process that has lost its lock may still have the old one open.
     rmSync(journalFile, { force: true });
     journal = await open(journalFile, "ax", FILE_MODE);
     await syncFolder();
-    return { files, tables: recovered.tables };
+    const hasJournal = () => length > 0;
+    const isFoldDue = () => length > foldAt;
+    return { files: { append, replace, close, hasJournal, isFoldDue }, tables };
   } catch (error) {
     await journal?.close();
     lock.release();
     throw error;
   }
 }
-
-const toUnavailable = (cause: unknown): StorageUnavailable =>
-  new StorageUnavailable(`The data could not be written: ${cause}`, { cause });
 
 /** Follows symbolic links, including a link to a file that does not exist yet. */
 function resolveLinks(path: string): string {

@@ -2,15 +2,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import {
   type AnyCollection,
-  type Collection,
-  type Entity,
-  type Range,
   type Reader,
   type Store,
   type StoreData,
   type Tx,
   UniqueViolation,
-  type Values,
 } from "../domain/store.ts";
 import { Mutex } from "../lib/tasks.ts";
 import {
@@ -19,61 +15,42 @@ import {
   getDeclared,
   listRecords,
   loadTables,
-  type StoredRecord,
   type Table,
   type Tables,
   undoAll,
 } from "./tables.ts";
 
-/** Implements the port's queries on tables. A collection's type determines the type of its records. */
-abstract class TableReader implements Reader {
-  protected abstract read<T>(from: AnyCollection, query: (table: Table) => T): Promise<T>;
+type Read = <T>(from: AnyCollection, query: (table: Table) => T) => Promise<T>;
 
-  get<R extends Entity>(from: Collection<R>, id: string): Promise<R | undefined> {
-    return this.read(from, (table) => table.get(id) as R | undefined);
-  }
-
-  find<R extends Entity>(
-    from: Collection<R>,
-    unique: string,
-    values: Values,
-  ): Promise<R | undefined> {
-    return this.read(from, (table) => table.find(unique, values) as R | undefined);
-  }
-
-  page<R extends Entity>(
-    from: Collection<R>,
-    index: string,
-    values: Values,
-    range: Range,
-  ): Promise<readonly R[]> {
-    return this.read(from, (table) => table.page(index, values, range) as Entity[] as R[]);
-  }
-
-  count<R extends Entity>(from: Collection<R>, index: string, values: Values): Promise<number> {
-    return this.read(from, (table) => table.count(index, values));
-  }
-}
+const createReader = (read: Read): Reader => ({
+  get: (from, id) => read(from, (table) => table.get(id)),
+  find: (from, unique, values) => read(from, (table) => table.find(unique, values)),
+  page: (from, index, values, range) => read(from, (table) => table.page(index, values, range)),
+  count: (from, index, values) => read(from, (table) => table.count(index, values)),
+});
 
 export const memoryStore = (): Store => new MemoryStore();
 
-export class MemoryStore extends TableReader implements Store {
+export class MemoryStore implements Store {
   protected collections: readonly AnyCollection[] = [];
   protected tables: Tables = new Map();
   #state: "not open" | "open" | "closed" = "not open";
   readonly #mutex = new Mutex();
-  /** The transaction that the calling code runs in. */
-  readonly #current = new AsyncLocalStorage<Transaction>();
+  /** The unit of work that the calling code runs in. */
+  readonly #current = new AsyncLocalStorage<{ readonly isOpen: boolean }>();
+  readonly #reader = createReader((from, query) =>
+    this.run(async () => query(getDeclared(this.tables, from.name)), from),
+  );
+  readonly get = this.#reader.get;
+  readonly find = this.#reader.find;
+  readonly page = this.#reader.page;
+  readonly count = this.#reader.count;
 
   async open(collections: readonly AnyCollection[]): Promise<void> {
     if (this.#state !== "not open") throw new Error("A store can be opened only once");
     this.#state = "open";
     this.collections = collections;
     this.tables = createTables(collections);
-  }
-
-  protected read<T>(from: AnyCollection, query: (table: Table) => T): Promise<T> {
-    return this.run(async () => query(getDeclared(this.tables, from.name)), from);
   }
 
   transact<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -86,9 +63,8 @@ export class MemoryStore extends TableReader implements Store {
 
   async restore({ collections }: StoreData): Promise<void> {
     this.#assertUsable();
-    await this.replaceTables(
-      loadTables(this.collections, copy(collections), "The data cannot be used"),
-    );
+    const tables = loadTables(this.collections, copy(collections), "The data cannot be used");
+    await this.replaceTables(tables);
   }
 
   /** Calls made before run to completion. */
@@ -107,7 +83,7 @@ export class MemoryStore extends TableReader implements Store {
     return this.#mutex.run(work);
   }
 
-  /** Called at the end of a unit of work, before the next one starts. */
+  /** Called at the end of a unit of work with changes, before the next one starts. */
   protected commit(_changes: readonly Change[]): void {}
 
   protected replaceTables(tables: Tables): Promise<void> {
@@ -124,51 +100,37 @@ export class MemoryStore extends TableReader implements Store {
 
   /** Runs a unit of work, and undoes its changes if it fails. */
   async #execute<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    const tx = new Transaction(this.tables);
+    const changes: Change[] = [];
+    const state = { isOpen: true };
+    let violation: UniqueViolation | undefined;
+    const getTable = ({ name }: { readonly name: string }): Table => {
+      if (!state.isOpen) throw new Error("This unit of work has ended");
+      return getDeclared(this.tables, name);
+    };
+    const tx: Tx = {
+      ...createReader(async (from, query) => query(getTable(from))),
+      async put(into, record) {
+        const table = getTable(into);
+        const conflict = table.findConflict(record);
+        if (conflict !== undefined) violation = new UniqueViolation(conflict);
+        if (violation !== undefined) throw violation;
+        changes.push(table.put(record));
+      },
+      async remove(from, id) {
+        changes.push(...getTable(from).remove(id));
+      },
+    };
     try {
-      const value = await this.#current.run(tx, () => work(tx));
-      if (tx.violation !== undefined) throw tx.violation;
-      if (tx.changes.length > 0) this.commit(tx.changes);
+      const value = await this.#current.run(state, () => work(tx));
+      if (violation !== undefined) throw violation;
+      if (changes.length > 0) this.commit(changes);
       return value;
     } catch (error) {
-      undoAll(tx.changes);
+      undoAll(changes);
       throw error;
     } finally {
-      tx.isOpen = false;
+      state.isOpen = false;
     }
-  }
-}
-
-class Transaction extends TableReader implements Tx {
-  readonly changes: Change[] = [];
-  isOpen = true;
-  violation: UniqueViolation | undefined;
-
-  constructor(private readonly tables: Tables) {
-    super();
-  }
-
-  protected async read<T>(from: AnyCollection, query: (table: Table) => T): Promise<T> {
-    return query(this.#getTable(from));
-  }
-
-  async put<R extends Entity>(into: Collection<R>, record: R): Promise<void> {
-    const table = this.#getTable(into);
-    const stored = record as Entity as StoredRecord;
-    const conflict = table.findConflict(stored);
-    if (conflict !== undefined) this.violation = new UniqueViolation(conflict);
-    if (this.violation !== undefined) throw this.violation;
-    this.changes.push(table.put(stored));
-  }
-
-  async remove<R extends Entity>(from: Collection<R>, id: string): Promise<void> {
-    const change = this.#getTable(from).remove(id);
-    if (change !== undefined) this.changes.push(change);
-  }
-
-  #getTable({ name }: { readonly name: string }): Table {
-    if (!this.isOpen) throw new Error("This unit of work has ended");
-    return getDeclared(this.tables, name);
   }
 }
 

@@ -1,9 +1,14 @@
 // The records of a store in memory, with their indexes. Every operation is synchronous and can be undone.
-import { type AnyCollection, type Range, StoreOpenError, type Values } from "../domain/store.ts";
+import {
+  type AnyCollection,
+  type Entity,
+  type Range,
+  StoreOpenError,
+  type Values,
+} from "../domain/store.ts";
 
 /** A record whose fields are read by name. */
-export interface StoredRecord {
-  readonly id: string;
+interface StoredRecord extends Entity {
   readonly [field: string]: unknown;
 }
 
@@ -110,19 +115,20 @@ export class Table {
     for (const [key, by] of Object.entries(unique)) this.#uniques.set(key, new Index(by));
   }
 
-  get(id: string): StoredRecord | undefined {
-    return this.#rows.get(id)?.record;
+  // The type of a collection determines the type of its records.
+  get<R>(id: string): R | undefined {
+    return this.#rows.get(id)?.record as R | undefined;
   }
 
-  find(unique: string, values: Values): StoredRecord | undefined {
-    return getDeclared(this.#uniques, unique).list(values)[0]?.record;
+  find<R>(unique: string, values: Values): R | undefined {
+    return getDeclared(this.#uniques, unique).list(values)[0]?.record as R | undefined;
   }
 
-  page(index: string, values: Values, { offset, limit }: Range): StoredRecord[] {
+  page<R>(index: string, values: Values, { offset, limit }: Range): readonly R[] {
     const rows = getDeclared(this.#indexes, index)
       .list(values)
       .slice(offset, offset + limit);
-    return rows.map(({ record }) => record);
+    return rows.map(({ record }) => record as R);
   }
 
   count(index: string, values: Values): number {
@@ -136,24 +142,28 @@ export class Table {
   }
 
   /** Returns a description if another record holds one of the record's unique keys. */
-  findConflict(record: StoredRecord): string | undefined {
+  findConflict(record: Entity): string | undefined {
     for (const [key, unique] of this.#uniques) {
-      const holder = unique.findEqual(record);
+      const holder = unique.findEqual(record as StoredRecord);
       if (holder !== undefined && holder.record.id !== record.id)
         return `a second record with the same ${key} in ${this.name}`;
     }
     return undefined;
   }
 
-  put(record: StoredRecord): Change {
-    const existing = this.#rows.get(record.id);
-    const row = existing ?? { record, seq: ++this.#lastSeq };
-    return this.#apply({ table: this, row, before: existing?.record, after: record });
+  put(record: Entity): Change {
+    const after = record as StoredRecord;
+    const row = this.#rows.get(record.id);
+    if (row !== undefined) return this.#apply({ table: this, row, before: row.record, after });
+    const created = { record: after, seq: ++this.#lastSeq };
+    return this.#apply({ table: this, row: created, before: undefined, after });
   }
 
-  remove(id: string): Change | undefined {
+  /** Returns no change if the record does not exist. */
+  remove(id: string): Change[] {
     const row = this.#rows.get(id);
-    return row && this.#apply({ table: this, row, before: row.record, after: undefined });
+    if (row === undefined) return [];
+    return [this.#apply({ table: this, row, before: row.record, after: undefined })];
   }
 
   undo({ row, before, after }: Change): void {
@@ -218,7 +228,7 @@ export function loadTables(
   return tables;
 }
 
-function findProblem(table: Table, record: StoredRecord | null): string | undefined {
+function findProblem(table: Table, record: Entity | null): string | undefined {
   if (typeof record?.id !== "string") return "not a record with an id";
   if (table.get(record.id)) return `a second record with the id "${record.id}"`;
   return table.findConflict(record);

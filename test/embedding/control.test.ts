@@ -203,7 +203,7 @@ controls(
     assert.equal((await api.get("/apps")).items[0]?.title, "Kept");
     const refused = await control.put("/snapshot", { ...snapshot, format: 2 });
     assert.deepEqual([refused.status, refused.json.code], [422, "validation_failed"]);
-    const strange = { format: 1, collections: { ...members(snapshot.collections), strange: [] } };
+    const strange = { format: 2, collections: { ...members(snapshot.collections), strange: [] } };
     assert.equal((await control.put("/snapshot", strange)).status, 422);
   },
 );

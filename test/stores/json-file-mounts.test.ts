@@ -51,7 +51,7 @@ function serveIn(t: TestContext, folder: string, mounts = ":", file = "data.json
 
 const clientOf = (ready: Members) => new Client({ baseUrl: str(ready.base_url), key: KEY });
 
-const SNAPSHOT = '{"format":1,"collections":{}}';
+const SNAPSHOT = '{"format":2,"collections":{}}';
 
 /** All files in a folder. */
 const contents = (folder: string): string[] =>

@@ -1,19 +1,17 @@
 // The formats of FILE and FILE.journal. FILE is one JSON document with one record per line; its last line has the
 // checksum of each line before it. A line of FILE.journal is one batch of commits with its checksum and number.
 import { isUtf8 } from "node:buffer";
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
-import { type AnyCollection, StoreOpenError } from "../../domain/store.ts";
-import { type Change, listRecords, loadTables, type StoredRecord, type Tables } from "../tables.ts";
+import { type AnyCollection, type Entity, StoreOpenError } from "../../domain/store.ts";
+import { type Change, listRecords, loadTables, type Tables } from "../tables.ts";
 
 /** Only the owner may read the files, because they hold secrets of webhooks and the signing key. */
 export const FILE_MODE = 0o600;
+export const MOUNT =
+  "In a container, mount the folder that it lies in (writable), not the file alone.";
 const FORMAT = 2;
 const CHECKSUMS_START = '\n},"checksums":[';
-/** `{"crc":"0123abcd",` has a fixed length, so that the rest of the line is checked before it is parsed. */
-const LINE_START = '{"crc":"';
-const LINE_HEAD_BYTES = 18;
-const LINE_FEED = 10;
 
 const toChecksum = (content: string | Buffer): string =>
   crc32(content).toString(16).padStart(8, "0");
@@ -42,32 +40,30 @@ export function encodeBatch(seq: number, changes: readonly Change[]): Buffer {
     after === undefined ? ["remove", table.name, row.record.id] : ["put", table.name, after],
   );
   const body = `"seq":${seq},"writes":${JSON.stringify(writes)}}`;
-  return Buffer.from(`${LINE_START}${toChecksum(body)}",${body}\n`);
+  return Buffer.from(`{"crc":"${toChecksum(body)}",${body}\n`);
 }
 
-type Write = readonly ["put", string, StoredRecord] | readonly ["remove", string, string];
+type Write = readonly ["put", string, Entity] | readonly ["remove", string, string];
 
 /** Parses a line of the journal. Returns undefined if it is incomplete or its checksum is wrong. */
-function parseBatch(line: Buffer): { seq: number; writes: readonly Write[] } | undefined {
-  const body = line.subarray(LINE_HEAD_BYTES, -1);
-  const head = line.toString("latin1", 0, LINE_HEAD_BYTES);
-  if (line.at(-1) !== LINE_FEED || head !== `${LINE_START}${toChecksum(body)}",`) return undefined;
-  return JSON.parse(`{${body}`);
+function parseBatch(line: string): { seq: number; writes: readonly Write[] } | undefined {
+  const [, checksum, body = ""] = /^\{"crc":"(\w{8})",(.*)\n$/s.exec(line) ?? [];
+  const bytes = Buffer.from(body, "latin1");
+  return checksum === toChecksum(bytes) ? JSON.parse(`{${bytes}`) : undefined;
 }
 
 /** Whether a bad line is two lines with a damaged line feed between them. A torn line has nothing after it. */
-function isJoined(line: Buffer): boolean {
-  for (let at = line.indexOf(LINE_START, 1); at > 0; at = line.indexOf(LINE_START, at + 1))
-    if (parseBatch(Buffer.concat([line.subarray(0, at - 1), Buffer.of(LINE_FEED)]))) return true;
-  return false;
-}
+const isJoined = (line: string): boolean =>
+  Array.from(line.matchAll(/.\{"crc":"/gs)).some(
+    ({ index }) => parseBatch(`${line.slice(0, index)}\n`) !== undefined,
+  );
 
 export interface Recovered {
   readonly tables: Tables;
   /** The number of the last batch. */
   readonly seq: number;
   /** The last line of the journal, if a crash cut it short. */
-  readonly torn?: { readonly number: number; readonly line: Buffer };
+  readonly torn?: { readonly number: number; readonly line: string };
 }
 
 /** Reads FILE and FILE.journal. Throws `StoreOpenError` if any of their data is damaged or missing. */
@@ -75,7 +71,7 @@ export function readFiles(file: string, collections: readonly AnyCollection[]): 
   const bytes = readIfExists(file);
   const journal = readIfExists(`${file}.journal`) ?? Buffer.of();
   if (bytes?.length === 0)
-    refuse(file, "is empty. Put a good copy in its place, or delete it to start afresh.");
+    refuse(file, `is empty. Put a good copy in its place, or delete it to start afresh. ${MOUNT}`);
   if (bytes === undefined && journal.length > 0)
     refuse(
       file,
@@ -124,10 +120,8 @@ function parseSnapshot(file: string, bytes: Buffer): Snapshot {
   if (changedLine !== undefined && !isUtf8(bytes)) failAt("\ufffd", "invalid UTF-8");
   const document = parseJson(text, (problem, line) => fail(changedLine || line, problem));
   const { format, journal, collections, checksums, ...others } = document ?? {};
-  if (Number(format) < FORMAT)
-    failAt('"format"', "this format of an earlier version cannot be read");
-  if (Number(format) > FORMAT) failAt('"format"', "this file was written by a newer version");
-  if (format !== FORMAT) failAt('"format"', "this is not a data file of the service");
+  if (format !== FORMAT)
+    failAt('"format"', `the format is ${format}, but this version reads only format ${FORMAT}`);
   for (const name of Object.keys(others)) failAt(`"${name}"`, `unknown member "${name}"`);
   if (typeof collections !== "object" || collections === null)
     return failAt('"collections"', '"collections" is not an object');
@@ -171,27 +165,25 @@ function findChangedLine(text: string): number | undefined {
 
 /** Applies the batches that FILE does not contain. */
 function replayJournal(file: string, bytes: Buffer, tables: Tables, contained: number): Recovered {
+  // Latin-1 keeps all bytes, so that checksums and lines are those of the file.
+  const lines = bytes.toString("latin1").split(/(?<=\n)/);
   let last: number | undefined;
-  let start = 0;
-  for (let number = 1; start < bytes.length; number += 1) {
-    const end = bytes.indexOf(LINE_FEED, start) + 1 || bytes.length;
-    const line = bytes.subarray(start, end);
+  for (const [n, line] of lines.entries()) {
     const fail = (problem: string): never =>
       refuse(
-        `${file} line ${number}: ${problem}.`,
+        `${file} line ${n + 1}: ${problem}.`,
         "Restore both files from a copy, or delete the journal from this line on to lose those changes.",
       );
     const batch = parseBatch(line);
     if (batch === undefined) {
-      if (end < bytes.length) return fail("checksum mismatch");
+      if (n < lines.length - 1) return fail("checksum mismatch");
       if (isJoined(line)) return fail("the line feed at its end is damaged");
-      return { tables, seq: last ?? contained, torn: { number, line } };
+      return { tables, seq: Math.max(last ?? 0, contained), torn: { number: n + 1, line } };
     }
     const expected = last === undefined ? Math.min(batch.seq, contained + 1) : last + 1;
     if (batch.seq !== expected) fail(`number ${batch.seq} where ${expected} should follow`);
     if (batch.seq > contained) for (const write of batch.writes) applyWrite(write, tables, fail);
     last = batch.seq;
-    start = end;
   }
   return { tables, seq: Math.max(last ?? 0, contained) };
 }
@@ -223,11 +215,12 @@ export function readIfExists(file: string): Buffer | undefined {
   }
 }
 
-/** Removes a file if that is possible, where a file that stays does no harm. */
-export function tryRemove(file: string): void {
+/** Runs a system call that may fail without harm; then it returns undefined. */
+export function tryCall<T>(call: () => T): T | undefined {
   try {
-    rmSync(file, { force: true });
+    return call();
   } catch (error) {
     if (getErrorCode(error) === undefined) throw error;
+    return undefined;
   }
 }

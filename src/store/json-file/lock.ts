@@ -6,7 +6,7 @@ import { hostname } from "node:os";
 import { StoreOpenError } from "../../domain/store.ts";
 import { afterUnlessEnded, type Timer } from "../../lib/clock.ts";
 import { systemRandom } from "../../lib/ids.ts";
-import { FILE_MODE, getErrorCode, readIfExists, tryRemove } from "./format.ts";
+import { FILE_MODE, getErrorCode, readIfExists, tryCall } from "./format.ts";
 
 const RENEWAL_MS = 2_000;
 /** An owner whose counter does not change for this long is considered dead. */
@@ -51,17 +51,12 @@ export async function acquireLock(dataFile: string, { warn, wait }: LockOptions)
       continue;
     }
     const owner = parseOwner(text);
+    const isChanged = watched !== undefined && text !== watched;
     const isRunning = isOwnerRunning(owner, self);
-    const isRaised =
-      text !== watched && owner.id !== undefined && owner.id === parseOwner(watched).id;
-    if (isRunning || (isRunning === undefined && isRaised))
+    if (isRunning ?? isChanged)
       throw new StoreOpenError(
         `${dataFile} is in use by ${describeOwner(owner, self)}. Stop that process first, or choose another data file.`,
       );
-    if (text !== watched) {
-      watched = text;
-      watched_ms = 0;
-    }
     if (isRunning === false || watched_ms >= WATCH_MS) {
       hasTakenOver = true;
       if (readIfExists(file)?.toString() === text) rmSync(file);
@@ -73,6 +68,7 @@ export async function acquireLock(dataFile: string, { warn, wait }: LockOptions)
       );
     // Many short waits: if both processes were suspended, the owner can raise its counter in time.
     await wait(POLL_MS);
+    watched = text;
     watched_ms += POLL_MS;
   }
 }
@@ -87,15 +83,24 @@ export class Lock {
     private readonly fd: number,
     private readonly self: Owner,
   ) {
-    this.#renew();
+    this.#write();
+    this.#renewLater();
   }
 
   /** Returns undefined if the file exists. */
   static create(file: string, self: Owner): Lock | undefined {
+    let fd: number;
     try {
-      return new Lock(file, openSync(file, "wx", FILE_MODE), self);
+      fd = openSync(file, "wx", FILE_MODE);
     } catch (error) {
       if (getErrorCode(error) === "EEXIST") return undefined;
+      throw error;
+    }
+    try {
+      return new Lock(file, fd, self);
+    } catch (error) {
+      closeSync(fd);
+      tryCall(() => rmSync(file));
       throw error;
     }
   }
@@ -107,14 +112,20 @@ export class Lock {
   release(): void {
     this.#renewal?.cancel();
     closeSync(this.fd);
-    if (this.isHeld()) tryRemove(this.file);
+    tryCall(() => this.isHeld() && rmSync(this.file));
   }
 
   /** Writes to the descriptor, so that the file of a later owner stays as it is. The text never gets shorter. */
-  #renew(): void {
+  #write(): void {
     writeSync(this.fd, `${JSON.stringify({ ...this.self, count: this.#count })}\n`, 0);
-    this.#count += 1;
-    this.#renewal = afterUnlessEnded(RENEWAL_MS, () => this.#renew());
+  }
+
+  #renewLater(): void {
+    this.#renewal = afterUnlessEnded(RENEWAL_MS, () => {
+      this.#count += 1;
+      tryCall(() => this.#write());
+      this.#renewLater();
+    });
   }
 }
 
@@ -141,7 +152,7 @@ function isOwnerRunning(owner: Partial<Owner>, self: Owner): boolean | undefined
     if (getErrorCode(error) === "ESRCH") return false;
   }
   const started = findStart(owner.pid);
-  return started === "" || owner.started === "" ? undefined : started === owner.started;
+  return started && owner.started ? started === owner.started : undefined;
 }
 
 function describeOwner(owner: Partial<Owner>, self: Owner): string {
@@ -152,30 +163,19 @@ function describeOwner(owner: Partial<Owner>, self: Owner): string {
 const describeSelf = (): Owner => ({
   id: systemRandom(ID_BYTES).toString("hex"),
   // Without /proc (macOS) the host name replaces the boot id.
-  boot:
-    readProc(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) || hostname(),
-  pid_namespace: readProc(() => readlinkSync("/proc/self/ns/pid")),
+  boot: tryCall(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) ?? hostname(),
+  pid_namespace: tryCall(() => readlinkSync("/proc/self/ns/pid")) ?? "",
   pid: process.pid,
-  started: findStart(process.pid),
+  started: findStart(process.pid) ?? "",
 });
 
 /** Returns the start time of a process, which distinguishes reused process ids. */
-const findStart = (pid: number): string =>
-  readProc(() => {
+const findStart = (pid: number): string | undefined =>
+  tryCall(() => {
     // A /proc of another PID namespace has other processes under these ids.
-    if (readlinkSync("/proc/self") !== `${process.pid}`) return "";
+    if (readlinkSync("/proc/self") !== `${process.pid}`) return undefined;
     // After the name in parentheses: the state and, as the 20th field, the start time (proc(5)).
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
     // A zombie has ended and only waits for its parent.
-    return fields[0] === "Z" || fields[0] === "X" ? "ended" : (fields[19] ?? "");
+    return fields[0] === "Z" || fields[0] === "X" ? "ended" : fields[19];
   });
-
-/** Returns the empty string if the system does not provide the information. */
-function readProc(read: () => string): string {
-  try {
-    return read();
-  } catch (error) {
-    if (getErrorCode(error) === undefined) throw error;
-    return "";
-  }
-}
