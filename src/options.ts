@@ -116,7 +116,7 @@ const seed = optionType<object>(
     return typeof value === "object" ? (value ?? undefined) : undefined;
   },
 );
-const STORE = "open get find page count transact subscribe lease snapshot restore close".split(" ");
+const STORE = "open get find page count transact snapshot restore close".split(" ");
 /** Checks that a value has a store's methods; the exported contract suite checks its behaviour. */
 export function assertStore(given: unknown): Store {
   const missing = STORE.filter((name) => typeof Object(given)[name] !== "function");
@@ -182,11 +182,6 @@ export const OPTIONS = {
     "webhook-policy POLICY",
     oneOf(WEBHOOK_POLICIES),
     "where deliveries go: local or strict",
-  ),
-  webhookConcurrency: defineOption(
-    "webhook-concurrency N",
-    whole(1, 256),
-    "attempts at once, each webhook (1)",
   ),
   webhookTimeout: defineOption(
     "webhook-timeout TIME",
