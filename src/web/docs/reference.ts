@@ -181,7 +181,7 @@ const CERTIFICATES =
   "The certificate of a receiver is checked against Node’s roots. To trust another CA, set `NODE_EXTRA_CA_CERTS` to the file of its certificate (PEM) and restart the server. An attempt’s `error_detail` says which check failed.";
 
 const AGAIN =
-  "Anything but 2xx is tried again, after <waits>, each 20 % more or less. `Retry-After` with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks.";
+  "Anything but 2xx is tried again, after <waits>, each 20 % more or less. `Retry-After` with 429 or 503 makes a wait longer. 410 switches the webhook off at once. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks.";
 
 const receiving = (waits_ms: readonly number[]) => [
   list(RULES.map(inlineMarkdown), "ol"),
