@@ -362,7 +362,7 @@ export const ADDED = {
     open: "what becomes of deliveries that wait when their webhook is deleted or switched off",
     choice: { is: "cancelled", or: "failed", other: "they fail" },
     field: "few have a word for it: they fail, or vanish from the log",
-    why: "nobody wants them any more, and nothing went wrong; a 410 or five days without success switch a webhook off",
+    why: "nobody wants them any more, and nothing went wrong; a 410 switches a webhook off",
   },
   "4.idempotency": {
     open: "how a create can be repeated safely",

@@ -33,8 +33,9 @@ export function createWorkers(deps: OutboxDeps) {
   notifications.on("queue", (webhookId) => outbox?.notify(webhookId));
   notifications.on("disabled", (webhookId) =>
     tasks.run("cancelling deliveries", async () => {
-      await nextTurn(); // lets the response leave first
-      await unitOfWork.run((ctx) => cancelUndeliverable(ctx, webhookId));
+      do {
+        await nextTurn(); // lets the response and other requests go first
+      } while (await unitOfWork.run((ctx) => cancelUndeliverable(ctx, webhookId)));
     }),
   );
   notifications.on("data", (id) => {

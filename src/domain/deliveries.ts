@@ -13,6 +13,9 @@ const PRIORITY_BY_TIME = 1;
 /** 410 Gone (RFC 9110 15.5.11) disables the webhook at once, without a retry. */
 const GONE = 410;
 
+/** Small, so that requests do not wait long for the transaction. */
+const CANCEL_BATCH_SIZE = 500;
+
 /** Creates a delivery that is due at once. */
 export function createDelivery(
   ctx: TxContext,
@@ -166,11 +169,16 @@ export async function recordAttempt(ctx: TxContext, result: AttemptResult): Prom
   ctx.publish("disabled", webhook.id);
 }
 
-/** Cancels the pending deliveries of a disabled or deleted webhook. */
-export async function cancelUndeliverable(ctx: TxContext, webhookId: string): Promise<void> {
+/**
+ * Cancels one batch of the pending deliveries of a disabled or deleted webhook; returns whether there may be more.
+ */
+export async function cancelUndeliverable(ctx: TxContext, webhookId: string): Promise<boolean> {
   const webhook = await ctx.tx.get(webhooks, webhookId);
-  for (const delivery of await ctx.tx.page(deliveries, "queue", [webhookId], ALL_RECORDS))
-    if (!isDeliverable(delivery, webhook)) await putDelivery(ctx, settle(delivery, "cancelled"));
+  const range = { offset: 0, limit: CANCEL_BATCH_SIZE };
+  const batch = await ctx.tx.page(deliveries, "queue", [webhookId], range);
+  const undeliverable = batch.filter((delivery) => !isDeliverable(delivery, webhook));
+  for (const delivery of undeliverable) await putDelivery(ctx, settle(delivery, "cancelled"));
+  return undeliverable.length > 0 && batch.length === CANCEL_BATCH_SIZE;
 }
 
 /** Postpones a delivery, for fault injection in tests. */

@@ -53,9 +53,12 @@ export const webhookService = createCrudService(webhooks, "webhook", webhook, {
 async function updateWebhook(ctx: TxContext, after: WebhookRecord, before: WebhookRecord) {
   const updated = { ...after, updated_at: ctx.timestamp };
   if (after.active === before.active) return updated;
-  // The outbox may not have cancelled them yet, and enabling the webhook must not revive them.
-  if (after.active) await cancelUndeliverable(ctx, before.id);
-  else ctx.publish("disabled", before.id);
+  if (after.active) {
+    // The workers may not have cancelled them yet, and enabling the webhook must not revive them.
+    while (await cancelUndeliverable(ctx, before.id));
+  } else {
+    ctx.publish("disabled", before.id);
+  }
   return { ...updated, disabled_reason: null };
 }
 
