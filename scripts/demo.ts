@@ -234,7 +234,7 @@ const webhook = { url: receiver.url, events: ["user.interaction"], active: true 
 const draft = { ...webhook, secret: SECRET };
 const hook = await step(
   "4.create-webhook",
-  "who is to be told",
+  "a receiver is registered",
   "POST /v1/webhooks",
   201,
   webhook,

@@ -15,7 +15,7 @@ import { pool } from "../pool.ts";
 import { Draw } from "./draw.ts";
 
 const BATCH = 100;
-const REFUSAL_MAX = 16_384;
+const ERROR_BYTES_MAX = 16_384;
 /** More deliveries than the webhooks of one batch can produce. */
 const NOTHING_LEAVES = { effect: "drop", times: 1_000_000 } as const;
 const KEYS = ["own", "foreign"].map((name) => `${name}-${"0".repeat(20)}`);
@@ -178,8 +178,8 @@ function judge({ against = [] }: Asked, answer: Answer): void {
   const { status, text } = answer;
   assert.ok(status < 500, `${status} ${text}`);
   assert.ok(
-    status < 400 || answer.bytes.length <= REFUSAL_MAX,
-    `a refusal of ${answer.bytes.length} bytes`,
+    status < 400 || answer.bytes.length <= ERROR_BYTES_MAX,
+    `an error of ${answer.bytes.length} bytes`,
   );
   assert.ok(
     status >= 400 || against.length === 0,
