@@ -1,9 +1,8 @@
 // Mutation testing: changes one line of src at a time and reports the changes that no test detects. Each is a missing
 // test or an unnecessary line. All test files that execute the line run, the fastest first. A line that no test
 // executes survives; a mutant that hangs counts as detected. Test files that fail without a change are skipped and
-// named. Changes that leave the JavaScript the same (types, comments) do not count. The store's exported contract suite
-// is not mutated, because it is tests. On a busy machine tests fail by themselves, so the detection rate looks higher
-// than it is.
+// named. Changes that leave the JavaScript the same (types, comments) do not count. On a busy machine tests fail by
+// themselves, so the detection rate looks higher than it is.
 import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { transformSync } from "esbuild";
@@ -14,16 +13,15 @@ import { measured, passes } from "./mutate/runs.ts";
 import { pool } from "./pool.ts";
 
 const AT_ONCE = 2;
-const SUITE = /^src\/store\/contract\b/;
 const [values, wrong] = given("mutate -- [options]", {
   rooms: text(
     "LIST",
-    "folders or files of src, with commas between them (store,postgres,delivery,domain,lib)",
+    "folders or files of src, with commas between them (store,delivery,domain,lib)",
   ),
   sample: text("N", "so many lines of each (60)", COUNT),
   seed: text("TEXT", "another text chooses other lines and changes (1)"),
 });
-const { rooms: list = "store,postgres,delivery,domain,lib", sample = "60", seed = "1" } = values;
+const { rooms: list = "store,delivery,domain,lib", sample = "60", seed = "1" } = values;
 const rooms = list.split(",");
 const missing = rooms.find((room) => !existsSync(`src/${room}`) && !existsSync(`src/${room}.ts`));
 if (missing !== undefined) wrong(`There is no src/${missing}.`);
@@ -47,7 +45,7 @@ function javaScript(text: string): string | undefined {
 function mutantsOf(room: string) {
   const isOf = ({ path }: SourceFile) =>
     path.startsWith(`src/${room}/`) || path === `src/${room}.ts`;
-  const files = sourcesIn("src").filter((file) => isOf(file) && !SUITE.test(file.path));
+  const files = sourcesIn("src").filter((file) => isOf(file));
   const lines = files.flatMap(({ path, text }) =>
     changesOf(text).map((one) => ({ path, text, ...one })),
   );
