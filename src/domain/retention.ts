@@ -6,14 +6,7 @@ import { type Instant, nextTurn, parseIso, type Timer } from "../lib/clock.ts";
 import type { TaskTracker } from "../lib/tasks.ts";
 import { deleteIfSettled } from "./deliveries.ts";
 import type { Expiring } from "./model.ts";
-import {
-  deploymentTombstones,
-  EVENT_TYPES,
-  events,
-  idempotency,
-  sessions,
-  signInTokens,
-} from "./model.ts";
+import { EVENT_TYPES, events, idempotency, sessions, signInTokens } from "./model.ts";
 import { grants, REFRESH_TOKEN_RETENTION_MS, refreshTokens } from "./oauth/grants.ts";
 import type { Collection, Entity, Store, Tx, Values } from "./store.ts";
 import type { UnitOfWorkDeps } from "./unit-of-work.ts";
@@ -48,7 +41,6 @@ const EXPIRING_COLLECTIONS = [
   expiryOf("kept answers", idempotency),
   expiryOf("sign-in links", signInTokens),
   expiryOf("sessions", sessions),
-  expiryOf("deployment tombstones", deploymentTombstones),
   expiryOf("grants", grants),
   expiryOf("refresh tokens", refreshTokens, REFRESH_TOKEN_RETENTION_MS),
 ];
