@@ -4,14 +4,16 @@ import { test } from "node:test";
 import { parseCsv } from "../../src/lib/csv.ts";
 
 function table(text: string) {
-  const [header, ...records] = parseCsv(text, 5);
+  const result = parseCsv(text, 5);
+  assert.ok(typeof result !== "string", `${result} in ${JSON.stringify(text)}`);
+  const [header, ...records] = result;
   return { header, records };
 }
 
 function fault(text: string): string | undefined {
-  const last = [...parseCsv(text, 5)].at(-1);
-  assert.ok(typeof last === "string", `accepted ${JSON.stringify(text)}`);
-  return last;
+  const result = parseCsv(text, 5);
+  assert.ok(typeof result === "string", `accepted ${JSON.stringify(text)}`);
+  return result;
 }
 
 test("lines end in LF or CRLF, even mixed in one text, and the last line end is optional", () => {
@@ -98,7 +100,6 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
     'a;b\n"x\ny";2': 1,
     "a;b;c\n1;2\n": 1,
     "sep=;\na;b\n1;2": 1,
-    "Price, EUR;Pieces\n10;2": 1,
   },
   "the columns seem to be separated by tabs; separate them with commas": { "a\tb\n1,5\t2\n": 1 },
   "the columns seem to be separated by vertical bars (|); separate them with commas": {
