@@ -58,14 +58,14 @@ async function sceneOf(url: string) {
     }
   }
   /** Creates an app; returns the response to its event, and how often the receiver processed that event. */
-  async function told() {
+  async function createApp() {
     const { id } = await api.create("/apps", { title: "First" });
     const { handled } = await outcome();
     const attempt = service.deliveries[0]?.attempts[0];
     const times = handled.filter((each) => each === service.events[0]?.id).length;
     return { id, answer: String(attempt?.response_status ?? attempt?.error), times };
   }
-  return { ...server, send, signed, outcome, told };
+  return { ...server, send, signed, outcome, createApp };
 }
 
 /** Returns the fault, or false if there is none. */
@@ -79,27 +79,27 @@ const CHECKS: { readonly [about: string]: Check } = {
       !handled.includes("evt_laid_out") && `a signed event of several lines was answered ${status}`
     );
   },
-  async "who sends"({ send, service, told: reported, outcome }) {
+  async "who sends"({ send, service, createApp, outcome }) {
     const status = await send(event("evt_forged"));
     service.chaos.add({ effect: "bad_signature" });
-    const { answer, times } = await reported();
+    const { answer, times } = await createApp();
     if (times > 0 || !answer.startsWith("4"))
       return `an event with a wrong signature was answered ${answer}`;
     const { handled } = await outcome();
     return handled.includes("evt_forged") && `an event without a signature was answered ${status}`;
   },
-  async "the same again"({ service, told: sentence }) {
+  async "the same again"({ service, createApp }) {
     service.chaos.add({ effect: "duplicate" });
-    const { times } = await sentence();
+    const { times } = await createApp();
     return times !== 1 && `an event that came twice was worked on ${times} times`;
   },
-  async "how long a sender waits"({ told }) {
-    const { answer, times } = await told();
+  async "how long a sender waits"({ createApp }) {
+    const { answer, times } = await createApp();
     const isRight = times === 1 && answer.startsWith("2");
     return !isRight && `the sender saw ${answer}, the event was worked on ${times} times`;
   },
-  async "which comes first"({ service, api, told, outcome }) {
-    const { id } = await told();
+  async "which comes first"({ service, api, createApp, outcome }) {
+    const { id } = await createApp();
     service.chaos.add({ effect: "reorder" });
     for (const title of ["Second", "Third"]) {
       await api.patch(`/apps/${id}`, { title });

@@ -1,8 +1,8 @@
 // Mutation testing: changes one line of src at a time and reports the changes that no test detects. Each is a missing
 // test or an unnecessary line. All test files that execute the line run, the fastest first. A line that no test
 // executes survives; a mutant that hangs counts as detected. Test files that fail without a change are skipped and
-// named. Changes that leave the JavaScript the same (types, comments) do not count. On a busy machine tests fail by themselves, so the detection rate looks higher
-// than it is.
+// named. Changes that leave the JavaScript the same (types, comments) do not count. On a busy machine tests fail by
+// themselves, so the detection rate looks higher than it is.
 import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { transformSync } from "esbuild";
@@ -45,7 +45,7 @@ function javaScript(text: string): string | undefined {
 function mutantsOf(room: string) {
   const isOf = ({ path }: SourceFile) =>
     path.startsWith(`src/${room}/`) || path === `src/${room}.ts`;
-  const files = sourcesIn("src").filter(isOf);
+  const files = sourcesIn("src").filter((file) => isOf(file));
   const lines = files.flatMap(({ path, text }) =>
     changesOf(text).map((one) => ({ path, text, ...one })),
   );

@@ -27,12 +27,12 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const outdir = join(root, "node_modules/.cache/app-hosting-service");
 const names = { outdir, entryNames: "[name]-[hash]", chunkNames: "[name]-[hash]" };
 const form = { bundle: true, splitting: true, platform: "node", format: "esm" };
-const told = { write: false, sourcemap: "inline", sourcesContent: false };
+const bundleOptions = { write: false, sourcemap: "inline", sourcesContent: false };
 const { outputFiles } = buildSync({
   entryPoints: [join(root, "src/bin.ts")],
   ...names,
   ...form,
-  ...told,
+  ...bundleOptions,
 });
 mkdirSync(outdir, { recursive: true });
 for (const { path, contents } of outputFiles) {

@@ -31,7 +31,7 @@ if (code !== 200 || !said.request)
 
 const { request, events } = unsafeCast<Trace>(said);
 const { method, path, query, at, status } = request;
-const told = `${method} ${path}${query === "" ? "" : `?${query}`}`;
+const requestLine = `${method} ${path}${query === "" ? "" : `?${query}`}`;
 const note = `${id}, ${at}, answered ${status ?? "nothing"}${events.length === 0 ? "; it led to no event" : ""}`;
-for (const [step, words] of traceDiagram(`${told} – ${note}`, events).lines.entries())
+for (const [step, words] of traceDiagram(`${requestLine} – ${note}`, events).lines.entries())
   console.log(`${step + 1}. ${escapeControl(words)}`);

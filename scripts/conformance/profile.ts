@@ -137,7 +137,7 @@ async function lists(api: Client): Promise<Says> {
     list: answer.text.startsWith("[")
       ? "answers a list as a bare array"
       : `wraps a list in ${wrapper ?? "nothing known here"}`,
-    total: `tells the total in ${where}`,
+    total: `reports the total in ${where}`,
     limit: `${does(beyond, cut ? `cuts to ${limit}` : "does not refuse")} a limit of ${BEYOND}`,
     unknown_parameters: `${does(unknown, "ignores")} a parameter that it does not know`,
     rate_headers: `reports the rate limit in ${rates === "" ? "no headers" : rates}`,
@@ -152,7 +152,7 @@ async function errors(api: Client): Promise<Says> {
     isMembers(value) ? `${name}.{${Object.keys(value).join(", ")}}` : name,
   );
   return {
-    error: `tells an error as ${type} with ${names.join(", ") || "no members"}`,
+    error: `reports an error as ${type} with ${names.join(", ") || "no members"}`,
     validation: `answers ${invalid.status} to an app without any field`,
     missing: `answers ${missing.status} for an app that does not exist`,
   };
@@ -196,6 +196,8 @@ async function deliveries(
   return {
     delivery: `delivers an event within ${Math.ceil(first.at - began)} ms`,
     event_objects:
-      names === "" ? "tells nothing of a deleted app" : `tells of a deleted app its ${names}`,
+      names === ""
+        ? "reports nothing about a deleted app"
+        : `reports of a deleted app its ${names}`,
   };
 }

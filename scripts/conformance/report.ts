@@ -12,13 +12,15 @@ export function reportOf(baseUrl: string, { profile, results }: Judgement) {
 }
 
 export const FORMS: Readonly<Record<string, (report: Report) => string>> = {
-  ...{ text, junit, json: (report) => JSON.stringify(report, null, 2) },
+  text: formatText,
+  junit: formatJunit,
+  json: (report) => JSON.stringify(report, null, 2),
 };
 
 const COLOURS = { shown: "green", chosen: "green", failed: "red", "not tried": "dim" } as const;
 const LINES_MAX = 6;
 
-export function text({ baseUrl, profile, results, sums }: Report): string {
+export function formatText({ baseUrl, profile, results, sums }: Report): string {
   const readings = Object.values(profile).map((says) => `  ${legible(says)}`);
   const reported =
     readings.length === 0
@@ -39,7 +41,7 @@ function lines({ id, requirement, verdict, why }: Result): string[] {
   ];
 }
 
-function junit({ baseUrl, profile, results, sums }: Report): string {
+function formatJunit({ baseUrl, profile, results, sums }: Report): string {
   const properties = Object.entries(profile).map(([name, value]) =>
     element("property", { name, value }),
   );

@@ -7,7 +7,6 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 const scratch = fs.mkdtempSync(join(tmpdir(), "mutate-"));
-fs.chmodSync(scratch, 0o755); // a database that a test starts is another user's
 
 /** Copies that no run is using. */
 const free: string[] = [];
@@ -51,8 +50,12 @@ async function run(
   const env = { ...process.env, TMPDIR: scratch, NODE_OPTIONS: "--max-old-space-size=2048" };
   const args = [...before, "--import", "tsx", "--test", "--test-reporter=tap", test];
   const child = spawn(process.execPath, args, {
-    ...{ cwd: tree, env, detached: true, stdio: ["ignore", "pipe", "ignore"] },
-    ...{ timeout: limit_ms, killSignal: "SIGKILL" },
+    cwd: tree,
+    env,
+    detached: true,
+    stdio: ["ignore", "pipe", "ignore"],
+    timeout: limit_ms,
+    killSignal: "SIGKILL",
   });
   running.add(child);
   child.stdout.setEncoding("utf8").on("data", (text: string) => {

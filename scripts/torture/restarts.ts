@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Receiver, startReceiver } from "../../src/receiver.ts";
 import { type Client, members, str } from "../../test/support/client.ts";
-import { SOURCES, startServer } from "../bench/machine.ts";
+import { SOURCES, startServer } from "../bench/server.ts";
 import type { Finding } from "../findings.ts";
 import { pool } from "../pool.ts";
 import type { Lab } from "./lab.ts";

@@ -3,7 +3,7 @@
 import { hash } from "node:crypto";
 import { flag, given, text } from "../arguments.ts";
 import { judge } from "../conformance/judge.ts";
-import { reportOf, text as told } from "../conformance/report.ts";
+import { formatText, reportOf } from "../conformance/report.ts";
 import { FAULTS, startFaultyServer } from "./server.ts";
 
 const lot = ({ id }: { readonly id: string }) => hash("sha256", `riddle ${id}`);
@@ -13,7 +13,7 @@ const [{ number = "", kit, answer }, wrong] = given(
   {
     number: text(),
     kit: flag("has the conformance kit look at it, and ends"),
-    answer: flag("tells what is wrong, and ends"),
+    answer: flag("prints what is wrong, and ends"),
   },
 );
 const fault = drawn[Number(number) - 1] ?? wrong("There is no such riddle.");
@@ -25,7 +25,7 @@ if (answer) {
 const { target } = await startFaultyServer(fault);
 const { "base-url": baseUrl, "api-key": apiKey } = target;
 if (kit) {
-  console.log(told(reportOf(baseUrl, await judge(target, ""))));
+  console.log(formatText(reportOf(baseUrl, await judge(target, ""))));
   process.exit();
 }
 console.log(`Riddle ${number}: one sentence of the specification does not hold here. Which?

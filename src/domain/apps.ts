@@ -1,6 +1,5 @@
 // Apps and user interactions (spec parts 2, 4 and 6). A change, its event and that event's deliveries share one
 // transaction.
-import { toIso } from "../lib/clock.ts";
 import type { KeepNumbers } from "../lib/numbers.ts";
 import type { Infer } from "../lib/schema.ts";
 import {
@@ -82,22 +81,23 @@ async function updateApp(
   return updatedApp;
 }
 
-const TOMBSTONE_LIFETIME_MS = 30 * 86_400_000;
+/** The newest tombstones that are kept of each account. */
+const TOMBSTONES_MAX = 10_000;
 
 /** Deletes the app's deployments, which frees their domains, and detaches its data sources, which may be shared. */
 async function deleteApp(ctx: TxContext, deletedApp: AppRecord, account: AccountRecord) {
-  const { tx, now, timestamp } = ctx;
-  const appDeployments = await tx.page(deployments, "app", [deletedApp.id], ALL_RECORDS);
-  for (const { id } of appDeployments) {
+  const { tx } = ctx;
+  const account_id = account.id;
+  for (const { id } of await tx.page(deployments, "app", [deletedApp.id], ALL_RECORDS)) {
     await tx.remove(deployments, id);
-    await tx.put(deploymentTombstones, {
-      id,
-      expires_at: toIso(now + TOMBSTONE_LIFETIME_MS),
-      partition: "deployment_tombstones",
-    });
+    await tx.put(deploymentTombstones, { id, account_id });
   }
+  const excess = (await tx.count(deploymentTombstones, "account", [account_id])) - TOMBSTONES_MAX;
+  const oldest = { offset: 0, limit: Math.max(excess, 0) };
+  for (const { id } of await tx.page(deploymentTombstones, "account", [account_id], oldest))
+    await tx.remove(deploymentTombstones, id);
   for (const source of await tx.page(dataSources, "app", [deletedApp.id], ALL_RECORDS))
-    await tx.put(dataSources, { ...source, app_id: null, updated_at: timestamp });
+    await tx.put(dataSources, { ...source, app_id: null, updated_at: ctx.timestamp });
   await recordEvent(ctx, account, "app.deleted", pick(app.response, deletedApp));
 }
 

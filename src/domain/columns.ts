@@ -1,6 +1,5 @@
 // Column types of a data source (spec part 2: data source; contract, parts 2 and 8). Converts a table of cells to typed
-// columns. Rejects a table at the first row that makes it too wide or too large. Never rounds a number or drops a
-// leading zero.
+// columns. Never rounds a number or drops a leading zero.
 import { isDateTime } from "../lib/clock.ts";
 import { parseCsv } from "../lib/csv.ts";
 import { isExactNumber, isWithinRange } from "../lib/numbers.ts";
@@ -60,15 +59,12 @@ export function parseObjects(objects: readonly Row[]): Table | string {
 
 /** Converts CSV to a table; returns a string on error. */
 export function parseCsvTable(text: string): Table | string {
-  let names: readonly string[] | undefined;
-  const rows: Cell[][] = [];
-  for (const record of parseCsv(text, COLUMNS_MAX)) {
-    if (typeof record === "string") return record;
-    if (names === undefined) names = record;
-    else rows.push(record.map((field) => (field === "" ? null : field)));
-    if (rows.length * names.length > CELLS_MAX) return TOO_LARGE;
-  }
-  return toTable(names ?? [], rows, CSV_MATCHERS);
+  const records = parseCsv(text, COLUMNS_MAX);
+  if (typeof records === "string") return records;
+  const [names = [], ...lines] = records;
+  if (lines.length * names.length > CELLS_MAX) return TOO_LARGE;
+  const rows = lines.map((fields) => fields.map((field) => (field === "" ? null : field)));
+  return toTable(names, rows, CSV_MATCHERS);
 }
 
 /** Types the columns and converts the cells; a missing cell is null. */

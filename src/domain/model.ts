@@ -145,10 +145,10 @@ export const deployments = collection<DeploymentRecord>()(
   { live: ["app_id", "live_in"] },
 );
 
-/** Tombstone of a deployment deleted with its app, so that its address responds with 410 until it expires. */
-export const deploymentTombstones = collection<Expiring<"deployment_tombstones">>()(
+/** Tombstone of a deployment deleted with its app, so that its address responds with 410. */
+export const deploymentTombstones = collection<AccountScoped>()(
   "deployment_tombstones",
-  expiryIndex,
+  accountIndex,
 );
 
 const column = object({ name: string(), type: oneOf(["string", "number", "boolean", "datetime"]) });

@@ -329,22 +329,3 @@ choice(
     assert.deepEqual(statuses, [201, 409, 409, 409, 409, 409], "one of many at once");
   },
 );
-
-choice(
-  "3.redeploy.deleted",
-  "the site of a deleted deployment responds with 410 for 30 days, then with 404",
-  MANUAL,
-  async ({ api, service }) => {
-    const app = await newId(api);
-    const { id } = await deploy(api, app);
-    await api.delete(`/apps/${app}`);
-    for (const [days, status] of [
-      [0, 410],
-      [29, 410],
-      [2, 404],
-    ] as const) {
-      await service.clock.advance(`${days * 24}h`);
-      assert.equal((await api.root.as(null).get(`/sites/${id}/`)).status, status);
-    }
-  },
-);

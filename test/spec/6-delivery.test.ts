@@ -63,7 +63,7 @@ clause(
 function known(outcome: Outcome): Outcome {
   if (outcome.retry_ms === undefined)
     notTried(
-      "success is told from failure by what is sent again, and what was answered 500 was not within 8 s",
+      "success differs from failure by what is sent again, and what was answered 500 was not within 8 s",
     );
   return outcome;
 }
@@ -84,7 +84,7 @@ judged("6.success.2xx-only", "no other status is, and no redirect is followed", 
 
 judged("6.success.30-seconds", "within 30 seconds, and not later", (outcome) => {
   const [inTime, late] = known(outcome).held;
-  assert.ok(inTime?.first?.heard, `the sender was gone when it was answered ${inTime?.says}`);
+  assert.ok(inTime?.first?.wasRead, `the sender was gone when it was answered ${inTime?.says}`);
   assert.ok(!inTime.again, `sent again after it was answered ${inTime.says}`);
   if (late)
     assert.ok(late.again, `answered ${late.says} and not sent again: it counts as a success`);

@@ -27,11 +27,11 @@ clause("8.rate-limit-403", "over the rate limit", async (kit) => {
     const refused = answers.find(({ status }) => status >= 300);
     if (refused) return assert.equal(refused.status, 403);
   }
-  assert.fail(`no refusal in ${REQUESTS_MAX} requests`);
+  assert.fail(`${REQUESTS_MAX} requests were all accepted`);
 });
 
 judged("8.answer-time", "an endpoint has 30 seconds to answer a delivery", ({ held: [inTime] }) => {
-  assert.ok(inTime?.first?.heard, `the sender was gone when it was answered ${inTime?.says}`);
+  assert.ok(inTime?.first?.wasRead, `the sender was gone when it was answered ${inTime?.says}`);
 });
 
 clause("9.path-segment", "the base URL ends in /v1", async ({ api, target }) => {
