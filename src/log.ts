@@ -3,6 +3,7 @@
 import { styleText } from "node:util";
 import type { AttemptResult } from "./domain/deliveries.ts";
 import { isStoreError } from "./domain/store.ts";
+import type { HttpRequest } from "./http/message.ts";
 import { type Clock, toIso } from "./lib/clock.ts";
 
 export const LOG_FORMATS = ["pretty", "json", "off"] as const;
@@ -22,15 +23,7 @@ export const stdio: OutputStreams = {
   err: (line) => void process.stderr.write(`${line}\n`),
 };
 
-interface RequestLine {
-  readonly id: string;
-  readonly method: string;
-  readonly path: string;
-  readonly status: number;
-  readonly duration_ms: number;
-}
-
-/** A part of a pretty line: its text, or its style and text. */
+/** A part of a pretty line: text that another party may have sent, or a style and our own text. */
 type Part = string | readonly [style: "dim" | "red" | "yellow" | "green", text: string];
 
 export function createLogger(format: LogFormat, clock: Clock, { out, err }: OutputStreams) {
@@ -39,17 +32,25 @@ export function createLogger(format: LogFormat, clock: Clock, { out, err }: Outp
     if (format === "json") to(escapeControl(JSON.stringify({ at, event, ...members })));
     if (format !== "pretty") return;
     const words = [["dim", at.slice(11, 23)] as const, ...parts].map((part) =>
-      typeof part === "string" ? escapeControl(part) : styleText(part[0], escapeControl(part[1])),
+      typeof part === "string" ? escapeControl(part) : styleText(part[0], part[1]),
     );
     to(words.join(" "));
   }
 
   return {
-    request(line: RequestLine): void {
-      const { id, method, path, status, duration_ms } = line;
+    request(
+      { id, method, path }: Pick<HttpRequest, "id" | "method" | "path">,
+      status: number,
+      duration_ms: number,
+    ): void {
       const color = status >= 500 ? "red" : status >= 400 ? "yellow" : "green";
       const duration = `${duration_ms.toFixed(1)} ms`;
-      write(out, "request", line, [method, path, [color, String(status)], duration, ["dim", id]]);
+      write(out, "request", { id, method, path, status, duration_ms }, [
+        `${method} ${path}`,
+        [color, String(status)],
+        duration,
+        ["dim", id],
+      ]);
     },
 
     /** The URL's query is cut, because it may hold a credential. */

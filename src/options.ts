@@ -28,19 +28,13 @@ import {
 } from "./lib/schema.ts";
 import { LOG_FORMATS } from "./log.ts";
 
-interface Setting<T> {
-  /** The flag and its placeholder; "" for a setting of `startService` only. */
-  readonly usage: string;
-  readonly schema: Schema<T>;
-  readonly help: string;
-  readonly fallback: T;
-}
-
-function setting<T>(usage: string, schema: Schema<T>, help: string): Setting<T | null>;
-function setting<T>(usage: string, schema: Schema<T>, help: string, fallback: T): Setting<T>;
-function setting<T>(usage: string, schema: Schema<T>, help: string, fallback: T | null = null) {
-  return { usage, schema, help, fallback };
-}
+/** `usage` is the flag and its placeholder; "" for a setting of `startService` only. */
+const setting = <T>(usage: string, schema: Schema<T>, help: string, fallback: T) => ({
+  usage,
+  schema,
+  help,
+  fallback,
+});
 
 /** A schema that converts the value; `convert` throws or returns undefined for a value that breaks the rule. */
 const converted = <T>(
@@ -162,21 +156,28 @@ export const SETTINGS = {
     4600,
   ),
   host: setting("--host ADDRESS", address, "address to listen on (localhost)", "localhost"),
-  publicUrl: setting("--public-url URL", url, "address at which clients reach this server"),
-  data: setting("--data FILE", anyText, "JSON file that keeps all data (in memory without it)"),
+  publicUrl: setting("--public-url URL", url, "address at which clients reach this server", null),
+  data: setting(
+    "--data FILE",
+    anyText,
+    "JSON file that keeps all data (in memory without it)",
+    null,
+  ),
   store: setting(
     "--store MODULE",
     store,
     "store of your own that keeps all data: a file or a package",
+    null,
   ),
-  seed: setting("--seed FILE", seed, "JSON file with the data of a fresh server"),
-  apiKey: setting("--api-key KEY", pinnedKey, "the first API key (random otherwise)"),
+  seed: setting("--seed FILE", seed, "JSON file with the data of a fresh server", null),
+  apiKey: setting("--api-key KEY", pinnedKey, "the first API key (random otherwise)", null),
   tlsCert: setting(
     "--tls-cert FILE",
     pemFile,
     "certificate (PEM); with it the server speaks https",
+    null,
   ),
-  tlsKey: setting("--tls-key FILE", pemFile, "the certificate's private key (PEM)"),
+  tlsKey: setting("--tls-key FILE", pemFile, "the certificate's private key (PEM)", null),
   rateLimit: setting(
     "--rate-limit N|off",
     requestsOrOff,
@@ -193,6 +194,7 @@ export const SETTINGS = {
     "--webhook-policy NAME",
     oneOf(WEBHOOK_POLICIES),
     "addresses of webhooks: local or strict (local on loopback)",
+    null,
   ),
   webhookTimeout: setting(
     "--webhook-timeout TIME",
@@ -210,6 +212,7 @@ export const SETTINGS = {
     "--random-seed TEXT",
     anyText,
     "seed that makes ids and keys repeat from run to run (loopback only)",
+    null,
   ),
   variants: setting(
     "--variant NAME=VALUE",
@@ -230,7 +233,7 @@ export const SETTINGS = {
     "a manual clock stands still until it is advanced",
     "system",
   ),
-  startAt: setting("", time, "start of a manual clock"),
+  startAt: setting("", time, "start of a manual clock", null),
 };
 
 export type SettingName = keyof typeof SETTINGS;

@@ -264,9 +264,7 @@ function withLog(handle: Handler, log: Log): Handler {
   return async (request) => {
     const startedAt = monotonicNow();
     const response = await handle(request);
-    const { id, method, path } = request;
-    const duration_ms = monotonicNow() - startedAt;
-    log.request({ id, method, path, status: response.status, duration_ms });
+    log.request(request, response.status, monotonicNow() - startedAt);
     return response;
   };
 }

@@ -35,7 +35,7 @@ import {
 import type { Rule, Rules } from "./rules.ts";
 import type { Service } from "./service.ts";
 
-const OFF = "The test controls are off. Start the server with --control.";
+const OFF = "The test controls are off; start the server with --control.";
 
 export interface ControlDeps extends OperationDeps {
   /** Undefined if the controls are off: every route then returns an error and the log a warning. */

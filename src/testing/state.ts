@@ -9,7 +9,7 @@ import { type AccountRecord, accounts, clockRecords, deliveries, events } from "
 import { signingKeys } from "../domain/oauth/access-tokens.ts";
 import { applySeed, DEFAULT_SEED, FIRST_KEY, seedSchema } from "../domain/seed.ts";
 import { FIRST_RECORD, type StoreData } from "../domain/store.ts";
-import { createNotifications, UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
+import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
 import type { AppContext } from "../http/route.ts";
 import { type AdjustableClock, type Instant, parseIso, toIso } from "../lib/clock.ts";
 import { seededRandom, type TimeOrderedIds } from "../lib/ids.ts";
@@ -171,8 +171,7 @@ async function buildSeed(
   const seed = parseOption(schema, source ?? DEFAULT_SEED, "The seed is wrong");
   const store = memoryStore();
   await store.open(collections);
-  const notifications = createNotifications();
-  const unitOfWork = new UnitOfWork({ ...unit, store, notifications });
+  const unitOfWork = new UnitOfWork({ ...unit, store });
   const apiKey = await applySeed(unitOfWork, seed, pinnedKey);
   for (const id of await listUnprocessed(store)) await processDataSource(unitOfWork, id);
   const data = await store.snapshot();

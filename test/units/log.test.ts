@@ -19,7 +19,7 @@ function lines(form: LogFormat): string[] {
     err: (line: string) => void err.push(line),
   };
   const log = createLogger(form, new AdjustableClock(Date.UTC(2026, 0, 1, 10)), console);
-  log.request({ id: "req_1", method: "GET", path: HOSTILE, status: 200, duration_ms: 1.23 });
+  log.request({ id: "req_1", method: "GET", path: HOSTILE }, 200, 1.23);
   log.warn(HOSTILE);
   log.error(
     Object.assign(new Error(), { stack: `Error: ${HOSTILE}\n    at one\n    at two` }),
@@ -120,6 +120,6 @@ test("log: in a terminal the colour of a status shows its class", () => {
     const out = (line: string) =>
       assert.ok(line.includes(`\u001b[${colour}m${status}\u001b[39m`), line);
     const log = createLogger("pretty", new AdjustableClock(0), { out, err: out });
-    log.request({ id: "req_1", method: "GET", path: "/", status: Number(status), duration_ms: 1 });
+    log.request({ id: "req_1", method: "GET", path: "/" }, Number(status), 1);
   }
 });
