@@ -208,7 +208,7 @@ export const OPTIONS = {
   variants: defineOption(
     "variant NAME=VALUE",
     variants,
-    `behave like other servers; repeatable: ${KNOWN.join(", ")}`,
+    "answer like other servers, such as list-shape=bare; repeatable",
     unsafeCast<Variants>({}),
   ),
   control: defineOption(
