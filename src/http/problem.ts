@@ -94,7 +94,7 @@ export const PROBLEMS: {
   ],
   last_admin: [
     409,
-    "The account must keep one user with the permission admin",
+    "The last user with the permission admin must stay",
     "Give another user the permission first.",
   ],
   idempotency_in_progress: [

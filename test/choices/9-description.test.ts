@@ -9,7 +9,6 @@ import { EVENT_TYPES } from "../../src/domain/model.ts";
 import { DECISIONS, GAPS } from "../../src/former-decisions.ts";
 import { API } from "../../src/http/api.ts";
 import { PROBLEMS } from "../../src/http/problem.ts";
-import { route } from "../../src/http/route.ts";
 import { decoded } from "../support/browser.ts";
 import { choice } from "../support/clauses.ts";
 import { Answer, type Client, isMembers, type Members, members, str } from "../support/client.ts";
@@ -605,23 +604,5 @@ choice(
     for (const path of ["/v1x", "/V1/apps", "/apps", "/v1.0/apps", "/v", "/api/v1/apps"])
       problem(await api.root.get(path), "not_found");
     assert.equal((await api.root.send("PUT", "/v2/apps")).status, 404);
-  },
-);
-
-choice(
-  "9.deprecation",
-  "no operation is deprecated, and a deprecated one says so and its end in two headers",
-  async ({ api }) => {
-    const now = (await api.get("/apps")).headers;
-    assert.deepEqual([now.deprecation, now.sunset], [undefined, undefined]);
-    const end = { deprecated_at: "2026-03-01T00:00:00.000Z", gone_at: "2027-03-01T12:00:00.000Z" };
-    const { headers } = route("GET /old", null, "readOld", "Read what ends", {
-      deprecation: end,
-      handler: async () => null,
-    });
-    assert.deepEqual(headers, {
-      deprecation: "@1772323200",
-      sunset: "Mon, 01 Mar 2027 12:00:00 GMT",
-    });
   },
 );
