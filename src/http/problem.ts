@@ -148,7 +148,7 @@ export const PROBLEMS: {
 
 export const CODES = Object.keys(PROBLEMS) as ErrorCode[];
 
-export const statusOf = (code: ErrorCode): number => PROBLEMS[code][0];
+export const getStatus = (code: ErrorCode): number => PROBLEMS[code][0];
 
 /** Describes the error for people; pages show this instead of the problem's JSON. */
 export function explain({ details }: AppError) {

@@ -177,8 +177,7 @@ export function createRequestHandler(deps: RouterDeps): Handler {
 
   /** Suggests the path that was probably meant, if a similar one exists. */
   function notFoundDetail(path: string): string {
-    if (/^\/v(?!1(\/|$))\d+(\/|$)/.test(path))
-      return `This server speaks ${VERSION_PREFIX} only.`;
+    if (/^\/v(?!1(\/|$))\d+(\/|$)/.test(path)) return `This server speaks ${VERSION_PREFIX} only.`;
     const bare = path.endsWith("/") ? path.slice(0, -1) : path;
     const isSimilar = (other: string) => other !== path && findOwner(other).match !== undefined;
     const similar = [bare, VERSION_PREFIX + bare].find(isSimilar);

@@ -59,7 +59,7 @@ export const createControlRouter = (
     if (!isStartupKey) return fail({ code: "insufficient_scope", scope: "admin", detail });
     if (!isRouteMatch(lookup)) return lookup;
     const caller = { account, scopes: [], credential: CONTROL_PATH };
-    return runOperation(deps, { ...lookup, caller, request });
+    return runOperation(deps, lookup, caller, request);
   },
   onError: (error, request) => problemResponse(error, request.id, deps.services.urls),
 });

@@ -10,7 +10,7 @@ import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
 import { decide } from "../former-decisions.ts";
 import { API } from "../http/api.ts";
 import { emptyResponse, type HttpRequest, jsonResponse, VERSION_PREFIX } from "../http/message.ts";
-import { CODES, PROBLEM_TYPE, statusOf } from "../http/problem.ts";
+import { CODES, getStatus, PROBLEM_TYPE } from "../http/problem.ts";
 import type { Operation } from "../http/route.ts";
 import type { Result } from "../http/router.ts";
 import { type Instant, toIso } from "../lib/clock.ts";
@@ -157,7 +157,7 @@ export function createFaultInjector(
     if (status === undefined) return undefined;
     // Picks the last problem code with this status, because that one can occur on any request.
     const code = CODES.findLast(
-      (each) => each !== "idempotency_key_reused" && statusOf(each) === status,
+      (each) => each !== "idempotency_key_reused" && getStatus(each) === status,
     );
     const more = status === 400 || status === 422 ? ERRORS : {};
     if (code !== undefined)

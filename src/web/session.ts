@@ -8,7 +8,7 @@ import type { AuthorizationServer } from "../domain/oauth/access-tokens.ts";
 import { UnitOfWork } from "../domain/unit-of-work.ts";
 import { findSession } from "../domain/users.ts";
 import type { ApiDeps } from "../http/api.ts";
-import { type HttpRequest, type HttpResponse, hostname, portOf } from "../http/message.ts";
+import { getPort, type HttpRequest, type HttpResponse, hostname } from "../http/message.ts";
 import type { Operation } from "../http/route.ts";
 import {
   isRouteMatch,
@@ -53,7 +53,7 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
   const { unit, services } = deps;
   const { authUrl } = services.urls;
   const secure = authUrl.startsWith("https:");
-  const port = portOf(request) || (secure ? "443" : "80");
+  const port = getPort(request) || (secure ? "443" : "80");
   const name = `${secure ? "__Host-" : ""}${COOKIE}_${port}`;
   /** Returns the Set-Cookie header; without a secret it deletes the cookie. */
   const sessionCookie = (secret = ""): Record<string, string> => ({

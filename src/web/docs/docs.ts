@@ -7,7 +7,7 @@ import { type ErrorCode, invalidField } from "../../domain/errors.ts";
 import { SCOPE_LABELS } from "../../domain/model.ts";
 import { type Decide, DEFAULT_DECIDE as decide, type Switched } from "../../domain/variants.ts";
 import { ADDED, DECISIONS, type Decision, GAPS, SUMMED_UP } from "../../former-decisions.ts";
-import { CODES, PROBLEMS, problemResponse, statusOf } from "../../http/problem.ts";
+import { CODES, getStatus, PROBLEMS, problemResponse } from "../../http/problem.ts";
 import { PATHS } from "../../http/urls.ts";
 import { unsafeCast } from "../../lib/schema.ts";
 import {
@@ -160,7 +160,7 @@ function oauthSteps({ baseUrl, authUrl }: WebDeps["services"]["urls"]): readonly
 function errors({ services: { urls: links } }: WebDeps): DocsPage {
   const example = problemResponse(invalidField("#/title", "is required"), "req_0Ub4aF…", links);
   const entry = (each: ErrorCode): Entry => {
-    return [each, PROBLEMS[each].slice(1).join(". "), `${statusOf(each)} ${each}`];
+    return [each, PROBLEMS[each].slice(1).join(". "), `${getStatus(each)} ${each}`];
   };
   return {
     lead: ERRORS.replace("<type>", decide("7.error-body")),
