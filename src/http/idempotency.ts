@@ -35,7 +35,7 @@ export interface IdempotentRequest {
   /** The caller's credential; keys of different credentials are unrelated. */
   readonly credential: string;
   readonly request: HttpRequest;
-  readonly body: Buffer | undefined;
+  readonly body?: Buffer | undefined;
 }
 
 /** Stores the response to replay. */

@@ -66,7 +66,7 @@ export const isSafeMethod = ({ method }: HttpRequest): boolean =>
   method === "GET" || method === "HEAD";
 
 /** Returns the port of the Host header, or "". */
-export const portOf = ({ host }: Pick<HttpRequest, "host">): string =>
+export const getPort = ({ host }: Pick<HttpRequest, "host">): string =>
   /:(\d*)$/.exec(host)?.[1] ?? "";
 
 /** Returns the host in lower case, without its port and trailing dot. */

@@ -277,21 +277,21 @@ function successResponse(route: Operation, context: Context): JsonSchema {
   return response(summary, headers, name === undefined ? serializer?.json : schemaRef(name));
 }
 
-const statusOf = (code: ErrorCode, { variants }: Context): number =>
+const getStatus = (code: ErrorCode, { variants }: Context): number =>
   code === "validation_failed" && variants["validation-status"] ? 400 : PROBLEMS[code][0];
 
 const codesOf = (status: number, context: Context) =>
-  CODES.filter((code) => statusOf(code, context) === status);
+  CODES.filter((code) => getStatus(code, context) === status);
 
 /** The error statuses of an operation, without 405, which means that there is no operation. */
 function errorStatuses(route: Operation, context: Context): number[] {
   const { path, method, body, errorCodes = [] } = route;
   const statuses = [400, 401, 403, 408, 414, 431, 500, 501, 503];
   if (path.includes("{")) statuses.push(404);
-  if (body) statuses.push(413, 415, statusOf("validation_failed", context));
+  if (body) statuses.push(413, 415, getStatus("validation_failed", context));
   if (method === "POST") statuses.push(409, 413, 422);
   if (isConditional(route)) statuses.push(412);
-  return [...statuses, ...errorCodes.map((code) => statusOf(code, context))];
+  return [...statuses, ...errorCodes.map((code) => getStatus(code, context))];
 }
 
 /** Responses that are sent before the account is known have no rate limit headers. */

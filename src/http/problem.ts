@@ -94,7 +94,7 @@ export const PROBLEMS: {
   ],
   last_admin: [
     409,
-    "The account must keep one user with the permission admin",
+    "The last user with the permission admin must stay",
     "Give another user the permission first.",
   ],
   idempotency_in_progress: [
@@ -148,7 +148,7 @@ export const PROBLEMS: {
 
 export const CODES = Object.keys(PROBLEMS) as ErrorCode[];
 
-export const statusOf = (code: ErrorCode): number => PROBLEMS[code][0];
+export const getStatus = (code: ErrorCode): number => PROBLEMS[code][0];
 
 /** Describes the error for people; pages show this instead of the problem's JSON. */
 export function explain({ details }: AppError) {

@@ -15,8 +15,8 @@ export const LIMITS = {
 };
 export type Limits = Readonly<typeof LIMITS>;
 
-/** Node's limit on the URL and the headers together. */
-export const MAX_HEADER_SIZE = LIMITS.url_bytes + LIMITS.header_bytes;
+/** Node's limit on the URL and the headers together. It leaves room to name the limit that was exceeded. */
+export const MAX_HEADER_SIZE = 32_768;
 
 /** Percent-encoded letters, digits and - . _ ~ equal the plain characters (RFC 3986 2.3). */
 const ENCODED_UNRESERVED = /%(?:2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)/gi;

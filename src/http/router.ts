@@ -60,10 +60,7 @@ export interface PathMatch<R> {
 
 /** Finds the routes of a path. */
 export class RouteTable<R extends RouteKey> {
-  /** Paths without parameters. */
-  readonly #exact = new Map<string, PathMatch<R>>();
-  readonly #patterns: { readonly pattern: RegExp; readonly methods: PathMatch<R>["methods"] }[] =
-    [];
+  readonly #paths: { readonly pattern: RegExp; readonly methods: PathMatch<R>["methods"] }[] = [];
 
   constructor(readonly routes: readonly R[]) {
     // A brace sorts after every letter, so that of two matching paths the literal one is found first.
@@ -71,16 +68,13 @@ export class RouteTable<R extends RouteKey> {
       const pathRoutes = routes.filter((route) => route.path === path);
       const methods = new Map(pathRoutes.map((route) => [route.method, route]));
       if (methods.size < pathRoutes.length) throw new Error(`Two routes have one method: ${path}`);
-      const pattern = path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)");
-      if (pattern === path) this.#exact.set(path, { methods, params: {} });
-      else this.#patterns.push({ pattern: new RegExp(`^${pattern}$`), methods });
+      const pattern = new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`);
+      this.#paths.push({ pattern, methods });
     }
   }
 
   find(path: string): PathMatch<R> | undefined {
-    const exact = this.#exact.get(path);
-    if (exact) return exact;
-    for (const { pattern, methods } of this.#patterns) {
+    for (const { pattern, methods } of this.#paths) {
       const match = pattern.exec(path);
       if (match) return { methods, params: match.groups ?? {} };
     }
@@ -183,8 +177,7 @@ export function createRequestHandler(deps: RouterDeps): Handler {
 
   /** Suggests the path that was probably meant, if a similar one exists. */
   function notFoundDetail(path: string): string {
-    if (/^\/v(?!1(\/|$))\d+(\/|$)/.test(path))
-      return `The only supported version is ${VERSION_PREFIX}.`;
+    if (/^\/v(?!1(\/|$))\d+(\/|$)/.test(path)) return `This server speaks ${VERSION_PREFIX} only.`;
     const bare = path.endsWith("/") ? path.slice(0, -1) : path;
     const isSimilar = (other: string) => other !== path && findOwner(other).match !== undefined;
     const similar = [bare, VERSION_PREFIX + bare].find(isSimilar);

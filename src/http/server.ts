@@ -1,10 +1,10 @@
 // The node:http servers: limits and timeouts (contract, part 8), loopback addresses (part 1), errors before there is a
 // request, and the orderly stop.
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import { createServer, IncomingMessage, ServerResponse } from "node:http";
 import { isIP, type Server, type Socket } from "node:net";
 import { type AppError, fail } from "../domain/errors.ts";
-import { after, nextTurn, systemNow } from "../lib/clock.ts";
+import { after, nextTurn } from "../lib/clock.ts";
 import type { Ids } from "../lib/ids.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import type { ConnectionFault, Handler, HttpResponse } from "./message.ts";
@@ -72,10 +72,9 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
       ? process.getBuiltinModule("node:https").createServer({ ...options, ...tls })
       : createServer(options);
     server.maxHeadersCount = 0;
-    server.on("connection", limitConnections);
-    // A TLS connection has two sockets: one for the raw bytes and one for the requests.
-    server.on("connection", trackSocket);
-    if (tls) server.on("secureConnection", trackSocket);
+    server.on("connection", onConnection);
+    // A TLS connection has a second socket, for the requests.
+    server.on("secureConnection", trackSocket);
     server.on("request", onRequest);
     server.on("checkContinue", onRequest);
     server.on("checkExpectation", onRequest);
@@ -88,7 +87,8 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
     return server;
   }
 
-  function limitConnections(socket: Socket): void {
+  function onConnection(socket: Socket): void {
+    trackSocket(socket);
     connections += 1;
     socket.once("close", () => {
       connections -= 1;
@@ -146,15 +146,14 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
   /** Responds to input that is not a request (RFC 9112) or is incomplete, after the responses to earlier requests. */
   async function onClientError(error: NodeJS.ErrnoException, socket: Socket): Promise<void> {
     const latest = responses.get(socket);
-    const { complete = true } = latest?.req ?? {};
-    if (latest && complete && !latest.closed) {
-      latest.once("close", () => onClientError(error, socket));
-      return;
-    }
+    const pending = latest?.closed ? undefined : latest;
+    const isIncomplete = latest?.req.complete === false;
     const isHttpError = /^(HPE|ERR_HTTP)_/.test(error.code ?? "");
+    if (pending && !isIncomplete) pending.once("close", () => onClientError(error, socket));
     // An incomplete request may have its response already.
-    if (!isHttpError || !socket.writable || (latest?.headersSent && !complete)) socket.destroy();
-    else await rejectConnection(socket, parserErrorToAppError(error, socket.bytesRead), latest);
+    else if (!isHttpError || !socket.writable || (isIncomplete && latest.headersSent))
+      socket.destroy();
+    else await rejectConnection(socket, parserErrorToAppError(error, socket.bytesRead), pending);
   }
 
   /** Sends the error and closes the connection. `response` belongs to an incomplete request. */
@@ -165,12 +164,12 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
   ): Promise<void> {
     const { ids, urls } = await ready;
     const id = ids.next("req_");
-    const problem = problemResponse(error, id, urls);
-    if (response && !response.closed) {
-      sendResponse(response, id, problem, urls, true);
-      // A handler may be waiting for the rest of the body.
-      response.once("close", () => response.req.destroy());
-    } else socket.end(formatResponse(id, problem, urls), () => socket.destroy());
+    const last = response ?? new ServerResponse(new IncomingMessage(socket));
+    if (!response) last.assignSocket(socket);
+    // A handler may be waiting for the rest of the body.
+    last.once("close", () => last.req.destroy());
+    last.once("finish", () => socket.destroySoon());
+    sendResponse(last, id, problemResponse(error, id, urls), urls, true);
   }
 
   return {
@@ -223,23 +222,6 @@ function abortConnection(request: IncomingMessage, fault: ConnectionFault): void
   if (fault === "empty") socket.destroySoon();
   else if ("encrypted" in socket) socket.destroy();
   else socket.resetAndDestroy();
-}
-
-/** Formats a response for a socket without a request. */
-function formatResponse(
-  id: string,
-  { status, headers, body }: HttpResponse,
-  { securityHeaders }: ServiceUrls,
-): string {
-  const lines = Object.entries({
-    "x-request-id": id,
-    ...securityHeaders,
-    ...headers,
-    date: new Date(systemNow()).toUTCString(),
-    connection: "close",
-    "content-length": Buffer.byteLength(body),
-  }).map(([name, value]) => `${name}: ${value}`);
-  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, "", body].join("\r\n");
 }
 
 async function bind(server: Server, port: number, host: string): Promise<number> {

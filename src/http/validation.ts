@@ -29,21 +29,15 @@ export interface Preconditions {
   readonly ifNoneMatch: readonly string[] | undefined;
 }
 
-export interface RequestInput {
-  readonly preconditions: Preconditions;
-  readonly idempotencyKey: string | undefined;
-  readonly query: unknown;
-}
-
 /** Parses headers and query, or returns one error for all their issues. */
-export function parseInput(route: Operation, request: HttpRequest): RequestInput | AppError {
+export function parseInput({ query: schema = NO_QUERY }: Operation, request: HttpRequest) {
   const errors: FieldError[] = [];
   const preconditions = {
     ifMatch: parseEntityTags(request, "If-Match", errors),
     ifNoneMatch: parseEntityTags(request, "If-None-Match", errors),
   };
   const idempotencyKey = parseIdempotencyKey(request, errors);
-  const query = parseQuery(route.query ?? NO_QUERY, request.query, errors);
+  const query = parseQuery(schema, request.query, errors);
   if (errors.length === 0) return { preconditions, idempotencyKey, query };
   const isHeader = errors.some(({ header }) => header !== undefined);
   return fail({ code: isHeader ? "invalid_header" : "invalid_parameter", errors });
@@ -119,19 +113,16 @@ export function validateBody(schema: Schema<unknown>, body: unknown): unknown {
   return fail({ code: "validation_failed", errors });
 }
 
-/** A request body: its bytes, and the JSON value that the operation takes. */
-export interface RequestBody {
-  readonly bytes: Buffer | undefined;
-  readonly json: unknown;
-}
-
-/** Reads the body. With an idempotency key even an unused one is read, because it distinguishes requests. */
+/**
+ * Reads the body: its bytes, and the JSON value that the operation takes. With an idempotency key even an unused body is
+ * read, because it distinguishes requests.
+ */
 export async function readRequestBody(
   { body, bodyLimit = BODY_BYTES, keepNumbers }: Operation,
   request: HttpRequest,
   idempotencyKey: string | undefined,
-): Promise<RequestBody | AppError> {
-  if (!body && idempotencyKey === undefined) return { bytes: undefined, json: undefined };
+): Promise<{ bytes?: Buffer; json?: unknown } | AppError> {
+  if (!body && idempotencyKey === undefined) return {};
   const bytes = await request.readBody(bodyLimit, body && checkMediaType(request));
   if (bytes instanceof AppError) return bytes;
   const json = body && parseJson(bytes, keepNumbers);
@@ -184,7 +175,7 @@ export function parseJson(bytes: Buffer, keepNumbers?: KeepNumbers): unknown {
   if (isNestedTooDeep(text))
     return invalidJson(`The body is nested deeper than ${NESTING_MAX} levels.`);
   try {
-    return parseJsonKeeping(text, keepNumbers);
+    return keepNumbers ? parseJsonKeeping(text, keepNumbers) : JSON.parse(text);
   } catch (error) {
     if (error instanceof SyntaxError)
       return invalidJson(`The body is not valid JSON: ${error.message}`);

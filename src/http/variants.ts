@@ -81,6 +81,7 @@ export function withVariants(handle: Handler, variants: Variants): Handler {
   const transforms = Object.entries(TRANSFORMS).flatMap(([name, transform]) =>
     name in variants ? transform : [],
   );
+  if (transforms.length === 0) return handle;
   return async (request) => {
     const response = await handle(request);
     return `${request.path}/`.startsWith(`${VERSION_PREFIX}/`)

@@ -64,7 +64,7 @@ export function createControlRouter(deps: ControlDeps): Router<Operation> {
         });
       if (!isRouteMatch(lookup)) return lookup;
       const caller = { account, scopes: [], credential: CONTROL_PATH };
-      return runOperation(deps, { ...lookup, caller, request });
+      return runOperation(deps, lookup, caller, request);
     },
     onError: (error, request) => problemResponse(error, request.id, services.urls),
   };

@@ -8,7 +8,7 @@ import type { AuthorizationServer } from "../domain/oauth/access-tokens.ts";
 import { findSession } from "../domain/sessions.ts";
 import { UnitOfWork } from "../domain/unit-of-work.ts";
 import type { ApiDeps } from "../http/api.ts";
-import { type HttpRequest, type HttpResponse, hostname, portOf } from "../http/message.ts";
+import { getPort, type HttpRequest, type HttpResponse, hostname } from "../http/message.ts";
 import type { Operation } from "../http/route.ts";
 import {
   isRouteMatch,
@@ -50,7 +50,7 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
   const { authUrl } = services.urls;
   const isSecure = authUrl.startsWith("https:");
   // Browsers send a host's cookies to all of its ports, so the name contains the port.
-  const port = portOf(request) || (isSecure ? "443" : "80");
+  const port = getPort(request) || (isSecure ? "443" : "80");
   const name = `${isSecure ? "__Host-" : ""}apphost_session_${port}`;
   const cookies = request.header("cookie").join(";");
   const cookie = new RegExp(`(?:^|;) *${name}=([\\w-]{43}) *(?:;|$)`).exec(cookies)?.[1];

@@ -261,26 +261,6 @@ gated(
 );
 
 gated(
-  "4.idempotency.in-progress",
-  "of two requests that lost their leases only one takes effect",
-  async ({ api }, gate) => {
-    gate.store.lease = async () => ({ release: async () => {} });
-    const send = async () => {
-      const { begun, release } = gate.hold();
-      const answer = once(api, "lost");
-      await begun;
-      return { answer, release };
-    };
-    const both = [await send(), await send()];
-    for (const { release } of both) release();
-    const [first, second] = await Promise.all(both.map(({ answer }) => answer));
-    assert.equal(first?.status, 201);
-    problem(second ?? assert.fail(), "idempotency_in_progress");
-    assert.equal(await total(api), 1);
-  },
-);
-
-gated(
   "1.dashboard.api-keys.last-used",
   "a slow or failing write of last_used_at neither delays nor fails a read",
   async ({ api, service }, gate) => {

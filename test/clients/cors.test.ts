@@ -99,7 +99,7 @@ const inTool = (name: string, run: (stage: Stage) => Promise<void>) =>
   isInstalled ? inBrowser(name, run) : clientTest(name, async () => {});
 
 /** The status of the next request for the list of apps that `press` sends. */
-async function statusOf(
+async function getStatus(
   tool: Page,
   { baseUrl }: Stage,
   press: () => Promise<void>,
@@ -123,7 +123,7 @@ inTool(
     await tool.locator("#operations-apps-listApps").getByRole("button").first().click();
     await tool.getByRole("button", { name: "Try it out" }).click();
     assert.equal(
-      await statusOf(tool, own, () => tool.getByRole("button", { name: "Execute" }).click()),
+      await getStatus(tool, own, () => tool.getByRole("button", { name: "Execute" }).click()),
       200,
     );
   },
@@ -150,7 +150,7 @@ inTool(
       .first()
       .click();
     assert.equal(
-      await statusOf(tool, own, () => tool.getByRole("button", { name: /^Send/ }).first().click()),
+      await getStatus(tool, own, () => tool.getByRole("button", { name: /^Send/ }).first().click()),
       200,
     );
   },

@@ -249,9 +249,9 @@ test("an OPTIONS request that is not a preflight is authenticated and handled as
   );
 });
 
-test("the headers of a reading are exposed if the reading is enabled", async () => {
-  const readings = { "4.list-shape": "bare", "8.rate-headers": "x-ratelimit" } as const;
-  await using own = await embedded({ readings });
+test("the headers of a variant are exposed", async () => {
+  const variants = { "list-shape": "bare", "rate-headers": "x-ratelimit" } as const;
+  await using own = await embedded({ variants });
   const answer = await own.api.get("/apps", { origin: ORIGIN });
   const names = answer.header("access-control-expose-headers").toLowerCase().split(", ");
   for (const name of [

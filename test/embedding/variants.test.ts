@@ -1,0 +1,232 @@
+// Variants (contract, part 11). Each changes only its own behaviour, and only for its own service. With all of them
+// enabled, a client's usual calls work and each response matches the OpenAPI document.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ALL_VARIANTS } from "../../src/index.ts";
+import { type Answer, Client, members } from "../support/client.ts";
+import { described, type Embedded, embedded, startRefused } from "../support/embedded.ts";
+import { serving } from "../support/process.ts";
+
+const APP = { title: "T", description: "", theme: "light", public: false };
+const POINT = { user_id: "u", interaction_type: "click", data_point: { x: 1, z: 1 } };
+const SOURCE = { name: "S", type: "json", data: [], rows: 1 };
+
+const isOk = ({ status }: Answer) => status < 400;
+
+type Check = readonly [
+  observe: (own: Embedded) => Promise<unknown>,
+  byDefault: unknown,
+  withVariant: unknown,
+];
+
+const CHECKS: { readonly [N in keyof typeof ALL_VARIANTS]: Check } = {
+  "list-shape": [
+    async ({ api }) => {
+      const { value, headers } = await api.get("/apps");
+      return [Array.isArray(value), "x-total-count" in headers];
+    },
+    [false, false],
+    [true, true],
+  ],
+  "create-status": [async ({ api }) => (await api.post("/apps", APP)).status, 201, 200],
+  "delete-response": [
+    async ({ api }) => {
+      const { id } = await api.post("/apps", APP);
+      const { status, text, headers } = await api.delete(`/apps/${id}`);
+      return [status, headers["content-type"], text !== "" && JSON.parse(text).id === id];
+    },
+    [204, undefined, false],
+    [200, "application/json", true],
+  ],
+  "error-body": [
+    async ({ api }) => {
+      const { headers, json } = await api.get("/apps/none");
+      return [headers["content-type"], Object.keys(json), json.error];
+    },
+    [
+      "application/problem+json",
+      ["type", "title", "status", "detail", "instance", "code"],
+      undefined,
+    ],
+    ["application/json", ["error"], { code: "not_found", message: "There is no such app." }],
+  ],
+  "validation-status": [
+    async ({ api }) => {
+      const { status, json, text } = await api.post("/apps", { ...APP, title: "" });
+      return [status, json.status ?? status, text.includes("validation_failed")];
+    },
+    [422, 422, true],
+    [400, 400, true],
+  ],
+  "rate-headers": [
+    async ({ api }) =>
+      Object.keys((await api.get("/none")).headers).filter((name) => name.includes("ratelimit")),
+    ["ratelimit-policy", "ratelimit"],
+    ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"],
+  ],
+  "max-limit": [
+    async ({ api }) => {
+      const { headers } = await api.get(`/apps?limit=${"9".repeat(20)}&offset=1`);
+      const zero = await api.get("/apps?limit=0");
+      return [headers.link?.includes("limit=100&"), zero.status];
+    },
+    [undefined, 400],
+    [true, 400],
+  ],
+  "unknown-members": [
+    async ({ api }) => {
+      const { id } = await api.post("/apps", APP);
+      const answers = [
+        await api.post("/apps", { ...APP, more: 1, id: "mine" }),
+        await api.patch(`/apps/${id}`, { more: 1 }),
+        await api.post(`/apps/${id}/interactions`, POINT),
+        await api.post("/data-sources", SOURCE),
+        await api.get("/apps?more=1&more=2&toString=1"),
+        await api.get("/account?more=1"),
+      ];
+      return answers.map((answer) => isOk(answer) && !/"(more|z|rows|mine)"/.test(answer.text));
+    },
+    Array(6).fill(false),
+    Array(6).fill(true),
+  ],
+};
+
+const checks = Object.entries(CHECKS);
+
+for (const [name, value] of Object.entries(ALL_VARIANTS))
+  test(`${name}=${value} changes only its own behaviour, and only in the service that selects it`, async () => {
+    await using plain = await embedded();
+    await using other = await embedded({ variants: { [name]: value } });
+    for (const [each, [observe, byDefault, withVariant]] of checks) {
+      assert.deepEqual(await observe(other), each === name ? withVariant : byDefault, each);
+      if (each === name) assert.deepEqual(await observe(plain), byDefault);
+    }
+  });
+
+test("all variants can be enabled together, and every response matches the OpenAPI document", async () => {
+  await using all = await described({ variants: ALL_VARIANTS });
+  for (const [name, [observe, , withVariant]] of checks)
+    assert.deepEqual(await observe(all), withVariant, name);
+});
+
+test("with all variants a client can create, replay, list, page, read, update and delete", async () => {
+  await using all = await described({ variants: ALL_VARIANTS });
+  const { api } = all;
+  const key = { "idempotency-key": "once" };
+  const [first, again] = [await api.post("/apps", APP, key), await api.post("/apps", APP, key)];
+  assert.deepEqual([again.status, again.text], [200, first.text]);
+  assert.equal(again.header("idempotency-replayed"), "true");
+  assert.equal(first.header("location"), `${api.baseUrl}/apps/${first.id}`);
+  const second = await api.post("/apps", { ...APP, more: 1 });
+
+  const page = await api.get("/apps?limit=1");
+  assert.deepEqual([page.value, page.header("x-total-count")], [[first.json], "2"]);
+  const [, next = ""] = /^<([^>]+)>; rel="next"$/.exec(page.header("link")) ?? [];
+  assert.deepEqual((await api.get(next.slice(api.baseUrl.length))).value, [second.json]);
+  const head = await api.head("/apps?limit=1000");
+  assert.deepEqual([head.status, head.text, head.header("x-total-count")], [200, "", "2"]);
+
+  const path = `/apps/${first.id}`;
+  const etag = (await api.get(path)).header("etag");
+  assert.equal((await api.get(path, { "if-none-match": etag })).status, 304);
+  const stale = await api.patch(path, { title: "U" }, { "if-match": '"old"' });
+  assert.deepEqual([stale.status, members(stale.json.error).code], [412, "precondition_failed"]);
+  const deleted = await api.delete(path, { "if-match": etag });
+  assert.deepEqual([deleted.status, deleted.json], [200, first.json]);
+  assert.equal((await api.delete(path)).status, 404);
+});
+
+test("variants apply to every error under /v1, and to nothing else", async () => {
+  await using all = await embedded({ variants: ALL_VARIANTS, control: true });
+  const { api, service } = all;
+  service.faults.add({ method: "GET", path: "/v1/apps", status: 502 });
+  for (const [status, answer] of [
+    [414, await api.get(`/apps?${"x".repeat(9_000)}`)],
+    [401, await api.as("nobody").get("/apps")],
+    [404, await api.root.get("/v1")],
+    [502, await api.get("/apps")],
+  ] as const)
+    assert.deepEqual([answer.status, Object.keys(answer.json)], [status, ["error"]]);
+  assert.match((await api.as("nobody").get("/apps")).header("www-authenticate"), /^Bearer /);
+  const token = await api.root.as(null).post("/oauth/token", { grant_type: "none", more: 1 });
+  assert.deepEqual([token.status, token.json.error], [400, "unsupported_grant_type"]);
+  for (const answer of [
+    await api.root.get("/v2/apps"),
+    await api.root.post("/_control/clock", { advance: "soon" }),
+  ])
+    assert.equal(answer.headers["content-type"], "application/problem+json");
+});
+
+test("the OpenAPI document follows the variants", async () => {
+  const describe = async ({ api }: Embedded) => {
+    const { paths, components } = (await api.root.as(null).get("/openapi.json")).json;
+    const { get, post } = Object(paths)["/apps"];
+    const { patch, delete: remove } = Object(paths)["/apps/{app_id}"];
+    const { schemas, responses } = Object(components);
+    const headers = Object.keys(get.responses["200"].headers);
+    return [
+      Object.keys(post.responses)[0],
+      Object.keys(remove.responses)[0],
+      schemas.AppCreate.additionalProperties,
+      get.parameters[0].schema.maximum,
+      schemas.AppList.type,
+      "422" in patch.responses,
+      Object.keys(responses.Problem404.content)[0],
+      headers.filter((name) => /RateLimit|Total/.test(name)).sort(),
+    ];
+  };
+  await using plain = await embedded();
+  await using all = await embedded({ variants: ALL_VARIANTS });
+  const rateHeaders = ["RateLimit", "RateLimit-Policy"];
+  const xHeaders = ["Limit", "Remaining", "Reset"].map((name) => `X-RateLimit-${name}`);
+  assert.deepEqual(
+    [await describe(plain), await describe(all)],
+    [
+      ["201", "204", false, 100, "object", true, "application/problem+json", rateHeaders],
+      [
+        "200",
+        "200",
+        true,
+        undefined,
+        "array",
+        false,
+        "application/json",
+        [...xHeaders, "X-Total-Count"],
+      ],
+    ],
+  );
+});
+
+test("a seed ignores the variants: an unknown member is rejected", async () => {
+  const seed = { accounts: [{ name: "A", apps: [{ title: "Seeded", more: 1 }] }] };
+  await startRefused({ variants: ALL_VARIANTS, seed }, /more/);
+});
+
+test("an unknown variant is rejected in one line that names the valid ones", async () => {
+  for (const [variants, says] of [
+    [{ "list-shap": "bare" }, /there is no list-shap=bare; did you mean list-shape=bare\?/],
+    [{ "create-status": 201 }, /did you mean create-status=200/],
+    ["list-shape=bare,", /there is no \)/],
+    [[], /there is no/],
+    [7, /there is no/],
+  ] as const) {
+    const line = await startRefused({ variants }, says);
+    for (const pair of Object.entries(ALL_VARIANTS)) assert.ok(line.includes(pair.join("=")));
+  }
+});
+
+test("--variant can be repeated, and APPHOST_VARIANT separates variants by commas", async () => {
+  const variants = ["list-shape=bare", "create-status=200"];
+  const check = async ({ said: { stdout } }: { said: { stdout: string } }) => {
+    const [, baseUrl = "", key = ""] = /curl (\S+)\/apps .*Bearer (\S+)"/.exec(stdout) ?? [];
+    const api = new Client({ baseUrl, key });
+    assert.equal((await api.post("/apps", APP)).status, 200);
+    assert.ok(Array.isArray((await api.get("/apps")).value));
+  };
+  await serving(
+    variants.flatMap((each) => ["--variant", each]),
+    "'\n",
+    check,
+  );
+  await serving([], "'\n", check, { APPHOST_VARIANT: variants.join() });
+});
