@@ -53,28 +53,21 @@ export const dashboardRoutes: readonly DashboardRoute[] = [
   ...resources.flatMap(crudRoutes),
 ];
 
-export function createDashboardRouter(deps: WebDeps): Router<DashboardRoute, WebContext> {
-  const router = createPageRouter<DashboardRoute>(
+export const createDashboardRouter = (deps: WebDeps): Router<DashboardRoute, WebContext> => ({
+  ...createPageRouter(
     deps,
     PATHS.dashboard,
     dashboardRoutes,
     async ({ operationId, handler }, { request, caller: web, params }) => {
+      if (web.signedIn === undefined) return requireSignIn(web, request.path + search(request));
       const page = createPageContext(web, params);
       const error = page.checkPermission(request.method, operationId);
       const { bodyLimit } = getOperation(operationId);
       return error ?? web.withForm((fields) => handler(page, fields), bodyLimit);
     },
-  );
-  return {
-    ...router,
-    async authenticate(request, headers) {
-      const result = await router.authenticate(request, headers);
-      if (!("who" in result) || result.who.signedIn) return result;
-      return requireSignIn(result.who, request.path + search(request));
-    },
-    onError: (error, request, web) =>
-      web?.signedIn
-        ? dashboardPage(createPageContext(web, {}), describeError(error, request))
-        : errorPage(error, request),
-  };
-}
+  ),
+  onError: (error, request, web) =>
+    web?.signedIn
+      ? dashboardPage(createPageContext(web, {}), describeError(error, request))
+      : errorPage(error, request),
+});
