@@ -112,49 +112,45 @@ function renderField(
 ): Html {
   const label = labelFor(name);
   const widget = widgetFor(field);
+  const text = value.join("\n");
   const noteId = `${name}-${error ? "error" : "hint"}`;
   const note = html`<div id="${noteId}">${error && html`<p class="error">${error}</p>`}${hint && muted(hint)}</div>`;
   const attributes = html`id="${name}" name="${name}" aria-describedby="${noteId}"${error && html` aria-invalid="true"`}${isRequired && widget !== "file" && html` required`}`;
-  if (widget === "checkbox") {
-    const isChecked = value.includes("true");
-    return html`<div><label><input type="checkbox" ${attributes}${isChecked && html` checked`}> ${label}</label>${note}</div>`;
+  const withLabel = (control: Html) =>
+    html`<div><label for="${name}">${label}${!isRequired && html` <small>optional</small>`}</label>${control}${note}</div>`;
+  switch (widget) {
+    case "checkbox":
+      return html`<div><label><input type="checkbox" ${attributes}${text === "true" && html` checked`}> ${label}</label>${note}</div>`;
+    case "checkboxes": {
+      // Each option has its own name, because a repeated field name is rejected.
+      const options = field.items?.enum?.map(
+        (option) =>
+          html`<label><input type="checkbox" name="${name}.${option}"${value.includes(option) && html` checked`}> ${optionLabel(option)}</label>`,
+      );
+      return html`<fieldset aria-describedby="${noteId}"><legend>${label}</legend>${options}${note}</fieldset>`;
+    }
+    case "select": {
+      const options = field.enum?.map(
+        (option) => html`<option${text === option && html` selected`}>${option}</option>`,
+      );
+      return withLabel(html`<select ${attributes}>${options}</select>`);
+    }
+    case "input":
+      return withLabel(html`<input ${attributes} value="${text}" autocomplete="off">`);
+    case "file": {
+      // Rendering ten megabytes again would block other requests, and the user still has the file.
+      const pasted = text.length > SHOWN_CHARS ? "" : text;
+      const pasteBox = textarea(html`name="${name}-text" aria-label="Pasted text"`, pasted);
+      return withLabel(html`<input type="file" ${attributes}> or paste it here: ${pasteBox}`);
+    }
+    default:
+      return withLabel(textarea(attributes, text));
   }
-  if (widget === "checkboxes") {
-    // Each option has its own name, because a repeated field name is rejected.
-    const options = field.items?.enum?.map(
-      (option) =>
-        html`<label><input type="checkbox" name="${name}.${option}"${value.includes(option) && html` checked`}> ${optionLabel(option)}</label>`,
-    );
-    return html`<fieldset aria-describedby="${noteId}"><legend>${label}</legend>${options}${note}</fieldset>`;
-  }
-  return html`<div><label for="${name}">${label}${!isRequired && html` <small>optional</small>`}</label>${renderControl(name, field, attributes, value)}${note}</div>`;
 }
 
 function optionLabel(option: string): string {
   const labels: Hints = SCOPE_LABELS;
   return labels[option] ? `${labels[option]} (${option})` : option;
-}
-
-function renderControl(
-  name: string,
-  field: JsonSchema,
-  attributes: Html,
-  value: readonly string[],
-): Html {
-  const text = value.join("\n");
-  switch (widgetFor(field)) {
-    case "select":
-      return html`<select ${attributes}>${field.enum?.map((option) => html`<option${text === option && html` selected`}>${option}</option>`)}</select>`;
-    case "input":
-      return html`<input ${attributes} value="${text}" autocomplete="off">`;
-    case "file": {
-      // Rendering ten megabytes again would block other requests, and the user still has the file.
-      const pasted = text.length > SHOWN_CHARS ? "" : text;
-      return html`<input type="file" ${attributes}> or paste it here: ${textarea(html`name="${name}-text" aria-label="Pasted text"`, pasted)}`;
-    }
-    default:
-      return textarea(attributes, text);
-  }
 }
 
 /** HTML drops a line break at the start of a textarea, so the template adds one. */

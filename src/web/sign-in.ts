@@ -6,7 +6,7 @@ import { closeSession, openSession, startSignIn } from "../domain/sessions.ts";
 import { ALL_RECORDS } from "../domain/store.ts";
 import type { HttpRequest, HttpResponse } from "../http/message.ts";
 import { PATHS } from "../http/urls.ts";
-import { alertBox, firstOfMany, hidden, html, muted, type Renderable } from "./html.ts";
+import { alertBox, hidden, html, muted, type Renderable } from "./html.ts";
 import { page, redirect } from "./layout.ts";
 import type { PageRoute, SubmittedFields, WebContext } from "./session.ts";
 
@@ -15,7 +15,6 @@ export const AUTHORIZE_PATH = "/oauth/authorize";
 
 /** Longer URLs are refused (contract, part 8). */
 const URL_CHARS = 8_192;
-const USERS_SHOWN = { offset: 0, limit: 1_000 };
 
 export const signInRoutes: readonly PageRoute[] = [
   { method: "GET", path: PATHS.sign_in, handler: showSignIn },
@@ -115,13 +114,13 @@ async function renderUsers({ store }: WebContext, accountId?: string): Promise<R
   const lists: Renderable[] = [];
   for (const { id, name } of await store.page(accounts, "all", ["accounts"], ALL_RECORDS)) {
     if (accountId !== undefined && id !== accountId) continue;
-    const listed = await store.page(users, "account", [id], USERS_SHOWN);
-    const total = await store.count(users, "account", [id]);
-    const buttons = listed.map((user) => {
-      const label = [user.name || [], user.email].flat().join(", ");
-      return html`<p><button name="user_id" value="${user.id}">Continue as ${label}</button></p>`;
-    });
-    lists.push(html`<h2>${name}</h2>`, buttons, firstOfMany(listed.length, total, "users"));
+    lists.push(html`<h2>${name}</h2>`);
+    for (const user of await store.page(users, "account", [id], ALL_RECORDS)) {
+      const label = user.name ? `${user.name}, ${user.email}` : user.email;
+      lists.push(
+        html`<p><button name="user_id" value="${user.id}">Continue as ${label}</button></p>`,
+      );
+    }
   }
   return lists;
 }

@@ -18,7 +18,7 @@ import {
   type PageContext,
 } from "./context.ts";
 
-/** An action on a record or, if its path has no parameter of a record, on the list. */
+/** An operation with a form. */
 export interface Action {
   readonly operation: string;
   readonly label: string;
@@ -41,6 +41,8 @@ export interface Resource<R extends Entity = Entity> {
   readonly path: string;
   /** The page with the list: its own, or that of another resource. */
   readonly listPath: string;
+  readonly create?: Action;
+  /** The actions on a record. */
   readonly actions?: readonly Action[];
   /** A query parameter of the list, with its values. */
   readonly filter?: readonly [name: string, values: readonly string[]];
@@ -59,7 +61,7 @@ export interface Resource<R extends Entity = Entity> {
 
 /** Returns all dashboard routes of a resource. */
 export function crudRoutes(resource: Resource): DashboardRoute[] {
-  const { path, listPath, list, get, actions = [] } = resource;
+  const { path, listPath, list, get, create, actions = [] } = resource;
   const routes: DashboardRoute[] = [
     { method: "GET", path, operationId: get, handler: (page) => recordPage(resource, page) },
   ];
@@ -67,7 +69,7 @@ export function crudRoutes(resource: Resource): DashboardRoute[] {
     const handler = (page: PageContext) => listPage(resource, page);
     routes.push({ method: "GET", path: listPath, operationId: list, handler });
   }
-  for (const action of actions) {
+  for (const action of create ? [create, ...actions] : actions) {
     const handler = (page: PageContext, fields: SubmittedFields) =>
       formPage(resource, action, page, fields);
     const route = { path: action.path, operationId: action.operation, handler };
@@ -77,14 +79,8 @@ export function crudRoutes(resource: Resource): DashboardRoute[] {
 }
 
 /** Links to the forms of the actions that this user may take. An action without input has a button instead. */
-function renderActions(
-  { actions = [], path: recordPath }: Resource,
-  page: PageContext,
-  isRecord: boolean,
-): Renderable {
-  const available = actions.filter(
-    ({ operation, path }) => path.startsWith(recordPath) === isRecord && page.can(operation),
-  );
+function renderActions(actions: readonly Action[], page: PageContext): Renderable {
+  const available = actions.filter(({ operation }) => page.can(operation));
   return available.map(({ operation, label, path, warning }) => {
     const url = fillPath(path, page.params);
     return getOperation(operation).body || warning
@@ -96,7 +92,7 @@ function renderActions(
 const listPage = async (resource: Resource, page: PageContext): Promise<Result> =>
   dashboardPage(page, {
     title: resource.title,
-    actions: renderActions(resource, page, false),
+    actions: resource.create && renderActions([resource.create], page),
     body: await renderList(resource, page),
   });
 
@@ -107,7 +103,7 @@ export async function renderList(resource: Resource, page: PageContext): Promise
   const [filter = "", values = []] = resource.filter ?? [];
   const value = values.find((each) => each === page.query.get(filter));
   const read = async (offset: number, limit: number) => {
-    const query = { offset, limit, [filter]: value };
+    const query = { offset, limit, ...(value && { [filter]: value }) };
     const found = await page.callApi<Page<Entity>>(resource.list, { query });
     return found instanceof AppError ? { items: [], total: 0 } : found;
   };
@@ -170,7 +166,7 @@ function renderValue(name: string, value: unknown): Renderable {
 }
 
 async function recordPage(resource: Resource, page: PageContext): Promise<Result> {
-  const { get, path, listPath, content } = resource;
+  const { get, path, listPath, actions = [], content } = resource;
   const record = await page.callApi<Entity>(get);
   if (record instanceof AppError) return record;
   // Nested objects are part of the content.
@@ -182,7 +178,7 @@ async function recordPage(resource: Resource, page: PageContext): Promise<Result
   );
   return dashboardPage(page, {
     title: getName(resource, record),
-    actions: renderActions(resource, page, true),
+    actions: renderActions(actions, page),
     body: html`<p>${ui.link(fillPath(listPath, page.params), "Back")} <span class="soft" data-live="${fillPath(path, page.params)}"></span></p>
 <div data-follow>${await content?.(record, page)}<h2>Details</h2>${ui.definitionList(details)}</div>`,
   });
@@ -195,9 +191,9 @@ async function formPage(
   page: PageContext,
   fields: SubmittedFields,
 ): Promise<Result> {
-  const { get, path: recordPath } = resource;
-  const { operation, label, warning, path } = action;
-  const record = path.startsWith(recordPath) ? await page.callApi<Entity>(get) : undefined;
+  const { get, create } = resource;
+  const { operation, label, warning } = action;
+  const record = action === create ? undefined : await page.callApi<Entity>(get);
   if (record instanceof AppError) return record;
   const schema = getOperation(action.fields ?? operation).body?.(page.services).json ?? {};
   let form: forms.Form = {

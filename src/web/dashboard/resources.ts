@@ -25,13 +25,13 @@ const apps: Resource<model.AppRecord> = {
   get: "getApp",
   path: "/dashboard/apps/{app_id}",
   listPath: "/dashboard/apps",
+  create: {
+    operation: "createApp",
+    label: "Create app",
+    path: "/dashboard/apps/new",
+    nextPath: "/dashboard/apps/{id}",
+  },
   actions: [
-    {
-      operation: "createApp",
-      label: "Create app",
-      path: "/dashboard/apps/new",
-      nextPath: "/dashboard/apps/{id}",
-    },
     {
       operation: "deployApp",
       label: "Deploy",
@@ -99,13 +99,13 @@ const dataSources: Resource<model.DataSourceRecord> = {
   get: "getDataSource",
   path: "/dashboard/data-sources/{data_source_id}",
   listPath: "/dashboard/data-sources",
+  create: {
+    operation: "createDataSource",
+    label: "Upload",
+    path: "/dashboard/data-sources/new",
+    nextPath: "/dashboard/data-sources/{id}",
+  },
   actions: [
-    {
-      operation: "createDataSource",
-      label: "Upload",
-      path: "/dashboard/data-sources/new",
-      nextPath: "/dashboard/data-sources/{id}",
-    },
     {
       operation: "deleteDataSource",
       label: "Delete",
@@ -151,13 +151,13 @@ const users: Resource<model.UserRecord> = {
   get: "getUser",
   path: "/dashboard/users/{user_id}",
   listPath: "/dashboard/users",
+  create: {
+    operation: "createUser",
+    label: "Add user",
+    path: "/dashboard/users/new",
+    nextPath: "/dashboard/users/{id}",
+  },
   actions: [
-    {
-      operation: "createUser",
-      label: "Add user",
-      path: "/dashboard/users/new",
-      nextPath: "/dashboard/users/{id}",
-    },
     {
       operation: "updateUser",
       label: "Edit",
@@ -183,13 +183,13 @@ const apiKeys: Resource<model.ApiKeyRecord> = {
   get: "getApiKey",
   path: "/dashboard/settings/api-keys/{key_id}",
   listPath: "/dashboard/settings/api-keys",
+  create: {
+    operation: "createApiKey",
+    label: "Generate new key",
+    path: "/dashboard/settings/api-keys/new",
+    nextPath: "/dashboard/settings/api-keys/{id}",
+  },
   actions: [
-    {
-      operation: "createApiKey",
-      label: "Generate new key",
-      path: "/dashboard/settings/api-keys/new",
-      nextPath: "/dashboard/settings/api-keys/{id}",
-    },
     {
       operation: "deleteApiKey",
       label: "Delete",
@@ -208,13 +208,13 @@ const oauthApps: Resource<model.OAuthClientRecord> = {
   get: "getOAuthClient",
   path: "/dashboard/settings/oauth-apps/{client_id}",
   listPath: "/dashboard/settings/oauth-apps",
+  create: {
+    operation: "createOAuthClient",
+    label: "Register OAuth app",
+    path: "/dashboard/settings/oauth-apps/new",
+    nextPath: "/dashboard/settings/oauth-apps/{id}",
+  },
   actions: [
-    {
-      operation: "createOAuthClient",
-      label: "Register OAuth app",
-      path: "/dashboard/settings/oauth-apps/new",
-      nextPath: "/dashboard/settings/oauth-apps/{id}",
-    },
     {
       operation: "deleteOAuthClient",
       label: "Delete",
@@ -270,13 +270,13 @@ const webhooks: Resource<model.WebhookRecord> = {
   get: "getWebhook",
   path: "/dashboard/settings/webhooks/{webhook_id}",
   listPath: "/dashboard/settings/webhooks",
+  create: {
+    operation: "createWebhook",
+    label: "Register webhook",
+    path: "/dashboard/settings/webhooks/new",
+    nextPath: "/dashboard/settings/webhooks/{id}",
+  },
   actions: [
-    {
-      operation: "createWebhook",
-      label: "Register webhook",
-      path: "/dashboard/settings/webhooks/new",
-      nextPath: "/dashboard/settings/webhooks/{id}",
-    },
     {
       operation: "testWebhook",
       label: "Send test",
