@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createInterface } from "node:readline";
 import { styleText } from "node:util";
-import { DECISIONS } from "../src/former-decisions.ts";
+import { DECISIONS } from "../src/decisions.ts";
 import { startReceiver } from "../src/receiver.ts";
 import { PARTS } from "../src/web/docs/tour-content.ts";
 import { type Members, str } from "../test/support/client.ts";

@@ -5,7 +5,6 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { setTimeout as passed } from "node:timers/promises";
 import { styleText } from "node:util";
-import { unsafeCast } from "../src/lib/schema.ts";
 import { serviceSignature } from "../src/lib/signature.ts";
 import { embedded } from "../test/support/embedded.ts";
 import { started } from "../test/support/process.ts";
@@ -51,8 +50,8 @@ async function sceneOf(url: string) {
     await service.settled({ timeoutMs: PATIENCE_MS });
     await signed(event(last));
     for (const end = performance.now() + PATIENCE_MS; ; await passed(50)) {
-      const seen: { handled: string[]; apps: Record<string, string> } = unsafeCast(
-        await (await fetch(url)).json(),
+      const seen: { handled: string[]; apps: Record<string, string> } = JSON.parse(
+        await (await fetch(url)).text(),
       );
       if (seen.handled.includes(last) || performance.now() > end) return seen;
     }

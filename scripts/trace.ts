@@ -2,7 +2,6 @@
 // It reads the test controls, so the server must run with --control. If the controls or the server do not respond, or
 // the request id is unknown, it prints one line and exits with 2.
 
-import { unsafeCast } from "../src/lib/schema.ts";
 import { escapeControl } from "../src/log.ts";
 import type { Trace } from "../src/testing/recorder.ts";
 import { traceDiagram } from "../src/web/sequence-diagram.ts";
@@ -29,7 +28,7 @@ const said = objectIn(body);
 if (code !== 200 || !said.request)
   wrong(escapeControl(String(said.detail ?? `${url} is no such server: it answered ${code}.`)));
 
-const { request, events } = unsafeCast<Trace>(said);
+const { request, events } = said as unknown as Trace;
 const { method, path, query, at, status } = request;
 const requestLine = `${method} ${path}${query === "" ? "" : `?${query}`}`;
 const note = `${id}, ${at}, answered ${status ?? "nothing"}${events.length === 0 ? "; it led to no event" : ""}`;

@@ -2,14 +2,13 @@
 // forbidden constructs, and a test for every clause and decision. A failing rule names the file.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DECISIONS } from "../src/former-decisions.ts";
 import { CLAUSES, type SourceFile, sourcesIn } from "./support/sources.ts";
 
 const src = sourcesIn("src");
 const tests = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));
 
 /** The documentation of decisions is data; only what shows it may import it. */
-const DECISIONS_FILE = /^src\/(former-)?decisions\.ts$/;
+const DECISIONS_FILE = /^src\/decisions\.ts$/;
 
 /** Files in src itself assemble the layers. */
 const layerOf = (path: string): string =>
@@ -136,10 +135,4 @@ test("architecture: tests of the specification and of this project's choices are
     for (const { path, code } of tests)
       if (new RegExp(`^ *${kind}\\(`, "m").test(code))
         assert.equal(path.startsWith("test/spec/"), isAllowed, path);
-});
-
-test("architecture: every decision has a test with its id or that of a facet", () => {
-  const texts = tests.map(({ text }) => text).join("\n");
-  for (const id of Object.keys(DECISIONS))
-    assert.match(texts, new RegExp(`"${id.replace(".", "\\.")}(?![\\w-])`));
 });

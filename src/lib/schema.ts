@@ -31,9 +31,6 @@ export interface Schema<T> {
 
 export type Infer<S> = S extends Schema<infer T> ? T : never;
 
-/** Casts a value. Callers are moving to a visible `as`. */
-export const unsafeCast = <T>(value: unknown): T => value as T;
-
 /** Returns the accepted value, or every issue. */
 export function parse<T>(schema: Schema<T>, value: unknown): { value: T } | { issues: Issue[] } {
   const issues: Issue[] = [];

@@ -4,16 +4,13 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { collections } from "../../src/domain/collections.ts";
-import { appTombstones } from "../../src/domain/model.ts";
 import { memoryStore, type Service, type Store, startService } from "../../src/index.ts";
-import { unsafeCast } from "../../src/lib/schema.ts";
 import { took } from "../support/costs.ts";
 import { embedded, startRefused, struck } from "../support/embedded.ts";
 import { overridden } from "../support/other-stores.ts";
 import { printedOn } from "../support/process.ts";
 import { hooked } from "../support/receivers.ts";
-import { eventually, turns } from "../support/wait.ts";
+import { turns } from "../support/wait.ts";
 
 test("options: each invalid option is rejected by name", async () => {
   for (const [options, message] of [
@@ -37,7 +34,7 @@ test("options: each invalid option is rejected by name", async () => {
 });
 
 test("a store may reference itself, a seed may be a module namespace, and an address may be a URL object", async () => {
-  const publicUrl: string = unsafeCast(new URL("http://localhost:4999"));
+  const publicUrl = new URL("http://localhost:4999") as unknown as string;
   const [store, seed] = [memoryStore(), { __proto__: null, accounts: [{ name: "Seeded" }] }];
   await using service = await startService({
     store: Object.assign(store, { store }),
@@ -96,22 +93,6 @@ test("a service with test controls accepts requests only after it has resumed al
     apiKey: "my-own-key",
   });
   assert.equal((await early)?.status, 200);
-});
-
-test("leftovers of a deleted app from the previous process are removed after the start", async () => {
-  const real = memoryStore();
-  await real.open(collections);
-  const store = overridden(real, { open: async () => {}, close: async () => {} });
-  await (await startService({ store })).close();
-  const leftover = {
-    id: "app_1",
-    account_id: "acc_1",
-    deleted_at: "2026-01-01T00:00:00.000Z",
-    partition: "gone_apps",
-  } as const;
-  await real.transact((tx) => tx.put(appTombstones, leftover));
-  await using _ = await startService({ store });
-  await eventually(async () => (await real.count(appTombstones, "all", ["gone_apps"])) === 0);
 });
 
 test("close ends a connection that has sent no data", async () => {

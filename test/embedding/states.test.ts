@@ -2,8 +2,14 @@
 import assert from "node:assert/strict";
 import { copyFileSync } from "node:fs";
 import { test } from "node:test";
-import { OptionError, type ServiceOptions, startReceiver, startService } from "../../src/index.ts";
-import { unsafeCast } from "../../src/lib/schema.ts";
+import {
+  OptionError,
+  type ServiceOptions,
+  type StoreData,
+  startReceiver,
+  startService,
+} from "../../src/index.ts";
+import { Browser } from "../support/browser.ts";
 import { Client, freshAddress, str } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
 import { type Embedded, embedded, FIXED, struck, titles } from "../support/embedded.ts";
@@ -243,14 +249,14 @@ test("snapshot: an invalid snapshot is rejected by name and changes nothing", as
   await create(it, "Still here");
   const { collections } = await it.service.snapshot();
   for (const [snapshot, says] of [
-    ["text", /format must be 1; it is undefined/],
-    [{ format: 2, collections }, /format must be 1; it is 2/],
+    ["text", /format must be 2; it is undefined/],
+    [{ format: 1, collections }, /format must be 2; it is 1/],
     [{ format: 2, collections: [] }, /holds no account/],
     [{ format: 2, collections: { accounts: [] } }, /holds no account/],
     [{ format: 2, collections: { accounts: [{ id: "acc_x" }] } }, /holds no account/],
     [{ format: 2, collections: { ...collections, apps: {} } }, /apps must be an array of records/],
   ] as const)
-    await assert.rejects(it.service.restore(unsafeCast(snapshot)), (error: Error) => {
+    await assert.rejects(it.service.restore(snapshot as unknown as StoreData), (error: Error) => {
       assert.match(error.message, says);
       return error instanceof OptionError;
     });
@@ -378,7 +384,7 @@ test("new ids sort after all stored ids: of records without events, of the curre
 
 test("setAccountState: an unknown state is rejected by name", async () => {
   await using it = await embedded();
-  const asked = it.service.setAccountState(unsafeCast("supended"));
+  const asked = it.service.setAccountState("supended" as "suspended");
   await assert.rejects(asked, /^OptionError: setAccountState: # must be one of .*"suspended"/);
   assert.equal((await it.api.get("/account")).json.state, "active");
 });

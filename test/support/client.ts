@@ -11,7 +11,6 @@ import http, {
 import https from "node:https";
 import { buffer } from "node:stream/consumers";
 import { after } from "../../src/lib/clock.ts";
-import { unsafeCast } from "../../src/lib/schema.ts";
 
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -53,7 +52,7 @@ export class Answer {
 
   get value(): unknown {
     assert.match(this.headers["content-type"] ?? "", /^application\/([\w.-]+\+)?json/, this.text);
-    return unsafeCast<unknown>(JSON.parse(this.text));
+    return JSON.parse(this.text);
   }
 
   /** The resources of a list's page. */

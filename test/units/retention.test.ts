@@ -129,7 +129,13 @@ test("an expired record is deleted at its exact time, in every collection", asyn
   const { clock, store, retention, left } = await expiring(5_000);
   await store.transact(async (tx) => {
     const expires_at = toIso(START + 2_000);
-    await tx.put(sessions, { id: "s", user_id: "usr_1", expires_at, partition: "sessions" });
+    await tx.put(sessions, {
+      id: "s",
+      user_id: "usr_1",
+      expires_at,
+      key_id: null,
+      partition: "sessions",
+    });
     const token = { grant_id: "gra_1", issued_at: expires_at, used: false };
     await tx.put(refreshTokens, { id: "r", ...token, expires_at, partition: "refresh_tokens" });
   });
