@@ -63,14 +63,14 @@ clause(
 function known(outcome: Outcome): Outcome {
   if (outcome.retry_ms === undefined)
     notTried(
-      "success is told from failure by what is sent again, and what was answered 500 was not within 8 s",
+      "a success is recognised by the absence of a retry, and a 500 response was not retried within 8 s",
     );
   return outcome;
 }
 
 judged("6.success.2xx", "a 2xx is a success", (outcome) => {
   for (const { says, again } of known(outcome).succeeded)
-    assert.ok(!again, `sent again after it was answered ${says}`);
+    assert.ok(!again, `sent again after the response ${says}`);
 });
 
 judged("6.success.2xx-only", "no other status is, and no redirect is followed", (outcome) => {
@@ -78,14 +78,14 @@ judged("6.success.2xx-only", "no other status is, and no redirect is followed", 
   for (const { says, again } of known(outcome).failed)
     assert.ok(
       again,
-      `answered ${says} and not sent again, as what was answered 500 is: it counts as a success`,
+      `not sent again after the response ${says}, unlike after 500: it counts as a success`,
     );
 });
 
 judged("6.success.30-seconds", "within 30 seconds, and not later", (outcome) => {
   const [inTime, late] = known(outcome).held;
-  assert.ok(inTime?.first?.heard, `the sender was gone when it was answered ${inTime?.says}`);
-  assert.ok(!inTime.again, `sent again after it was answered ${inTime.says}`);
+  assert.ok(inTime?.first?.wasConnected, `the sender was gone before the response ${inTime?.says}`);
+  assert.ok(!inTime.again, `sent again after the response ${inTime.says}`);
   if (late)
-    assert.ok(late.again, `answered ${late.says} and not sent again: it counts as a success`);
+    assert.ok(late.again, `not sent again after the response ${late.says}: it counts as a success`);
 });

@@ -21,7 +21,7 @@ export interface Arrival {
   /** The body as an event; empty if it is none. */
   readonly event: Members;
   /** Whether the sender was still connected when the response was sent. */
-  heard?: boolean;
+  wasConnected?: boolean;
   /** The time of the response, or of the sender's disconnect. */
   ended_at?: number;
 }
@@ -73,7 +73,7 @@ export async function openHub(publicUrl?: string, onPort = "0") {
     arrivals.emit("request");
     const { status, location, after_ms = 0 } = box.answers(arrival);
     if (after_ms > 0) await wait(after_ms, undefined, { ref: false });
-    arrival.heard = !response.destroyed && !request.socket.destroyed;
+    arrival.wasConnected = !response.destroyed && !request.socket.destroyed;
     arrival.ended_at ??= performance.now();
     response.writeHead(status, { ...(location !== undefined && { location }) }).end();
   }
