@@ -61,45 +61,41 @@ export async function makeAttempt(
     ...response,
   };
   const requested_ms = requestedDelay(response.response_status, retryAfter, now);
-  const next = nextAttemptTime(delivery, deps.retryWaits_ms, now, requested_ms);
   return {
     deliveryId: delivery.id,
     url: webhook.url,
     type: event.type,
     attempt,
     timestamp_s,
-    retryAt: next === undefined ? null : toIso(next),
+    retryAt: nextAttemptAt(delivery, deps.retryWaits_ms, now, requested_ms),
   };
 }
 
-/** Returns the time of the next scheduled attempt if this one failed; undefined if there is none. */
-function nextAttemptTime(
-  { id, attempts, manual, next_attempt_at }: DeliveryRecord,
+/** Returns the time of the next scheduled attempt if this one failed; null if there is none. */
+function nextAttemptAt(
+  { id, attempts, manual, next_attempt_at: planned }: DeliveryRecord,
   waits_ms: readonly number[],
   now: Instant,
   requested_ms: number,
-): Instant | undefined {
+): string | null {
   if (manual) {
-    // Keeps the planned attempt unless Retry-After postpones it.
-    if (next_attempt_at === null) return undefined;
-    return Math.max(parseIso(next_attempt_at), requested_ms > 0 ? now + requested_ms : 0);
+    // The planned attempt stays, unless Retry-After postpones it.
+    const requested = toIso(now + requested_ms);
+    return planned !== null && requested_ms > 0 && requested > planned ? requested : planned;
   }
-  const scheduled = attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
-  const delay_ms = calculateRetryDelay(
-    waits_ms[scheduled - 1],
-    jitterFraction(id, scheduled),
-    requested_ms,
-  );
-  return delay_ms === undefined ? undefined : now + delay_ms;
+  const scheduled = attempts.filter(({ trigger }) => trigger === "schedule").length;
+  const wait_ms = waits_ms[scheduled];
+  if (wait_ms === undefined) return null;
+  const fraction = jitterFraction(id, scheduled + 1);
+  return toIso(now + calculateRetryDelay(wait_ms, fraction, requested_ms));
 }
 
 /** Returns the milliseconds until the next attempt; `fraction` in [0, 1) is the position within the jitter. */
 export function calculateRetryDelay(
-  wait_ms: number | undefined,
+  wait_ms: number,
   fraction: number,
   requested_ms: number,
-): number | undefined {
-  if (wait_ms === undefined) return undefined;
+): number {
   const jittered_ms = Math.round(wait_ms * (1 - JITTER + 2 * JITTER * fraction));
   return Math.max(jittered_ms, requested_ms);
 }

@@ -121,7 +121,7 @@ choice(
     assert.deepEqual(
       (await api.get(`/apps/${mine.id}`)).json,
       last,
-      "the last event tells the final state",
+      "the last event has the final state",
     );
   },
 );
@@ -392,17 +392,17 @@ choice(
     const shows = async (says: RegExp, query = "") =>
       assert.match(textOf(await browser.open(path + query)), says);
     await shows(/No deliveries yet/);
-    await api.create("/apps", { title: "Told of" });
+    await api.create("/apps", { title: "Watched app" });
     const next = "Next attempt: 2026-01-01 00:00:0[456] UTC";
     const reported = new RegExp(
-      `app\\.created · Told of 2026-01-01 00:00:00 UTC · 1 attempt 503 · ${next} pending`,
+      `app\\.created · Watched app 2026-01-01 00:00:00 UTC · 1 attempt 503 · ${next} pending`,
     );
     const one = `${path}/deliveries/${idIn(await until(browser, path, reported), "dlv")}`;
     const failed = await browser.open(one);
     assertPage(failed);
     assert.match(
       textOf(failed),
-      new RegExp(`app\\.created · Told of Send again .* ${next} pending`),
+      new RegExp(`app\\.created · Watched app Send again .* ${next} pending`),
     );
     assert.match(textOf(failed), /Attempt 1 2026-01-01 00:00:00 UTC · 0 ms .* 503 <down>/);
     assert.ok(
@@ -479,9 +479,9 @@ choice(
     ] as const)
       assert.equal((await known(etag, who)).status, status);
     assert.equal((await known('"another"')).status, 200);
-    await api.create("/apps", { title: "Told of" });
+    await api.create("/apps", { title: "Watched app" });
     const sent = (
-      await until(browser, path, /app\.created · Told of .* 1 attempt 200 succeeded/)
+      await until(browser, path, /app\.created · Watched app .* 1 attempt 200 succeeded/)
     ).header("etag");
     assert.notEqual(sent, etag);
     assert.deepEqual([(await known(etag)).status, (await known(sent)).status], [200, 304]);
