@@ -13,7 +13,7 @@ import { Browser } from "../test/support/browser.ts";
 import { type Members, str } from "../test/support/client.ts";
 import { embedded } from "../test/support/embedded.ts";
 import { authorizeUrl, claimsOf, REDIRECT, returned } from "../test/support/oauth.ts";
-import { flag, given } from "./arguments.ts";
+import { flagOption, parseOptions } from "./arguments.ts";
 
 const SECRET = "a-secret-that-both-sides-know";
 const APP = {
@@ -24,7 +24,7 @@ const APP = {
 };
 const LONGEST = 60;
 
-const [{ step: stops = false }] = given("demo [-- --step]", { step: flag() });
+const [{ step: stops = false }] = parseOptions("demo [-- --step]", { step: flagOption() });
 const enter = stops ? createInterface(process.stdin)[Symbol.asyncIterator]() : undefined;
 const began = performance.now();
 await using server = await embedded();

@@ -3,7 +3,7 @@
 // is not a test: figures depend on the machine, which the table names. BENCH_SCALE=0.01 BENCH_ROUNDS=1 tries everything
 // out, with meaningless figures.
 import { execFileSync } from "node:child_process";
-import { chosen } from "../arguments.ts";
+import { selectParts } from "../arguments.ts";
 import { throughput } from "./delivery.ts";
 import { HEAD } from "./figures.ts";
 import { file, growth, http } from "./http.ts";
@@ -18,7 +18,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<void
 };
 
 const [group = "", ...asked] = process.argv.slice(2);
-const parts = chosen("part", GROUPS[group] ?? {}, asked);
+const parts = selectParts("part", GROUPS[group] ?? {}, asked);
 execFileSync(process.execPath, ["--import", "tsx", "scripts/build.ts"], { stdio: "inherit" });
 pin();
 console.log(HEAD);
