@@ -8,8 +8,8 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
-export function wrongUse(why: string, use: string): never {
-  process.stderr.write(`${why}${use.includes("\n") ? "\n" : " "}${use}\n`);
+export function exitWithUsage(message: string, usage: string): never {
+  process.stderr.write(`${message}${usage.includes("\n") ? "\n" : " "}${usage}\n`);
   return process.exit(2);
 }
 
@@ -33,22 +33,23 @@ interface Option {
 }
 
 /** Factories for the kinds of options; `value` is the placeholder for the argument in the help. */
-export const text = (value = "", says = "", form = ANYTHING) =>
+export const textOption = (value = "", says = "", form = ANYTHING) =>
   ({ type: "string", says: [value, says], form }) as const;
-export const flag = (says = "") => ({ type: "boolean", says: ["", says], form: ANYTHING }) as const;
+export const flagOption = (says = "") =>
+  ({ type: "boolean", says: ["", says], form: ANYTHING }) as const;
 
 /**
  * Returns the option values and a function that reports wrong usage. An unknown option is wrong usage.
  * --help prints the help and exits.
  */
-export function given<O extends Readonly<Record<string, Option>>>(use: string, options: O) {
+export function parseOptions<O extends Readonly<Record<string, Option>>>(use: string, options: O) {
   const lines = Object.entries(options).map(([name, { says }]) => [
     `--${name} ${says[0]}`.padEnd(30),
     says[1],
   ]);
   const reported = lines.flatMap(([option, says]) => (says === "" ? [] : [`  ${option} ${says}`]));
   const help = [`Usage: npm run ${use}`, ...reported].join("\n");
-  const wrong = (why: string) => wrongUse(why, help);
+  const fail = (message: string) => exitWithUsage(message, help);
   if (process.argv.includes("--help")) {
     console.log(help);
     process.exit();
@@ -58,17 +59,17 @@ export function given<O extends Readonly<Record<string, Option>>>(use: string, o
     for (const [name, value] of Object.entries<unknown>(values)) {
       const [is = "", test] = options[name]?.form ?? ANYTHING;
       if (![value].flat().every((one) => test(String(one))))
-        return wrong(`--${name} must be ${is}.`);
+        return fail(`--${name} must be ${is}.`);
     }
-    return [values, wrong] as const;
+    return [values, fail] as const;
   } catch (error) {
     // Keeps only the first sentence; the advice after it is about dashes.
-    return wrong(`${String(Object(error).message).replace(/\.?(\n.*)?$/s, "")}.`);
+    return fail(`${(error as Error).message.replace(/\.?(\n.*)?$/s, "")}.`);
   }
 }
 
 /** The parts with the given names; all parts if none is named. */
-export function chosen<T>(
+export function selectParts<T>(
   what: string,
   parts: Readonly<Record<string, T>>,
   names: readonly string[],
@@ -76,7 +77,7 @@ export function chosen<T>(
   const known = Object.keys(parts);
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0)
-    wrongUse(`There is no ${what} ${unknown.join(", ")}.`, `Choose from: ${known.join(", ")}`);
+    exitWithUsage(`There is no ${what} ${unknown.join(", ")}.`, `Choose from: ${known.join(", ")}`);
   return known
     .filter((name) => names.length === 0 || names.includes(name))
     .flatMap((name) => parts[name] ?? []);

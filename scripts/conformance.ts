@@ -4,8 +4,8 @@
 // Exit code 0 if nothing failed, 1 if something did, 2 for wrong usage or if no clause could run.
 import { spawn } from "node:child_process";
 import * as consumed from "node:stream/consumers";
-import { flag, given, text, wrongUse } from "./arguments.ts";
-import { chosen, judge } from "./conformance/judge.ts";
+import { exitWithUsage, flagOption, parseOptions, textOption } from "./arguments.ts";
+import { judge, runChoices } from "./conformance/judge.ts";
 import { ownTarget } from "./conformance/own.ts";
 import { FORMS, reportOf } from "./conformance/report.ts";
 import { type Target, TEXTS, Unreachable } from "./conformance/target.ts";
@@ -13,27 +13,27 @@ import { type Target, TEXTS, Unreachable } from "./conformance/target.ts";
 const forms = Object.keys(FORMS).join(", ");
 const USE =
   "conformance -- --base-url URL --api-key KEY; what a client cannot make is tried where it is given";
-const [asked, wrong] = given(USE, {
+const [asked, wrong] = parseOptions(USE, {
   ...TEXTS,
-  "sign-in": text(
+  "sign-in": textOption(
     '"COMMAND {authorize_url}"',
     "signs in, consents and prints the URL that the browser was sent back to",
   ),
   token: {
-    ...text(
+    ...textOption(
       "SCOPES=TOKEN",
       "an access token, such as read:apps=eyJ… (repeatable; commas between scopes)",
       ["SCOPES=TOKEN", (value) => /^[^=]+=./.test(value)],
     ),
     multiple: true,
   },
-  only: text("ID", "only clauses whose id begins so, such as 6.signature or 8", [
+  only: textOption("ID", "only clauses whose id begins so, such as 6.signature or 8", [
     "the beginning of a clause's id",
     (value) => /^(\d[\w.-]*)?$/.test(value),
   ]),
-  report: text("FORM", forms, [`one of ${forms}`, (value) => Object.hasOwn(FORMS, value)]),
-  slow: flag("waits for the real 30 seconds of part 6"),
-  own: flag("in place of URL and key: this server, with all that can be given"),
+  report: textOption("FORM", forms, [`one of ${forms}`, (value) => Object.hasOwn(FORMS, value)]),
+  slow: flagOption("waits for the real 30 seconds of part 6"),
+  own: flagOption("in place of URL and key: this server, with all that can be given"),
 });
 const { only = "", report: form = "text", own = false, slow, "sign-in": command } = asked;
 
@@ -63,14 +63,14 @@ function givenTarget(): Target {
 await using mine = own ? await ownTarget() : undefined;
 const target = mine ? { ...mine.target, slow } : givenTarget();
 const { profile, results } = await judge(target, only).catch((error: unknown) => {
-  if (error instanceof Unreachable) return wrongUse(error.message, "Nothing was judged.");
+  if (error instanceof Unreachable) return exitWithUsage(error.message, "Nothing was judged.");
   throw error;
 });
-const all = [...results, ...(own && only !== "" ? await chosen(only) : [])];
+const all = [...results, ...(own && only !== "" ? await runChoices(only) : [])];
 if (all.length === 0) wrong(`No clause begins with ${only}.`);
 const report = reportOf(target["base-url"], { profile, results: all });
 const { sums } = report;
 console.log(FORMS[form]?.(report));
 if (sums.shown + sums.chosen + sums.failed === 0)
-  wrongUse("Nothing could be tried:", "what is missing stands above.");
+  exitWithUsage("Nothing could be tried:", "what is missing stands above.");
 process.exitCode = sums.failed > 0 ? 1 : 0;

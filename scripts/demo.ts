@@ -11,12 +11,12 @@ import { PARTS } from "../src/web/docs/tour-content.ts";
 import { type Members, str } from "../test/support/client.ts";
 import { embedded } from "../test/support/embedded.ts";
 import { claimsOf } from "../test/support/oauth.ts";
-import { flag, given } from "./arguments.ts";
+import { flagOption, parseOptions } from "./arguments.ts";
 
 const SECRET = "a-secret-that-both-sides-know";
 const TEXT_MAX = 60;
 
-const [{ step: isPaused = false }] = given("demo [-- --step]", { step: flag() });
+const [{ step: isPaused = false }] = parseOptions("demo [-- --step]", { step: flagOption() });
 const lines = isPaused ? createInterface(process.stdin)[Symbol.asyncIterator]() : undefined;
 const startedAt = performance.now();
 await using server = await embedded();

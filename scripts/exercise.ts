@@ -8,11 +8,11 @@ import { styleText } from "node:util";
 import { serviceSignature } from "../src/lib/signature.ts";
 import { embedded } from "../test/support/embedded.ts";
 import { started } from "../test/support/process.ts";
-import { given, text } from "./arguments.ts";
+import { parseOptions, textOption } from "./arguments.ts";
 
 const FILE = "scripts/exercise/receiver.mjs";
-const [{ receiver: file = FILE }, misused] = given("exercise [-- --receiver FILE]", {
-  receiver: text(),
+const [{ receiver: file = FILE }, misused] = parseOptions("exercise [-- --receiver FILE]", {
+  receiver: textOption(),
 });
 if (!existsSync(file)) misused(`--receiver: there is no ${file}.`);
 

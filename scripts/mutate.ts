@@ -7,19 +7,19 @@ import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { transformSync } from "esbuild";
 import { type SourceFile, sourcesIn } from "../test/support/sources.ts";
-import { COUNT, given, text } from "./arguments.ts";
+import { COUNT, parseOptions, textOption } from "./arguments.ts";
 import { changesOf } from "./mutate/changes.ts";
 import { measured, passes } from "./mutate/runs.ts";
 import { pool } from "./pool.ts";
 
 const AT_ONCE = 2;
-const [values, wrong] = given("mutate -- [options]", {
-  rooms: text(
+const [values, wrong] = parseOptions("mutate -- [options]", {
+  rooms: textOption(
     "LIST",
     "folders or files of src, with commas between them (store,delivery,domain,lib)",
   ),
-  sample: text("N", "so many lines of each (60)", COUNT),
-  seed: text("TEXT", "another text chooses other lines and changes (1)"),
+  sample: textOption("N", "so many lines of each (60)", COUNT),
+  seed: textOption("TEXT", "another text chooses other lines and changes (1)"),
 });
 const { rooms: list = "store,delivery,domain,lib", sample = "60", seed = "1" } = values;
 const rooms = list.split(",");

@@ -5,13 +5,13 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Store } from "../src/domain/store.ts";
 import { storeContract } from "../test/stores/contract.ts";
-import { wrongUse } from "./arguments.ts";
+import { exitWithUsage } from "./arguments.ts";
 
 type CreateStore = () => Store | Promise<Store>;
 
 const USE = "Usage: npm run store-contract -- MODULE";
 const [name = "", ...others] = process.argv.slice(2);
-if (name === "" || others.length > 0) wrongUse("Name one module.", USE);
+if (name === "" || others.length > 0) exitWithUsage("Name one module.", USE);
 
 async function load(query = ""): Promise<unknown> {
   const address = /^[./]/.test(name)
@@ -22,11 +22,11 @@ async function load(query = ""): Promise<unknown> {
 }
 
 const exported = await load().catch((error: unknown) =>
-  wrongUse(`${name} cannot be loaded (${error}).`, USE),
+  exitWithUsage(`${name} cannot be loaded (${error}).`, USE),
 );
 let imports = 0;
 if (typeof exported === "function") storeContract(exported as CreateStore);
 else if (typeof (exported as Partial<Store> | undefined)?.transact === "function")
   // Another query makes another instance of the module, and so another store.
   storeContract(() => load(`?${++imports}`) as Promise<Store>);
-else wrongUse(`${name} must export a store, or a function that creates one.`, USE);
+else exitWithUsage(`${name} must export a store, or a function that creates one.`, USE);

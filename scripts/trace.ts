@@ -7,10 +7,14 @@ import type { Trace } from "../src/testing/recorder.ts";
 import { traceDiagram } from "../src/web/sequence-diagram.ts";
 import { Client } from "../test/support/client.ts";
 import { objectIn } from "../test/support/shown.ts";
-import { given, HTTP_URL, text } from "./arguments.ts";
+import { HTTP_URL, parseOptions, textOption } from "./arguments.ts";
 
-const options = { id: text(), "base-url": text("", "", HTTP_URL), "api-key": text() };
-const [values, wrong] = given("trace REQUEST_ID -- --base-url URL --api-key KEY", options);
+const options = {
+  id: textOption(),
+  "base-url": textOption("", "", HTTP_URL),
+  "api-key": textOption(),
+};
+const [values, wrong] = parseOptions("trace REQUEST_ID -- --base-url URL --api-key KEY", options);
 const { id = "", "base-url": url = "http://localhost:4600/v1", "api-key": key } = values;
 if (!/^[\w-]+$/.test(id))
   wrong("The id of a request is missing: every answer has it in X-Request-Id.");

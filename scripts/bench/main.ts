@@ -3,7 +3,7 @@
 // tries everything out, with meaningless figures.
 import { execFileSync } from "node:child_process";
 import { cpus } from "node:os";
-import { chosen } from "../arguments.ts";
+import { selectParts } from "../arguments.ts";
 import { TABLE_HEAD } from "./compare.ts";
 import { file, growth, http, neighbours } from "./http.ts";
 import { delivery, start } from "./processes.ts";
@@ -16,7 +16,7 @@ const names = process.argv.slice(2);
 const parts =
   names.length === 0
     ? Object.values(DEFAULT_PARTS)
-    : chosen("part", { ...DEFAULT_PARTS, ...OTHER_PARTS }, names);
+    : selectParts("part", { ...DEFAULT_PARTS, ...OTHER_PARTS }, names);
 execFileSync(process.execPath, ["--import", "tsx", "scripts/build.ts"], { stdio: "inherit" });
 pinLoad();
 console.log(TABLE_HEAD);

@@ -81,7 +81,7 @@ const CHOICES = "test/choices";
 const CHOICE = /^(?<id>\d[\w.-]*) \(our choice\): (?<requirement>.*)$/s;
 
 /** Returns the result of each choice test whose id starts with `only`; node:test runs each file in its own process. */
-export async function chosen(only: string): Promise<readonly Result[]> {
+export async function runChoices(only: string): Promise<readonly Result[]> {
   const paths = readdirSync(CHOICES).map((name) => `${CHOICES}/${name}`);
   const files = paths.filter((path) => readFileSync(path, "utf8").includes(`"${only}`));
   const results: Result[] = [];

@@ -2,29 +2,29 @@
 // client cannot create through the specified operations; clauses that need a missing one are not tried. `reached`
 // checks that the address responds in JSON and accepts the key; the clauses check the rest.
 import type { Answer, Client } from "../../test/support/client.ts";
-import { HTTP_URL, PORT, text } from "../arguments.ts";
+import { HTTP_URL, PORT, textOption } from "../arguments.ts";
 
 const URI = ["a URI", (value: string) => URL.canParse(value)] as const;
 
 export const TEXTS = {
-  "base-url": text("URL", "the REST API of the implementation, which ends in /v1", HTTP_URL),
-  "api-key": text("KEY", "a key of an account that tests may use"),
-  "auth-url": text(
+  "base-url": textOption("URL", "the REST API of the implementation, which ends in /v1", HTTP_URL),
+  "api-key": textOption("KEY", "a key of an account that tests may use"),
+  "auth-url": textOption(
     "URL",
     "the authorization server, where it is not the root of --base-url",
     HTTP_URL,
   ),
-  "client-id": text("ID", "an OAuth client"),
-  "client-secret": text("SECRET", "its secret"),
-  "redirect-uri": text("URI", "one of its redirect URIs", URI),
-  "expired-token": text("TOKEN", "an access token"),
-  "expired-refresh-token": text("TOKEN", "a refresh token"),
-  "revoked-refresh-token": text("TOKEN", "one that was revoked"),
-  "limited-key": text("KEY", "of an account that is limited"),
-  "suspended-key": text("KEY", "of an account that is suspended"),
-  "rate-limited-key": text("KEY", "of an account that may be driven over its rate limit"),
-  "receiver-url": text("URL", "the public address of deliveries", HTTP_URL),
-  "receiver-port": text("N", "where it leads to on this machine", PORT),
+  "client-id": textOption("ID", "an OAuth client"),
+  "client-secret": textOption("SECRET", "its secret"),
+  "redirect-uri": textOption("URI", "one of its redirect URIs", URI),
+  "expired-token": textOption("TOKEN", "an access token"),
+  "expired-refresh-token": textOption("TOKEN", "a refresh token"),
+  "revoked-refresh-token": textOption("TOKEN", "one that was revoked"),
+  "limited-key": textOption("KEY", "of an account that is limited"),
+  "suspended-key": textOption("KEY", "of an account that is suspended"),
+  "rate-limited-key": textOption("KEY", "of an account that may be driven over its rate limit"),
+  "receiver-url": textOption("URL", "the public address of deliveries", HTTP_URL),
+  "receiver-port": textOption("N", "where it leads to on this machine", PORT),
 };
 
 type Texts = { readonly [name in keyof typeof TEXTS]?: string | undefined };

@@ -1,5 +1,5 @@
 // `npm run torture [name…]`: the full torture runs; `npm test` runs a slice of them.
-import { chosen } from "../arguments.ts";
+import { selectParts } from "../arguments.ts";
 import { type Finding, report } from "../findings.ts";
 import { damage, fullDisk } from "./disk.ts";
 import { faults } from "./faults.ts";
@@ -17,7 +17,7 @@ const TORTURES: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
 };
 
 await report(
-  chosen("torture", TORTURES, process.argv.slice(2)).map((torture) => async () => {
+  selectParts("torture", TORTURES, process.argv.slice(2)).map((torture) => async () => {
     using lab = new Lab();
     return await torture(lab);
   }),

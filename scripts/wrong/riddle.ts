@@ -1,19 +1,19 @@
 // `npm run riddle -- N`: starts a server that breaks one sentence of the specification, to be found with the kit, a
 // client or your own receiver. The number does not reveal the fault, but always selects the same one.
 import { hash } from "node:crypto";
-import { flag, given, text } from "../arguments.ts";
+import { flagOption, parseOptions, textOption } from "../arguments.ts";
 import { judge } from "../conformance/judge.ts";
 import { formatText, reportOf } from "../conformance/report.ts";
 import { FAULTS, startFaultyServer } from "./server.ts";
 
 const lot = ({ id }: { readonly id: string }) => hash("sha256", `riddle ${id}`);
 const drawn = [...FAULTS].sort((a, b) => (lot(a) < lot(b) ? -1 : 1));
-const [{ number = "", kit, answer }, wrong] = given(
+const [{ number = "", kit, answer }, wrong] = parseOptions(
   `riddle -- N [--kit] [--answer], with N from 1 to ${drawn.length}`,
   {
-    number: text(),
-    kit: flag("has the conformance kit look at it, and ends"),
-    answer: flag("prints what is wrong, and ends"),
+    number: textOption(),
+    kit: flagOption("has the conformance kit look at it, and ends"),
+    answer: flagOption("prints what is wrong, and ends"),
   },
 );
 const fault = drawn[Number(number) - 1] ?? wrong("There is no such riddle.");

@@ -1,7 +1,7 @@
 // `npm run conformance:self`: tests the conformance kit itself. Servers that keep the specification, this one and some
 // with other readings of its gaps, must pass. Each fault gives one wrong server; a clause of the broken part must catch
 // at least 95 % of them. Survivors are named.
-import { given, text } from "../arguments.ts";
+import { parseOptions, textOption } from "../arguments.ts";
 import { pool } from "../pool.ts";
 import { CONFORMING } from "./conforming.ts";
 import { type Fault, parseFaults } from "./patches.ts";
@@ -10,9 +10,9 @@ import { FAULTS, judgeFault } from "./server.ts";
 const AT_ONCE = 6;
 const CAUGHT_LEAST = 0.95;
 
-const [{ only, part }, misused] = given("conformance:self -- [options]", {
-  only: text("NAME", "this fault or reading alone"),
-  part: text("N", "only the faults of that part of the specification"),
+const [{ only, part }, misused] = parseOptions("conformance:self -- [options]", {
+  only: textOption("NAME", "this fault or reading alone"),
+  part: textOption("N", "only the faults of that part of the specification"),
 });
 const isAsked = ({ id, clause }: Fault) =>
   (only ?? id) === id && (part === undefined || clause.startsWith(`${part}.`));

@@ -241,17 +241,14 @@ export interface ApiKeyRecord extends Infer<typeof apiKey.response>, AccountScop
 export const apiKeys = collection<ApiKeyRecord>()("api_keys", accountIndex, { hash: ["hash"] });
 
 /** Any application can claim a private-use scheme, so a client secret must not depend on one (RFC 8252 8.5, 8.6). */
-export function* redirectFaults(draft: {
+export function* findRedirectIssues(draft: {
   readonly redirect_uris: readonly string[];
   readonly public: boolean;
 }) {
+  const detail =
+    "must be https, or http to a loopback address: a private-use scheme is for public clients only";
   for (const [at, uri] of draft.redirect_uris.entries())
-    if (!draft.public && isPrivateUse(uri))
-      yield {
-        path: ["redirect_uris", at],
-        detail:
-          "must be https, or http to a loopback address: a private-use scheme is for public clients only",
-      };
+    if (!draft.public && isPrivateUse(uri)) yield { path: ["redirect_uris", at], detail };
 }
 
 const oauthClientFields = {
@@ -261,7 +258,7 @@ const oauthClientFields = {
   public: withDefault(boolean, false),
 };
 export const oauthClient = {
-  createBody: object(oauthClientFields, redirectFaults),
+  createBody: object(oauthClientFields, findRedirectIssues),
   response: object({ id: id("cli"), ...required(oauthClientFields), created_at: time }),
 };
 export interface OAuthClientRecord extends Infer<typeof oauthClient.response>, AccountScoped {

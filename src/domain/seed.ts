@@ -13,8 +13,8 @@ import {
   apiKey,
   app,
   dataSource,
+  findRedirectIssues,
   oauthClient,
-  redirectFaults,
   user,
   type WebhookSchemas,
 } from "./model.ts";
@@ -55,7 +55,7 @@ const accountSeed = (webhook: WebhookSchemas) =>
     oauth_clients: listOf(
       object(
         { ...withId("cli", oauthClient.createBody), client_secret: optional(pinnedKey) },
-        redirectFaults,
+        findRedirectIssues,
       ),
     ),
     apps: listOf(object(withId("app", app.createBody))),

@@ -14,19 +14,12 @@ import {
   NOT_FLAG,
   NOT_TEXT,
   requiredFields,
-  wide,
+  textBounds,
 } from "../support/fields.ts";
 import { invalid, problem } from "../support/problem.ts";
 
 const TITLES =
   "x| padded |日本語|<b>&amp;</b>|'; DROP TABLE apps; --|a\u2028b|\u{1F600}|e\u0301 \u00e9|\u0001\u001f \u007f \u200b \ufeff|\\ \" /";
-
-/** Bounds of text: `min` to `max` characters are accepted, fewer or more are not. */
-const bounds = (min: number, max: number) => ({
-  good: ["t".repeat(max), wide(max), ...(min === 0 ? [""] : ["t"])],
-  bad: ["t".repeat(max + 1), wide(max + 1), ...(min === 0 ? [] : [""]), ...NOT_TEXT],
-});
-const title = bounds(1, 200);
 
 choice(
   "8.field-lengths.app",
@@ -38,14 +31,11 @@ choice(
         api,
         request,
         { title: "Bounds" },
-        {
-          field: "title",
-          good: [...title.good, ...TITLES.split("|")],
-          bad: [...title.bad, " ", "\t\n", "\u3000"],
-        },
-        { field: "description", ...bounds(0, 5_000) },
+        { field: "title", ...textBounds(1, 200) },
+        { field: "title", good: TITLES.split("|"), bad: [" ", "\t\n", "\u3000"] },
+        { field: "description", ...textBounds(0, 5_000) },
         { field: "description", good: [" ", "two\nlines"] },
-        { field: "theme", ...bounds(1, 64) },
+        { field: "theme", ...textBounds(1, 64) },
         { field: "theme", good: ["dark", "my own"] },
         { field: "public", good: [true, false], bad: NOT_FLAG },
       );
@@ -160,8 +150,8 @@ choice(
       api,
       `POST ${path}`,
       LEAST,
-      { field: "user_id", bad: bounds(1, 200).bad },
-      { field: "interaction_type", bad: bounds(1, 64).bad },
+      { field: "user_id", bad: textBounds(1, 200).bad },
+      { field: "interaction_type", bad: textBounds(1, 64).bad },
       { field: "chart_id", bad: ["c".repeat(201), 5, true, [], {}] },
       { field: "data_point", bad: [5, "x", true, []] },
       { field: "data_point", at: "#/data_point/x", bad: badX },
@@ -197,7 +187,7 @@ choice(
     ])
       problem(await api.get(wrong), "not_found");
     invalid(await api.post(path, {}), "#/name");
-    await fieldRules(api, `POST ${path}`, {}, { field: "name", ...bounds(1, 100) });
+    await fieldRules(api, `POST ${path}`, {}, { field: "name", ...textBounds(1, 100) });
   },
 );
 

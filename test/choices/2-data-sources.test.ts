@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { StorageUnavailable } from "../../src/index.ts";
 import { choice, gated } from "../support/clauses.ts";
 import { type Client, members, str } from "../support/client.ts";
-import { fieldRules, NOT_TEXT, wide } from "../support/fields.ts";
+import { fieldRules, NOT_TEXT, textBounds, wide } from "../support/fields.ts";
 import { badParameter, errorsOf, invalid, problem } from "../support/problem.ts";
 import { processed, uploaded } from "../support/wait.ts";
 
@@ -35,13 +35,11 @@ choice(
     await api.delete(`/apps/${deleted.id}`);
     const badApps = [deleted.id, "app_00000000000000000000000", "", "ds_1", 5, true, [], {}];
     const badTypes = ["", "JSON", "xml", "json ", "__proto__", ...NOT_TEXT];
-    const longest = ["n".repeat(200), wide(200)];
-    const badNames = ["", ...longest.map((name) => `${name}n`), ...NOT_TEXT];
     await fieldRules(
       api,
       "POST /data-sources",
       { name: "N", type: "json", data: [] },
-      { field: "name", good: ["n", ...longest], bad: badNames },
+      { field: "name", ...textBounds(1, 200) },
       { field: "type", good: ["json"], bad: badTypes },
       { field: "app_id", good: [app.id, null], bad: badApps },
     );

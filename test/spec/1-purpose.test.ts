@@ -13,7 +13,7 @@ clause("1.apps", "apps can be created, listed and deleted", async (kit) => {
 
 clause(
   "1.deploy",
-  "an app can be deployed to a named environment, under a custom domain if wanted",
+  "an app can be deployed to a named environment, with or without a custom domain",
   async (kit) => {
     const { id } = await kit.newApp();
     for (const name of ["R1", "R2"]) await kit.deploy(id, { name });
@@ -42,11 +42,11 @@ clause("1.manage-users", "users and their permissions can be managed", async ({ 
   assert.ok(!succeeded(await api.get(path)), "a removed user is still there");
 });
 
-clause("1.webhooks", "webhooks can be registered, and events come to them", async (kit) => {
+clause("1.webhooks", "webhooks can be registered and receive events", async (kit) => {
   await kit.deployed();
 });
 
-clause("1.json", "the API speaks JSON", async (kit) => {
+clause("1.json", "every response of the API is JSON, errors included", async (kit) => {
   const refused = await kit.api.as(null).get("/apps");
   for (const answer of [await kit.api.get("/apps"), await kit.createApp(), refused])
     assert.match(

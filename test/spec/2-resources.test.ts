@@ -7,13 +7,17 @@ import { freshHost, str } from "../support/client.ts";
 import { ofApp } from "../support/kit.ts";
 import { isNow, objectIn, succeeded } from "../support/shown.ts";
 
-clause("2.app.id", "the service assigns it, app_…, and to one app only", async (kit) => {
-  const made = [await kit.newApp(), await kit.newApp(), await kit.newApp()];
-  for (const { id } of made) assert.match(id, /^app_./);
-  assert.equal(new Set(made.map(({ id }) => id)).size, made.length, "one id for two apps");
-  const given = await kit.createApp({ id: "app_ofTheClient0000000000" });
-  if (succeeded(given)) assert.notEqual(given.id, "app_ofTheClient0000000000");
-});
+clause(
+  "2.app.id",
+  "the service assigns each app its own id, which begins with app_",
+  async (kit) => {
+    const made = [await kit.newApp(), await kit.newApp(), await kit.newApp()];
+    for (const { id } of made) assert.match(id, /^app_./);
+    assert.equal(new Set(made.map(({ id }) => id)).size, made.length, "one id for two apps");
+    const given = await kit.createApp({ id: "app_ofTheClient0000000000" });
+    if (succeeded(given)) assert.notEqual(given.id, "app_ofTheClient0000000000");
+  },
+);
 
 /** The first value must be accepted; an implementation may reject the others. */
 for (const [id, field, values] of [
@@ -26,7 +30,7 @@ for (const [id, field, values] of [
   ["2.app.theme", "theme", ["", "light", "dark"]],
   ["2.app.public", "public", [true, false]],
 ] as const)
-  clause(id, "sent on create, returned, and kept", async (kit) => {
+  clause(id, `the ${field} of an app is stored and returned as sent`, async (kit) => {
     const sent = field === "theme" ? [kit.profile.app.theme, ...values.slice(1)] : values;
     for (const [at, value] of sent.entries()) {
       const answer = await kit.createApp({ [field]: value });
@@ -38,7 +42,7 @@ for (const [id, field, values] of [
   });
 
 for (const id of ["2.app.created_at", "2.app.updated_at"])
-  clause(id, "an ISO 8601 time in UTC", async (kit) => {
+  clause(id, `${id.slice(6)} of an app is an ISO 8601 time in UTC`, async (kit) => {
     const field = id.replace(/.*\./, "");
     const app = await kit.newApp();
     isNow(app[field]);
@@ -48,14 +52,24 @@ for (const id of ["2.app.created_at", "2.app.updated_at"])
 
 /** The specification does not list the request members returned; a member in the response equals the request's. */
 for (const [id, says, field, value] of [
-  ["2.deployment-request.name", "names the deployment", "name", () => `Ünïcödé 👋 ${Date.now()}`],
+  [
+    "2.deployment-request.name",
+    "a deployment takes any name",
+    "name",
+    () => `Ünïcödé 👋 ${Date.now()}`,
+  ],
   [
     "2.deployment-request.custom_domain",
-    "the host name to serve under",
+    "a deployment takes the host name to serve the app under",
     "custom_domain",
     freshHost,
   ],
-  ["2.deployment-request.environment", "the target environment", "environment", undefined],
+  [
+    "2.deployment-request.environment",
+    "a deployment takes its target environment",
+    "environment",
+    undefined,
+  ],
 ] as const)
   clause(id, says, async (kit) => {
     const app = await kit.newApp();
@@ -66,7 +80,7 @@ for (const [id, says, field, value] of [
     }
   });
 
-clause("2.deployment.id", "dep_…, and of one deployment only", async (kit) => {
+clause("2.deployment.id", "each deployment has its own id, which begins with dep_", async (kit) => {
   const hook = await kit.hook(["app.deployed"]);
   const ids: string[] = [];
   for (let made = 0; made < 2; made += 1) ids.push(str((await kit.deployNew(hook)).deployment.id));
@@ -74,27 +88,31 @@ clause("2.deployment.id", "dep_…, and of one deployment only", async (kit) => 
   assert.notEqual(ids[0], ids[1]);
 });
 
-clause("2.deployment.url", "where the deployed app is reached", async (kit) => {
-  const url = str((await kit.deployed()).deployment.url);
-  assert.match(url, /^https?:\/\/[^/\s]+/);
-  assert.ok(URL.canParse(url), url);
-});
+clause(
+  "2.deployment.url",
+  "the url of a deployment is an absolute http or https address",
+  async (kit) => {
+    const url = str((await kit.deployed()).deployment.url);
+    assert.match(url, /^https?:\/\/[^/\s]+/);
+    assert.ok(URL.canParse(url), url);
+  },
+);
 
-clause("2.deployment.status", "live", async (kit) => {
+clause("2.deployment.status", "the status of a new deployment is live", async (kit) => {
   assert.equal((await kit.deployed()).deployment.status, "live");
 });
 
-clause("2.deployment.deployed_at", "an ISO 8601 time in UTC", async (kit) => {
+clause("2.deployment.deployed_at", "deployed_at is an ISO 8601 time in UTC", async (kit) => {
   isNow((await kit.deployed()).deployment.deployed_at);
 });
 
-clause("2.webhook.url", "the address of the receiver, and of no other", async (kit) => {
+clause("2.webhook.url", "each webhook is delivered to its own url", async (kit) => {
   const [one, two] = [await kit.hook(["app.deployed"]), await kit.hook(["app.deployed"])];
   const { app } = await kit.deployNew(one);
   await two.arrived(ofApp(app.id));
 });
 
-clause("2.webhook.events", "the types of event", async (kit) => {
+clause("2.webhook.events", "a webhook receives the event types that it names", async (kit) => {
   const hook = await kit.hook(["app.deployed", "app.deleted"]);
   const { app } = await kit.deployNew(hook);
   await kit.api.delete(`/apps/${app.id}`);
@@ -103,7 +121,7 @@ clause("2.webhook.events", "the types of event", async (kit) => {
   assert.deepEqual([...types].sort(), ["app.deleted", "app.deployed"]);
 });
 
-clause("2.webhook.secret", "the secret that signs, each webhook's its own", async (kit) => {
+clause("2.webhook.secret", "each webhook's secret signs its own deliveries", async (kit) => {
   const [one, two] = [await kit.hook(["app.deployed"]), await kit.hook(["app.deployed"])];
   const { app, arrival } = await kit.deployNew(one);
   const [other] = await two.arrived(ofApp(app.id));
@@ -115,24 +133,28 @@ clause("2.webhook.secret", "the secret that signs, each webhook's its own", asyn
     assert.equal(verifySignature(body, String(headers["x-service-signature"]), hook.secret), signs);
 });
 
-clause("2.webhook.active", "whether deliveries are sent", async (kit) => {
+clause("2.webhook.active", "an inactive webhook receives no deliveries", async (kit) => {
   const off = await kit.hook(["app.deployed"], { active: false });
   const on = await kit.hook(["app.deployed"]);
   for (let made = 0; made < 2; made += 1) await kit.deployNew(on);
   return () => assert.equal(off.got.length, 0, "deliveries to a webhook that is not active");
 });
 
-clause("2.account", "id acc_… and name", async (kit) => {
-  const { id, name } = Object((await kit.deployed()).event.account);
-  assert.match(str(id), /^acc_./);
-  assert.equal(typeof name, "string");
-});
+clause(
+  "2.account",
+  "an account in an event has a name and an id that begins with acc_",
+  async (kit) => {
+    const { id, name } = Object((await kit.deployed()).event.account);
+    assert.match(str(id), /^acc_./);
+    assert.equal(typeof name, "string");
+  },
+);
 
-clause("3.deployment.live", "a deployment is live", async (kit) => {
+clause("3.deployment.live", "a new deployment is live", async (kit) => {
   assert.equal((await kit.deployed()).deployment.status, "live");
 });
 
-clause("3.app-no-state", "an app carries no state", async (kit) => {
+clause("3.app-no-state", "an app has no field for a state", async (kit) => {
   const { id } = await kit.newApp();
   await kit.deploy(id);
   for (const app of [await kit.newApp(), ...(await kit.allApps())])

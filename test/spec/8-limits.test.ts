@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { clause, judged } from "../support/clause.ts";
 import { done, ids } from "../support/shown.ts";
 
-clause("8.default-limit", "20", async (kit) => {
+clause("8.default-limit", "a list returns 20 apps by default", async (kit) => {
   const all = ids(await kit.fillUp(25));
   assert.deepEqual(ids(await kit.appsIn()), all.slice(0, 20));
 });
 
-clause("8.default-offset", "0", async (kit) => {
+clause("8.default-offset", "a list begins with the first app by default", async (kit) => {
   await kit.fillUp(5);
   const [page, first] = [await kit.appsIn("?limit=5"), await kit.appsIn("?limit=5&offset=0")];
   assert.deepEqual(ids(page), ids(first));
@@ -18,7 +18,7 @@ clause("8.default-offset", "0", async (kit) => {
 const AT_ONCE = 20;
 const REQUESTS_MAX = 20_000;
 
-clause("8.rate-limit-403", "over the rate limit", async (kit) => {
+clause("8.rate-limit-403", "a request over the rate limit gets 403", async (kit) => {
   const api = kit.api.as(kit.given("rate-limited-key"));
   for (let asked = 0; asked < REQUESTS_MAX; asked += AT_ONCE) {
     const answers = await Promise.all(
@@ -30,11 +30,19 @@ clause("8.rate-limit-403", "over the rate limit", async (kit) => {
   assert.fail(`${REQUESTS_MAX} requests were all accepted`);
 });
 
-judged("8.answer-time", "an endpoint has 30 seconds to answer a delivery", ({ held: [inTime] }) => {
-  assert.ok(inTime?.first?.wasRead, `the sender was gone when it was answered ${inTime?.says}`);
-});
+judged(
+  "8.answer-time",
+  "a webhook endpoint has 30 seconds to respond to a delivery",
+  ({ held: [inTime] }) => {
+    assert.ok(inTime?.first?.wasRead, `the sender was gone when it was answered ${inTime?.says}`);
+  },
+);
 
-clause("9.path-segment", "the base URL ends in /v1", async ({ api, target }) => {
-  assert.match(target["base-url"], /\/v1$/);
-  done(await api.get("/apps"));
-});
+clause(
+  "9.path-segment",
+  "the base URL ends with the version segment /v1",
+  async ({ api, target }) => {
+    assert.match(target["base-url"], /\/v1$/);
+    done(await api.get("/apps"));
+  },
+);

@@ -47,6 +47,11 @@ const show = (value: unknown): string => (JSON.stringify(value) ?? "undefined").
 export const wide = (count: number): string => "\u{1F600}".repeat(count);
 
 export const NOT_TEXT: readonly unknown[] = [null, 5, true, [], {}, ["a"]];
+/** Text of `min` (0 or 1) to `max` characters is accepted; other text, and values that are no text, are not. */
+export const textBounds = (min: 0 | 1, max: number) => ({
+  good: ["t".repeat(min), "t".repeat(max), wide(max)],
+  bad: ["t".repeat(max + 1), wide(max + 1), ...(min === 0 ? [] : [""]), ...NOT_TEXT],
+});
 export const NOT_FLAG: readonly unknown[] = [null, 0, 1, "true", "", [], {}];
 export const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
