@@ -16,20 +16,14 @@ const SIGNATURES: Record<string, string> = {
   "[]": "607507c01558e0fb9e59081963ce6399b08efca59a46765f8667eace39c52a2a",
 };
 
-test("webhook-signature matches vectors made with openssl, with both secrets during a rotation", () => {
-  // openssl dgst -sha256 -mac HMAC -macopt hexkey:… of evt_1.1767225600. and the body
-  const old = "v1,D8tK9I4bAMMgnyAwSPUFsHKjEqlg3ORNmilhy/DxUVI=";
-  const now = "v1,A0sd2lgg43wBfpO21jye+bQV0AnjGUVSeUHBy78HRQ8=";
-  assert.equal(standardSignature("evt_1", 1_767_225_600, BODY, [SECRET]), old);
-  assert.equal(
-    standardSignature("evt_1", 1_767_225_600, BODY, ["schlüssel-鍵-🔑", SECRET]),
-    `${now} ${old}`,
-  );
-});
+/** The Standard Webhooks signature of the body, sent on 2026-01-01. */
+const standard = (secret: string) => standardSignature("evt_1", 1_767_225_600, BODY, [secret]);
 
 test("webhook-signature uses the decoded bytes of whsec_ and base64 as its key, and the raw bytes of any other secret", () => {
-  const made = (secret: string) => standardSignature("evt_1", 1_767_225_600, BODY, [secret]);
+  // openssl dgst -sha256 -mac HMAC -macopt hexkey:… of evt_1.1767225600. and the body
   for (const [secret, signature] of [
+    [SECRET, "D8tK9I4bAMMgnyAwSPUFsHKjEqlg3ORNmilhy/DxUVI="],
+    ["schlüssel-鍵-🔑", "A0sd2lgg43wBfpO21jye+bQV0AnjGUVSeUHBy78HRQ8="],
     ["whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3", "fi7ZBLP3pQzEizkza4L8aw1yBfc5Wx8YLNg2wTi0dMs="],
     ["whsec_YQ==", "Mnyq5s4nVXLEfsiBEnTcpQNk9o9ldbR1qELiQT8dhHY="],
     ["whsec_YQ", "Mnyq5s4nVXLEfsiBEnTcpQNk9o9ldbR1qELiQT8dhHY="],
@@ -43,7 +37,7 @@ test("webhook-signature uses the decoded bytes of whsec_ and base64 as its key, 
     ["whsec_abcd====", "kTZqC9iPuzi/+gQzB05O8n2+lf7LJyJecxA+1tqnJPo="],
     ["WHSEC_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3", "JZVpl4q35Y1iv6f12I2aXnk5fdd/6V1FUuUH0qvGouU="],
   ] as const)
-    assert.equal(made(secret), `v1,${signature}`, secret);
+    assert.equal(standard(secret), `v1,${signature}`, secret);
 });
 
 test("X-Service-Signature uses the whole text of any secret as its key", () => {
@@ -54,14 +48,18 @@ test("X-Service-Signature uses the whole text of any secret as its key", () => {
 
 test("verifySignature rejects every value except the exact one", () => {
   const right = `sha256=${SIGNATURES[BODY]}`;
-  const spelt = [
+  for (const header of [
+    undefined,
+    null,
+    [right],
+    "",
+    `sha256=${"0".repeat(64)}`,
     right.slice(0, -1),
     `${right}0`,
     right.toUpperCase(),
     right.slice("sha256=".length),
     ` ${right}`,
-  ];
-  for (const header of [undefined, null, [right], "", `sha256=${"0".repeat(64)}`, ...spelt])
+  ])
     assert.equal(verifySignature(BODY, header, SECRET), false, String(header));
   assert.equal(verifySignature(`${BODY} `, right, SECRET), false);
   assert.equal(verifySignature(BODY, right, `${SECRET}2`), false);
