@@ -173,36 +173,29 @@ choice(
   },
 );
 
-const OWN = {
-  ...{
-    400: "invalid_json",
-    401: "expired_credential",
-    403: "rate_limit_exceeded",
-    404: "not_found",
-  },
-  ...{
-    405: "method_not_allowed",
-    408: "request_timeout",
-    409: "idempotency_in_progress",
-    412: "precondition_failed",
-  },
-  ...{
-    413: "payload_too_large",
-    414: "uri_too_long",
-    415: "unsupported_media_type",
-    422: "validation_failed",
-  },
-  ...{
-    429: "injected_fault",
-    431: "headers_too_large",
-    500: "internal_error",
-    503: "storage_unavailable",
-  },
+/** The code of the server's own error with each status. */
+const CODES = {
+  400: "invalid_json",
+  401: "expired_credential",
+  403: "rate_limit_exceeded",
+  404: "not_found",
+  405: "method_not_allowed",
+  408: "request_timeout",
+  409: "idempotency_in_progress",
+  412: "precondition_failed",
+  413: "payload_too_large",
+  414: "uri_too_long",
+  415: "unsupported_media_type",
+  422: "validation_failed",
+  429: "injected_fault",
+  431: "headers_too_large",
+  500: "internal_error",
+  503: "storage_unavailable",
 };
 
 test("a fault's response equals the server's own response with that status", async () => {
   await using it = await embedded();
-  for (const [text, code] of Object.entries(OWN)) {
+  for (const [text, code] of Object.entries(CODES)) {
     const status = Number(text);
     it.service.faults.add({ ...LIST, status });
     const answer = await it.api.get("/apps");

@@ -11,11 +11,9 @@ import { printedOn } from "../support/process.ts";
 import { hooked } from "../support/receivers.ts";
 
 const ACCOUNT = {
-  ...{
-    name: "Seeded",
-    api_keys: [{ name: "First", key: "seeded-key-1" }],
-    apps: [{ title: "From the seed" }],
-  },
+  name: "Seeded",
+  api_keys: [{ name: "First", key: "seeded-key-1" }],
+  apps: [{ title: "From the seed" }],
   data_sources: [{ name: "Numbers", type: "json", data: [{ n: 1 }] }],
 };
 const SEED = { accounts: [ACCOUNT] };
