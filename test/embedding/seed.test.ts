@@ -15,7 +15,7 @@ const SECOND: ServiceOptions = { apiKey: "secret-2" };
 
 const WRONG: readonly (readonly [
   accounts: readonly object[],
-  says: RegExp,
+  message: RegExp,
   options?: ServiceOptions,
 ])[] = [
   [
@@ -60,9 +60,12 @@ choice(
   "1.test-controls.seed",
   "an invalid seed is rejected with the path of its error, without showing a secret",
   async () => {
-    for (const [members, says, options] of WRONG) {
+    for (const [members, message, options] of WRONG) {
       const accounts = members.map((account) => ({ name: "One", ...account }));
-      assert.doesNotMatch(await startRefused({ seed: { accounts }, ...options }, says), /secret-/);
+      assert.doesNotMatch(
+        await startRefused({ seed: { accounts }, ...options }, message),
+        /secret-/,
+      );
     }
     // Also if stored data takes precedence, because a reset will need the seed.
     const data = freshFile("kept.json");
@@ -75,7 +78,7 @@ choice(
 );
 
 /** The first account's data sources, each with its rows as the API returns them. */
-async function planted(seed: string | object) {
+async function listSources(seed: string | object) {
   await using own = await embedded({ seed });
   const { items } = await own.api.get("/data-sources");
   const rows = await Promise.all(items.map(({ id }) => own.api.get(`/data-sources/${id}/rows`)));
@@ -93,11 +96,11 @@ choice(
     const text = `{"accounts":[{"name":"A","data_sources":[${source}]},{"name":"B"}]}`;
     const columns = '[{"name":"n","type":"string"},{"name":"m","type":"number"}]';
     const read = `${columns} [{"n":"1.50","m":1.5},{"n":"9007199254740993","m":2}]`;
-    assert.deepEqual(await planted(freshFile("seed.json", text)), [read]);
+    assert.deepEqual(await listSources(freshFile("seed.json", text)), [read]);
     const data = [{ n: 1.5 }, { n: 2 ** 53 }];
     const outOfRange = '[{"name":"n","type":"string"}] [{"n":"1.5"},{"n":"9007199254740992"}]';
     const accounts = [{ name: "A", data_sources: [{ name: "N", type: "json", data }] }];
-    assert.deepEqual(await planted({ accounts }), [outOfRange]);
+    assert.deepEqual(await listSources({ accounts }), [outOfRange]);
     const invalid = [
       text.replace('"A"', "1.50"),
       '{"accounts":1.50}',

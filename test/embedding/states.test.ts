@@ -103,8 +103,8 @@ test("seeding emits no events, at startup or after a reset", async () => {
   }
   await api.create("/data-sources", { name: "Later", type: "json", data: [{ n: 1 }] });
   await service.settled();
-  const reported = receiver.received.map(({ event }) => event.data.object.name);
-  assert.deepEqual(reported, ["Later"]);
+  const names = receiver.received.map(({ event }) => event.data.object.name);
+  assert.deepEqual(names, ["Later"]);
 });
 
 test("reset: a service started over other data loads the seed and keeps its start-up key", async () => {
@@ -116,16 +116,16 @@ test("reset: a service started over other data loads the seed and keeps its star
 });
 
 test("a start over existing data warns that the seed is not used; a fresh store is seeded without a warning", async () => {
-  const reported = async (data: string) => {
+  const startOver = async (data: string) => {
     const starting = async () => (await startService({ data, seed: SEED, log: "json" })).close();
     return (await printedOn(process.stderr, starting)).join("");
   };
   const data = await otherData();
   assert.match(
-    await reported(data),
+    await startOver(data),
     /^[^\n]*"event":"warning"[^\n]*The seed was not used[^\n]*\n$/,
   );
-  assert.equal(await reported(`${data}.fresh`), "");
+  assert.equal(await startOver(`${data}.fresh`), "");
 });
 
 test("a random seed never repeats secrets over its own data, and gives the same secrets for the same data", async () => {
@@ -148,15 +148,15 @@ test("a random seed never repeats secrets over its own data, and gives the same 
 test("restore: records created afterwards get new ids even with a random seed", async () => {
   await using it = await embedded({ randomSeed: "repeat" });
   let snapshot = await it.service.snapshot();
-  const made = new Set<string>();
+  const ids = new Set<string>();
   for (let times = 1; times < 4; times += 1) {
     await it.service.reset();
     await it.service.restore(snapshot);
-    made.add((await it.api.create("/apps", { title: `App ${times}` })).id);
+    ids.add((await it.api.create("/apps", { title: `App ${times}` })).id);
     assert.equal((await titlesOf(it)).split(",").length, times);
     snapshot = await it.service.snapshot();
   }
-  assert.equal(made.size, 3);
+  assert.equal(ids.size, 3);
 });
 
 test("reset: a delayed request is applied to the state before the reset and leaves nothing in the new state", async () => {
@@ -235,7 +235,7 @@ test("snapshot: an invalid snapshot is rejected by name and changes nothing", as
   await using it = await embedded();
   await create(it, "Still here");
   const { collections } = await it.service.snapshot();
-  for (const [snapshot, says] of [
+  for (const [snapshot, message] of [
     ["text", /format must be 1; it is undefined/],
     [{ format: 2, collections }, /format must be 1; it is 2/],
     [{ format: 1, collections: [] }, /holds no account/],
@@ -244,7 +244,7 @@ test("snapshot: an invalid snapshot is rejected by name and changes nothing", as
     [{ format: 1, collections: { ...collections, apps: {} } }, /apps must be an array of records/],
   ] as const)
     await assert.rejects(it.service.restore(unsafeCast(snapshot)), (error: Error) => {
-      assert.match(error.message, says);
+      assert.match(error.message, message);
       return error instanceof OptionError;
     });
   assert.equal(await titlesOf(it), "Still here");
@@ -353,7 +353,7 @@ test("new ids sort after all stored ids: of records without events, of the curre
   const enrol = (of: Embedded) => of.api.create("/users", { email: freshAddress() });
   await using first = await embedded({ randomSeed: "order" });
   await first.service.clock.advance("1d");
-  for (let made = 0; made < 5; made += 1) await enrol(first);
+  for (let times = 0; times < 5; times += 1) await enrol(first);
   await first.service.restore(await first.service.snapshot());
   await enrol(first);
   await inOrder(first, "restored");
@@ -371,7 +371,7 @@ test("new ids sort after all stored ids: of records without events, of the curre
 
 test("setAccountState: an unknown state is rejected by name", async () => {
   await using it = await embedded();
-  const asked = it.service.setAccountState(unsafeCast("supended"));
-  await assert.rejects(asked, /^OptionError: setAccountState: # must be one of .*"suspended"/);
+  const change = it.service.setAccountState(unsafeCast("supended"));
+  await assert.rejects(change, /^OptionError: setAccountState: # must be one of .*"suspended"/);
   assert.equal((await it.api.get("/account")).json.state, "active");
 });

@@ -104,22 +104,22 @@ test("the receiver sends its responses in order and repeats the last one; close 
 });
 
 test("startReceiver rejects an invalid response, secret or port", async () => {
-  const given = (options: object): Promise<unknown> =>
+  const start = (options: object): Promise<unknown> =>
     Reflect.apply(startReceiver, undefined, [options]);
   for (const secret of ["", 1, null, undefined, ["s"]])
-    await assert.rejects(given({ secret }), /^OptionError: secret must be that of the webhook$/);
+    await assert.rejects(start({ secret }), /^OptionError: secret must be that of the webhook$/);
   for (const answer of [99, 199, 600, 200.5, "200", [200], null, undefined, Symbol("hang")])
     await assert.rejects(
-      given({ secret: "s", answers: [200, answer] }),
+      start({ secret: "s", answers: [200, answer] }),
       /^OptionError: answers\[1\] .*200 to 599/,
     );
   await assert.rejects(
-    given({ secret: "s", answers: 200 }),
+    start({ secret: "s", answers: 200 }),
     /^OptionError: answers must be an array$/,
   );
   for (const port of ["x", -1, 65_536])
     await assert.rejects(
-      given({ secret: "s", port }),
+      start({ secret: "s", port }),
       /^RangeError.*port should be >= 0 and < 65536/,
     );
   for (const answer of [200, 599, "hang"] as const) await (await started([answer])).close();
