@@ -22,7 +22,8 @@ import { delivery } from "../support/wait.ts";
 const started = (args: readonly string[], use: (own: Started) => Promise<void> = async () => {}) =>
   serving(["--log", "json", ...args], "\n", (server) => {
     const ready = members(JSON.parse(server.said.stdout.split("\n")[0] ?? ""));
-    const api = new Client({ baseUrl: str(ready.base_url), key: str(ready.api_key) });
+    const key = ready.api_key === null ? null : str(ready.api_key);
+    const api = new Client({ baseUrl: str(ready.base_url), key });
     return use({ server, ready, api });
   });
 
@@ -131,6 +132,21 @@ choice(
         },
         env,
       );
+  },
+);
+
+choice(
+  "1.test-controls.ready-line",
+  "over existing data the ready line has no key; with --control it has a fresh one, which opens the journals",
+  async () => {
+    const data = ["--data", freshFile("existing.json")];
+    await started(data);
+    await started(data, async ({ ready }) => assert.equal(ready.api_key, null));
+    await started([...data, "--control"], async ({ ready, api }) => {
+      assert.equal((await api.get("/account")).status, 200);
+      const control = api.at(`${ready.auth_url}/_control`);
+      assert.equal((await control.get("/requests")).json.total, 1);
+    });
   },
 );
 
