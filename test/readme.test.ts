@@ -22,12 +22,12 @@ function shell() {
   closeLater(() => stdin.end());
   return async (commands: string): Promise<string> => {
     stdin.write(`${commands}\necho; echo done\n`);
-    let said = "";
-    while (!said.endsWith("\ndone\n")) {
+    let output = "";
+    while (!output.endsWith("\ndone\n")) {
       await once(stdout, "readable");
-      said += stdout.read() ?? "";
+      output += stdout.read() ?? "";
     }
-    return said;
+    return output;
   };
 }
 

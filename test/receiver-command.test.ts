@@ -6,10 +6,10 @@ import { listen } from "./support/ports.ts";
 import { serve } from "./support/process.ts";
 
 /** Asserts one line on stderr and nothing on stdout. */
-async function refused(args: readonly string[], exit: number, says: RegExp): Promise<void> {
+async function refused(args: readonly string[], exit: number, message: RegExp): Promise<void> {
   const { code, stdout, stderr } = await serve(args).ended;
   assert.deepEqual([code, stdout], [exit, ""], stderr);
-  assert.match(stderr, says);
+  assert.match(stderr, message);
 }
 
 const SECRET = ["receiver", "--secret", "s"];

@@ -22,7 +22,8 @@ import { delivery } from "../support/wait.ts";
 const started = (args: readonly string[], use: (own: Started) => Promise<void> = async () => {}) =>
   serving(["--log", "json", ...args], "\n", (server) => {
     const ready = members(JSON.parse(server.said.stdout.split("\n")[0] ?? ""));
-    const api = new Client({ baseUrl: str(ready.base_url), key: str(ready.api_key) });
+    const key = ready.api_key === null ? null : str(ready.api_key);
+    const api = new Client({ baseUrl: str(ready.base_url), key });
     return use({ server, ready, api });
   });
 
@@ -135,6 +136,21 @@ choice(
 );
 
 choice(
+  "1.test-controls.ready-line",
+  "over existing data the ready line has no key; with --control it has a fresh one, which opens the journals",
+  async () => {
+    const data = ["--data", freshFile("existing.json")];
+    await started(data);
+    await started(data, async ({ ready }) => assert.equal(ready.api_key, null));
+    await started([...data, "--control"], async ({ ready, api }) => {
+      assert.equal((await api.get("/account")).status, 200);
+      const control = api.at(`${ready.auth_url}/_control`);
+      assert.equal((await control.get("/requests")).json.total, 1);
+    });
+  },
+);
+
+choice(
   "1.test-controls.ready-line.port",
   "the ready line names the listening port behind a public URL, and the module of a custom store",
   async () => {
@@ -190,17 +206,21 @@ choice(
     }),
 );
 
-choice("1.test-controls.stop", "a second signal stops the process at once", async () => {
-  const busy = started([], async (own) => {
-    const raw = await inFlight(own);
-    await acceptsNothing(own);
-    own.server.child.kill("SIGTERM");
-    await own.server.ended;
-    raw.socket.destroy();
-  });
-  // The first signal alone would end with code 0, ten seconds later.
-  await assert.rejects(busy, { code: "ERR_ASSERTION", operator: "strictEqual", expected: 0 });
-});
+choice(
+  "1.test-controls.stop",
+  "a second signal, of either kind, stops the process at once",
+  async () => {
+    const busy = started([], async (own) => {
+      const raw = await inFlight(own);
+      await acceptsNothing(own);
+      own.server.child.kill("SIGINT");
+      await own.server.ended;
+      raw.socket.destroy();
+    });
+    // The first signal alone would end with code 0, ten seconds later.
+    await assert.rejects(busy, { code: "ERR_ASSERTION", operator: "strictEqual", expected: 0 });
+  },
+);
 
 choice(
   "1.test-controls.stop",

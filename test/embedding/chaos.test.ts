@@ -14,7 +14,7 @@ import { embedded, FIXED, ruleRefused, titles } from "../support/embedded.ts";
 import { hooked, httpReceiver, SECRET } from "../support/receivers.ts";
 
 /** Starts a service with one webhook, whose deliveries are subject to this chaos rule. */
-async function disturbed(
+async function startWithChaos(
   rule?: ChaosRule,
   answers?: readonly ReceiverAnswer[],
   options?: ServiceOptions,
@@ -43,7 +43,7 @@ async function disturbed(
 }
 
 test("1.chaos.duplicate: the receiver gets the same attempt twice, and the log records one", async () => {
-  await using it = await disturbed({ effect: "duplicate" });
+  await using it = await startWithChaos({ effect: "duplicate" });
   assert.deepEqual(await it.create("AB"), []);
   const sent = it.receiver.received.map(({ attempts }) =>
     attempts.map(({ headers }) => headers["x-service-attempt"]),
@@ -56,7 +56,7 @@ test("1.chaos.duplicate: the receiver gets the same attempt twice, and the log r
 
 test("1.chaos.duplicate: no duplicate is sent after a close, a reset or a restore", async () => {
   for (const end of ["close", "reset", "restore"] as const) {
-    await using it = await disturbed({ effect: "duplicate" }, ["hang"]);
+    await using it = await startWithChaos({ effect: "duplicate" }, ["hang"]);
     const snapshot = await it.service.snapshot();
     await it.create("A", 30);
     const { attempts } = await it.receiver.next("app.created");
@@ -66,7 +66,7 @@ test("1.chaos.duplicate: no duplicate is sent after a close, a reset or a restor
 });
 
 test("1.chaos.drop: nothing arrives, the attempt counts as failed and is retried", async () => {
-  await using it = await disturbed({ effect: "drop", times: 2 });
+  await using it = await startWithChaos({ effect: "drop", times: 2 });
   assert.deepEqual(await it.create("A"), []);
   assert.equal(it.arrived(), "");
   for (const by of ["10s", "10m"]) await it.clock.advance(by);
@@ -77,7 +77,7 @@ test("1.chaos.drop: nothing arrives, the attempt counts as failed and is retried
 });
 
 test("1.chaos.bad_signature: a correct receiver rejects the attempt and accepts the next one", async () => {
-  await using it = await disturbed({ effect: "bad_signature" });
+  await using it = await startWithChaos({ effect: "bad_signature" });
   await it.create("A");
   const [attempt] = it.service.deliveries[0]?.attempts ?? [];
   assert.deepEqual(
@@ -89,7 +89,7 @@ test("1.chaos.bad_signature: a correct receiver rejects the attempt and accepts 
 });
 
 test("1.chaos.reformat: the body is the same JSON in other bytes with valid signatures, for the given number of times", async () => {
-  await using it = await disturbed({ effect: "reformat", times: 2 });
+  await using it = await startWithChaos({ effect: "reformat", times: 2 });
   const title = String.raw`a": "b\", {"c":1}`;
   for (const name of [title, "B", "C"]) await it.api.create("/apps", { title: name });
   await it.service.settled();
@@ -116,7 +116,7 @@ test("1.chaos.reformat: the body is the same JSON in other bytes with valid sign
 });
 
 test("1.chaos.reformat: a receiver that verifies a re-serialized body rejects the attempt, and the retry is unchanged", async () => {
-  await using it = await disturbed();
+  await using it = await startWithChaos();
   const answered: number[] = [];
   const { url, got } = await httpReceiver((count) => {
     const { headers, body = "" } = got[count - 1] ?? {};
@@ -137,7 +137,7 @@ test("1.chaos.reformat: a receiver that verifies a re-serialized body rejects th
 });
 
 test("1.chaos.reorder: a delivery waits until the webhook's next delivery is sent; settled lists it as pending meanwhile", async () => {
-  await using it = await disturbed({ effect: "reorder" });
+  await using it = await startWithChaos({ effect: "reorder" });
   const [pending, ...others] = await it.create("A", 30);
   assert.deepEqual(
     [pending?.id, pending?.event_type],
@@ -158,7 +158,7 @@ test("1.chaos.reorder: a delivery waits until the webhook's next delivery is sen
 });
 
 test("1.chaos.reorder: a retry to the same webhook counts as the next delivery", async () => {
-  await using it = await disturbed(undefined, [500, 200], { retrySchedule: "5s" });
+  await using it = await startWithChaos(undefined, [500, 200], { retrySchedule: "5s" });
   await it.create("A");
   it.chaos.add({ effect: "reorder" });
   assert.equal((await it.create("B", 30)).length, 1);
@@ -167,7 +167,7 @@ test("1.chaos.reorder: a retry to the same webhook counts as the next delivery",
 });
 
 test("1.chaos.delay: a delivery is delayed by the service's clock, its log shows the time, and others are not held up", async () => {
-  await using it = await disturbed({ effect: "delay", delayMs: 60_000 }, undefined, FIXED);
+  await using it = await startWithChaos({ effect: "delay", delayMs: 60_000 }, undefined, FIXED);
   assert.deepEqual(await it.create("AB"), []);
   const [delivery] = (await it.api.get(`/webhooks/${it.webhook.id}/deliveries`)).items;
   assert.deepEqual(
@@ -181,7 +181,7 @@ test("1.chaos.delay: a delivery is delayed by the service's clock, its log shows
 });
 
 test("1.chaos.delay: the given number of attempts are delayed, manual ones included, and marked in the journal", async () => {
-  await using it = await disturbed({ effect: "delay", delayMs: 60_000, times: 2 }, [500, 200]);
+  await using it = await startWithChaos({ effect: "delay", delayMs: 60_000, times: 2 }, [500, 200]);
   await it.create("A");
   await it.again();
   await it.service.settled();
@@ -193,7 +193,7 @@ test("1.chaos.delay: the given number of attempts are delayed, manual ones inclu
 });
 
 test("1.chaos.delay: a delayed delivery that is released early after a manual redelivery does not hold up another's retry", async () => {
-  await using it = await disturbed({ effect: "delay", delayMs: 3_600_000 }, [500, 500, 200]);
+  await using it = await startWithChaos({ effect: "delay", delayMs: 3_600_000 }, [500, 500, 200]);
   await it.create("A");
   await it.again();
   it.chaos.clear();
@@ -203,7 +203,7 @@ test("1.chaos.delay: a delayed delivery that is released early after a manual re
 });
 
 test("1.chaos: a rule applies only to its event type and its webhook", async () => {
-  await using it = await disturbed();
+  await using it = await startWithChaos();
   const types = ["app.created", "app.deleted"];
   const one = await hooked(it.api, types);
   const two = await hooked(it.api, types);
@@ -216,8 +216,8 @@ test("1.chaos: a rule applies only to its event type and its webhook", async () 
 });
 
 test("1.chaos: an invalid rule is rejected with the name of the member", async () => {
-  await using it = await disturbed();
-  for (const [rule, says] of [
+  await using it = await startWithChaos();
+  for (const [rule, message] of [
     [{ effect: "lose" }, /#\/effect must be one of/],
     [{ effect: "drop", type: "app.lost" }, /#\/type must be one of/],
     [{ effect: "drop", times: 0 }, /#\/times/],
@@ -225,17 +225,17 @@ test("1.chaos: an invalid rule is rejected with the name of the member", async (
     [{ effect: "drop", delayMs: 5 }, /#\/delayMs goes with the effect delay only/],
     [{ effect: "drop", webhook: "wh_1" }, /#\/webhook is not a known member/],
   ] as const)
-    ruleRefused("chaos.add", it.chaos.add, rule, says);
+    ruleRefused("chaos.add", it.chaos.add, rule, message);
 });
 
 test("1.chaos: a delivery without a matching rule is sent at once, even long before 1970", async () => {
-  await using it = await disturbed(undefined, [], { startAt: "1960-01-01T00:00:00.000Z" });
+  await using it = await startWithChaos(undefined, [], { startAt: "1960-01-01T00:00:00.000Z" });
   await it.create("A");
   assert.equal(it.arrived(), "A");
 });
 
 test("settled: it waits for attempts in flight, lists them after the timeout, and ignores those of a deleted webhook", async () => {
-  await using it = await disturbed(undefined, ["hang"]);
+  await using it = await startWithChaos(undefined, ["hang"]);
   const pending = await it.create("A", 50);
   assert.equal(pending.map(({ webhook_id }) => webhook_id).join(), it.webhook.id);
   // The time left until a deadline may be a fraction or negative.

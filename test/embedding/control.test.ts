@@ -9,10 +9,10 @@ import { eventually } from "../support/wait.ts";
 
 /** A test of the controls, with a client whose root is the control URL. */
 const controls = (
-  says: string,
+  title: string,
   use: (own: Context & { readonly control: Client }) => Promise<void>,
 ) =>
-  choice("1.test-controls", says, { ...FIXED, control: true }, (own) =>
+  choice("1.test-controls", title, { ...FIXED, control: true }, (own) =>
     use({ ...own, control: own.api.at(`${own.authUrl}/_control`) }),
   );
 

@@ -24,8 +24,8 @@ test("a fault replaces one response of its operation and is marked in the journa
   assert.equal((await it.api.post("/apps", { title: "A" })).json.code, "internal_error");
   assert.equal((await it.api.get("/apps")).json.total, 0);
   await it.api.post("/apps", { title: "A" });
-  const noted = it.service.requests.map(({ status, fault }) => `${status} ${fault?.status}`);
-  assert.deepEqual(noted, ["200 undefined", "500 500", "200 undefined", "201 undefined"]);
+  const recorded = it.service.requests.map(({ status, fault }) => `${status} ${fault?.status}`);
+  assert.deepEqual(recorded, ["200 undefined", "500 500", "200 undefined", "201 undefined"]);
 });
 
 test("times limits a rule, rules apply in their order, and clear removes them", async () => {
@@ -68,7 +68,8 @@ const WRONG: readonly (readonly [object, RegExp])[] = [
 
 test("a rule that can never match is rejected by name, and members set to undefined are ignored", async () => {
   await using it = await embedded();
-  for (const [rule, says] of WRONG) ruleRefused("faults.add", it.service.faults.add, rule, says);
+  for (const [rule, message] of WRONG)
+    ruleRefused("faults.add", it.service.faults.add, rule, message);
   const rule = { ...LIST, connection: "reset" } as const;
   assert.deepEqual(it.service.faults.add({ ...rule, status: undefined }), {
     ...rule,
@@ -83,8 +84,8 @@ test("a fault can reset or close the connection without a response; the journal 
   await assert.rejects(it.api.post("/apps", { title: "A" }), /ECONNRESET/);
   it.service.faults.add({ ...LIST, connection: "empty" });
   await assert.rejects(it.api.get("/apps"), /socket hang up/);
-  const noted = it.service.requests.map(({ status, fault }) => `${status} ${fault?.connection}`);
-  assert.deepEqual(noted, ["null reset", "null empty"]);
+  const recorded = it.service.requests.map(({ status, fault }) => `${status} ${fault?.connection}`);
+  assert.deepEqual(recorded, ["null reset", "null empty"]);
   assert.equal((await it.api.get("/apps")).json.total, 0);
 });
 
@@ -173,36 +174,29 @@ choice(
   },
 );
 
-const OWN = {
-  ...{
-    400: "invalid_json",
-    401: "expired_credential",
-    403: "rate_limit_exceeded",
-    404: "not_found",
-  },
-  ...{
-    405: "method_not_allowed",
-    408: "request_timeout",
-    409: "idempotency_in_progress",
-    412: "precondition_failed",
-  },
-  ...{
-    413: "payload_too_large",
-    414: "uri_too_long",
-    415: "unsupported_media_type",
-    422: "validation_failed",
-  },
-  ...{
-    429: "injected_fault",
-    431: "headers_too_large",
-    500: "internal_error",
-    503: "storage_unavailable",
-  },
+/** The code of the server's own error with each status. */
+const CODES = {
+  400: "invalid_json",
+  401: "expired_credential",
+  403: "rate_limit_exceeded",
+  404: "not_found",
+  405: "method_not_allowed",
+  408: "request_timeout",
+  409: "idempotency_in_progress",
+  412: "precondition_failed",
+  413: "payload_too_large",
+  414: "uri_too_long",
+  415: "unsupported_media_type",
+  422: "validation_failed",
+  429: "injected_fault",
+  431: "headers_too_large",
+  500: "internal_error",
+  503: "storage_unavailable",
 };
 
 test("a fault's response equals the server's own response with that status", async () => {
   await using it = await embedded();
-  for (const [text, code] of Object.entries(OWN)) {
+  for (const [text, code] of Object.entries(CODES)) {
     const status = Number(text);
     it.service.faults.add({ ...LIST, status });
     const answer = await it.api.get("/apps");

@@ -16,9 +16,9 @@ test("requests: the journal lists requests in order with their responses, and it
   await api.as(null).get("/apps?limit=1");
   await api.root.get("/healthz");
   const [first, ...others] = service.requests;
-  const asked = { at: "2026-01-01T00:00:01.000Z", method: "POST", path: "/v1/apps", query: "" };
+  const request = { at: "2026-01-01T00:00:01.000Z", method: "POST", path: "/v1/apps", query: "" };
   assert.deepEqual(first, {
-    ...asked,
+    ...request,
     id: created.header("X-Request-Id"),
     status: 201,
     fault: null,
@@ -35,8 +35,8 @@ test("requests: the journal includes requests rejected for their syntax or size"
         it.service.authUrl,
         `GET ${path} HTTP/1.1\r\n${lines}\r\nconnection: close\r\n\r\n`,
       );
-  const noted = it.service.requests.map(({ path, status }) => `${path.slice(0, 3)} ${status}`);
-  assert.deepEqual(noted, ["/he 200", "/he 400", "/he 431", "/xx 414", "/xx 414", "/xx 414"]);
+  const recorded = it.service.requests.map(({ path, status }) => `${path.slice(0, 3)} ${status}`);
+  assert.deepEqual(recorded, ["/he 200", "/he 400", "/he 431", "/xx 414", "/xx 414", "/xx 414"]);
 });
 
 test("events and deliveries: the journals match the API, with every attempt, whatever is done to a copy", async () => {
@@ -52,8 +52,8 @@ test("events and deliveries: the journals match the API, with every attempt, wha
   const [delivery, ...none] = it.service.deliveries;
   assert.deepEqual([delivery?.status, none], ["succeeded", []]);
   assert.equal(delivery?.event_id, hook.received[0]?.id);
-  const attempts = delivery?.attempts.map((made) =>
-    [made.number, made.response_status, made.error, made.chaos].join(),
+  const attempts = delivery?.attempts.map((attempt) =>
+    [attempt.number, attempt.response_status, attempt.error, attempt.chaos].join(),
   );
   assert.deepEqual(attempts, ["1,500,status,", "2,200,,"]);
   const listed = (await it.api.get(`/webhooks/${hook.webhook.id}/deliveries`)).items[0];
@@ -66,11 +66,11 @@ test("deliveries: the journal is in order of creation after a restore, whichever
   for (const title of ["A", "B"]) await it.api.create("/apps", { title });
   const idsOf = async () =>
     (await it.service.settled()) && it.service.deliveries.map(({ id }) => id);
-  const made = await idsOf();
+  const ids = await idsOf();
   await it.service.restore(it.service.snapshot());
-  for (const id of made.toReversed())
+  for (const id of ids.toReversed())
     await it.api.post(`/webhooks/${webhook.id}/deliveries/${id}/redeliver`);
-  assert.deepEqual(await idsOf(), made);
+  assert.deepEqual(await idsOf(), ids);
 });
 
 test("trace: it leads from a request to its events, their deliveries and attempts", async () => {
@@ -83,9 +83,9 @@ test("trace: it leads from a request to its events, their deliveries and attempt
   const traceOf = (answer: Answer) => it.service.trace(answer.header("X-Request-Id"));
   const typesOf = (answer: Answer) => traceOf(answer)?.events.map(({ event }) => event.type);
   assert.equal(traceOf(first)?.request.status, 201);
-  const [caused] = traceOf(first)?.events ?? [];
-  assert.deepEqual(caused?.event.data.object, first.json);
-  assert.equal(caused?.deliveries[0]?.attempts[0]?.response_status, 200);
+  const [entry] = traceOf(first)?.events ?? [];
+  assert.deepEqual(entry?.event.data.object, first.json);
+  assert.equal(entry?.deliveries[0]?.attempts[0]?.response_status, 200);
   assert.deepEqual([typesOf(data), typesOf(sample)], [["data.processed"], ["app.deleted"]]);
   assert.equal(traceOf(sample)?.events[0]?.deliveries.length, 1);
   assert.doesNotMatch(it.service.events.map(({ type }) => type).join(), /app\.deleted/);
@@ -106,7 +106,7 @@ choice("1.test-controls.journals", "each journal keeps its newest 10,000 entries
 });
 
 /** Makes calls of every kind with a failing receiver, resets and repeats them; returns the journals of both runs. */
-async function played(randomSeed = "repeat"): Promise<readonly string[]> {
+async function runTwice(randomSeed = "repeat"): Promise<readonly string[]> {
   await using it = await embedded({ randomSeed });
   const { service, api } = it;
   const runs: string[] = [];
@@ -134,10 +134,10 @@ async function played(randomSeed = "repeat"): Promise<readonly string[]> {
 }
 
 test("with a random seed and a manual clock, two runs of the same calls give the same bytes, even after a reset", async () => {
-  const [first, afterReset] = await played();
-  const [second] = await played();
+  const [first, afterReset] = await runTwice();
+  const [second] = await runTwice();
   assert.deepEqual([second, afterReset], [first, first]);
-  assert.notEqual((await played("another"))[0], first);
+  assert.notEqual((await runTwice("another"))[0], first);
 });
 
 test("with a random seed the retry jitter repeats whatever the time", async () => {

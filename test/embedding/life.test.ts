@@ -45,12 +45,12 @@ test("a store may reference itself, a seed may be a module namespace, and an add
 });
 
 test("an option set to undefined equals a missing option", async () => {
-  const reported = await printedOn(process.stdout, async () => {
+  const output = await printedOn(process.stdout, async () => {
     await using it = await embedded({ port: undefined, log: undefined });
     assert.notEqual(it.service.port, 4600);
     await it.api.get("/apps");
   });
-  assert.equal(reported.join("").includes("/v1/apps"), false, "nothing is logged");
+  assert.equal(output.join("").includes("/v1/apps"), false, "nothing is logged");
 });
 
 test("services run side by side, each with its own key, data and clock, which starts at startAt", async () => {

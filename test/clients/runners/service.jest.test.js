@@ -20,28 +20,6 @@ const send = async (method, path, body, own = service) => {
   return { status: response.status, ...(await response.json()) };
 };
 
-test("apps are created, and a wrong body gets all its errors", async () => {
-  expect(await send("POST", "/apps", { title: "Sales" })).toMatchObject({
-    status: 201,
-    title: "Sales",
-  });
-  expect(await send("POST", "/apps", { titel: "Sales" })).toMatchObject({
-    status: 422,
-    code: "validation_failed",
-  });
-});
-
-test("a data source becomes ready", async () => {
-  const { id } = await send("POST", "/data-sources", {
-    name: "Visitors",
-    type: "csv",
-    data: "month,n\n1,2\n",
-  });
-  let found = await send("GET", `/data-sources/${id}`);
-  while (found.status === "processing") found = await send("GET", `/data-sources/${id}`);
-  expect(found.columns.map(({ name }) => name)).toEqual(["month", "n"]);
-});
-
 test("deliveries are retried when time advances, and errors keep their names", async () => {
   const receiver = await startReceiver({ secret: "s", answers: [500, 200] });
   const closed = await startReceiver({ secret: "s" });
