@@ -99,8 +99,8 @@ test("package: the types declare valid options and reject invalid ones", async (
     // @ts-expect-error: there is no such effect
     service.chaos.add({ effect: "lose" });
     service.faults.add({ method: "GET", path: "/v1/apps", connection: "reset", status: undefined });
-    await startService({ retrySchedule: "5s", webhookTimeout: "500ms", readings: "4.list-shape=bare" });
-    await startService({ clock: "system", rateLimit: "off", readings: { "4.list-shape": "bare" }, seed: "seed.json" });
+    await startService({ retrySchedule: "5s", webhookTimeout: "500ms", variants: "list-shape=bare" });
+    await startService({ clock: "system", rateLimit: "off", variants: { "list-shape": "bare" }, seed: "seed.json" });
     // @ts-expect-error: there is no such option
     await startService({ prot: 1 });
     // @ts-expect-error: there is no such clock
@@ -110,9 +110,9 @@ test("package: the types declare valid options and reject invalid ones", async (
     // @ts-expect-error: nor is one in a list
     await startService({ retrySchedule: [5_000] });
     // @ts-expect-error: nor is a number a reading
-    await startService({ readings: 42 });
+    await startService({ variants: 42 });
     // @ts-expect-error: and it has no such other reading
-    await startService({ readings: { "4.list-shape": "nope" } });
+    await startService({ variants: { "list-shape": "nope" } });
     await using receiver = await startReceiver({ secret: "s", answers: [500, "hang", 200] });
     export const declared = await startService();
     export const seen: readonly string[] = [receiver.url, String(trace?.events.length)];

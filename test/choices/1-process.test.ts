@@ -301,8 +301,8 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   ],
   [["--store", "x", "--data", "y"], /^--store and --data cannot be given together/],
   [
-    ["--reading", "4.create-status=200", "--reading", "4.list-shap=bare"],
-    /^--reading .*mean 4\.list-shape=bare\?/,
+    ["--variant", "create-status=200", "--variant", "list-shap=bare"],
+    /^--variant .*mean list-shape=bare\?/,
   ],
 ];
 
