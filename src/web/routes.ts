@@ -5,6 +5,7 @@ import { createOpenApiDocument } from "../http/openapi.ts";
 import { problemResponse } from "../http/problem.ts";
 import { getRoute, publicRouter, type Router } from "../http/router.ts";
 import { PATHS } from "../http/urls.ts";
+import type { Variants } from "../http/variants.ts";
 import { assets } from "./assets.ts";
 import { createDashboardRouter } from "./dashboard/dashboard.ts";
 import { docsRoutes } from "./docs/docs.ts";
@@ -15,7 +16,10 @@ import { createSiteRouter } from "./sites/sites.ts";
 export { notFoundPage } from "./layout.ts";
 
 /** `hasControls` is true if the test controls are enabled. */
-export function createPageRouters(deps: WebDeps, hasControls: boolean): readonly Router[] {
+export function createPageRouters(
+  deps: WebDeps & { readonly variants: Variants },
+  hasControls: boolean,
+): readonly Router[] {
   const { urls: links } = deps.services;
   // Pages with a fixed URL, and the static files.
   const single: readonly PageRoute[] = [...signInRoutes, ...docsRoutes(deps), ...assets];

@@ -9,7 +9,6 @@ import { AppError } from "../../domain/errors.ts";
 import { DEFAULT_DECIDE } from "../../domain/variants.ts";
 import { type HttpResponse, isSafeMethod, search } from "../../http/message.ts";
 import type { Result, Router } from "../../http/router.ts";
-import { BODY_BYTES } from "../../http/validation.ts";
 import { curl } from "../docs/reference.ts";
 import { badge, code, html, link } from "../html.ts";
 import { describeError, errorPage, redirect } from "../layout.ts";
@@ -57,6 +56,9 @@ export const dashboardRoutes: readonly DashboardRoute[] = [
   },
   ...resources.flatMap(crudPages),
 ];
+
+/** The API's own limit on a body. */
+const BODY_BYTES = 1_048_576;
 
 /** The maximum number of form results kept. */
 const ANSWERS_MAX = 100;
