@@ -195,13 +195,13 @@ export function serializeResponse(
   if (!serializer) return emptyResponse(status);
   const headers: Record<string, string> = { "content-type": JSON_TYPE };
   if (shownOnce !== undefined || serializer.kind === "plain") headers["cache-control"] = "no-store";
-  if (serializer.kind === "plain")
+  const link =
+    serializer.kind === "page"
+      ? paginationLinks(result as Page<unknown>, textCache.urls.authUrl, request)
+      : "";
+  if (link !== "") headers.link = link;
+  if (serializer.kind !== "one")
     return { status, headers, body: serializer.toJson(result, textCache) };
-  if (serializer.kind === "page") {
-    const link = paginationLinks(result as Page<unknown>, textCache.urls.authUrl, request);
-    if (link !== "") headers.link = link;
-    return { status, headers, body: serializer.toJson(result, textCache) };
-  }
   const record = result as Record<string, unknown>;
   // A record that was just written may never be read: caching its text costs 10 of 100 µs.
   const isRead = method === "GET";

@@ -129,7 +129,7 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
       abortConnection(request, connectionFault);
       return;
     }
-    // Without the body of an unanswered Expect, the start of the next request is unknown (RFC 9110 10.1.1).
+    // A client may leave out the body after an Expect, so the next request could start anywhere (RFC 9110 10.1.1).
     const isUnclear = request.headers.expect !== undefined && !request.complete;
     const closes = isLast || stopping || isUnclear || hasUnknownLength(request);
     response.writeHead(status, {

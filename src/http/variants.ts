@@ -1,5 +1,5 @@
-// Variants: other servers' answers to the gaps of the specification (contract, part 11), so that a client can be tested
-// against every common reading. Nothing else in the service depends on them.
+// Variants: other readings of the gaps in the specification (contract, part 11), so that a client can be tested against
+// every common one. Nothing else in the service depends on them.
 import { LIMIT_MAX, paginationParameters } from "../domain/crud.ts";
 import { object, passthrough, type Schema } from "../lib/schema.ts";
 import { type Handler, type HttpResponse, JSON_TYPE, VERSION_PREFIX } from "./message.ts";

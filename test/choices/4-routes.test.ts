@@ -75,10 +75,15 @@ const NO_IDS = [
   ),
   "a".repeat(2000),
 ];
-/** The body of a valid request. */
+/** The name of each resource in messages. */
 const KINDS = Object.entries({
-  ...{ apps: "app", users: "user", webhooks: "webhook", events: "event" },
-  ...{ "api-keys": "API key", "data-sources": "data source", "oauth-clients": "OAuth client" },
+  apps: "app",
+  users: "user",
+  webhooks: "webhook",
+  events: "event",
+  "api-keys": "API key",
+  "data-sources": "data source",
+  "oauth-clients": "OAuth client",
 });
 
 choice(

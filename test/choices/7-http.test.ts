@@ -10,7 +10,12 @@ const APP = '{"title":"Raw"}';
 const LENGTH = `content-length: ${APP.length}`;
 
 const NOT_HTTP = [
-  ...["GARBAGE", "GET", "GET /", "GET / HTTP/1.1 x", "GET / FTP/1.1", "PRI * HTTP/2.0\r\n\r\nSM"],
+  "GARBAGE",
+  "GET",
+  "GET /",
+  "GET / HTTP/1.1 x",
+  "GET / FTP/1.1",
+  "PRI * HTTP/2.0\r\n\r\nSM",
   ...[
     "GET / HTTP/2.0",
     "G€T / HTTP/1.1",

@@ -237,10 +237,10 @@ test("snapshot: an invalid snapshot is rejected by name and changes nothing", as
   for (const [snapshot, message] of [
     ["text", /format must be 2; it is undefined/],
     [{ format: 1, collections }, /format must be 2; it is 1/],
-    [{ format: 1, collections: [] }, /holds no account/],
-    [{ format: 1, collections: { accounts: [] } }, /holds no account/],
-    [{ format: 1, collections: { accounts: [{ id: "acc_x" }] } }, /holds no account/],
-    [{ format: 1, collections: { ...collections, apps: {} } }, /apps must be an array of records/],
+    [{ format: 2, collections: [] }, /holds no account/],
+    [{ format: 2, collections: { accounts: [] } }, /holds no account/],
+    [{ format: 2, collections: { accounts: [{ id: "acc_x" }] } }, /holds no account/],
+    [{ format: 2, collections: { ...collections, apps: {} } }, /apps must be an array of records/],
   ] as const)
     await assert.rejects(it.service.restore(snapshot as unknown as StoreData), (error: Error) => {
       assert.match(error.message, message);

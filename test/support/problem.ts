@@ -2,43 +2,30 @@
 import assert from "node:assert/strict";
 import { type Answer, type Members, members, str } from "./client.ts";
 
-/** The contract's table: the status of each code. */
-const STATUS: { readonly [code: string]: number } = {
-  invalid_json: 400,
-  invalid_parameter: 400,
-  invalid_header: 400,
-  invalid_request: 400,
-  request_timeout: 408,
-  missing_credential: 401,
-  malformed_credential: 401,
-  invalid_credential: 401,
-  expired_credential: 401,
-  insufficient_scope: 403,
-  account_suspended: 403,
-  account_limited: 403,
-  rate_limit_exceeded: 403,
-  not_found: 404,
-  method_not_allowed: 405,
-  domain_taken: 409,
-  email_taken: 409,
-  last_admin: 409,
-  idempotency_in_progress: 409,
-  idempotency_key_reused: 422,
-  precondition_failed: 412,
-  payload_too_large: 413,
-  uri_too_long: 414,
-  unsupported_media_type: 415,
-  validation_failed: 422,
-  headers_too_large: 431,
-  internal_error: 500,
-  not_implemented: 501,
-  storage_unavailable: 503,
+/** The contract's table: the codes of each status. */
+const CODES: { readonly [status: number]: string } = {
+  400: "invalid_json invalid_parameter invalid_header invalid_request",
+  401: "missing_credential malformed_credential invalid_credential expired_credential",
+  403: "insufficient_scope account_suspended account_limited rate_limit_exceeded",
+  404: "not_found",
+  405: "method_not_allowed",
+  408: "request_timeout",
+  409: "domain_taken email_taken last_admin idempotency_in_progress",
+  412: "precondition_failed",
+  413: "payload_too_large",
+  414: "uri_too_long",
+  415: "unsupported_media_type",
+  422: "validation_failed idempotency_key_reused",
+  431: "headers_too_large",
+  500: "internal_error",
+  501: "not_implemented",
+  503: "storage_unavailable",
 };
 
 /** Asserts a whole problem document with this code and its status; returns it. */
 export function problem(answer: Answer, code: string): Members {
-  const status = STATUS[code];
-  assert.equal(answer.status, status, answer.text);
+  const { status } = answer;
+  assert.ok(CODES[status]?.split(" ").includes(code), `${status} ${answer.text}`);
   assert.equal(answer.headers["content-type"], "application/problem+json");
   const body = answer.json;
   assert.equal(body.code, code, answer.text);
@@ -54,12 +41,9 @@ export function errorsOf(body: Members): readonly Members[] {
   const { errors } = body;
   assert.ok(Array.isArray(errors) && errors.length > 0, JSON.stringify(body));
   const entries = errors.map(members);
-  for (const entry of entries) {
-    assert.ok(typeof entry.detail === "string" && entry.detail !== "");
-    const places = ["pointer", "parameter", "header"].filter(
-      (name) => typeof entry[name] === "string",
-    );
-    assert.equal(places.length, 1, JSON.stringify(entry));
+  for (const { detail, ...place } of entries) {
+    assert.ok(typeof detail === "string" && detail !== "");
+    assert.match(Object.keys(place).join(), /^(pointer|parameter|header)$/);
   }
   return entries;
 }
