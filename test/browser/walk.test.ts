@@ -95,7 +95,7 @@ inBrowser(
       while (!statuses.includes(status)) await page.clock.runFor(2_000);
     };
     await answered(304);
-    await api.create("/apps", { title: "Told of" });
+    await api.create("/apps", { title: "New app" });
     await answered(200);
     await page.locator(".list a", { hasText: "app.created" }).waitFor();
     const look = (hidden: boolean) =>
@@ -297,13 +297,13 @@ inBrowser(
     assert.equal(copied, await box.locator("pre").textContent());
     assert.match(copied, /^curl -X POST /);
     const { webhook } = await hooked(api, ["app.created"], {}, [500, 200]);
-    await api.create("/apps", { title: "Told of" });
+    await api.create("/apps", { title: "New app" });
     await go(`/dashboard/events/${str((await api.get("/events")).items[0]?.id)}`);
     await sees(page, "Live");
     await press(page, "Copy");
     assert.match(
       String(await page.evaluate("navigator.clipboard.readText()")),
-      /"title": "Told of"/,
+      /"title": "New app"/,
     );
     const log = `/webhooks/${webhook.id}/deliveries`;
     await api.post(`${log}/${str((await api.get(log)).items[0]?.id)}/redeliver`);
