@@ -268,7 +268,7 @@ inBrowser(
     };
     const { webhook } = await hooked(api, ["app.created"]);
     await hooked(api, ["app.created"], {}, [410]);
-    await api.create("/apps", { title: "Told of" });
+    await api.create("/apps", { title: "Second app" });
     await stage.service.settled();
     await api.create("/apps", { title: "Second" });
     await stage.service.settled();

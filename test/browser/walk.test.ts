@@ -95,7 +95,7 @@ inBrowser(
       while (!statuses.includes(status)) await page.clock.runFor(2_000);
     };
     await answered(304);
-    await api.create("/apps", { title: "Told of" });
+    await api.create("/apps", { title: "New app" });
     await answered(200);
     await page.locator(".list a", { hasText: "app.created" }).waitFor();
     const look = (hidden: boolean) =>
@@ -209,82 +209,44 @@ inBrowser("a point can be found and sent by keyboard alone", async (stage) => {
   );
 });
 
-/** A client that requests this scope: its authorization URL, and the parameters of its redirect. */
-async function client({ api, page, hosts }: Stage, scope: string) {
-  const { url: back } = await httpReceiver();
-  hosts.add(new URL(back).host);
-  const { id } = await api.create("/oauth-clients", {
-    name: "Mailer",
-    redirect_uris: [back],
-    scopes: [scope],
-  });
-  const query = { client_id: id, redirect_uri: back, response_type: "code", scope, state: "s" };
-  const brought = async () => {
-    await page.waitForURL(`${back}*`);
-    const { searchParams: found } = new URL(page.url());
-    return [found.get("error"), found.get("state"), found.has("code")];
+/** A public client: its authorization URL, and the parameters of the redirect that a page's `act` ends with. */
+async function client({ api, context, hosts }: Stage, redirect_uri: string) {
+  const scope = "write:apps";
+  const draft = { name: "Mailer", redirect_uris: [redirect_uri], scopes: [scope], public: true };
+  const { id } = await api.create("/oauth-clients", draft);
+  const query = { client_id: id, redirect_uri, response_type: "code", scope, state: "s", ...PKCE };
+  hosts.add(new URL(redirect_uri).host);
+  const returned = async (act: (page: Page) => Promise<void>) => {
+    const page = await context.newPage();
+    // No program here has the private-use scheme, so the browser's request for it fails.
+    const request = page.waitForRequest((each) => each.url().startsWith(redirect_uri));
+    await act(page);
+    const { searchParams } = new URL((await request).url());
+    return [searchParams.get("error"), searchParams.get("state"), searchParams.has("code")];
   };
-  return { asks: `/oauth/authorize?${new URLSearchParams(query)}`, brought };
+  return { url: `/oauth/authorize?${new URLSearchParams(query)}`, returned };
 }
 
-inBrowser("a user can allow and deny an OAuth app", async (stage) => {
-  const { asks, brought } = await client(stage, "read:apps");
-  for (const [button, found] of [
-    ["Deny", ["access_denied", "s", false]],
-    ["Allow", [null, "s", true]],
-  ] as const) {
-    await stage.go(asks);
-    await press(stage.page, button);
-    assert.deepEqual(await brought(), found);
-  }
-});
-
 inBrowser(
-  "a client that lacks permission gets access_denied, even if the user signs in on the way",
+  "a web or native app gets the user's decision, even if the user signs in on the way",
   async (stage) => {
-    const { api, page } = stage;
-    const { asks, brought } = await client(stage, "write:apps");
+    const { api, context, go } = stage;
+    const clients = [
+      await client(stage, (await httpReceiver()).url),
+      await client(stage, "com.example.app:/callback"),
+    ];
     await api.create("/users", { email: "reader@example.com", permissions: ["read:apps"] });
-    await page.context().clearCookies();
-    await stage.go(asks);
-    await press(page, "Continue as reader@example.com");
-    assert.deepEqual(await brought(), ["access_denied", "s", false]);
-  },
-);
-
-inBrowser(
-  "a native app gets the response at its private-use scheme, even if the user signs in on the way",
-  async (stage) => {
-    const { api, context, hosts, go } = stage;
-    const [redirect_uri, scope] = ["com.example.app:/callback", "write:apps"];
-    const draft = { name: "Phone", redirect_uris: [redirect_uri], scopes: [scope], public: true };
-    const { id } = await api.create("/oauth-clients", draft);
-    const sent = { client_id: id, redirect_uri, response_type: "code", scope, state: "s", ...PKCE };
-    const asks = `/oauth/authorize?${new URLSearchParams(sent)}`;
-    // No program here has the scheme, so the browser's request for it fails. Its URL has no host.
-    hosts.add("");
-    const answered = async (press: (page: Page) => Promise<void>) => {
-      const page = await context.newPage();
-      const request = page.waitForRequest((each) => each.url().startsWith(redirect_uri));
-      await press(page);
-      const { searchParams: found } = new URL((await request).url());
-      return [found.get("error"), found.get("state"), found.has("code")];
-    };
     for (const [button, found] of [
       ["Deny", ["access_denied", "s", false]],
       ["Allow", [null, "s", true]],
+      // This user may not grant the scope.
+      ["Continue as reader@example.com", ["access_denied", "s", false]],
     ] as const)
-      assert.deepEqual(
-        await answered((page) => go(asks, page).then(() => press(page, button))),
-        found,
-      );
-    await api.create("/users", { email: "reader@example.com", permissions: ["read:apps"] });
-    await context.clearCookies();
-    const signIn = async (page: Page) => {
-      await go(asks, page);
-      await press(page, "Continue as reader@example.com");
-    };
-    assert.deepEqual(await answered(signIn), ["access_denied", "s", false]);
+      for (const { url, returned } of clients) {
+        if (button.startsWith("Continue")) await context.clearCookies();
+        const act = (page: Page) => go(url, page).then(() => press(page, button));
+        assert.deepEqual(await returned(act), found, button);
+      }
   },
 );
 
@@ -292,16 +254,16 @@ inBrowser(
   "on a server that others can reach, a user signs in with an API key and continues to the consent page",
   { service: { host: "0.0.0.0" }, browser: { javaScriptEnabled: false } },
   async (stage) => {
-    const { api, context, page, go, service } = stage;
-    const { asks, brought } = await client(stage, "read:apps");
+    const { api, context, go, service } = stage;
+    const { url, returned } = await client(stage, (await httpReceiver()).url);
     await api.create("/users", { email: "jürgen@exämple.com", permissions: ["admin"] });
     await context.clearCookies();
-    await go(asks);
-    await page.getByLabel("API key").fill(str(service.apiKey));
-    await press(page, "Continue");
-    await press(page, "Continue as jürgen@exämple.com");
-    await press(page, "Allow");
-    assert.deepEqual(await brought(), [null, "s", true]);
+    const signIn = async (page: Page) => {
+      await go(url, page);
+      await page.getByLabel("API key").fill(str(service.apiKey));
+      await press(page, "Continue", "Continue as jürgen@exämple.com", "Allow");
+    };
+    assert.deepEqual(await returned(signIn), [null, "s", true]);
   },
 );
 
@@ -335,13 +297,13 @@ inBrowser(
     assert.equal(copied, await box.locator("pre").textContent());
     assert.match(copied, /^curl -X POST /);
     const { webhook } = await hooked(api, ["app.created"], {}, [500, 200]);
-    await api.create("/apps", { title: "Told of" });
+    await api.create("/apps", { title: "New app" });
     await go(`/dashboard/events/${str((await api.get("/events")).items[0]?.id)}`);
     await sees(page, "Live");
     await press(page, "Copy");
     assert.match(
       String(await page.evaluate("navigator.clipboard.readText()")),
-      /"title": "Told of"/,
+      /"title": "New app"/,
     );
     const log = `/webhooks/${webhook.id}/deliveries`;
     await api.post(`${log}/${str((await api.get(log)).items[0]?.id)}/redeliver`);

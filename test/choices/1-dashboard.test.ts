@@ -247,6 +247,7 @@ asOwner(
     );
     await browser.submit(edit, `${path}/edit`, { title: "Other", theme: "light" });
     assert.deepEqual(await fields(), ["Other", "", "light", false]);
+    assertPage(await browser.submit(edit, `${path}/edit`, { title: "" }), 422);
     const wrong = { name: "", environment: "No!", custom_domain: "x" };
     const refused = await browser.fillIn(`${path}/deploy`, wrong);
     assertPage(refused, 422);

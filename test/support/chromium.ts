@@ -64,7 +64,7 @@ export function inBrowser(name: string, ...how: readonly [Run] | readonly [Stagi
   });
 }
 
-const TELL = `addEventListener("securitypolicyviolation", (event) => {
+const REPORT_VIOLATIONS = `addEventListener("securitypolicyviolation", (event) => {
   console.error("policy: " + event.violatedDirective + " " + event.blockedURI);
 });`;
 
@@ -72,7 +72,7 @@ async function staged(own: Embedded, context: BrowserContext, run: Run): Promise
   const { authUrl } = own;
   const hosts = new Set([new URL(authUrl).host]);
   const faults: string[] = [];
-  await context.addInitScript(TELL);
+  await context.addInitScript(REPORT_VIOLATIONS);
   context.on("request", (request) => {
     const { host } = new URL(request.url());
     if (!hosts.has(host)) faults.push(`a request to ${host}`);

@@ -19,7 +19,7 @@ import {
 } from "./context.ts";
 
 /** An operation with a form. */
-export interface Action {
+interface Action {
   readonly operation: string;
   readonly label: string;
   /** The path of its form. */

@@ -64,11 +64,11 @@ const apps: Resource<model.AppRecord> = {
     html`<h2>Deployments</h2>`,
     await renderList(deployments, page),
     html`<h2>Data sources</h2>`,
-    await renderDataSourcesOf(app, page),
+    await renderDataSources(app, page),
   ],
 };
 
-async function renderDataSourcesOf({ id }: model.AppRecord, page: PageContext) {
+async function renderDataSources({ id }: model.AppRecord, page: PageContext) {
   if (!page.can("listDataSources")) return "This takes the permission read:data.";
   const { items, total } = await listDataSourcesOfApp(page.store, id, SHOWN);
   const addUrl = `/dashboard/data-sources/new?app_id=${id}`;
