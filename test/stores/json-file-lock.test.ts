@@ -239,7 +239,7 @@ test("promise 4: FILE is not replaced when the lock is lost during the rewrite",
   const folding = write(store, note("b"));
   await untilSeen(() => existsSync(`${file}.new`));
   writeFileSync(`${file}.lock`, lock);
-  await folding;
+  await isLost(folding);
   await store.close();
   assert.equal(textOf(file), before);
   assert.match(warnings.join("\n"), /could not be written .*taken over by another process/);

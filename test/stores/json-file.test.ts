@@ -6,6 +6,7 @@ import { dirname } from "node:path";
 import { test } from "node:test";
 import { collection } from "../../src/domain/store.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
+import { turns } from "../support/wait.ts";
 import { storeContract } from "./contract.ts";
 import {
   copyFiles,
@@ -72,8 +73,8 @@ test("promise 1: a read waits until its data is durable, but not for writes to a
   const { store } = await openStore(t, newFile(), {}, [notes, keys]);
   const order: string[] = [];
   const written = write(store, note("a")).then(() => order.push("written"));
-  // Now the commit waits for the disk.
-  for (let step = 0; step < 30; step += 1) await Promise.resolve();
+  // By the second turn the commit waits for the disk.
+  await turns(2);
   const found = store.get(keys, "k").then(() => order.push("found"));
   const read = store.get(notes, "a").then(() => order.push("read"));
   await Promise.all([written, found, read]);

@@ -89,7 +89,7 @@ export function readFiles(file: string, collections: readonly AnyCollection[]): 
   return replayJournal(`${file}.journal`, journal, tables, contained);
 }
 
-function refuse(what: string, problem: string): never {
+export function refuse(what: string, problem: string): never {
   throw new StoreOpenError(`${what} ${problem}`);
 }
 
