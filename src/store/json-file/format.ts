@@ -93,13 +93,8 @@ export function refuse(what: string, problem: string): never {
   throw new StoreOpenError(`${what} ${problem}`);
 }
 
-interface Snapshot {
-  readonly collections: Readonly<Record<string, unknown>>;
-  /** The number of the last batch in FILE; undefined if FILE was written by hand. */
-  readonly journal: number | undefined;
-}
-
-function parseSnapshot(file: string, bytes: Buffer): Snapshot {
+/** Returns the data in FILE, and the number of the last batch in it, which a FILE written by hand does not have. */
+function parseSnapshot(file: string, bytes: Buffer) {
   const text = bytes.toString().replace(/^\ufeff/, "");
   const lines = text.split("\n");
   const fail = (line: number, problem: string): never =>
@@ -107,18 +102,19 @@ function parseSnapshot(file: string, bytes: Buffer): Snapshot {
       `${file} line ${line}:`,
       `${problem}. Put a good copy in its place, or name another file.`,
     );
-  /** Fails with the first line that has this text, or with line 1. */
+  /** Fails with the first line that has this text. */
   const failAt = (part: string, problem: string): never =>
-    fail(
-      Math.max(
-        0,
-        lines.findIndex((line) => line.includes(part)),
-      ) + 1,
-      problem,
-    );
+    fail(lines.findIndex((line) => line.includes(part)) + 1 || 1, problem);
   const changedLine = findChangedLine(text);
   if (changedLine !== undefined && !isUtf8(bytes)) failAt("\ufffd", "invalid UTF-8");
-  const document = parseJson(text, (problem, line) => fail(changedLine || line, problem));
+  let document: { readonly [member: string]: unknown } | null;
+  try {
+    document = JSON.parse(text);
+  } catch (error) {
+    const [, position = text.length] = /position (\d+)/.exec(String(error)) ?? [];
+    const line = text.slice(0, Number(position)).split("\n").length;
+    return fail(changedLine || line, `invalid JSON (${error})`.replaceAll("\n", " "));
+  }
   const { format, journal, collections, checksums, ...others } = document ?? {};
   if (format !== FORMAT)
     failAt('"format"', `the format is ${format}, but this version reads only format ${FORMAT}`);
@@ -127,30 +123,18 @@ function parseSnapshot(file: string, bytes: Buffer): Snapshot {
     return failAt('"collections"', '"collections" is not an object');
   if (journal !== undefined && !(Number.isSafeInteger(journal) && Number(journal) >= 0))
     failAt('"journal"', '"journal" is not the number of a batch');
-  const snapshot = { collections, journal } as Snapshot;
   // Another layout of the same document is no damage.
-  if (
-    checksums !== undefined &&
-    changedLine !== undefined &&
-    JSON.stringify(checksums) !== toChecksums(encodeContent(journal, collections))
-  )
+  const isChanged = () =>
+    JSON.stringify(checksums) !== toChecksums(encodeContent(journal, collections));
+  if (checksums !== undefined && changedLine !== undefined && isChanged())
     fail(
       changedLine || 1,
       'checksum mismatch. After a change on purpose, remove the member "checksums"',
     );
-  return snapshot;
-}
-
-type Json = Readonly<Record<string, unknown>> | null;
-
-function parseJson(text: string, fail: (problem: string, line: number) => never): Json {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    const [, position = text.length] = /position (\d+)/.exec(String(error)) ?? [];
-    const reason = String(error).replaceAll("\n", " ");
-    return fail(`invalid JSON (${reason})`, text.slice(0, Number(position)).split("\n").length);
-  }
+  return {
+    collections: collections as { readonly [name: string]: unknown },
+    journal: journal as number | undefined,
+  };
 }
 
 /** Returns the number of the first line without a matching checksum, or 0 if the last line has no checksums. */
