@@ -256,8 +256,8 @@ test("snapshot: an invalid snapshot is rejected by name and changes nothing", as
   await create(it, "Still here");
   const { collections } = await it.service.snapshot();
   for (const [snapshot, says] of [
-    ["text", /format must be 1; it is undefined/],
-    [{ format: 2, collections }, /format must be 1; it is 2/],
+    ["text", /format must be 2; it is undefined/],
+    [{ format: 3, collections }, /format must be 2; it is 3/],
     [{ format: 2, collections: [] }, /holds no account/],
     [{ format: 2, collections: { accounts: [] } }, /holds no account/],
     [{ format: 2, collections: { accounts: [{ id: "acc_x" }] } }, /holds no account/],

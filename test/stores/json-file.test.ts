@@ -113,6 +113,9 @@ test("promise 3: an old FILE with the whole journal and a new FILE with an uncut
   copyFileSync(`${file}.journal`, `${file}-early`);
   await store.transact((tx) => tx.remove(notes, "a"));
   await write(store, note("a"));
+  // Repeating a batch that FILE contains would now put a unique key twice.
+  await write(store, note("b", "free"));
+  await write(store, note("a", "text of b"));
   const old = copyFiles(file);
   copyFileSync(`${file}.journal`, `${file}-whole`);
   const data = await store.snapshot();

@@ -2,7 +2,6 @@
 // checksum of each line before it. A line of FILE.journal is one batch of commits with its checksum and number.
 import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
-import { crc32 } from "node:zlib";
 import { type AnyCollection, type Entity, StoreOpenError } from "../../domain/store.ts";
 import { type Change, listRecords, loadTables, type Tables } from "../tables.ts";
 
@@ -13,8 +12,9 @@ export const MOUNT =
 const FORMAT = 2;
 const CHECKSUMS_START = '\n},"checksums":[';
 
+/** Loads zlib on first use, because a memory store never needs it. */
 const toChecksum = (content: string | Buffer): string =>
-  crc32(content).toString(16).padStart(8, "0");
+  process.getBuiltinModule("node:zlib").crc32(content).toString(16).padStart(8, "0");
 
 /** Returns FILE without its checksums. `seq` is the number of the last batch that it contains. */
 function encodeContent(seq: unknown, lists: object): string {
@@ -58,7 +58,7 @@ const isJoined = (line: string): boolean =>
     ({ index }) => parseBatch(`${line.slice(0, index)}\n`) !== undefined,
   );
 
-export interface Recovered {
+interface Recovered {
   readonly tables: Tables;
   /** The number of the last batch. */
   readonly seq: number;
@@ -151,6 +151,7 @@ function findChangedLine(text: string): number | undefined {
 function replayJournal(file: string, bytes: Buffer, tables: Tables, contained: number): Recovered {
   // Latin-1 keeps all bytes, so that checksums and lines are those of the file.
   const lines = bytes.toString("latin1").split(/(?<=\n)/);
+  let seq = contained;
   let last: number | undefined;
   for (const [n, line] of lines.entries()) {
     const fail = (problem: string): never =>
@@ -162,14 +163,15 @@ function replayJournal(file: string, bytes: Buffer, tables: Tables, contained: n
     if (batch === undefined) {
       if (n < lines.length - 1) return fail("checksum mismatch");
       if (isJoined(line)) return fail("the line feed at its end is damaged");
-      return { tables, seq: Math.max(last ?? 0, contained), torn: { number: n + 1, line } };
+      return { tables, seq, torn: { number: n + 1, line } };
     }
     const expected = last === undefined ? Math.min(batch.seq, contained + 1) : last + 1;
     if (batch.seq !== expected) fail(`number ${batch.seq} where ${expected} should follow`);
     if (batch.seq > contained) for (const write of batch.writes) applyWrite(write, tables, fail);
     last = batch.seq;
+    seq = Math.max(seq, last);
   }
-  return { tables, seq: Math.max(last ?? 0, contained) };
+  return { tables, seq };
 }
 
 function applyWrite(

@@ -35,7 +35,7 @@ export interface LockOptions {
 
 const readText = (file: string): string | undefined => readIfExists(file)?.toString();
 
-export type Lock = NonNullable<ReturnType<typeof createLock>>;
+type Lock = NonNullable<ReturnType<typeof createLock>>;
 
 /** Locks a data file. Throws `StoreOpenError` if another running process uses it. */
 export async function acquireLock(dataFile: string, { warn, wait }: LockOptions): Promise<Lock> {
