@@ -152,10 +152,9 @@ export class Table {
 
   put(record: Entity): Change {
     const after = record as StoredRecord;
-    const row = this.#rows.get(record.id);
-    if (row !== undefined) return this.#apply({ table: this, row, before: row.record, after });
-    const created = { record: after, seq: ++this.#lastSeq };
-    return this.#apply({ table: this, row: created, before: undefined, after });
+    const existing = this.#rows.get(record.id);
+    const row = existing ?? { record: after, seq: ++this.#lastSeq };
+    return this.#apply({ table: this, row, before: existing?.record, after });
   }
 
   /** Returns no change if the record does not exist. */

@@ -50,6 +50,7 @@ test("promise 1: acknowledged commits are in the journal, concurrent ones on one
   await store.transact((tx) => tx.remove(notes, "c"));
   assert.equal(textOf(`${file}.journal`), TEXTS.journal);
   const copy = await openStore(t, copyFiles(file));
+  assert.match(textOf(copy.file), /^\{"format":2,"journal":4,/, "the start has folded all lines");
   const { collections } = await copy.store.snapshot();
   assert.deepEqual(collections.notes, JSON.parse(TEXTS.folded).collections.notes);
   for (const each of [store, copy.store]) await each.close();

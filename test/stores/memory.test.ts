@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { collection, FIRST_RECORD, type Reader } from "../../src/domain/store.ts";
 import { seededRandom } from "../../src/lib/ids.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { took } from "../support/costs.ts";
+import { heapInUse, took } from "../support/costs.ts";
 import { promised, turns } from "../support/wait.ts";
 import { storeContract } from "./contract.ts";
 import { note, notes, numbered, rejectsBadData, write } from "./fixture.ts";
@@ -128,4 +128,19 @@ test("1,000 reads, writes and removals at the start of a list of 100,000 records
     }
   };
   assert.ok((await took(use)) < 1_000);
+});
+
+test("lists that become empty use no memory", async () => {
+  const store = await openMemoryStore();
+  const createAndRemove = (round: string) =>
+    store.transact(async (tx) => {
+      for (const { id } of numbered(20_000)) {
+        await tx.put(notes, { ...note(id), list: round + id });
+        await tx.remove(notes, id);
+      }
+    });
+  await createAndRemove("a");
+  const before = await heapInUse();
+  for (const round of ["b", "c", "d", "e"]) await createAndRemove(round);
+  assert.ok((await heapInUse()) - before < 3e6);
 });

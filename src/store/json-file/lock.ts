@@ -13,7 +13,7 @@ const WATCH_MS = 10_000;
 const POLL_MS = 200;
 /** A running owner has raised its counter by then. */
 const WARN_AFTER_MS = 3_000;
-/** Of several processes that take over at the same moment, each sees by then which one has the lock. */
+/** If several processes take over at the same moment, each sees by then which one has the lock. */
 const SETTLE_MS = 50;
 const ID_BYTES = 12;
 
