@@ -41,7 +41,7 @@ export async function kill(lab: Lab, runs: number): Promise<Finding> {
   return { what: "kill -9", tried, wrong };
 }
 
-const REFUSED_WITHIN_MS = 1000;
+const REJECTED_WITHIN_MS = 1000;
 const CONTENDERS = 5;
 
 export async function twoProcesses(lab: Lab, times: number, races: number): Promise<Finding> {
@@ -55,18 +55,18 @@ export async function twoProcesses(lab: Lab, times: number, races: number): Prom
     const start = performance.now();
     const error = await opened(file).catch((error) => error);
     slowest_ms = Math.max(slowest_ms, performance.now() - start);
-    const isRefused = error instanceof StoreOpenError;
-    if (!isRefused || !error.message.includes(`in use by process ${holder.child.pid}`))
-      wrong.push(`${file}: ${isRefused ? error.message : "not refused"}`);
+    const isRejected = error instanceof StoreOpenError;
+    if (!isRejected || !error.message.includes(`in use by process ${holder.child.pid}`))
+      wrong.push(`${file}: ${isRejected ? error.message : "not rejected"}`);
   }
-  if (slowest_ms > REFUSED_WITHIN_MS) wrong.push(`a refusal took ${slowest_ms} ms`);
+  if (slowest_ms > REJECTED_WITHIN_MS) wrong.push(`a rejection took ${slowest_ms} ms`);
   if (contents(lab) !== before) wrong.push("a second process has written");
   await holder.kill();
   const checks = files.map((file) => examine(file, 1, 1));
   for (const check of await Promise.all(checks))
     wrong.push(...check.wrong.map((what) => `stale lock: ${what}`));
   for (let race = 0; race < races; race += 1) wrong.push(...(await contend(lab)));
-  const slowest = `${times} refused in ${slowest_ms.toFixed(1)} ms at most`;
+  const slowest = `${times} rejected in ${slowest_ms.toFixed(1)} ms at most`;
   return {
     what: "two processes",
     tried: `${slowest}, ${times} stale locks, ${races} races`,
@@ -81,12 +81,12 @@ async function contend(lab: Lab): Promise<string[]> {
   await first.kill();
   const contenders = Array.from({ length: CONTENDERS }, () => lab.child("hold", files));
   await Promise.all(contenders.map((child) => child.prints("\n")));
-  const answers = (await Promise.all(contenders.map((child) => child.kill()))).flatMap(linesOf);
-  const winners = answers.filter((answer) => answer === "open").length;
-  const refusals = answers.filter((answer) => answer.startsWith("refused: ")).length;
-  return winners === 1 && refusals === CONTENDERS - 1
+  const lines = (await Promise.all(contenders.map((child) => child.kill()))).flatMap(linesOf);
+  const winners = lines.filter((line) => line === "open").length;
+  const rejected = lines.filter((line) => line.startsWith("refused: ")).length;
+  return winners === 1 && rejected === CONTENDERS - 1
     ? []
-    : [`race for a stale lock: ${answers.join(", ")}`];
+    : [`race for a stale lock: ${lines.join(", ")}`];
 }
 
 /** The names and contents of all files in the lab. */

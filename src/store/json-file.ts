@@ -19,7 +19,6 @@ import {
   StoreOpenError,
 } from "../domain/store.ts";
 import { after, nextTurn } from "../lib/clock.ts";
-import { Mutex } from "../lib/tasks.ts";
 import {
   encodeBatch,
   encodeSnapshot,
@@ -56,24 +55,19 @@ const REMEDIES: Readonly<Record<string, string>> = {
 export const jsonFileStore = (path: string, options: Partial<Settings> = {}): Store =>
   new JsonFileStore(path, { ...DEFAULTS, ...options });
 
-/** Commits that are written together. They are in the tables already. */
-class Batch {
-  readonly changes: Change[] = [];
-  /** Ends the batch; with an error if its changes are lost and undone. */
-  end: (lost?: StorageUnavailable) => void = () => undefined;
-  readonly ended = new Promise<StorageUnavailable | undefined>((resolve) => {
-    this.end = resolve;
-  });
+/** A call that waits for its turn. */
+interface Call {
+  readonly work: () => Promise<unknown>;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
 }
 
 class JsonFileStore extends MemoryStore {
   #files: DataFiles | undefined;
-  /** Runs writes to the files one after the other. */
-  readonly #writes = new Mutex();
-  #writing: Batch | undefined;
-  /** The commits made while the batch before is written. */
-  #waiting: Batch | undefined;
-  #hasCommitted = false;
+  #waiting: Call[] = [];
+  /** The changes that are in the tables, but not yet in the files. */
+  #unsaved: Change[] = [];
+  #isExecuting = false;
 
   constructor(
     private readonly path: string,
@@ -97,95 +91,76 @@ class JsonFileStore extends MemoryStore {
 
   override async close(): Promise<void> {
     await super.close();
-    await this.#writes.run(async () => {
+    await this.exclusive(async () => {
       if (this.#files?.hasJournal()) await this.#fold();
       await this.#files?.close();
       this.#files = undefined;
     });
   }
 
-  /** Returns the result once all data that it depends on is durable. Runs the call again if that data is lost. */
+  /** Reads of a durable collection run at once; other calls wait for the next batch. */
   protected override async run<T>(work: () => Promise<T>, from?: AnyCollection): Promise<T> {
-    for (;;) {
-      const [outcome, batch, hasCommitted] = await super.run(async () => {
-        this.#hasCommitted = false;
-        const [outcome] = await Promise.allSettled([work()]);
-        return [outcome, this.#findBatch(from), this.#hasCommitted] as const;
-      });
-      const lost = await batch?.ended;
-      if (lost !== undefined && hasCommitted) throw lost;
-      if (lost !== undefined) continue;
-      if (outcome.status === "rejected") throw outcome.reason;
-      return outcome.value;
-    }
+    this.assertUsable();
+    const isDurable = !this.#unsaved.some(({ table }) => table.name === from?.name);
+    if (from !== undefined && isDurable && !this.#isExecuting) return work();
+    return new Promise<unknown>((resolve, reject) => {
+      this.#enqueue({ work, resolve, reject });
+    }) as Promise<T>;
   }
 
-  /** Returns the last batch with changes of the collection, or of any collection. */
-  #findBatch(from: AnyCollection | undefined): Batch | undefined {
-    return [this.#waiting, this.#writing].find((batch) =>
-      batch?.changes.some(({ table }) => from === undefined || table.name === from.name),
-    );
+  #enqueue(call: Call): void {
+    this.#waiting.push(call);
+    if (this.#waiting.length === 1) void this.exclusive(() => this.#runBatch());
   }
 
-  protected override commit(changes: readonly Change[]): void {
-    this.#hasCommitted = true;
-    if (this.#waiting === undefined) {
-      this.#waiting = new Batch();
-      void this.#writes.run(() => this.#writeBatch());
-    }
-    for (const change of changes) this.#waiting.changes.push(change);
-  }
-
-  protected override replaceTables(tables: Tables): Promise<void> {
-    return this.#writes.run(() =>
-      this.exclusive(async () => {
-        await this.#saveTables(tables).catch((error: unknown) => {
-          throw toUnavailable(error);
-        });
-        this.tables = tables;
-      }),
-    );
-  }
-
-  /** Writes FILE with all commits so far. */
-  async #saveTables(tables: Tables): Promise<void> {
-    await this.#files?.replace(tables);
-    this.#waiting?.end();
-    this.#waiting = undefined;
-  }
-
-  async #fold(): Promise<void> {
-    await this.exclusive(() => this.#saveTables(this.tables)).catch((error: unknown) =>
-      this.settings.warn(
-        `${this.path} could not be written (${error}); changes stay in ${this.path}.journal`,
-      ),
-    );
-  }
-
-  async #writeBatch(): Promise<void> {
+  /** Runs all waiting calls one after the other, then saves their changes together. */
+  async #runBatch(): Promise<void> {
     // Requests of the same turn share the batch.
     await nextTurn();
-    const batch = this.#waiting;
-    if (batch === undefined) return; // lost with the batch before, or saved with all data
-    this.#writing = batch;
-    this.#waiting = undefined;
+    const calls = this.#waiting.splice(0);
+    const outcomes = [];
+    this.#isExecuting = true;
+    for (const call of calls) {
+      const count = this.#unsaved.length;
+      const result = call.work();
+      await Promise.allSettled([result]);
+      outcomes.push({ call, result, hasCommitted: this.#unsaved.length > count });
+    }
+    this.#isExecuting = false;
     try {
-      await this.#files?.append(batch.changes);
-      this.#writing = undefined;
-      batch.end();
+      if (this.#unsaved.length > 0) await this.#files?.append(this.#unsaved);
+      this.#unsaved = [];
+      for (const { call, result } of outcomes) call.resolve(result);
     } catch (error) {
-      await this.exclusive(async () => this.#undoBatches(toUnavailable(error)));
+      undoAll(this.#unsaved);
+      this.#unsaved = [];
+      for (const { call, hasCommitted } of outcomes) {
+        if (hasCommitted) call.reject(toUnavailable(error));
+        else this.#enqueue(call); // it may have read what is undone now
+      }
     }
     if (this.#files?.isFoldDue()) await this.#fold();
   }
 
-  /** Undoes the batch that could not be written and all commits after it, which may have read its data. */
-  #undoBatches(lost: StorageUnavailable): void {
-    const batches = [this.#writing, this.#waiting].filter((batch) => batch !== undefined);
-    this.#writing = undefined;
-    this.#waiting = undefined;
-    undoAll(batches.flatMap(({ changes }) => changes));
-    for (const batch of batches) batch.end(lost);
+  protected override commit(changes: readonly Change[]): void {
+    for (const change of changes) this.#unsaved.push(change);
+  }
+
+  protected override replaceTables(tables: Tables): Promise<void> {
+    return this.run(async () => {
+      await this.#files?.replace(tables).catch((error: unknown) => {
+        throw toUnavailable(error);
+      });
+      this.tables = tables;
+      this.#unsaved = [];
+    });
+  }
+
+  async #fold(): Promise<void> {
+    await this.#files?.replace(this.tables).catch((error: unknown) => {
+      const message = `${this.path} could not be written (${error}); changes stay in its journal`;
+      this.settings.warn(message);
+    });
   }
 }
 
@@ -290,7 +265,11 @@ async function openFiles(file: string, collections: readonly AnyCollection[], se
     seq = recovered.seq;
     await replace(tables);
     if (torn !== undefined) {
-      appendFileSync(`${file}.torn`, `${torn.line}\n`, { mode: FILE_MODE, flush: true });
+      appendFileSync(`${file}.torn`, `${torn.line}\n`, {
+        encoding: "latin1",
+        mode: FILE_MODE,
+        flush: true,
+      });
       settings.warn(
         `${journalFile} line ${torn.number} was cut short by a crash and never acknowledged; it was moved to ${file}.torn`,
       );

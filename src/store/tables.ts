@@ -28,15 +28,14 @@ export interface Change {
 
 /** Lists of rows with equal values in the fields `by`, sorted by the fields `order` and then by creation. */
 class Index {
-  readonly #by: readonly string[];
-  readonly #order: readonly string[];
   readonly #fields: readonly string[];
   readonly #lists = new Map<unknown, Row[]>();
 
-  constructor(by: readonly string[], order: string | readonly string[] = []) {
-    this.#by = by;
-    this.#order = [order].flat();
-    this.#fields = [...this.#by, ...this.#order];
+  constructor(
+    private readonly by: readonly string[],
+    private readonly order: readonly string[] = [],
+  ) {
+    this.#fields = [...by, ...order];
   }
 
   list(values: Values): readonly Row[] {
@@ -72,7 +71,7 @@ class Index {
   /** Returns undefined if the record is not in the index, because one of its fields is null. */
   #getKey(record: StoredRecord): unknown {
     const hasNull = this.#fields.some((field) => (record[field] ?? null) === null);
-    return hasNull ? undefined : toKey(this.#by.map((field) => record[field]));
+    return hasNull ? undefined : toKey(this.by.map((field) => record[field]));
   }
 
   /** Binary search for the position of a row, or the position to insert it at. */
@@ -88,7 +87,7 @@ class Index {
   }
 
   #isBefore(one: Row, other: Row): boolean {
-    for (const field of this.#order) {
+    for (const field of this.order) {
       const value = one.record[field] as string | number;
       const otherValue = other.record[field] as string | number;
       if (value !== otherValue) return value < otherValue;
@@ -111,7 +110,7 @@ export class Table {
   constructor({ name, indexes, unique }: AnyCollection) {
     this.name = name;
     for (const [index, { by, order }] of Object.entries(indexes))
-      this.#indexes.set(index, new Index(by, order));
+      this.#indexes.set(index, new Index(by, [order ?? []].flat()));
     for (const [key, by] of Object.entries(unique)) this.#uniques.set(key, new Index(by));
   }
 
@@ -153,10 +152,9 @@ export class Table {
 
   put(record: Entity): Change {
     const after = record as StoredRecord;
-    const row = this.#rows.get(record.id);
-    if (row !== undefined) return this.#apply({ table: this, row, before: row.record, after });
-    const created = { record: after, seq: ++this.#lastSeq };
-    return this.#apply({ table: this, row: created, before: undefined, after });
+    const existing = this.#rows.get(record.id);
+    const row = existing ?? { record: after, seq: ++this.#lastSeq };
+    return this.#apply({ table: this, row, before: existing?.record, after });
   }
 
   /** Returns no change if the record does not exist. */
@@ -206,6 +204,8 @@ export function undoAll(changes: readonly Change[]): void {
   for (const change of changes.toReversed()) change.table.undo(change);
 }
 
+const CORRECT = "Correct the data, or use the version that wrote it.";
+
 /** Creates tables with unvalidated data. `source` names the data in the error message. */
 export function loadTables(
   collections: readonly AnyCollection[],
@@ -215,7 +215,7 @@ export function loadTables(
   const tables = createTables(collections);
   for (const [name, records] of Object.entries(data)) {
     const fail = (problem: string): never => {
-      throw new StoreOpenError(`${source}: ${name}${problem}.`);
+      throw new StoreOpenError(`${source}: ${name}${problem}. ${CORRECT}`);
     };
     const table = tables.get(name) ?? fail(" is a collection that this version does not have");
     if (!Array.isArray(records)) return fail(" is not an array of records");

@@ -19,6 +19,7 @@ import {
   RouteTable,
 } from "../http/router.ts";
 import { PATHS } from "../http/urls.ts";
+import type { Variants } from "../http/variants.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import { collectFields, type FormFields, parseForm } from "../lib/urlencoded.ts";
 import { type Html, hidden, html, link, type Renderable } from "./html.ts";
@@ -29,6 +30,7 @@ export interface WebDeps extends ApiDeps {
   readonly oauth: AuthorizationServer;
   /** The REST API's operations with this service's variants. */
   readonly operations: readonly Operation[];
+  readonly variants: Variants;
   /** The waits between the attempts of a delivery. */
   readonly retryWaits_ms: readonly number[];
   /** True if host and public URL are loopback. */

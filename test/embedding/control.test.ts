@@ -201,7 +201,7 @@ controls(
     assert.equal((await api.get("/apps")).json.total, 0);
     assert.equal((await control.put("/snapshot", snapshot)).status, 204);
     assert.equal((await api.get("/apps")).items[0]?.title, "Kept");
-    const refused = await control.put("/snapshot", { ...snapshot, format: 2 });
+    const refused = await control.put("/snapshot", { ...snapshot, format: 3 });
     assert.deepEqual([refused.status, refused.json.code], [422, "validation_failed"]);
     const strange = { format: 2, collections: { ...members(snapshot.collections), strange: [] } };
     assert.equal((await control.put("/snapshot", strange)).status, 422);

@@ -32,6 +32,7 @@ test("promise 2: an incomplete last line is moved to FILE.torn with one warning"
   const torn = journal.split("\n")[1]?.slice(0, -6);
   assert.equal(textOf(`${copy}.torn`), `${torn}\n`);
   assert.equal(textOf(`${copy}.journal`), "", "the start has folded the line before it into FILE");
+  assert.match(textOf(copy), /^\{"format":2,"journal":1,/);
   await write(store, note("c"));
   const third = await openStore(t, copyFiles(copy));
   assert.deepEqual([await idsIn(third.store), third.warnings], ["a c", []]);

@@ -94,6 +94,19 @@ for (const [title, values] of [
     assert.equal(JSON.parse(textOf(`${file}.lock`)).pid, process.pid);
   });
 
+test("promise 4: the lock of a zombie is taken over within a second", needsProc, async (t) => {
+  // The shell becomes a program that does not wait for its child.
+  const { child, said, prints } = started(["-c", "true & echo $!; exec sleep 60"], {}, 0, "sh");
+  t.after(() => child.kill());
+  await prints("\n");
+  const pid = Number(said.stdout);
+  const readStat = () => readFileSync(`/proc/${pid}/stat`, "utf8").split(" ");
+  await untilSeen(() => readStat()[2] === "Z");
+  const lock = await lockText(t, { pid, started: readStat()[21] });
+  const { store, waited_ms } = await openLocked(t, lock);
+  assert.deepEqual([store !== undefined, waited_ms], [true, SETTLE_MS]);
+});
+
 const FAR = "process 1 in another container or on another machine";
 /** Owners whose liveness cannot be checked from here. */
 const UNKNOWN: Readonly<Record<string, readonly [values: object, name: string]>> = {
@@ -239,7 +252,7 @@ test("promise 4: FILE is not replaced when the lock is lost during the rewrite",
   const folding = write(store, note("b"));
   await untilSeen(() => existsSync(`${file}.new`));
   writeFileSync(`${file}.lock`, lock);
-  await folding;
+  await isLost(folding);
   await store.close();
   assert.equal(textOf(file), before);
   assert.match(warnings.join("\n"), /could not be written .*taken over by another process/);

@@ -6,6 +6,7 @@ import { dirname } from "node:path";
 import { test } from "node:test";
 import { collection } from "../../src/domain/store.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
+import { turns } from "../support/wait.ts";
 import { storeContract } from "./contract.ts";
 import {
   copyFiles,
@@ -49,6 +50,7 @@ test("promise 1: acknowledged commits are in the journal, concurrent ones on one
   await store.transact((tx) => tx.remove(notes, "c"));
   assert.equal(textOf(`${file}.journal`), TEXTS.journal);
   const copy = await openStore(t, copyFiles(file));
+  assert.match(textOf(copy.file), /^\{"format":2,"journal":4,/, "the start has folded all lines");
   const { collections } = await copy.store.snapshot();
   assert.deepEqual(collections.notes, JSON.parse(TEXTS.folded).collections.notes);
   for (const each of [store, copy.store]) await each.close();
@@ -72,8 +74,8 @@ test("promise 1: a read waits until its data is durable, but not for writes to a
   const { store } = await openStore(t, newFile(), {}, [notes, keys]);
   const order: string[] = [];
   const written = write(store, note("a")).then(() => order.push("written"));
-  // Now the commit waits for the disk.
-  for (let step = 0; step < 30; step += 1) await Promise.resolve();
+  // By the second turn the commit waits for the disk.
+  await turns(2);
   const found = store.get(keys, "k").then(() => order.push("found"));
   const read = store.get(notes, "a").then(() => order.push("read"));
   await Promise.all([written, found, read]);
@@ -112,6 +114,9 @@ test("promise 3: an old FILE with the whole journal and a new FILE with an uncut
   copyFileSync(`${file}.journal`, `${file}-early`);
   await store.transact((tx) => tx.remove(notes, "a"));
   await write(store, note("a"));
+  // Repeating a batch that FILE contains would now put a unique key twice.
+  await write(store, note("b", "free"));
+  await write(store, note("a", "text of b"));
   const old = copyFiles(file);
   copyFileSync(`${file}.journal`, `${file}-whole`);
   const data = await store.snapshot();

@@ -4,7 +4,8 @@ import { test } from "node:test";
 import { collection, FIRST_RECORD, type Reader } from "../../src/domain/store.ts";
 import { seededRandom } from "../../src/lib/ids.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { took } from "../support/costs.ts";
+import { heapInUse, took } from "../support/costs.ts";
+import { promised, turns } from "../support/wait.ts";
 import { storeContract } from "./contract.ts";
 import { note, notes, numbered, rejectsBadData, write } from "./fixture.ts";
 
@@ -86,12 +87,9 @@ test("a unit of work that throws synchronously is rolled back, and the store sta
   await write(store, note("after"));
 });
 
-test("a call from other code waits for a running unit of work and is not taken for a nested one", async () => {
+test("a call from other code waits for a running unit of work", async () => {
   const store = await openMemoryStore();
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const { keep: release, kept: released } = promised();
   const running = store.transact((tx) => released.then(() => tx.put(notes, note("a"))));
   const found = store.get(notes, "a");
   const written = write(store, note("b"));
@@ -100,14 +98,18 @@ test("a call from other code waits for a running unit of work and is not taken f
   assert.deepEqual(await found, note("a"));
 });
 
-test("code that a unit of work has started may call the store once that unit has ended", async () => {
+test("a unit of work that never ends is rolled back, and later calls of its transaction reject", async () => {
   const store = await openMemoryStore();
-  let later: Promise<unknown> = Promise.resolve();
-  await store.transact(async (tx) => {
+  const { keep: release, kept: released } = promised();
+  const running = store.transact(async (tx) => {
     await tx.put(notes, note("a"));
-    later = new Promise(setImmediate).then(() => store.get(notes, "a"));
+    await released;
+    await tx.put(notes, note("b"));
   });
-  assert.deepEqual(await later, note("a"));
+  await assert.rejects(running, /may await only its own transaction/);
+  release();
+  await turns(3);
+  assert.equal(await store.count(notes, "list", ["all"]), 0);
 });
 
 test("a restore of invalid data rejects and keeps the current data", async () =>
@@ -126,4 +128,19 @@ test("1,000 reads, writes and removals at the start of a list of 100,000 records
     }
   };
   assert.ok((await took(use)) < 1_000);
+});
+
+test("lists that become empty use no memory", async () => {
+  const store = await openMemoryStore();
+  const createAndRemove = (round: string) =>
+    store.transact(async (tx) => {
+      for (const { id } of numbered(20_000)) {
+        await tx.put(notes, { ...note(id), list: round + id });
+        await tx.remove(notes, id);
+      }
+    });
+  await createAndRemove("a");
+  const before = await heapInUse();
+  for (const round of ["b", "c", "d", "e"]) await createAndRemove(round);
+  assert.ok((await heapInUse()) - before < 3e6);
 });

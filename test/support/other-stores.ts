@@ -1,14 +1,14 @@
-// Stores for tests: with some methods replaced, with failing or slow writes, or shared by several processes.
+// Stores for tests: with some methods replaced, or with failing or slow writes.
 import type { Store, Tx } from "../../src/domain/store.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { promised } from "./wait.ts";
 
 /** The store with some methods replaced. */
-export const overridden = (store: Store, ways: Partial<Store>): Store =>
+export const overridden = (store: Store, methods: Partial<Store>): Store =>
   new Proxy(store, {
-    get: (target, name) => {
-      const value: unknown = Reflect.get(name in ways ? ways : target, name);
-      return typeof value === "function" ? value.bind(target) : value;
+    get(target, name) {
+      const method: unknown = (name in methods ? methods : target)[name as keyof Store];
+      return typeof method === "function" ? method.bind(target) : method;
     },
   });
 
@@ -25,15 +25,15 @@ export class Gate {
   #begun: () => void = () => {};
 
   constructor() {
-    const real = memoryStore();
+    const inner = memoryStore();
     const transact = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
       this.#begun();
       await this.#waiting;
       if (this.fault && this.spared === 0) throw this.fault;
       this.spared = Math.max(this.spared - 1, 0);
-      return real.transact(work);
+      return inner.transact(work);
     };
-    this.store = overridden(real, { transact });
+    this.store = overridden(inner, { transact });
   }
 
   /** Makes writes wait. `begun` resolves when the first one starts; `release` lets all of them continue. */

@@ -2,7 +2,6 @@
 // checksum of each line before it. A line of FILE.journal is one batch of commits with its checksum and number.
 import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
-import { crc32 } from "node:zlib";
 import { type AnyCollection, type Entity, StoreOpenError } from "../../domain/store.ts";
 import { type Change, listRecords, loadTables, type Tables } from "../tables.ts";
 
@@ -13,8 +12,9 @@ export const MOUNT =
 const FORMAT = 2;
 const CHECKSUMS_START = '\n},"checksums":[';
 
+/** Loads zlib on first use, because a memory store never needs it. */
 const toChecksum = (content: string | Buffer): string =>
-  crc32(content).toString(16).padStart(8, "0");
+  process.getBuiltinModule("node:zlib").crc32(content).toString(16).padStart(8, "0");
 
 /** Returns FILE without its checksums. `seq` is the number of the last batch that it contains. */
 function encodeContent(seq: unknown, lists: object): string {
@@ -58,7 +58,7 @@ const isJoined = (line: string): boolean =>
     ({ index }) => parseBatch(`${line.slice(0, index)}\n`) !== undefined,
   );
 
-export interface Recovered {
+interface Recovered {
   readonly tables: Tables;
   /** The number of the last batch. */
   readonly seq: number;
@@ -89,17 +89,12 @@ export function readFiles(file: string, collections: readonly AnyCollection[]): 
   return replayJournal(`${file}.journal`, journal, tables, contained);
 }
 
-function refuse(what: string, problem: string): never {
+export function refuse(what: string, problem: string): never {
   throw new StoreOpenError(`${what} ${problem}`);
 }
 
-interface Snapshot {
-  readonly collections: Readonly<Record<string, unknown>>;
-  /** The number of the last batch in FILE; undefined if FILE was written by hand. */
-  readonly journal: number | undefined;
-}
-
-function parseSnapshot(file: string, bytes: Buffer): Snapshot {
+/** Returns the data in FILE, and the number of the last batch in it, which a FILE written by hand does not have. */
+function parseSnapshot(file: string, bytes: Buffer) {
   const text = bytes.toString().replace(/^\ufeff/, "");
   const lines = text.split("\n");
   const fail = (line: number, problem: string): never =>
@@ -107,18 +102,19 @@ function parseSnapshot(file: string, bytes: Buffer): Snapshot {
       `${file} line ${line}:`,
       `${problem}. Put a good copy in its place, or name another file.`,
     );
-  /** Fails with the first line that has this text, or with line 1. */
+  /** Fails with the first line that has this text. */
   const failAt = (part: string, problem: string): never =>
-    fail(
-      Math.max(
-        0,
-        lines.findIndex((line) => line.includes(part)),
-      ) + 1,
-      problem,
-    );
+    fail(lines.findIndex((line) => line.includes(part)) + 1 || 1, problem);
   const changedLine = findChangedLine(text);
   if (changedLine !== undefined && !isUtf8(bytes)) failAt("\ufffd", "invalid UTF-8");
-  const document = parseJson(text, (problem, line) => fail(changedLine || line, problem));
+  let document: { readonly [member: string]: unknown } | null;
+  try {
+    document = JSON.parse(text);
+  } catch (error) {
+    const [, position = text.length] = /position (\d+)/.exec(String(error)) ?? [];
+    const line = text.slice(0, Number(position)).split("\n").length;
+    return fail(changedLine || line, `invalid JSON (${error})`.replaceAll("\n", " "));
+  }
   const { format, journal, collections, checksums, ...others } = document ?? {};
   if (format !== FORMAT)
     failAt('"format"', `the format is ${format}, but this version reads only format ${FORMAT}`);
@@ -127,30 +123,18 @@ function parseSnapshot(file: string, bytes: Buffer): Snapshot {
     return failAt('"collections"', '"collections" is not an object');
   if (journal !== undefined && !(Number.isSafeInteger(journal) && Number(journal) >= 0))
     failAt('"journal"', '"journal" is not the number of a batch');
-  const snapshot = { collections, journal } as Snapshot;
   // Another layout of the same document is no damage.
-  if (
-    checksums !== undefined &&
-    changedLine !== undefined &&
-    JSON.stringify(checksums) !== toChecksums(encodeContent(journal, collections))
-  )
+  const isChanged = () =>
+    JSON.stringify(checksums) !== toChecksums(encodeContent(journal, collections));
+  if (checksums !== undefined && changedLine !== undefined && isChanged())
     fail(
       changedLine || 1,
       'checksum mismatch. After a change on purpose, remove the member "checksums"',
     );
-  return snapshot;
-}
-
-type Json = Readonly<Record<string, unknown>> | null;
-
-function parseJson(text: string, fail: (problem: string, line: number) => never): Json {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    const [, position = text.length] = /position (\d+)/.exec(String(error)) ?? [];
-    const reason = String(error).replaceAll("\n", " ");
-    return fail(`invalid JSON (${reason})`, text.slice(0, Number(position)).split("\n").length);
-  }
+  return {
+    collections: collections as { readonly [name: string]: unknown },
+    journal: journal as number | undefined,
+  };
 }
 
 /** Returns the number of the first line without a matching checksum, or 0 if the last line has no checksums. */
@@ -167,6 +151,7 @@ function findChangedLine(text: string): number | undefined {
 function replayJournal(file: string, bytes: Buffer, tables: Tables, contained: number): Recovered {
   // Latin-1 keeps all bytes, so that checksums and lines are those of the file.
   const lines = bytes.toString("latin1").split(/(?<=\n)/);
+  let seq = contained;
   let last: number | undefined;
   for (const [n, line] of lines.entries()) {
     const fail = (problem: string): never =>
@@ -178,14 +163,15 @@ function replayJournal(file: string, bytes: Buffer, tables: Tables, contained: n
     if (batch === undefined) {
       if (n < lines.length - 1) return fail("checksum mismatch");
       if (isJoined(line)) return fail("the line feed at its end is damaged");
-      return { tables, seq: Math.max(last ?? 0, contained), torn: { number: n + 1, line } };
+      return { tables, seq, torn: { number: n + 1, line } };
     }
     const expected = last === undefined ? Math.min(batch.seq, contained + 1) : last + 1;
     if (batch.seq !== expected) fail(`number ${batch.seq} where ${expected} should follow`);
     if (batch.seq > contained) for (const write of batch.writes) applyWrite(write, tables, fail);
     last = batch.seq;
+    seq = Math.max(seq, last);
   }
-  return { tables, seq: Math.max(last ?? 0, contained) };
+  return { tables, seq };
 }
 
 function applyWrite(

@@ -3,10 +3,9 @@
 // checks whether the owner runs. Otherwise (another container or machine) it watches the counter for 10 s.
 import { closeSync, openSync, readFileSync, readlinkSync, rmSync, writeSync } from "node:fs";
 import { hostname } from "node:os";
-import { StoreOpenError } from "../../domain/store.ts";
 import { afterUnlessEnded, type Timer } from "../../lib/clock.ts";
 import { systemRandom } from "../../lib/ids.ts";
-import { FILE_MODE, getErrorCode, readIfExists, tryCall } from "./format.ts";
+import { FILE_MODE, getErrorCode, readIfExists, refuse, tryCall } from "./format.ts";
 
 const RENEWAL_MS = 2_000;
 /** An owner whose counter does not change for this long is considered dead. */
@@ -14,7 +13,7 @@ const WATCH_MS = 10_000;
 const POLL_MS = 200;
 /** A running owner has raised its counter by then. */
 const WARN_AFTER_MS = 3_000;
-/** Of several processes that take over at the same moment, each sees by then which one has the lock. */
+/** If several processes take over at the same moment, each sees by then which one has the lock. */
 const SETTLE_MS = 50;
 const ID_BYTES = 12;
 
@@ -34,6 +33,10 @@ export interface LockOptions {
   readonly wait: (for_ms: number) => Promise<void>;
 }
 
+const readText = (file: string): string | undefined => readIfExists(file)?.toString();
+
+type Lock = NonNullable<ReturnType<typeof createLock>>;
+
 /** Locks a data file. Throws `StoreOpenError` if another running process uses it. */
 export async function acquireLock(dataFile: string, { warn, wait }: LockOptions): Promise<Lock> {
   const file = `${dataFile}.lock`;
@@ -42,9 +45,9 @@ export async function acquireLock(dataFile: string, { warn, wait }: LockOptions)
   let watched_ms = 0;
   let hasTakenOver = false;
   for (;;) {
-    const text = readIfExists(file)?.toString();
+    const text = readText(file);
     if (text === undefined) {
-      const lock = Lock.create(file, self);
+      const lock = createLock(file, self);
       if (hasTakenOver) await wait(SETTLE_MS);
       if (lock?.isHeld()) return lock;
       lock?.release();
@@ -54,17 +57,18 @@ export async function acquireLock(dataFile: string, { warn, wait }: LockOptions)
     const isChanged = watched !== undefined && text !== watched;
     const isRunning = isOwnerRunning(owner, self);
     if (isRunning ?? isChanged)
-      throw new StoreOpenError(
-        `${dataFile} is in use by ${describeOwner(owner, self)}. Stop that process first, or choose another data file.`,
+      refuse(
+        `${dataFile} is in use by ${describeOwner(owner, self)}.`,
+        "Stop that process first, or choose another data file.",
       );
     if (isRunning === false || watched_ms >= WATCH_MS) {
       hasTakenOver = true;
-      if (readIfExists(file)?.toString() === text) rmSync(file);
+      if (readText(file) === text) rmSync(file);
       continue;
     }
     if (watched_ms === WARN_AFTER_MS)
       warn(
-        `${file} names ${describeOwner(owner, self)}; waiting ${WATCH_MS / 1_000} s in all to see whether it still runs`,
+        `${file} names ${describeOwner(owner, self)}; waiting 10 s in all to see whether it still runs`,
       );
     // Many short waits: if both processes were suspended, the owner can raise its counter in time.
     await wait(POLL_MS);
@@ -73,59 +77,45 @@ export async function acquireLock(dataFile: string, { warn, wait }: LockOptions)
   }
 }
 
-/** The lock of this process. Another process may take it over while this one is suspended. */
-export class Lock {
-  #count = 0;
-  #renewal: Timer | undefined;
-
-  private constructor(
-    private readonly file: string,
-    private readonly fd: number,
-    private readonly self: Owner,
-  ) {
-    this.#write();
-    this.#renewLater();
-  }
-
-  /** Returns undefined if the file exists. */
-  static create(file: string, self: Owner): Lock | undefined {
-    let fd: number;
-    try {
-      fd = openSync(file, "wx", FILE_MODE);
-    } catch (error) {
-      if (getErrorCode(error) === "EEXIST") return undefined;
-      throw error;
-    }
-    try {
-      return new Lock(file, fd, self);
-    } catch (error) {
-      closeSync(fd);
-      tryCall(() => rmSync(file));
-      throw error;
-    }
-  }
-
-  isHeld(): boolean {
-    return parseOwner(readIfExists(this.file)?.toString()).id === this.self.id;
-  }
-
-  release(): void {
-    this.#renewal?.cancel();
-    closeSync(this.fd);
-    tryCall(() => this.isHeld() && rmSync(this.file));
-  }
-
-  /** Writes to the descriptor, so that the file of a later owner stays as it is. The text never gets shorter. */
-  #write(): void {
-    writeSync(this.fd, `${JSON.stringify({ ...this.self, count: this.#count })}\n`, 0);
-  }
-
-  #renewLater(): void {
-    this.#renewal = afterUnlessEnded(RENEWAL_MS, () => {
-      this.#count += 1;
-      tryCall(() => this.#write());
-      this.#renewLater();
+/** Creates the lock file. Returns undefined if it exists. */
+function createLock(file: string, self: Owner) {
+  const fd = openNew(file);
+  if (fd === undefined) return undefined;
+  let count = 0;
+  let renewal: Timer | undefined;
+  // Writes to the descriptor, so that the file of a later owner stays as it is. The text never gets shorter.
+  const write = () => writeSync(fd, `${JSON.stringify({ ...self, count })}\n`, 0);
+  const renewLater = () => {
+    renewal = afterUnlessEnded(RENEWAL_MS, () => {
+      count += 1;
+      tryCall(write);
+      renewLater();
     });
+  };
+  /** Another process may take the lock over while this one is suspended. */
+  const isHeld = () => parseOwner(readText(file)).id === self.id;
+  const release = () => {
+    renewal?.cancel();
+    closeSync(fd);
+    tryCall(() => isHeld() && rmSync(file));
+  };
+  try {
+    write();
+  } catch (error) {
+    closeSync(fd);
+    rmSync(file);
+    throw error;
+  }
+  renewLater();
+  return { isHeld, release };
+}
+
+function openNew(file: string): number | undefined {
+  try {
+    return openSync(file, "wx", FILE_MODE);
+  } catch (error) {
+    if (getErrorCode(error) === "EEXIST") return undefined;
+    throw error;
   }
 }
 
