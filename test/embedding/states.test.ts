@@ -2,7 +2,13 @@
 import assert from "node:assert/strict";
 import { copyFileSync } from "node:fs";
 import { test } from "node:test";
-import { OptionError, type ServiceOptions, type StoreData, startReceiver, startService } from "../../src/index.ts";
+import {
+  OptionError,
+  type ServiceOptions,
+  type StoreData,
+  startReceiver,
+  startService,
+} from "../../src/index.ts";
 import { Client, freshAddress, str } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
 import { type Embedded, embedded, FIXED, struck, titles } from "../support/embedded.ts";
