@@ -72,7 +72,7 @@ export function addIssue<T>(issues: Issue[], path: Path, detail: string): T {
 }
 
 /** Accepts the value unchanged unless `findProblem` returns what is wrong with it. */
-const createSchema = <T>(
+export const refine = <T>(
   json: JsonSchema,
   findProblem: (value: unknown) => string | undefined,
 ): Schema<T> => ({
@@ -82,14 +82,6 @@ const createSchema = <T>(
     return problem === undefined ? (value as T) : addIssue(issues, path, problem);
   },
 });
-
-/** Accepts the value unchanged if `isValid` returns true. */
-export const refine = <T>(
-  json: JsonSchema,
-  description: string,
-  isValid: (value: unknown) => boolean,
-): Schema<T> =>
-  createSchema(json, (value) => (isValid(value) ? undefined : `must be ${description}`));
 
 interface TextRules {
   readonly min?: number;
@@ -111,7 +103,7 @@ export function text({ min = 0, max, pattern, says, format, rule }: TextRules): 
     pattern: pattern?.source,
     format,
   };
-  return createSchema(json, (value) => {
+  return refine(json, (value) => {
     if (typeof value !== "string") return "must be a string";
     const { length } = [...value];
     if (length < min || length > max) return `must have ${min} to ${max} characters`;
@@ -126,21 +118,19 @@ export function textProblem(value: string): string | undefined {
   return value.includes("\0") ? "must not contain a NUL character" : undefined;
 }
 
-export const boolean = refine<boolean>(
-  { type: "boolean" },
-  "true or false",
-  (value) => typeof value === "boolean",
+export const boolean = refine<boolean>({ type: "boolean" }, (value) =>
+  typeof value === "boolean" ? undefined : "must be true or false",
 );
 
 export const integer = ({ min, max = Number.MAX_SAFE_INTEGER }: { min: number; max?: number }) =>
-  refine<number>(
-    { type: "integer", minimum: min, maximum: max },
-    `a whole number from ${min} to ${max}`,
-    (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
+  refine<number>({ type: "integer", minimum: min, maximum: max }, (value) =>
+    Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max
+      ? undefined
+      : `must be a whole number from ${min} to ${max}`,
   );
 
 export const oneOf = <const T extends string>(values: readonly T[]): Schema<T> =>
-  createSchema({ type: "string", enum: values }, (value) => {
+  refine({ type: "string", enum: values }, (value) => {
     if (values.some((each) => each === value)) return undefined;
     const hint = typeof value === "string" ? suggest(value, values) : "";
     return `must be one of ${values.map((each) => `"${each}"`).join(", ")}${hint}`;
@@ -209,10 +199,7 @@ export const withDefault = <T>(schema: Schema<T>, value: T): Schema<T> => ({
 });
 
 /** An absent member stays `undefined`. */
-export const optional = <T>(schema: Schema<T>): Schema<T | undefined> => ({
-  ...schema,
-  absent: { value: undefined },
-});
+export const optional = <T>(schema: Schema<T>) => withDefault<T | undefined>(schema, undefined);
 
 export type Members = { readonly [name: string]: Schema<unknown> };
 type Shape<M extends Members> = { readonly [N in keyof M]: Infer<M[N]> };
