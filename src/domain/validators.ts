@@ -8,7 +8,7 @@ import { text } from "../lib/schema.ts";
 export const NAME_MAX = 200;
 export const URL_MAX = 2_048;
 
-export const name = text({ min: 1, max: NAME_MAX, notBlank: true });
+export const name = text({ min: 1, max: NAME_MAX, pattern: /\S/, says: "more than spaces" });
 
 /** Excludes control characters, because addresses are printed in the log and on the console. */
 const LETTER = String.raw`[^\s\x00-\x1f\x7f-\x9f@"(),:;<>[\\\]]`;

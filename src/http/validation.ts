@@ -80,8 +80,8 @@ function parseQuery(
   const values: Record<string, string> = Object.create(null);
   // URLSearchParams drops a leading `?`.
   for (const [name, value] of new URLSearchParams(`?${queryText}`)) {
-    if (schema.allowsUnknown && !Object.hasOwn(schema.members, name)) continue;
-    if (name in values) errors.push({ parameter: name, detail: "is given more than once" });
+    if (name in values && Object.hasOwn(schema.members, name))
+      errors.push({ parameter: name, detail: "is given more than once" });
     values[name] = value;
   }
   const issues: Issue[] = [];

@@ -7,7 +7,6 @@ import * as timers from "node:timers";
 
 const { setTimeout: startTimer, clearTimeout: stopTimer, setImmediate: startImmediate } = timers;
 const RealDate = Date;
-const realMonotonic = performance.now.bind(performance);
 
 /** Milliseconds since 1970, UTC. */
 export type Instant = number;
@@ -16,7 +15,7 @@ export type Instant = number;
 export const systemNow: () => Instant = RealDate.now;
 
 /** Milliseconds of a monotonic clock, for durations in real time. */
-export const monotonicNow = (): number => realMonotonic();
+export const monotonicNow: () => number = performance.now.bind(performance);
 
 export type FiredTimer = { readonly at: string; readonly what: string };
 
@@ -33,15 +32,16 @@ export const toIso = (at: Instant): string => new RealDate(at).toISOString();
 export const parseIso = (text: string): Instant => RealDate.parse(text);
 
 const DATE_TIME =
-  /^(\d{4}-\d\d-(\d\d))(?:T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/;
+  /^\d{4}-\d\d-(\d\d)(T(?!24)\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-](?!24)\d\d:\d\d))?$/;
 
 /**
- * Whether a text is an unambiguous point in time (RFC 3339): a date, or a date and time with its zone. Date parses a
- * day outside its month as one of the next month, or as invalid.
+ * Whether a text is an unambiguous point in time (RFC 3339): a date, or a date and time with its zone. Date accepts a
+ * day outside its month as one of the next month.
  */
 export function isDateTime(text: string): boolean {
-  const [, date, day] = DATE_TIME.exec(text) ?? [];
-  return date !== undefined && new RealDate(date).getUTCDate() === Number(day);
+  const [, day] = DATE_TIME.exec(text) ?? [];
+  const isInMonth = new RealDate(text.slice(0, 10)).getUTCDate() === Number(day);
+  return isInMonth && !Number.isNaN(parseIso(text));
 }
 
 export const DURATION_UNITS = new Map([
@@ -67,7 +67,7 @@ const MACHINE = { system: systemNow, monotonic: () => Math.floor(monotonicNow())
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** How often a running clock checks whether the machine's clock was set, which Node's timers do not notice. */
 const CHECK_INTERVAL_MS = 1_000;
-/** The running clock follows the machine's clock beyond this difference; rounding and short pauses stay below it. */
+/** Smaller differences between the machine's two clocks are rounding or gradual corrections. */
 const TOLERANCE_MS = 250;
 
 interface Entry {
@@ -76,16 +76,14 @@ interface Entry {
   readonly run: () => void | Promise<void>;
 }
 
-/** A clock that runs from the system's time, or stands still at `startAt` until it is advanced or resumed. */
+/** A clock that runs with the machine's, or stands still at `startAt` until it is advanced or resumed. */
 export class AdjustableClock {
   #frozenAt: Instant | undefined;
-  /** Current time during `advance`; freeze or set requests made meanwhile take effect when it ends. */
-  #advancedTo: Instant | undefined;
-  /** The running clock's time less the monotonic clock's. */
-  #offset_ms = 0;
-  /** The machine's time less the monotonic clock's when the running clock last followed it. */
+  /** The running clock's time less the machine's. */
+  #shift_ms = 0;
+  /** The machine's time less the monotonic clock's; it falls when the machine's clock is set back. */
   #machineOffset_ms = 0;
-  readonly #setBackListeners = new Set<(by_ms: number) => void>();
+  readonly #setBackListeners: ((by_ms: number) => void)[] = [];
   /** Sorted by time, then by insertion. */
   #entries: Entry[] = [];
   #timer: Timer | undefined;
@@ -98,7 +96,7 @@ export class AdjustableClock {
   }
 
   now(): Instant {
-    return this.#advancedTo ?? this.#frozenAt ?? this.#runningTime();
+    return this.#frozenAt ?? this.#runningTime();
   }
 
   /**
@@ -128,7 +126,7 @@ export class AdjustableClock {
     this.set(now);
   }
 
-  /** Returns to the initial state: a manual clock to its start, a running one to the system's time. */
+  /** Returns to the initial state: a manual clock to its start, a running one to the machine's time. */
   rewind(): void {
     this.#frozenAt = this.startAt;
     this.set(this.startAt ?? this.machine.system());
@@ -137,21 +135,17 @@ export class AdjustableClock {
   /** Sets the time without running the entries in between. */
   set(at: Instant): void {
     if (this.#frozenAt !== undefined) this.#frozenAt = at;
-    else {
-      this.#offset_ms = at - this.machine.monotonic();
-      this.#machineOffset_ms = this.#readMachineOffset();
-    }
+    this.#shift_ms = at - this.machine.system();
+    this.#machineOffset_ms = this.#readMachineOffset();
     this.#startTimer();
   }
 
   /**
    * Calls `listener` with the distance when the machine's clock is set back while this one runs. Scheduled entries have
-   * moved back by then; the listener moves times stored elsewhere, so that a wait keeps its length. Returns a function
-   * that unsubscribes.
+   * moved back by then; the listener moves times stored elsewhere, so that a wait keeps its length.
    */
-  onSetBack(listener: (by_ms: number) => void): () => void {
-    this.#setBackListeners.add(listener);
-    return () => void this.#setBackListeners.delete(listener);
+  onSetBack(listener: (by_ms: number) => void): void {
+    this.#setBackListeners.push(listener);
   }
 
   /**
@@ -160,17 +154,17 @@ export class AdjustableClock {
    */
   async advance(by_ms: number, idle?: () => Promise<void>): Promise<FiredTimer[]> {
     const until = this.now() + by_ms;
+    const wasRunning = this.#frozenAt === undefined;
     const fired: FiredTimer[] = [];
-    this.#advancedTo = this.now();
-    this.#startTimer();
-    for (let entry = this.#takeDue(until); entry !== undefined; entry = this.#takeDue(until)) {
-      this.#advancedTo = Math.max(this.now(), entry.at);
+    this.freeze();
+    for (const entry of this.#takeDue(until)) {
+      this.#frozenAt = Math.max(this.now(), entry.at);
       if (entry.what !== null) fired.push({ at: toIso(this.now()), what: entry.what });
       await entry.run();
       await idle?.();
     }
-    this.#advancedTo = undefined;
-    this.set(until);
+    this.#frozenAt = until;
+    if (wasRunning) this.resume();
     return fired;
   }
 
@@ -180,53 +174,45 @@ export class AdjustableClock {
     this.#startTimer();
   }
 
-  /** Removes and returns the first entry that is due. */
-  #takeDue(until: Instant): Entry | undefined {
-    const [first] = this.#entries;
-    return first !== undefined && first.at <= until ? this.#entries.shift() : undefined;
+  /** Removes and yields the entries that are due, including those added meanwhile. */
+  *#takeDue(until: Instant): Iterable<Entry> {
+    for (let [first] = this.#entries; first && first.at <= until; [first] = this.#entries) {
+      this.#entries.shift();
+      yield first;
+    }
   }
 
+  /** A pause of the process between the two readings lowers the difference, so the larger of two counts. */
   #readMachineOffset(): number {
-    return this.machine.system() - this.machine.monotonic();
+    const { system, monotonic } = this.machine;
+    return Math.max(system() - monotonic(), system() - monotonic());
   }
 
   #runningTime(): Instant {
-    // The process may pause between two readings, so a difference counts only if a second look confirms it.
-    if (this.#hasMachineMoved() && this.#hasMachineMoved()) this.#follow();
-    return this.machine.monotonic() + this.#offset_ms;
-  }
-
-  #hasMachineMoved(): boolean {
-    return Math.abs(this.#readMachineOffset() - this.#machineOffset_ms) > TOLERANCE_MS;
-  }
-
-  #follow(): void {
-    const machineOffset_ms = this.#readMachineOffset();
-    const step_ms = machineOffset_ms - this.#machineOffset_ms;
-    this.#machineOffset_ms = machineOffset_ms;
-    this.#offset_ms += step_ms;
-    if (step_ms < 0) {
-      for (const entry of this.#entries) entry.at += step_ms;
-      for (const listener of this.#setBackListeners) listener(-step_ms);
+    const offset_ms = this.#readMachineOffset();
+    const step_ms = offset_ms - this.#machineOffset_ms;
+    if (Math.abs(step_ms) > TOLERANCE_MS) {
+      this.#machineOffset_ms = offset_ms;
+      if (step_ms < 0) this.#moveBack(-step_ms);
+      this.#startTimer();
     }
-    this.#startTimer();
+    return this.machine.system() + this.#shift_ms;
+  }
+
+  #moveBack(by_ms: number): void {
+    for (const entry of this.#entries) entry.at -= by_ms;
+    for (const listener of this.#setBackListeners) listener(by_ms);
   }
 
   #startTimer(): void {
     this.#timer?.cancel();
     const [first] = this.#entries;
-    const isStopped = this.#advancedTo !== undefined || this.#frozenAt !== undefined;
-    if (first === undefined || isStopped) return;
+    if (first === undefined || this.#frozenAt !== undefined) return;
     const wait_ms = Math.min(Math.max(first.at - this.now(), 0), CHECK_INTERVAL_MS);
-    this.#timer = this.machine.after(wait_ms, () => this.#fire());
-  }
-
-  /** Starts all due entries at once: thousands may be due together, and a timer takes at least 1 ms. */
-  #fire(): void {
-    const now = this.now();
-    for (let entry = this.#takeDue(now); entry !== undefined; entry = this.#takeDue(now))
-      void entry.run();
-    this.#startTimer();
+    this.#timer = this.machine.after(wait_ms, () => {
+      for (const entry of this.#takeDue(this.now())) void entry.run();
+      this.#startTimer();
+    });
   }
 }
 
@@ -246,8 +232,7 @@ export function afterUnlessEnded(by_ms: number, run: () => void): Timer {
 export async function within(for_ms: number, promise: Promise<unknown>): Promise<boolean> {
   let timer: Timer | undefined;
   const timeout = new Promise<boolean>((resolve) => {
-    const wait_ms = Math.min(Math.ceil(for_ms), LONGEST_TIMER_MS);
-    timer = afterUnlessEnded(wait_ms, () => resolve(false));
+    timer = afterUnlessEnded(Math.min(for_ms, LONGEST_TIMER_MS), () => resolve(false));
   });
   return Promise.race([promise.then(() => true), timeout]).finally(() => timer?.cancel());
 }

@@ -33,10 +33,10 @@ function toCanonical(text: string): string {
 export type KeepNumbers = (parsed: unknown, written: unknown) => void;
 
 /** Parses JSON. Calls `keep` if a number is out of range or not written as JavaScript writes it. */
-export function parseJsonKeeping(json: string, keep: KeepNumbers | undefined): unknown {
+export function parseJsonKeeping(json: string, keep: KeepNumbers): unknown {
   const parsed: unknown = JSON.parse(json);
-  const quoted = keep ? quoteNumbers(json) : json;
-  if (quoted !== json) keep?.(parsed, JSON.parse(quoted));
+  const quoted = quoteNumbers(json);
+  if (quoted !== json) keep(parsed, JSON.parse(quoted));
   return parsed;
 }
 

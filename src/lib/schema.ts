@@ -19,12 +19,14 @@ export interface Issue {
   readonly detail: string;
 }
 
+interface Issues extends Array<Issue> {
+  readonly ignoreUnknown?: boolean;
+}
+
 export interface Schema<T> {
   /** Returns the accepted value with defaults; adds issues to `issues`, and then the result is unusable. */
-  check(value: unknown, path: Path, issues: Issue[]): T;
+  check(value: unknown, path: Path, issues: Issues): T;
   readonly json: JsonSchema;
-  /** Unknown members are ignored, at every depth. */
-  readonly allowsUnknown?: true;
   /** The value of an absent member; without it the member is required. */
   readonly absent?: { readonly value: T };
 }
@@ -47,8 +49,8 @@ export class OptionError extends Error {
 export function parseOption<T>(schema: Schema<T>, value: unknown, what: string): T {
   const result = parse(schema, value);
   if ("value" in result) return result.value;
-  const details = result.issues.map(({ path, detail }) => `${pointer(path)} ${detail}`);
-  throw new OptionError(`${what}: ${details[0]}`);
+  const [issue = OMITTED] = result.issues;
+  throw new OptionError(`${what}: ${pointer(issue.path)} ${issue.detail}`);
 }
 
 /** Returns an RFC 6901 pointer as a URI fragment, as in RFC 9457: `#/events/0`. A lone surrogate becomes U+FFFD. */
@@ -70,7 +72,7 @@ export function addIssue<T>(issues: Issue[], path: Path, detail: string): T {
 }
 
 /** Accepts the value unchanged unless `findProblem` returns what is wrong with it. */
-const createSchema = <T>(
+export const refine = <T>(
   json: JsonSchema,
   findProblem: (value: unknown) => string | undefined,
 ): Schema<T> => ({
@@ -81,44 +83,31 @@ const createSchema = <T>(
   },
 });
 
-/** Accepts the value unchanged if `isValid` returns true. */
-export const refine = <T>(
-  json: JsonSchema,
-  description: string,
-  isValid: (value: unknown) => boolean,
-): Schema<T> =>
-  createSchema(json, (value) => (isValid(value) ? undefined : `must be ${description}`));
-
 interface TextRules {
   readonly min?: number;
   readonly max: number;
   readonly pattern?: RegExp;
   /** Wording of the pattern in messages: "must be …". */
   readonly says?: string;
-  readonly notBlank?: boolean;
   readonly format?: string;
   /** Additional rule: returns the issue text, or undefined. */
   readonly rule?: (text: string) => string | undefined;
 }
 
 /** Unicode text; `min` and `max` count code points. Lone surrogates and NUL are rejected. */
-export function text(rules: TextRules): Schema<string> {
-  const { min = 0, max, pattern, says, notBlank, format, rule } = rules;
+export function text({ min = 0, max, pattern, says, format, rule }: TextRules): Schema<string> {
   const json = {
     type: "string",
-    ...(min > 0 && { minLength: min }),
+    minLength: min,
     maxLength: max,
-    ...(notBlank && { pattern: "\\S" }),
-    ...(pattern && { pattern: pattern.source }),
-    ...(format && { format }),
+    pattern: pattern?.source,
+    format,
   };
-  return createSchema(json, (value) => {
+  return refine(json, (value) => {
     if (typeof value !== "string") return "must be a string";
     const { length } = [...value];
-    if (length < min || length > max)
-      return `must have ${min > 0 ? `${min} to` : "at most"} ${max} characters`;
-    if (notBlank && value.trim() === "") return "must not be blank";
-    if (pattern && !pattern.test(value)) return `must be ${says ?? `like ${pattern.source}`}`;
+    if (length < min || length > max) return `must have ${min} to ${max} characters`;
+    if (pattern?.test(value) === false) return `must be ${says}`;
     return textProblem(value) ?? rule?.(value);
   });
 }
@@ -129,23 +118,19 @@ export function textProblem(value: string): string | undefined {
   return value.includes("\0") ? "must not contain a NUL character" : undefined;
 }
 
-export const boolean = refine<boolean>(
-  { type: "boolean" },
-  "true or false",
-  (value) => typeof value === "boolean",
+export const boolean = refine<boolean>({ type: "boolean" }, (value) =>
+  typeof value === "boolean" ? undefined : "must be true or false",
 );
 
-export function integer({ min, max }: { min: number; max?: number }): Schema<number> {
-  const most = max ?? Number.MAX_SAFE_INTEGER;
-  return refine(
-    { type: "integer", minimum: min, ...(max !== undefined && { maximum: max }) },
-    `a whole number ${max === undefined ? `${min} or more` : `from ${min} to ${max}`}`,
-    (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= most,
+export const integer = ({ min, max = Number.MAX_SAFE_INTEGER }: { min: number; max?: number }) =>
+  refine<number>({ type: "integer", minimum: min, maximum: max }, (value) =>
+    Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max
+      ? undefined
+      : `must be a whole number from ${min} to ${max}`,
   );
-}
 
 export const oneOf = <const T extends string>(values: readonly T[]): Schema<T> =>
-  createSchema({ type: "string", enum: values }, (value) => {
+  refine({ type: "string", enum: values }, (value) => {
     if (values.some((each) => each === value)) return undefined;
     const hint = typeof value === "string" ? suggest(value, values) : "";
     return `must be one of ${values.map((each) => `"${each}"`).join(", ")}${hint}`;
@@ -160,20 +145,18 @@ export const coerce = <T extends number | boolean>(schema: Schema<T>): Schema<T>
   },
 });
 
-export function nullable<T>(schema: Schema<T>): Schema<T | null> {
-  const { type, ...rest } = schema.json;
-  const isPlain = typeof type === "string" && !("enum" in rest);
-  return {
-    json: isPlain ? { ...rest, type: [type, "null"] } : { anyOf: [schema.json, { type: "null" }] },
-    check: (value, path, issues) => (value === null ? null : schema.check(value, path, issues)),
-  };
-}
+export const nullable = <T>({ json, check }: Schema<T>): Schema<T | null> => ({
+  json: json.enum
+    ? { anyOf: [json, { type: "null" }] }
+    : { ...json, type: [json.type, "null"].flat() },
+  check: (value, path, issues) => (value === null ? null : check(value, path, issues)),
+});
 
 /** Accepts a finite number, or a string that the schema accepts. */
-export const stringOrNumber = <T>(schema: Schema<T>): Schema<T | number> => ({
-  json: { anyOf: [schema.json, { type: "number" }] },
+export const stringOrNumber = <T>({ json, check }: Schema<T>): Schema<T | number> => ({
+  json: { ...json, type: ["string", "number"] },
   check(value, path, issues) {
-    if (typeof value === "string") return schema.check(value, path, issues);
+    if (typeof value === "string") return check(value, path, issues);
     if (typeof value === "number" && Number.isFinite(value)) return value;
     return addIssue(issues, path, "must be a string or a finite number");
   },
@@ -185,33 +168,28 @@ interface ArrayRules {
   readonly distinct?: boolean;
 }
 
-export function array<T>(item: Schema<T>, rules: ArrayRules): Schema<readonly T[]> {
-  const { min = 0, max, distinct } = rules;
-  return {
-    json: {
-      type: "array",
-      items: item.json,
-      minItems: min,
-      maxItems: max,
-      ...(distinct && { uniqueItems: true }),
-    },
-    check(value, path, issues) {
-      if (!Array.isArray(value)) return addIssue(issues, path, "must be an array");
-      if (value.length < min) {
-        const items = min === 1 ? "one item" : `${min} items`;
-        return addIssue(issues, path, `must have at least ${items}`);
-      }
-      if (value.length > max) return addIssue(issues, path, `must have at most ${max} items`);
-      const issueCount = issues.length;
-      // Unlike map, `from` visits the holes of a sparse array.
-      const items = Array.from(value, (each, index) => item.check(each, [...path, index], issues));
-      const hasRepeats = issues.length === issueCount && new Set(items).size < items.length;
-      return distinct && hasRepeats
-        ? addIssue(issues, path, "must not name the same item twice")
-        : items;
-    },
-  };
-}
+export const array = <T>(
+  item: Schema<T>,
+  { min = 0, max, distinct = false }: ArrayRules,
+): Schema<readonly T[]> => ({
+  json: {
+    type: "array",
+    items: item.json,
+    minItems: min,
+    maxItems: max,
+    uniqueItems: distinct,
+  },
+  check(value, path, issues) {
+    if (!Array.isArray(value)) return addIssue(issues, path, "must be an array");
+    if (value.length < min || value.length > max)
+      return addIssue(issues, path, `must have ${min} to ${max} items`);
+    // Unlike map, `from` visits the holes of a sparse array.
+    const items = Array.from(value, (each, index) => item.check(each, [...path, index], issues));
+    return distinct && new Set(value).size < value.length
+      ? addIssue(issues, path, "must not name the same item twice")
+      : items;
+  },
+});
 
 /** An absent member becomes `value`. */
 export const withDefault = <T>(schema: Schema<T>, value: T): Schema<T> => ({
@@ -221,10 +199,7 @@ export const withDefault = <T>(schema: Schema<T>, value: T): Schema<T> => ({
 });
 
 /** An absent member stays `undefined`. */
-export const optional = <T>(schema: Schema<T>): Schema<T | undefined> => ({
-  ...schema,
-  absent: { value: undefined },
-});
+export const optional = <T>(schema: Schema<T>) => withDefault<T | undefined>(schema, undefined);
 
 export type Members = { readonly [name: string]: Schema<unknown> };
 type Shape<M extends Members> = { readonly [N in keyof M]: Infer<M[N]> };
@@ -233,33 +208,28 @@ export type ObjectSchema<T, M extends Members = Members> = Schema<T> & { readonl
 
 /** Returns a suggestion with the most similar known name, or "". */
 export function suggest(name: string, knownNames: readonly string[]): string {
-  for (const edits of [1, 2]) {
-    const similar = knownNames.find((known) =>
-      isSimilar(name.toLowerCase(), known.toLowerCase(), Math.min(edits, known.length >> 1)),
-    );
-    if (similar !== undefined) return `; did you mean ${similar}?`;
-  }
+  for (const edits of [1, 2])
+    for (const known of knownNames)
+      if (edits * 2 <= known.length && isSimilar(name.toLowerCase(), known.toLowerCase(), edits))
+        return `; did you mean ${known}?`;
   return "";
 }
 
 /** Whether the Levenshtein distance of two texts is at most `edits`. */
 function isSimilar(a: string, b: string, edits: number): boolean {
   if (a === b) return true;
-  if (Math.abs(a.length - b.length) > edits || edits === 0) return false;
   const [restA, restB] = [a.slice(1), b.slice(1)];
   if (a[0] === b[0]) return isSimilar(restA, restB, edits);
-  return (
-    isSimilar(restA, restB, edits - 1) ||
-    isSimilar(restA, b, edits - 1) ||
-    isSimilar(a, restB, edits - 1)
-  );
+  const pairs = [
+    [restA, restB],
+    [restA, b],
+    [a, restB],
+  ] as const;
+  return edits > 0 && pairs.some(([left, right]) => isSimilar(left, right, edits - 1));
 }
 
 /** The issue of an unknown member, so that a misspelled name never passes silently. */
 export const UNKNOWN_MEMBER = "is not a known member";
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** An object with only these members; `rules` yields more issues of an otherwise valid value, with relative paths. */
 export function object<M extends Members>(
@@ -267,26 +237,27 @@ export function object<M extends Members>(
   rules: (value: Shape<M>) => Iterable<Issue> = () => [],
 ): ObjectSchema<Shape<M>, M> {
   const entries = Object.entries(members);
-  const required = entries.flatMap(([name, { absent }]) => (absent ? [] : [name]));
   return {
     members,
     json: {
       type: "object",
       properties: Object.fromEntries(entries.map(([name, { json }]) => [name, json])),
-      ...(required.length > 0 && { required }),
+      required: entries.flatMap(([name, { absent }]) => (absent ? [] : name)),
       additionalProperties: false,
     },
     check(value, path, issues) {
-      if (!isObject(value)) return addIssue(issues, path, "must be an object");
+      if (typeof value !== "object" || value === null || Array.isArray(value))
+        return addIssue(issues, path, "must be an object");
+      const sent = new Map<string, unknown>(Object.entries(value));
       const issueCount = issues.length;
-      for (const name of Object.keys(value)) {
-        if (Object.hasOwn(members, name)) continue;
+      for (const name of sent.keys()) {
+        if (issues.ignoreUnknown || Object.hasOwn(members, name)) continue;
         const hint = issues.length < ISSUES_MAX ? suggest(name, Object.keys(members)) : "";
         addIssue(issues, [...path, name], UNKNOWN_MEMBER + hint);
       }
       const accepted: Record<string, unknown> = {};
       for (const [name, { check, absent }] of entries) {
-        const member = Object.hasOwn(value, name) ? value[name] : undefined;
+        const member = sent.get(name);
         if (member !== undefined) accepted[name] = check(member, [...path, name], issues);
         else if (!absent) addIssue(issues, [...path, name], "is required");
         else if (absent.value !== undefined) accepted[name] = absent.value;
@@ -328,22 +299,15 @@ export const partial = <M extends Members>(members: M) =>
 /** The same schema, but unknown members are ignored, at every depth. */
 export function passthrough<S extends Schema<unknown>>(schema: S): S {
   const openObjects = (name: string, value: unknown) =>
-    name === "additionalProperties" && value === false ? true : value;
+    name === "additionalProperties" ? true : value;
   return {
     ...schema,
     json: JSON.parse(JSON.stringify(schema.json), openObjects),
-    check: (value, path, issues) => schema.check(dropUnknown(schema.json, value), path, issues),
-    allowsUnknown: true,
+    check(value, path, issues) {
+      const found = Object.assign<Issue[], object>([], { ignoreUnknown: true });
+      const accepted = schema.check(value, path, found);
+      issues.push(...found);
+      return accepted;
+    },
   };
-}
-
-/** Alternatives of a schema have members of the same names. */
-function dropUnknown({ items, oneOf, ...json }: JsonSchema, value: unknown): unknown {
-  const properties = json.properties ?? oneOf?.[0]?.properties;
-  if (items && Array.isArray(value)) return value.map((item) => dropUnknown(items, item));
-  if (properties === undefined || !isObject(value)) return value;
-  const known = Object.keys(value).filter((name) => Object.hasOwn(properties, name));
-  return Object.fromEntries(
-    known.map((name) => [name, dropUnknown(properties[name] ?? {}, value[name])]),
-  );
 }

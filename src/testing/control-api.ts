@@ -97,9 +97,11 @@ const duration = text({
   says: "a duration such as 250ms, 30s, 5m, 2h or 1d",
 });
 
-const onlyTrue = refine<boolean>({ const: true }, "true", (value) => value === true);
+const onlyTrue = refine<boolean>({ const: true }, (value) =>
+  value === true ? undefined : "must be true",
+);
 /** Validated when it is restored. */
-const snapshot = refine<StoreData>(ANY_OBJECT, "a snapshot", () => true);
+const snapshot = refine<StoreData>(ANY_OBJECT, () => undefined);
 
 const clockChange = object(
   { advance: optional(duration), freeze: optional(onlyTrue), resume: optional(onlyTrue) },

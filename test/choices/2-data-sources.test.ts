@@ -351,14 +351,7 @@ choice(
   },
 );
 
-choice(
-  "2.data-reading.csv-lines",
-  "the error explains a wrong CSV separator, and blank lines are ignored",
-  async ({ api }) => {
-    const reason =
-      "Line 1: the columns seem to be separated by semicolons (;); separate them with commas.";
-    await assertFails(api, "csv", "\ufeffname;price\r\nTea;1,50\r\n", reason);
-    const { row_count } = await upload(api, "csv", "\ufeffname,price\r\nTea,1.50\r\n\r\n\r\n");
-    assert.equal(row_count, 1);
-  },
-);
+choice("2.data-reading.csv-lines", "blank lines at the end of CSV are ignored", async ({ api }) => {
+  const { row_count } = await upload(api, "csv", "\ufeffname,price\r\nTea,1.50\r\n\r\n\r\n");
+  assert.equal(row_count, 1);
+});

@@ -225,7 +225,7 @@ const ADVICE: readonly (readonly [request: string, body: object | undefined, adv
   ["GET /apps", undefined, "There is no such path; did you mean /v1/apps?"],
   ["GET /v1/apps/", undefined, "There is no such path; did you mean /v1/apps?"],
   ["GET /v1/nothing", undefined, "There is no such path."],
-  ["POST /v1/webhooks", { ...HOOK, events: [] }, "#/events must have at least one item."],
+  ["POST /v1/webhooks", { ...HOOK, events: [] }, "#/events must have 1 to 6 items."],
 ];
 
 choice(

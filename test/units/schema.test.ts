@@ -38,24 +38,20 @@ const ISSUES: readonly (readonly [
 ])[] = [
   [boolean, "must be true or false", 0],
   [integer({ min: 1, max: 3 }), "must be a whole number from 1 to 3", 0, 4, 1.5],
-  [integer({ min: 0 }), "must be a whole number 0 or more", -1],
+  [integer({ min: 0 }), "must be a whole number from 0 to 9007199254740991", -1],
   [oneOf(["a", "b"]), 'must be one of "a", "b"', "c", 1],
   [oneOf(["light", "dark"]), 'must be one of "light", "dark"; did you mean dark?', "drak"],
   [oneOf(["on", "off"]), 'must be one of "on", "off"; did you mean off?', "ooff"],
   [short, "must be a string", 12],
   [short, "must have 2 to 4 characters", "a", "👋", "👋👋👋👋👋", "a".repeat(1_000)],
-  [text({ max: 1 }), "must have at most 1 characters", "ab"],
   [short, "must not contain a lone surrogate", "ab\ud83d"],
   [short, "must not contain a NUL character", "ab\0"],
-  [text({ min: 1, max: 9, notBlank: true }), "must not be blank", " \t"],
-  [text({ max: 9, pattern: /^x/ }), "must be like ^x", "y"],
   [odd, "must be an x", "y"],
   [odd, "is odd", "xx"],
   [nullable(stringOrNumber(short)), "must be a string or a finite number", true, Number.NaN],
   [stringOrNumber(short), "must have 2 to 4 characters", "a"],
   [some, "must be an array", { 0: "a" }],
-  [some, "must have at least one item", []],
-  [some, "must have at most 3 items", ["a", "b", "c", "d"]],
+  [some, "must have 1 to 3 items", [], ["a", "b", "c", "d"]],
   [some, "must not name the same item twice", ["a", "b", "a"]],
   [object({ flag: boolean }), "must be an object", []],
 ];
@@ -71,7 +67,7 @@ const BEYOND = /lone surrogate|NUL|odd/;
 
 test("schema: the JSON Schema of each kind accepts valid values and rejects the same invalid values", () => {
   const isInvalid = (schema: Schema<unknown>, value: unknown) =>
-    breaches(value, schema.json, {}).length > 0;
+    breaches(value, JSON.parse(JSON.stringify(schema.json)), {}).length > 0;
   for (const [schema, detail, ...values] of ISSUES.filter(([, detail]) => !BEYOND.test(detail)))
     for (const value of values)
       assert.ok(Number.isNaN(value) || isInvalid(schema, value), `${detail}: ${value}`);
@@ -85,23 +81,13 @@ test("schema: the JSON Schema of each kind accepts valid values and rejects the 
     [nullable(oneOf(["a", "b"])), null, "b"],
     [nullable(stringOrNumber(short)), 0.5, "ab"],
     [integer({ min: 1, max: 3 }), 1, 3],
-    [text({ max: 9, notBlank: true }), " a "],
   ] as const)
     for (const value of values)
       assert.equal(isInvalid(schema, value), false, JSON.stringify(value));
-  const flag = true;
-  for (const wrong of [
-    {},
-    { flag: null },
-    { flag, offset: -1 },
-    { flag, name: "a" },
-    { flag, x: 1 },
-  ])
+  for (const wrong of [{}, { flag: null }, { flag: true, name: "a" }, { flag: true, x: 1 }])
     assert.ok(isInvalid(all, wrong), JSON.stringify(wrong));
-  assert.deepEqual(offset.json, { type: "integer", minimum: 0, default: 0 });
-  assert.equal("default" in (changes.json.properties?.offset ?? {}), false);
-  const uri = text({ max: 9, format: "uri" });
-  assert.deepEqual(uri.json, { type: "string", maxLength: 9, format: "uri" });
+  assert.equal(offset.json.default, 0);
+  assert.equal(changes.json.properties?.offset?.default, undefined);
 });
 
 test("schema: passthrough ignores unknown members at every depth", () => {
@@ -113,32 +99,19 @@ test("schema: passthrough ignores unknown members at every depth", () => {
 });
 
 test("schema: the issue for an unknown member names only the known member that was probably meant", () => {
-  const schema = object({
-    id: optional(boolean),
-    title: optional(boolean),
-    custom_domain: optional(boolean),
-  });
-  const issuesOf = (value: object) => {
-    const result = parse(schema, value);
-    return "issues" in result ? result.issues.map(({ detail }) => detail) : [];
-  };
+  const known = ["id", "title", "custom_domain"];
   for (const [meant, names] of Object.entries({
     title: ["ttitle", "titl", "titel", "tilte", "Title"],
     custom_domain: ["custom_domains"],
     id: ["id_", "i"],
     "": ["domain_custom", "custom-domian", "xy", "tile_x", "titles_x", "", "t".repeat(100_000)],
   }))
-    for (const name of names) {
-      const hint = meant === "" ? "" : `; did you mean ${meant}?`;
-      assert.deepEqual(issuesOf({ [name]: true }), [`is not a known member${hint}`], name);
-    }
+    for (const name of names)
+      assert.equal(suggest(name, known), meant && `; did you mean ${meant}?`, name);
   assert.equal(suggest("RS255", ["ES256", "RS256"]), "; did you mean RS256?", "the nearest");
-  assert.equal(suggest("PRETTY", ["pretty"]), "; did you mean pretty?");
-});
-
-test("schema: only the listed issues of unknown members carry a suggestion", () => {
   const many = Object.fromEntries(Array.from({ length: 22 }, (_, n) => [`title${n}`, true]));
   const result = parse(object({ title: optional(boolean) }), many);
-  const hints = "issues" in result ? result.issues.map(({ detail }) => /did you/.test(detail)) : [];
-  assert.deepEqual(hints, [...Array(20).fill(true), false, false]);
+  const details = "issues" in result ? result.issues.map(({ detail }) => detail) : [];
+  assert.equal(details[19], "is not a known member; did you mean title?");
+  assert.equal(details[20], "is wrong, too", "the rest are only counted");
 });
