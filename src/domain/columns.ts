@@ -96,8 +96,7 @@ function convertCell(cell: Cell, type: CellType): Cell {
   return type === "boolean" ? String(cell) === "true" : String(cell);
 }
 
-/** Returns a member of a value that is not validated yet. */
-export const readMember = (value: unknown, name: string): unknown =>
+const readMember = (value: unknown, name: string | number): unknown =>
   (Object(value) as Readonly<Record<string, unknown>>)[name];
 
 /**
@@ -105,14 +104,26 @@ export const readMember = (value: unknown, name: string): unknown =>
  * text if JavaScript would write them differently. Values that are not rows fail validation later.
  */
 export function keepNumbersOfRows(rows: unknown, written: unknown): void {
-  if (!Array.isArray(rows) || !Array.isArray(written)) return;
+  if (!Array.isArray(rows)) return;
   const isText = (cell: unknown, text: unknown) =>
     typeof cell === "number" ? typeof text === "string" && !isExactNumber(text) : cell !== null;
   const textColumns = new Set<string>();
   for (const [at, row] of rows.entries())
     for (const [name, cell] of Object.entries(Object(row)))
-      if (isText(cell, readMember(written[at], name))) textColumns.add(name);
+      if (isText(cell, readMember(readMember(written, at), name))) textColumns.add(name);
   for (const [at, row] of rows.entries())
     for (const name of textColumns)
-      if (typeof readMember(row, name) === "number") row[name] = readMember(written[at], name);
+      if (typeof readMember(row, name) === "number")
+        row[name] = readMember(readMember(written, at), name);
+}
+
+/** Keeps the numbers of `data` and `data_point`, in a body or anywhere in a seed. */
+export function keepNumbers(sent: unknown, written: unknown): void {
+  if (typeof sent !== "object" || sent === null) return;
+  for (const [name, value] of Object.entries(sent)) {
+    const text = readMember(written, name);
+    if (name === "data") keepNumbersOfRows(value, text);
+    else if (name === "data_point") keepNumbersOfRows([value], [text]);
+    else keepNumbers(value, text);
+  }
 }

@@ -1,7 +1,8 @@
 // Resource schemas, stored records and their indexes (spec part 2; contract part 2). The create body, the update body and
 // the response of a resource share one declaration of each field. A record is the response plus internal fields.
-import type { Infer, JsonSchema, Schema } from "../lib/schema.ts";
+import type { Infer, Issue, JsonSchema, Schema } from "../lib/schema.ts";
 import {
+  addIssue,
   array,
   boolean,
   integer,
@@ -12,6 +13,7 @@ import {
   partial,
   required,
   text,
+  textProblem,
   withDefault,
 } from "../lib/schema.ts";
 import { collection, type Entity } from "./store.ts";
@@ -145,23 +147,53 @@ export const deployments = collection<DeploymentRecord>()(
   { live: ["app_id", "live_in"] },
 );
 
-/** Tombstone of a deployment deleted with its app, so that its address responds with 410. */
-export const deploymentTombstones = collection<AccountScoped>()(
-  "deployment_tombstones",
-  accountIndex,
-);
-
 const column = object({ name: string(), type: oneOf(["string", "number", "boolean", "datetime"]) });
 export type Column = Infer<typeof column>;
 export type Cell = string | number | boolean | null;
 /** Wider tables nearly always have rows and columns swapped. */
 export const COLUMNS_MAX = 100;
-export const dataRow = unchecked<{ readonly [column: string]: Cell }>({
-  type: "object",
-  maxProperties: COLUMNS_MAX,
-  additionalProperties: { type: ["string", "number", "boolean", "null"] },
-});
+export const dataRow: Schema<{ readonly [column: string]: Cell }> = {
+  json: {
+    type: "object",
+    maxProperties: COLUMNS_MAX,
+    additionalProperties: { type: ["string", "number", "boolean", "null"] },
+  },
+  check(row, path, issues) {
+    if (typeof row !== "object" || row === null || Array.isArray(row))
+      return addIssue(issues, path, "must be a flat object");
+    const cells = Object.entries(row);
+    if (cells.length > COLUMNS_MAX)
+      addIssue(issues, path, `must have ${COLUMNS_MAX} members at most`);
+    else
+      for (const [name, cell] of cells) {
+        const problem = textProblem(name) ?? findCellProblem(cell);
+        if (problem) addIssue(issues, [...path, name], problem);
+      }
+    // Not copied: a copy could lose a member called __proto__.
+    return row as Row;
+  },
+};
 export type Row = Infer<typeof dataRow>;
+
+function findCellProblem(cell: unknown): string | undefined {
+  if (typeof cell === "string") return textProblem(cell);
+  const isCell = cell === null || typeof cell === "boolean" || Number.isFinite(cell);
+  return isCell ? undefined : "must be a string, a number, true, false or null";
+}
+
+/** Rejects data that cannot be stored and returned as sent. Processing reports all other faults later. */
+const sourceData: Schema<string | readonly Row[]> = {
+  json: { anyOf: [{ type: "string" }, { type: "array", items: dataRow.json }] },
+  check(data, path, issues) {
+    const problem = typeof data === "string" ? textProblem(data) : undefined;
+    if (problem) addIssue(issues, path, problem);
+    if (Array.isArray(data))
+      for (const [at, row] of data.entries()) dataRow.check(row, [...path, at], issues);
+    else if (typeof data !== "string")
+      addIssue(issues, path, "must be an array of flat objects, or CSV as a string");
+    return data as string | readonly Row[];
+  },
+};
 
 const dataSourceFields = {
   name: text({ min: 1, max: NAME_MAX }),
@@ -170,8 +202,7 @@ const dataSourceFields = {
   app_id: withDefault(nullable(text({ min: 1, max: 64 })), null),
 };
 export const dataSource = {
-  /** `data` is stored as sent, not copied: a copy could lose a member called __proto__. */
-  createBody: object({ ...dataSourceFields, data: unchecked<string | readonly Row[]>({}) }),
+  createBody: object({ ...dataSourceFields, data: sourceData }, findDataIssues),
   response: object({
     id: id("ds"),
     ...required(dataSourceFields),
@@ -183,6 +214,15 @@ export const dataSource = {
   }),
 };
 export type DataSourceDraft = Infer<typeof dataSource.createBody>;
+
+export function* findDataIssues(draft: {
+  readonly type: "json" | "csv";
+  readonly data: string | readonly Row[];
+}): Generator<Issue> {
+  if ((draft.type === "csv") !== (typeof draft.data === "string"))
+    yield { path: ["data"], detail: "must be a string if type is csv, or an array if it is json" };
+}
+
 export type DataSourceRecord = Infer<typeof dataSource.response> & AccountScoped;
 export const dataSources = collection<DataSourceRecord>()("data_sources", {
   ...accountIndex,
@@ -339,19 +379,6 @@ export const events = collection<EventRecord>()("events", {
   sample: { by: ["sample_key"] },
 });
 
-export const ATTEMPT_ERRORS = [
-  "dns",
-  "refused",
-  "reset",
-  "tls",
-  "timeout",
-  "blocked_address",
-  "aborted",
-  "dropped",
-  "status",
-] as const;
-export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
-
 const attempt = object({
   number: integer({ min: 1 }),
   trigger: oneOf(["schedule", "manual"]),
@@ -359,11 +386,24 @@ const attempt = object({
   duration_ms: count,
   response_status: nullable(unchecked<number>({ type: "integer" })),
   response_body: nullable(string()),
-  error: nullable(oneOf(ATTEMPT_ERRORS)),
+  error: nullable(
+    oneOf([
+      "dns",
+      "refused",
+      "reset",
+      "tls",
+      "timeout",
+      "blocked_address",
+      "aborted",
+      "dropped",
+      "status",
+    ]),
+  ),
   /** Human-readable detail, such as which check of the certificate failed. */
   error_detail: nullable(string()),
 });
 export type Attempt = Infer<typeof attempt>;
+export type AttemptError = NonNullable<Attempt["error"]>;
 
 export const delivery = object({
   id: id("dlv"),

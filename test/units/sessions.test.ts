@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createApiKey } from "../../src/domain/credentials.ts";
 import { findSession, openSession, startSignIn } from "../../src/domain/sessions.ts";
-import { insertUser } from "../../src/domain/users.ts";
+import { createUser } from "../../src/domain/users.ts";
 import { kept, outboxWorld, START } from "../support/outbox-world.ts";
 
 const [STATE_MS, SESSION_MS] = [5 * 60_000, 12 * 3_600_000];
@@ -11,7 +11,7 @@ const [STATE_MS, SESSION_MS] = [5 * 60_000, 12 * 3_600_000];
 async function signedOut() {
   const { clock, store, unit, account } = await outboxWorld();
   const draft = { email: "a@b.example", name: "", permissions: [] };
-  const user = kept(await unit.run((ctx) => insertUser(ctx, account.id, draft)));
+  const user = kept(await unit.run((ctx) => createUser(ctx, account.id, draft)));
   const key = await unit.run((ctx) => createApiKey(ctx, account.id, { name: "K" }));
   const begin = async () => (await startSignIn(unit, key.key))?.state ?? "";
   const open = (state: string | null) =>
