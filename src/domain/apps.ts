@@ -50,9 +50,8 @@ export const appService = createCrudService(apps, "app", app, {
   onCreate: createApp,
 
   async onUpdate(ctx, after, _before, account) {
-    const updatedApp = { ...after, updated_at: ctx.timestamp };
-    await recordEvent(ctx, account, "app.updated", pick(app.response, updatedApp));
-    return updatedApp;
+    await recordEvent(ctx, account, "app.updated", pick(app.response, after));
+    return after;
   },
 
   /** Deletes the app's deployments, which frees their domains, and detaches its data sources, which may be shared. */

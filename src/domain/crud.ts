@@ -113,7 +113,12 @@ export function createCrudService<R extends AccountScoped, D, A>(
         const patched = { ...before, ...patch };
         if (!hooks.onUpdate || isDeepStrictEqual(before, patched))
           return precondition(before) ?? before;
-        const after = await hooks.onUpdate(ctx, patched, before, account);
+        const after = await hooks.onUpdate(
+          ctx,
+          { ...patched, updated_at: ctx.timestamp },
+          before,
+          account,
+        );
         if (after instanceof AppError) return after;
         await ctx.tx.put(collection, after);
         return precondition(before) ?? after;

@@ -11,6 +11,7 @@ import {
   oneOf,
   optional,
   partial,
+  refine,
   required,
   text,
   textProblem,
@@ -152,47 +153,39 @@ export type Column = Infer<typeof column>;
 export type Cell = string | number | boolean | null;
 /** Wider tables nearly always have rows and columns swapped. */
 export const COLUMNS_MAX = 100;
-export const dataRow: Schema<{ readonly [column: string]: Cell }> = {
-  json: {
-    type: "object",
-    maxProperties: COLUMNS_MAX,
-    additionalProperties: { type: ["string", "number", "boolean", "null"] },
-  },
+export const CELLS_MAX = 1_000_000;
+const cell = refine<Cell>(
+  { type: ["string", "number", "boolean", "null"] },
+  "a string without NUL and lone surrogates, a number, true, false or null",
+  (value) =>
+    typeof value === "string"
+      ? textProblem(value) === undefined
+      : value === null || typeof value === "boolean" || Number.isFinite(value),
+);
+export type Row = { readonly [column: string]: Cell };
+export const dataRow: Schema<Row> = {
+  json: { type: "object", maxProperties: COLUMNS_MAX, additionalProperties: cell.json },
   check(row, path, issues) {
     if (typeof row !== "object" || row === null || Array.isArray(row))
       return addIssue(issues, path, "must be a flat object");
-    const cells = Object.entries(row);
-    if (cells.length > COLUMNS_MAX)
-      addIssue(issues, path, `must have ${COLUMNS_MAX} members at most`);
-    else
-      for (const [name, cell] of cells) {
-        const problem = textProblem(name) ?? findCellProblem(cell);
-        if (problem) addIssue(issues, [...path, name], problem);
-      }
-    // Not copied: a copy could lose a member called __proto__.
-    return row as Row;
+    const entries = Object.entries(row);
+    if (entries.length > COLUMNS_MAX)
+      return addIssue(issues, path, `must have ${COLUMNS_MAX} members at most`);
+    for (const [name, value] of entries)
+      for (const text of [name, value]) cell.check(text, [...path, name], issues);
+    return row as Row; // not copied: a copy could lose a member called __proto__
   },
 };
-export type Row = Infer<typeof dataRow>;
-
-function findCellProblem(cell: unknown): string | undefined {
-  if (typeof cell === "string") return textProblem(cell);
-  const isCell = cell === null || typeof cell === "boolean" || Number.isFinite(cell);
-  return isCell ? undefined : "must be a string, a number, true, false or null";
-}
-
-/** Rejects data that cannot be stored and returned as sent. Processing reports all other faults later. */
+const rows = array(dataRow, { max: CELLS_MAX });
+const csv = refine<string>(
+  { type: "string" },
+  "text without NUL and lone surrogates",
+  (value) => typeof value === "string" && textProblem(value) === undefined,
+);
+/** Processing reports all other faults later. */
 const sourceData: Schema<string | readonly Row[]> = {
-  json: { anyOf: [{ type: "string" }, { type: "array", items: dataRow.json }] },
-  check(data, path, issues) {
-    const problem = typeof data === "string" ? textProblem(data) : undefined;
-    if (problem) addIssue(issues, path, problem);
-    if (Array.isArray(data))
-      for (const [at, row] of data.entries()) dataRow.check(row, [...path, at], issues);
-    else if (typeof data !== "string")
-      addIssue(issues, path, "must be an array of flat objects, or CSV as a string");
-    return data as string | readonly Row[];
-  },
+  json: { anyOf: [csv.json, rows.json] },
+  check: (data, path, issues) => (typeof data === "string" ? csv : rows).check(data, path, issues),
 };
 
 const dataSourceFields = {
@@ -220,7 +213,7 @@ export function* findDataIssues(draft: {
   readonly data: string | readonly Row[];
 }): Generator<Issue> {
   if ((draft.type === "csv") !== (typeof draft.data === "string"))
-    yield { path: ["data"], detail: "must be a string if type is csv, or an array if it is json" };
+    yield { path: ["data"], detail: "must be a string for csv and an array for json" };
 }
 
 export type DataSourceRecord = Infer<typeof dataSource.response> & AccountScoped;
@@ -256,11 +249,7 @@ export interface UserRecord extends Infer<typeof user.response>, AccountScoped {
 }
 export const users = collection<UserRecord>()(
   "users",
-  {
-    ...accountIndex,
-    account_admin: { by: ["account_id", "is_admin"] },
-    email: { by: ["email_key"] },
-  },
+  { ...accountIndex, account_admin: { by: ["account_id", "is_admin"] } },
   { email: ["account_id", "email_key"] },
 );
 

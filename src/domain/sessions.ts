@@ -58,7 +58,7 @@ export const openSession = (unitOfWork: UnitOfWork, { userId, state, previousSec
     await tx.put(sessions, {
       id: sha256(secret),
       user_id: user.id,
-      key_id: apiKey && apiKey.id,
+      key_id: apiKey === null ? null : apiKey.id,
       expires_at: toIso(now + SESSION_MS),
       partition: "sessions",
     });

@@ -30,8 +30,8 @@ export async function createUser(
 
 export const userService = createCrudService(users, "user", user, {
   onCreate: createUser,
-  async onUpdate({ tx, timestamp }, after, before) {
-    const updated = withDerivedFields({ ...after, updated_at: timestamp });
+  async onUpdate({ tx }, after, before) {
+    const updated = withDerivedFields(after);
     const error =
       (await checkEmailFree(tx, updated)) ??
       (updated.is_admin ? undefined : await checkNotLastAdmin(tx, before));

@@ -273,7 +273,7 @@ choice(
 const BAD_REDIRECTS =
   "|/cb|http://c.example.com/cb|https://c.example.com/#f|https://c.example.com/#|app:/cb|javascript:alert(1.2)|data:text/html,x|" +
   "file:///x|localhost:3000/cb|c.example.com:443/cb|ftp://c.d/|com.example.app:/cb#f|com.example.app:|com.example.app:/c b|" +
-  "com..app:/cb|.app:/cb|com.app.:/cb|com.example.app://u:p@x/cb|1com.example:/cb|com.example_app:/cb|//c.example.com/cb|" +
+  "com..app:/cb|.app:/cb|com.app.:/cb|1com.example:/cb|com.example_app:/cb|//c.example.com/cb|" +
   "com.example.app|https:c.example.com/cb|https:///c.example.com/cb|https://c.example.com/c b| https://c.example.com/|" +
   "https://c.example.com/\r\nx: y|https://c.example.com/\u65e5|https://\u65e5.example.com/";
 const LOOPBACK = "http://127.0.0.1:8080/cb http://localhost/cb http://localhost./cb http://[::1]/";

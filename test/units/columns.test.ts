@@ -1,8 +1,8 @@
 // domain/columns: the type of each column, the values of its cells, and the limits of columns and size.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CELLS_MAX, parseCsvTable, parseObjects, type Table } from "../../src/domain/columns.ts";
-import type { Cell, Row } from "../../src/domain/model.ts";
+import { parseCsvTable, parseObjects, type Table } from "../../src/domain/columns.ts";
+import { CELLS_MAX, type Cell, type Row } from "../../src/domain/model.ts";
 
 function assertTable(table: Table | string): Table {
   assert.ok(typeof table !== "string", String(table));
