@@ -10,30 +10,25 @@ import { kept, outboxWorld } from "../support/outbox-world.ts";
 const DRAFT = { title: "App", description: "", theme: "light", public: true };
 const URLS = { site: (id: string) => `http://localhost/sites/${id}/`, isOwnHost: () => false };
 
-async function setUp() {
+test("3.redeploy.deleted: deleting an app deletes its deployments, frees its domains and detaches its data sources", async () => {
   const { store, unit, account, clock } = await outboxWorld();
   const createApp = async () => kept(await appService.create(unit, account, DRAFT));
-  const deployTo = async (app_id: string, environment: string, custom_domain: string | null) =>
-    kept(await deploy(unit, account, app_id, { name: "R", environment, custom_domain }, URLS));
-  const deleteApp = (id: string) => appService.delete(unit, account, id, () => undefined);
-  return { store, unit, account, clock, createApp, deployTo, deleteApp };
-}
-
-test("3.redeploy.deleted: deleting an app deletes its deployments, frees its domains and detaches its data sources", async () => {
-  const { store, unit, account, clock, createApp, deployTo, deleteApp } = await setUp();
+  const deployTo = async (app_id: string, environment: string) => {
+    const request = { name: "R", environment, custom_domain: "b.example.com" };
+    return kept(await deploy(unit, account, app_id, request, URLS));
+  };
   const { id: app_id } = await createApp();
-  const retired = await deployTo(app_id, "production", "a.example.com");
-  const live = await deployTo(app_id, "production", "b.example.com");
-  await deployTo(app_id, "staging", "b.example.com");
+  const { id } = await deployTo(app_id, "production");
+  await deployTo(app_id, "staging");
   const draft = { name: "S", app_id, type: "csv", data: "a\n" } as const;
   const source = kept(await dataSourceService.create(unit, account, draft));
   await clock.advance(1_000);
-  await deleteApp(app_id);
+  await appService.delete(unit, account, app_id, () => undefined);
   assert.equal(await store.count(deployments, "app", [app_id]), 0);
-  for (const { id } of [retired, live]) assert.equal(await findSiteById(store, id), undefined);
+  assert.equal(await findSiteById(store, id), undefined);
   assert.equal(await findSiteByHost(store, "b.example.com"), undefined);
   const detached = kept(await dataSourceService.get(store, account, source.id));
   assert.deepEqual([detached.app_id, detached.updated_at], [null, "2026-01-01T00:00:01.000Z"]);
-  const next = await deployTo((await createApp()).id, "production", "b.example.com");
+  const next = await deployTo((await createApp()).id, "production");
   assert.equal((await findSiteByHost(store, "b.example.com"))?.deployment.id, next.id);
 });
