@@ -5,8 +5,8 @@ import { readFileSync } from "node:fs";
 import { inspect } from "node:util";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
 import { parseRetrySchedule, RESPONSE_TIMEOUT_MS, RETRY_WAITS_MS } from "./delivery/attempt.ts";
+import { keepNumbers } from "./domain/columns.ts";
 import { TOKEN_ALGORITHM } from "./domain/oauth/access-tokens.ts";
-import { keepNumbersOfSeed } from "./domain/seed.ts";
 import type { Store } from "./domain/store.ts";
 import { pinnedKey } from "./domain/validators.ts";
 import { RATE_LIMIT } from "./http/rate-limit.ts";
@@ -110,7 +110,7 @@ const UTF_8 = new TextDecoder("utf-8", { fatal: true });
 const seed = converted<object>("the name of a file (UTF-8) that holds a JSON object", (value) => {
   const content: unknown =
     typeof value === "string"
-      ? parseJsonKeeping(UTF_8.decode(readFileSync(value)), keepNumbersOfSeed)
+      ? parseJsonKeeping(UTF_8.decode(readFileSync(value)), keepNumbers)
       : value;
   return typeof content === "object" && content !== null ? content : undefined;
 });

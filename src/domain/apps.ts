@@ -1,6 +1,5 @@
 // Apps and user interactions (spec parts 2, 4 and 6). A change, its event and that event's deliveries share one
 // transaction.
-import type { KeepNumbers } from "../lib/numbers.ts";
 import type { Infer } from "../lib/schema.ts";
 import {
   boolean,
@@ -13,34 +12,15 @@ import {
   text,
   withDefault,
 } from "../lib/schema.ts";
-import { keepNumbersOfRows, readMember } from "./columns.ts";
 import { createCrudService, paginate, paginationParameters } from "./crud.ts";
 import { recordEvent } from "./events.ts";
-import type { AccountRecord, AppRecord } from "./model.ts";
-import { app, apps, dataSources, deployments, deploymentTombstones } from "./model.ts";
+import type { AccountRecord } from "./model.ts";
+import { app, apps, dataSources, deployments } from "./model.ts";
 import { ALL_RECORDS, type Reader } from "./store.ts";
 import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 
 /** Smallest valid create body, shown to new users. */
 export const EXAMPLE_APP = { title: "My first app" };
-
-type AppDraft = WithOptionalId<Infer<typeof app.createBody>>;
-
-export async function addApp(
-  ctx: TxContext,
-  account_id: string,
-  { id = ctx.ids.next("app_"), ...fields }: AppDraft,
-): Promise<AppRecord> {
-  const record = {
-    id,
-    ...fields,
-    created_at: ctx.timestamp,
-    updated_at: ctx.timestamp,
-    account_id,
-  };
-  await ctx.tx.put(apps, record);
-  return record;
-}
 
 export const appQuery = object({ ...paginationParameters, public: optional(coerce(boolean)) });
 
@@ -53,53 +33,37 @@ export const listApps = (reader: Reader, account: AccountRecord, query: Infer<ty
     query,
   );
 
-export const appService = createCrudService(apps, "app", app, {
-  onCreate: createApp,
-  onUpdate: updateApp,
-  onDelete: deleteApp,
-});
-
-async function createApp(
+export async function createApp(
   ctx: TxContext,
   account_id: string,
-  draft: AppDraft,
+  { id = ctx.ids.next("app_"), ...fields }: WithOptionalId<Infer<typeof app.createBody>>,
   account: AccountRecord,
 ) {
-  const createdApp = await addApp(ctx, account_id, draft);
-  await recordEvent(ctx, account, "app.created", pick(app.response, createdApp));
-  return createdApp;
+  const { timestamp } = ctx;
+  const record = { id, ...fields, created_at: timestamp, updated_at: timestamp, account_id };
+  await ctx.tx.put(apps, record);
+  await recordEvent(ctx, account, "app.created", pick(app.response, record));
+  return record;
 }
 
-async function updateApp(
-  ctx: TxContext,
-  after: AppRecord,
-  _before: AppRecord,
-  account: AccountRecord,
-) {
-  const updatedApp = { ...after, updated_at: ctx.timestamp };
-  await recordEvent(ctx, account, "app.updated", pick(app.response, updatedApp));
-  return updatedApp;
-}
+export const appService = createCrudService(apps, "app", app, {
+  onCreate: createApp,
 
-/** The newest tombstones that are kept of each account. */
-const TOMBSTONES_MAX = 10_000;
+  async onUpdate(ctx, after, _before, account) {
+    await recordEvent(ctx, account, "app.updated", pick(app.response, after));
+    return after;
+  },
 
-/** Deletes the app's deployments, which frees their domains, and detaches its data sources, which may be shared. */
-async function deleteApp(ctx: TxContext, deletedApp: AppRecord, account: AccountRecord) {
-  const { tx } = ctx;
-  const account_id = account.id;
-  for (const { id } of await tx.page(deployments, "app", [deletedApp.id], ALL_RECORDS)) {
-    await tx.remove(deployments, id);
-    await tx.put(deploymentTombstones, { id, account_id });
-  }
-  const excess = (await tx.count(deploymentTombstones, "account", [account_id])) - TOMBSTONES_MAX;
-  const oldest = { offset: 0, limit: Math.max(excess, 0) };
-  for (const { id } of await tx.page(deploymentTombstones, "account", [account_id], oldest))
-    await tx.remove(deploymentTombstones, id);
-  for (const source of await tx.page(dataSources, "app", [deletedApp.id], ALL_RECORDS))
-    await tx.put(dataSources, { ...source, app_id: null, updated_at: ctx.timestamp });
-  await recordEvent(ctx, account, "app.deleted", pick(app.response, deletedApp));
-}
+  /** Deletes the app's deployments, which frees their domains, and detaches its data sources, which may be shared. */
+  async onDelete(ctx, deletedApp, account) {
+    const { tx, timestamp } = ctx;
+    for (const { id } of await tx.page(deployments, "app", [deletedApp.id], ALL_RECORDS))
+      await tx.remove(deployments, id);
+    for (const source of await tx.page(dataSources, "app", [deletedApp.id], ALL_RECORDS))
+      await tx.put(dataSources, { ...source, app_id: null, updated_at: timestamp });
+    await recordEvent(ctx, account, "app.deleted", pick(app.response, deletedApp));
+  },
+});
 
 const coordinate = withDefault(nullable(stringOrNumber(text({ max: 1_000 }))), null);
 export const dataPoint = object({ x: coordinate, y: coordinate, category: coordinate });
@@ -110,10 +74,6 @@ export const interactionBody = object({
   chart_id: withDefault(nullable(text({ max: 200 })), null),
   data_point: withDefault(nullable(dataPoint), null),
 });
-
-/** Keeps a coordinate as text if a double would round it. */
-export const keepNumbersOfPoint: KeepNumbers = (sent, written) =>
-  keepNumbersOfRows([readMember(sent, "data_point")], [readMember(written, "data_point")]);
 
 /** Records an interaction of a user with the app as an event, without other changes. */
 export const recordInteraction = (

@@ -3,10 +3,9 @@
 import { isDateTime } from "../lib/clock.ts";
 import { parseCsv } from "../lib/csv.ts";
 import { isExactNumber, isWithinRange } from "../lib/numbers.ts";
-import { type Cell, COLUMNS_MAX, type Column, type Row } from "./model.ts";
+import { CELLS_MAX, type Cell, COLUMNS_MAX, type Column, type Row } from "./model.ts";
 
-/** Limit on cells, rows times columns: missing members count, and a row has at least one cell. */
-export const CELLS_MAX = 1_000_000;
+/** Missing members count, and a row has at least one cell. */
 const TOO_LARGE = `There are more than ${CELLS_MAX} cells (rows times columns).`;
 
 /** A page of rows repeats each column name up to 100 times; longer names would exceed the maximum response size. */
@@ -18,25 +17,30 @@ export interface Table {
   readonly rows: readonly (readonly Cell[])[];
 }
 
-type CellType = Column["type"];
-type CellMatchers = { readonly [type in CellType]: (cell: Cell) => boolean };
-
-const JSON_MATCHERS: CellMatchers = {
-  number: (cell) => typeof cell === "number" && isWithinRange(cell),
-  boolean: (cell) => typeof cell === "boolean",
-  datetime: (cell) => typeof cell === "string" && isDateTime(cell),
-  string: () => true,
-};
-/** In CSV, 007, +1 and 1e5 stay text, because they may be codes. */
-const PLAIN_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?$/;
-const CSV_MATCHERS: CellMatchers = {
-  ...JSON_MATCHERS,
-  number: (cell) => PLAIN_NUMBER.test(String(cell)) && isExactNumber(String(cell)),
-  boolean: (cell) => cell === "true" || cell === "false",
-};
-
 /** A column has the first of these types that all its values have; mixed values become text. */
 const TYPES = ["number", "boolean", "datetime", "string"] as const;
+type CellType = (typeof TYPES)[number];
+
+function hasType(cell: Cell, type: CellType): boolean {
+  switch (type) {
+    case "number":
+      return typeof cell === "number" && isWithinRange(cell);
+    case "boolean":
+      return typeof cell === "boolean";
+    case "datetime":
+      return typeof cell === "string" && isDateTime(cell);
+    case "string":
+      return true;
+  }
+}
+
+/** In CSV, 007, +1 and 1e5 stay text, because they may be codes. */
+const PLAIN_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?$/;
+
+function hasCsvType(text: Cell, type: CellType): boolean {
+  if (type === "number") return PLAIN_NUMBER.test(String(text)) && isExactNumber(String(text));
+  return type === "boolean" ? text === "true" || text === "false" : hasType(text, type);
+}
 
 /** Converts JSON rows to a table, with columns in order of first occurrence; returns a string on error. */
 export function parseObjects(objects: readonly Row[]): Table | string {
@@ -54,7 +58,7 @@ export function parseObjects(objects: readonly Row[]): Table | string {
     if (objects.length * Math.max(positions.size, 1) > CELLS_MAX) return TOO_LARGE;
     rows.push(row);
   }
-  return toTable([...positions.keys()], rows, JSON_MATCHERS);
+  return toTable([...positions.keys()], rows, hasType);
 }
 
 /** Converts CSV to a table; returns a string on error. */
@@ -64,23 +68,22 @@ export function parseCsvTable(text: string): Table | string {
   const [names = [], ...lines] = records;
   if (lines.length * names.length > CELLS_MAX) return TOO_LARGE;
   const rows = lines.map((fields) => fields.map((field) => (field === "" ? null : field)));
-  return toTable(names, rows, CSV_MATCHERS);
+  return toTable(names, rows, hasCsvType);
 }
 
 /** Types the columns and converts the cells; a missing cell is null. */
 function toTable(
   names: readonly string[],
   rows: readonly Cell[][],
-  matchers: CellMatchers,
+  isOfType: typeof hasType,
 ): Table | string {
-  const longName = names.findIndex((name) => [...name].length > NAME_MAX);
-  if (longName >= 0)
-    return `The name of column ${longName + 1} has more than ${NAME_MAX} characters.`;
+  if (names.some((name) => name.length > NAME_MAX))
+    return `A column name has more than ${NAME_MAX} characters.`;
   const columns = names.map((name, position) => {
-    const cells = rows.map((row) => row[position] ?? null).filter((cell) => cell !== null);
+    const cells = rows.flatMap((row) => row[position] ?? []);
+    const type = TYPES.find((each) => cells.every((cell) => isOfType(cell, each))) ?? "string";
     // Any later value fits text, so a column without values is text.
-    const type = cells.length > 0 && TYPES.find((each) => cells.every(matchers[each]));
-    return { name, type: type || "string" };
+    return { name, type: cells.length > 0 ? type : "string" };
   });
   return {
     columns,
@@ -96,23 +99,29 @@ function convertCell(cell: Cell, type: CellType): Cell {
   return type === "boolean" ? String(cell) === "true" : String(cell);
 }
 
-/** Returns a member of a value that is not validated yet. */
-export const readMember = (value: unknown, name: string): unknown =>
-  (Object(value) as Readonly<Record<string, unknown>>)[name];
-
 /**
  * Replaces the numbers in each column of text with their original text. `written` has the same rows, with numbers as
  * text if JavaScript would write them differently. Values that are not rows fail validation later.
  */
 export function keepNumbersOfRows(rows: unknown, written: unknown): void {
   if (!Array.isArray(rows) || !Array.isArray(written)) return;
-  const isText = (cell: unknown, text: unknown) =>
-    typeof cell === "number" ? typeof text === "string" && !isExactNumber(text) : cell !== null;
+  const isInexact = (text: unknown) => typeof text === "string" && !isExactNumber(text);
   const textColumns = new Set<string>();
   for (const [at, row] of rows.entries())
-    for (const [name, cell] of Object.entries(Object(row)))
-      if (isText(cell, readMember(written[at], name))) textColumns.add(name);
+    for (const [name, cell] of Object.entries(row ?? {}))
+      if (typeof cell === "number" ? isInexact(written[at][name]) : cell !== null)
+        textColumns.add(name);
   for (const [at, row] of rows.entries())
     for (const name of textColumns)
-      if (typeof readMember(row, name) === "number") row[name] = readMember(written[at], name);
+      if (typeof row?.[name] === "number") row[name] = written[at][name];
+}
+
+/** Keeps the numbers of `data` and `data_point`, in a body or anywhere in a seed. */
+export function keepNumbers(sent: unknown, written: unknown): void {
+  if (typeof sent !== "object" || sent === null) return;
+  const texts = written as Readonly<Record<string, unknown>>;
+  for (const [name, value] of Object.entries(sent))
+    if (name === "data") keepNumbersOfRows(value, texts.data);
+    else if (name === "data_point") keepNumbersOfRows([value], [texts.data_point]);
+    else keepNumbers(value, texts[name]);
 }

@@ -1,43 +1,21 @@
 // CRUD service for the resources of an account (spec part 4, query parameters of GET /apps; contract, part 4). Records
-// of other accounts count as missing, and an update without changes writes nothing. The precondition (If-Match) is
-// checked last, inside the same transaction.
+// of other accounts count as missing, and an update without changes writes nothing.
 import { isDeepStrictEqual } from "node:util";
-import {
-  coerce,
-  integer,
-  type ObjectSchema,
-  object,
-  type Schema,
-  withDefault,
-} from "../lib/schema.ts";
-import { AppError, notFound, type Precondition } from "./errors.ts";
+import { coerce, integer, type ObjectSchema, object, withDefault } from "../lib/schema.ts";
+import { AppError, notFound } from "./errors.ts";
 import type { AccountRecord, AccountScoped } from "./model.ts";
 import type { Collection, Entity, Range, Reader, Scalar } from "./store.ts";
 import type { TxContext, UnitOfWork } from "./unit-of-work.ts";
 
 export const LIMIT_MAX = 100;
 const LIMIT_DEFAULT = 20;
-const limitParameter = (schema: Schema<number>) => withDefault(coerce(schema), LIMIT_DEFAULT);
 
 /** Pagination parameters of every list. */
 export const paginationParameters = {
-  limit: limitParameter(integer({ min: 1, max: LIMIT_MAX })),
+  limit: withDefault(coerce(integer({ min: 1, max: LIMIT_MAX })), LIMIT_DEFAULT),
   offset: withDefault(coerce(integer({ min: 0, max: Number.MAX_SAFE_INTEGER })), 0),
 };
-const positive = integer({ min: 1 });
-/** Clamps a larger limit to the maximum. */
-export const clampedLimit = limitParameter({
-  ...positive,
-  check: (asked, ...place) =>
-    positive.check(Number(asked) > LIMIT_MAX ? LIMIT_MAX : asked, ...place),
-});
 export const listQuery = object(paginationParameters);
-
-export interface Page<R> {
-  readonly items: readonly R[];
-  readonly total: number;
-  readonly range: Range;
-}
 
 /** Returns a page of the list with these index values. Undefined values are optional filters that were not sent. */
 export async function paginate<R extends Entity, I extends string>(
@@ -46,28 +24,28 @@ export async function paginate<R extends Entity, I extends string>(
   index: I,
   optionalValues: readonly (Scalar | undefined)[],
   range: Range,
-): Promise<Page<R>> {
+) {
   const values = optionalValues.filter((value) => value !== undefined);
-  const total = await reader.count(collection, index, values);
-  return { items: await reader.page(collection, index, values, range), total, range };
+  const items = await reader.page(collection, index, values, range);
+  return { items, total: await reader.count(collection, index, values), range };
+}
+export interface Page<R> {
+  readonly items: readonly R[];
+  readonly total: number;
+  readonly range: Range;
 }
 
 /** Hooks that run in the same transaction as the create, update or delete; an error rolls it back. */
 interface LifecycleHooks<R, D, A> {
-  readonly onCreate: (
+  onCreate(
     ctx: TxContext,
     account_id: string,
     draft: D,
     account: AccountRecord,
-  ) => Promise<A | AppError>;
+  ): Promise<A | AppError>;
   /** Returns the record to store. */
-  readonly onUpdate?: (
-    ctx: TxContext,
-    after: R,
-    before: R,
-    account: AccountRecord,
-  ) => Promise<R | AppError>;
-  readonly onDelete?: (ctx: TxContext, record: R, account: AccountRecord) => unknown;
+  onUpdate?(ctx: TxContext, after: R, before: R, account: AccountRecord): Promise<R | AppError>;
+  onDelete?(ctx: TxContext, record: R, account: AccountRecord): unknown;
 }
 
 /** Schemas of the request bodies and the response. A resource without `updateBody` cannot be updated. */
@@ -84,8 +62,8 @@ export type CrudService<R extends AccountScoped, D, A> = ReturnType<
 
 export type Patch<R> = { readonly [N in keyof R]?: unknown };
 
-const hasChanges = <R>(record: R, patch: Patch<R>): boolean =>
-  !isDeepStrictEqual(record, { ...record, ...patch });
+/** Checks If-Match against the current record, inside the transaction. */
+type Precondition<R> = (record: R) => AppError | undefined;
 
 /** `name` is the resource's name in error messages. */
 export function createCrudService<R extends AccountScoped, D, A>(
@@ -132,8 +110,15 @@ export function createCrudService<R extends AccountScoped, D, A>(
       precondition: Precondition<R>,
     ) =>
       withRecord(unit, account, id, async (ctx, before) => {
-        if (!hooks.onUpdate || !hasChanges(before, patch)) return precondition(before) ?? before;
-        const after = await hooks.onUpdate(ctx, { ...before, ...patch }, before, account);
+        const patched = { ...before, ...patch };
+        if (!hooks.onUpdate || isDeepStrictEqual(before, patched))
+          return precondition(before) ?? before;
+        const after = await hooks.onUpdate(
+          ctx,
+          { ...patched, updated_at: ctx.timestamp },
+          before,
+          account,
+        );
         if (after instanceof AppError) return after;
         await ctx.tx.put(collection, after);
         return precondition(before) ?? after;
@@ -141,8 +126,8 @@ export function createCrudService<R extends AccountScoped, D, A>(
 
     delete: (unit: UnitOfWork, account: AccountRecord, id: string, precondition: Precondition<R>) =>
       withRecord(unit, account, id, async (ctx, record) => {
-        const hookResult = await hooks.onDelete?.(ctx, record, account);
-        if (hookResult instanceof AppError) return hookResult;
+        const error = await hooks.onDelete?.(ctx, record, account);
+        if (error instanceof AppError) return error;
         await ctx.tx.remove(collection, id);
         return precondition(record) ?? record;
       }),

@@ -2,97 +2,17 @@
 // or CSV as text. The data are stored as sent and the request returns at once; the service schedules the processing.
 // Processing converts the data to rows and ends as ready or failed, with the event data.processed in the same
 // transaction. Faults in the data set the data source's `error`; they are not server errors.
-import type { KeepNumbers } from "../lib/numbers.ts";
-import {
-  addIssue,
-  type Issue,
-  type ObjectSchema,
-  object,
-  oneOf,
-  pick,
-  textProblem,
-} from "../lib/schema.ts";
-import { keepNumbersOfRows, parseCsvTable, parseObjects, readMember } from "./columns.ts";
+import { pick } from "../lib/schema.ts";
+import { parseCsvTable, parseObjects } from "./columns.ts";
 import { createCrudService, paginate } from "./crud.ts";
 import { AppError, invalidField } from "./errors.ts";
 import { recordEvent } from "./events.ts";
 import type { AccountRecord, DataSourceDraft, DataSourceRecord, Row } from "./model.ts";
-import {
-  accounts,
-  apps,
-  COLUMNS_MAX,
-  dataRow,
-  dataSource,
-  dataSourceContents,
-  dataSources,
-  unchecked,
-} from "./model.ts";
+import { accounts, apps, dataSource, dataSourceContents, dataSources } from "./model.ts";
 import { ALL_RECORDS, type Range, type Reader } from "./store.ts";
 import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 
-const DATA_JSON = { json: { type: "array", items: dataRow.json }, csv: { type: "string" } };
-
-/** Extends a schema to validate `data` by `type`. */
-export function withDataValidation<D extends DataSourceDraft>(
-  schema: ObjectSchema<D>,
-): ObjectSchema<D> {
-  const { members } = schema;
-  return {
-    members,
-    json: {
-      oneOf: (["json", "csv"] as const).map(
-        (type) =>
-          object({ ...members, type: oneOf([type]), data: unchecked(DATA_JSON[type]) }).json,
-      ),
-    },
-    check(value, path, issues) {
-      const draft = schema.check(value, path, issues);
-      for (const issue of findDataIssues(draft ?? {}))
-        addIssue(issues, [...path, "data", ...issue.path], issue.detail);
-      return draft;
-    },
-  };
-}
-
-/** Yields issues of data that cannot be returned as sent. Processing reports all other faults later. */
-function* findDataIssues({ type, data }: Partial<DataSourceDraft>): Generator<Issue> {
-  if (type === undefined || data === undefined) return; // has another issue already
-  if (type === "csv") {
-    const detail = typeof data === "string" ? textProblem(data) : "must be a string of CSV";
-    if (detail) yield { path: [], detail };
-  } else if (Array.isArray(data))
-    for (const [at, row] of data.entries()) yield* findRowIssues(row, at);
-  else yield { path: [], detail: "must be an array of flat objects" };
-}
-
-function* findRowIssues(row: unknown, at: number): Generator<Issue> {
-  const isFlatObject = typeof row === "object" && row !== null && !Array.isArray(row);
-  const cells = Object.entries(isFlatObject ? row : {});
-  if (!isFlatObject) yield { path: [at], detail: "must be a flat object" };
-  else if (cells.length > COLUMNS_MAX)
-    yield { path: [at], detail: `must have ${COLUMNS_MAX} members at most` };
-  else
-    for (const [name, cell] of cells) {
-      const nameProblem = textProblem(name);
-      if (nameProblem) yield { path: [at], detail: `has a member whose name ${nameProblem}` };
-      const detail = cellProblem(cell);
-      if (detail) yield { path: [at, name], detail };
-    }
-}
-
-function cellProblem(cell: unknown): string | undefined {
-  if (typeof cell === "string") return textProblem(cell);
-  const isCell = cell === null || typeof cell === "boolean" || Number.isFinite(cell);
-  return isCell ? undefined : "must be a string, a number, true, false or null";
-}
-
-/** Keeps numbers as sent in columns of text. */
-export const keepNumbersOfDraft: KeepNumbers = (sent, written) =>
-  keepNumbersOfRows(readMember(sent, "data"), readMember(written, "data"));
-
-const schemas = { ...dataSource, createBody: withDataValidation(dataSource.createBody) };
-
-export const dataSourceService = createCrudService(dataSources, "data source", schemas, {
+export const dataSourceService = createCrudService(dataSources, "data source", dataSource, {
   onCreate: createDataSource,
   /** Deletes the rows or the unprocessed data. */
   onDelete: ({ tx }, { id }) => tx.remove(dataSourceContents, id),

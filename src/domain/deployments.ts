@@ -6,39 +6,33 @@ import { hasScope } from "./credentials.ts";
 import { fail, invalidField, notFound } from "./errors.ts";
 import { recordEvent } from "./events.ts";
 import type { AccountRecord, DeploymentRecord } from "./model.ts";
-import { accounts, apps, type deployment, deployments, deploymentTombstones } from "./model.ts";
+import { accounts, apps, type deployment, deployments } from "./model.ts";
+import type { SignedIn } from "./sessions.ts";
 import { ALL_RECORDS, FIRST_RECORD, type Reader } from "./store.ts";
 import type { UnitOfWork } from "./unit-of-work.ts";
-import type { SignedIn } from "./users.ts";
 import { toCanonicalHost } from "./validators.ts";
 
-type DeployRequest = Infer<typeof deployment.createBody>;
-
-/** URLs of deployed apps. `isReservedHost` takes a lower-case host name and whether no app holds it. */
-export interface SiteUrls {
+/** URLs of deployed apps. `isOwnHost` takes a lower-case host name. */
+interface SiteUrls {
   site(deploymentId: string): string;
-  isReservedHost(host: string, isFree: boolean): boolean;
+  isOwnHost(host: string): boolean;
 }
-
-/** A retired deployment holds neither its environment nor its domain. */
-const RETIRED = { status: "retired", live_in: null, live_domain: null } as const;
 
 /** Deploys the app to an environment. The same transaction retires the deployment that was live there. */
 export const deploy = (
   unit: UnitOfWork,
   account: AccountRecord,
   app_id: string,
-  request: DeployRequest,
+  { name, environment, custom_domain }: Infer<typeof deployment.createBody>,
   urls: SiteUrls,
 ) =>
   appService.withRecord(unit, account, app_id, async (ctx, { title }) => {
-    const { tx } = ctx;
-    const { name, environment } = request;
-    const domain = (request.custom_domain && toCanonicalHost(request.custom_domain)) ?? null;
+    const { tx, timestamp: deployed_at } = ctx;
+    const domain = custom_domain && (toCanonicalHost(custom_domain) ?? null);
     if (domain !== null) {
-      const [holder] = await tx.page(deployments, "live_domain", [domain], FIRST_RECORD);
-      if (urls.isReservedHost(domain, !holder))
+      if (urls.isOwnHost(domain))
         return invalidField("#/custom_domain", "must not be this server's own host");
+      const [holder] = await tx.page(deployments, "live_domain", [domain], FIRST_RECORD);
       if (holder && holder.app_id !== app_id)
         return fail({
           code: "domain_taken",
@@ -46,10 +40,15 @@ export const deploy = (
         });
     }
     const previous = await tx.find(deployments, "live", [app_id, environment]);
-    if (previous) await tx.put(deployments, { ...previous, ...RETIRED });
+    if (previous)
+      await tx.put(deployments, {
+        ...previous,
+        status: "retired",
+        live_in: null,
+        live_domain: null,
+      });
     const id = ctx.ids.next("dep_");
     const status = "live";
-    const deployed_at = ctx.timestamp;
     const record: DeploymentRecord = {
       id,
       app_id,
@@ -86,29 +85,20 @@ export async function getDeployment(
 /** A live deployment with its app and account. */
 export type Site = NonNullable<Awaited<ReturnType<typeof loadSite>>>;
 
-/** Returns the live site, or `gone` if it was live once; `successor` is the deployment that replaced it. */
 export async function findSiteById(reader: Reader, id: string) {
-  const deployment = await reader.get(deployments, id);
-  if (deployment?.status === "live") return loadSite(reader, deployment);
-  if (deployment === undefined) {
-    const isDeleted = (await reader.get(deploymentTombstones, id)) !== undefined;
-    return isDeleted ? { gone: true, successor: undefined } : undefined;
-  }
-  const { app_id, environment } = deployment;
-  const next = await reader.find(deployments, "live", [app_id, environment]);
-  return { gone: true, successor: next && (await loadSite(reader, next)) };
+  return loadSite(reader, await reader.get(deployments, id));
 }
 
 /** Returns the site of a custom domain: the newest if several live deployments of the app use it. */
-export async function findSiteByHost(reader: Reader, host: string): Promise<Site | undefined> {
-  const newest = (await reader.page(deployments, "live_domain", [host], ALL_RECORDS)).at(-1);
-  return newest && loadSite(reader, newest);
+export async function findSiteByHost(reader: Reader, host: string) {
+  const live = await reader.page(deployments, "live_domain", [host], ALL_RECORDS);
+  return loadSite(reader, live.at(-1));
 }
 
-async function loadSite(reader: Reader, deployment: DeploymentRecord) {
-  const app = await reader.get(apps, deployment.app_id);
-  const account = await reader.get(accounts, deployment.account_id);
-  return app && account && { deployment, app, account };
+async function loadSite(reader: Reader, deployment: DeploymentRecord | undefined) {
+  const app = deployment?.status === "live" && (await reader.get(apps, deployment.app_id));
+  const account = app && (await reader.get(accounts, app.account_id));
+  return account ? { deployment, app, account } : undefined;
 }
 
 /** Users who may read the app through the API may view its site. An anonymous visitor is asked to sign in. */

@@ -16,27 +16,41 @@ export interface FieldError {
 /** The error code with its details: a text, or the values of response headers. */
 export type ErrorDetails = Readonly<
   | {
-      code: "missing_credential" | "invalid_credential" | "expired_credential" | "invalid_request";
+      code:
+        | "missing_credential"
+        | "invalid_credential"
+        | "expired_credential"
+        | "invalid_request"
+        | "not_found"
+        | "domain_taken"
+        | "email_taken"
+        | "unsupported_media_type"
+        | "payload_too_large"
+        | "uri_too_long"
+        | "headers_too_large";
       detail: string;
     }
   | { code: "malformed_credential"; detail: string; scheme: "bearer" | "other" }
-  | {
-      code: "not_found" | "domain_taken" | "email_taken" | "unsupported_media_type";
-      detail: string;
-    }
-  | { code: "payload_too_large" | "uri_too_long" | "headers_too_large"; detail: string }
   | { code: "invalid_json"; detail: string; errors: readonly FieldError[] }
   | {
-      code: "invalid_parameter" | "invalid_header" | "validation_failed";
+      code: "invalid_parameter" | "invalid_header" | "validation_failed" | "idempotency_key_reused";
       errors: readonly FieldError[];
     }
-  | { code: "idempotency_key_reused"; errors: readonly FieldError[] }
   | { code: "insufficient_scope"; scope: Scope; detail: string }
   | { code: "rate_limit_exceeded"; retry_after_s: number }
   | { code: "method_not_allowed"; allow: readonly string[] }
-  | { code: "account_suspended" | "account_limited" | "last_admin" | "precondition_failed" }
-  | { code: "idempotency_in_progress" | "request_timeout" }
-  | { code: "not_implemented" | "internal_error" | "storage_unavailable" }
+  | {
+      code:
+        | "account_suspended"
+        | "account_limited"
+        | "last_admin"
+        | "precondition_failed"
+        | "idempotency_in_progress"
+        | "request_timeout"
+        | "not_implemented"
+        | "internal_error"
+        | "storage_unavailable";
+    }
 >;
 
 export type ErrorCode = ErrorDetails["code"];
@@ -53,6 +67,3 @@ export const notFound = (resourceName: string): AppError =>
 
 export const invalidField = (pointer: string, detail: string): AppError =>
   fail({ code: "validation_failed", errors: [{ pointer, detail }] });
-
-/** Checks a caller's precondition against the current record. */
-export type Precondition<R> = (record: R) => AppError | undefined;

@@ -1,7 +1,8 @@
 // Resource schemas, stored records and their indexes (spec part 2; contract part 2). The create body, the update body and
 // the response of a resource share one declaration of each field. A record is the response plus internal fields.
-import type { Infer, JsonSchema, Schema } from "../lib/schema.ts";
+import type { Infer, Issue, JsonSchema, Schema } from "../lib/schema.ts";
 import {
+  addIssue,
   array,
   boolean,
   integer,
@@ -10,8 +11,10 @@ import {
   oneOf,
   optional,
   partial,
+  refine,
   required,
   text,
+  textProblem,
   withDefault,
 } from "../lib/schema.ts";
 import { collection, type Entity } from "./store.ts";
@@ -145,23 +148,45 @@ export const deployments = collection<DeploymentRecord>()(
   { live: ["app_id", "live_in"] },
 );
 
-/** Tombstone of a deployment deleted with its app, so that its address responds with 410. */
-export const deploymentTombstones = collection<AccountScoped>()(
-  "deployment_tombstones",
-  accountIndex,
-);
-
 const column = object({ name: string(), type: oneOf(["string", "number", "boolean", "datetime"]) });
 export type Column = Infer<typeof column>;
 export type Cell = string | number | boolean | null;
 /** Wider tables nearly always have rows and columns swapped. */
 export const COLUMNS_MAX = 100;
-export const dataRow = unchecked<{ readonly [column: string]: Cell }>({
-  type: "object",
-  maxProperties: COLUMNS_MAX,
-  additionalProperties: { type: ["string", "number", "boolean", "null"] },
-});
-export type Row = Infer<typeof dataRow>;
+export const CELLS_MAX = 1_000_000;
+const cell = refine<Cell>(
+  { type: ["string", "number", "boolean", "null"] },
+  "a string without NUL and lone surrogates, a number, true, false or null",
+  (value) =>
+    typeof value === "string"
+      ? textProblem(value) === undefined
+      : value === null || typeof value === "boolean" || Number.isFinite(value),
+);
+export type Row = { readonly [column: string]: Cell };
+export const dataRow: Schema<Row> = {
+  json: { type: "object", maxProperties: COLUMNS_MAX, additionalProperties: cell.json },
+  check(row, path, issues) {
+    if (typeof row !== "object" || row === null || Array.isArray(row))
+      return addIssue(issues, path, "must be a flat object");
+    const entries = Object.entries(row);
+    if (entries.length > COLUMNS_MAX)
+      return addIssue(issues, path, `must have ${COLUMNS_MAX} members at most`);
+    for (const [name, value] of entries)
+      for (const text of [name, value]) cell.check(text, [...path, name], issues);
+    return row as Row; // not copied: a copy could lose a member called __proto__
+  },
+};
+const rows = array(dataRow, { max: CELLS_MAX });
+const csv = refine<string>(
+  { type: "string" },
+  "text without NUL and lone surrogates",
+  (value) => typeof value === "string" && textProblem(value) === undefined,
+);
+/** Processing reports all other faults later. */
+const sourceData: Schema<string | readonly Row[]> = {
+  json: { anyOf: [csv.json, rows.json] },
+  check: (data, path, issues) => (typeof data === "string" ? csv : rows).check(data, path, issues),
+};
 
 const dataSourceFields = {
   name: text({ min: 1, max: NAME_MAX }),
@@ -170,8 +195,7 @@ const dataSourceFields = {
   app_id: withDefault(nullable(text({ min: 1, max: 64 })), null),
 };
 export const dataSource = {
-  /** `data` is stored as sent, not copied: a copy could lose a member called __proto__. */
-  createBody: object({ ...dataSourceFields, data: unchecked<string | readonly Row[]>({}) }),
+  createBody: object({ ...dataSourceFields, data: sourceData }, findDataIssues),
   response: object({
     id: id("ds"),
     ...required(dataSourceFields),
@@ -183,6 +207,15 @@ export const dataSource = {
   }),
 };
 export type DataSourceDraft = Infer<typeof dataSource.createBody>;
+
+export function* findDataIssues(draft: {
+  readonly type: "json" | "csv";
+  readonly data: string | readonly Row[];
+}): Generator<Issue> {
+  if ((draft.type === "csv") !== (typeof draft.data === "string"))
+    yield { path: ["data"], detail: "must be a string for csv and an array for json" };
+}
+
 export type DataSourceRecord = Infer<typeof dataSource.response> & AccountScoped;
 export const dataSources = collection<DataSourceRecord>()("data_sources", {
   ...accountIndex,
@@ -216,11 +249,7 @@ export interface UserRecord extends Infer<typeof user.response>, AccountScoped {
 }
 export const users = collection<UserRecord>()(
   "users",
-  {
-    ...accountIndex,
-    account_admin: { by: ["account_id", "is_admin"] },
-    email: { by: ["email_key"] },
-  },
+  { ...accountIndex, account_admin: { by: ["account_id", "is_admin"] } },
   { email: ["account_id", "email_key"] },
 );
 
@@ -339,19 +368,6 @@ export const events = collection<EventRecord>()("events", {
   sample: { by: ["sample_key"] },
 });
 
-export const ATTEMPT_ERRORS = [
-  "dns",
-  "refused",
-  "reset",
-  "tls",
-  "timeout",
-  "blocked_address",
-  "aborted",
-  "dropped",
-  "status",
-] as const;
-export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
-
 const attempt = object({
   number: integer({ min: 1 }),
   trigger: oneOf(["schedule", "manual"]),
@@ -359,11 +375,24 @@ const attempt = object({
   duration_ms: count,
   response_status: nullable(unchecked<number>({ type: "integer" })),
   response_body: nullable(string()),
-  error: nullable(oneOf(ATTEMPT_ERRORS)),
+  error: nullable(
+    oneOf([
+      "dns",
+      "refused",
+      "reset",
+      "tls",
+      "timeout",
+      "blocked_address",
+      "aborted",
+      "dropped",
+      "status",
+    ]),
+  ),
   /** Human-readable detail, such as which check of the certificate failed. */
   error_detail: nullable(string()),
 });
 export type Attempt = Infer<typeof attempt>;
+export type AttemptError = NonNullable<Attempt["error"]>;
 
 export const delivery = object({
   id: id("dlv"),

@@ -3,27 +3,25 @@
 // are joined by a one-time state. Secrets are stored as SHA-256 only.
 import { parseIso, toIso } from "../lib/clock.ts";
 import { findApiKey, sha256 } from "./credentials.ts";
-import { apiKeys, sessions, signInStates, users } from "./model.ts";
+import { accounts, apiKeys, sessions, signInStates, users } from "./model.ts";
 import type { Reader, Store, Tx } from "./store.ts";
 import type { UnitOfWork } from "./unit-of-work.ts";
-import { loadUserWithAccount, type SignedIn } from "./users.ts";
 
 /** Counted from sign-in, regardless of activity, so that a thief cannot keep a stolen cookie alive. */
 const SESSION_MS = 12 * 3_600_000;
 const SIGN_IN_STATE_MS = 5 * 60_000;
 
-/** Returns the user of a session that has not ended. */
-export async function findSession(
-  reader: Reader,
-  secret: string,
-  now: number,
-): Promise<SignedIn | undefined> {
+/** Returns the user of a session that has not ended, with the user's account. */
+export async function findSession(reader: Reader, secret: string, now: number) {
   const session = await reader.get(sessions, sha256(secret));
   if (session === undefined || now >= parseIso(session.expires_at)) return undefined;
   const { user_id, key_id } = session;
   if (key_id !== null && (await reader.get(apiKeys, key_id)) === undefined) return undefined;
-  return loadUserWithAccount(reader, user_id);
+  const user = await reader.get(users, user_id);
+  const account = user && (await reader.get(accounts, user.account_id));
+  return account && { user, account };
 }
+export type SignedIn = NonNullable<Awaited<ReturnType<typeof findSession>>>;
 
 /** Returns the key's account and the one-time state of the second step, or undefined if there is no such key. */
 export const startSignIn = (unitOfWork: UnitOfWork, key: string) =>
@@ -49,15 +47,12 @@ interface SignIn {
 }
 
 /** Opens a session and returns its secret, or undefined if the state or the user is invalid. */
-export const openSession = (
-  unitOfWork: UnitOfWork,
-  { userId, state, previousSecret }: SignIn,
-): Promise<string | undefined> =>
+export const openSession = (unitOfWork: UnitOfWork, { userId, state, previousSecret }: SignIn) =>
   unitOfWork.run(async ({ tx, ids, now }) => {
     const apiKey = state === null ? null : await redeemState(tx, state, now);
     const user = await tx.get(users, userId);
     if (user === undefined || apiKey === undefined) return undefined;
-    if (apiKey !== null && apiKey.account_id !== user.account_id) return undefined;
+    if (apiKey && apiKey.account_id !== user.account_id) return undefined;
     await tx.remove(sessions, sha256(previousSecret));
     const secret = ids.secret();
     await tx.put(sessions, {

@@ -3,49 +3,48 @@
 import type { Infer } from "../lib/schema.ts";
 import { createCrudService } from "./crud.ts";
 import { fail } from "./errors.ts";
-import { accounts, type UserRecord, user, users } from "./model.ts";
-import type { Reader, Tx } from "./store.ts";
+import { type UserRecord, user, users } from "./model.ts";
+import type { Tx } from "./store.ts";
 import type { TxContext, WithOptionalId } from "./unit-of-work.ts";
 import { toEmailKey } from "./validators.ts";
 
 type UserDraft = WithOptionalId<Infer<typeof user.createBody>>;
 
-const derivedFields = ({ email, permissions }: Pick<UserDraft, "email" | "permissions">) => ({
-  email_key: toEmailKey(email),
-  is_admin: permissions.includes("admin"),
-});
-
-export async function insertUser(
+export async function createUser(
   ctx: TxContext,
   account_id: string,
   { id = ctx.ids.next("usr_"), ...fields }: UserDraft,
 ) {
-  const record: UserRecord = {
+  const record = withDerivedFields({
     id,
     ...fields,
     created_at: ctx.timestamp,
     updated_at: ctx.timestamp,
     account_id,
-    ...derivedFields(fields),
-  };
-  const taken = await checkEmailFree(ctx.tx, record);
-  if (taken) return taken;
+  });
+  const error = await checkEmailFree(ctx.tx, record);
+  if (error) return error;
   await ctx.tx.put(users, record);
   return record;
 }
 
 export const userService = createCrudService(users, "user", user, {
-  onCreate: insertUser,
-  onUpdate: updateUser,
+  onCreate: createUser,
+  async onUpdate({ tx }, after, before) {
+    const updated = withDerivedFields(after);
+    const error =
+      (await checkEmailFree(tx, updated)) ??
+      (updated.is_admin ? undefined : await checkNotLastAdmin(tx, before));
+    return error ?? updated;
+  },
   onDelete: ({ tx }, record) => checkNotLastAdmin(tx, record),
 });
 
-async function updateUser({ tx, timestamp }: TxContext, after: UserRecord, before: UserRecord) {
-  const updated = { ...after, ...derivedFields(after), updated_at: timestamp };
-  const taken = await checkEmailFree(tx, updated);
-  if (taken) return taken;
-  return (updated.is_admin ? undefined : await checkNotLastAdmin(tx, before)) ?? updated;
-}
+const withDerivedFields = (record: Omit<UserRecord, "email_key" | "is_admin">): UserRecord => ({
+  ...record,
+  email_key: toEmailKey(record.email),
+  is_admin: record.permissions.includes("admin"),
+});
 
 async function checkEmailFree(tx: Tx, { id, account_id, email, email_key }: UserRecord) {
   const holder = await tx.find(users, "email", [account_id, email_key]);
@@ -59,11 +58,3 @@ async function checkNotLastAdmin(tx: Tx, { is_admin, account_id }: UserRecord) {
   const admins = await tx.count(users, "account_admin", [account_id, true]);
   return admins > 1 ? undefined : fail({ code: "last_admin" });
 }
-
-/** Returns the user with its account, or undefined if either was deleted. */
-export async function loadUserWithAccount(reader: Reader, userId: string) {
-  const user = await reader.get(users, userId);
-  const account = user && (await reader.get(accounts, user.account_id));
-  return account && { user, account };
-}
-export type SignedIn = NonNullable<Awaited<ReturnType<typeof loadUserWithAccount>>>;

@@ -1,11 +1,11 @@
 // Routes for apps, their deployments and interactions, and the data sources that they show.
 import * as apps from "../domain/apps.ts";
+import { keepNumbers } from "../domain/columns.ts";
 import { listQuery, paginate } from "../domain/crud.ts";
 import * as data from "../domain/data-sources.ts";
 import * as deployments from "../domain/deployments.ts";
 import * as model from "../domain/model.ts";
 import { ADMIN_SCOPE, crudRoutes } from "./crud-routes.ts";
-import { hostname } from "./message.ts";
 import { type Operation, route, withDecision } from "./route.ts";
 import {
   deploymentSerializer,
@@ -65,10 +65,8 @@ const allAppRoutes = [
     status: 201,
     serializer: deploymentSerializer,
     location: ({ app_id, id }) => `/apps/${app_id}/deployments/${id}`,
-    handler: ({ unitOfWork, account, params: { app_id = "" }, body, services, request }) => {
-      const urls = services.urls.forHost(hostname(request));
-      return deployments.deploy(unitOfWork, account, app_id, body, urls);
-    },
+    handler: ({ unitOfWork, account, params: { app_id = "" }, body, services }) =>
+      deployments.deploy(unitOfWork, account, app_id, body, services.urls),
   }),
   route({
     method: "GET",
@@ -103,7 +101,7 @@ const allAppRoutes = [
     loads: app.getRoute,
     bodyName: "InteractionCreate",
     body: () => apps.interactionBody,
-    keepNumbers: apps.keepNumbersOfPoint,
+    keepNumbers: keepNumbers,
     example: {
       user_id: "visitor-17",
       interaction_type: "chart_click",
@@ -122,7 +120,7 @@ const dataSourceRoutes = [
     ...source.createRoute,
     spec: "4.create-data-source",
     bodyLimit: DATA_BODY_BYTES,
-    keepNumbers: data.keepNumbersOfDraft,
+    keepNumbers: keepNumbers,
     example: {
       name: "Orders",
       type: "csv",

@@ -1,6 +1,4 @@
 // Builds every absolute URL of the service from the public URL (contract, part 1).
-import { hostname } from "node:os";
-import type { SiteUrls } from "../domain/deployments.ts";
 import type { ErrorCode } from "../domain/errors.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import { VERSION_PREFIX } from "./message.ts";
@@ -40,13 +38,7 @@ export function createUrls(publicUrl: string) {
     resourceMetadata: authUrl + PATHS.resource_metadata,
     /** Documentation URL of an error code. */
     problemType: (code: ErrorCode): string => `${authUrl}${PATHS.docs}/errors#${code}`,
-    /** Custom domains must not be the public host, the machine's, or `requestHost` unless it is free. */
-    forHost: (requestHost: string): SiteUrls => ({
-      site,
-      isReservedHost: (name, isFree) =>
-        name === publicHost.toLowerCase() ||
-        name === hostname().toLowerCase() ||
-        (isFree && name === requestHost),
-    }),
+    /** Takes a lower-case host name. */
+    isOwnHost: (host: string): boolean => host === publicHost.toLowerCase(),
   };
 }

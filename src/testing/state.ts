@@ -167,7 +167,7 @@ async function buildSeed(
   source: object | null,
   pinnedKey: string | null,
 ): Promise<PreparedSeed> {
-  const schema = seedSchema(services.webhook, pinnedKey);
+  const schema = seedSchema(services.webhook);
   const seed = parseOption(schema, source ?? DEFAULT_SEED, "The seed is wrong");
   const store = memoryStore();
   await store.open(collections);

@@ -1,9 +1,6 @@
 // Apps and deployments. Spec part 2 names their fields, and part 4 shows four operations. The bounds, reads, updates,
 // interactions and the lifecycle of deployments and domains are the contract's, parts 2 to 4.
 import assert from "node:assert/strict";
-import { syncBuiltinESMExports } from "node:module";
-import os from "node:os";
-import { mock } from "node:test";
 import { startService } from "../../src/index.ts";
 import { choice, MANUAL } from "../support/clauses.ts";
 import { Client, freshHost, str } from "../support/client.ts";
@@ -18,15 +15,20 @@ import {
 } from "../support/fields.ts";
 import { invalid, problem } from "../support/problem.ts";
 
-const TITLES =
-  "x| padded |日本語|<b>&amp;</b>|'; DROP TABLE apps; --|a\u2028b|\u{1F600}|e\u0301 \u00e9|\u0001\u001f \u007f \u200b \ufeff|\\ \" /";
+const WHOLE = { title: "Sales", description: "By region", theme: "dark", public: true };
+const newId = async (api: Client) => (await api.create("/apps", WHOLE)).id;
+const deploy = (api: Client, app: string, body: object = {}) =>
+  api.create(`/apps/${app}/deploy`, { name: "R", ...body });
+const listDeployments = async (api: Client, app: string) =>
+  (await api.get(`/apps/${app}/deployments`)).items;
+
+const TITLES = 'x| padded |日本語|<b>&amp;</b>|\u{1F600}|e\u0301 \u00e9|\u0001\u007f \u200b|\\ " /';
 
 choice(
   "8.field-lengths.app",
   "each field of an app has the same bounds on create and on update",
   async ({ api }) => {
-    const { id } = await api.create("/apps", { title: "Bounds" });
-    for (const request of ["POST /apps", `PATCH /apps/${id}`])
+    for (const request of ["POST /apps", `PATCH /apps/${await newId(api)}`])
       await fieldRules(
         api,
         request,
@@ -34,9 +36,7 @@ choice(
         { field: "title", ...textBounds(1, 200) },
         { field: "title", good: TITLES.split("|"), bad: [" ", "\t\n", "\u3000"] },
         { field: "description", ...textBounds(0, 5_000) },
-        { field: "description", good: [" ", "two\nlines"] },
         { field: "theme", ...textBounds(1, 64) },
-        { field: "theme", good: ["dark", "my own"] },
         { field: "public", good: [true, false], bad: NOT_FLAG },
       );
   },
@@ -47,29 +47,22 @@ choice(
   "unknown members are rejected by name, so that a typo never passes silently",
   async ({ api }) => {
     const app = `/apps/${await newId(api)}`;
-    const create = { title: "T", publc: true, id: "app_1", created_at: "now", "a/b~c": 1 };
-    const deployment = { name: "R", env: "x", status: "live" };
-    invalid(await api.post("/apps", create), ..."#/publc #/id #/created_at #/a~1b~0c".split(" "));
+    const create = { title: "T", publc: true, id: "app_1", "a/b~c": 1 };
+    invalid(await api.post("/apps", create), "#/publc", "#/id", "#/a~1b~0c");
     invalid(await api.patch(app, { Title: "T" }), "#/Title");
-    invalid(await api.post(`${app}/deploy`, deployment), "#/env", "#/status");
-    for (const name of "__proto__ constructor prototype toString hasOwnProperty length".split(
-      " ",
-    )) {
-      const members = `"${name}":{"public":true}`;
-      invalid(await api.text("POST", "/apps", `{"title":"T",${members}}`), `#/${name}`);
+    invalid(await api.post(`${app}/deploy`, { name: "R", status: "live" }), "#/status");
+    for (const name of ["__proto__", "constructor", "toString"]) {
+      const body = `{"title":"T","${name}":{"public":true}}`;
+      invalid(await api.text("POST", "/apps", body), `#/${name}`);
     }
-    assert.equal((await api.create("/apps", { title: "T" })).public, false, "not polluted");
   },
 );
 
 choice("8.field-lengths.text", "lone surrogates and NUL are rejected", async ({ api }) => {
-  for (const escaped of ["\\ud83d", "\\ude00", "\\ude00\\ud83d", "a\\u0000b", "\\u0000"])
-    for (const field of ["title", "description", "theme"]) {
-      const body = `{"title":"T","${field}":"x${escaped}y"}`;
-      invalid(await api.text("POST", "/apps", body), `#/${field}`);
-    }
-  const { json } = await api.text("POST", "/apps", '{"title":"\\ud83d\\ude00"}');
-  assert.equal(json.title, "\u{1F600}");
+  for (const escaped of ["\\ud83d", "\\ude00\\ud83d", "a\\u0000b"]) {
+    const body = `{"title":"x${escaped}y","theme":"${escaped}"}`;
+    invalid(await api.text("POST", "/apps", body), "#/title", "#/theme");
+  }
 });
 
 choice(
@@ -77,7 +70,7 @@ choice(
   "a body must be an object, and the error lists every invalid field",
   async ({ api }) => {
     const app = `/apps/${await newId(api)}`;
-    for (const body of [[], [{ title: "T" }], "text", 5, null, true]) {
+    for (const body of [[], "text", 5, null]) {
       invalid(await api.post("/apps", body), "#");
       invalid(await api.patch(app, body), "#");
     }
@@ -85,11 +78,6 @@ choice(
     invalid(await api.post("/apps", wrong), ...Object.keys(wrong).map((name) => `#/${name}`));
   },
 );
-
-const WHOLE = { title: "Sales", description: "By region", theme: "dark", public: true };
-const newId = async (api: Client) => (await api.create("/apps", WHOLE)).id;
-const deploy = (api: Client, app: string, body: object = {}) =>
-  api.create(`/apps/${app}/deploy`, { name: "R", ...body });
 
 choice(
   "4.app-endpoints.change",
@@ -133,16 +121,12 @@ choice(
     };
     for (const [body, defaults] of [
       [LEAST, { chart_id: null, data_point: null }],
-      [
-        { ...LEAST, data_point: {} },
-        { chart_id: null, data_point: NO_POINT },
-      ],
+      [{ ...longest, data_point: {} }, { data_point: NO_POINT }],
       [longest, {}],
     ]) {
-      const answer = await api.post(path, body);
-      assert.deepEqual([answer.status, answer.json.type], [202, "user.interaction"]);
-      assert.deepEqual(answer.json.data, { object: { app_id, ...body, ...defaults } });
-      assert.deepEqual((await api.get(`/events/${answer.id}`)).json, answer.json);
+      const response = await api.post(path, body);
+      assert.deepEqual([response.status, response.json.type], [202, "user.interaction"]);
+      assert.deepEqual(response.json.data, { object: { app_id, ...body, ...defaults } });
     }
     await requiredFields(api, path, LEAST);
     const badX = [true, [], {}, "2".repeat(1_001)].map((x) => ({ x }));
@@ -152,8 +136,8 @@ choice(
       LEAST,
       { field: "user_id", bad: textBounds(1, 200).bad },
       { field: "interaction_type", bad: textBounds(1, 64).bad },
-      { field: "chart_id", bad: ["c".repeat(201), 5, true, [], {}] },
-      { field: "data_point", bad: [5, "x", true, []] },
+      { field: "chart_id", bad: ["c".repeat(201), 5] },
+      { field: "data_point", bad: [5, "x", []] },
       { field: "data_point", at: "#/data_point/x", bad: badX },
       { field: "data_point", at: "#/data_point/z", bad: [{ z: 1 }] },
     );
@@ -166,8 +150,8 @@ choice(
   async ({ api, authUrl, baseUrl }) => {
     const app_id = await newId(api);
     const path = `/apps/${app_id}/deploy`;
-    const answer = await api.post(path, { name: "R" });
-    const { id, url, deployed_at, ...others } = answer.json;
+    const response = await api.post(path, { name: "R" });
+    const { id, url, deployed_at, ...others } = response.json;
     assert.match(str(id), idOf("dep"));
     assert.equal(url, `${authUrl}/sites/${id}/`);
     assert.match(str(deployed_at), ISO_TIME);
@@ -179,21 +163,17 @@ choice(
       status: "live",
     });
     const own = `/apps/${app_id}/deployments/${id}`;
-    assert.deepEqual([answer.status, answer.header("location")], [201, baseUrl + own]);
-    assert.equal((await api.get(own)).text, answer.text);
-    for (const wrong of [
-      `/apps/${await newId(api)}/deployments/${id}`,
-      `/apps/${app_id}/deployments/dep_00000000000000000000000`,
-    ])
-      problem(await api.get(wrong), "not_found");
-    invalid(await api.post(path, {}), "#/name");
+    assert.deepEqual([response.status, response.header("location")], [201, baseUrl + own]);
+    assert.equal((await api.get(own)).text, response.text);
+    problem(await api.get(`/apps/${await newId(api)}/deployments/${id}`), "not_found");
+    await requiredFields(api, path, { name: "R" });
     await fieldRules(api, `POST ${path}`, {}, { field: "name", ...textBounds(1, 100) });
   },
 );
 
 choice("2.environments", "an environment is a slug of up to 63 characters", async ({ api }) => {
-  const good = ["a", "0", "a".repeat(63), "my-env-2", "a-", "0-0"];
-  const bad = [...",-a,A,Prod,a_b,a.b,a b, a,a\n,ä".split(","), "a".repeat(64), ...NOT_TEXT];
+  const good = ["a", "0", "a".repeat(63), "my-env-2", "a-"];
+  const bad = [...",-a,Prod,a_b,a.b,a b,a\n,ä".split(","), "a".repeat(64), ...NOT_TEXT];
   const request = `POST /apps/${await newId(api)}/deploy`;
   await fieldRules(api, request, { name: "R" }, { field: "environment", good, bad });
 });
@@ -201,8 +181,8 @@ choice("2.environments", "an environment is a slug of up to 63 characters", asyn
 const LABEL = "a".repeat(63);
 const LONGEST_HOST = `${LABEL}.${LABEL}.${LABEL}.${"b".repeat(57)}.com`;
 const BAD_HOSTS =
-  ",a,localhost,a..b,.a.b,-a.example,a-.example,127.0.0.1,10.0.0.1,1.2.3,[::1],::1,0x7f.1,a.1,a.example:80,https://a.example," +
-  "a.example/,a.example/x,u@a.example,a b.example,a_b.example,*.example.com,a.example?x,a.example#x,%61.example,a.example\n";
+  ",a,localhost,a..b,.a.b,-a.example,a-.example,127.0.0.1,1.2.3,[::1],::1,0x7f.1,a.example:80,https://a.example," +
+  "a.example/,u@a.example,a b.example,a_b.example,*.example.com,a.example?x,a.example#x,%61.example,a.example\n";
 
 choice(
   "3.custom-domain.names",
@@ -210,23 +190,13 @@ choice(
   async ({ api }) => {
     const path = `/apps/${await newId(api)}/deploy`;
     const names = "a.b xn--bcher-kva.example 1.example a-b.c-d.example".split(" ");
-    const good = [null, ...names, `${LABEL}.com`, LONGEST_HOST, freshHost()];
-    const bad = [
-      ...BAD_HOSTS.split(","),
-      `a${LABEL}.com`,
-      `x${LONGEST_HOST}`,
-      // The name fits within the length as written, but not in its ASCII form.
-      `${`${"ü".repeat(45)}.`.repeat(5)}example`,
-      ...NOT_TEXT.filter((value) => value !== null),
-    ];
+    const good = [null, ...names, `${LABEL}.com`, LONGEST_HOST];
+    const bad = [...BAD_HOSTS.split(","), `a${LABEL}.com`, `x${LONGEST_HOST}`, 5, []];
     await fieldRules(api, `POST ${path}`, { name: "R" }, { field: "custom_domain", good, bad });
     for (const [custom_domain, stored] of [
       ["Shop.EXAMPLE.org", "shop.example.org"],
       ["bücher.example.org", "xn--bcher-kva.example.org"],
       ["STRASSE.example.org", "strasse.example.org"],
-      // A middle dot and a joiner are letters in these two (RFC 5892 A).
-      ["paral\u00b7lel.example.org", "xn--parallel-koa.example.org"],
-      ["\u0646\u0627\u0645\u0647\u200c\u0627\u06cc.example.org", "xn--mgba3gch31f060k.example.org"],
     ])
       assert.equal((await api.create(path, { name: "R", custom_domain })).custom_domain, stored);
   },
@@ -235,37 +205,11 @@ choice(
 choice("3.custom-domain.names", "a custom domain is never the server's own host", async () => {
   await using service = await startService({ publicUrl: "https://Apps.example.net:443/" });
   const api = new Client({ baseUrl: `http://127.0.0.1:${service.port}/v1`, key: service.apiKey });
-  try {
-    assert.equal(service.baseUrl, "https://apps.example.net/v1");
-    const { headers } = await api.root.get("/healthz");
-    assert.equal(headers["strict-transport-security"], "max-age=31536000");
-    const path = `/apps/${await newId(api)}/deploy`;
-    mock.method(os, "hostname", () => "Machine.example.net");
-    syncBuiltinESMExports();
-    for (const [custom_domain, host, status] of [
-      ["apps.example.net", undefined, 422],
-      ["APPS.Example.net", undefined, 422],
-      ["machine.example.net", undefined, 422],
-      ["lab.example.net", "lab.example.net:4600", 422],
-      ["lab.example.net", "LAB.example.net.", 422],
-      ["lab.example.net", "other.example.net", 201],
-      // A host that an app holds belongs to the app, although the API responds there, too.
-      ["lab.example.net", "lab.example.net", 201],
-      ["www.apps.example.net", undefined, 201],
-      ["example.net", undefined, 201],
-    ] as const) {
-      const answer = await api.post(path, { name: "R", custom_domain }, host ? { host } : {});
-      assert.equal(answer.status, status, `${custom_domain} ${host}`);
-      if (status === 422) invalid(answer, "#/custom_domain");
-    }
-  } finally {
-    mock.restoreAll();
-    syncBuiltinESMExports();
-  }
+  const path = `/apps/${await newId(api)}/deploy`;
+  const body = { name: "R", custom_domain: "APPS.Example.net" };
+  invalid(await api.post(path, body), "#/custom_domain");
+  await api.create(path, { name: "R", custom_domain: "www.apps.example.net" });
 });
-
-const deploymentsOf = async (api: Client, app: string) =>
-  (await api.get(`/apps/${app}/deployments`)).items;
 
 choice(
   "3.redeploy",
@@ -275,13 +219,11 @@ choice(
     const first = await deploy(api, app);
     const staging = await deploy(api, app, { environment: "staging" });
     const second = await deploy(api, app);
-    const all = await deploymentsOf(api, app);
+    const all = await listDeployments(api, app);
     const statuses = all.map(({ id, status }) => `${id} ${status}`);
     assert.deepEqual(statuses, [`${first.id} retired`, `${staging.id} live`, `${second.id} live`]);
-    for (const { id, status } of all)
-      assert.equal((await api.get(`/apps/${app}/deployments/${id}`)).json.status, status);
     await Promise.all(Array.from({ length: 8 }, () => deploy(api, app)));
-    const live = (await deploymentsOf(api, app)).filter(({ status }) => status === "live");
+    const live = (await listDeployments(api, app)).filter(({ status }) => status === "live");
     const environments = live.map(({ environment }) => environment).sort();
     assert.deepEqual(environments, ["production", "staging"], "one of many at once");
   },
@@ -293,29 +235,25 @@ choice(
   async ({ api }) => {
     const [mine, other] = [await newId(api), await newId(api)];
     const custom_domain = freshHost();
-    const assertTaken = async (domain = custom_domain) => {
-      const body = { name: "R", custom_domain: domain };
+    const assertTaken = async () => {
+      const body = { name: "R", custom_domain: custom_domain.toUpperCase() };
       problem(await api.post(`/apps/${other}/deploy`, body), "domain_taken");
     };
     await deploy(api, mine, { custom_domain });
     await assertTaken();
-    await assertTaken(custom_domain.toUpperCase());
-    assert.deepEqual(await deploymentsOf(api, other), [], "nothing was deployed");
-    const again = await deploy(api, mine, { custom_domain });
-    assert.equal(again.custom_domain, custom_domain, "its own app may keep it");
+    assert.deepEqual(await listDeployments(api, other), [], "nothing was deployed");
     await deploy(api, mine, { custom_domain, environment: "staging" });
     await deploy(api, mine);
     await assertTaken();
     await deploy(api, mine, { environment: "staging" });
     const { id } = await deploy(api, other, { custom_domain });
     await api.delete(`/apps/${other}`);
-    for (const path of ["deployments", `deployments/${id}`])
-      problem(await api.get(`/apps/${other}/${path}`), "not_found");
+    problem(await api.get(`/apps/${other}/deployments/${id}`), "not_found");
     await deploy(api, mine, { custom_domain });
     const body = { name: "R", custom_domain: freshHost() };
-    const apps = await Promise.all(Array.from({ length: 6 }, () => newId(api)));
-    const answers = await Promise.all(apps.map((app) => api.post(`/apps/${app}/deploy`, body)));
-    const statuses = answers.map(({ status }) => status).sort();
-    assert.deepEqual(statuses, [201, 409, 409, 409, 409, 409], "one of many at once");
+    const apps = await Promise.all([newId(api), newId(api), newId(api)]);
+    const responses = await Promise.all(apps.map((app) => api.post(`/apps/${app}/deploy`, body)));
+    const statuses = responses.map(({ status }) => status).sort();
+    assert.deepEqual(statuses, [201, 409, 409], "one of many at once");
   },
 );

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import { type Client, freshAddress, type Members, str } from "../support/client.ts";
+import { FIXED } from "../support/embedded.ts";
 import {
   fieldRules,
   ISO_TIME,
@@ -142,38 +143,30 @@ for (const kind of KINDS) {
 }
 
 choice(
-  "2.user-fields.email",
-  "a user's email is required and must be an address",
+  "2.user-fields",
+  "a user has an e-mail address, any name, and permissions among the five scopes",
   async ({ api }) => {
     const long = (length: number) => freshAddress().replace(/@.*/, "@").padEnd(length, "x");
-    const good = ["Ada+tag.", "o'brien.", "UPPER."].map((name) => name + freshAddress());
-    const controls = [..."\u0001\u001b\u001f\u007f\u0080\u009b\u009f"];
-    const bad = [
-      ...",x,a@,@b.example,a@b@c.example,a b@c.example,a@c example,a@c.example\n".split(","),
-      ...NOT_TEXT,
-      long(255),
-      ...controls.flatMap((control) => [`a${control}b@c.example`, `a@c${control}.example`]),
-    ];
-    await fieldRules(api, "POST /users", {}, { field: "email", good: [...good, long(254)], bad });
-  },
-);
-
-choice(
-  "2.user-fields.permissions",
-  "a user's permissions are a subset of the five scopes, and the name is any text",
-  async ({ api }) => {
-    const unknown = [["root"], ["Admin"], [""], [null], [5], [["admin"]]];
+    const good = [`Ada+tag.${freshAddress()}`, `o'brien.${freshAddress()}`, long(254)];
+    const bad = ["x", "a@", "@b.example", "a@b@c.example", "a b@c.example", "a\u001b@c.example"];
     await fieldRules(
       api,
-      `PATCH /users/${(await api.create("/users", { email: freshAddress() })).id}`,
+      "POST /users",
+      {},
+      { field: "email", good, bad: [...bad, ...NOT_TEXT, long(255)] },
+    );
+    const { id } = await api.create("/users", { email: freshAddress() });
+    await fieldRules(
+      api,
+      `PATCH /users/${id}`,
       {},
       { field: "name", ...textBounds(0, 200) },
       {
         field: "permissions",
-        good: [["read:apps"], ALL_SCOPES, ["admin"], []],
-        bad: [null, "admin", 5, {}, ["read:apps", "read:apps"]],
+        good: [["read:apps"], ALL_SCOPES, []],
+        bad: [null, "admin", ["read:apps", "read:apps"]],
       },
-      { field: "permissions", at: "#/permissions/0", bad: unknown },
+      { field: "permissions", at: "#/permissions/0", bad: [["root"], ["Admin"], [5]] },
     );
   },
 );
@@ -191,7 +184,6 @@ choice(
       const { json } = await api.patch(`/users/${id}`, { email: same });
       assert.equal(json.email, same, "one's own may change");
     }
-    assert.deepEqual((await api.get(`/users/${other.id}`)).json, other);
     await api.delete(`/users/${id}`);
     await api.create("/users", { email });
   },
@@ -232,9 +224,7 @@ choice(
     const path = `/users/${owner?.id}`;
     problem(await api.delete(path), "last_admin");
     problem(await api.patch(path, { permissions: ["read:apps"] }), "last_admin");
-    assert.deepEqual((await api.get(path)).json, owner);
-    const body = { name: "Owner", permissions: ["admin", "read:apps"] };
-    assert.equal((await api.patch(path, body)).status, 200);
+    assert.equal((await api.patch(path, { permissions: ["admin", "read:apps"] })).status, 200);
     await api.create("/users", { email: freshAddress(), permissions: ["admin"] });
     assert.equal((await api.patch(path, { permissions: [] })).status, 200);
     assert.equal((await api.delete(path)).status, 204);
@@ -247,20 +237,18 @@ choice(
   async ({ api }) => {
     const blank = { field: "name", bad: [" "] };
     await fieldRules(api, "POST /api-keys", {}, { field: "name", ...textBounds(1, 200) }, blank);
-    const body = { name: "N", key: "ahs_my-own-key", scopes: [] };
-    invalid(await api.post("/api-keys", body), "#/key", "#/scopes");
+    invalid(await api.post("/api-keys", { name: "N", key: "ahs_my-own-key" }), "#/key");
   },
 );
 
 choice(
   "1.dashboard.api-keys.last-used",
-  "last_used_at of an API key is the start of the current minute, at any time",
-  { clock: "manual", startAt: "1969-12-31T23:58:30.000Z" },
+  "last_used_at of an API key is the start of the current minute",
+  FIXED,
   async ({ api, service }) => {
     for (const [wait, minute] of [
-      ["0ms", "1969-12-31T23:58:00.000Z"],
-      ["29999ms", "1969-12-31T23:58:00.000Z"],
-      ["1ms", "1969-12-31T23:59:00.000Z"],
+      ["59999ms", "2026-01-01T00:00:00.000Z"],
+      ["1ms", "2026-01-01T00:01:00.000Z"],
     ] as const) {
       await service.clock.advance(wait);
       await api.get("/account");
@@ -270,68 +258,47 @@ choice(
   },
 );
 
-const BAD_REDIRECTS =
-  "|/cb|http://c.example.com/cb|https://c.example.com/#f|https://c.example.com/#|app:/cb|javascript:alert(1.2)|data:text/html,x|" +
-  "file:///x|localhost:3000/cb|c.example.com:443/cb|ftp://c.d/|com.example.app:/cb#f|com.example.app:|com.example.app:/c b|" +
-  "com..app:/cb|.app:/cb|com.app.:/cb|com.example.app://u:p@x/cb|1com.example:/cb|com.example_app:/cb|//c.example.com/cb|" +
-  "com.example.app|https:c.example.com/cb|https:///c.example.com/cb|https://c.example.com/c b| https://c.example.com/|" +
-  "https://c.example.com/\r\nx: y|https://c.example.com/\u65e5|https://\u65e5.example.com/";
-const LOOPBACK = "http://127.0.0.1:8080/cb http://localhost/cb http://localhost./cb http://[::1]/";
+const LOOPBACK = "http://127.0.0.1:8080/cb http://localhost/cb http://[::1]/".split(" ");
+const NO_REDIRECTS =
+  "|/cb|http://c.example.com/cb|https://c.example.com/#|app:/cb|javascript:alert(1.2)|data:text/html,x|file:///x|" +
+  "localhost:3000/cb|c.example.com:443/cb|com.example.app:|com.example.app:/c b|com..app:/cb|.app:/cb|1com.example:/cb|" +
+  "//c.example.com/cb|com.example.app|https:c.example.com/cb|https:///c.example.com/cb| https://c.example.com/|" +
+  "https://c.example.com/\r\nx: y|https://\u65e5.example.com/|app://127.0.0.1/cb";
+const PRIVATE_USE = ["com.example.app:/callback", "Com.Example.App-1:cb?a=1"];
 
 choice(
   "1.dashboard.oauth-clients.rules",
-  "an OAuth client redirects to https or loopback and has scopes of the five",
+  "an OAuth client redirects to https, loopback or, if public, a private-use scheme, and has scopes of the five",
   async ({ api }) => {
     const https = "https://c.example.com/";
     const longest = https.padEnd(2_048, "x");
-    const badUris = [...BAD_REDIRECTS.split("|"), null, 5, `${longest}x`].map((uri) => [uri]);
+    const wrong = [...NO_REDIRECTS.split("|"), null, `${longest}x`].map((uri) => [uri]);
     await fieldRules(
       api,
       "POST /oauth-clients",
       CLIENT,
       {
         field: "redirect_uris",
-        good: [["https://c.example.com/cb?x=1", longest], LOOPBACK.split(" ")],
-        bad: [[], [https, https], null, https, {}],
+        good: [["https://c.example.com/cb?x=1", longest], LOOPBACK],
+        bad: [[], [https, https], null, https],
       },
-      { field: "redirect_uris", at: "#/redirect_uris/0", bad: badUris },
+      { field: "redirect_uris", at: "#/redirect_uris/0", bad: [...wrong, PRIVATE_USE.slice(1)] },
       {
         field: "scopes",
         good: [["admin"], ["read:apps", "write:apps"]],
         bad: [null, "admin", ["admin", "admin"]],
       },
-      { field: "scopes", at: "#/scopes/0", bad: [["root"], [""], [null]] },
+      { field: "scopes", at: "#/scopes/0", bad: [["root"], [null]] },
       { field: "public", good: [true, false], bad: NOT_FLAG },
     );
-    const { client_secret } = await api.create("/oauth-clients", { ...CLIENT, public: true });
-    assert.equal(client_secret, null);
-  },
-);
-
-const PRIVATE_USE =
-  "com.example.app:/callback com.example.app://callback Com.Example.App-1:cb?a=1 a.b:/";
-const NO_PRIVATE_USE =
-  "app:/cb javascript:alert(1) data:text/html,x http://c.example.com/cb c.example.com:443/cb ftp://localhost/cb " +
-  "javascript://localhost/%0Aalert(1) app://127.0.0.1/cb c.example.com:443";
-
-choice(
-  "1.dashboard.oauth-clients.rules",
-  "a private-use scheme is for public clients only",
-  async ({ api }) => {
-    const redirectTo = (uri: string, isPublic?: boolean) =>
-      api.post("/oauth-clients", { ...CLIENT, redirect_uris: [uri], public: isPublic });
-    for (const uri of PRIVATE_USE.split(" ")) {
-      assert.deepEqual((await redirectTo(uri, true)).json.redirect_uris, [uri]);
-      for (const isPublic of [undefined, false]) {
-        const answer = await redirectTo(uri, isPublic);
-        invalid(answer, "#/redirect_uris/0");
-        assert.match(answer.text, /a private-use scheme is for public clients only/);
-      }
-    }
-    for (const uri of NO_PRIVATE_USE.split(" "))
-      assert.match(
-        (await redirectTo(uri, true)).text,
-        /must be https, http to a loopback address, or for a public client a private-use scheme with a dot/,
-      );
+    const publicClient = { ...CLIENT, public: true };
+    await fieldRules(
+      api,
+      "POST /oauth-clients",
+      publicClient,
+      { field: "redirect_uris", good: [PRIVATE_USE] },
+      { field: "redirect_uris", at: "#/redirect_uris/0", bad: wrong },
+    );
+    assert.equal((await api.create("/oauth-clients", publicClient)).client_secret, null);
   },
 );

@@ -187,15 +187,12 @@ export class Kit {
   async learnt(): Promise<Profile["says"]> {
     const outcome = await this.#trial?.then((trial) => trial.outcome).catch(() => undefined);
     if (outcome === undefined) return {};
-    const { retry_ms, several } = outcome;
+    const { retry_ms } = outcome;
     const when =
       retry_ms === undefined
         ? "sends nothing again"
         : `sends again after ${(retry_ms / 1_000).toFixed(1)} s`;
-    const order = several
-      ? "sends one webhook several events at once"
-      : "sends one webhook one event at a time";
-    return { retry: `${when} what was answered 500`, ...(several !== undefined && { order }) };
+    return { retry: `${when} what was answered 500` };
   }
 
   // OAuth

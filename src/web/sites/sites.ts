@@ -40,8 +40,12 @@ const routes: readonly SiteRoute[] = [
 export const createSiteRouter = (deps: WebDeps) =>
   createPageRouter(deps, PATHS.sites, routes, async (route, { request, web, params }) => {
     const site = await findSiteById(web.store, params.id ?? "");
-    if (site === undefined) return messagePage(404, "There is no app here", "Check the address.");
-    if ("gone" in site) return gonePage(site.successor, web);
+    if (site === undefined)
+      return messagePage(
+        404,
+        "There is no app here",
+        "Check the address. A newer deployment may have replaced it.",
+      );
     if (checkAccountState(site.account, request.method))
       return messagePage(403, "This app is not available", "Its account is suspended or limited.");
     // Users cannot sign in under a custom domain.
@@ -52,15 +56,6 @@ export const createSiteRouter = (deps: WebDeps) =>
       (await denyAccess(site, web)) ?? web.withForm((fields) => route.handler(web, site, fields))
     );
   });
-
-/** The page of a retired or deleted deployment. It links to its successor if the visitor may see that. */
-function gonePage(successor: Site | undefined, { urls, signedIn }: WebContext): HttpResponse {
-  const isVisible = successor && checkViewAccess(successor, signedIn) === "yes";
-  return messagePage(410, "This deployment has ended", [
-    "A newer one has replaced it, or its app was deleted. ",
-    isVisible && link(urls.site(successor.deployment.id), "Open the newer deployment"),
-  ]);
-}
 
 /** Returns the page for a visitor who may not see the app. */
 async function denyAccess(site: Site, web: WebContext): Promise<HttpResponse | undefined> {
