@@ -5,7 +5,6 @@ import { readFileSync } from "node:fs";
 import { inspect } from "node:util";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
 import { parseRetrySchedule, RESPONSE_TIMEOUT_MS, RETRY_WAITS_MS } from "./delivery/attempt.ts";
-import { TOKEN_ALGORITHM } from "./domain/oauth/access-tokens.ts";
 import { keepNumbersOfSeed } from "./domain/seed.ts";
 import type { Store } from "./domain/store.ts";
 import { pinnedKey } from "./domain/validators.ts";
@@ -206,7 +205,7 @@ export const SETTINGS = {
     "--token-alg NAME",
     oneOf(ALGORITHMS),
     "signature of access tokens: ES256 or RS256 (ES256)",
-    TOKEN_ALGORITHM,
+    "ES256",
   ),
   randomSeed: setting(
     "--random-seed TEXT",

@@ -5,7 +5,7 @@ import type { Infer, Issue, Members, ObjectSchema, Schema } from "../lib/schema.
 import { array, object, optional, pointer, text, withDefault } from "../lib/schema.ts";
 import { addApp } from "./apps.ts";
 import { readMember } from "./columns.ts";
-import { createApiKey, createOAuthClient } from "./credentials.ts";
+import { createApiKey } from "./credentials.ts";
 import { createDataSource, keepNumbersOfDraft, withDataValidation } from "./data-sources.ts";
 import {
   accountState,
@@ -18,6 +18,7 @@ import {
   user,
   type WebhookSchemas,
 } from "./model.ts";
+import { createOAuthClient } from "./oauth/tokens.ts";
 import type { TxContext, UnitOfWork } from "./unit-of-work.ts";
 import { insertUser } from "./users.ts";
 import { name, pinnedKey, toEmailKey } from "./validators.ts";

@@ -11,7 +11,7 @@ import {
   idempotency,
   sessions,
 } from "../../src/domain/model.ts";
-import { refreshTokens } from "../../src/domain/oauth/grants.ts";
+import { refreshTokens } from "../../src/domain/oauth/tokens.ts";
 import { createRetention } from "../../src/domain/retention.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { toIso } from "../../src/lib/clock.ts";
