@@ -6,7 +6,6 @@ import { inspect } from "node:util";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
 import { parseRetrySchedule, RESPONSE_TIMEOUT_MS, RETRY_WAITS_MS } from "./delivery/attempt.ts";
 import { keepNumbers } from "./domain/columns.ts";
-import { TOKEN_ALGORITHM } from "./domain/oauth/access-tokens.ts";
 import type { Store } from "./domain/store.ts";
 import { pinnedKey } from "./domain/validators.ts";
 import { RATE_LIMIT } from "./http/rate-limit.ts";
@@ -206,7 +205,7 @@ export const SETTINGS = {
     "--token-alg NAME",
     oneOf(ALGORITHMS),
     "signature of access tokens: ES256 or RS256 (ES256)",
-    TOKEN_ALGORITHM,
+    "ES256",
   ),
   randomSeed: setting(
     "--random-seed TEXT",

@@ -9,11 +9,7 @@ import { createApiKeyAuthenticator } from "./domain/credentials.ts";
 import { findSiteByHost } from "./domain/deployments.ts";
 import type { AppError } from "./domain/errors.ts";
 import { createWebhookSchemas } from "./domain/model.ts";
-import {
-  type AuthorizationServer,
-  SigningKeys,
-  verifyAccessToken,
-} from "./domain/oauth/access-tokens.ts";
+import { type AuthorizationServer, verifyAccessToken } from "./domain/oauth/tokens.ts";
 import type { Store } from "./domain/store.ts";
 import { createNotifications } from "./domain/unit-of-work.ts";
 import { API, createApiRouter } from "./http/api.ts";
@@ -113,10 +109,10 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       clock,
       ids,
       notifications,
-      keys: new SigningKeys(store, settings.tokenAlg),
+      algorithm: settings.tokenAlg,
       issuer: urls.authUrl,
       audience: urls.baseUrl,
-      verified: new Map(),
+      verifiedTokens: new Map(),
     };
     const services = {
       urls,
@@ -137,6 +133,7 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       chaos,
       clearCaches() {
         limiter.clear();
+        authorizationServer.verifiedTokens.clear();
       },
       stop,
     });

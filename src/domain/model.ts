@@ -154,14 +154,11 @@ export type Cell = string | number | boolean | null;
 /** Wider tables nearly always have rows and columns swapped. */
 export const COLUMNS_MAX = 100;
 export const CELLS_MAX = 1_000_000;
-const cell = refine<Cell>(
-  { type: ["string", "number", "boolean", "null"] },
-  "a string without NUL and lone surrogates, a number, true, false or null",
-  (value) =>
-    typeof value === "string"
-      ? textProblem(value) === undefined
-      : value === null || typeof value === "boolean" || Number.isFinite(value),
-);
+const cell = refine<Cell>({ type: ["string", "number", "boolean", "null"] }, (value) => {
+  if (typeof value === "string") return textProblem(value);
+  const isCell = value === null || typeof value === "boolean" || Number.isFinite(value);
+  return isCell ? undefined : "must be a string, a number, true, false or null";
+});
 export type Row = { readonly [column: string]: Cell };
 export const dataRow: Schema<Row> = {
   json: { type: "object", maxProperties: COLUMNS_MAX, additionalProperties: cell.json },
@@ -177,10 +174,8 @@ export const dataRow: Schema<Row> = {
   },
 };
 const rows = array(dataRow, { max: CELLS_MAX });
-const csv = refine<string>(
-  { type: "string" },
-  "text without NUL and lone surrogates",
-  (value) => typeof value === "string" && textProblem(value) === undefined,
+const csv = refine<string>({ type: "string" }, (value) =>
+  typeof value === "string" ? textProblem(value) : "must be text",
 );
 /** Processing reports all other faults later. */
 const sourceData: Schema<string | readonly Row[]> = {

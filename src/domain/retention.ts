@@ -4,7 +4,6 @@ import { type Clock, type Instant, parseIso, type Timer } from "../lib/clock.ts"
 import type { TaskTracker } from "../lib/tasks.ts";
 import { collections } from "./collections.ts";
 import type { Expiring } from "./model.ts";
-import { REFRESH_TOKEN_RETENTION_MS, refreshTokens } from "./oauth/grants.ts";
 import type { AnyCollection, Collection, Store, Tx } from "./store.ts";
 
 const TASK = "deleting expired records";
@@ -65,11 +64,10 @@ async function deleteBatch(tx: Tx, now: Instant): Promise<NextExpiry> {
   let next: NextExpiry = { at: now + INTERVAL_MS, what: null };
   for (const collection of expiringCollections) {
     const { name } = collection;
-    const retention_ms = name === refreshTokens.name ? REFRESH_TOKEN_RETENTION_MS : 0;
     const range = { offset: 0, limit: BATCH_SIZE + 1 };
     const oldest = await tx.page(collection, "expiry", [name], range);
     for (const [index, { id, expires_at }] of oldest.entries()) {
-      const at = parseIso(expires_at) + retention_ms;
+      const at = parseIso(expires_at);
       if (at <= now && index < BATCH_SIZE) await tx.remove(collection, id);
       else if (at <= next.at) next = { at, what: `expiry of ${name.replaceAll("_", " ")}` };
     }

@@ -3,7 +3,8 @@
 import type { Infer, Members, ObjectSchema, Schema } from "../lib/schema.ts";
 import { array, OptionError, object, optional, text, withDefault } from "../lib/schema.ts";
 import { createApp } from "./apps.ts";
-import { createApiKey, createOAuthClient, findApiKey } from "./credentials.ts";
+import { createApiKey, findApiKey } from "./credentials.ts";
+import { createOAuthClient } from "./oauth/tokens.ts";
 import { createDataSource } from "./data-sources.ts";
 import { AppError, invalidField } from "./errors.ts";
 import {

@@ -1,7 +1,8 @@
 // Routes for an account's users, API keys, OAuth clients, webhooks with their delivery log, events, and the account
 // itself (spec parts 4 and 6).
-import { apiKeyService, oauthClientService } from "../domain/credentials.ts";
+import { apiKeyService } from "../domain/credentials.ts";
 import * as events from "../domain/events.ts";
+import { oauthClientService } from "../domain/oauth/tokens.ts";
 import * as users from "../domain/users.ts";
 import * as webhooks from "../domain/webhooks.ts";
 import { ADMIN_SCOPE, ADMIN_SCOPES, crudRoutes } from "./crud-routes.ts";

@@ -1,114 +1,92 @@
 // Endpoints of the authorization server for programs (spec part 5; contract part 5): token, revoke, keys and metadata.
 // The pages, authorize and consent, live in web/. Requests are JSON, as the spec shows, or a form (RFC 6749). Errors
 // follow RFC 6749 5.2, not problem details, and no response with a token may be cached.
-import {
-  authenticateClient,
-  type ClientCredentials,
-  identifyClient,
-} from "../domain/credentials.ts";
 import { AppError } from "../domain/errors.ts";
 import { SCOPES } from "../domain/model.ts";
-import type { AuthorizationServer } from "../domain/oauth/access-tokens.ts";
-import { CODE_CHALLENGE_METHOD, RESPONSE_TYPE } from "../domain/oauth/authorize.ts";
 import {
+  type AuthorizationServer,
+  authenticateClient,
+  type ClientCredentials,
   checkRepeated,
   checkResource,
+  exchangeCode,
+  exchangeRefreshToken,
+  identifyClient,
   invalidClient,
   invalidRequest,
+  listPublicKeys,
   OAuthError,
-  parseParameters,
-} from "../domain/oauth/errors.ts";
-import { authorizationCodeGrant, refreshTokenGrant, revokeToken } from "../domain/oauth/tokens.ts";
+  revokeToken,
+} from "../domain/oauth/tokens.ts";
 import { type HttpRequest, type HttpResponse, JSON_TYPE, jsonResponse } from "./message.ts";
 import { errorHeaders, explain } from "./problem.ts";
-import { getRoute, type PublicRoute, publicRouter, type Router } from "./router.ts";
+import { getRoute, type PublicRoute, publicRouter } from "./router.ts";
 import { PATHS, type ServiceUrls } from "./urls.ts";
-import { BODY_BYTES, checkMediaType, decodeUtf8, parseJson, parseMediaType } from "./validation.ts";
+import { BODY_BYTES } from "./validation.ts";
 
 const TOKEN_PATH = "/oauth/token";
 const REVOKE_PATH = "/oauth/revoke";
 const KEYS_PATH = "/oauth/jwks";
 const FORM_TYPE = "application/x-www-form-urlencoded";
-const NO_STORE = { "cache-control": "no-store", pragma: "no-cache" };
+const CLIENT_AUTHENTICATION = ["client_secret_basic", "client_secret_post", "none"];
+const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Parameters that must be strings; all others are ignored (RFC 6749 3.2). */
-const PARAMETERS = [
-  "grant_type",
-  "client_id",
-  "client_secret",
-  "code",
-  "redirect_uri",
-  "code_verifier",
-  "refresh_token",
-  "scope",
-  "token",
-  "token_type_hint",
-  "resource",
-];
+type OAuthRequest = Awaited<ReturnType<typeof readOAuthRequest>>;
 
-interface OAuthRequest {
-  readonly parameters: URLSearchParams;
-  readonly credentials: ClientCredentials;
+export function createOAuthRouter(server: AuthorizationServer, urls: ServiceUrls) {
+  const routes = [
+    postRoute(server, TOKEN_PATH, handleToken),
+    postRoute(server, REVOKE_PATH, handleRevoke),
+    documentRoute(KEYS_PATH, async () => ({ keys: await listPublicKeys(server) })),
+    documentRoute("/.well-known/oauth-authorization-server", () => serverMetadata(urls)),
+    // OpenID Connect libraries request only their own path. The document promises no ID tokens there either.
+    documentRoute("/.well-known/openid-configuration", () => serverMetadata(urls)),
+    documentRoute(PATHS.resource_metadata, () => resourceMetadata(urls)),
+  ];
+  return publicRouter(routes, (error) => toServerError(error, urls));
 }
-
-export const createOAuthRouter = (
-  server: AuthorizationServer,
-  urls: ServiceUrls,
-): Router<PublicRoute> =>
-  publicRouter(
-    [
-      postRoute(TOKEN_PATH, (request) => handleToken(server, request)),
-      postRoute(REVOKE_PATH, (request) => handleRevoke(server, request)),
-      documentRoute(KEYS_PATH, async () => ({ keys: await server.keys.jwks() })),
-      documentRoute("/.well-known/oauth-authorization-server", () => serverMetadata(urls)),
-      // OpenID Connect libraries request only their own path. The document promises no ID tokens there either.
-      documentRoute("/.well-known/openid-configuration", () => serverMetadata(urls)),
-      documentRoute(PATHS.resource_metadata, () => resourceMetadata(urls)),
-    ],
-    (error) => toServerError(error, urls),
-  );
 
 /** Revalidated, because a reset or another public URL changes the documents. */
 const documentRoute = (path: string, read: () => unknown): PublicRoute =>
   getRoute(path, async () => jsonResponse(200, await read(), { "cache-control": "no-cache" }));
 
-const postRoute = (path: string, run: (request: OAuthRequest) => Promise<object>): PublicRoute => ({
+const postRoute = (
+  server: AuthorizationServer,
+  path: string,
+  run: (server: AuthorizationServer, request: OAuthRequest) => Promise<object>,
+): PublicRoute => ({
   method: "POST",
   path,
   async handler(request) {
     try {
-      return jsonResponse(200, await run(await readOAuthRequest(request)), NO_STORE);
+      return noStoreResponse(200, await run(server, await readOAuthRequest(request)));
     } catch (error) {
-      if (error instanceof OAuthError) return toErrorResponse(error);
-      throw error;
+      if (!(error instanceof OAuthError)) throw error;
+      const body = { error: error.code, error_description: error.message };
+      // RFC 9110 15.5.2 requires a challenge with every 401; Basic is the scheme that clients can use.
+      return error.code === "invalid_client"
+        ? noStoreResponse(401, body, { "www-authenticate": 'Basic realm="app-hosting"' })
+        : noStoreResponse(400, body);
     }
   },
 });
 
-/** RFC 9110 15.5.2 requires a challenge with every 401; Basic is the scheme that clients can use. */
-const toErrorResponse = ({ code, message }: OAuthError): HttpResponse =>
-  code === "invalid_client"
-    ? oauthErrorResponse(401, code, message, { "www-authenticate": 'Basic realm="app-hosting"' })
-    : oauthErrorResponse(400, code, message);
+const noStoreResponse = (
+  status: number,
+  body: object,
+  headers: HttpResponse["headers"] = {},
+): HttpResponse => jsonResponse(status, body, { "cache-control": "no-store", ...headers });
 
 /** Converts an error that is not OAuth's own, such as an unavailable store (RFC 6749 4.1.2.1). */
 function toServerError(error: AppError, urls: ServiceUrls): HttpResponse {
   const { status, detail } = explain(error);
-  const names: { readonly [code: string]: string } = {
-    storage_unavailable: "temporarily_unavailable",
-    internal_error: "server_error",
+  const names: { readonly [status: number]: string } = {
+    500: "server_error",
+    503: "temporarily_unavailable",
   };
-  const name = names[error.details.code] ?? "invalid_request";
-  const headers = errorHeaders(error.details, urls.resourceMetadata);
-  return oauthErrorResponse(status, name, detail, headers);
+  const body = { error: names[status] ?? "invalid_request", error_description: detail };
+  return noStoreResponse(status, body, errorHeaders(error.details, urls.resourceMetadata));
 }
-
-const oauthErrorResponse = (
-  status: number,
-  error: string,
-  error_description: string,
-  headers: HttpResponse["headers"] = {},
-): HttpResponse => jsonResponse(status, { error, error_description }, { ...NO_STORE, ...headers });
 
 /** RFC 8414: everything that a client library needs to know, given {auth_url}. */
 const serverMetadata = ({ authUrl, baseUrl }: ServiceUrls) => ({
@@ -120,15 +98,12 @@ const serverMetadata = ({ authUrl, baseUrl }: ServiceUrls) => ({
   userinfo_endpoint: `${baseUrl}/account`,
   jwks_uri: authUrl + KEYS_PATH,
   scopes_supported: SCOPES,
-  response_types_supported: [RESPONSE_TYPE],
-  response_modes_supported: ["query"],
+  response_types_supported: ["code"],
   grant_types_supported: ["authorization_code", "refresh_token"],
-  token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
-  revocation_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
-  code_challenge_methods_supported: [CODE_CHALLENGE_METHOD],
+  token_endpoint_auth_methods_supported: CLIENT_AUTHENTICATION,
+  revocation_endpoint_auth_methods_supported: CLIENT_AUTHENTICATION,
+  code_challenge_methods_supported: ["S256"],
   authorization_response_iss_parameter_supported: true,
-  service_documentation: authUrl + PATHS.docs,
-  protected_resources: [baseUrl],
 });
 
 /** RFC 9728, for the REST API. */
@@ -137,121 +112,88 @@ const resourceMetadata = ({ authUrl, baseUrl }: ServiceUrls) => ({
   authorization_servers: [authUrl],
   scopes_supported: SCOPES,
   bearer_methods_supported: ["header"],
-  resource_name: "Application Hosting Service",
-  resource_documentation: authUrl + PATHS.docs,
 });
 
 /** Verifies the credentials before the code or token, so that a stranger learns nothing and uses up nothing. */
-async function handleToken(server: AuthorizationServer, request: OAuthRequest): Promise<object> {
+async function handleToken(server: AuthorizationServer, request: OAuthRequest) {
   const { parameters, credentials } = request;
-  switch (parameters.get("grant_type")) {
-    case "authorization_code": {
-      const client = await authenticateClient(server.store, credentials);
-      const code = requireParameter(request, "code");
-      checkResource(parameters, server.audience);
-      return authorizationCodeGrant(server, client, code, parameters);
-    }
-    case "refresh_token": {
-      const client = await identifyClient(server.store, credentials);
-      const token = requireParameter(request, "refresh_token");
-      checkResource(parameters, server.audience);
-      return refreshTokenGrant(server, client, token, parameters.get("scope"));
-    }
-    case null:
-      throw invalidRequest("The grant_type is missing.");
-    default:
-      throw new OAuthError(
-        "unsupported_grant_type",
-        "The grant_type must be authorization_code or refresh_token.",
-      );
+  const grantType = getParameter(request, "grant_type");
+  if (grantType === "authorization_code") {
+    const client = await authenticateClient(server.store, credentials);
+    checkResource(parameters, server.audience);
+    return exchangeCode(server, client, getParameter(request, "code"), parameters);
   }
+  if (grantType !== "refresh_token")
+    throw new OAuthError(
+      "unsupported_grant_type",
+      "The grant_type must be authorization_code or refresh_token.",
+    );
+  const client = await identifyClient(server.store, credentials);
+  checkResource(parameters, server.audience);
+  const token = getParameter(request, "refresh_token");
+  return exchangeRefreshToken(server, client, token, parameters.get("scope"));
 }
 
 /** A request without credentials may still name a token that belongs to no client. */
-async function handleRevoke(server: AuthorizationServer, request: OAuthRequest): Promise<object> {
+async function handleRevoke(server: AuthorizationServer, request: OAuthRequest) {
   const { credentials } = request;
   const isAnonymous = credentials.id === null && credentials.secret === null;
   const client = isAnonymous ? null : await authenticateClient(server.store, credentials);
-  await revokeToken(server, client, requireParameter(request, "token"));
+  await revokeToken(server, client, getParameter(request, "token"));
   return {};
 }
 
-function requireParameter({ parameters }: OAuthRequest, name: string): string {
+function getParameter({ parameters }: OAuthRequest, name: string): string {
   const value = parameters.get(name);
   if (value === null) throw invalidRequest(`The ${name} is missing.`);
   return value;
 }
 
-/** Reads parameters and credentials; domain/credentials verifies the latter. */
-async function readOAuthRequest(request: HttpRequest): Promise<OAuthRequest> {
-  const parameters = parseParameters(await readParameters(request));
+/** Reads parameters and credentials, which may come in HTTP Basic or in the body, but not in both. */
+async function readOAuthRequest(request: HttpRequest) {
+  const parameters = new URLSearchParams(await readParameters(request));
   checkRepeated(parameters);
   const id = parameters.get("client_id");
   const secret = parameters.get("client_secret");
-  const basic = parseBasicCredentials(request.header("authorization"));
-  if (basic === undefined) return { parameters, credentials: { id, secret } };
-  if (secret !== null)
-    throw invalidRequest(
-      "The client_secret was sent twice: in the Authorization header and in the body.",
-    );
-  if (id !== null && id !== basic.id)
-    throw invalidRequest("The client_id in the body is not the one in the Authorization header.");
-  return { parameters, credentials: basic };
+  const authorization = request.header("authorization").join();
+  if (authorization === "") return { parameters, credentials: { id, secret } };
+  const credentials = parseBasicCredentials(authorization);
+  if (secret !== null || (id !== null && id !== credentials.id))
+    throw invalidRequest("Send the client credentials in the Authorization header or in the body.");
+  return { parameters, credentials };
 }
 
-async function readParameters(request: HttpRequest): Promise<Iterable<[string, string]>> {
-  const [type] = parseMediaType(request);
-  if (type === JSON_TYPE ? checkMediaType(request) : type !== FORM_TYPE)
-    throw invalidRequest(
-      "The Content-Type must be application/json or application/x-www-form-urlencoded, in UTF-8, without a Content-Encoding.",
-    );
+/** Returns the parameters that have a value; the others count as not sent (RFC 6749 3.1). */
+async function readParameters(request: HttpRequest): Promise<[name: string, value: string][]> {
+  const [type = ""] = request.header("content-type").join().toLowerCase().split(/[ ;]/);
+  if (![JSON_TYPE, FORM_TYPE].includes(type))
+    throw invalidRequest(`The Content-Type must be ${JSON_TYPE} or ${FORM_TYPE}.`);
   const bytes = await request.readBody(BODY_BYTES);
-  if (bytes instanceof AppError)
-    throw invalidRequest("The body is larger than 1 MiB, or was cut short.");
-  if (type === JSON_TYPE) return parseJsonParameters(bytes);
-  const text = decodeUtf8(bytes);
-  if (text instanceof AppError) throw invalidRequest("The body is not valid UTF-8.");
-  return new URLSearchParams(text);
-}
-
-/** An array of resources equals a repeated form parameter; null counts as not sent. */
-function parseJsonParameters(bytes: Buffer): [name: string, value: string][] {
-  const body = parseJson(bytes);
-  const isObject = typeof body === "object" && body !== null && !Array.isArray(body);
-  if (!isObject || body instanceof AppError)
-    throw invalidRequest("The body must be a JSON object.");
-  const pairs: [name: string, value: string][] = [];
-  for (const [name, member] of Object.entries(body)) {
-    const isList = name === "resource" && Array.isArray(member);
-    for (const value of isList ? member : [member ?? ""])
-      if (typeof value === "string") pairs.push([name, value]);
-      else if (PARAMETERS.includes(name))
-        throw invalidRequest(`The member ${name} must be a string.`);
-  }
-  return pairs;
-}
-
-/**
- * RFC 6749 2.3.1: user name and password of RFC 7617, each form-encoded before they are joined. Ids and secrets have
- * no space, so that a plus cannot occur.
- */
-function parseBasicCredentials(headers: readonly string[]): ClientCredentials | undefined {
-  if (headers.length === 0) return undefined;
-  const [, base64 = ""] = /^basic +([a-z0-9+/]+={0,2})$/i.exec(headers.join()) ?? [];
-  const [user = "", ...rest] = Buffer.from(base64, "base64").toString().split(":");
-  const id = decodeComponent(user);
-  const secret = decodeComponent(rest.join(":"));
-  if (!id || rest.length === 0 || secret === undefined)
-    throw invalidClient(
-      "The Authorization header is not readable: send Basic with client_id:client_secret, form-encoded.",
-    );
-  return { id, secret: secret || null };
-}
-
-function decodeComponent(text: string): string | undefined {
+  if (bytes instanceof AppError) throw invalidRequest("The body is larger than 1 MiB.");
   try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined; // a stray % or bytes that are not UTF-8
+    const text = UTF_8.decode(bytes);
+    const pairs = type === FORM_TYPE ? [...new URLSearchParams(text)] : parseJsonParameters(text);
+    return pairs.filter(([, value]) => value !== "");
+  } catch (error) {
+    throw invalidRequest(`The body cannot be read: ${error instanceof Error && error.message}`);
   }
+}
+
+/** An array equals a repeated form parameter; null counts as not sent. */
+function parseJsonParameters(text: string): [name: string, value: string][] {
+  const members = Object.entries<unknown>(JSON.parse(text));
+  return members.flatMap(([name, member]) =>
+    [member ?? []].flat().map((value): [string, string] => [name, String(value)]),
+  );
+}
+
+/** RFC 6749 2.3.1: user name and password of RFC 7617, each form-encoded before they are joined. */
+function parseBasicCredentials(header: string): ClientCredentials {
+  const [, base64 = ""] = /^basic +([a-z0-9+/]+={0,2})$/i.exec(header) ?? [];
+  const pair = Buffer.from(base64, "base64").toString();
+  // A form parser decodes both parts without throwing. Ids and secrets have no reserved characters.
+  const [[id = "", secret = ""] = []] = new URLSearchParams(pair.replace(":", "="));
+  if (id === "")
+    throw invalidClient("The Authorization header must be Basic with client_id:client_secret.");
+  return { id, secret: secret || null };
 }

@@ -6,13 +6,16 @@ import {
   type AccountRecord,
   type AccountState,
   accountState,
-  SCOPES,
   type Scope,
   users,
 } from "../domain/model.ts";
-import type { AuthorizationServer } from "../domain/oauth/access-tokens.ts";
-import { OAuthError, parseScope } from "../domain/oauth/errors.ts";
-import { issueForUser, type TokenResponse } from "../domain/oauth/tokens.ts";
+import {
+  type AuthorizationServer,
+  issueForUser,
+  OAuthError,
+  parseScope,
+  type TokenResponse,
+} from "../domain/oauth/tokens.ts";
 import { FIRST_RECORD, type StoreData } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
 import type { ServiceUrls } from "../http/urls.ts";
@@ -182,8 +185,6 @@ export async function openService(deps: ServiceDeps) {
       const accountId = startup.account.id;
       try {
         const requested = parseScope([scopes].flat().join(" "));
-        if (requested.length === 0)
-          throw new OptionError(`signIn: scopes is empty; the scopes are ${SCOPES.join(", ")}.`);
         const [admin] = await store.page(users, "account_admin", [accountId, true], FIRST_RECORD);
         const user = userId === undefined ? admin : await store.get(users, userId);
         if (user?.account_id !== accountId)

@@ -6,7 +6,7 @@ import { createApiKey, findApiKey, sha256 } from "../domain/credentials.ts";
 import { listUnprocessed, processDataSource } from "../domain/data-sources.ts";
 import { moveBack } from "../domain/deliveries.ts";
 import { type AccountRecord, accounts, clockRecords, deliveries, events } from "../domain/model.ts";
-import { signingKeys } from "../domain/oauth/access-tokens.ts";
+import { signingKeys } from "../domain/oauth/tokens.ts";
 import { applySeed, DEFAULT_SEED, FIRST_KEY, seedSchema } from "../domain/seed.ts";
 import { FIRST_RECORD, type StoreData } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";

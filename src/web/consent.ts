@@ -1,20 +1,19 @@
 // The user's side of the authorization code flow (spec part 5, step 1): sign in, review the application's request, allow
 // or deny it. The request is validated again on submit, because time has passed.
-import { checkAccountState, hasScope, isSubset } from "../domain/credentials.ts";
-import { type OAuthClientRecord, SCOPE_LABELS } from "../domain/model.ts";
+import { checkAccountState, hasScope } from "../domain/credentials.ts";
+import { SCOPE_LABELS } from "../domain/model.ts";
 import {
-  type Consent,
+  type AuthorizationRequest,
   denyRequest,
   type ErrorPage,
+  findGrantableScopes,
   issueCode,
-  prepareConsent,
-  type Redirect,
   validateAuthorizationRequest,
 } from "../domain/oauth/authorize.ts";
-import { isPrivateUse } from "../domain/validators.ts";
+import type { SignedIn } from "../domain/sessions.ts";
 import type { HttpResponse } from "../http/message.ts";
 import { PATHS } from "../http/urls.ts";
-import { hidden, html, inlineCode, list, muted, paragraph } from "./html.ts";
+import { hidden, html, inlineCode, link, list, muted } from "./html.ts";
 import { messagePage, page, redirect } from "./layout.ts";
 import type { PageRoute, SubmittedFields, WebContext } from "./session.ts";
 import { AUTHORIZE_PATH, formActionTo, requireSignIn, userMenu } from "./sign-in.ts";
@@ -39,64 +38,53 @@ async function authorize(
 ): Promise<HttpResponse> {
   const { oauth, signedIn } = web;
   const request = await validateAuthorizationRequest(oauth, query);
-  if ("page" in request || "redirect" in request) return toResponse(web, request);
-  if (signedIn === undefined) return requireSignIn(web, authorizeUrl(query));
-  const consent = prepareConsent(oauth, request, signedIn);
-  if ("redirect" in consent) return toResponse(web, consent);
-  if (decision === undefined) return consentPage(web, consent, query);
+  if ("page" in request) return errorPage(web, request);
+  if ("redirect" in request) return redirect(request.redirect);
+  const url = `${AUTHORIZE_PATH}?${query}`;
+  if (signedIn === undefined) return requireSignIn(url);
+  const scopes = findGrantableScopes(oauth, request, signedIn);
+  if ("redirect" in scopes) return redirect(scopes.redirect);
+  if (decision === undefined) return consentPage(web, signedIn, { ...request, scopes }, url);
   // Only the value "allow" allows; a form without a button counts as a denial.
-  if (decision.get("decision") !== "allow") return toResponse(web, denyRequest(oauth, request));
-  // Grants nothing that the page did not show, whatever the user's permissions are by now.
-  const isShown = isSubset(consent.scopes, (decision.get("granted") ?? "").split(" "));
-  return isShown
-    ? toResponse(web, await issueCode(oauth, consent))
-    : consentPage(web, consent, query);
+  const response =
+    decision.get("decision") === "allow"
+      ? await issueCode(oauth, request, signedIn.user.id, scopes)
+      : denyRequest(oauth, request);
+  return redirect(response.redirect);
 }
 
-const authorizeUrl = (query: string): string => `${AUTHORIZE_PATH}?${query}`;
-
-const toResponse = (web: WebContext, response: ErrorPage | Redirect): HttpResponse =>
-  "redirect" in response ? redirect(response.redirect) : errorPage(web, response);
-
-function errorPage(web: WebContext, { page: message, client }: ErrorPage): HttpResponse {
-  const addresses = client &&
-    isAdminOf(web, client) && [
-      html`<p>Registered for ${client.name}:</p>`,
-      list(client.redirect_uris.map(inlineCode)),
-    ];
-  const help = paragraph(`[The docs](${PATHS.docs}#oauth) describe a correct request.`);
+/** A visitor who may read the client through the API sees its redirect URIs. */
+function errorPage({ signedIn, request }: WebContext, { page: message, client }: ErrorPage) {
+  const isAdmin =
+    signedIn !== undefined &&
+    signedIn.account.id === client?.account_id &&
+    hasScope(signedIn.user.permissions, "admin") &&
+    checkAccountState(signedIn.account, request.method) === undefined;
   return messagePage(400, "This authorization request is invalid", [
     html`<p>${message}</p>`,
-    addresses,
-    help,
+    isAdmin && ["Registered redirect URIs:", list(client?.redirect_uris.map(inlineCode) ?? [])],
+    link(`${PATHS.docs}#oauth`, "How to ask for authorization"),
   ]);
 }
 
-/** Returns true if the visitor may read the client through the API; only then its URIs are shown. */
-const isAdminOf = ({ signedIn, request }: WebContext, client: OAuthClientRecord): boolean =>
-  signedIn !== undefined &&
-  signedIn.account.id === client.account_id &&
-  hasScope(signedIn.user.permissions, "admin") &&
-  checkAccountState(signedIn.account, request.method) === undefined;
-
-function consentPage(web: WebContext, consent: Consent, query: string): HttpResponse {
-  const { request, user, account, scopes: granted } = consent;
-  const { client, redirectUri, scopes: requested } = request;
+/** The scopes of the request are those that the user holds. */
+function consentPage(
+  web: WebContext,
+  { user, account }: SignedIn,
+  { client, redirectUri, scopes }: AuthorizationRequest,
+  url: string,
+): HttpResponse {
   const { host, protocol } = new URL(redirectUri);
-  // Strip bidi control characters so that a client name cannot reverse the text after it.
-  const name = client.name.replace(/\p{Bidi_Control}/gu, "");
-  const isReduced = requested.some((scope) => !granted.includes(scope));
   const fields = html`<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it will be able to:</p>
-${list(granted.map((scope) => [SCOPE_LABELS[scope], " ", inlineCode(scope)]))}
-${isReduced && muted("It asked for more than you may do yourself; it gets only this.")}
-${hidden("request", query)}${hidden("granted", granted.join(" "))}
+${list(scopes.map((scope) => [SCOPE_LABELS[scope], " ", inlineCode(scope)]))}
+${hidden("request", url.slice(AUTHORIZE_PATH.length + 1))}
 <div class="row"><button name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></div>`;
   return page({
-    title: `Allow “${name}” to use your account?`,
+    title: `Allow “${client.name}” to use your account?`,
     narrow: true,
     formAction: formActionTo(redirectUri),
     body: html`${web.form(CONSENT_PATH, fields, "card")}
-${muted(`Either way you return to ${isPrivateUse(redirectUri) ? protocol.slice(0, -1) : host}.`)}
-<h2>Not you?</h2>${userMenu(web, authorizeUrl(query))}`,
+${muted(`Either way you return to ${host || protocol}`)}
+<h2>Not you?</h2>${userMenu(web, url)}`,
   });
 }

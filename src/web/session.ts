@@ -1,10 +1,9 @@
 // The context of a page request: the cookie of the browser session, the signed-in user, and CSRF protection. Every form
 // carries a token derived from the cookie, which no other site can read, and its Origin must be this server (contract,
 // part 5; RFC 9700 4.7). Only pages read cookies; the REST API never does.
-import { MIMEType } from "node:util";
 import { sha256 } from "../domain/credentials.ts";
 import { AppError } from "../domain/errors.ts";
-import type { AuthorizationServer } from "../domain/oauth/access-tokens.ts";
+import type { AuthorizationServer } from "../domain/oauth/tokens.ts";
 import { findSession } from "../domain/sessions.ts";
 import { UnitOfWork } from "../domain/unit-of-work.ts";
 import type { ApiDeps } from "../http/api.ts";
@@ -21,7 +20,6 @@ import {
 import { PATHS } from "../http/urls.ts";
 import type { Variants } from "../http/variants.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
-import { collectFields, type FormFields, parseForm } from "../lib/urlencoded.ts";
 import { type Html, hidden, html, link, type Renderable } from "./html.ts";
 import { errorPage, messagePage, withEtag } from "./layout.ts";
 
@@ -39,10 +37,13 @@ export interface WebDeps extends ApiDeps {
 
 /** The size limit of a form's fields other than an operation's data. */
 const FORM_BYTES = 65_536;
-/** A form with more fields is not one of ours, and parsing it would block other requests. */
-const FIELDS_MAX = 1_000;
 
 export type SubmittedFields = ReadonlyMap<string, string>;
+
+/** Fields without a value count as not sent. */
+const toFields = (pairs: Iterable<[name: string, value: string]>): SubmittedFields =>
+  new Map([...pairs].filter(([, value]) => value !== ""));
+
 export type WebContext = Awaited<ReturnType<typeof createWebContext>>;
 
 async function createWebContext(deps: WebDeps, request: HttpRequest) {
@@ -57,7 +58,7 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
   // A browser without a cookie gets one now, because the sign-in form needs its CSRF token.
   const secret = cookie ?? unit.ids.secret();
   const csrfToken = sha256(`csrf ${secret}`);
-  const query = parseForm(request.query).values;
+  const query = toFields(new URLSearchParams(request.query));
 
   /** Returns the Set-Cookie header; without a value it deletes the cookie. */
   function sessionCookie(value = ""): Record<string, string> {
@@ -79,8 +80,7 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
     if (body instanceof AppError) return body;
     const form = await parseFormBody(body, request.header("content-type").join());
     if (form === undefined) return UNREADABLE_FORM;
-    const isToken = sha256(form.values.get("csrf") ?? "") === sha256(csrfToken);
-    return isToken && form.duplicates.size === 0 ? run(form.values) : CSRF_FAILED;
+    return form.get("csrf") === csrfToken ? run(form) : CSRF_FAILED;
   }
 
   /** Renders a form with its CSRF token. */
@@ -107,20 +107,15 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
 }
 
 /** Parses a form; files are read as text. Returns undefined if the body is not a form or not UTF-8. */
-async function parseFormBody(body: Buffer, contentType: string): Promise<FormFields | undefined> {
+async function parseFormBody(body: Buffer, type: string): Promise<SubmittedFields | undefined> {
   try {
-    const type = new MIMEType(contentType);
-    const separator = type.params.get("boundary") ?? "&";
-    if (body.toString("latin1").split(separator, FIELDS_MAX + 1).length > FIELDS_MAX)
-      return undefined;
-    const headers = { "content-type": String(type) };
-    const form = await new Response(body, { headers }).formData();
+    const form = await new Response(body, { headers: { "content-type": type } }).formData();
     const pairs: [name: string, value: string][] = [];
     for (const [name, value] of form) {
       const text = typeof value === "string" ? value : UTF_8.decode(await value.arrayBuffer());
       pairs.push([name, text]);
     }
-    return collectFields(pairs);
+    return toFields(pairs);
   } catch {
     return undefined; // the caller reports it
   }
@@ -148,15 +143,11 @@ export function countField(fields: SubmittedFields, name: string): number | unde
 /** Pages on which a user makes a decision without entering a password. */
 const LOOPBACK_ONLY = /^\/(dashboard|oauth\/authorize|oauth\/consent)(\/|$)/;
 
-/**
- * Detects DNS rebinding: a web page can have its own host name resolve to this machine and read the responses. On a
- * local server these pages therefore accept only loopback host names.
- */
-const isRebound = ({ isLocal }: WebDeps, request: HttpRequest): boolean =>
-  isLocal && LOOPBACK_ONLY.test(request.path) && !isLoopbackHost(hostname(request));
-
-function wrongHostPage(authUrl: string): HttpResponse {
-  const dashboard = authUrl + PATHS.dashboard;
+/** DNS rebinding: a web page can have its own host name resolve to this machine and read the responses. */
+function checkHost({ isLocal, services }: WebDeps, request: HttpRequest): HttpResponse | undefined {
+  if (!isLocal || !LOOPBACK_ONLY.test(request.path) || isLoopbackHost(hostname(request)))
+    return undefined;
+  const dashboard = services.urls.authUrl + PATHS.dashboard;
   return messagePage(403, "This page is not available under this host name", [
     "Open ",
     link(dashboard, dashboard),
@@ -172,7 +163,7 @@ interface PageRequest {
 
 interface PageRouterOptions {
   /** Returns the response for a visitor who may not see any of the pages. */
-  readonly guard?: (web: WebContext) => Promise<HttpResponse> | undefined;
+  readonly guard?: (web: WebContext) => HttpResponse | undefined;
   readonly onError?: (error: AppError, web: WebContext) => HttpResponse;
 }
 
@@ -189,9 +180,10 @@ export const createPageRouter = <R extends RouteKey>(
     routes.map((route) => ({ ...route, path: route.path.slice(basePath.length) })),
   ),
   async handle(request, lookup) {
-    if (isRebound(deps, request)) return wrongHostPage(deps.services.urls.authUrl);
+    const wrongHost = checkHost(deps, request);
+    if (wrongHost) return wrongHost;
     const web = await createWebContext(deps, request);
-    const denied = await guard?.(web);
+    const denied = guard?.(web);
     if (denied) return denied;
     const result = isRouteMatch(lookup)
       ? await handle(lookup.route, { request, web, params: lookup.params })

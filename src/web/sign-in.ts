@@ -4,7 +4,7 @@
 import { accounts, users } from "../domain/model.ts";
 import { closeSession, openSession, startSignIn } from "../domain/sessions.ts";
 import { ALL_RECORDS } from "../domain/store.ts";
-import type { HttpRequest, HttpResponse } from "../http/message.ts";
+import type { HttpResponse } from "../http/message.ts";
 import { PATHS } from "../http/urls.ts";
 import { alertBox, hidden, html, muted, type Renderable } from "./html.ts";
 import { page, redirect } from "./layout.ts";
@@ -13,9 +13,6 @@ import type { PageRoute, SubmittedFields, WebContext } from "./session.ts";
 const SIGN_OUT_PATH = `${PATHS.dashboard}/sign-out`;
 export const AUTHORIZE_PATH = "/oauth/authorize";
 
-/** Longer URLs are refused (contract, part 8). */
-const URL_CHARS = 8_192;
-
 export const signInRoutes: readonly PageRoute[] = [
   { method: "GET", path: PATHS.sign_in, handler: showSignIn },
   { method: "POST", path: PATHS.sign_in, handler: submitSignIn },
@@ -23,10 +20,10 @@ export const signInRoutes: readonly PageRoute[] = [
 ];
 
 /** A proxy on the same machine makes distant clients look local; it adds one of these headers. */
-const isFromProxy = (request: HttpRequest): boolean =>
-  request.headerNames().some((name) => /^(forwarded|via|x-real-ip|x-forwarded-.*)$/.test(name));
+const PROXY_HEADER = /^(forwarded|via|x-real-ip|x-forwarded-.*)$/;
 
-const needsApiKey = ({ isLocal, request }: WebContext): boolean => !isLocal || isFromProxy(request);
+const needsApiKey = ({ isLocal, request }: WebContext): boolean =>
+  !isLocal || request.headerNames().some((name) => PROXY_HEADER.test(name));
 
 async function showSignIn(web: WebContext, fields: SubmittedFields): Promise<HttpResponse> {
   const next = safeNext(fields);
@@ -36,14 +33,14 @@ async function showSignIn(web: WebContext, fields: SubmittedFields): Promise<Htt
 /** Handles both steps: the API key, and the choice of a user. */
 async function submitSignIn(web: WebContext, fields: SubmittedFields): Promise<HttpResponse> {
   const next = safeNext(fields);
-  const userId = fields.get("user_id") ?? "";
-  if (needsApiKey(web) && userId === "") {
+  const userId = fields.get("user_id");
+  if (needsApiKey(web) && userId === undefined) {
     const signIn = await startSignIn(web.unit, fields.get("api_key")?.trim() ?? "");
     return signInPage(web, next, signIn ?? { error: "This API key is not valid. Try again." });
   }
   // The session gets a new secret, so that a planted cookie is worthless (session fixation).
   const secret = await openSession(web.unit, {
-    userId,
+    userId: userId ?? "",
     state: needsApiKey(web) ? (fields.get("state") ?? "") : null,
     previousSecret: web.secret,
   });
@@ -54,18 +51,12 @@ async function submitSignIn(web: WebContext, fields: SubmittedFields): Promise<H
 
 async function signOut(web: WebContext, fields: SubmittedFields): Promise<HttpResponse> {
   await closeSession(web.store, web.secret);
-  return requireSignIn(web, safeNext(fields), web.sessionCookie());
+  return requireSignIn(safeNext(fields), web.sessionCookie());
 }
 
-/** Redirects to sign-in, which continues at `next`. Shows it here if that URL would be too long. */
-export async function requireSignIn(
-  web: WebContext,
-  next: string,
-  headers: HttpResponse["headers"] = {},
-): Promise<HttpResponse> {
-  const location = `${PATHS.sign_in}?${new URLSearchParams({ next })}`;
-  return location.length > URL_CHARS ? signInPage(web, next) : redirect(location, headers);
-}
+/** Redirects to sign-in, which continues at `next`. */
+export const requireSignIn = (next: string, headers?: HttpResponse["headers"]): HttpResponse =>
+  redirect(`${PATHS.sign_in}?${new URLSearchParams({ next })}`, headers);
 
 const BASE = "http://this.invalid";
 
@@ -114,13 +105,12 @@ async function renderUsers({ store }: WebContext, accountId?: string): Promise<R
   const lists: Renderable[] = [];
   for (const { id, name } of await store.page(accounts, "all", ["accounts"], ALL_RECORDS)) {
     if (accountId !== undefined && id !== accountId) continue;
-    lists.push(html`<h2>${name}</h2>`);
-    for (const user of await store.page(users, "account", [id], ALL_RECORDS)) {
+    const members = await store.page(users, "account", [id], ALL_RECORDS);
+    const buttons = members.map((user) => {
       const label = user.name ? `${user.name}, ${user.email}` : user.email;
-      lists.push(
-        html`<p><button name="user_id" value="${user.id}">Continue as ${label}</button></p>`,
-      );
-    }
+      return html`<p><button name="user_id" value="${user.id}">Continue as ${label}</button></p>`;
+    });
+    lists.push(html`<h2>${name}</h2>`, buttons);
   }
   return lists;
 }

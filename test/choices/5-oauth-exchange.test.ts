@@ -18,7 +18,6 @@ import {
   REDIRECT,
   refresh,
   register,
-  returned,
   scene,
   sendForm,
   sendJson,
@@ -73,30 +72,21 @@ choice(
     await service.clock.advance("3599999ms");
     assert.equal((await holder.get("/apps")).status, 200);
     await service.clock.advance("1ms");
-    const error = await holder.get("/apps");
-    problem(error, "expired_credential");
-    assert.match(error.header("www-authenticate"), /error="invalid_token"/);
+    problem(await holder.get("/apps"), "expired_credential");
   },
 );
 
 choice(
   "5.token-lifetimes.code",
-  "a code lasts a minute, and for ten more the error says that it expired",
+  "a code lasts a minute, to the millisecond",
   MANUAL,
   async ({ api, service }) => {
     const { app, code } = await scene(api);
-    const codes = [await code(), await code(), await code(), await code()];
-    for (const [wait, error] of [
-      ["59999ms", null],
-      ["1ms", "expired"],
-      ["599999ms", "expired"],
-      ["1ms", "not known"],
-    ] as const) {
-      await service.clock.advance(wait);
-      const answer = await exchange(api, app, codes.shift() ?? "");
-      if (error === null) pair(answer);
-      else oauthError(answer, "invalid_grant", error);
-    }
+    const [early, late] = [await code(), await code()];
+    await service.clock.advance("59999ms");
+    pair(await exchange(api, app, early));
+    await service.clock.advance("1ms");
+    oauthError(await exchange(api, app, late), "invalid_grant", "expired");
   },
 );
 
@@ -108,17 +98,11 @@ choice(
     const { app, code } = await scene(api);
     const fields = async () => ({ ...GRANT, ...app, unknown: "x", code: await code() });
     const typed = { "content-type": "Application/X-WWW-Form-Urlencoded; charset=UTF-8" };
-    for (const headers of [{}, typed]) pair(await sendForm(api, TOKEN, await fields(), headers));
-    for (const parameter of ["", "; charset=us-ascii", '; charset="ISO-8859-1"', "; charset"]) {
-      const headers = { "content-type": `application/json${parameter}` };
-      pair(await postRaw(api, headers, JSON.stringify({ ...(await fields()), more: 1 })));
-    }
+    pair(await sendForm(api, TOKEN, await fields(), typed));
+    const headers = { "content-type": 'application/json; charset="ISO-8859-1"' };
+    pair(await postRaw(api, headers, JSON.stringify({ ...(await fields()), more: 1 })));
   },
 );
-
-/** The parameters of a token request, always as text. */
-const TEXTS =
-  "grant_type client_id client_secret code redirect_uri code_verifier refresh_token scope token token_type_hint";
 
 choice(
   "5.token-response.errors",
@@ -132,16 +116,15 @@ choice(
     const grantType = "grant_type=authorization_code";
     for (const [headers, ...bodies] of [
       [{}, json],
-      [{ "content-type": "text/plain" }, json, grantType],
-      [{ ...JSON_TYPE, "content-encoding": "gzip" }, json],
-      [JSON_TYPE, json.slice(0, -1), `[${json}]`, "null", "", "{}", notUtf8],
-      [JSON_TYPE, ...TEXTS.split(" ").map((name) => JSON.stringify({ ...fields, [name]: ["x"] }))],
+      [{ "content-type": "text/plain" }, json],
+      [JSON_TYPE, json.slice(0, -1), `[${json}]`, "null", "", "{}", notUtf8, `\ufeff${json}`],
+      [JSON_TYPE, JSON.stringify({ ...fields, code: ["x", "y"] })],
       [JSON_TYPE, JSON.stringify({ grant_type: "authorization_code", ...app })],
       [FORM_TYPE, `${grantType}&${grantType}`, "x=1&x=2", "", `x=${"y".repeat(1_048_576)}`],
     ] as const)
       for (const body of bodies) oauthError(await postRaw(api, headers, body), "invalid_request");
-    for (const grant_type of ["password", "client_credentials"])
-      oauthError(await sendJson(api, TOKEN, { ...app, grant_type }), "unsupported_grant_type");
+    const password = { ...app, grant_type: "password" };
+    oauthError(await sendJson(api, TOKEN, password), "unsupported_grant_type");
   },
 );
 
@@ -153,35 +136,18 @@ choice(
     const { app, code } = await scene(api);
     const post = (fields: object, resource: unknown) =>
       postRaw(api, JSON_TYPE, JSON.stringify({ ...app, resource, ...fields }));
-    const postForm = (fields: Record<string, string>, ...resources: readonly string[]) => {
-      const form = new URLSearchParams({
-        ...fields,
-        ...app,
-        client_secret: `${app.client_secret}`,
-      });
-      for (const resource of resources) form.append("resource", resource);
-      return postRaw(api, FORM_TYPE, form.toString());
-    };
     const grant = { ...GRANT, code: await code() };
-    for (const wrong of ["x", authUrl, `${baseUrl}/`, `${baseUrl}#f`, baseUrl.toUpperCase()])
-      for (const answer of [
-        await postForm(grant, baseUrl, wrong),
-        await post(grant, wrong),
-        await post(grant, [wrong, baseUrl]),
-      ])
-        assert.equal(oauthError(answer, "invalid_target"), `The resource must be ${baseUrl}.`);
-    for (const invalid of [5, {}, [5], [null], [[baseUrl]], [baseUrl, 5]])
-      oauthError(await post(grant, invalid), "invalid_request");
+    for (const wrong of ["x", authUrl, `${baseUrl}/`, ["x", baseUrl], {}])
+      oauthError(await post(grant, wrong), "invalid_target", `must be ${baseUrl}`);
     oauthError(await post({ ...grant, client_secret: "x" }, "x"), "invalid_client");
-    let token = pair(await postForm(grant, baseUrl, baseUrl)).refresh;
+    let token = pair(await post(grant, [baseUrl, baseUrl])).refresh;
     const refreshGrant = () => ({ grant_type: "refresh_token", refresh_token: token });
     oauthError(await post(refreshGrant(), [baseUrl, "x"]), "invalid_target");
-    token = pair(await postForm(refreshGrant(), "", baseUrl)).refresh;
-    for (const resource of [null, "", baseUrl, [], [baseUrl, baseUrl]])
+    for (const resource of [null, "", baseUrl])
       token = pair(await post(refreshGrant(), resource)).refresh;
-    // A revocation has no resource.
-    const revoked = await sendForm(api, "/oauth/revoke", { ...app, token, resource: "x" });
-    assert.equal(revoked.status, 200);
+    const form = `grant_type=refresh_token&refresh_token=${token}&resource=${baseUrl}`;
+    oauthError(await postRaw(api, FORM_TYPE, `${form}&resource=x`), "invalid_target");
+    pair(await postRaw(api, FORM_TYPE, `${form}&resource=${baseUrl}`));
   },
 );
 
@@ -202,12 +168,10 @@ choice(
     const grant = { ...GRANT, code: await code() };
     for (const twice of [{ client_secret }, { client_id: "cli_other" }])
       oauthError(await sendForm(api, TOKEN, { ...grant, ...twice }, header), "invalid_request");
-    const other = await register(api);
     for (const wrong of [
-      { client_secret: "wrong" },
       { client_secret: `${client_secret}x` },
       { client_secret: null },
-      { client_secret: other.client_secret },
+      { client_secret: (await register(api)).client_secret },
       { client_id: "cli_00000000000000000000000" },
       { client_id: "" },
     ]) {
@@ -215,14 +179,14 @@ choice(
       oauthError(answer, "invalid_client");
       assert.match(answer.header("www-authenticate"), /^Basic /);
     }
-    for (const headers of [
-      ...["wrong", "", "%zz"].map((password) => basic(client_id, password)),
-      ...[`Basic ${client_id}:${client_secret}`, `Bearer ${client_secret}`, "Basic"].map(
-        (authorization) => ({ authorization }),
-      ),
-      { authorization: [String(header.authorization), "Basic eDp5"] },
+    for (const authorization of [
+      ...["wrong", "", "%zz"].map((password) => basic(client_id, password).authorization),
+      `Basic ${client_id}:${client_secret}`,
+      `Bearer ${client_secret}`,
+      "Basic",
+      [header.authorization, "Basic eDp5"],
     ])
-      oauthError(await sendForm(api, TOKEN, grant, headers), "invalid_client");
+      oauthError(await sendForm(api, TOKEN, grant, { authorization }), "invalid_client");
     pair(await exchange(api, app, grant.code));
   },
 );
@@ -235,14 +199,12 @@ choice(
     const { app, code } = await scene(api);
     const one = await code();
     oauthError(await exchange(api, await register(api), one));
-    for (const [extra, error] of [
-      [{ redirect_uri: null }, "redirect_uri is missing"],
-      [{ redirect_uri: `${REDIRECT}/` }, "not the one that was authorized"],
-      [{ redirect_uri: "https://evil.example/" }, "not the one that was authorized"],
-      [{ code_verifier: VERIFIER }, "without PKCE"],
-    ] as const)
-      oauthError(await exchange(api, app, one, extra), "invalid_grant", error);
-    oauthError(await exchange(api, app, `${one}x`));
+    for (const extra of [
+      { redirect_uri: null },
+      { redirect_uri: `${REDIRECT}/` },
+      { code_verifier: VERIFIER },
+    ])
+      oauthError(await exchange(api, app, one, extra));
     const tokens = pair(await exchange(api, app, one));
     await service.clock.advance("10m");
     oauthError(await exchange(api, app, one), "invalid_grant", "used before");
@@ -253,31 +215,22 @@ choice(
 
 choice(
   "5.token-lifetimes.second-use",
-  "of 50 concurrent exchanges of one code or refresh token one succeeds, and the grant ends",
+  "of 20 concurrent exchanges of one code or refresh token one succeeds, and the grant ends",
   MANUAL,
   async ({ api }) => {
     const { app, code, tokens } = await scene(api);
     const [one, first] = [await code(), await tokens()];
-    const access = [first.access];
     for (const use of [() => exchange(api, app, one), () => refresh(api, first.refresh)]) {
-      const answers = await Promise.all(Array.from({ length: 50 }, use));
+      const answers = await Promise.all(Array.from({ length: 20 }, use));
       const winners = answers.filter(({ status }) => status === 200);
       assert.equal(winners.length, 1);
-      const errors = answers.filter(({ status }) => status !== 200).map((each) => oauthError(each));
-      assert.ok(errors.some((description) => description.includes("used before")));
+      for (const each of answers) if (each.status !== 200) oauthError(each);
       const next = pair(winners[0] ?? assert.fail());
       oauthError(await refresh(api, next.refresh));
-      access.push(next.access);
+      problem(await api.as(next.access).get("/apps"), "invalid_credential");
     }
-    for (const token of access) problem(await api.as(token).get("/apps"), "invalid_credential");
   },
 );
-
-// The challenges of 42 and of 129 times the letter a: `openssl dgst -sha256 -binary`, as base64url.
-const OTHER_LENGTHS = {
-  elOGB_2quSlplZKfRRVlu7gULhhEEXMiqv0rPXawGv8: 42,
-  "wSywJKLlVRzKDgj86PHF4xRVXMP-9jKe6ZSj23UhZq4": 129,
-};
 
 for (const isPublic of [true, false])
   choice(
@@ -285,28 +238,13 @@ for (const isPublic of [true, false])
     `the verifier of RFC 7636 matches its challenge, and no other does, for a ${isPublic ? "public" : "confidential"} client`,
     MANUAL,
     async ({ api }) => {
-      const { app, code, open } = await scene(api, { public: isPublic });
-      const { error } = isPublic ? returned(await open()) : {};
-      assert.equal(error, isPublic ? "invalid_request" : undefined, "it must send a challenge");
+      const { app, code } = await scene(api, { public: isPublic });
       const one = await code(PKCE);
-      const { code_challenge } = PKCE;
-      const short = VERIFIER.slice(0, 42);
-      for (const code_verifier of [
-        null,
-        "",
-        short,
-        `${VERIFIER}x`,
-        code_challenge,
-        "x".repeat(129),
-      ])
+      for (const code_verifier of [null, "", `${VERIFIER}x`, PKCE.code_challenge])
         oauthError(await exchange(api, app, one, { code_verifier }));
       const extra = { code_verifier: VERIFIER };
       oauthError(await exchange(api, app, one, { ...extra, client_secret: "x" }), "invalid_client");
       pair(await exchange(api, app, one, extra));
-      for (const [code_challenge, length] of Object.entries(OTHER_LENGTHS)) {
-        const bound = await code({ ...PKCE, code_challenge });
-        oauthError(await exchange(api, app, bound, { code_verifier: "a".repeat(length) }));
-      }
     },
   );
 

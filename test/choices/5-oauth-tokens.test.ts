@@ -26,9 +26,9 @@ choice(
   "1.rfcs.metadata",
   "the server publishes its metadata, and the API's metadata link to it",
   async ({ api, authUrl, baseUrl }) => {
-    const answer = await api.root.as(null).get(SERVER);
-    assert.deepEqual([answer.status, answer.headers["content-type"]], [200, "application/json"]);
-    const secrets = ["client_secret_basic", "client_secret_post"];
+    const anyone = api.root.as(null);
+    const answer = await anyone.get(SERVER);
+    const methods = ["client_secret_basic", "client_secret_post", "none"];
     assert.deepEqual(answer.json, {
       issuer: authUrl,
       authorization_endpoint: `${authUrl}/oauth/authorize`,
@@ -38,59 +38,38 @@ choice(
       jwks_uri: `${authUrl}/oauth/jwks`,
       scopes_supported: ALL_SCOPES,
       response_types_supported: ["code"],
-      response_modes_supported: ["query"],
       grant_types_supported: ["authorization_code", "refresh_token"],
-      token_endpoint_auth_methods_supported: [...secrets, "none"],
-      revocation_endpoint_auth_methods_supported: [...secrets, "none"],
+      token_endpoint_auth_methods_supported: methods,
+      revocation_endpoint_auth_methods_supported: methods,
       code_challenge_methods_supported: ["S256"],
       authorization_response_iss_parameter_supported: true,
-      service_documentation: `${authUrl}/docs`,
-      protected_resources: [baseUrl],
     });
-    const openid = await api.root.as(null).get(OPENID);
-    assert.deepEqual(
-      [openid.status, openid.text],
-      [200, answer.text],
-      "one document at both addresses",
-    );
+    assert.equal((await anyone.get(OPENID)).text, answer.text, "one document at both addresses");
     const challenge = (await api.as(null).get("/apps")).header("www-authenticate");
     assert.equal(/resource_metadata="([^"]+)"/.exec(challenge)?.[1], authUrl + RESOURCE);
-    assert.deepEqual((await api.root.as(null).get(RESOURCE)).json, {
+    assert.deepEqual((await anyone.get(RESOURCE)).json, {
       resource: baseUrl,
       authorization_servers: [authUrl],
       scopes_supported: ALL_SCOPES,
       bearer_methods_supported: ["header"],
-      resource_name: "Application Hosting Service",
-      resource_documentation: `${authUrl}/docs`,
     });
   },
 );
-
-const METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE"];
-const ENDPOINTS = ["/oauth/token", "/oauth/revoke"];
-const DOCUMENTS = ["/oauth/jwks", SERVER, OPENID, RESOURCE];
 
 choice(
   "5.token-response.errors",
   "another method gets 405 with Allow, in the error format of RFC 6749",
   async ({ api }) => {
     const anyone = api.root.as(null);
-    for (const [allow, ...paths] of [
-      ["POST, OPTIONS", ...ENDPOINTS, "/oauth/consent", "/dashboard/sign-out"],
-      ["GET, HEAD, OPTIONS", "/oauth/authorize", ...DOCUMENTS],
-      ["GET, HEAD, POST, OPTIONS", "/dashboard/sign-in"],
-    ] as const)
-      for (const path of paths) {
-        for (const method of METHODS.filter((each) => !allow.includes(each))) {
-          const answer = await anyone.send(method, path);
-          assert.equal(answer.status, 405, `${method} ${path}`);
-          assert.equal(answer.header("allow"), allow);
-          if (ENDPOINTS.includes(path) && method !== "HEAD")
-            assert.equal(answer.json.error, "invalid_request");
-        }
-        assert.equal((await anyone.options(path)).status, 204);
-      }
-    for (const path of DOCUMENTS) assert.equal((await anyone.head(path)).status, 200);
+    for (const [allow, path] of [
+      ["POST, OPTIONS", "/oauth/token"],
+      ["POST, OPTIONS", REVOKE],
+      ["GET, HEAD, OPTIONS", "/oauth/jwks"],
+    ] as const) {
+      const answer = await anyone.send("PUT", path);
+      assert.deepEqual([answer.status, answer.header("allow")], [405, allow], path);
+      assert.equal(answer.json.error, "invalid_request");
+    }
     for (const path of ["/oauth/nothing", "/oauth/introspect"])
       assert.equal((await anyone.get(path)).status, 404);
   },
@@ -100,7 +79,7 @@ const DAY_MS = 86_400_000;
 
 choice(
   "5.token-lifetimes.refresh",
-  "a refresh token lasts 30 days from each use, and for 30 more the error says that it expired",
+  "a refresh token lasts 30 days from each use, and the store then deletes it with its grant",
   MANUAL,
   async ({ api, service }) => {
     let { refresh: token } = (await held(api)).tokens;
@@ -108,11 +87,11 @@ choice(
       await service.clock.advance(`${30 * DAY_MS - 1}ms`);
       token = pair(await refresh(api, token)).refresh;
     }
-    for (const wait of ["30d", "29d"]) {
-      await service.clock.advance(wait);
-      oauthError(await refresh(api, token), "invalid_grant", "has expired");
-    }
-    oauthError(await refresh(api, "ahr_never-was"), "invalid_grant", "not known");
+    await service.clock.advance("30d");
+    oauthError(await refresh(api, token), "invalid_grant", "expired");
+    const { collections } = await service.snapshot();
+    for (const name of ["grants", "refresh_tokens", "sessions"])
+      assert.deepEqual(collections[name] ?? [], [], name);
   },
 );
 
@@ -122,14 +101,12 @@ choice(
   MANUAL,
   async ({ api }) => {
     const { app, tokens } = await held(api);
-    const other = await register(api);
     const { client_id, client_secret } = app;
     for (const [extra, error] of [
       [{ client_id, client_secret: "x" }, "invalid_client"],
       [{ client_secret }, "invalid_client"],
       [{ client_id: "cli_nobody" }, "invalid_client"],
-      [{ ...other }, "invalid_grant"],
-      [{ client_id: other.client_id }, "invalid_grant"],
+      [{ ...(await register(api)) }, "invalid_grant"],
       [{ refresh_token: tokens.access }, "invalid_grant"],
       [{ refresh_token: null }, "invalid_request"],
     ] as const)
@@ -149,45 +126,15 @@ choice(
     const { tokens, permit } = await held(api, "read:apps write:apps");
     for (const scope of ["admin", "read:apps read:data", "nonsense", " "])
       oauthError(await refresh(api, tokens.refresh, { scope }), "invalid_scope");
-    const scope = "read:apps,write:apps";
-    const separate = `${scope} is not a scope; separate scopes with spaces.`;
-    oauthError(await refresh(api, tokens.refresh, { scope }), "invalid_scope", separate);
     const less = pair(await refresh(api, tokens.refresh, { scope: "read:apps" }));
     assert.equal(less.scope, "read:apps");
     problem(await api.as(less.access).post("/apps", { title: "T" }), "insufficient_scope");
     await permit("write:apps");
     oauthError(await refresh(api, less.refresh, { scope: "read:apps" }));
-    const both = pair(await refresh(api, less.refresh, { scope: "read:apps write:apps" }));
-    const next = pair(await refresh(api, both.refresh));
-    assert.deepEqual([both.scope, next.scope], ["write:apps", "write:apps"]);
-    await permit();
-    oauthError(await refresh(api, next.refresh));
+    const next = pair(await refresh(api, less.refresh));
+    assert.equal(next.scope, "write:apps");
     await permit("admin");
     assert.equal(pair(await refresh(api, next.refresh)).scope, "read:apps write:apps");
-  },
-);
-
-choice(
-  "5.token-lifetimes.memory",
-  "the store deletes grants, tokens, and sessions that can no longer be used",
-  MANUAL,
-  async ({ api, service }) => {
-    const { tokens } = await held(api);
-    await service.signIn({ scopes: ["admin"] });
-    for (const [wait_ms, kept] of [
-      [0, [2, 2, 1]],
-      [DAY_MS, [2, 2, 0]],
-      [29 * DAY_MS + 1, [0, 2, 0]],
-      [30 * DAY_MS, [0, 0, 0]],
-    ] as const) {
-      await service.clock.advance(`${wait_ms}ms`);
-      const { collections } = await service.snapshot();
-      const counts = ["grants", "refresh_tokens", "sessions"].map(
-        (name) => collections[name]?.length ?? 0,
-      );
-      assert.deepEqual(counts, kept);
-    }
-    assert.match(oauthError(await refresh(api, tokens.refresh)), /not known/);
   },
 );
 
@@ -196,22 +143,19 @@ choice(
   "revoking either token, in any format, ends the grant",
   MANUAL,
   async ({ api }) => {
-    for (const [kind, token_type_hint, isForm] of [
-      ["access", "access_token", true],
-      ["access", "refresh_token", false],
-      ["refresh", "nonsense", false],
+    for (const [kind, isForm] of [
+      ["access", true],
+      ["refresh", false],
     ] as const) {
       const { app, tokens, holder } = await held(api);
-      const fields = { token: tokens[kind], token_type_hint };
+      const fields = { token: tokens[kind], token_type_hint: "nonsense" };
       const answer = isForm
         ? await sendForm(api, REVOKE, fields, basic(app.client_id, app.client_secret))
         : await sendJson(api, REVOKE, { ...app, ...fields });
       assert.deepEqual([answer.status, answer.text], [200, "{}"]);
-      assert.equal(answer.header("content-type"), "application/json");
       const { detail } = problem(await holder.get("/apps"), "invalid_credential");
-      const revoked = "The access of this application has been revoked.";
-      assert.equal(detail, revoked);
-      oauthError(await refresh(api, tokens.refresh), "invalid_grant", revoked);
+      assert.match(String(detail), /revoked/);
+      oauthError(await refresh(api, tokens.refresh), "invalid_grant", "revoked");
     }
   },
 );
@@ -226,21 +170,18 @@ choice(
     for (const [fields, error] of [
       [{ token }, "invalid_client"],
       [{ client_id: app.client_id, token }, "invalid_client"],
-      [{ ...app, client_secret: "wrong", token }, "invalid_client"],
       [{ ...app }, "invalid_request"],
     ] as const)
       oauthError(await sendJson(api, REVOKE, fields), error);
     // A public client authenticates by its id alone.
     for (const other of [await register(api), await register(api, { public: true })])
-      for (const token of [tokens.refresh, tokens.access])
-        oauthError(await sendJson(api, REVOKE, { ...other, token }), "invalid_grant");
+      oauthError(await sendJson(api, REVOKE, { ...other, token: tokens.access }), "invalid_grant");
     assert.equal((await holder.get("/apps")).status, 200);
-    const revoke = async (client: object, token: string) =>
-      assert.equal((await sendJson(api, REVOKE, { ...client, token })).status, 200);
-    for (const each of ["nonsense", "a.b.c", "ahr_nothing", token, token, tokens.access])
-      await revoke(app, each);
+    for (const each of ["nonsense", "a.b.c", token, token, tokens.access])
+      assert.equal((await sendJson(api, REVOKE, { ...app, token: each })).status, 200);
     await service.clock.advance("1h");
-    await revoke(second.app, second.tokens.access);
+    const expired = { ...second.app, token: second.tokens.access };
+    assert.equal((await sendJson(api, REVOKE, expired)).status, 200);
   },
 );
 
@@ -259,6 +200,6 @@ choice("1.rfcs.revocation", "tokens and their revocation survive a restart", asy
   });
   await withService(options, async ({ api }) => {
     problem(await api.as(first.access_token).get("/apps"), "invalid_credential");
-    assert.match(oauthError(await refresh(api, next)), /revoked/);
+    oauthError(await refresh(api, next), "invalid_grant", "revoked");
   });
 });

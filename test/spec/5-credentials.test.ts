@@ -19,18 +19,9 @@ const withHeader = (api: Client, authorization: string): Promise<Answer> =>
 
 clause("5.bearer-header", "Authorization: Bearer, on every request", async ({ api }) => {
   done(await withHeader(api, `Bearer ${api.key}`));
-  for (const name of ["access_token", "api_key", "key", "token"])
-    assert.equal(
-      (await api.as(null).get(`/apps?${name}=${api.key}`)).status,
-      401,
-      `?${name}= in place of the header`,
-    );
-  for (const name of ["x-api-key", "x-authorization"])
-    assert.equal(
-      (await api.as(null).get("/apps", { [name]: String(api.key) })).status,
-      401,
-      `${name} in its place`,
-    );
+  for (const name of ["access_token", "api_key"])
+    assert.equal((await api.as(null).get(`/apps?${name}=${api.key}`)).status, 401, name);
+  assert.equal((await api.as(null).get("/apps", { "x-api-key": String(api.key) })).status, 401);
 });
 
 clause("5.api-key.full-access", "a key opens the whole account", async (kit) => {
@@ -46,23 +37,10 @@ clause("5.401.missing", "no Authorization header", async (kit) => {
   await refused(kit, kit.api.as(null));
 });
 
-const swapped = (key: string): string =>
-  [...key].map((c) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase())).join("");
-
 clause("5.401.invalid", "an invalid credential", async (kit) => {
   const key = String(kit.api.key);
   await refused(kit, kit.api.as("nobody-has-this-key"));
-  const others = [
-    "a.b.c",
-    `${key}x`,
-    `x${key}`,
-    key.slice(0, -1),
-    `${key}%00`,
-    swapped(key),
-    "undefined",
-    "null",
-  ];
-  for (const token of others.filter((other) => other !== key && other !== ""))
+  for (const token of ["a.b.c", `${key}x`, `x${key}`, key.slice(0, -1), "undefined"])
     assert.equal((await kit.api.as(token).get("/apps")).status, 401, token.replace(key, "KEY"));
 });
 
@@ -72,16 +50,8 @@ clause("5.401.expired", "an expired token", async (kit) => {
 
 clause("5.401.format", "a wrong format", async ({ api }) => {
   const key = String(api.key);
-  const starts = ["", "Basic ", "Token ", `Bearer ${key} `, "Bearer: ", "Bearer"];
-  const wrong = ["Bearer", ...starts.map((start) => start + key)];
-  for (const value of wrong)
-    assert.equal((await withHeader(api, value)).status, 401, value.replaceAll(key, "KEY"));
-  const basic = Buffer.from(`${key}:`).toString("base64");
-  assert.equal(
-    (await withHeader(api, `Basic ${basic}`)).status,
-    401,
-    "Basic, with the key as the user",
-  );
+  for (const start of ["", "Basic ", `Bearer ${key} `, "Bearer: ", "Bearer"])
+    assert.equal((await withHeader(api, start + key)).status, 401, start.replaceAll(key, "KEY"));
 });
 
 /** The specification does not show which operations a limited account lacks; this tries to create an app. */
@@ -100,29 +70,25 @@ clause("5.403.suspended", "a suspended account", async (kit) => {
 
 clause("7.401", "the causes of 401", async ({ api, target }) => {
   const anyone = api.as(null);
-  const credentials = [
-    "Bearer unknown",
-    "nonsense",
-    `Bearer ${target["expired-token"] ?? "unknown"}`,
-  ];
-  for (const headers of [{}, ...credentials.map((authorization) => ({ authorization }))])
+  for (const token of ["unknown", target["expired-token"] ?? "unknown"])
+    assert.equal((await withHeader(api, `Bearer ${token}`)).status, 401, token);
+  for (const headers of [{}, { authorization: "nonsense" }])
     assert.equal((await anyone.get("/apps", headers)).status, 401, JSON.stringify(headers));
 });
 
-const CAUSES: Readonly<Record<string, (kit: Kit) => Promise<Answer>>> = {
-  "a token without the scope": async (kit) => kit.createApp({}, await kit.holder("read:apps")),
-  "a suspended account": async (kit) => kit.api.as(kit.given("suspended-key")).get("/apps"),
-  "a limited account": async (kit) => kit.createApp({}, kit.api.as(kit.given("limited-key"))),
-};
-
 clause("7.403", "the causes of 403", async (kit) => {
+  const causes: readonly (() => Promise<Answer>)[] = [
+    async () => kit.createApp({}, await kit.holder("read:apps")),
+    () => kit.api.as(kit.given("suspended-key")).get("/apps"),
+    () => kit.createApp({}, kit.api.as(kit.given("limited-key"))),
+  ];
   const missing: string[] = [];
-  for (const [cause, ask] of Object.entries(CAUSES))
+  for (const send of causes)
     try {
-      assert.equal((await ask(kit)).status, 403, cause);
+      assert.equal((await send()).status, 403);
     } catch (error) {
       if (!(error instanceof NotTried)) throw error;
       missing.push(error.message);
     }
-  if (missing.length === Object.keys(CAUSES).length) notTried(missing.join("; or "));
+  if (missing.length === causes.length) notTried(missing.join("; or "));
 });

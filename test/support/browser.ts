@@ -26,11 +26,9 @@ export class Browser {
   ): Promise<Answer> {
     const { pathname, search, origin } = new URL(url, this.origin);
     assert.equal(origin, this.origin, `${url} leads elsewhere`);
-    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-    const sent = { ...(cookie !== "" && { cookie }), ...headers };
-    const path = url.startsWith("/") ? url.replace(/#.*$/, "") : pathname + search;
-    const answer = await this.#root.send(method, path, {
-      headers: sent,
+    const cookie = [...this.cookies].map((pair) => pair.join("=")).join("; ");
+    const answer = await this.#root.send(method, pathname + search, {
+      headers: cookie === "" ? headers : { cookie, ...headers },
       ...(body !== undefined && { body }),
     });
     for (const line of answer.headers["set-cookie"] ?? []) this.#keep(line);
@@ -91,35 +89,30 @@ export class Browser {
     let answer = first;
     for (let step = 0; step < REDIRECTS_MAX; step += 1) {
       const { location } = answer.headers;
-      if (answer.status !== 303 || location === undefined) return answer;
-      if (new URL(location, this.origin).origin !== this.origin) return answer;
+      const isOwn = location && new URL(location, this.origin).origin === this.origin;
+      if (answer.status !== 303 || !isOwn) return answer;
       answer = await this.request("GET", location);
     }
     return assert.fail(`more than ${REDIRECTS_MAX} redirects`);
   }
 
   #keep(line: string): void {
-    const [pair = "", ...attributes] = line.split(";").map((part) => part.trim());
-    const [name = "", value = ""] = pair.split("=");
-    if (attributes.includes("Max-Age=0")) this.cookies.delete(name);
+    const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+    if (value === "") this.cookies.delete(name);
     else this.cookies.set(name, value);
   }
 }
 
 /** The action of each form on the page, and its hidden fields. */
 export const formsOf = (page: Answer) =>
-  [...page.text.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/g)].map(
-    ([, attributes = "", inner = ""]) => ({
-      action: attributeOf(attributes, "action") ?? "",
-      fields: Object.fromEntries(
-        [...inner.matchAll(/<input\b([^>]*)>/g)]
-          .filter(([, input = ""]) => attributeOf(input, "type") === "hidden")
-          .map(([, input = ""]) => [
-            attributeOf(input, "name") ?? "",
-            attributeOf(input, "value") ?? "",
-          ]),
-      ),
-    }),
+  [...page.text.matchAll(/<form\b[^>]* action="([^"]*)"[^>]*>([\s\S]*?)<\/form>/g)].map(
+    ([, action = "", inner = ""]) => {
+      const inputs = inner.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g);
+      const fields = Object.fromEntries(
+        Array.from(inputs, ([, name = "", value = ""]) => [decoded(name), decoded(value)]),
+      );
+      return { action: decoded(action), fields };
+    },
   );
 
 /** The users that a sign-in page offers. */
@@ -136,8 +129,3 @@ export const decoded = (text: string): string =>
     .replaceAll("&quot;", '"')
     .replaceAll("&#39;", "'")
     .replaceAll("&amp;", "&");
-
-function attributeOf(attributes: string, name: string): string | undefined {
-  const value = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1];
-  return value === undefined ? undefined : decoded(value);
-}

@@ -31,11 +31,8 @@ export const ALL_SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data"
 
 export async function register(api: Client, draft: object = {}): Promise<App> {
   const usual = { name: "Reports", redirect_uris: [REDIRECT], scopes: ["admin"] };
-  const made = await api.create("/oauth-clients", { ...usual, ...draft });
-  return {
-    client_id: made.id,
-    client_secret: made.client_secret === null ? null : str(made.client_secret),
-  };
+  const { id, client_secret } = await api.create("/oauth-clients", { ...usual, ...draft });
+  return { client_id: id, client_secret: client_secret === null ? null : str(client_secret) };
 }
 
 type Person = Awaited<ReturnType<typeof person>>;
@@ -53,14 +50,13 @@ export async function person(api: Client, permissions: readonly string[] = ["adm
 export type Extra = Readonly<Record<string, string | null>>;
 
 const withoutNull = (fields: Extra): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(fields).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
-  );
+  JSON.parse(JSON.stringify(fields, (_, value) => value ?? undefined));
+
+const REQUEST = { redirect_uri: REDIRECT, response_type: "code", scope: "read:apps", state: "xyz" };
 
 /** The URL of an authorization request; a null leaves a parameter out. */
 export const authorizeUrl = ({ client_id }: App, extra: Extra = {}): string =>
-  `/oauth/authorize?${new URLSearchParams(withoutNull({ client_id, ...ASKED, ...extra }))}`;
-const ASKED = { redirect_uri: REDIRECT, response_type: "code", scope: "read:apps", state: "xyz" };
+  `/oauth/authorize?${new URLSearchParams(withoutNull({ client_id, ...REQUEST, ...extra }))}`;
 
 /** The parameters of a redirect back to the client. */
 export function returned(answer: Answer, to = REDIRECT): Members {
@@ -122,7 +118,7 @@ export function pair(answer: Answer) {
 }
 
 /** Client credentials in HTTP Basic. */
-export const basic = (user: string, password: string | null): Readonly<Record<string, string>> => ({
+export const basic = (user: string, password: string | null) => ({
   authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`,
 });
 
@@ -139,13 +135,13 @@ export async function scene(api: Client, draft: object = {}, permissions?: reado
 
 /** A scene whose client has tokens; `holder` sends the access token. */
 export async function held(api: Client, scope?: string) {
-  const made = await scene(api);
-  const tokens = await made.tokens(scope);
-  return { ...made, tokens, holder: api.as(tokens.access) };
+  const prepared = await scene(api);
+  const tokens = await prepared.tokens(scope);
+  return { ...prepared, tokens, holder: api.as(tokens.access) };
 }
 
 /** Asserts an error of RFC 6749 5.2, never a problem document, whose description contains `text`. */
-export function oauthError(answer: Answer, error = "invalid_grant", text = ""): string {
+export function oauthError(answer: Answer, error = "invalid_grant", text = ""): void {
   const statuses: Record<string, number> = { invalid_client: 401, temporarily_unavailable: 503 };
   assert.equal(answer.status, statuses[error] ?? 400, answer.text);
   assert.equal(answer.headers["content-type"], "application/json");
@@ -154,15 +150,14 @@ export function oauthError(answer: Answer, error = "invalid_grant", text = ""): 
   const description = str(answer.json.error_description);
   assert.match(description, /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
   assert.ok(description.includes(text), description);
-  return description;
 }
 
-const partOf = (token: string, at: number): Members =>
-  members(JSON.parse(Buffer.from(token.split(".")[at] ?? "", "base64url").toString()));
+const decodePart = (token: string, index: number): Members =>
+  members(JSON.parse(Buffer.from(token.split(".")[index] ?? "", "base64url").toString()));
 
-/** The claims of a JWT, unverified. */
-export const headerOf = (token: string): Members => partOf(token, 0);
-export const claimsOf = (token: string): Members => partOf(token, 1);
+/** Header and claims of a JWT, unverified. */
+export const headerOf = (token: string): Members => decodePart(token, 0);
+export const claimsOf = (token: string): Members => decodePart(token, 1);
 
 /** The keys that the server publishes. */
 export async function publishedKeys(api: Client): Promise<readonly Members[]> {

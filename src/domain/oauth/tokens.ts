@@ -1,25 +1,231 @@
-// The token endpoint (spec part 5, steps 2 and 3; RFC 6749 4.1.3 and 6) and revocation (RFC 7009). A code and a refresh
-// token can be used once, and the store's transaction decides which use is first. A second use revokes the grant with
-// all its tokens (RFC 9700 4.14), because it means that one was stolen.
-import { hash } from "node:crypto";
-import { parseIso, toIso } from "../../lib/clock.ts";
-import type { JwtKey } from "../../lib/jwt.ts";
-import { intersectScopes, isSameHash, isSubset, sha256 } from "../credentials.ts";
-import { AppError } from "../errors.ts";
-import type { OAuthClientRecord, Scope, UserRecord } from "../model.ts";
-import type { Tx } from "../store.ts";
-import { type TxContext, UnitOfWork } from "../unit-of-work.ts";
+// The authorization server's clients, grants and tokens (spec part 5, steps 2 and 3; contract part 5). A grant is the
+// access that a user has given a client. Each token leads to its grant, and the grant, client and user are loaded at
+// every use. Deleting any of them therefore takes effect with the next request. Secrets are stored as SHA-256 only.
 import {
-  ACCESS_TOKEN_LIFETIME_S,
-  type AuthorizationServer,
-  loadActiveGrant,
-  signAccessToken,
-  verifySignature,
-} from "./access-tokens.ts";
-import { invalidClient, invalidGrant, invalidScope, OAuthError, parseScope } from "./errors.ts";
-import { type GrantRecord, grants, REFRESH_TOKEN_LIFETIME_MS, refreshTokens } from "./grants.ts";
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  hash,
+  type KeyObject,
+} from "node:crypto";
+import { promisify } from "node:util";
+import { parseIso, toIso } from "../../lib/clock.ts";
+import {
+  ALGORITHMS,
+  type Algorithm,
+  type JwtFault,
+  type JwtKey,
+  signJwt,
+  verifyJwt,
+} from "../../lib/jwt.ts";
+import type { Infer } from "../../lib/schema.ts";
+import { isSubset } from "../credentials.ts";
+import { createCrudService } from "../crud.ts";
+import { AppError, fail } from "../errors.ts";
+import {
+  accounts,
+  type Expiring,
+  expiryIndex,
+  type OAuthClientRecord,
+  oauthClient,
+  oauthClients,
+  SCOPES,
+  type Scope,
+  type UserRecord,
+  users,
+} from "../model.ts";
+import { collection, type Entity, type Reader, type Tx } from "../store.ts";
+import {
+  type TxContext,
+  UnitOfWork,
+  type UnitOfWorkDeps,
+  type WithOptionalId,
+} from "../unit-of-work.ts";
 
-const CODE_VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
+/** Dependencies of the authorization server, created once the public address is known. */
+export interface AuthorizationServer extends UnitOfWorkDeps {
+  /** Signs new tokens. */
+  readonly algorithm: Algorithm;
+  /** `{auth_url}` */
+  readonly issuer: string;
+  /** `{base_url}` */
+  readonly audience: string;
+  /** Cache of verified access tokens: verifying a signature takes longer than the rest of a request. */
+  readonly verifiedTokens: Map<string, VerifiedToken>;
+}
+
+interface VerifiedToken {
+  readonly grantId: string;
+  readonly scopes: readonly Scope[];
+  /** Seconds since 1970, as in the token. */
+  readonly exp: number;
+}
+
+const ACCESS_TOKEN_LIFETIME_S = 3_600;
+const REFRESH_TOKEN_LIFETIME_MS = 30 * 86_400_000;
+/** RFC 9068. */
+const TYP = "at+jwt";
+/** The client_id of tokens that the service issues without a client. */
+const NO_CLIENT = "app-hosting-service";
+/** When the cache is full, it is cleared and tokens are verified again. */
+const CACHE_MAX = 10_000;
+const RSA_BITS = 2_048;
+
+/** The form of stored secrets, of PKCE's S256 (RFC 7636 4.2) and of a key's thumbprint (RFC 7638). */
+export const sha256Base64url = (text: string): string => hash("sha256", text, "base64url");
+
+/** RFC 6749 4.1.2.1 and 5.2, RFC 8707 2. */
+type OAuthErrorCode =
+  | "invalid_request"
+  | "invalid_client"
+  | "invalid_grant"
+  | "invalid_scope"
+  | "invalid_target"
+  | "unsupported_grant_type"
+  | "unsupported_response_type"
+  | "access_denied";
+
+const DESCRIPTION_MAX = 300;
+
+/** Thrown. The message is the `error_description`: ASCII without quotes and backslash (RFC 6749 5.2). */
+export class OAuthError extends Error {
+  constructor(
+    readonly code: OAuthErrorCode,
+    description: string,
+  ) {
+    super(description.slice(0, DESCRIPTION_MAX).replace(/[^ !#-[\]-~]/g, "?"));
+  }
+}
+
+export const invalidRequest = (description: string) =>
+  new OAuthError("invalid_request", description);
+export const invalidClient = (description: string) => new OAuthError("invalid_client", description);
+const invalidGrant = (description: string) => new OAuthError("invalid_grant", description);
+
+/** Only resource may be repeated (RFC 8707 2). */
+export function checkRepeated(parameters: URLSearchParams): void {
+  for (const name of parameters.keys())
+    if (name !== "resource" && parameters.getAll(name).length > 1)
+      throw invalidRequest(`${name} is given more than once.`);
+}
+
+/** RFC 8707: the tokens are for the REST API, so no other resource can be requested. */
+export function checkResource(parameters: URLSearchParams, audience: string): void {
+  if (parameters.getAll("resource").some((resource) => resource !== audience))
+    throw new OAuthError("invalid_target", `The resource must be ${audience}.`);
+}
+
+/** Returns the distinct scopes of a space-separated list. */
+export function parseScope(list: string): readonly Scope[] {
+  const names = new Set(list.split(" ").filter(Boolean));
+  if (names.size === 0) throw new OAuthError("invalid_scope", "The scope is missing.");
+  return [...names].map((name) => {
+    const scope = SCOPES.find((each) => each === name);
+    if (scope !== undefined) return scope;
+    throw new OAuthError(
+      "invalid_scope",
+      `${name} is not a scope. Separate scopes with spaces; they are ${SCOPES.join(", ")}.`,
+    );
+  });
+}
+
+/** Returns the requested scopes that are held; `admin` contains the others on both sides. */
+export function intersectScopes(
+  requested: readonly Scope[],
+  held: readonly Scope[],
+): readonly Scope[] {
+  if (held.includes("admin")) return requested;
+  return requested.includes("admin") ? held : requested.filter((scope) => held.includes(scope));
+}
+
+type ClientDraft = WithOptionalId<Infer<typeof oauthClient.createBody>> & {
+  readonly client_secret?: string | undefined;
+};
+
+/** Creates a client; a seed may supply its secret. A public client has none. */
+export async function createOAuthClient(
+  ctx: TxContext,
+  account_id: string,
+  { id = ctx.ids.next("cli_"), client_secret = ctx.ids.secret(), ...fields }: ClientDraft,
+) {
+  const secret = fields.public ? null : client_secret;
+  const record = {
+    id,
+    ...fields,
+    created_at: ctx.timestamp,
+    account_id,
+    secret_hash: secret && sha256Base64url(secret),
+  };
+  await ctx.tx.put(oauthClients, record);
+  return { ...record, client_secret: secret };
+}
+
+export const oauthClientService = createCrudService(oauthClients, "OAuth client", oauthClient, {
+  onCreate: createOAuthClient,
+});
+
+export interface ClientCredentials {
+  readonly id: string | null;
+  readonly secret: string | null;
+}
+
+/** Returns the client that the credentials name, or null without credentials. A secret that is sent must be right. */
+export async function identifyClient(reader: Reader, { id, secret }: ClientCredentials) {
+  if (id === null && secret === null) return null;
+  const client = await reader.get(oauthClients, id ?? "");
+  if (client === undefined) throw invalidClient("There is no client with this client_id.");
+  if (secret !== null && client.secret_hash !== sha256Base64url(secret))
+    throw invalidClient("The client_secret is wrong.");
+  return client;
+}
+
+/** Authenticates the client (RFC 6749 2.3). A confidential client must send its secret. */
+export async function authenticateClient(reader: Reader, credentials: ClientCredentials) {
+  const client = await identifyClient(reader, credentials);
+  if (client === null || (!client.public && credentials.secret === null))
+    throw invalidClient("Send client_id and client_secret.");
+  return client;
+}
+
+interface AuthorizationCode {
+  readonly redirect_uri: string;
+  /** The S256 challenge of RFC 7636, or null. */
+  readonly challenge: string | null;
+  readonly expires_at: string;
+  /** Stays in the grant when used, so that reuse is detected while there is access to revoke. */
+  readonly used: boolean;
+}
+
+/** Revocation removes the record. It expires with the last of its tokens. */
+export interface GrantRecord extends Expiring<"grants"> {
+  readonly user_id: string;
+  /** Null if the service itself signed the user in, without a client (contract, part 10: signIn). */
+  readonly client_id: string | null;
+  readonly scopes: readonly Scope[];
+  readonly code: AuthorizationCode | null;
+  readonly code_hash: string | null;
+}
+export const grants = collection<GrantRecord>()("grants", expiryIndex, { code: ["code_hash"] });
+
+/** The id is the hash of the token. Used tokens are retained, so that reuse is detected. */
+interface RefreshTokenRecord extends Expiring<"refresh_tokens"> {
+  readonly grant_id: string;
+  readonly used: boolean;
+}
+export const refreshTokens = collection<RefreshTokenRecord>()("refresh_tokens", expiryIndex);
+
+/** Loads the grant with its user and account, or returns a sentence saying which part was deleted. */
+async function loadActiveGrant(reader: Reader, id: string) {
+  const grant = await reader.get(grants, id);
+  if (grant === undefined) return "The access of this application has been revoked.";
+  if (grant.client_id !== null && !(await reader.get(oauthClients, grant.client_id)))
+    return "The application was deleted, so its access has been revoked.";
+  const user = await reader.get(users, grant.user_id);
+  const account = user && (await reader.get(accounts, user.account_id));
+  return account
+    ? { grant, user, account }
+    : "The user was deleted, so the access of this application has been revoked.";
+}
 
 export interface TokenResponse {
   readonly access_token: string;
@@ -30,63 +236,55 @@ export interface TokenResponse {
   readonly scope: string;
 }
 
+interface Access {
+  readonly grant: GrantRecord;
+  readonly scopes: readonly Scope[];
+}
+
 /**
  * Exchanges an authorization code for tokens; `client` is already authenticated. Errors other than reuse leave the code
- * usable: a stranger who has seen a code must not be able to invalidate it. Reuse is checked before expiry and binding
- * (RFC 6749 4.1.3, RFC 7636 4.6), so that it is always detected.
+ * usable: a stranger who has seen a code must not be able to invalidate it.
  */
-export const authorizationCodeGrant = (
+export const exchangeCode = (
   server: AuthorizationServer,
   client: OAuthClientRecord,
   secret: string,
   parameters: URLSearchParams,
 ): Promise<TokenResponse> =>
-  runGrant(server, async (ctx, key) => {
-    const { tx, now } = ctx;
-    const grant = await tx.find(grants, "code", [sha256(secret)]);
-    if (!grant?.code) throw invalidGrant("The code is not known, or its access has been revoked.");
-    if (grant.client_id !== client.id) throw invalidGrant("The code was issued to another client.");
-    const { code } = grant;
-    if (code.used) return revokeOnReuse(tx, grant.id, "code");
+  issueTokens(server, async ({ tx, now }) => {
+    const stored = await tx.find(grants, "code", [sha256Base64url(secret)]);
+    if (!stored?.code || stored.client_id !== client.id)
+      throw invalidGrant("The code is not known, has expired or was issued to another client.");
+    const { code } = stored;
+    if (code.used) return revokeOnReuse(tx, stored.id, "code");
     if (now >= parseIso(code.expires_at)) throw invalidGrant("The code has expired.");
-    const redirectUri = parameters.get("redirect_uri");
-    if (redirectUri === null) throw invalidGrant("The redirect_uri is missing.");
-    if (redirectUri !== code.redirect_uri)
+    if (parameters.get("redirect_uri") !== code.redirect_uri)
       throw invalidGrant("The redirect_uri is not the one that was authorized.");
-    checkCodeVerifier(code.challenge, parameters.get("code_verifier"));
-    const { scopes } = await loadGrantedAccess(tx, grant.id);
-    const expires_at = toIso(now + REFRESH_TOKEN_LIFETIME_MS);
-    await tx.put(grants, { ...grant, expires_at, code: { ...code, used: true } });
-    return issueTokens(ctx, server, key, grant, scopes);
+    const verifier = parameters.get("code_verifier");
+    if (code.challenge !== (verifier && sha256Base64url(verifier)))
+      throw invalidGrant("The code_verifier is missing, wrong or unexpected.");
+    const { grant, scopes } = await loadAccess(tx, stored.id);
+    return { grant: { ...grant, code: { ...code, used: true } }, scopes };
   });
 
-/**
- * Exchanges a refresh token for the next one. `client` is null if no credentials were sent, which the spec allows.
- * Expiry is checked before the grant's existence, because an expired token's grant may be deleted already and would
- * look revoked.
- */
-export const refreshTokenGrant = (
+/** Exchanges a refresh token for the next one. `client` is null if no credentials were sent, which the spec allows. */
+export const exchangeRefreshToken = (
   server: AuthorizationServer,
   client: OAuthClientRecord | null,
   token: string,
   scope: string | null,
 ): Promise<TokenResponse> =>
-  runGrant(server, async (ctx, key) => {
-    const { tx, now } = ctx;
-    const refreshToken = await tx.get(refreshTokens, sha256(token));
-    if (refreshToken === undefined) throw invalidGrant("The refresh token is not known.");
-    const storedGrant = await tx.get(grants, refreshToken.grant_id);
+  issueTokens(server, async ({ tx, now }) => {
+    const stored = await tx.get(refreshTokens, sha256Base64url(token));
+    if (stored === undefined || now >= parseIso(stored.expires_at))
+      throw invalidGrant("The refresh token is not known or has expired.");
+    const storedGrant = await tx.get(grants, stored.grant_id);
     if (storedGrant && client && storedGrant.client_id !== client.id)
       throw invalidGrant("The refresh token was issued to another client.");
-    if (storedGrant && refreshToken.used) return revokeOnReuse(tx, storedGrant.id, "refresh token");
-    if (now >= parseIso(refreshToken.expires_at))
-      throw invalidGrant("The refresh token has expired.");
-    const { grant, scopes: heldScopes } = await loadGrantedAccess(tx, refreshToken.grant_id);
-    const scopes =
-      scope === null ? heldScopes : narrowScopes(parseScope(scope), grant.scopes, heldScopes);
-    await tx.put(refreshTokens, { ...refreshToken, used: true });
-    await tx.put(grants, { ...grant, expires_at: toIso(now + REFRESH_TOKEN_LIFETIME_MS) });
-    return issueTokens(ctx, server, key, grant, scopes);
+    if (storedGrant && stored.used) return revokeOnReuse(tx, storedGrant.id, "refresh token");
+    const access = await loadAccess(tx, stored.grant_id, scope);
+    await tx.put(refreshTokens, { ...stored, used: true });
+    return access;
   });
 
 /** Issues tokens without a browser, for tests (contract, part 10). The grant belongs to no client. */
@@ -95,127 +293,218 @@ export const issueForUser = (
   user: UserRecord,
   requestedScopes: readonly Scope[],
 ): Promise<TokenResponse> =>
-  runGrant(server, async (ctx, key) => {
+  issueTokens(server, async ({ ids, timestamp }) => {
     const scopes = intersectScopes(requestedScopes, user.permissions);
-    if (scopes.length === 0) throw invalidScope("The user holds none of these scopes.");
+    if (scopes.length === 0) throw invalidGrant("The user holds none of these scopes.");
     const grant: GrantRecord = {
-      id: ctx.ids.next("gra_"),
+      id: ids.next("gra_"),
       user_id: user.id,
       client_id: null,
       scopes,
       code: null,
       code_hash: null,
-      expires_at: toIso(ctx.now + REFRESH_TOKEN_LIFETIME_MS),
+      expires_at: timestamp,
       partition: "grants",
     };
-    await ctx.tx.put(grants, grant);
-    return issueTokens(ctx, server, key, grant, scopes);
+    return { grant, scopes };
   });
 
 /**
- * Revokes the token's grant, because a client that revokes a token means the access (RFC 7009 2.1). An unknown or
- * expired token is not an error (RFC 7009 2.2), and needs no token_type_hint. Without a client, only tokens from
- * `signIn` can be revoked. The error for any other does not reveal whether the token exists.
+ * Redeems a code or token and issues the next tokens, in one transaction: the store decides which of two concurrent
+ * uses is first. A returned error is thrown after the commit; a thrown one rolls back.
+ */
+async function issueTokens(
+  server: AuthorizationServer,
+  redeem: (ctx: TxContext) => Promise<Access | OAuthError>,
+): Promise<TokenResponse> {
+  const { issuer, audience } = server;
+  // The key may have to be stored first. If that fails, the code stays unused.
+  const key = await getSigningKey(server);
+  const result = await new UnitOfWork(server).run(async (ctx) => {
+    const access = await redeem(ctx);
+    if (access instanceof OAuthError) return access;
+    const { tx, now, ids } = ctx;
+    const { grant, scopes } = access;
+    const expires_at = toIso(now + REFRESH_TOKEN_LIFETIME_MS);
+    await tx.put(grants, { ...grant, expires_at });
+    // The prefix lets people and secret scanners recognise the token.
+    const refresh_token = `ahr_${ids.secret()}`;
+    await tx.put(refreshTokens, {
+      id: sha256Base64url(refresh_token),
+      grant_id: grant.id,
+      used: false,
+      expires_at,
+      partition: "refresh_tokens",
+    });
+    const scope = scopes.join(" ");
+    const iat = Math.floor(now / 1_000);
+    const access_token = signJwt(key, TYP, {
+      iss: issuer,
+      sub: grant.user_id,
+      aud: audience,
+      client_id: grant.client_id ?? NO_CLIENT,
+      scope,
+      jti: `${grant.id}.${ids.next("")}`, // leads to the grant without another claim
+      iat,
+      exp: iat + ACCESS_TOKEN_LIFETIME_S,
+    });
+    const response: TokenResponse = {
+      access_token,
+      token_type: "Bearer",
+      expires_in: ACCESS_TOKEN_LIFETIME_S,
+      refresh_token,
+      scope,
+    };
+    return response;
+  });
+  if (result instanceof OAuthError) throw result;
+  return result;
+}
+
+/** A second use means that the code or token was stolen, so the grant ends with all its tokens (RFC 9700 4.14). */
+async function revokeOnReuse(tx: Tx, grantId: string, what: string): Promise<OAuthError> {
+  await tx.remove(grants, grantId);
+  return invalidGrant(`The ${what} has been used before, so its access is now revoked.`);
+}
+
+/** Returns the grant with the scopes that its user still holds. A refresh may request fewer (RFC 6749 6). */
+async function loadAccess(tx: Tx, grantId: string, scope: string | null = null): Promise<Access> {
+  const active = await loadActiveGrant(tx, grantId);
+  if (typeof active === "string") throw invalidGrant(active);
+  const { grant, user, account } = active;
+  if (account.state === "suspended") throw invalidGrant("The account is suspended.");
+  const requestedScopes = scope === null ? grant.scopes : parseScope(scope);
+  if (scope !== null && !isSubset(requestedScopes, grant.scopes))
+    throw new OAuthError("invalid_scope", "The scope goes beyond what was granted.");
+  const scopes = intersectScopes(requestedScopes, user.permissions);
+  if (scopes.length === 0) throw invalidGrant("The user no longer holds any of these permissions.");
+  return { grant, scopes };
+}
+
+/**
+ * Revokes the token's grant, because a client that revokes a token means the access (RFC 7009 2.1). An unknown token is
+ * not an error (RFC 7009 2.2). Without a client, only tokens from `signIn` can be revoked.
  */
 export async function revokeToken(
   server: AuthorizationServer,
   client: OAuthClientRecord | null,
   token: string,
 ): Promise<void> {
+  const { store } = server;
   const verified = await verifySignature(server, token);
   const grantId =
     verified instanceof AppError
-      ? (await server.store.get(refreshTokens, sha256(token)))?.grant_id
+      ? (await store.get(refreshTokens, sha256Base64url(token)))?.grant_id
       : verified.grantId;
-  const grant = grantId === undefined ? undefined : await server.store.get(grants, grantId);
-  if (client === null && grant?.client_id !== null)
-    throw invalidClient(
-      "The client credentials are missing: a token is revoked by the client that holds it.",
-    );
+  const grant = await store.get(grants, grantId ?? "");
   if (grant === undefined) return;
-  if (client !== null && grant.client_id !== client.id)
-    throw invalidGrant("The token was issued to another client.");
-  await server.store.transact((tx) => tx.remove(grants, grant.id));
+  if (grant.client_id !== (client?.id ?? null))
+    throw client
+      ? invalidGrant("The token was issued to another client.")
+      : invalidClient("Send client_id and client_secret of the client that holds the token.");
+  await store.transact((tx) => tx.remove(grants, grant.id));
 }
 
-/** Runs a grant in one transaction. A returned error is thrown after the commit, a thrown one rolls back. */
-async function runGrant(
-  server: AuthorizationServer,
-  grant: (ctx: TxContext, key: JwtKey) => Promise<TokenResponse | OAuthError>,
-): Promise<TokenResponse> {
-  // The key may have to be stored first. If that fails, the code stays unused.
-  const key = await server.keys.signingKey();
-  const result = await new UnitOfWork(server).run((ctx) => grant(ctx, key));
-  if (result instanceof OAuthError) throw result;
-  return result;
-}
-
-/** Creates a refresh token and signs an access token. The prefix lets people and secret scanners recognise it. */
-async function issueTokens(
-  { tx, now, ids }: TxContext,
-  server: AuthorizationServer,
-  key: JwtKey,
-  grant: GrantRecord,
-  scopes: readonly Scope[],
-): Promise<TokenResponse> {
-  const refresh_token = `ahr_${ids.secret()}`;
-  await tx.put(refreshTokens, {
-    id: sha256(refresh_token),
-    grant_id: grant.id,
-    used: false,
-    expires_at: toIso(now + REFRESH_TOKEN_LIFETIME_MS),
-    partition: "refresh_tokens",
-  });
-  return {
-    access_token: signAccessToken(server, key, grant, scopes),
-    token_type: "Bearer",
-    expires_in: ACCESS_TOKEN_LIFETIME_S,
-    refresh_token,
-    scope: scopes.join(" "),
-  };
-}
-
-/** Its refresh tokens are retained: without the grant they give no access, but their reuse is still detected. */
-async function revokeOnReuse(tx: Tx, grantId: string, what: string): Promise<OAuthError> {
-  await tx.remove(grants, grantId);
-  return invalidGrant(
-    `The ${what} has been used before, so the access that it stood for is now revoked.`,
-  );
-}
-
-/** PKCE (RFC 7636 4.6). */
-function checkCodeVerifier(challenge: string | null, verifier: string | null): void {
-  if (challenge === null && verifier === null) return;
-  if (challenge === null)
-    throw invalidGrant("A code_verifier was sent, but the code was asked for without PKCE.");
-  if (verifier === null) throw invalidGrant("The code_verifier is missing.");
-  const hashedVerifier = hash("sha256", verifier, "base64url");
-  if (!CODE_VERIFIER.test(verifier) || !isSameHash(hashedVerifier, challenge))
-    throw invalidGrant("The code_verifier does not fit the code_challenge.");
-}
-
-/** Returns the grant with the scopes that its user still holds. Without any, the token stays usable for later. */
-async function loadGrantedAccess(tx: Tx, grantId: string) {
-  const active = await loadActiveGrant(tx, grantId);
-  if (typeof active === "string") throw invalidGrant(active);
+/** Returns the token's user, account and current scopes as the caller, or the error that makes it invalid. */
+export async function verifyAccessToken(server: AuthorizationServer, token: string) {
+  const verified = await verifySignature(server, token);
+  if (verified instanceof AppError) return verified;
+  const active = await loadActiveGrant(server.store, verified.grantId);
+  if (typeof active === "string") return fail({ code: "invalid_credential", detail: active });
   const { grant, user, account } = active;
-  if (account.state === "suspended") throw invalidGrant("The account is suspended.");
-  const scopes = intersectScopes(grant.scopes, user.permissions);
-  if (scopes.length === 0)
-    throw invalidGrant("The user no longer holds any of the permissions that were granted.");
-  return { grant, scopes };
+  const scopes = intersectScopes(verified.scopes, user.permissions);
+  return { account, user, scopes, credential: grant.id };
 }
 
-/** RFC 6749 6: a refresh may request fewer scopes than were granted, never more. */
-function narrowScopes(
-  requestedScopes: readonly Scope[],
-  grantedScopes: readonly Scope[],
-  heldScopes: readonly Scope[],
-): readonly Scope[] {
-  if (requestedScopes.length === 0 || !isSubset(requestedScopes, grantedScopes))
-    throw invalidScope("The scope goes beyond what was granted.");
-  const scopes = intersectScopes(requestedScopes, heldScopes);
-  if (scopes.length === 0)
-    throw invalidGrant("The user no longer holds any of the permissions that were asked for.");
-  return scopes;
+/** Verifies signature, claims and expiry. Only valid tokens are cached, so that strangers cannot fill the memory. */
+async function verifySignature(
+  { store, issuer, audience, verifiedTokens, clock }: AuthorizationServer,
+  token: string,
+): Promise<VerifiedToken | AppError> {
+  const now = clock.now();
+  const cached = verifiedTokens.get(token);
+  if (cached !== undefined) return now < cached.exp * 1_000 ? cached : tokenError("expired");
+  const expected = { typ: TYP, iss: issuer, aud: audience, now };
+  const result = verifyJwt(token, await listKeys(store), expected);
+  if ("fault" in result) return tokenError(result.fault);
+  // A valid signature means that `issueTokens` wrote the claims.
+  const { jti, scope, exp } = result.claims;
+  const [grantId = ""] = String(jti).split(".");
+  const verified = { grantId, scopes: parseScope(String(scope)), exp: Number(exp) };
+  if (verifiedTokens.size >= CACHE_MAX) verifiedTokens.clear();
+  verifiedTokens.set(token, verified);
+  return verified;
+}
+
+/** Converts a JWT fault to an error. Any other fault is the name of the claim that does not match. */
+function tokenError(fault: JwtFault): AppError {
+  if (fault === "expired")
+    return fail({
+      code: "expired_credential",
+      detail: "The access token has expired; POST its refresh_token to /oauth/token.",
+    });
+  const details: { readonly [F in JwtFault]?: string } = {
+    malformed: "The access token is not a well-formed JWT.",
+    untrusted: "The access token was not signed by this service.",
+  };
+  const detail = details[fault] ?? `The access token is for another use: its ${fault} is wrong.`;
+  return fail({ code: "invalid_credential", detail });
+}
+
+/** One key for each algorithm ever used, so that tokens survive a restart but not a reset. The id is the algorithm. */
+interface SigningKeyRecord extends Entity {
+  readonly id: Algorithm;
+  /** The RFC 7638 thumbprint of the public key, so that it never names another key. */
+  readonly kid: string;
+  /** PKCS 8, PEM. */
+  readonly private_key: string;
+}
+export const signingKeys = collection<SigningKeyRecord>()("signing_keys");
+
+const toJwtKey = ({ id, kid, private_key }: SigningKeyRecord): JwtKey => ({
+  kid,
+  alg: id,
+  key: createPrivateKey(private_key),
+});
+
+/** Returns the key that signs new tokens. It is generated on first use: an RSA key takes longer than a start. */
+async function getSigningKey({ store, algorithm }: AuthorizationServer): Promise<JwtKey> {
+  const existing = await store.get(signingKeys, algorithm);
+  if (existing) return toJwtKey(existing);
+  const generated = await generateKey(algorithm);
+  return store.transact(async (tx) => {
+    // A concurrent first use may have stored its key already.
+    const record = (await tx.get(signingKeys, algorithm)) ?? generated;
+    await tx.put(signingKeys, record);
+    return toJwtKey(record);
+  });
+}
+
+async function listKeys(reader: Reader): Promise<readonly JwtKey[]> {
+  const records = await Promise.all(ALGORITHMS.map((alg) => reader.get(signingKeys, alg)));
+  return records.filter((record) => record !== undefined).map(toJwtKey);
+}
+
+/** Returns the public keys as a JWK set (RFC 7517), which clients fetch before the first token. */
+export async function listPublicKeys(server: AuthorizationServer) {
+  await getSigningKey(server);
+  const keys = await listKeys(server.store);
+  return keys.map(({ kid, alg, key }) => ({ ...toPublicJwk(key), kid, alg, use: "sig" }));
+}
+
+/** Has exactly the members that RFC 7638 hashes. */
+const toPublicJwk = (key: KeyObject) => createPublicKey(key).export({ format: "jwk" });
+
+async function generateKey(id: Algorithm): Promise<SigningKeyRecord> {
+  const generate = promisify(generateKeyPair);
+  const { privateKey } =
+    id === "ES256"
+      ? await generate("ec", { namedCurve: "P-256" })
+      : await generate("rsa", { modulusLength: RSA_BITS });
+  const sortedMembers = Object.entries(toPublicJwk(privateKey)).sort();
+  return {
+    id,
+    kid: sha256Base64url(JSON.stringify(Object.fromEntries(sortedMembers))),
+    private_key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+  };
 }

@@ -66,7 +66,7 @@ export function createDashboardRouter(deps: WebDeps): Router<DashboardRoute> {
     },
     {
       guard: (web) =>
-        web.signedIn ? undefined : requireSignIn(web, web.request.path + search(web.request)),
+        web.signedIn ? undefined : requireSignIn(web.request.path + search(web.request)),
       onError: (error, web) =>
         web.signedIn
           ? dashboardPage(createPageContext(web, {}), describeError(error, web.request))

@@ -77,7 +77,7 @@ async function denyAccess(site: Site, web: WebContext): Promise<HttpResponse | u
     case "sign in":
       // A script cannot distinguish redirects, and would take this one for a success.
       return isRead
-        ? requireSignIn(web, url)
+        ? requireSignIn(url)
         : messagePage(403, "You are signed out", ["Nothing was sent. ", link(url, "Sign in")]);
   }
 }
