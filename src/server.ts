@@ -86,7 +86,6 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
     // Runs with one seed send the same bytes; otherwise stock verifiers compare the timestamp with their own clock.
     timestamp: () => (randomSeed === null ? systemNow() : clock.now()),
     onAttempt: log.delivery,
-    onError: log.error,
   });
   const { tlsCert, tlsKey } = settings;
   const server = createHttpServer(tlsCert && tlsKey ? { cert: tlsCert, key: tlsKey } : undefined);

@@ -33,9 +33,8 @@ export function createWorkers(deps: OutboxDeps) {
   notifications.on("queue", (webhookId) => outbox?.notify(webhookId));
   notifications.on("disabled", (webhookId) =>
     tasks.run("cancelling deliveries", async () => {
-      do {
-        await nextTurn(); // lets the response and other requests go first
-      } while (await unitOfWork.run((ctx) => cancelUndeliverable(ctx, webhookId)));
+      await nextTurn(); // lets the response go first
+      await unitOfWork.run((ctx) => cancelUndeliverable(ctx, webhookId));
     }),
   );
   notifications.on("data", (id) => {
@@ -53,8 +52,8 @@ export function createWorkers(deps: OutboxDeps) {
     async start(): Promise<void> {
       outbox = createOutbox(deps);
       retention = createRetention(deps);
-      retention.deleteExpired();
-      await outbox.resume(Number.POSITIVE_INFINITY); // to find deliveries to cancel, too
+      retention.run();
+      await outbox.resume();
       for (const id of await listUnprocessed(store)) processSource(id);
     },
     /** Aborts or finishes the running work; `start` may be called again. */
@@ -66,6 +65,6 @@ export function createWorkers(deps: OutboxDeps) {
       await tasks.idle();
     },
     /** Reschedules the next expiry before time is moved by hand, because records were created since the last run. */
-    scheduleExpiry: async (): Promise<void> => retention?.deleteExpired(),
+    scheduleExpiry: async (): Promise<void> => retention?.run(),
   };
 }

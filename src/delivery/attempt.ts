@@ -60,7 +60,8 @@ export async function makeAttempt(
     duration_ms: Math.max(now - start, 0),
     ...response,
   };
-  const requested_ms = requestedDelay(response.response_status, retryAfter, now);
+  const isBusy = [429, 503].includes(response.response_status ?? 0);
+  const requested_ms = isBusy ? parseRetryAfter(retryAfter ?? "", now) : 0;
   return {
     deliveryId: delivery.id,
     url: webhook.url,
@@ -73,57 +74,27 @@ export async function makeAttempt(
 
 /** Returns the time of the next scheduled attempt if this one failed; null if there is none. */
 function nextAttemptAt(
-  { id, attempts, manual, next_attempt_at: planned }: DeliveryRecord,
+  { id, attempts, manual, next_attempt_at }: DeliveryRecord,
   waits_ms: readonly number[],
   now: Instant,
   requested_ms: number,
 ): string | null {
-  if (manual) {
-    // The planned attempt stays, unless Retry-After postpones it.
-    const requested = toIso(now + requested_ms);
-    return planned !== null && requested_ms > 0 && requested > planned ? requested : planned;
-  }
+  if (manual) return next_attempt_at;
   const scheduled = attempts.filter(({ trigger }) => trigger === "schedule").length;
   const wait_ms = waits_ms[scheduled];
   if (wait_ms === undefined) return null;
-  const fraction = jitterFraction(id, scheduled + 1);
-  return toIso(now + calculateRetryDelay(wait_ms, fraction, requested_ms));
-}
-
-/** Returns the milliseconds until the next attempt; `fraction` in [0, 1) is the position within the jitter. */
-export function calculateRetryDelay(
-  wait_ms: number,
-  fraction: number,
-  requested_ms: number,
-): number {
+  // From the random part of the id, so that it repeats with a random seed, whatever the time.
+  const random = id.slice(-RANDOM_LENGTH);
+  const hash = createHash("sha256").update(`${random} ${scheduled}`).digest();
+  const fraction = hash.readUInt32BE() / 2 ** 32;
   const jittered_ms = Math.round(wait_ms * (1 - JITTER + 2 * JITTER * fraction));
-  return Math.max(jittered_ms, requested_ms);
+  return toIso(now + Math.max(jittered_ms, requested_ms));
 }
 
-/** Depends only on the random part of the id and the attempt, so that it repeats whatever the time. */
-function jitterFraction(deliveryId: string, attempt: number): number {
-  const random = deliveryId.slice(-RANDOM_LENGTH);
-  return createHash("sha256").update(`${random} ${attempt}`).digest().readUInt32BE() / 2 ** 32;
-}
-
-/** Returns the milliseconds that Retry-After asks for on 429 and 503, otherwise 0. */
-export function requestedDelay(
-  status: number | null,
-  retryAfter: string | null,
-  now: Instant,
-): number {
-  if (retryAfter === null || (status !== 429 && status !== 503)) return 0;
-  return Math.min(parseRetryAfter(retryAfter, now) ?? 0, RETRY_AFTER_MAX_MS);
-}
-
-/** Parses Retry-After into milliseconds: whole seconds or an HTTP date (RFC 9110 10.2.3, 5.6.7). */
-export function parseRetryAfter(header: string, now: Instant): number | undefined {
-  const value = header.trim();
-  if (/^\d+$/.test(value)) return Number(value) * 1_000;
-  if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(value)) return undefined;
-  // The oldest of the three date forms has no zone and means UTC.
-  const time = parseIso(value.endsWith("GMT") ? value : `${value} GMT`);
-  return Number.isNaN(time) ? undefined : Math.max(time - now, 0);
+/** Parses Retry-After into milliseconds: whole seconds or an HTTP date (RFC 9110 10.2.3); 0 if it is neither. */
+export function parseRetryAfter(header: string, now: Instant): number {
+  const delay_ms = /^\d+$/.test(header) ? Number(header) * 1_000 : parseIso(header) - now;
+  return Math.min(Math.max(delay_ms || 0, 0), RETRY_AFTER_MAX_MS);
 }
 
 /** Parses a schedule such as "5s,5m,1h" into milliseconds; undefined if it is invalid. */
@@ -131,5 +102,5 @@ export function parseRetrySchedule(text: string): readonly number[] | undefined 
   const waits = text
     .split(",")
     .map((wait) => parseDuration(wait.trim()) ?? Number.POSITIVE_INFINITY);
-  return waits.length <= 100 && waits.every((wait) => wait <= WAIT_MAX_MS) ? waits : undefined;
+  return waits.every((wait) => wait <= WAIT_MAX_MS) ? waits : undefined;
 }

@@ -3,26 +3,24 @@
 import {
   type AttemptResult,
   cancelUndeliverable,
-  dueDeliveries,
   dueTime,
   isDeliverable,
   isSuccess,
   recordAttempt,
 } from "../domain/deliveries.ts";
-import { deliveries, webhooks } from "../domain/model.ts";
-import { isStoreError } from "../domain/store.ts";
+import { type DeliveryRecord, deliveries, type WebhookRecord, webhooks } from "../domain/model.ts";
+import { ALL_RECORDS } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
+import type { Instant, Timer } from "../lib/clock.ts";
 import type { TaskTracker } from "../lib/tasks.ts";
 import { type AttemptDeps, makeAttempt } from "./attempt.ts";
-import { createDueTimer } from "./due-timer.ts";
-import { Semaphore } from "./semaphore.ts";
 
 export interface OutboxDeps extends AttemptDeps, UnitOfWorkDeps {
   readonly tasks: TaskTracker;
   readonly onAttempt: (result: AttemptResult) => void;
-  readonly onError: (error: unknown, during: string) => void;
 }
 
+/** Names the timers in the result of `clock.advance`. */
 const TASK = "webhook deliveries";
 /** The maximum of concurrent attempts. Further deliveries stay in the store and cost no socket. */
 const CONCURRENCY_MAX = 256;
@@ -31,25 +29,23 @@ const STORE_RETRY_MS = 1_000;
 export type Outbox = ReturnType<typeof createOutbox>;
 
 export function createOutbox(deps: OutboxDeps) {
-  const { store, clock, sender, tasks, onAttempt, onError } = deps;
+  const { store, clock, sender, tasks, onAttempt } = deps;
   const unitOfWork = new UnitOfWork(deps);
-  const slots = new Semaphore(CONCURRENCY_MAX);
   /** Webhooks with a running chain of attempts; true if their rows changed since the chain last read them. */
   const chains = new Map<string, boolean>();
+  /** The timer of each webhook that waits for its next due delivery. */
+  const timers = new Map<string, Timer>();
+  /** Webhooks that wait until fewer attempts are in flight. */
+  const waiting = new Set<string>();
   /** Deliveries that a chaos rule holds back. */
   const held = new Set<string>();
-  const timer = createDueTimer(store, clock, TASK, () => tasks.run(TASK, resume));
+  let inFlight = 0;
   let stopped = false;
-  let unavailable = false;
 
-  /** Starts the chains of all webhooks with deliveries due by `time` and sets the timer. */
-  async function resume(time = clock.now()): Promise<void> {
-    try {
-      for (const { webhook_id } of await dueDeliveries(store, time)) notify(webhook_id);
-      await timer.reset();
-    } catch (error) {
-      retryLater(error, () => resume(time));
-    }
+  /** Starts the chains of all webhooks with pending deliveries. */
+  async function resume(): Promise<void> {
+    const pending = await store.page(deliveries, "pending", ["pending"], ALL_RECORDS);
+    for (const { webhook_id } of pending) notify(webhook_id);
   }
 
   /** Reports that the webhook's rows changed. */
@@ -65,35 +61,54 @@ export function createOutbox(deps: OutboxDeps) {
     let result = unsaved;
     try {
       do {
-        if (result) await record(result);
-        result = undefined;
+        if (result) await recordResult(result);
         chains.set(webhookId, false);
-        result = await slots.run(() => sendNext(webhookId));
+        result = await sendNext(webhookId);
       } while (result || chains.get(webhookId));
       chains.delete(webhookId);
     } catch (error) {
-      retryLater(error, () => runChain(webhookId, result));
+      setTimer(webhookId, clock.now() + STORE_RETRY_MS, () => runChain(webhookId, result));
+      throw error;
     }
   }
 
-  /** Makes the webhook's first due attempt and returns the result to record. */
+  const recordResult = (result: AttemptResult): Promise<void> =>
+    unitOfWork.run((ctx) => recordAttempt(ctx, result));
+
+  function setTimer(webhookId: string, at: Instant, run: () => Promise<void>): void {
+    const timer = clock.schedule(at, TASK, () => tasks.run(TASK, run));
+    timers.set(webhookId, timer);
+    if (stopped) timer.cancel();
+  }
+
+  /** Makes the webhook's first due attempt, or sets its timer. Returns the result to record. */
   async function sendNext(webhookId: string): Promise<AttemptResult | undefined> {
-    await timer.reset(webhookId);
+    timers.get(webhookId)?.cancel();
     const range = { offset: 0, limit: held.size + 1 };
     const rows = await store.page(deliveries, "queue", [webhookId], range);
     const delivery = rows.find(({ id }) => !held.has(id));
     if (delivery === undefined || stopped) return undefined;
     const webhook = await store.get(webhooks, webhookId);
-    if (!isDeliverable(delivery, webhook)) {
+    const due = dueTime(delivery);
+    if (!isDeliverable(delivery, webhook))
       await unitOfWork.run((ctx) => cancelUndeliverable(ctx, webhookId));
-      return undefined;
-    }
-    if (dueTime(delivery) > clock.now()) return timer.set(delivery);
-    const result = await makeAttempt(deps, delivery, webhook);
+    else if (due > clock.now()) setTimer(webhookId, due, async () => notify(webhookId));
+    else if (inFlight === CONCURRENCY_MAX) waiting.add(webhookId);
+    else return attempt(delivery, webhook);
+    return undefined;
+  }
+
+  async function attempt(delivery: DeliveryRecord, webhook: WebhookRecord) {
+    inFlight += 1;
+    const result = await makeAttempt(deps, delivery, webhook).finally(() => {
+      inFlight -= 1;
+      for (const webhookId of waiting) notify(webhookId);
+      waiting.clear();
+    });
     if ("again" in result) {
       held.add(delivery.id);
-      void result.again.then(() => held.delete(delivery.id) && notify(webhookId));
-      chains.set(webhookId, true);
+      void result.again.then(() => held.delete(delivery.id) && notify(webhook.id));
+      notify(webhook.id);
       return undefined;
     }
     // An attempt aborted by `stop` has no result, but a success that arrived before it counts.
@@ -102,25 +117,10 @@ export function createOutbox(deps: OutboxDeps) {
     return result;
   }
 
-  async function record(result: AttemptResult): Promise<void> {
-    await unitOfWork.run((ctx) => recordAttempt(ctx, result));
-    unavailable = false;
-  }
-
-  /** Reports a failure of the store, an outage only once, and repeats the work after a pause. */
-  function retryLater(error: unknown, work: () => Promise<void>): void {
-    const isOutage = isStoreError(error, "StorageUnavailable");
-    if (!isOutage || !unavailable) onError(error, TASK);
-    unavailable ||= isOutage;
-    clock.schedule(clock.now() + STORE_RETRY_MS, TASK, async () => {
-      if (!stopped) await tasks.run(TASK, work);
-    });
-  }
-
   /** Aborts the attempts in flight; their deliveries are sent after the next start. */
   function stop(): void {
     stopped = true;
-    timer.stop();
+    for (const timer of timers.values()) timer.cancel();
     sender.close();
   }
 

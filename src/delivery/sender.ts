@@ -1,28 +1,13 @@
 // HTTP sender: sends one POST per attempt and returns its outcome as a value (spec part 6: 2xx within 30 seconds;
-// contract, part 6). It never rejects, follows redirects or sends twice. The deadline is total and in real time, because
-// Node's own timeouts only detect silence.
-import {
-  type ClientRequest,
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingMessage,
-} from "node:http";
-import type { Agent as HttpsAgent } from "node:https";
-import type { Socket } from "node:net";
+// contract, part 6). It never rejects, follows redirects or sends twice. Every attempt opens its own connection. The
+// deadline is total and in real time, because Node's own timeouts only detect silence.
+import type { LookupAddress } from "node:dns";
+import * as http from "node:http";
+import { isSuccess } from "../domain/deliveries.ts";
 import type { Attempt, AttemptError, DeliveryRecord } from "../domain/model.ts";
-import { after } from "../lib/clock.ts";
+import { after, type Timer } from "../lib/clock.ts";
+import { isLoopbackHost } from "../lib/loopback.ts";
 import { checkAddress, checkUrl, type WebhookPolicy } from "./address-policy.ts";
-import {
-  BlockedAddressError,
-  blockedFailure,
-  connectionFailure,
-  type Failure,
-  failure,
-  NO_FAILURE,
-  responseFailure,
-  timeoutFailure,
-} from "./failures.ts";
-import { type AddressCheck, createLookup, createResolver, type Resolve } from "./resolver.ts";
 
 export interface WebhookRequest {
   readonly url: string;
@@ -32,10 +17,9 @@ export interface WebhookRequest {
 
 /** The part of an attempt that depends on the receiver. */
 export interface DispatchResult
-  extends Failure,
-    Pick<Attempt, "response_status" | "response_body"> {
+  extends Pick<Attempt, "response_status" | "response_body" | "error" | "error_detail"> {
   /** The response's Retry-After header. */
-  readonly retryAfter: string | null;
+  readonly retryAfter?: string | undefined;
 }
 
 /** Nothing was sent and there is nothing to record; try again once `again` resolves. */
@@ -51,16 +35,14 @@ export interface Sender {
     delivery: DeliveryRecord,
     signedRequest: (body: string) => WebhookRequest,
   ): Promise<DispatchResult | Deferred>;
-  /** Aborts the requests in flight and closes all sockets; later sends open new ones. */
+  /** Aborts the requests in flight. */
   close(): void;
 }
 
 export interface SenderOptions {
   readonly policy: WebhookPolicy;
   readonly timeout_ms: number;
-  /** These are replaced in tests only. */
-  readonly resolve?: Resolve;
-  readonly judge?: typeof checkAddress;
+  readonly resolve?: (host: string) => Promise<LookupAddress[]>;
   readonly startTimer?: typeof after;
 }
 
@@ -68,141 +50,166 @@ export interface SenderOptions {
 const BODY_BYTES_MAX = 16 * 1024;
 /** Bytes of the response body kept in the delivery log: enough for an error message. */
 const LOGGED_BYTES_MAX = 1024;
-/** A status below 100 is invalid (RFC 9110 15). */
-const STATUS_MIN = 100;
-/** Shorter than receivers keep idle connections, so that none is closed just as it is reused. */
-const IDLE_MS = 2_000;
-/** No `ca`, so that NODE_EXTRA_CA_CERTS and --use-openssl-ca apply. */
-const AGENT_OPTIONS = {
-  keepAlive: true,
-  timeout: IDLE_MS,
+
+const LOOPBACK: LookupAddress[] = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];
+const CONNECTION_OPTIONS = {
+  agent: false,
   autoSelectFamily: true,
+  /** Node's default of 250 ms is too short for a receiver far away. */
   autoSelectFamilyAttemptTimeout: 1_000,
 };
 
-export function createHttpSender(options: SenderOptions) {
-  const { policy, timeout_ms, judge = checkAddress, startTimer = after } = options;
-  const resolve = options.resolve ?? createResolver();
-  const checkPlain: AddressCheck = (address) => judge(address, policy, false);
-  const checkSecure: AddressCheck = (address) => judge(address, policy, true);
-  const http = new HttpAgent({ ...AGENT_OPTIONS, lookup: createLookup(resolve, checkPlain) });
-  let https: HttpsAgent | undefined;
+/** Explanations for `error_detail`. They contain no address and nothing that the receiver sent. */
+const DETAILS = {
+  dns: "The host name in the URL does not resolve. Check its spelling.",
+  refused:
+    "The connection was refused or failed. Start the receiver, or correct the host and port of the URL.",
+  reset: "The receiver closed the connection without a response.",
+  tls: "The TLS connection failed. Check that the port uses TLS, and the certificate. To trust its CA, set NODE_EXTRA_CA_CERTS and restart.",
+  timeout: "The receiver did not respond in full within the time limit.",
+  blocked_address: "The webhook policy refuses the address.",
+  aborted: "The response is not valid HTTP, too long in its headers, or cut off.",
+  dropped: "A chaos rule dropped this attempt.",
+  status: null,
+};
 
-  /** Created on the first delivery over TLS, because few starts need Node's TLS modules. */
-  function httpsAgent(): HttpsAgent {
-    const { Agent } = process.getBuiltinModule("node:https");
-    https ??= new Agent({ ...AGENT_OPTIONS, lookup: createLookup(resolve, checkSecure) });
-    return https;
-  }
+/** Returns the result of an attempt without a response. */
+export const failure = (
+  error: AttemptError,
+  error_detail: string | null = DETAILS[error],
+): DispatchResult => ({ response_status: null, response_body: null, error, error_detail });
+
+const SUCCESS: DispatchResult = {
+  response_status: null,
+  response_body: null,
+  error: null,
+  error_detail: null,
+};
+
+/** The message is the rule that forbids the address. */
+class BlockedAddressError extends Error {}
+
+const blockedFailure = (rule: string) => failure("blocked_address", `The URL ${rule}.`);
+
+/** `resolve` and `startTimer` are replaced in tests only. */
+export function createHttpSender({
+  policy,
+  timeout_ms,
+  resolve = resolveHost,
+  startTimer = after,
+}: SenderOptions) {
+  const requests = new Set<http.ClientRequest>();
 
   return {
     async send({ url, headers, body }: WebhookRequest): Promise<DispatchResult> {
-      const rule = checkUrl(url, policy);
-      if (rule !== undefined) return withoutResponse(blockedFailure(rule));
+      const urlRule = checkUrl(url, policy);
+      if (urlRule !== undefined) return blockedFailure(urlRule);
       const target = new URL(url);
-      const isSecure = target.protocol === "https:";
-      const agent = isSecure ? httpsAgent() : http;
-      const request = httpRequest(target, { agent, method: "POST", headers });
-      request.on("socket", (socket) => checkPeer(socket, isSecure ? checkSecure : checkPlain));
-      return dispatch(request, body, timeout_ms, startTimer);
+      const secure = target.protocol === "https:";
+      const check = (address: string) => {
+        const rule = checkAddress(address, policy, secure);
+        return rule === undefined ? null : new BlockedAddressError(rule);
+      };
+      // Node's TLS modules are loaded with the first delivery over TLS, because few starts need them.
+      const { request: createRequest } = secure ? process.getBuiltinModule("node:https") : http;
+      const request = createRequest(target, {
+        ...CONNECTION_OPTIONS,
+        method: "POST",
+        headers,
+        lookup(host, _, callback) {
+          resolve(host).then(
+            (found) =>
+              callback(found.map(({ address }) => check(address)).find(Boolean) ?? null, found),
+            (error) => callback(error, []),
+          );
+        },
+      });
+      // The name may have resolved to another address for the connection than for the check.
+      request.on("socket", (socket) =>
+        socket.once("connect", () => {
+          const error = socket.remoteAddress && check(socket.remoteAddress);
+          if (error) socket.destroy(error);
+        }),
+      );
+      requests.add(request);
+      request.once("close", () => requests.delete(request));
+      return exchange(request, body, (expire) => startTimer(timeout_ms, expire));
     },
     close(): void {
-      // A request ends with its socket, and the agents know every socket.
-      http.destroy();
-      https?.destroy();
+      for (const request of requests) request.destroy();
     },
   };
 }
 
-export const withoutResponse = (outcome: Failure): DispatchResult => ({
-  response_status: null,
-  response_body: null,
-  retryAfter: null,
-  ...outcome,
-});
-
-/** Checks the address of the connected socket before anything is sent, also when a connection is reused. */
-function checkPeer(socket: Socket, check: AddressCheck): void {
-  const checkConnected = () => {
-    const { remoteAddress } = socket;
-    // A closed socket has no remote address.
-    if (remoteAddress === undefined) return socket.destroy();
-    const rule = check(remoteAddress);
-    return rule === undefined ? socket : socket.destroy(new BlockedAddressError(rule));
-  };
-  if (socket.connecting) socket.once("connect", checkConnected);
-  else checkConnected();
+async function resolveHost(host: string): Promise<LookupAddress[]> {
+  if (isLoopbackHost(host)) return LOOPBACK;
+  return process.getBuiltinModule("node:dns/promises").lookup(host, { all: true });
 }
 
-/** Sends the body and reads the response. */
-function dispatch(
-  request: ClientRequest,
+/** Sends the body and reads the response. `startDeadline` starts the timer of the whole attempt. */
+function exchange(
+  request: http.ClientRequest,
   body: string,
-  timeout_ms: number,
-  startTimer: typeof after,
+  startDeadline: (expire: () => void) => Timer,
 ): Promise<DispatchResult> {
   return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let response: IncomingMessage | undefined;
+    let response: http.IncomingMessage | undefined;
+    let read = Buffer.alloc(0);
 
-    /** After the headers, a failure only says how the body was cut off. */
-    function finish(outcome: Failure): void {
+    function finish(outcome: DispatchResult): void {
       deadline.cancel();
-      if (response === undefined) resolve(withoutResponse(outcome));
-      else resolve(withResponse(response, Buffer.concat(chunks), outcome.error, timeout_ms));
-    }
-    function abort(outcome: Failure): void {
-      finish(outcome);
       request.destroy();
+      resolve(response === undefined ? outcome : withResponse(outcome, response, read));
     }
 
-    const deadline = startTimer(timeout_ms, () => abort(timeoutFailure(timeout_ms)));
-    request.on("error", (error) => finish(connectionFailure(error, request.socket)));
-    // We never request an upgrade: treat it as a response with status 101 and drop the connection.
-    request.on("upgrade", (incoming) => {
-      response = incoming;
-      abort(NO_FAILURE);
-    });
+    const deadline = startDeadline(() => finish(failure("timeout")));
+    request.on("error", (error) => finish(connectionFailure(error, request)));
     request.on("response", (incoming) => {
-      if ((incoming.statusCode ?? 0) < STATUS_MIN) return abort(failure("aborted"));
       response = incoming;
-      if (!isReusable(incoming)) request.shouldKeepAlive = false;
-      let read = 0;
       incoming.on("data", (chunk: Buffer) => {
-        chunks.push(chunk);
-        read += chunk.length;
-        if (read >= BODY_BYTES_MAX) abort(NO_FAILURE);
+        read = Buffer.concat([read, chunk]);
+        if (read.length >= BODY_BYTES_MAX) finish(SUCCESS);
       });
-      incoming.on("end", () => finish(NO_FAILURE));
-      incoming.on("error", () => finish(failure("aborted")));
+      incoming.on("end", () => finish(SUCCESS));
     });
+    // The last event, also if the response is cut off or switches to another protocol.
+    request.on("close", () => finish(failure("aborted")));
     request.end(body);
   });
 }
 
-/** Reuses a connection only if the receiver announces a long enough keep-alive; any other may close just then. */
-function isReusable({ headers }: IncomingMessage): boolean {
-  const [, timeout_s] = /\btimeout=(\d+)/.exec(String(headers["keep-alive"])) ?? [];
-  return Number(timeout_s) * 1_000 > IDLE_MS;
-}
-
+/** After the headers of a success, an error only says how the body was cut off. */
 function withResponse(
-  { statusCode = 0, headers }: IncomingMessage,
+  outcome: DispatchResult,
+  { statusCode: response_status = 0, headers }: http.IncomingMessage,
   body: Buffer,
-  bodyError: AttemptError | null,
-  timeout_ms: number,
 ): DispatchResult {
   return {
-    response_status: statusCode,
-    response_body: decodeBody(body),
-    retryAfter: headers["retry-after"] ?? null,
-    ...responseFailure(statusCode, bodyError, timeout_ms),
+    ...(isSuccess({ response_status }) ? outcome : failure("status")),
+    response_status,
+    response_body: body.subarray(0, LOGGED_BYTES_MAX).toString(),
+    retryAfter: headers["retry-after"],
   };
 }
 
-/** Decoding as a stream drops a character that was split by the cut. */
-function decodeBody(body: Buffer): string {
-  const isCut = body.length > LOGGED_BYTES_MAX;
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  return decoder.decode(body.subarray(0, LOGGED_BYTES_MAX), { stream: isCut });
+/** Returns the failure for an error of Node's request without a response; its code begins the detail. */
+function connectionFailure(
+  error: NodeJS.ErrnoException,
+  { socket }: http.ClientRequest,
+): DispatchResult {
+  if (error instanceof BlockedAddressError) return blockedFailure(error.message);
+  const { code = "", syscall } = error;
+  const isUnverified = socket && "authorized" in socket && !socket.authorized;
+  let kind: AttemptError = "reset";
+  if (syscall === "getaddrinfo") kind = "dns";
+  else if (code === "ETIMEDOUT") kind = "timeout";
+  else if (syscall === "connect" || "errors" in error) kind = "refused";
+  // In TLS 1.3 a receiver that requires a client certificate reports it after the handshake.
+  else if (isUnverified || /^(EPROTO$|ERR_SSL_)/.test(code)) kind = "tls";
+  // The response is not HTTP, or its headers are too long.
+  else if (code.startsWith("HPE_")) kind = "aborted";
+  return failure(kind, `${code}: ${DETAILS[kind]}`);
 }

@@ -2,8 +2,8 @@
 // module neither sends nor waits.
 import { type Instant, parseIso, toIso } from "../lib/clock.ts";
 import type { Attempt, DeliveryRecord, EventRecord, EventType, WebhookRecord } from "./model.ts";
-import { deliveries, events, webhooks } from "./model.ts";
-import { ALL_RECORDS, type Reader, type Tx } from "./store.ts";
+import { deliveries, webhooks } from "./model.ts";
+import { ALL_RECORDS, type Reader } from "./store.ts";
 import type { TxContext } from "./unit-of-work.ts";
 
 /** Manual attempts come first, because a person waits for them. */
@@ -13,14 +13,12 @@ const PRIORITY_BY_TIME = 1;
 /** 410 Gone (RFC 9110 15.5.11) disables the webhook at once, without a retry. */
 const GONE = 410;
 
-/** Small, so that requests do not wait long for the transaction. */
-const CANCEL_BATCH_SIZE = 500;
-
-/** Creates a delivery that is due at once. */
+/** Creates a delivery that is due at once. A test is one manual attempt, whatever the webhook subscribes to. */
 export function createDelivery(
   ctx: TxContext,
   webhook: WebhookRecord,
   event: EventRecord,
+  test = false,
 ): DeliveryRecord {
   return {
     id: ctx.ids.next("dlv_"),
@@ -33,21 +31,11 @@ export function createDelivery(
     next_attempt_at: ctx.timestamp,
     created_at: ctx.timestamp,
     account_id: webhook.account_id,
-    manual: false,
-    test: false,
-    priority: PRIORITY_BY_TIME,
+    manual: test,
+    test,
+    priority: test ? PRIORITY_MANUAL : PRIORITY_BY_TIME,
     due_at: ctx.timestamp,
   };
-}
-
-/** Creates a test delivery: one manual attempt, whatever the webhook subscribes to. */
-export function createTestDelivery(
-  ctx: TxContext,
-  webhook: WebhookRecord,
-  sample: EventRecord,
-): DeliveryRecord {
-  const delivery = createDelivery(ctx, webhook, sample);
-  return { ...delivery, test: true, manual: true, priority: PRIORITY_MANUAL };
 }
 
 /** Requests one manual attempt at once and keeps the next scheduled attempt. */
@@ -62,11 +50,10 @@ export function requestRedelivery(delivery: DeliveryRecord, timestamp: string): 
   };
 }
 
-/** Returns the time from which the delivery may be sent; infinity if nothing is to be sent. */
-export const dueTime = ({ due_at }: DeliveryRecord): Instant =>
-  due_at === null ? Number.POSITIVE_INFINITY : parseIso(due_at);
+/** Returns the time from which a pending delivery may be sent. */
+export const dueTime = ({ due_at }: DeliveryRecord): Instant => parseIso(due_at ?? "");
 
-export const isSuccess = ({ response_status: status }: Attempt): boolean =>
+export const isSuccess = ({ response_status: status }: Pick<Attempt, "response_status">): boolean =>
   status !== null && status >= 200 && status < 300;
 
 export const isDeliverable = (
@@ -121,45 +108,22 @@ function afterAttempt(delivery: DeliveryRecord, result: AttemptResult): Delivery
   };
 }
 
-/**
- * Stores a delivery and publishes the change. Deletes an event that was retained only for its last pending delivery.
- */
-export async function putDelivery(
-  { tx, publish }: TxContext,
-  delivery: DeliveryRecord,
-): Promise<DeliveryRecord> {
+/** Stores a delivery and publishes the change. */
+export async function putDelivery({ tx, publish }: TxContext, delivery: DeliveryRecord) {
   await tx.put(deliveries, delivery);
   publish("queue", delivery.webhook_id);
   publish("delivery", delivery.id);
-  if (delivery.due_at !== null) return delivery;
-  const event = await tx.get(events, delivery.event_id);
-  if (event?.list_key === null && event.sample_key === null) await deleteIfSettled(tx, event);
   return delivery;
 }
 
-/** Deletes the event and its deliveries unless one is still pending; returns whether it did. */
-export async function deleteIfSettled(tx: Tx, event: EventRecord): Promise<boolean> {
-  const ofEvent = await tx.page(deliveries, "event", [event.id], ALL_RECORDS);
-  if (ofEvent.some(({ due_at }) => due_at !== null)) return false;
-  for (const { id } of ofEvent) await tx.remove(deliveries, id);
-  await tx.remove(events, event.id);
-  return true;
-}
-
-/**
- * Records an attempt with its consequences. Does nothing if the delivery was deleted, or if an earlier call already
- * recorded the attempt but got no confirmation.
- */
+/** Records an attempt with its consequences, unless the delivery was deleted meanwhile. */
 export async function recordAttempt(ctx: TxContext, result: AttemptResult): Promise<void> {
   const { tx } = ctx;
-  const { number, at, response_status } = result.attempt;
   const delivery = await tx.get(deliveries, result.deliveryId);
-  if (!delivery || delivery.attempts.some((each) => each.number === number && each.at === at))
-    return;
+  if (delivery === undefined) return;
   await putDelivery(ctx, afterAttempt(delivery, result));
   const webhook = await tx.get(webhooks, delivery.webhook_id);
-  // A response from an earlier URL says nothing about the current one.
-  if (response_status !== GONE || !webhook?.active || webhook.url !== result.url) return;
+  if (result.attempt.response_status !== GONE || !webhook?.active) return;
   await tx.put(webhooks, {
     ...webhook,
     active: false,
@@ -169,16 +133,11 @@ export async function recordAttempt(ctx: TxContext, result: AttemptResult): Prom
   ctx.publish("disabled", webhook.id);
 }
 
-/**
- * Cancels one batch of the pending deliveries of a disabled or deleted webhook; returns whether there may be more.
- */
-export async function cancelUndeliverable(ctx: TxContext, webhookId: string): Promise<boolean> {
+/** Cancels the pending deliveries of a disabled or deleted webhook. */
+export async function cancelUndeliverable(ctx: TxContext, webhookId: string): Promise<void> {
   const webhook = await ctx.tx.get(webhooks, webhookId);
-  const range = { offset: 0, limit: CANCEL_BATCH_SIZE };
-  const batch = await ctx.tx.page(deliveries, "queue", [webhookId], range);
-  const undeliverable = batch.filter((delivery) => !isDeliverable(delivery, webhook));
-  for (const delivery of undeliverable) await putDelivery(ctx, settle(delivery, "cancelled"));
-  return undeliverable.length > 0 && batch.length === CANCEL_BATCH_SIZE;
+  for (const delivery of await ctx.tx.page(deliveries, "queue", [webhookId], ALL_RECORDS))
+    if (!isDeliverable(delivery, webhook)) await putDelivery(ctx, settle(delivery, "cancelled"));
 }
 
 /** Postpones a delivery, for fault injection in tests. */
@@ -206,17 +165,7 @@ export async function moveBack(ctx: TxContext, by_ms: number): Promise<void> {
 }
 
 /** Returns the deliveries of all webhooks that are due by `time`, in the order of their due times. */
-export async function dueDeliveries(
-  reader: Reader,
-  time: Instant,
-): Promise<readonly DeliveryRecord[]> {
-  const found: DeliveryRecord[] = [];
-  const limit = 100;
-  for (;;) {
-    const range = { offset: found.length, limit };
-    const rows = await reader.page(deliveries, "pending", ["pending"], range);
-    const due = rows.filter((row) => dueTime(row) <= time);
-    found.push(...due);
-    if (due.length < limit) return found;
-  }
+export async function dueDeliveries(reader: Reader, time: Instant) {
+  const pending = await reader.page(deliveries, "pending", ["pending"], ALL_RECORDS);
+  return pending.filter((delivery) => dueTime(delivery) <= time);
 }

@@ -2,11 +2,11 @@
 // subscribed to its type. Test deliveries get sample events. This module only writes rows; the outbox sends them.
 import { type Infer, object, optional } from "../lib/schema.ts";
 import { paginate, paginationParameters } from "./crud.ts";
-import { createDelivery, deleteIfSettled, putDelivery } from "./deliveries.ts";
+import { createDelivery, putDelivery } from "./deliveries.ts";
 import { notFound } from "./errors.ts";
 import type { AccountRecord, EventRecord, EventType } from "./model.ts";
 import { deliveries, events, eventType, webhooks } from "./model.ts";
-import { ALL_RECORDS, type Range, type Reader, type Tx } from "./store.ts";
+import { ALL_RECORDS, type Range, type Reader, type Tx, type Values } from "./store.ts";
 import type { TxContext } from "./unit-of-work.ts";
 
 /** The specification's example of this type has no account; that of app.deployed has one (spec part 6). */
@@ -22,8 +22,7 @@ export async function recordEvent(
   type: EventType,
   object: object,
 ): Promise<EventRecord> {
-  const event = await putEvent(ctx, account, buildEnvelope(ctx, account, type, object), false);
-  await deleteOldest(ctx.tx, "account", account.id);
+  const event = await putEvent(ctx, account, type, object, false);
   for (const webhook of await ctx.tx.page(webhooks, "account", [account.id], ALL_RECORDS))
     if (webhook.active && webhook.events.includes(type))
       await putDelivery(ctx, createDelivery(ctx, webhook, event));
@@ -31,66 +30,49 @@ export async function recordEvent(
 }
 
 /** Records the sample event of a test delivery: real in form, but in no list. */
-export async function recordSample(
-  ctx: TxContext,
-  account: AccountRecord,
-  type: EventType,
-): Promise<EventRecord> {
-  const envelope = buildEnvelope(ctx, account, type, sampleObject(ctx, type));
-  const event = await putEvent(ctx, account, envelope, true);
-  await deleteOldest(ctx.tx, "sample", account.id);
-  return event;
-}
+export const recordSample = (ctx: TxContext, account: AccountRecord, type: EventType) =>
+  putEvent(ctx, account, type, sampleObject(ctx, type), true);
 
-/** Builds the envelope that webhooks receive. */
-export function buildEnvelope(
-  { ids, timestamp }: Pick<TxContext, "ids" | "timestamp">,
-  { id, name }: AccountRecord,
-  type: EventType,
-  object: object,
-) {
-  return {
-    id: ids.next("evt_"),
-    type,
-    created: timestamp,
-    data: { object },
-    account: EVENTS_WITHOUT_ACCOUNT.has(type) ? undefined : { id, name },
-  };
-}
-
+/** Stores the event with the envelope that webhooks receive. */
 async function putEvent(
   ctx: TxContext,
-  account: AccountRecord,
-  envelope: ReturnType<typeof buildEnvelope>,
+  { id: account_id, name }: AccountRecord,
+  type: EventType,
+  object: object,
   is_sample: boolean,
 ): Promise<EventRecord> {
-  const { id, type, created } = envelope;
-  const event: EventRecord = {
-    id,
+  const envelope = {
+    id: ctx.ids.next("evt_"),
     type,
-    created,
+    created: ctx.timestamp,
+    data: { object },
+    account: EVENTS_WITHOUT_ACCOUNT.has(type) ? undefined : { id: account_id, name },
+  };
+  const event: EventRecord = {
+    id: envelope.id,
+    type,
+    created: ctx.timestamp,
     body: JSON.stringify(envelope),
-    account_id: account.id,
+    account_id,
     is_sample,
-    list_key: is_sample ? null : account.id,
-    sample_key: is_sample ? account.id : null,
     request_id: ctx.requestId,
   };
   await ctx.tx.put(events, event);
-  ctx.publish("event", id);
+  ctx.publish("event", event.id);
+  await deleteOldest(ctx.tx, [account_id, is_sample]);
   return event;
 }
 
-/**
- * Deletes the account's oldest events beyond the limit, with their deliveries. An event with a pending delivery only
- * leaves the list here; `putDelivery` deletes it once that is settled.
- */
-async function deleteOldest(tx: Tx, index: "account" | "sample", accountId: string): Promise<void> {
-  const limit = (await tx.count(events, index, [accountId])) - EVENTS_KEPT;
+/** Deletes the oldest events beyond the limit with their deliveries, unless one of these is pending. */
+async function deleteOldest(tx: Tx, list: Values): Promise<void> {
+  const limit = (await tx.count(events, "account", list)) - EVENTS_KEPT;
   if (limit <= 0) return;
-  for (const event of await tx.page(events, index, [accountId], { offset: 0, limit }))
-    if (!(await deleteIfSettled(tx, event)))
-      await tx.put(events, { ...event, list_key: null, sample_key: null });
+  for (const { id } of await tx.page(events, "account", list, { offset: 0, limit })) {
+    const deliveriesOfEvent = await tx.page(deliveries, "event", [id], ALL_RECORDS);
+    if (deliveriesOfEvent.some(({ status }) => status === "pending")) continue;
+    for (const delivery of deliveriesOfEvent) await tx.remove(deliveries, delivery.id);
+    await tx.remove(events, id);
+  }
 }
 
 export const eventQuery = object({ ...paginationParameters, type: optional(eventType) });
@@ -104,7 +86,7 @@ export const listEvents = (
     reader,
     events,
     query.type ? "account_type" : "account",
-    [account.id, query.type],
+    [account.id, false, query.type],
     query,
   );
 

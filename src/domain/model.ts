@@ -351,16 +351,12 @@ export interface EventRecord extends Pick<EventEnvelope, "id" | "type" | "create
   readonly body: string;
   /** The sample event of a test delivery, which is in no list of the API. */
   readonly is_sample: boolean;
-  /** The account whose events or samples contain it. Both are null once it is beyond the limit. */
-  readonly list_key: string | null;
-  readonly sample_key: string | null;
   /** Id of the request that caused the event; no request causes more than one. */
   readonly request_id: string | null;
 }
 export const events = collection<EventRecord>()("events", {
-  account: { by: ["list_key"] },
-  account_type: { by: ["list_key", "type"] },
-  sample: { by: ["sample_key"] },
+  account: { by: ["account_id", "is_sample"] },
+  account_type: { by: ["account_id", "is_sample", "type"] },
 });
 
 const attempt = object({

@@ -4,25 +4,16 @@ import { type Clock, type Instant, parseIso, type Timer } from "../lib/clock.ts"
 import type { TaskTracker } from "../lib/tasks.ts";
 import { collections } from "./collections.ts";
 import type { Expiring } from "./model.ts";
-import type { AnyCollection, Collection, Store, Tx } from "./store.ts";
+import { type AnyCollection, type Collection, FIRST_RECORD, type Store, type Tx } from "./store.ts";
 
-const TASK = "deleting expired records";
-/** Records deleted in one transaction. */
-const BATCH_SIZE = 100;
 /** The longest time between two runs. */
 const INTERVAL_MS = 3_600_000;
 
-const isExpiring = (each: AnyCollection): each is Collection<Expiring<string>, "expiry"> =>
-  "expiry" in each.indexes;
+type ExpiringCollection = Collection<Expiring<string>, "expiry">;
+const isExpiring = (each: AnyCollection): each is ExpiringCollection => "expiry" in each.indexes;
 const expiringCollections = collections.filter(isExpiring);
 
-interface NextExpiry {
-  readonly at: Instant;
-  /** Names the expiry in the result of `clock.advance`; null for a run at the interval. */
-  readonly what: string | null;
-}
-
-export interface RetentionDeps {
+interface RetentionDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly tasks: TaskTracker;
@@ -34,20 +25,24 @@ export function createRetention({ store, clock, tasks }: RetentionDeps) {
   let timer: Timer | undefined;
   let stopped = false;
 
-  function schedule({ at, what }: NextExpiry): void {
+  /** `what` names the timer in the result of `clock.advance`; null for a run at the interval. */
+  function schedule(at: Instant, what: string | null): void {
     timer?.cancel();
-    if (!stopped) timer = clock.schedule(at, what, deleteExpired);
+    if (!stopped) timer = clock.schedule(at, what, run);
   }
 
   /** Deletes the expired records and schedules the next run. */
-  function deleteExpired(): Promise<void> {
-    return tasks.run(TASK, async () => {
+  function run(): Promise<void> {
+    return tasks.run("deleting expired records", async () => {
       const now = clock.now();
-      schedule({ at: now + INTERVAL_MS, what: null }); // for a store that is unavailable now
-      let next: NextExpiry;
-      do next = await store.transact((tx) => deleteBatch(tx, now));
-      while (next.at <= now);
-      schedule(next);
+      let nextRun = now + INTERVAL_MS;
+      schedule(nextRun, null);
+      for (const collection of expiringCollections) {
+        const expiry = await store.transact((tx) => deleteExpired(tx, collection, now));
+        if (expiry > nextRun) continue;
+        nextRun = expiry;
+        schedule(expiry, `expiry of ${collection.name.replaceAll("_", " ")}`);
+      }
     });
   }
 
@@ -56,21 +51,17 @@ export function createRetention({ store, clock, tasks }: RetentionDeps) {
     timer?.cancel();
   }
 
-  return { deleteExpired, stop };
+  return { run, stop };
 }
 
-/** Deletes at most one batch of each collection and returns the next expiry, which is past if more are left. */
-async function deleteBatch(tx: Tx, now: Instant): Promise<NextExpiry> {
-  let next: NextExpiry = { at: now + INTERVAL_MS, what: null };
-  for (const collection of expiringCollections) {
-    const { name } = collection;
-    const range = { offset: 0, limit: BATCH_SIZE + 1 };
-    const oldest = await tx.page(collection, "expiry", [name], range);
-    for (const [index, { id, expires_at }] of oldest.entries()) {
-      const at = parseIso(expires_at);
-      if (at <= now && index < BATCH_SIZE) await tx.remove(collection, id);
-      else if (at <= next.at) next = { at, what: `expiry of ${name.replaceAll("_", " ")}` };
-    }
+/** Deletes the collection's expired records and returns its next expiry. */
+async function deleteExpired(tx: Tx, collection: ExpiringCollection, now: Instant) {
+  const { name } = collection;
+  for (;;) {
+    const [oldest] = await tx.page(collection, "expiry", [name], FIRST_RECORD);
+    if (oldest === undefined) return Number.POSITIVE_INFINITY;
+    const expiry = parseIso(oldest.expires_at);
+    if (expiry > now) return expiry;
+    await tx.remove(collection, oldest.id);
   }
-  return next;
 }

@@ -6,7 +6,7 @@ import { VERSION } from "../lib/version.ts";
 import { createCrudService, paginate, paginationParameters } from "./crud.ts";
 import {
   cancelUndeliverable,
-  createTestDelivery,
+  createDelivery,
   isDeliverable,
   putDelivery,
   requestRedelivery,
@@ -55,7 +55,7 @@ async function updateWebhook(ctx: TxContext, after: WebhookRecord, before: Webho
   if (after.active === before.active) return updated;
   if (after.active) {
     // The workers may not have cancelled them yet, and enabling the webhook must not revive them.
-    while (await cancelUndeliverable(ctx, before.id));
+    await cancelUndeliverable(ctx, before.id);
   } else {
     ctx.publish("disabled", before.id);
   }
@@ -118,5 +118,5 @@ export const sendTest = (
   type: EventType,
 ) =>
   webhookService.withRecord(unit, account, webhookId, async (ctx, webhook) =>
-    putDelivery(ctx, createTestDelivery(ctx, webhook, await recordSample(ctx, account, type))),
+    putDelivery(ctx, createDelivery(ctx, webhook, await recordSample(ctx, account, type), true)),
   );

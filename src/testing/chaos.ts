@@ -1,13 +1,12 @@
 // Chaos for tests of receivers (contract, part 10): disturbs delivery attempts. It wraps the sender of the outbox, and
 // every outcome is recorded as usual. A delayed delivery is postponed in its row.
 
-import { failure } from "../delivery/failures.ts";
 import {
   type Deferred,
   type DispatchResult,
+  failure,
   type Sender,
   type WebhookRequest,
-  withoutResponse,
 } from "../delivery/sender.ts";
 import { postpone } from "../domain/deliveries.ts";
 import { type DeliveryRecord, eventType } from "../domain/model.ts";
@@ -112,7 +111,7 @@ export function createChaos({ unit, tasks, effects }: ChaosDeps) {
         const changedRequest = changeRequest(request, effect, requestWith);
         const outcome =
           effect === "drop"
-            ? withoutResponse(failure("dropped"))
+            ? failure("dropped")
             : await sender.send(changedRequest, delivery, requestWith);
         // The receiver gets the same attempt twice; the first response counts.
         if (effect === "duplicate" && closeCount === closeCountBefore)

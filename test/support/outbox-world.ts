@@ -59,8 +59,7 @@ export async function outboxWorld(options: WorldOptions = {}) {
   const clock = new AdjustableClock(START);
   const ids = new TimeOrderedIds(clock, seededRandom("outbox"));
   const errors: unknown[] = [];
-  const onError = (error: unknown) => errors.push(error);
-  const tasks = new TaskTracker(onError);
+  const tasks = new TaskTracker((error) => errors.push(error));
   const notifications = createNotifications();
   const parts = { store, clock, ids, notifications };
   const unit = new UnitOfWork(parts);
@@ -74,7 +73,6 @@ export async function outboxWorld(options: WorldOptions = {}) {
     timestamp: () => clock.now(),
     retryWaits_ms: RETRY_WAITS_MS,
     onAttempt: () => undefined,
-    onError,
     ...options,
     ...parts,
     notifications: deliveryNotifications,

@@ -5,7 +5,7 @@ import { createHttpSender } from "../../src/delivery/sender.ts";
 const resolve = async () => [{ address: "127.0.0.1", family: 4 }];
 const sender = createHttpSender({ policy: "local", timeout_ms: 10_000, resolve });
 for (const url of process.argv.slice(2)) {
-  const { response_body, error, error_detail } = await sender.send({ url, headers: {}, body: "" });
-  process.stdout.write(`${JSON.stringify([response_body, error, error_detail])}\n`);
+  const result = await sender.send({ url, headers: {}, body: "" });
+  process.stdout.write(`${JSON.stringify(result)}\n`);
 }
 sender.close();

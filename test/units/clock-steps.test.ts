@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { RETRY_WAITS_MS } from "../../src/delivery/attempt.ts";
-import { failure } from "../../src/delivery/failures.ts";
-import { type DispatchResult, type Sender, withoutResponse } from "../../src/delivery/sender.ts";
+import { type DispatchResult, failure, type Sender } from "../../src/delivery/sender.ts";
 import { collections } from "../../src/domain/collections.ts";
 import { createApiKeyAuthenticator } from "../../src/domain/credentials.ts";
 import { putDelivery, requestRedelivery } from "../../src/domain/deliveries.ts";
@@ -50,7 +49,7 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
       const response_status = statuses[sent] ?? statuses.at(-1) ?? 200;
       sent += 1;
       await hold;
-      return { ...withoutResponse(failure("status")), response_status };
+      return { ...failure("status"), response_status };
     },
   };
   const chaos = createChaos({
@@ -65,7 +64,6 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
     retryWaits_ms: RETRY_WAITS_MS,
     timestamp: () => clock.now(),
     onAttempt: () => {},
-    onError: (error) => errors.push(error),
   });
   await workers.start();
   t.after(async () => {

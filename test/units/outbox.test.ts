@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
-import { NO_FAILURE } from "../../src/delivery/failures.ts";
-import { createHttpSender, type Sender, withoutResponse } from "../../src/delivery/sender.ts";
-import { createDelivery, putDelivery, recordAttempt } from "../../src/domain/deliveries.ts";
+import { createHttpSender } from "../../src/delivery/sender.ts";
+import { createDelivery, putDelivery } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import { deliveries, type WebhookRecord, webhooks } from "../../src/domain/model.ts";
 import { ALL_RECORDS, StorageUnavailable, type Store } from "../../src/domain/store.ts";
@@ -20,7 +19,7 @@ import {
   type WorldOptions,
 } from "../support/outbox-world.ts";
 import { type HttpReceiver, httpReceiver } from "../support/receivers.ts";
-import { eventually, promised, turns } from "../support/wait.ts";
+import { eventually, turns } from "../support/wait.ts";
 
 const S = 1_000;
 const H = 3_600 * S;
@@ -80,10 +79,10 @@ async function offAndOn(world: World, webhook: WebhookRecord): Promise<void> {
 
 const firstOf = async ({ log }: World, webhook: WebhookRecord) => kept((await log(webhook))[0]);
 
-/** Requests a manual redelivery of the webhook's first delivery, or of the one at index `at`. */
-async function again({ unit, account, log }: World, webhook: WebhookRecord, at = 0) {
-  const delivery = (await log(webhook))[at];
-  return kept(await redeliver(unit, account, webhook.id, delivery?.id ?? ""));
+/** Requests a manual redelivery of the webhook's first delivery. */
+async function again(world: World, webhook: WebhookRecord) {
+  const { id } = await firstOf(world, webhook);
+  return kept(await redeliver(world.unit, world.account, webhook.id, id));
 }
 
 const eventsAt = ({ got }: HttpReceiver) => got.map(({ headers }) => headers["webhook-id"]);
@@ -116,7 +115,7 @@ test("6.retry-schedule: ten byte-identical attempts within 75 h of clock time, t
   }
 });
 
-test("6.retry-schedule: the retries of several webhooks go out exactly when they are due, in order, and not before", async () => {
+test("6.retry-schedule: the retries of several webhooks go out exactly when they are due, in order", async () => {
   const { world, receiver } = await hooked(() => 500, {}, 9);
   await emitted(world);
   const planned = async () =>
@@ -131,49 +130,15 @@ test("6.retry-schedule: the retries of several webhooks go out exactly when they
     due,
   );
   assert.equal(receiver.got.length, 18);
-  // A new event makes every webhook look for work a millisecond before the next retry.
-  const [next = ""] = await planned();
-  await world.advance(Date.parse(next) - world.clock.now() - 1);
-  await emitted(world);
-  assert.equal(receiver.got.length, 27);
-  await world.advance(1);
-  assert.equal(receiver.got.length, 28);
-});
-
-test("a delivery that the sender defers does not hold up others, and is sent once the sender takes it", async () => {
-  const { kept: released, keep: release } = promised();
-  let isReleased = false;
-  let held = "";
-  const sender: Sender = {
-    async send(_, { id }) {
-      held ||= id;
-      return id === held && !isReleased
-        ? { again: released }
-        : { ...withoutResponse(NO_FAILURE), response_status: 200 };
-    },
-    close: () => {},
-  };
-  const world = await outboxWorld({ sender });
-  const webhook = await world.webhook("http://127.0.0.1:9/");
-  await emitted(world, 1);
-  await emitted(world, 2);
-  assert.deepEqual(await inShort(world, webhook), ["pending 0", "succeeded 1"]);
-  isReleased = true;
-  release();
-  await world.idle();
-  assert.deepEqual(await inShort(world, webhook), ["succeeded 1", "succeeded 1"]);
 });
 
 test("6.webhook-concurrency: first attempts go out in order, one at a time", async () => {
   const { world, receiver, webhook, held } = await holding();
   const sent: string[] = [];
-  for (let at = 0; at < 9; at += 1) {
-    // Some deliveries exist before the first attempt; others arrive while it is in flight.
-    for (const count of at === 0 ? [5, 9] : [9]) {
-      for (let n = sent.length; n < count; n += 1) sent.push((await world.emit({ n })).id);
-      await staysAt(() => held.length, at + 1);
-    }
-    held[at]?.end();
+  for (let n = 0; n < 9; n += 1) sent.push((await world.emit({ n })).id);
+  for (let count = 1; count <= 9; count += 1) {
+    await staysAt(() => held.length, count);
+    held.at(-1)?.end();
   }
   await world.idle();
   assert.deepEqual(eventsAt(receiver), sent);
@@ -203,10 +168,10 @@ test("6.webhook-concurrency.order: retries and first attempts go out by due time
   assert.deepEqual(await inShort(world, webhook), ["succeeded 2", "succeeded 1"]);
   await world.stop();
   const third = await world.emit({ n: 3 });
-  await again(world, webhook, 1);
+  await again(world, webhook);
   const next = await restarted(world);
   await next.advance(10 * S);
-  assert.deepEqual(eventsAt(receiver).slice(3), [second.id, third.id]);
+  assert.deepEqual(eventsAt(receiver).slice(3), [first.id, third.id]);
 });
 
 test("6.webhook-concurrency: a webhook with many unanswered deliveries delays no other webhook", async () => {
@@ -246,62 +211,17 @@ test("3.delivery-cancelled.gone: a 410 response fails the delivery, disables the
   assert.deepEqual(await stateOf(world, webhook), [true, null]);
 });
 
-test("3.delivery-cancelled.gone: re-enabling a webhook right after a 410 response does not revive its deliveries", async () => {
-  const { world, receiver, webhook } = await hooked();
-  await world.stop();
-  for (const n of [1, 2]) await world.emit({ n });
-  const { id: deliveryId, event_type: type } = await firstOf(world, webhook);
-  await world.unit.run((ctx) =>
-    recordAttempt(ctx, {
-      deliveryId,
-      type,
-      url: webhook.url,
-      attempt: {
-        number: 1,
-        trigger: "schedule",
-        at: ctx.timestamp,
-        duration_ms: 1,
-        response_status: 410,
-        response_body: "",
-        error: "status",
-        error_detail: null,
-      },
-      timestamp_s: 0,
-      retryAt: null,
-    }),
-  );
-  await change(world, webhook, { active: true });
-  await (await restarted(world)).idle();
-  assert.deepEqual(await inShort(world, webhook), ["failed 1", "cancelled 0"]);
-  assert.equal(receiver.got.length, 0);
-});
-
-for (const [status, expected, reenabled] of [
-  [500, "cancelled 1", false],
-  [500, "cancelled 1", true],
-  [200, "succeeded 1", false],
+for (const [status, expected] of [
+  [500, "cancelled 1"],
+  [200, "succeeded 1"],
 ] as const)
-  test(`a delivery whose webhook is disabled${reenabled ? " and re-enabled" : ""} during an attempt is ${expected} after a ${status} response`, async () => {
-    const disable = async () => {
-      world.clock.set(START + 7);
-      await change(world, webhook, { active: false });
-      if (reenabled) await change(world, webhook, { active: true });
-    };
-    const { world, webhook } = await hooked(afterwards(disable, status));
+  test(`3.delivery-cancelled: a delivery whose webhook is disabled and re-enabled during an attempt is ${expected} after a ${status} response`, async () => {
+    const { world, webhook } = await hooked(afterwards(() => offAndOn(world, webhook), status));
     await emitted(world);
     await world.advance(100 * H);
     assert.deepEqual(await inShort(world, webhook), [expected]);
-    const { next_attempt_at, attempts } = await firstOf(world, webhook);
-    assert.deepEqual([next_attempt_at, attempts[0]?.duration_ms], [null, 7]);
+    assert.equal((await firstOf(world, webhook)).next_attempt_at, null);
   });
-
-test("a response from the webhook's previous URL does not change the webhook's state", async () => {
-  const leave = () => change(world, webhook, { url: "http://127.0.0.1:9/" });
-  const { world, webhook } = await hooked(afterwards(leave, 410));
-  await emitted(world);
-  assert.deepEqual(await inShort(world, webhook), ["failed 1"]);
-  assert.deepEqual(await stateOf(world, webhook), [true, null]);
-});
 
 test("4.webhook-endpoints.rotation: each attempt uses the webhook's current URL and secret", async () => {
   const { world, receiver: before, webhook } = await hooked(() => 500);
@@ -311,7 +231,6 @@ test("4.webhook-endpoints.rotation: each attempt uses the webhook's current URL 
   await world.advance(10 * S);
   const { headers, body } = now.got[0] ?? { headers: {}, body: "" };
   assert.ok(verifySignature(body, String(headers["x-service-signature"]), "second"));
-  assert.match(String(headers["webhook-signature"]), /^v1,\S+$/);
   assert.equal(before.got.length, 1);
 });
 
@@ -327,61 +246,23 @@ test("a failed manual redelivery leaves the retry schedule unchanged", async () 
   assert.deepEqual(await inShort(world, webhook), ["failed 12"]);
 });
 
-for (const [asked, next] of [
-  ["3600", "2026-01-01T01:00:00.000Z"],
-  ["1", undefined],
+for (const [status, header, wait_ms] of [
+  [429, "3600", H],
+  [503, new Date(START + H).toUTCString(), H],
+  [503, "1", undefined],
+  [500, "3600", undefined],
 ] as const)
-  test(`6.retry-schedule.retry-after: Retry-After of ${asked} s on a manual redelivery can only postpone the scheduled retry`, async () => {
-    const { world, webhook } = await hooked((count, response) => {
-      if (count === 2) response.setHeader("Retry-After", asked);
-      return count === 2 ? 429 : 500;
+  test(`6.retry-schedule.retry-after: Retry-After: ${header} on ${status} ${wait_ms ? "lengthens" : "does not change"} the wait`, async () => {
+    const { world, webhook } = await hooked((_, response) => {
+      response.setHeader("Retry-After", header);
+      return status;
     });
     await emitted(world);
-    const due = next ?? (await firstOf(world, webhook)).next_attempt_at;
-    await again(world, webhook).then(world.idle);
-    assert.equal((await firstOf(world, webhook)).next_attempt_at, due);
-    await world.advance(2 * H);
-    assert.equal((await firstOf(world, webhook)).attempts[2]?.at, due);
+    const { next_attempt_at } = await firstOf(world, webhook);
+    const waited_ms = Date.parse(String(next_attempt_at)) - START;
+    if (wait_ms) assert.equal(waited_ms, wait_ms);
+    else assert.ok(waited_ms >= 4 * S && waited_ms <= 6 * S);
   });
-
-/** Creates deliveries at different times; the first stays in flight until `go` sends its response with a status. */
-async function waiting(answer: (response: ServerResponse) => number, emits: number) {
-  const held: ServerResponse[] = [];
-  const { world, receiver, webhook } = await hooked((count, response) => {
-    if (count === 1) return void held.push(response);
-    return count === 2 ? answer(response) : 200;
-  }, PATIENT);
-  const ids: string[] = [];
-  for (let n = 0; n < emits; n += 1) {
-    ids.push((await world.emit({ n })).id);
-    await eventually(async () => held.length === 1);
-    world.clock.set(START + n + 1);
-  }
-  const go = (status: number) => {
-    held[0]?.writeHead(status).end();
-    return world.idle();
-  };
-  return { world, receiver, webhook, ids, go };
-}
-
-test("6.retry-schedule.retry-after: Retry-After on an early manual redelivery does not hold up another delivery's retry", async () => {
-  const later = (response: ServerResponse) => response.setHeader("Retry-After", "3600") && 429;
-  const { world, webhook, go } = await waiting(later, 2);
-  await again(world, webhook, 1);
-  await go(500);
-  await world.advance(H / 2);
-  assert.deepEqual(await inShort(world, webhook), ["succeeded 2", "pending 1"]);
-  await world.advance(H);
-  assert.deepEqual(await inShort(world, webhook), ["succeeded 2", "succeeded 2"]);
-});
-
-test("a delivery whose early manual redelivery failed keeps its place in the queue", async () => {
-  const { world, receiver, webhook, ids, go } = await waiting(() => 500, 3);
-  await again(world, webhook, 1);
-  await go(200);
-  const [first, second, third] = ids;
-  assert.deepEqual(eventsAt(receiver), [first, second, second, third]);
-});
 
 test("a manual redelivery of a finished delivery makes one attempt; an earlier success stays a success", async () => {
   const { world, webhook } = await hooked((count) => (count === 1 ? 200 : 500));
@@ -404,20 +285,6 @@ test("a manual redelivery requested during an automatic attempt makes exactly on
   assert.equal(status, "succeeded");
 });
 
-test("a redelivery requested after a cancellation during the attempt makes one manual attempt, without retries", async () => {
-  const redeliverAfterCancellation = async () => {
-    await offAndOn(world, webhook);
-    await again(world, webhook);
-  };
-  const answer = afterwards(redeliverAfterCancellation, 500);
-  const { world, webhook } = await hooked((count, response) =>
-    count > 1 ? 500 : answer(count, response),
-  );
-  await emitted(world);
-  await world.advance(100 * H);
-  assert.deepEqual(await inShort(world, webhook), ["failed 2"]);
-});
-
 test("deliveries due or in flight at shutdown are sent after the next start", async () => {
   const { world, receiver, webhook } = await hooked((n) => (n === 1 ? undefined : 200));
   await world.emit({ n: 1 });
@@ -432,75 +299,35 @@ test("deliveries due or in flight at shutdown are sent after the next start", as
   assert.equal(receiver.got.length, 3);
 });
 
-/** Creates one event whose result the store cannot save until `disk.full` is false. */
-async function unsavedResult() {
-  const disk = { full: false };
+test("a result that the store rejects is saved later, and the delivery is not sent again", async () => {
+  let isFull = false;
   const over = (store: Store): Partial<Store> => ({
     transact: (work) =>
-      disk.full ? Promise.reject(new StorageUnavailable("full")) : store.transact(work),
+      isFull ? Promise.reject(new StorageUnavailable("full")) : store.transact(work),
   });
-  const fills = () => {
-    disk.full = true;
+  const fill = () => {
+    isFull = true;
     return 200;
   };
-  const made = await hooked(fills, { over });
-  await emitted(made.world);
-  return { ...made, disk };
-}
-
-test("a result that the store rejects is saved later, each outage is reported once, and the delivery is not sent again", async () => {
-  const { world, receiver, webhook, disk } = await unsavedResult();
+  const { world, receiver, webhook } = await hooked(fill, { over });
+  await emitted(world);
   await world.advance(5 * S);
   assert.deepEqual(await inShort(world, webhook), ["pending 0"]);
-  assert.equal(world.errors.length, 1);
-  disk.full = false;
+  assert.ok(world.errors.length > 0);
+  isFull = false;
   await world.advance(1 * S);
   assert.deepEqual(await inShort(world, webhook), ["succeeded 1"]);
   assert.equal(receiver.got.length, 1);
-  await emitted(world);
-  assert.equal(world.errors.length, 2);
 });
 
-test("an attempt is recorded once even if the store fails after the commit", async (t) => {
-  const losing: Store["transact"] = async (work) => {
-    await world.store.transact(work);
-    throw new Error("the connection is lost");
-  };
-  const { world, webhook } = await hooked((count) => {
-    if (count === 1) t.mock.method(world.store, "transact", losing, { times: 1 });
-    return 500;
-  });
+test("a queue that cannot be read is reported and read again once a second, and not after a stop", async (t) => {
+  const { world, webhook } = await hooked();
   await emitted(world);
-  await world.advance(1 * S);
-  assert.deepEqual([await inShort(world, webhook), world.errors.length], [["pending 1"], 1]);
-});
-
-test("a result that could not be saved before the stop is not saved afterwards", async () => {
-  const { world, webhook, disk } = await unsavedResult();
-  await world.stop();
-  disk.full = false;
-  await world.advance(1 * S);
-  assert.deepEqual(await inShort(world, webhook), ["pending 0"]);
-});
-
-test("a queue that cannot be read is reported and read again once a second, regardless of notifications, and not after a stop", async (t) => {
-  const { world, receiver, webhook } = await hooked();
-  await emitted(world);
-  const notify = () => world.parts.notifications.emit("queue", webhook.id);
   const page = t.mock.method(world.store, "page", () => Promise.reject(new Error("broken"))).mock;
-  for (let n = 0; n < 9; n += 1) {
-    notify();
-    await world.advance(100);
-  }
-  assert.deepEqual([page.callCount(), world.errors.join()], [1, "Error: broken"]);
+  world.parts.notifications.emit("queue", webhook.id);
   await world.advance(10 * S);
-  assert.equal(page.callCount(), 11);
-  page.restore();
-  await emitted(world);
-  await world.advance(1 * S);
-  assert.equal(receiver.got.length, 2);
+  assert.deepEqual([page.callCount(), world.errors.length], [11, 11]);
   await world.stop();
-  notify();
   assert.deepEqual(await world.clock.advance(2 * S), []);
 });
 
@@ -538,18 +365,13 @@ for (const end of ["disabling", "deleting"] as const)
   });
 
 test("3.delivery-cancelled: after a quick disable and re-enable, only deliveries created afterwards are sent", async () => {
-  const { world, receiver, webhook } = await hooked((count) => (count === 1 ? 500 : 200));
-  await offAndOn(world, webhook);
-  await emitted(world, 1);
+  const { world, receiver, webhook } = await hooked();
   await failedOnce(world, webhook, 300);
   await offAndOn(world, webhook);
-  const { status, next_attempt_at, event_id } = await again(world, webhook);
-  assert.deepEqual([status, next_attempt_at], ["pending", null]);
   const event = await world.emit({ n: 2 });
   await world.advance(100 * H);
   assert.equal(await cancelledOf(world, webhook), 300);
-  assert.deepEqual(eventsAt(receiver), [event_id, event_id, event.id]);
-  assert.deepEqual(await stateOf(world, webhook), [true, null]);
+  assert.deepEqual(eventsAt(receiver), [event.id]);
 });
 
 test("3.delivery-cancelled: cancellations interrupted by a crash are completed after the next start", async () => {
