@@ -9,7 +9,7 @@ import { TOKEN_ALGORITHM } from "./domain/oauth/access-tokens.ts";
 import { keepNumbersOfSeed } from "./domain/seed.ts";
 import type { Store } from "./domain/store.ts";
 import { pinnedKey } from "./domain/validators.ts";
-import { RATE_LIMIT } from "./http/rate-limit.ts";
+import { RATE_LIMIT } from "./http/access.ts";
 import { ALL_VARIANTS, type Variants } from "./http/variants.ts";
 import { isDateTime, parseDuration } from "./lib/clock.ts";
 import { ALGORITHMS } from "./lib/jwt.ts";

@@ -36,7 +36,7 @@ export type ErrorDetails = Readonly<
   | { code: "method_not_allowed"; allow: readonly string[] }
   | { code: "account_suspended" | "account_limited" | "last_admin" | "precondition_failed" }
   | { code: "idempotency_in_progress" | "request_timeout" }
-  | { code: "not_implemented" | "internal_error" | "storage_unavailable" }
+  | { code: "internal_error" | "storage_unavailable" }
 >;
 
 export type ErrorCode = ErrorDetails["code"];

@@ -19,11 +19,17 @@ import {
   parseParameters,
 } from "../domain/oauth/errors.ts";
 import { authorizationCodeGrant, refreshTokenGrant, revokeToken } from "../domain/oauth/tokens.ts";
-import { type HttpRequest, type HttpResponse, JSON_TYPE, jsonResponse } from "./message.ts";
+import {
+  type HttpRequest,
+  type HttpResponse,
+  JSON_TYPE,
+  jsonResponse,
+  PATHS,
+  type ServiceUrls,
+} from "./message.ts";
 import { errorHeaders, explain } from "./problem.ts";
+import { BODY_BYTES, decodeUtf8, getMediaType, parseJson } from "./request.ts";
 import { getRoute, type PublicRoute, publicRouter, type Router } from "./router.ts";
-import { PATHS, type ServiceUrls } from "./urls.ts";
-import { BODY_BYTES, checkMediaType, decodeUtf8, parseJson, parseMediaType } from "./validation.ts";
 
 const TOKEN_PATH = "/oauth/token";
 const REVOKE_PATH = "/oauth/revoke";
@@ -200,10 +206,10 @@ async function readOAuthRequest(request: HttpRequest): Promise<OAuthRequest> {
 }
 
 async function readParameters(request: HttpRequest): Promise<Iterable<[string, string]>> {
-  const [type] = parseMediaType(request);
-  if (type === JSON_TYPE ? checkMediaType(request) : type !== FORM_TYPE)
+  const type = getMediaType(request);
+  if (type !== JSON_TYPE && type !== FORM_TYPE)
     throw invalidRequest(
-      "The Content-Type must be application/json or application/x-www-form-urlencoded, in UTF-8, without a Content-Encoding.",
+      "The Content-Type must be application/json or application/x-www-form-urlencoded.",
     );
   const bytes = await request.readBody(BODY_BYTES);
   if (bytes instanceof AppError)

@@ -13,7 +13,7 @@ import {
 } from "../domain/oauth/authorize.ts";
 import { isPrivateUse } from "../domain/validators.ts";
 import type { HttpResponse } from "../http/message.ts";
-import { PATHS } from "../http/urls.ts";
+import { PATHS } from "../http/message.ts";
 import { hidden, html, inlineCode, list, muted, paragraph } from "./html.ts";
 import { messagePage, page, redirect } from "./layout.ts";
 import type { PageRoute, SubmittedFields, WebContext } from "./session.ts";

@@ -10,7 +10,7 @@ import { connect as connectTls } from "node:tls";
 import { emptyResponse } from "../../src/http/message.ts";
 import { LIMITS } from "../../src/http/request.ts";
 import { createHttpServer } from "../../src/http/server.ts";
-import { createUrls } from "../../src/http/urls.ts";
+import { createUrls } from "../../src/http/message.ts";
 import { startService } from "../../src/index.ts";
 import { AdjustableClock } from "../../src/lib/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../src/lib/ids.ts";

@@ -10,7 +10,7 @@ import {
 import { AppError } from "../../src/domain/errors.ts";
 import { type DataSourceDraft, dataSourceContents, events } from "../../src/domain/model.ts";
 import { UnitOfWork } from "../../src/domain/unit-of-work.ts";
-import { parseJson } from "../../src/http/validation.ts";
+import { parseJson } from "../../src/http/request.ts";
 import { kept, outboxWorld } from "../support/outbox-world.ts";
 
 const RANGE = { offset: 0, limit: 20 };

@@ -11,7 +11,7 @@ import { AppError } from "../../src/domain/errors.ts";
 import { emptyResponse, type HttpRequest } from "../../src/http/message.ts";
 import { LIMITS, type Limits } from "../../src/http/request.ts";
 import { createHttpServer, type HttpServerDeps, type Tls } from "../../src/http/server.ts";
-import { createUrls } from "../../src/http/urls.ts";
+import { createUrls } from "../../src/http/message.ts";
 import { AdjustableClock } from "../../src/lib/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../src/lib/ids.ts";
 import { heapInUse, took } from "../support/costs.ts";

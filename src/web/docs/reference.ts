@@ -2,8 +2,8 @@
 // specification or a decision of this project shows an operation.
 import { EVENTS_WITHOUT_ACCOUNT, sampleObject } from "../../domain/events.ts";
 import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
-import type { Operation } from "../../http/route.ts";
-import { PATHS } from "../../http/urls.ts";
+import { PATHS } from "../../http/message.ts";
+import type { Operation } from "../../http/operation.ts";
 import { AdjustableClock, DURATION_UNITS, parseIso } from "../../lib/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../lib/ids.ts";
 import type { JsonSchema } from "../../lib/schema.ts";

@@ -1,0 +1,347 @@
+// The route table of the REST API (spec parts 4 and 6; contract, part 4): apps with their deployments and interactions,
+// data sources, users, API keys, OAuth clients, webhooks with their delivery log, events and the account.
+import * as apps from "../domain/apps.ts";
+import { apiKeyService, oauthClientService } from "../domain/credentials.ts";
+import { listQuery, paginate } from "../domain/crud.ts";
+import * as data from "../domain/data-sources.ts";
+import * as deployments from "../domain/deployments.ts";
+import * as events from "../domain/events.ts";
+import * as model from "../domain/model.ts";
+import { userService } from "../domain/users.ts";
+import * as webhooks from "../domain/webhooks.ts";
+import { ADMIN_SCOPE, crudRoutes } from "./crud-routes.ts";
+import { hostname } from "./message.ts";
+import {
+  accountSerializer,
+  deliverySerializer,
+  deploymentSerializer,
+  eventSerializer,
+  listSerializer,
+  type Operation,
+  route,
+  rowSerializer,
+  withDecision,
+} from "./operation.ts";
+import { DATA_BODY_BYTES } from "./request.ts";
+
+const app = crudRoutes({
+  path: "/apps/{app_id}",
+  noun: "App",
+  label: "an app",
+  plural: "apps",
+  scopes: { read: "read:apps", write: "write:apps", delete: "delete:apps" },
+  service: apps.appService,
+});
+
+const source = crudRoutes({
+  path: "/data-sources/{data_source_id}",
+  noun: "DataSource",
+  label: "a data source",
+  plural: "data sources",
+  scopes: { read: "read:data", write: ADMIN_SCOPE, delete: ADMIN_SCOPE },
+  service: data.dataSourceService,
+});
+
+const appRoutes = [
+  {
+    ...app.createRoute,
+    spec: "4.create-app",
+    example: {
+      title: "Sales overview",
+      description: "Revenue by region",
+      theme: "light",
+      public: false,
+    },
+  },
+  route({
+    ...app.listRoute,
+    spec: "4.list-apps",
+    query: apps.appQuery,
+    handler: ({ unitOfWork, account, query }) => apps.listApps(unitOfWork.store, account, query),
+  }),
+  app.getRoute,
+  { ...app.updateRoute, example: { title: "Sales overview 2026" } },
+  { ...app.deleteRoute, spec: "4.delete-app" },
+  route({
+    method: "POST",
+    path: "/apps/{app_id}/deploy",
+    scope: "write:apps",
+    operationId: "deployApp",
+    summary: "Deploy an app to an environment",
+    spec: "4.deploy",
+    loads: app.getRoute,
+    bodyName: "DeploymentCreate",
+    body: () => model.deployment.createBody,
+    example: { name: "Release 1", custom_domain: "sales.example.com", environment: "production" },
+    status: 201,
+    serializer: deploymentSerializer,
+    location: ({ app_id, id }) => `/apps/${app_id}/deployments/${id}`,
+    handler: ({ unitOfWork, account, params: { app_id = "" }, body, services, request }) => {
+      const urls = services.urls.forHost(hostname(request));
+      return deployments.deploy(unitOfWork, account, app_id, body, urls);
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/apps/{app_id}/deployments",
+    scope: "read:apps",
+    operationId: "listDeployments",
+    summary: "List the deployments of an app",
+    loads: app.getRoute,
+    query: listQuery,
+    status: 200,
+    serializer: listSerializer(deploymentSerializer),
+    handler: ({ unitOfWork, params: { app_id = "" }, query }) =>
+      paginate(unitOfWork.store, model.deployments, "app", [app_id], query),
+  }),
+  route({
+    method: "GET",
+    path: "/apps/{app_id}/deployments/{deployment_id}",
+    scope: "read:apps",
+    operationId: "getDeployment",
+    summary: "Read a deployment",
+    status: 200,
+    serializer: deploymentSerializer,
+    handler: ({ unitOfWork, account, params: { app_id = "", deployment_id = "" } }) =>
+      deployments.getDeployment(unitOfWork.store, account, app_id, deployment_id),
+  }),
+  route({
+    method: "POST",
+    path: "/apps/{app_id}/interactions",
+    scope: "write:apps",
+    operationId: "reportInteraction",
+    summary: "Report that a user used an app",
+    loads: app.getRoute,
+    bodyName: "InteractionCreate",
+    body: () => apps.interactionBody,
+    keepNumbers: apps.keepNumbersOfPoint,
+    example: {
+      user_id: "visitor-17",
+      interaction_type: "chart_click",
+      chart_id: "revenue",
+      data_point: { x: "2026-03", y: 48_250, category: "North" },
+    },
+    status: 202,
+    serializer: eventSerializer,
+    handler: ({ unitOfWork, account, params: { app_id = "" }, body }) =>
+      apps.recordInteraction(unitOfWork, account, app_id, body),
+  }),
+];
+
+const dataSourceRoutes = [
+  {
+    ...source.createRoute,
+    spec: "4.create-data-source",
+    bodyLimit: DATA_BODY_BYTES,
+    keepNumbers: data.keepNumbersOfDraft,
+    example: {
+      name: "Orders",
+      type: "csv",
+      data: "region,revenue\r\nNorth,48250\r\nSouth,39100\r\n",
+    },
+  },
+  source.listRoute,
+  source.getRoute,
+  source.deleteRoute,
+  route({
+    method: "GET",
+    path: "/data-sources/{data_source_id}/rows",
+    scope: "read:data",
+    operationId: "listDataSourceRows",
+    summary: "List the rows of a data source",
+    loads: source.getRoute,
+    query: listQuery,
+    status: 200,
+    serializer: listSerializer(rowSerializer),
+    handler: ({ unitOfWork, account, params: { data_source_id = "" }, query }) =>
+      data.listRows(unitOfWork.store, account, data_source_id, query),
+  }),
+];
+
+const user = crudRoutes({
+  path: "/users/{user_id}",
+  noun: "User",
+  label: "a user",
+  plural: "users",
+  service: userService,
+});
+
+const apiKey = crudRoutes({
+  path: "/api-keys/{key_id}",
+  noun: "ApiKey",
+  label: "an API key",
+  plural: "API keys",
+  service: apiKeyService,
+});
+
+const client = crudRoutes({
+  path: "/oauth-clients/{client_id}",
+  noun: "OAuthClient",
+  label: "an OAuth client",
+  plural: "OAuth clients",
+  service: oauthClientService,
+});
+
+const webhook = crudRoutes({
+  path: "/webhooks/{webhook_id}",
+  noun: "Webhook",
+  label: "a webhook",
+  plural: "webhooks",
+  service: webhooks.webhookService,
+});
+
+const userRoutes = [
+  {
+    ...user.createRoute,
+    example: { email: "ada@example.com", name: "Ada", permissions: ["read:apps", "read:data"] },
+  },
+  user.listRoute,
+  user.getRoute,
+  {
+    ...user.updateRoute,
+    errorCodes: ["email_taken", "last_admin"],
+    example: { permissions: ["read:apps", "write:apps"] },
+  } as const,
+  { ...user.deleteRoute, errorCodes: ["last_admin"] } as const,
+];
+
+const credentialRoutes = [
+  { ...apiKey.createRoute, example: { name: "Build server" }, shownOnce: "key" },
+  apiKey.listRoute,
+  apiKey.getRoute,
+  apiKey.deleteRoute,
+  {
+    ...client.createRoute,
+    example: {
+      name: "Report mailer",
+      redirect_uris: ["https://mailer.example.com/callback"],
+      scopes: ["read:apps"],
+      public: false,
+    },
+    shownOnce: "client_secret",
+  },
+  client.listRoute,
+  client.getRoute,
+  client.deleteRoute,
+];
+
+const webhookRoutes = [
+  route({
+    ...webhook.createRoute,
+    spec: "4.create-webhook",
+    body: (services) => services.webhook.createBody,
+    example: {
+      url: "https://hooks.example.com/apps",
+      events: ["app.created", "app.deployed"],
+      active: true,
+    },
+    shownOnce: "secret",
+  }),
+  webhook.listRoute,
+  webhook.getRoute,
+  route({
+    ...webhook.updateRoute,
+    body: (services) => services.webhook.updateBody,
+    example: { active: false },
+  }),
+  webhook.deleteRoute,
+  route({
+    method: "POST",
+    path: "/webhooks/{webhook_id}/test",
+    scope: ADMIN_SCOPE,
+    operationId: "testWebhook",
+    summary: "Send a sample event to a webhook",
+    loads: webhook.getRoute,
+    bodyName: "TestDeliveryCreate",
+    body: () => webhooks.testBody,
+    example: { type: "app.deployed" },
+    status: 202,
+    serializer: deliverySerializer,
+    handler: ({ unitOfWork, account, params: { webhook_id = "" }, body }) =>
+      webhooks.sendTest(unitOfWork, account, webhook_id, body.type),
+  }),
+  route({
+    method: "GET",
+    path: "/webhooks/{webhook_id}/deliveries",
+    scope: ADMIN_SCOPE,
+    operationId: "listDeliveries",
+    summary: "List the deliveries of a webhook",
+    loads: webhook.getRoute,
+    query: webhooks.deliveryQuery,
+    status: 200,
+    serializer: listSerializer(deliverySerializer),
+    handler: ({ unitOfWork, params: { webhook_id = "" }, query }) =>
+      webhooks.listDeliveries(unitOfWork.store, webhook_id, query),
+  }),
+  route({
+    method: "GET",
+    path: "/webhooks/{webhook_id}/deliveries/{delivery_id}",
+    scope: ADMIN_SCOPE,
+    operationId: "getDelivery",
+    summary: "Read a delivery with all its attempts",
+    loads: webhook.getRoute,
+    status: 200,
+    serializer: deliverySerializer,
+    handler: ({ unitOfWork, params: { webhook_id = "", delivery_id = "" } }) =>
+      webhooks.getDelivery(unitOfWork.store, webhook_id, delivery_id),
+  }),
+  route({
+    method: "POST",
+    path: "/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver",
+    scope: ADMIN_SCOPE,
+    operationId: "redeliverDelivery",
+    summary: "Send a delivery once more",
+    status: 202,
+    serializer: deliverySerializer,
+    handler: ({ unitOfWork, account, params: { webhook_id = "", delivery_id = "" } }) =>
+      webhooks.redeliver(unitOfWork, account, webhook_id, delivery_id),
+  }),
+];
+
+const eventRoutes = [
+  route({
+    method: "GET",
+    path: "/events",
+    scope: ADMIN_SCOPE,
+    operationId: "listEvents",
+    summary: "List events",
+    query: events.eventQuery,
+    status: 200,
+    serializer: listSerializer(eventSerializer),
+    handler: ({ unitOfWork, account, query }) =>
+      events.listEvents(unitOfWork.store, account, query),
+  }),
+  route({
+    method: "GET",
+    path: "/events/{event_id}",
+    scope: ADMIN_SCOPE,
+    operationId: "getEvent",
+    summary: "Read an event",
+    status: 200,
+    serializer: eventSerializer,
+    handler: ({ unitOfWork, account, params: { event_id = "" } }) =>
+      events.getEvent(unitOfWork.store, account, event_id),
+  }),
+];
+
+const accountRoute = route({
+  method: "GET",
+  path: "/account",
+  scope: null,
+  operationId: "getAccount",
+  summary: "Read the account of the credential, and the user of an access token",
+  status: 200,
+  serializer: accountSerializer,
+  handler: async ({ account, user }) => ({
+    ...account,
+    user: user ? { id: user.id, email: user.email, name: user.name } : null,
+  }),
+});
+
+export const apiRoutes: readonly Operation[] = [
+  ...withDecision("4.app-endpoints", appRoutes),
+  ...withDecision("2.data-source-fields", dataSourceRoutes),
+  ...withDecision("4.webhook-endpoints", webhookRoutes),
+  ...withDecision("4.user-area", userRoutes),
+  ...withDecision("1.dashboard", [...credentialRoutes, ...eventRoutes, accountRoute]),
+];
