@@ -23,8 +23,7 @@ import {
 } from "./operation.ts";
 import { problemResponse } from "./problem.ts";
 import {
-  failsIfMatch,
-  failsIfNoneMatch,
+  evaluatePreconditions,
   type Preconditions,
   parseInput,
   readRequestBody,
@@ -164,16 +163,15 @@ function checkPrecondition(
   const { ifMatch, ifNoneMatch } = preconditions;
   if (!loads?.serializer || !(ifMatch || ifNoneMatch)) return undefined;
   const etag = createEtag(textCache.toJson(loads.serializer, record));
-  const fails = failsIfMatch(preconditions, etag) || failsIfNoneMatch(preconditions, etag);
-  return fails ? PRECONDITION_FAILED : undefined;
+  return evaluatePreconditions(preconditions, etag) && PRECONDITION_FAILED;
 }
 
 /** Evaluates If-Match and If-None-Match of a read: 412, 304 or the response. */
 function evaluateRead(preconditions: Preconditions, response: HttpResponse): Result {
   const { etag } = response.headers;
-  if (etag === undefined) return response;
-  if (failsIfMatch(preconditions, etag)) return PRECONDITION_FAILED;
-  return failsIfNoneMatch(preconditions, etag) ? emptyResponse(304, { etag }) : response;
+  const outcome = etag && evaluatePreconditions(preconditions, etag);
+  if (outcome === "failed") return PRECONDITION_FAILED;
+  return etag && outcome === "not modified" ? emptyResponse(304, { etag }) : response;
 }
 
 /** Serializes the result of an operation. In a stored replay the value that is shown once is null. */

@@ -143,13 +143,16 @@ const parsePreconditions = (request: HttpRequest) => ({
 const parseEntityTags = (values: readonly string[]): readonly string[] | undefined =>
   values.length === 0 ? undefined : (values.join().match(/^\*$|(W\/)?"[^"]*"/g) ?? []);
 
-/** RFC 9110 13.1.1: strong comparison, so that an update based on an older version does not take effect. */
-export const failsIfMatch = ({ ifMatch }: Preconditions, etag: string): boolean =>
-  ifMatch !== undefined && !ifMatch.some((tag) => tag === "*" || tag === etag);
-
-/** RFC 9110 13.1.2: weak comparison. */
-export const failsIfNoneMatch = ({ ifNoneMatch = [] }: Preconditions, etag: string): boolean =>
-  ifNoneMatch.some((tag) => tag === "*" || tag === etag || tag === `W/${etag}`);
+/** Evaluates If-Match by strong and If-None-Match by weak comparison (RFC 9110 13.1.1, 13.1.2). */
+export function evaluatePreconditions(
+  { ifMatch, ifNoneMatch }: Preconditions,
+  etag: string,
+): "failed" | "not modified" | undefined {
+  if (ifMatch?.every((tag) => tag !== "*" && tag !== etag)) return "failed";
+  return ifNoneMatch?.some((tag) => ["*", etag, `W/${etag}`].includes(tag))
+    ? "not modified"
+    : undefined;
+}
 
 /**
  * Reads the body: its bytes, and the JSON value that the operation takes. With an idempotency key even an unused body is
@@ -200,7 +203,8 @@ export function parseJson(bytes: Buffer, keepNumbers?: KeepNumbers): unknown {
       ? invalidJson(`The body is nested deeper than ${NESTING_MAX} levels.`)
       : json;
   } catch (error) {
-    return invalidJson(`The body is not valid JSON: ${error}`);
+    if (!(error instanceof SyntaxError)) throw error;
+    return invalidJson(`The body is not valid JSON: ${error.message}`);
   }
 }
 

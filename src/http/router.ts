@@ -181,7 +181,7 @@ function findRoute(match: Owner["match"], { method, path }: HttpRequest): Lookup
   if (!match) {
     const isOtherVersion = /^\/v\d+(\/|$)/.test(path) && !path.startsWith(`${VERSION_PREFIX}/`);
     const detail = isOtherVersion
-      ? `This server supports only ${VERSION_PREFIX}.`
+      ? `This server speaks ${VERSION_PREFIX} only.`
       : "There is no such path.";
     return fail({ code: "not_found", detail });
   }

@@ -1,7 +1,7 @@
 // Variants: other readings of the gaps in the specification (contract, part 11), so that a client can be tested against
 // every common one. Nothing else in the service depends on them.
-import { LIMIT_MAX, paginationParameters } from "../domain/crud.ts";
-import { coerce, integer, object, passthrough } from "../lib/schema.ts";
+import { clampedLimit } from "../domain/crud.ts";
+import { object, passthrough } from "../lib/schema.ts";
 import {
   type Handler,
   type HttpResponse,
@@ -40,13 +40,6 @@ export const applyVariants = (
     if (variants["delete-response"] && route.method === "DELETE") result = returnDeleted(result);
     return result;
   });
-
-const positive = coerce(integer({ min: 1 }));
-const clampedLimit: typeof positive = {
-  ...paginationParameters.limit,
-  json: { ...positive.json, default: paginationParameters.limit.json.default },
-  check: (...input) => Math.min(positive.check(...input), LIMIT_MAX),
-};
 
 function clampLimit(route: Operation): Operation {
   const { members = {} } = route.query ?? {};
