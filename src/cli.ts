@@ -5,7 +5,7 @@ import { styleText } from "node:util";
 import { EXAMPLE_APP } from "./domain/apps.ts";
 import { isStoreError } from "./domain/store.ts";
 import { type Flags, type FlagTypes, parseFlags } from "./flags.ts";
-import { PATHS } from "./http/urls.ts";
+import { PATHS } from "./http/message.ts";
 import { OptionError, suggest } from "./lib/schema.ts";
 import { VERSION } from "./lib/version.ts";
 import { escapeControl, stdio } from "./log.ts";

@@ -8,7 +8,7 @@ import { parseRetrySchedule, RESPONSE_TIMEOUT_MS, RETRY_WAITS_MS } from "./deliv
 import { keepNumbers } from "./domain/columns.ts";
 import type { Store } from "./domain/store.ts";
 import { pinnedKey } from "./domain/validators.ts";
-import { RATE_LIMIT } from "./http/rate-limit.ts";
+import { RATE_LIMIT } from "./http/access.ts";
 import { ALL_VARIANTS, type Variants } from "./http/variants.ts";
 import { isDateTime, parseDuration } from "./lib/clock.ts";
 import { ALGORITHMS } from "./lib/jwt.ts";

@@ -12,17 +12,20 @@ import { createWebhookSchemas } from "./domain/model.ts";
 import { type AuthorizationServer, verifyAccessToken } from "./domain/oauth/tokens.ts";
 import type { Store } from "./domain/store.ts";
 import { createNotifications } from "./domain/unit-of-work.ts";
+import { createAuthenticator, createRateLimiter, withCors } from "./http/access.ts";
 import { API, createApiRouter } from "./http/api.ts";
-import { createAuthenticator } from "./http/authenticate.ts";
-import { withCors } from "./http/cors.ts";
-import type { Handler, HttpRequest, HttpResponse } from "./http/message.ts";
+import {
+  createUrls,
+  type Handler,
+  type HttpRequest,
+  type HttpResponse,
+  PATHS,
+} from "./http/message.ts";
 import { createOAuthRouter } from "./http/oauth-routes.ts";
+import { TextCache } from "./http/operation.ts";
 import { problemResponse } from "./http/problem.ts";
-import { createRateLimiter } from "./http/rate-limit.ts";
 import { createRequestHandler, publicRouter, ROOT_ROUTES } from "./http/router.ts";
-import { TextCache } from "./http/serializers.ts";
 import { createHttpServer } from "./http/server.ts";
-import { createUrls, PATHS } from "./http/urls.ts";
 import { applyVariants, withVariants } from "./http/variants.ts";
 import { AdjustableClock, type Instant, monotonicNow, parseIso, systemNow } from "./lib/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./lib/ids.ts";

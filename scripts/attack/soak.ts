@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { RATE_WINDOW_S } from "../../src/http/rate-limit.ts";
+import { RATE_WINDOW_S } from "../../src/http/access.ts";
 import type { Client } from "../../test/support/client.ts";
 import { listen } from "../../test/support/ports.ts";
 import { head, RawConnection } from "../../test/support/raw.ts";

@@ -39,18 +39,9 @@ export type ErrorDetails = Readonly<
   | { code: "insufficient_scope"; scope: Scope; detail: string }
   | { code: "rate_limit_exceeded"; retry_after_s: number }
   | { code: "method_not_allowed"; allow: readonly string[] }
-  | {
-      code:
-        | "account_suspended"
-        | "account_limited"
-        | "last_admin"
-        | "precondition_failed"
-        | "idempotency_in_progress"
-        | "request_timeout"
-        | "not_implemented"
-        | "internal_error"
-        | "storage_unavailable";
-    }
+  | { code: "account_suspended" | "account_limited" | "last_admin" | "precondition_failed" }
+  | { code: "idempotency_in_progress" | "request_timeout" }
+  | { code: "internal_error" | "storage_unavailable" }
 >;
 
 export type ErrorCode = ErrorDetails["code"];

@@ -4,7 +4,6 @@ import type { Infer, Members, ObjectSchema, Schema } from "../lib/schema.ts";
 import { array, OptionError, object, optional, text, withDefault } from "../lib/schema.ts";
 import { createApp } from "./apps.ts";
 import { createApiKey, findApiKey } from "./credentials.ts";
-import { createOAuthClient } from "./oauth/tokens.ts";
 import { createDataSource } from "./data-sources.ts";
 import { AppError, invalidField } from "./errors.ts";
 import {
@@ -26,6 +25,7 @@ import {
   type WebhookSchemas,
   webhooks,
 } from "./model.ts";
+import { createOAuthClient } from "./oauth/tokens.ts";
 import type { Collection } from "./store.ts";
 import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 import { createUser } from "./users.ts";

@@ -4,10 +4,8 @@
 import { type Caller, checkAccountState, hasScope } from "../domain/credentials.ts";
 import type { Page } from "../domain/crud.ts";
 import { AppError, fail } from "../domain/errors.ts";
-import { type TxContext, UnitOfWork } from "../domain/unit-of-work.ts";
-import { accountRoutes } from "./account-routes.ts";
-import { appRoutes } from "./app-routes.ts";
-import type { Authenticate } from "./authenticate.ts";
+import { UnitOfWork } from "../domain/unit-of-work.ts";
+import { type Authenticate, type RateLimiter, rateLimitHeaders } from "./access.ts";
 import { type IdempotencyDeps, type SaveResponse, withIdempotency } from "./idempotency.ts";
 import {
   emptyResponse,
@@ -16,26 +14,23 @@ import {
   JSON_TYPE,
   VERSION_PREFIX,
 } from "./message.ts";
+import {
+  type AppContext,
+  createEtag,
+  type HandlerContext,
+  type Operation,
+  type TextCache,
+} from "./operation.ts";
 import { problemResponse } from "./problem.ts";
-import { type RateLimiter, rateLimitHeaders } from "./rate-limit.ts";
-import type { AppContext, HandlerContext, Operation } from "./route.ts";
 import {
-  isRouteMatch,
-  type Lookup,
-  type Result,
-  type RouteMatch,
-  type Router,
-  RouteTable,
-} from "./router.ts";
-import { createEtag, type TextCache } from "./serializers.ts";
-import {
-  failsIfMatch,
-  failsIfNoneMatch,
+  evaluatePreconditions,
   type Preconditions,
   parseInput,
   readRequestBody,
   validateBody,
-} from "./validation.ts";
+} from "./request.ts";
+import { type Lookup, type Result, type RouteMatch, type Router, RouteTable } from "./router.ts";
+import { apiRoutes } from "./routes.ts";
 
 export interface OperationDeps extends IdempotencyDeps {
   readonly services: AppContext;
@@ -52,11 +47,11 @@ export interface ApiDeps extends OperationDeps {
 }
 
 /** The route table (spec part 4; contract, part 4), without variants. */
-export const API = new RouteTable([...appRoutes, ...accountRoutes]);
+export const API = new RouteTable(apiRoutes);
 
 export const createApiRouter = (
   deps: ApiDeps,
-  routes: readonly Operation[] = API.routes,
+  routes: readonly Operation[],
 ): Router<Operation> => ({
   basePath: VERSION_PREFIX,
   routes: new RouteTable(routes),
@@ -82,51 +77,51 @@ async function handleApiRequest(
   if (rate?.exceeded) return fail({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
 
   // 404, 405
-  if (!isRouteMatch(lookup)) return lookup;
+  if (lookup instanceof AppError) return lookup;
 
   // 403: scope
-  const scopeError = checkScope(caller, lookup.route);
-  if (scopeError) return scopeError;
+  const { scope } = lookup.route;
+  if (scope !== null && !hasScope(caller.scopes, scope)) {
+    const held = caller.scopes.join(", ") || "none that its user still holds";
+    const detail = `This needs the scope ${scope}; the token has ${held}.`;
+    return fail({ code: "insufficient_scope", scope, detail });
+  }
 
   const run = () => runOperation(deps, lookup, caller, request);
   return deps.faults.apply(request, lookup.route, run);
-}
-
-function checkScope({ scopes }: Caller, { scope }: Operation): AppError | undefined {
-  if (scope === null || hasScope(scopes, scope)) return undefined;
-  const held = scopes.join(", ") || "none that its user still holds";
-  return fail({
-    code: "insufficient_scope",
-    scope,
-    detail: `This needs the scope ${scope}; the token has ${held}.`,
-  });
 }
 
 /** Handles the request of an authorized caller. */
 export async function runOperation(
   deps: OperationDeps,
   { route, params }: RouteMatch<Operation>,
-  caller: Caller,
+  { account, user, credential }: Caller,
   request: HttpRequest,
 ): Promise<Result> {
   // 400: headers and query
   const input = parseInput(route, request);
   if (input instanceof AppError) return input;
-  const { preconditions, idempotencyKey, query } = input;
+  const { query, idempotencyKey, preconditions } = input;
 
   // 413, 415, 400: body
   const body = await readRequestBody(route, request, idempotencyKey);
   if (body instanceof AppError) return body;
+
   const { bytes, json } = body;
 
+  const toResponse = (result: unknown, isReplay = false) =>
+    serializeResponse(route, result, deps.textCache, request, isReplay);
+
   async function execute(save?: SaveResponse): Promise<Result> {
-    const saveReplay =
-      save && (({ tx }: TxContext, result: unknown) => save(tx, serialize(result, true)));
     // 404, 422, 409, 412
     const result = await callOperation(route, {
-      unitOfWork: new UnitOfWork(deps.unit, request.id, saveReplay),
-      account: caller.account,
-      user: caller.user,
+      unitOfWork: new UnitOfWork(
+        deps.unit,
+        request.id,
+        save && (({ tx }, value) => save(tx, toResponse(value, true))),
+      ),
+      account,
+      user,
       params,
       services: deps.services,
       query,
@@ -135,17 +130,13 @@ export async function runOperation(
       precondition: (record) => checkPrecondition(deps.textCache, route, preconditions, record),
     });
     if (result instanceof AppError) return result;
-    const response = serialize(result);
+    const response = toResponse(result);
     return route.method === "GET" ? evaluateRead(preconditions, response) : response;
   }
 
-  function serialize(result: unknown, isReplay = false): HttpResponse {
-    return serializeResponse(route, result, deps.textCache, request, isReplay);
-  }
-
-  if (idempotencyKey === undefined) return execute();
-  const { credential } = caller;
-  return withIdempotency(deps, { key: idempotencyKey, credential, request, body: bytes }, execute);
+  return idempotencyKey === undefined
+    ? execute()
+    : withIdempotency(deps, idempotencyKey, credential, request, bytes, execute);
 }
 
 /**
@@ -172,16 +163,15 @@ function checkPrecondition(
   const { ifMatch, ifNoneMatch } = preconditions;
   if (!loads?.serializer || !(ifMatch || ifNoneMatch)) return undefined;
   const etag = createEtag(textCache.toJson(loads.serializer, record));
-  const fails = failsIfMatch(preconditions, etag) || failsIfNoneMatch(preconditions, etag);
-  return fails ? PRECONDITION_FAILED : undefined;
+  return evaluatePreconditions(preconditions, etag) && PRECONDITION_FAILED;
 }
 
 /** Evaluates If-Match and If-None-Match of a read: 412, 304 or the response. */
 function evaluateRead(preconditions: Preconditions, response: HttpResponse): Result {
   const { etag } = response.headers;
-  if (etag === undefined) return response;
-  if (failsIfMatch(preconditions, etag)) return PRECONDITION_FAILED;
-  return failsIfNoneMatch(preconditions, etag) ? emptyResponse(304, { etag }) : response;
+  const outcome = etag && evaluatePreconditions(preconditions, etag);
+  if (outcome === "failed") return PRECONDITION_FAILED;
+  return etag && outcome === "not modified" ? emptyResponse(304, { etag }) : response;
 }
 
 /** Serializes the result of an operation. In a stored replay the value that is shown once is null. */
@@ -194,40 +184,39 @@ export function serializeResponse(
 ): HttpResponse {
   if (!serializer) return emptyResponse(status);
   const headers: Record<string, string> = { "content-type": JSON_TYPE };
-  if (shownOnce !== undefined || serializer.kind === "plain") headers["cache-control"] = "no-store";
-  const link =
-    serializer.kind === "page"
-      ? paginationLinks(result as Page<unknown>, textCache.urls.authUrl, request)
-      : "";
-  if (link !== "") headers.link = link;
-  if (serializer.kind !== "one")
+  if (serializer.kind !== "one") {
+    if (serializer.kind === "page")
+      Object.assign(
+        headers,
+        paginationLinks(result as Page<unknown>, textCache.urls.authUrl, request),
+      );
     return { status, headers, body: serializer.toJson(result, textCache) };
+  }
   const record = result as Record<string, unknown>;
   // A record that was just written may never be read: caching its text costs 10 of 100 µs.
-  const isRead = method === "GET";
-  const text = isRead ? textCache.toJson(serializer, record) : serializer.toJson(record, textCache);
+  const text =
+    method === "GET" ? textCache.toJson(serializer, record) : serializer.toJson(record, textCache);
   headers.etag = createEtag(text);
   if (location) headers.location = textCache.urls.baseUrl + location(record);
   if (shownOnce === undefined) return { status, headers, body: text };
   const value = isReplay ? null : record[shownOnce];
-  const body = JSON.stringify({ ...JSON.parse(text), [shownOnce]: value });
-  return { status, headers, body };
+  return { status, headers, body: JSON.stringify({ ...JSON.parse(text), [shownOnce]: value }) };
 }
 
-/** Returns the Link header for the next and previous page (RFC 8288). */
+/** Returns the Link header for the next and previous page (RFC 8288), if there is one. */
 function paginationLinks(
   { total, range: { limit, offset } }: Page<unknown>,
   authUrl: string,
   { path, query }: Pick<HttpRequest, "path" | "query">,
-): string {
-  const link = (pageOffset: number, rel: "next" | "prev") => {
+): { link?: string } {
+  const createLink = (pageOffset: number, rel: "next" | "prev") => {
     const parameters = new URLSearchParams(query);
     parameters.set("limit", String(limit));
     parameters.set("offset", String(pageOffset));
     return `<${authUrl}${path}?${parameters}>; rel="${rel}"`;
   };
   const links: string[] = [];
-  if (offset + limit < total) links.push(link(offset + limit, "next"));
-  if (offset > 0) links.push(link(Math.max(Math.min(offset, total) - limit, 0), "prev"));
-  return links.join(", ");
+  if (offset + limit < total) links.push(createLink(offset + limit, "next"));
+  if (offset > 0) links.push(createLink(Math.max(Math.min(offset, total) - limit, 0), "prev"));
+  return links.length > 0 ? { link: links.join(", ") } : {};
 }

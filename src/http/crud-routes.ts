@@ -3,23 +3,23 @@
 import { type CrudService, listQuery, type Patch } from "../domain/crud.ts";
 import type { AccountScoped, Scope } from "../domain/model.ts";
 import { object } from "../lib/schema.ts";
-import { type HandlerContext, route } from "./route.ts";
-import { listSerializer, resourceSerializer } from "./serializers.ts";
+import { type HandlerContext, listSerializer, resourceSerializer, route } from "./operation.ts";
 
 const NO_FIELDS = object({});
 
 /** Scope of operations that the specification's scope table does not name (part 5). */
 export const ADMIN_SCOPE: Scope = "admin";
-export const ADMIN_SCOPES = { read: ADMIN_SCOPE, write: ADMIN_SCOPE, delete: ADMIN_SCOPE };
 
 interface CrudOptions<R extends AccountScoped, D, N> {
   /** Path of one resource: `/apps/{app_id}`. */
   readonly path: string;
   /** Name in operation ids and schemas: createApp, listApps, App. */
   readonly noun: string;
-  /** Labels in summaries: one, several, and one with everything that is deleted with it. */
-  readonly labels: { readonly one: string; readonly many: string; readonly deleted: string };
-  readonly scopes: { readonly read: Scope; readonly write: Scope; readonly delete: Scope };
+  /** One and several, in summaries. */
+  readonly label: string;
+  readonly plural: string;
+  /** Defaults to admin for each. */
+  readonly scopes?: { readonly read: Scope; readonly write: Scope; readonly delete: Scope };
   readonly service: CrudService<R, D, N>;
 }
 
@@ -27,8 +27,9 @@ interface CrudOptions<R extends AccountScoped, D, N> {
 export function crudRoutes<R extends AccountScoped, N extends R, D>({
   path,
   noun,
-  labels,
-  scopes,
+  label,
+  plural,
+  scopes = { read: ADMIN_SCOPE, write: ADMIN_SCOPE, delete: ADMIN_SCOPE },
   service,
 }: CrudOptions<R, D, N>) {
   const collectionPath = path.slice(0, path.lastIndexOf("/"));
@@ -40,7 +41,7 @@ export function crudRoutes<R extends AccountScoped, N extends R, D>({
     path,
     scope: scopes.read,
     operationId: `get${noun}`,
-    summary: `Read ${labels.one}`,
+    summary: `Read ${label}`,
     status: 200,
     serializer,
     handler: (context) => service.get(context.unitOfWork.store, context.account, getId(context)),
@@ -50,7 +51,7 @@ export function crudRoutes<R extends AccountScoped, N extends R, D>({
     path: collectionPath,
     scope: scopes.write,
     operationId: `create${noun}`,
-    summary: `Create ${labels.one}`,
+    summary: `Create ${label}`,
     bodyName: `${noun}Create`,
     body: () => service.createBody,
     status: 201,
@@ -63,7 +64,7 @@ export function crudRoutes<R extends AccountScoped, N extends R, D>({
     path: collectionPath,
     scope: scopes.read,
     operationId: `list${noun}s`,
-    summary: `List ${labels.many}`,
+    summary: `List ${plural}`,
     query: listQuery,
     status: 200,
     serializer: listSerializer(serializer),
@@ -74,7 +75,7 @@ export function crudRoutes<R extends AccountScoped, N extends R, D>({
     path,
     scope: scopes.write,
     operationId: `update${noun}`,
-    summary: `Update ${labels.one}`,
+    summary: `Update ${label}`,
     loads: getRoute,
     bodyName: `${noun}Update`,
     // Not used for a resource that cannot be updated.
@@ -95,7 +96,7 @@ export function crudRoutes<R extends AccountScoped, N extends R, D>({
     path,
     scope: scopes.delete,
     operationId: `delete${noun}`,
-    summary: `Delete ${labels.deleted}`,
+    summary: `Delete ${label}`,
     loads: getRoute,
     status: 204,
     handler: (context) =>

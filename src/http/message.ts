@@ -1,16 +1,16 @@
-// Requests and responses as plain data. Handlers see no socket and no node:http object; only the server converts between
-// bytes and these types.
-import type { AppError } from "../domain/errors.ts";
+// Requests and responses as plain data, and the service's addresses. Handlers see no socket and no node:http object;
+// only the server converts between bytes and these types.
+import type { AppError, ErrorCode } from "../domain/errors.ts";
 
 export interface HttpRequest {
   /** The X-Request-Id of the response: `req_` and an id. */
   readonly id: string;
   readonly method: string;
-  /** Path without the query; unreserved characters are decoded (RFC 3986 2.3). */
+  /** Path without the query. */
   readonly path: string;
   /** Text after the first `?`, or "". */
   readonly query: string;
-  /** The requested host with its port, or "" if none was sent. */
+  /** The Host header: a name with its port, or "". */
   readonly host: string;
   /** Error that applies to every route: the request is too large or malformed. */
   readonly protocolError?: AppError | undefined;
@@ -18,11 +18,8 @@ export interface HttpRequest {
   header(name: string): readonly string[];
   /** Returns the names of all headers, in lower case. */
   headerNames(): readonly string[];
-  /**
-   * Reads at most `limit_bytes`; may be called once. Returns `otherError` without reading the body, unless the
-   * Content-Length is already too large.
-   */
-  readBody(limit_bytes: number, otherError?: AppError): Promise<Buffer | AppError>;
+  /** Reads the body; may be called once. */
+  readBody(limit_bytes: number): Promise<Buffer | AppError>;
 }
 
 /** How to end a connection without a response: by a reset or an orderly close. The status is then 0. */
@@ -35,9 +32,6 @@ export interface HttpResponse {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
-
-/** Path prefix of the API version (spec part 9). */
-export const VERSION_PREFIX = "/v1";
 
 export type Handler = (request: HttpRequest) => Promise<HttpResponse>;
 
@@ -59,16 +53,52 @@ export const emptyResponse = (
 ): HttpResponse => ({ status, headers, body: "" });
 
 /** Returns the query with its leading `?`, or "", to append to another path. */
-export const search = ({ query }: Pick<HttpRequest, "query">): string => query && `?${query}`;
+export const search = ({ query }: HttpRequest): string => query && `?${query}`;
 
 /** HEAD is handled like GET. */
 export const isSafeMethod = ({ method }: HttpRequest): boolean =>
   method === "GET" || method === "HEAD";
 
 /** Returns the port of the Host header, or "". */
-export const getPort = ({ host }: Pick<HttpRequest, "host">): string =>
-  /:(\d*)$/.exec(host)?.[1] ?? "";
+export const getPort = ({ host }: HttpRequest): string => /:(\d*)$/.exec(host)?.[1] ?? "";
 
 /** Returns the host in lower case, without its port and trailing dot. */
 export const hostname = ({ host }: HttpRequest): string =>
   host.toLowerCase().replace(/\.?(:\d*)?$/, "");
+
+/** Path prefix of the API version (spec part 9). */
+export const VERSION_PREFIX = "/v1";
+export const CONTROL_PATH = "/_control";
+
+/** Base URL and authorization server share one origin, so that users need only one address. */
+export const PATHS = {
+  home: "/",
+  dashboard: "/dashboard",
+  sign_in: "/dashboard/sign-in",
+  sites: "/sites",
+  docs: "/docs",
+  openapi: "/openapi.json",
+  health: "/healthz",
+  resource_metadata: `/.well-known/oauth-protected-resource${VERSION_PREFIX}`,
+} as const;
+
+export type ServiceUrls = ReturnType<typeof createUrls>;
+
+/** Builds every absolute URL of the service (contract, part 1). */
+export function createUrls(publicUrl: string) {
+  /** `authUrl`: `{auth_url}`, in the one spelling that browsers send as Origin. */
+  const { origin: authUrl, hostname: publicHost } = new URL(publicUrl);
+  const site = (deploymentId: string): string => `${authUrl}${PATHS.sites}/${deploymentId}/`;
+  return {
+    authUrl,
+    site,
+    /** `{base_url}`, which ends in /v1. */
+    baseUrl: authUrl + VERSION_PREFIX,
+    /** RFC 9728 metadata of the REST API. */
+    resourceMetadata: authUrl + PATHS.resource_metadata,
+    /** Documentation URL of an error code. */
+    problemType: (code: ErrorCode): string => `${authUrl}${PATHS.docs}/errors#${code}`,
+    /** Takes a lower-case host name. */
+    isOwnHost: (host: string): boolean => host === publicHost.toLowerCase(),
+  };
+}

@@ -18,11 +18,17 @@ import {
   OAuthError,
   revokeToken,
 } from "../domain/oauth/tokens.ts";
-import { type HttpRequest, type HttpResponse, JSON_TYPE, jsonResponse } from "./message.ts";
+import {
+  type HttpRequest,
+  type HttpResponse,
+  JSON_TYPE,
+  jsonResponse,
+  PATHS,
+  type ServiceUrls,
+} from "./message.ts";
 import { errorHeaders, explain } from "./problem.ts";
+import { BODY_BYTES } from "./request.ts";
 import { getRoute, type PublicRoute, publicRouter } from "./router.ts";
-import { PATHS, type ServiceUrls } from "./urls.ts";
-import { BODY_BYTES } from "./validation.ts";
 
 const TOKEN_PATH = "/oauth/token";
 const REVOKE_PATH = "/oauth/revoke";

@@ -7,13 +7,11 @@ import { EVENTS_WITHOUT_ACCOUNT } from "../domain/events.ts";
 import * as model from "../domain/model.ts";
 import { type JsonSchema, nullable, object, required } from "../lib/schema.ts";
 import { VERSION } from "../lib/version.ts";
-import { KEY_MAX } from "./idempotency.ts";
-import { JSON_TYPE } from "./message.ts";
+import { CONTROL_PATH, JSON_TYPE, PATHS } from "./message.ts";
+import type { AppContext, Operation } from "./operation.ts";
+import { closedObject } from "./operation.ts";
 import { CODES, PROBLEMS } from "./problem.ts";
-import type { AppContext, Operation } from "./route.ts";
-import { closedObject } from "./serializers.ts";
-import { CONTROL_PATH, PATHS } from "./urls.ts";
-import { MERGE_PATCH_TYPE } from "./validation.ts";
+import { KEY_MAX, MERGE_PATCH_TYPE } from "./request.ts";
 
 /** The variants that change responses in general. The route table already follows the others. */
 type ResponseVariant = "list-shape" | "error-body" | "validation-status" | "rate-headers";
@@ -286,7 +284,7 @@ const codesOf = (status: number, context: Context) =>
 /** The error statuses of an operation, without 405, which means that there is no operation. */
 function errorStatuses(route: Operation, context: Context): number[] {
   const { path, method, body, errorCodes = [] } = route;
-  const statuses = [400, 401, 403, 408, 414, 431, 500, 501, 503];
+  const statuses = [400, 401, 403, 408, 414, 431, 500, 503];
   if (path.includes("{")) statuses.push(404);
   if (body) statuses.push(413, 415, getStatus("validation_failed", context));
   if (method === "POST") statuses.push(409, 413, 422);
@@ -295,7 +293,7 @@ function errorStatuses(route: Operation, context: Context): number[] {
 }
 
 /** Responses that are sent before the account is known have no rate limit headers. */
-const WITHOUT_ACCOUNT = [401, 408, 414, 431, 501];
+const WITHOUT_ACCOUNT = [401, 408, 414, 431];
 
 function errorResponse(status: number, context: Context): JsonSchema {
   const headers = WITHOUT_ACCOUNT.includes(status) ? [] : [...context.rateHeaders];

@@ -2,8 +2,7 @@
 // defines 401 and 403 (part 7), the contract the rest (part 7). A code that is missing here does not compile.
 import type { AppError, ErrorCode, ErrorDetails, FieldError } from "../domain/errors.ts";
 import { ISSUES_MAX } from "../lib/schema.ts";
-import { type HttpResponse, jsonResponse } from "./message.ts";
-import type { ServiceUrls } from "./urls.ts";
+import { type HttpResponse, jsonResponse, type ServiceUrls } from "./message.ts";
 
 export const PROBLEM_TYPE = "application/problem+json";
 
@@ -134,11 +133,6 @@ export const PROBLEMS: {
     "Something went wrong on the server",
     "Give the operator the request id; the log has the details.",
   ],
-  not_implemented: [
-    501,
-    "The transfer coding is not known",
-    "Send the body as it is, or chunked in no other coding.",
-  ],
   storage_unavailable: [
     503,
     "The change could not be stored",
@@ -148,54 +142,30 @@ export const PROBLEMS: {
 
 export const CODES = Object.keys(PROBLEMS) as ErrorCode[];
 
-export const getStatus = (code: ErrorCode): number => PROBLEMS[code][0];
-
 /** Describes the error for people; pages show this instead of the problem's JSON. */
 export function explain({ details }: AppError) {
-  const [status, title] = PROBLEMS[details.code];
-  return { title, status, detail: describe(details) };
-}
-
-function describe(details: ErrorDetails): string {
-  if ("detail" in details) return truncate(details.detail, DETAIL_MAX);
-  if ("errors" in details) return summarize(details.errors);
-  switch (details.code) {
-    case "rate_limit_exceeded":
-      return `Too many requests; the next window starts in ${details.retry_after_s} s.`;
-    case "method_not_allowed":
-      return `Allowed here: ${details.allow.join(", ")}.`;
-    default: {
-      const [, title, advice] = PROBLEMS[details.code];
-      return `${title}. ${advice}`;
-    }
-  }
+  const [status, title, advice] = PROBLEMS[details.code];
+  let detail = `${title}. ${advice}`;
+  if ("detail" in details) detail = details.detail;
+  else if ("errors" in details) detail = summarize(details.errors);
+  else if ("allow" in details) detail = `Allowed here: ${details.allow.join(", ")}.`;
+  return { title, status, detail };
 }
 
 /** The first issue, and how many more there are. */
 function summarize(errors: readonly FieldError[]): string {
-  const [first] = errors;
-  const place = truncate(first?.pointer ?? first?.parameter ?? first?.header ?? "") || '""';
-  const others = errors.length - 1;
-  const unlisted = errors.length - ISSUES_MAX;
-  const more =
-    others > 0
-      ? ` (and ${others} more${unlisted > 0 ? `, ${unlisted} of them not listed` : ""})`
-      : "";
-  const text = `${place} ${first?.detail ?? "is wrong"}${more}`;
-  return text.endsWith("?") ? text : `${text}.`;
+  const { detail, ...place } = truncateNames(errors[0] ?? { detail: "is wrong" });
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
+  return `${Object.values(place)} ${detail}${more}.`;
 }
 
-/** Errors quote input, so it is truncated: no error is larger than 16 KiB. */
-const DETAIL_MAX = 1_000;
+/** Pointers and parameters quote input; truncated, no problem is larger than 16 KiB. */
 const NAME_MAX = 100;
-const truncate = (text: string, max = NAME_MAX): string =>
-  text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text;
 
-const truncateNames = ({ pointer, parameter, header, detail }: FieldError): FieldError => ({
-  ...(pointer !== undefined && { pointer: truncate(pointer) }),
-  ...(parameter !== undefined && { parameter: truncate(parameter) }),
-  ...(header !== undefined && { header }),
-  detail,
+const truncateNames = (error: FieldError): FieldError => ({
+  ...error,
+  ...(error.pointer && { pointer: error.pointer.slice(0, NAME_MAX) }),
+  ...(error.parameter && { parameter: error.parameter.slice(0, NAME_MAX).toWellFormed() }),
 });
 
 /** Headers that the error requires: RFC 6750 3, RFC 9110 15.5.6, Retry-After. */

@@ -1,154 +1,225 @@
-// Converts a node:http request into an HttpRequest and checks its size and form (contract, parts 7 and 8; RFC 9112).
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { type AppError, fail } from "../domain/errors.ts";
-import type { HttpRequest } from "./message.ts";
+// Reads and validates requests: size and form of the head, the body, JSON, headers and query (contract, parts 4, 7 and
+// 8; RFC 9112). An operation's schemas validate query and body; one response lists all issues.
+import { isUtf8 } from "node:buffer";
+import type { IncomingMessage } from "node:http";
+import { AppError, type FieldError, fail } from "../domain/errors.ts";
+import { type KeepNumbers, parseJsonKeeping } from "../lib/numbers.ts";
+import {
+  type Issue,
+  OMITTED,
+  object,
+  pointer,
+  type Schema,
+  UNKNOWN_MEMBER,
+} from "../lib/schema.ts";
+import { type HttpRequest, JSON_TYPE } from "./message.ts";
+import type { Operation } from "./operation.ts";
 
 export const LIMITS = {
   url_bytes: 8_192,
+  /** Node counts the request line, too. */
   header_bytes: 16_384,
   headers_ms: 10_000,
   request_ms: 30_000,
-  idle_ms: 60_000,
   /** Node can take twice as long to notice that a client has stopped reading. */
   unread_ms: 60_000,
   connections: 1_000,
 };
 export type Limits = Readonly<typeof LIMITS>;
 
-/** Node's limit on the URL and the headers together. It leaves room to name the limit that was exceeded. */
-export const MAX_HEADER_SIZE = 32_768;
-
-/** Percent-encoded letters, digits and - . _ ~ equal the plain characters (RFC 3986 2.3). */
-const ENCODED_UNRESERVED = /%(?:2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)/gi;
+const MIB = 1_048_576;
+export const BODY_BYTES = MIB;
+export const DATA_BODY_BYTES = 10 * MIB;
+const NESTING_MAX = 64;
+export const KEY_MAX = 255;
+export const MERGE_PATCH_TYPE = "application/merge-patch+json";
+export const NO_QUERY = object({});
 
 /** Parses the head of a request; the body stays unread until `readBody`. */
-export function parseRequest(
-  id: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-): HttpRequest {
-  const { headers, rawHeaders } = request;
-  const { host, target } = parseTarget(request);
-  const [path = "", ...query] = target.split("?");
+export function parseRequest(id: string, request: IncomingMessage): HttpRequest {
+  const { method = "GET", url = "", headers } = request;
+  const [path = "", ...query] = url.split("?");
   return {
     id,
-    method: request.method ?? "GET",
-    path: path.replace(ENCODED_UNRESERVED, decodeURIComponent),
+    method,
+    path,
     query: query.join("?"),
-    host,
-    protocolError: validateHead(request, host, target),
+    host: headers.host ?? "",
+    protocolError: checkHead(request),
+    header: (name) => request.headersDistinct[name] ?? [],
     headerNames: () => Object.keys(headers),
-    header: (name) => (name in headers ? headerValues(rawHeaders, name) : []),
-    async readBody(limit_bytes, otherError) {
-      if (Number(headers["content-length"] ?? 0) > limit_bytes)
-        return tooLarge("payload_too_large", limit_bytes);
-      if (otherError) return otherError;
-      if (headers.expect !== undefined && request.httpVersion === "1.1") response.writeContinue();
-      return readBody(request, limit_bytes);
-    },
+    readBody: (limit_bytes) => readBody(request, limit_bytes),
   };
 }
 
-/** A target may be a whole URL, whose host then takes precedence (RFC 9112 3.2.2). */
-function parseTarget({ url = "/", headers }: IncomingMessage) {
-  const [, host = "", rest = ""] = /^https?:\/\/([^/?#]+)\/?(.*)$/i.exec(url) ?? [];
-  return host === "" ? { host: headers.host ?? "", target: url } : { host, target: `/${rest}` };
+function checkHead({ url = "", headers, httpVersion }: IncomingMessage): AppError | undefined {
+  if (url.length > LIMITS.url_bytes) return tooLarge("uri_too_long", LIMITS.url_bytes);
+  return headers.host === undefined && httpVersion === "1.1"
+    ? badRequest("The Host header is missing.")
+    : undefined;
 }
 
 /** Reads the body; the rest of one that is too large is discarded, so that the client gets to read the response. */
-export function readBody(
-  request: IncomingMessage,
-  limit_bytes: number,
-): Promise<Buffer | AppError> {
+function readBody(request: IncomingMessage, limit_bytes: number): Promise<Buffer | AppError> {
   return new Promise((resolve) => {
     const aborted = () => resolve(badRequest("The connection ended before the body did."));
-    // During a delay the connection may have closed, or an error response may have discarded the body.
-    if (request.destroyed || request.readableFlowing) return aborted();
-    // One buffer that doubles, because a client may send chunks of one byte, and each Buffer takes 200 bytes.
-    let body = Buffer.alloc(0);
+    // During an injected delay the connection may have closed.
+    if (request.destroyed) return aborted();
+    const chunks: Buffer[] = [];
     let length = 0;
-    function onData(chunk: Buffer): void {
-      const size = length + chunk.length;
-      if (size > limit_bytes) {
-        request.off("data", onData).resume();
-        resolve(tooLarge("payload_too_large", limit_bytes));
-        return;
-      }
-      if (size > body.length) body = Buffer.concat([body], Math.max(size, 2 * body.length));
-      chunk.copy(body, length);
-      length = size;
-    }
-    request.on("data", onData);
-    request.once("end", () => resolve(body.subarray(0, length)));
+    request.on("data", (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= limit_bytes) chunks.push(chunk);
+      else resolve(tooLarge("payload_too_large", limit_bytes));
+    });
+    request.once("end", () => resolve(Buffer.concat(chunks)));
     request.once("close", aborted);
   });
 }
 
-function headerValues(rawHeaders: readonly string[], name: string): string[] {
-  const isValue = (_: string, at: number) =>
-    at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name;
-  return rawHeaders.filter(isValue);
-}
-
-function validateHead(
-  request: IncomingMessage,
-  host: string,
-  target: string,
-): AppError | undefined {
-  const { rawHeaders, headers, url = "", httpVersion } = request;
-  if (url.length > LIMITS.url_bytes) return tooLarge("uri_too_long", LIMITS.url_bytes);
-  if (request.httpVersionMajor !== 1) return badRequest("The server speaks HTTP/1.1 and HTTP/1.0.");
-  // A colon and a space follow each name, a line break each value.
-  const bytes = rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
-  if (bytes > LIMITS.header_bytes) return tooLarge("headers_too_large", LIMITS.header_bytes);
-  const hosts = headerValues(rawHeaders, "host");
-  if (hosts.length > 1 || (hosts.length === 0 && httpVersion === "1.1"))
-    return badRequest("There must be exactly one Host header.");
-  if (![host, ...hosts].every(isValidHost))
-    return badRequest("The Host header must be a name or an address.");
-  if (!target.startsWith("/") && target !== "*")
-    return badRequest("The request target must be a path or an http URL.");
-  if (hasUnknownLength(request))
-    return badRequest("A Transfer-Encoding must be chunked, and needs HTTP/1.1.");
-  if (headers["transfer-encoding"]?.includes(",")) return fail({ code: "not_implemented" });
-  const { expect = "100-continue" } = headers;
-  // RFC 9110 10.1.1 defines no other expectation.
-  return expect.toLowerCase() === "100-continue"
-    ? undefined
-    : badRequest("The only supported expectation is 100-continue.");
-}
-
-/** A DNS name (underscores are common in container networks), IPv4 address or bracketed IPv6 address, and a port. */
-const HOST = /^([\w-]+(\.[\w-]+)*\.?|\[[\da-f:.]+\])(:\d{0,5})?$/i;
-
-/** An empty Host header is valid (RFC 9110 7.2). */
-const isValidHost = (host: string): boolean =>
-  host === "" || (HOST.test(host) && URL.canParse(`http://${host}`));
-
-/** A transfer coding must end in chunked, and HTTP/1.0 has none (RFC 9112 6.1, 6.3). */
-export function hasUnknownLength({ headers, httpVersion }: IncomingMessage): boolean {
-  const coding = headers["transfer-encoding"];
-  return coding !== undefined && !(httpVersion === "1.1" && /^(.*, *)?chunked$/i.test(coding));
-}
-
 /** Converts a parse or timeout error of Node to the error to send. */
-export function parserErrorToAppError(error: NodeJS.ErrnoException, bytesRead: number): AppError {
+export function parserErrorToAppError(error: NodeJS.ErrnoException): AppError {
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return fail({ code: "request_timeout" });
   if (error.code !== "HPE_HEADER_OVERFLOW") return badRequest("This is not an HTTP/1.1 request.");
   const { rawPacket } = error as { rawPacket?: Buffer };
-  // If the first packet does not contain the end of the first line, the URL was too long.
-  const isFirstLine =
-    rawPacket !== undefined &&
-    bytesRead <= rawPacket.length &&
-    !rawPacket.subarray(0, MAX_HEADER_SIZE).includes("\r\n");
-  return isFirstLine
-    ? tooLarge("uri_too_long", LIMITS.url_bytes)
-    : tooLarge("headers_too_large", LIMITS.header_bytes);
+  const hasFullLine = rawPacket?.subarray(0, LIMITS.header_bytes).includes("\r\n");
+  return hasFullLine
+    ? tooLarge("headers_too_large", LIMITS.header_bytes)
+    : tooLarge("uri_too_long", LIMITS.url_bytes);
 }
 
-export const badRequest = (detail: string): AppError => fail({ code: "invalid_request", detail });
+const badRequest = (detail: string): AppError => fail({ code: "invalid_request", detail });
 
 const tooLarge = (
   code: "payload_too_large" | "uri_too_long" | "headers_too_large",
   limit_bytes: number,
 ): AppError => fail({ code, detail: `The limit is ${limit_bytes} bytes.` });
+
+/** Parses headers and query, or returns one error for all their issues. */
+export function parseInput(operation: Operation, request: HttpRequest) {
+  const errors: FieldError[] = [];
+  const query = parseQuery(operation, request, errors);
+  const [idempotencyKey] = request.method === "POST" ? request.header("idempotency-key") : [];
+  const isKeyWrong =
+    idempotencyKey !== undefined && (idempotencyKey === "" || idempotencyKey.length > KEY_MAX);
+  if (isKeyWrong)
+    errors.push({ header: "Idempotency-Key", detail: `must have 1 to ${KEY_MAX} characters` });
+  if (errors.length > 0)
+    return fail({ code: isKeyWrong ? "invalid_header" : "invalid_parameter", errors });
+  return { query, idempotencyKey, preconditions: parsePreconditions(request) };
+}
+
+/** Adds unknown, repeated and invalid parameters to `errors`. */
+function parseQuery(
+  { query: schema = NO_QUERY }: Operation,
+  request: HttpRequest,
+  errors: FieldError[],
+): unknown {
+  const values: Record<string, string> = Object.create(null);
+  // URLSearchParams drops a leading `?`.
+  for (const [name, value] of new URLSearchParams(`?${request.query}`)) {
+    if (name in values && Object.hasOwn(schema.members, name))
+      errors.push({ parameter: name, detail: "is given more than once" });
+    values[name] = value;
+  }
+  const issues: Issue[] = [];
+  const query = schema.check(values, [], issues);
+  for (const { path, detail } of issues)
+    errors.push({
+      parameter: String(path[0]),
+      detail: detail.replace(UNKNOWN_MEMBER, "is not a parameter of this operation"),
+    });
+  return query;
+}
+
+export type Preconditions = ReturnType<typeof parsePreconditions>;
+
+const parsePreconditions = (request: HttpRequest) => ({
+  ifMatch: parseEntityTags(request.header("if-match")),
+  ifNoneMatch: parseEntityTags(request.header("if-none-match")),
+});
+
+/** Returns the entity tags of the header, or "*" alone; undefined if it is absent. */
+const parseEntityTags = (values: readonly string[]): readonly string[] | undefined =>
+  values.length === 0 ? undefined : (values.join().match(/^\*$|(W\/)?"[^"]*"/g) ?? []);
+
+/** Evaluates If-Match by strong and If-None-Match by weak comparison (RFC 9110 13.1.1, 13.1.2). */
+export function evaluatePreconditions(
+  { ifMatch, ifNoneMatch }: Preconditions,
+  etag: string,
+): "failed" | "not modified" | undefined {
+  if (ifMatch?.every((tag) => tag !== "*" && tag !== etag)) return "failed";
+  return ifNoneMatch?.some((tag) => ["*", etag, `W/${etag}`].includes(tag))
+    ? "not modified"
+    : undefined;
+}
+
+/**
+ * Reads the body: its bytes, and the JSON value that the operation takes. With an idempotency key even an unused body is
+ * read, because it distinguishes requests.
+ */
+export async function readRequestBody(
+  { body, bodyLimit = BODY_BYTES, keepNumbers }: Operation,
+  request: HttpRequest,
+  idempotencyKey: string | undefined,
+): Promise<{ bytes?: Buffer; json?: unknown } | AppError> {
+  if (!body && idempotencyKey === undefined) return {};
+  if (Number(request.header("content-length")[0] ?? 0) > bodyLimit)
+    return tooLarge("payload_too_large", bodyLimit);
+  const typeError = body && checkMediaType(request);
+  if (typeError) return typeError;
+  const bytes = await request.readBody(bodyLimit);
+  if (bytes instanceof AppError) return bytes;
+  const json = body && parseJson(bytes, keepNumbers);
+  return json instanceof AppError ? json : { bytes, json };
+}
+
+/** Returns the media type in lower case. Parameters have no effect, including charset (RFC 8259 11). */
+export const getMediaType = (request: HttpRequest): string =>
+  request.header("content-type")[0]?.split(";")[0]?.trim().toLowerCase() ?? "";
+
+/** Requires application/json, or for PATCH also a merge patch (RFC 7396). */
+function checkMediaType(request: HttpRequest): AppError | undefined {
+  const types = request.method === "PATCH" ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
+  if (types.includes(getMediaType(request))) return undefined;
+  const detail = `The Content-Type must be ${types.join(" or ")}.`;
+  return fail({ code: "unsupported_media_type", detail });
+}
+
+/** The issue concerns the body as a whole. */
+const invalidJson = (detail: string): AppError =>
+  fail({ code: "invalid_json", detail, errors: [{ pointer: "#", detail }] });
+
+export const decodeUtf8 = (bytes: Buffer): string | AppError =>
+  isUtf8(bytes) ? bytes.toString() : invalidJson("The body is not valid UTF-8.");
+
+/** Parses the body as JSON or returns an error; `validateBody` checks the fields. */
+export function parseJson(bytes: Buffer, keepNumbers?: KeepNumbers): unknown {
+  const text = decodeUtf8(bytes);
+  if (text instanceof AppError) return text;
+  try {
+    const json = keepNumbers ? parseJsonKeeping(text, keepNumbers) : JSON.parse(text);
+    return isNestedDeeper(json, NESTING_MAX)
+      ? invalidJson(`The body is nested deeper than ${NESTING_MAX} levels.`)
+      : json;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return invalidJson(`The body is not valid JSON: ${error.message}`);
+  }
+}
+
+const isNestedDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((member) => isNestedDeeper(member, levels - 1)));
+
+/** Returns the accepted value, or an error with all issues. */
+export function validateBody(schema: Schema<unknown>, body: unknown): unknown {
+  const issues: Issue[] = [];
+  const value = schema.check(body, [], issues);
+  if (issues.length === 0) return value;
+  const errors = issues.map((issue) =>
+    issue === OMITTED ? issue : { pointer: pointer(issue.path), detail: issue.detail },
+  );
+  return fail({ code: "validation_failed", errors });
+}

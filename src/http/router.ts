@@ -9,15 +9,13 @@ import {
   type HttpResponse,
   hostname,
   jsonResponse,
+  PATHS,
   VERSION_PREFIX,
 } from "./message.ts";
-import { PATHS } from "./urls.ts";
-
-export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export interface RouteKey {
   /** GET includes HEAD. */
-  readonly method: Method;
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Relative to the router's `basePath`; a segment in braces is a parameter. */
   readonly path: string;
 }
@@ -31,10 +29,8 @@ export interface RouteMatch<R> {
   readonly params: PathParams;
 }
 
-/** The route of a request, or the response if there is none: 404, 405, or 204 to OPTIONS. */
-export type Lookup<R> = RouteMatch<R> | Result;
-
-export const isRouteMatch = <R>(lookup: Lookup<R>): lookup is RouteMatch<R> => "route" in lookup;
+/** The route of a request, or the error if there is none: 404 or 405. */
+export type Lookup<R> = RouteMatch<R> | AppError;
 
 export interface Router<R extends RouteKey = RouteKey> {
   /** Prefix of all paths of the router; "" if each route has a full path. */
@@ -53,7 +49,7 @@ export interface Router<R extends RouteKey = RouteKey> {
 }
 
 /** The routes of a path. */
-export interface PathMatch<R> {
+interface PathMatch<R> {
   readonly methods: ReadonlyMap<string, R>;
   readonly params: PathParams;
 }
@@ -66,10 +62,10 @@ export class RouteTable<R extends RouteKey> {
     // A brace sorts after every letter, so that of two matching paths the literal one is found first.
     for (const path of [...new Set(routes.map((route) => route.path))].sort()) {
       const pathRoutes = routes.filter((route) => route.path === path);
-      const methods = new Map(pathRoutes.map((route) => [route.method, route]));
-      if (methods.size < pathRoutes.length) throw new Error(`Two routes have one method: ${path}`);
-      const pattern = new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`);
-      this.#paths.push({ pattern, methods });
+      this.#paths.push({
+        pattern: new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`),
+        methods: new Map(pathRoutes.map((route) => [route.method, route])),
+      });
     }
   }
 
@@ -94,7 +90,7 @@ export const publicRouter = (
   basePath: "",
   routes: new RouteTable(routes),
   handle: async (request, lookup) =>
-    isRouteMatch(lookup) ? lookup.route.handler(request) : lookup,
+    lookup instanceof AppError ? lookup : lookup.route.handler(request),
   onError,
 });
 
@@ -148,7 +144,7 @@ export function createRequestHandler(deps: RouterDeps): Handler {
 
   /** The server's own paths work on every host; all other paths of a host belong to its site. */
   const isOwnPath = ({ router, match }: Owner, { path }: HttpRequest) =>
-    path !== "/" && (router !== fallback || match !== undefined);
+    path !== PATHS.home && (router !== fallback || match !== undefined);
 
   async function findOwnerByHost(request: HttpRequest): Promise<Owner> {
     lazyLoaded ??= deps.lazyRouters().then((more) => {
@@ -161,29 +157,6 @@ export function createRequestHandler(deps: RouterDeps): Handler {
     return sitePath === undefined ? owner : findOwner(sitePath + request.path);
   }
 
-  function lookUp(match: Owner["match"], { method, path }: HttpRequest): Lookup<RouteKey> {
-    if (!match) return fail({ code: "not_found", detail: notFoundDetail(path) });
-    const { methods, params } = match;
-    const route = methods.get(method === "HEAD" ? "GET" : method);
-    if (route) return { route, params };
-    const withHead = [...methods.keys()].flatMap((each) =>
-      each === "GET" ? ["GET", "HEAD"] : each,
-    );
-    const allow = [...withHead, "OPTIONS"];
-    return method === "OPTIONS"
-      ? emptyResponse(204, { allow: allow.join(", ") })
-      : fail({ code: "method_not_allowed", allow });
-  }
-
-  /** Suggests the path that was probably meant, if a similar one exists. */
-  function notFoundDetail(path: string): string {
-    if (/^\/v(?!1(\/|$))\d+(\/|$)/.test(path)) return `This server speaks ${VERSION_PREFIX} only.`;
-    const bare = path.endsWith("/") ? path.slice(0, -1) : path;
-    const isSimilar = (other: string) => other !== path && findOwner(other).match !== undefined;
-    const similar = [bare, VERSION_PREFIX + bare].find(isSimilar);
-    return `There is no such path${similar === undefined ? "." : `; did you mean ${similar}?`}`;
-  }
-
   /** The only catch of unexpected exceptions: logs them in full and responds without their details. */
   return async function handleRequest(request) {
     const responseHeaders: Record<string, string> = {};
@@ -192,14 +165,29 @@ export function createRequestHandler(deps: RouterDeps): Handler {
     try {
       if (request.protocolError) return owner.router.onError(request.protocolError, request);
       if (!isOwnPath(owner, request)) owner = await findOwnerByHost(request);
-      const lookup = lookUp(owner.match, request);
+      const lookup = findRoute(owner.match, request);
       result = await owner.router.handle(request, lookup, responseHeaders);
     } catch (error) {
       deps.onError(error, request.id);
-      const isFull = isStoreError(error, "StorageUnavailable");
-      result = fail({ code: isFull ? "storage_unavailable" : "internal_error" });
+      const isUnavailable = isStoreError(error, "StorageUnavailable");
+      result = fail({ code: isUnavailable ? "storage_unavailable" : "internal_error" });
     }
     const response = result instanceof AppError ? owner.router.onError(result, request) : result;
     return { ...response, headers: { ...response.headers, ...responseHeaders } };
   };
+}
+
+function findRoute(match: Owner["match"], { method, path }: HttpRequest): Lookup<RouteKey> {
+  if (!match) {
+    const isOtherVersion = /^\/v\d+(\/|$)/.test(path) && !path.startsWith(`${VERSION_PREFIX}/`);
+    const detail = isOtherVersion
+      ? `This server speaks ${VERSION_PREFIX} only.`
+      : "There is no such path.";
+    return fail({ code: "not_found", detail });
+  }
+  const { methods, params } = match;
+  const route = methods.get(method === "HEAD" ? "GET" : method);
+  if (route) return { route, params };
+  const allow = [...methods.keys(), ...(methods.has("GET") ? ["HEAD"] : [])];
+  return fail({ code: "method_not_allowed", allow });
 }

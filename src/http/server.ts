@@ -1,24 +1,14 @@
 // The node:http servers: limits and timeouts (contract, part 8), loopback addresses (part 1), errors before there is a
 // request, and the orderly stop.
 import { once } from "node:events";
-import { createServer, IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { isIP, type Server, type Socket } from "node:net";
-import { type AppError, fail } from "../domain/errors.ts";
-import { after, nextTurn } from "../lib/clock.ts";
+import { after } from "../lib/clock.ts";
 import type { Ids } from "../lib/ids.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
-import type { ConnectionFault, Handler, HttpResponse } from "./message.ts";
+import type { ConnectionFault, Handler, HttpResponse, ServiceUrls } from "./message.ts";
 import { problemResponse } from "./problem.ts";
-import {
-  badRequest,
-  hasUnknownLength,
-  LIMITS,
-  type Limits,
-  MAX_HEADER_SIZE,
-  parseRequest,
-  parserErrorToAppError,
-} from "./request.ts";
-import type { ServiceUrls } from "./urls.ts";
+import { LIMITS, type Limits, parseRequest, parserErrorToAppError } from "./request.ts";
 
 /** Interval at which Node checks for timed-out requests; a timeout can fire this much late. */
 const TIMEOUT_CHECK_MS = 250;
@@ -45,7 +35,6 @@ export type HttpServer = ReturnType<typeof createHttpServer>;
 export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
   /** Open sockets, each with its latest response. */
   const responses = new Map<Socket, ServerResponse | undefined>();
-  let connections = 0;
   let stopping = false;
   let setHandler: (deps: HttpServerDeps) => void = () => {};
   /** Requests that arrive between `listen` and `setHandler` wait for this. */
@@ -58,42 +47,23 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
 
   function createNodeServer() {
     const options = {
-      maxHeaderSize: MAX_HEADER_SIZE,
+      maxHeaderSize: limits.header_bytes,
       headersTimeout: limits.headers_ms,
       requestTimeout: limits.request_ms,
-      keepAliveTimeout: limits.idle_ms,
-      handshakeTimeout: limits.headers_ms,
       connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS, limits.headers_ms / 2),
       // Checked by `parseRequest`, because Node's own error has no body.
       requireHostHeader: false,
-      noDelay: true,
     };
     const server = tls
       ? process.getBuiltinModule("node:https").createServer({ ...options, ...tls })
       : createServer(options);
-    server.maxHeadersCount = 0;
-    server.on("connection", onConnection);
+    server.maxConnections = limits.connections;
+    server.on("connection", trackSocket);
     // A TLS connection has a second socket, for the requests.
     server.on("secureConnection", trackSocket);
     server.on("request", onRequest);
-    server.on("checkContinue", onRequest);
-    server.on("checkExpectation", onRequest);
     server.on("clientError", onClientError);
-    // Node hands the socket over without a listener for its errors.
-    server.on("connect", (_request, socket: Socket) => {
-      socket.on("error", () => socket.destroy());
-      void rejectConnection(socket, badRequest("CONNECT is for proxies."));
-    });
     return server;
-  }
-
-  function onConnection(socket: Socket): void {
-    trackSocket(socket);
-    connections += 1;
-    socket.once("close", () => {
-      connections -= 1;
-    });
-    if (connections > limits.connections) socket.destroy();
   }
 
   function trackSocket(socket: Socket): void {
@@ -103,73 +73,57 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
 
   async function onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     responses.set(request.socket, response);
-    const { ids, handle, urls, onError } = await ready;
+    const { ids, handle, onError } = await ready;
     const id = ids.next("req_");
     try {
-      sendResponse(response, id, await handle(parseRequest(id, request, response)), urls);
+      sendResponse(response, id, await handle(parseRequest(id, request)));
     } catch (error) {
-      // Node also throws for a response that it cannot write, such as one with a line break in a header.
+      // Node throws for a response that it cannot write, such as one with a line break in a header.
       onError(error, id);
-      const problem = problemResponse(fail({ code: "internal_error" }), id, urls);
-      if (response.headersSent) response.destroy();
-      else sendResponse(response, id, problem, urls);
+      response.destroy();
     }
   }
 
-  function sendResponse(
-    response: ServerResponse,
-    id: string,
-    { status, headers, body, connectionFault }: HttpResponse,
-    { securityHeaders }: ServiceUrls,
-    isLast = false,
-  ): void {
-    const { req: request } = response;
-    if (response.destroyed || response.headersSent) return;
+  function sendResponse(response: ServerResponse, id: string, result: HttpResponse): void {
+    const { status, headers, body, connectionFault } = result;
+    if (response.destroyed) return;
     if (connectionFault) {
-      abortConnection(request, connectionFault);
+      abortConnection(response.req, connectionFault);
       return;
     }
-    // A client may leave out the body after an Expect, so the next request could start anywhere (RFC 9110 10.1.1).
-    const isUnclear = request.headers.expect !== undefined && !request.complete;
-    const closes = isLast || stopping || isUnclear || hasUnknownLength(request);
     response.writeHead(status, {
       "x-request-id": id,
-      ...securityHeaders,
       ...headers,
-      ...(closes && { connection: "close" }),
+      ...(stopping && { connection: "close" }),
       ...(status !== 204 && status !== 304 && { "content-length": Buffer.byteLength(body) }),
     });
-    request.socket.setTimeout(limits.unread_ms);
-    response.end(request.method === "HEAD" ? "" : body);
+    response.req.socket.setTimeout(limits.unread_ms);
+    response.end(body);
   }
 
-  /** Responds to input that is not a request (RFC 9112) or is incomplete, after the responses to earlier requests. */
+  /** Responds to input that is not HTTP (RFC 9112) or did not arrive in time, and closes the connection. */
   async function onClientError(error: NodeJS.ErrnoException, socket: Socket): Promise<void> {
     const latest = responses.get(socket);
-    const pending = latest?.closed ? undefined : latest;
+    const isHandling = latest !== undefined && !latest.writableEnded;
     const isIncomplete = latest?.req.complete === false;
     const isHttpError = /^(HPE|ERR_HTTP)_/.test(error.code ?? "");
-    if (pending && !isIncomplete) pending.once("close", () => onClientError(error, socket));
-    // An incomplete request may have its response already.
-    else if (!isHttpError || !socket.writable || (isIncomplete && latest.headersSent))
+    // A whole request still gets its own response, and an incomplete one may have it already.
+    if (!isHttpError || !socket.writable || isHandling !== isIncomplete) {
       socket.destroy();
-    else await rejectConnection(socket, parserErrorToAppError(error, socket.bytesRead), pending);
-  }
-
-  /** Sends the error and closes the connection. `response` belongs to an incomplete request. */
-  async function rejectConnection(
-    socket: Socket,
-    error: AppError,
-    response?: ServerResponse,
-  ): Promise<void> {
+      return;
+    }
     const { ids, urls } = await ready;
     const id = ids.next("req_");
-    const last = response ?? new ServerResponse(new IncomingMessage(socket));
-    if (!response) last.assignSocket(socket);
-    // A handler may be waiting for the rest of the body.
-    last.once("close", () => last.req.destroy());
-    last.once("finish", () => socket.destroySoon());
-    sendResponse(last, id, problemResponse(error, id, urls), urls, true);
+    const { status, headers, body } = problemResponse(parserErrorToAppError(error), id, urls);
+    const lines = Object.entries({
+      ...headers,
+      "x-request-id": id,
+      "content-length": Buffer.byteLength(body),
+      connection: "close",
+    }).map(([name, value]) => `${name}: ${value}`);
+    const statusLine = `HTTP/1.1 ${status} ${STATUS_CODES[status]}`;
+    socket.write([statusLine, ...lines, "", body].join("\r\n"));
+    socket.destroySoon();
   }
 
   return {
@@ -198,14 +152,10 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
     async stop(): Promise<void> {
       stopping = true;
       const deadline = after(STOP_MS, () => {
-        ipv4.closeAllConnections();
-        ipv6.closeAllConnections();
+        for (const socket of responses.keys()) socket.destroy();
       });
-      // Requests that arrived but were not read yet get their turn.
-      await nextTurn();
-      await nextTurn();
       // Node regards a response as sent once it was handed over, and would cut off a client that still reads it.
-      for (const response of [...responses.values()])
+      for (const response of responses.values())
         if (response?.writableEnded && !response.closed) await once(response, "close");
       // Node regards a connection without any bytes as active.
       for (const socket of responses.keys()) if (socket.bytesRead === 0) socket.destroy();

@@ -2,10 +2,16 @@
 // every common one. Nothing else in the service depends on them.
 import { LIMIT_MAX, paginationParameters } from "../domain/crud.ts";
 import { object, passthrough, type Schema } from "../lib/schema.ts";
-import { type Handler, type HttpResponse, JSON_TYPE, VERSION_PREFIX } from "./message.ts";
+import {
+  type Handler,
+  type HttpResponse,
+  JSON_TYPE,
+  jsonResponse,
+  VERSION_PREFIX,
+} from "./message.ts";
+import type { Operation } from "./operation.ts";
 import { PROBLEM_TYPE } from "./problem.ts";
-import type { Operation } from "./route.ts";
-import { NO_QUERY } from "./validation.ts";
+import { NO_QUERY } from "./request.ts";
 
 /** The name of each variant and its value. */
 export const ALL_VARIANTS = {
@@ -25,16 +31,15 @@ export type Variants = { readonly [N in keyof typeof ALL_VARIANTS]?: (typeof ALL
 export const applyVariants = (
   routes: readonly Operation[],
   variants: Variants,
-): readonly Operation[] => routes.map((route) => applyToRoute(route, variants));
-
-function applyToRoute(route: Operation, variants: Variants): Operation {
-  let result = route;
-  if (variants["max-limit"]) result = clampLimit(result);
-  if (variants["unknown-members"]) result = ignoreUnknown(result);
-  if (variants["create-status"] && route.status === 201) result = { ...result, status: 200 };
-  if (variants["delete-response"] && route.method === "DELETE") result = returnDeleted(result);
-  return result;
-}
+): readonly Operation[] =>
+  routes.map((route) => {
+    let result = route;
+    if (variants["max-limit"]) result = clampLimit(result);
+    if (variants["unknown-members"]) result = ignoreUnknown(result);
+    if (variants["create-status"] && route.status === 201) result = { ...result, status: 200 };
+    if (variants["delete-response"] && route.method === "DELETE") result = returnDeleted(result);
+    return result;
+  });
 
 function clampLimit(route: Operation): Operation {
   const { members = {} } = route.query ?? {};
@@ -84,7 +89,7 @@ export function withVariants(handle: Handler, variants: Variants): Handler {
   if (transforms.length === 0) return handle;
   return async (request) => {
     const response = await handle(request);
-    return `${request.path}/`.startsWith(`${VERSION_PREFIX}/`)
+    return request.path.startsWith(`${VERSION_PREFIX}/`)
       ? transforms.reduce((result, transform) => transform(result), response)
       : response;
   };
@@ -98,40 +103,40 @@ function toBareList(response: HttpResponse): HttpResponse {
   return { ...response, headers, body: JSON.stringify(data) };
 }
 
-interface Problem {
-  readonly code: string;
-  readonly detail: string;
-}
-
-const parseProblem = ({ headers, body }: HttpResponse): Problem | undefined =>
-  headers["content-type"] === PROBLEM_TYPE ? JSON.parse(body) : undefined;
+const parseProblem = ({ headers, body }: HttpResponse) =>
+  headers["content-type"] === PROBLEM_TYPE ? JSON.parse(body) : {};
 
 function toBadRequest(response: HttpResponse): HttpResponse {
   const problem = parseProblem(response);
-  if (problem?.code !== "validation_failed") return response;
-  return { ...response, status: 400, body: JSON.stringify({ ...problem, status: 400 }) };
+  return problem.code === "validation_failed"
+    ? { ...response, status: 400, body: JSON.stringify({ ...problem, status: 400 }) }
+    : response;
 }
 
 function toFlatError(response: HttpResponse): HttpResponse {
-  const problem = parseProblem(response);
-  if (!problem) return response;
-  const { code, detail: message } = problem;
-  const headers = { ...response.headers, "content-type": JSON_TYPE };
-  return { ...response, headers, body: JSON.stringify({ error: { code, message } }) };
+  const { code, detail: message } = parseProblem(response);
+  return code === undefined
+    ? response
+    : jsonResponse(
+        response.status,
+        { error: { code, message } },
+        { ...response.headers, "content-type": JSON_TYPE },
+      );
 }
 
 function toXRateLimit(response: HttpResponse): HttpResponse {
-  const { ratelimit = "", "ratelimit-policy": policy = "", ...others } = response.headers;
-  const [, limit] = /q=(\d+)/.exec(policy) ?? [];
-  const [, remaining, reset] = /r=(\d+);t=(\d+)/.exec(ratelimit) ?? [];
-  if (limit === undefined || remaining === undefined || reset === undefined) return response;
-  return {
-    ...response,
-    headers: {
-      ...others,
-      "x-ratelimit-limit": limit,
-      "x-ratelimit-remaining": remaining,
-      "x-ratelimit-reset": reset,
-    },
-  };
+  const { ratelimit = "", "ratelimit-policy": policy = "", ...headers } = response.headers;
+  const [, limit, remaining = "", reset = ""] =
+    /q=(\d+).*r=(\d+);t=(\d+)/.exec(policy + ratelimit) ?? [];
+  return limit === undefined
+    ? response
+    : {
+        ...response,
+        headers: {
+          ...headers,
+          "x-ratelimit-limit": limit,
+          "x-ratelimit-remaining": remaining,
+          "x-ratelimit-reset": reset,
+        },
+      };
 }

@@ -6,21 +6,20 @@ import { sha256 } from "../domain/credentials.ts";
 import { AppError, fail, invalidField, notFound } from "../domain/errors.ts";
 import { accountState, SCOPES, scope } from "../domain/model.ts";
 import { isStoreError, type StoreData } from "../domain/store.ts";
+import { bearerToken } from "../http/access.ts";
 import { type OperationDeps, runOperation } from "../http/api.ts";
-import { bearerToken } from "../http/authenticate.ts";
-import { jsonResponse } from "../http/message.ts";
-import { problemResponse } from "../http/problem.ts";
-import { type AppContext, type Operation, route, withDecision } from "../http/route.ts";
+import { CONTROL_PATH, jsonResponse } from "../http/message.ts";
 import {
-  getRoute,
-  isRouteMatch,
-  publicRouter,
-  type Result,
-  type Router,
-  RouteTable,
-} from "../http/router.ts";
-import { accountSerializer, closedObject, jsonSerializer } from "../http/serializers.ts";
-import { CONTROL_PATH } from "../http/urls.ts";
+  type AppContext,
+  accountSerializer,
+  closedObject,
+  jsonSerializer,
+  type Operation,
+  route,
+  withDecision,
+} from "../http/operation.ts";
+import { problemResponse } from "../http/problem.ts";
+import { getRoute, publicRouter, type Result, type Router, RouteTable } from "../http/router.ts";
 import { parseDuration, toIso } from "../lib/clock.ts";
 import {
   array,
@@ -62,7 +61,7 @@ export function createControlRouter(deps: ControlDeps): Router<Operation> {
           scope: "admin",
           detail: "The test controls take the start-up API key and no other credential.",
         });
-      if (!isRouteMatch(lookup)) return lookup;
+      if (lookup instanceof AppError) return lookup;
       const caller = { account, scopes: [], credential: CONTROL_PATH };
       return runOperation(deps, lookup, caller, request);
     },

@@ -3,7 +3,7 @@
 import { type ErrorDetails, fail } from "../domain/errors.ts";
 import { API } from "../http/api.ts";
 import { emptyResponse, type HttpRequest, VERSION_PREFIX } from "../http/message.ts";
-import type { Operation } from "../http/route.ts";
+import type { Operation } from "../http/operation.ts";
 import type { Result } from "../http/router.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Infer, integer, object, oneOf, optional, text } from "../lib/schema.ts";

@@ -6,7 +6,7 @@ import * as model from "../domain/model.ts";
 import type { Collection, Entity, Store } from "../domain/store.ts";
 import type { Notifications } from "../domain/unit-of-work.ts";
 import type { Handler, HttpRequest } from "../http/message.ts";
-import { CONTROL_PATH } from "../http/urls.ts";
+import { CONTROL_PATH } from "../http/message.ts";
 import { type Clock, toIso } from "../lib/clock.ts";
 import { pick } from "../lib/schema.ts";
 import { Mutex, type TaskTracker } from "../lib/tasks.ts";

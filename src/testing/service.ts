@@ -18,7 +18,7 @@ import {
 } from "../domain/oauth/tokens.ts";
 import { FIRST_RECORD, type StoreData } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
-import type { ServiceUrls } from "../http/urls.ts";
+import type { ServiceUrls } from "../http/message.ts";
 import {
   type AdjustableClock,
   after,

@@ -10,7 +10,7 @@ import { signingKeys } from "../domain/oauth/tokens.ts";
 import { applySeed, DEFAULT_SEED, FIRST_KEY, seedSchema } from "../domain/seed.ts";
 import { FIRST_RECORD, type StoreData } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
-import type { AppContext } from "../http/route.ts";
+import type { AppContext } from "../http/operation.ts";
 import { type AdjustableClock, type Instant, parseIso, toIso } from "../lib/clock.ts";
 import { seededRandom, type TimeOrderedIds } from "../lib/ids.ts";
 import { OptionError, parseOption } from "../lib/schema.ts";

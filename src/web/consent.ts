@@ -12,7 +12,7 @@ import {
 } from "../domain/oauth/authorize.ts";
 import type { SignedIn } from "../domain/sessions.ts";
 import type { HttpResponse } from "../http/message.ts";
-import { PATHS } from "../http/urls.ts";
+import { PATHS } from "../http/message.ts";
 import { hidden, html, inlineCode, link, list, muted } from "./html.ts";
 import { messagePage, page, redirect } from "./layout.ts";
 import type { PageRoute, SubmittedFields, WebContext } from "./session.ts";

@@ -7,10 +7,10 @@ import {
   type HttpRequest,
   type HttpResponse,
   isSafeMethod,
+  PATHS,
 } from "../http/message.ts";
 import { errorHeaders, explain } from "../http/problem.ts";
 import type { Result } from "../http/router.ts";
-import { PATHS } from "../http/urls.ts";
 import { html, link, muted, type Renderable } from "./html.ts";
 
 export interface Page {

@@ -1,10 +1,9 @@
 // The entry point of this layer: all routers of pages (contract, part 1): dashboard, deployed apps, consent, sign-in,
 // documentation and the API description. server.ts loads it on first use, so that it does not delay a start.
-import { jsonResponse } from "../http/message.ts";
+import { jsonResponse, PATHS } from "../http/message.ts";
 import { createOpenApiDocument } from "../http/openapi.ts";
 import { problemResponse } from "../http/problem.ts";
 import { getRoute, publicRouter, type Router } from "../http/router.ts";
-import { PATHS } from "../http/urls.ts";
 import { assets } from "./assets.ts";
 import { consentRoutes } from "./consent.ts";
 import { createDashboardRouter } from "./dashboard/dashboard.ts";

@@ -7,17 +7,15 @@ import type { AuthorizationServer } from "../domain/oauth/tokens.ts";
 import { findSession } from "../domain/sessions.ts";
 import { UnitOfWork } from "../domain/unit-of-work.ts";
 import type { ApiDeps } from "../http/api.ts";
-import { getPort, type HttpRequest, type HttpResponse, hostname } from "../http/message.ts";
-import type { Operation } from "../http/route.ts";
+import { getPort, type HttpRequest, type HttpResponse, hostname, PATHS } from "../http/message.ts";
+import type { Operation } from "../http/operation.ts";
 import {
-  isRouteMatch,
   type PathParams,
   type Result,
   type RouteKey,
   type Router,
   RouteTable,
 } from "../http/router.ts";
-import { PATHS } from "../http/urls.ts";
 import type { Variants } from "../http/variants.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import { type Html, hidden, html, link, type Renderable } from "./html.ts";
@@ -185,9 +183,10 @@ export const createPageRouter = <R extends RouteKey>(
     const web = await createWebContext(deps, request);
     const denied = guard?.(web);
     if (denied) return denied;
-    const result = isRouteMatch(lookup)
-      ? await handle(lookup.route, { request, web, params: lookup.params })
-      : lookup;
+    const result =
+      lookup instanceof AppError
+        ? lookup
+        : await handle(lookup.route, { request, web, params: lookup.params });
     return result instanceof AppError ? onError(result, web) : withEtag(request, result);
   },
   onError: errorPage,

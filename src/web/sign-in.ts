@@ -4,8 +4,7 @@
 import { accounts, users } from "../domain/model.ts";
 import { closeSession, openSession, startSignIn } from "../domain/sessions.ts";
 import { ALL_RECORDS } from "../domain/store.ts";
-import type { HttpResponse } from "../http/message.ts";
-import { PATHS } from "../http/urls.ts";
+import { type HttpResponse, PATHS } from "../http/message.ts";
 import { alertBox, hidden, html, muted, type Renderable } from "./html.ts";
 import { page, redirect } from "./layout.ts";
 import type { PageRoute, SubmittedFields, WebContext } from "./session.ts";

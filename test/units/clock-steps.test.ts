@@ -19,7 +19,7 @@ import {
 import { ALL_RECORDS } from "../../src/domain/store.ts";
 import { createNotifications, UnitOfWork } from "../../src/domain/unit-of-work.ts";
 import { webhookService } from "../../src/domain/webhooks.ts";
-import { createRateLimiter } from "../../src/http/rate-limit.ts";
+import { createRateLimiter } from "../../src/http/access.ts";
 import { type AdjustableClock, parseIso } from "../../src/lib/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../src/lib/ids.ts";
 import { TaskTracker } from "../../src/lib/tasks.ts";

@@ -1,7 +1,7 @@
 // The rate limiter where the clock goes back (contract, part 10). Its counting is tested over HTTP.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createRateLimiter, RATE_WINDOW_S } from "../../src/http/rate-limit.ts";
+import { createRateLimiter, RATE_WINDOW_S } from "../../src/http/access.ts";
 import { AdjustableClock } from "../../src/lib/clock.ts";
 
 test("a rate window that lies ahead of a restored time is replaced, and does not affect other accounts", async () => {

@@ -4,9 +4,9 @@ import { toIso } from "../../lib/clock.ts";
 import { isLoopbackHost } from "../../lib/loopback.ts";
 import { isSubset } from "../credentials.ts";
 import { type OAuthClientRecord, oauthClients } from "../model.ts";
+import type { SignedIn } from "../sessions.ts";
 import type { Reader } from "../store.ts";
 import { UnitOfWork } from "../unit-of-work.ts";
-import type { SignedIn } from "../sessions.ts";
 import {
   type AuthorizationServer,
   checkRepeated,

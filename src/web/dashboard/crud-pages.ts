@@ -229,7 +229,7 @@ async function runAction(
   if (result instanceof AppError) return result;
   const json = page.toJson(operation, result);
   const next = fillPath(nextPath, { ...page.params, id: json.id });
-  const [secretName = ""] = Object.keys(getOperation(operation).shownOnce ?? {});
+  const secretName = getOperation(operation).shownOnce ?? "";
   const secret = json[secretName];
   if (!secret) return redirect(`${next}?done=1`);
   return dashboardPage(page, {

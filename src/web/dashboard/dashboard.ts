@@ -3,9 +3,8 @@
 
 import type { Page } from "../../domain/crud.ts";
 import { AppError } from "../../domain/errors.ts";
-import { type HttpResponse, search } from "../../http/message.ts";
+import { type HttpResponse, PATHS, search } from "../../http/message.ts";
 import type { Router } from "../../http/router.ts";
-import { PATHS } from "../../http/urls.ts";
 import { badge, code, html, link } from "../html.ts";
 import { describeError, errorPage, redirect } from "../layout.ts";
 import { createPageRouter, type WebDeps } from "../session.ts";

@@ -3,8 +3,8 @@
 import { ADDITIONS, DECISIONS, type Decision, GAPS } from "../../decisions.ts";
 import { invalidField } from "../../domain/errors.ts";
 import { SCOPE_LABELS } from "../../domain/model.ts";
+import { PATHS } from "../../http/message.ts";
 import { CODES, PROBLEMS, problemResponse } from "../../http/problem.ts";
-import { PATHS } from "../../http/urls.ts";
 import {
   code,
   definitionList,

@@ -2,8 +2,8 @@
 // specification or a decision of this project shows an operation.
 import { EVENTS_WITHOUT_ACCOUNT, sampleObject } from "../../domain/events.ts";
 import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
-import type { Operation } from "../../http/route.ts";
-import { PATHS } from "../../http/urls.ts";
+import { PATHS } from "../../http/message.ts";
+import type { Operation } from "../../http/operation.ts";
 import { AdjustableClock, DURATION_UNITS, parseIso } from "../../lib/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../lib/ids.ts";
 import type { JsonSchema } from "../../lib/schema.ts";
@@ -87,7 +87,7 @@ export function curl(
 
 /** Builds a sample response from its schema and from the examples of requests for the same resource. */
 function sampleResponse(route: Operation, operations: readonly Operation[]): object | undefined {
-  const { serializer, shownOnce = {}, example } = route;
+  const { serializer, shownOnce, example } = route;
   if (serializer === undefined) return undefined;
   const { kind, name, json: schema } = serializer;
   const create = operations.find(
@@ -98,7 +98,7 @@ function sampleResponse(route: Operation, operations: readonly Operation[]): obj
     ...create?.example,
     ...example,
   };
-  const secrets = Object.fromEntries(Object.keys(shownOnce).map((secret) => [secret, "…"]));
+  const secrets = shownOnce === undefined ? {} : { [shownOnce]: "…" };
   const resource = { ...sampleResource(schema, members), ...secrets };
   return kind === "page" ? { data: [resource], total: 1, limit: 20, offset: 0 } : resource;
 }

@@ -6,9 +6,8 @@ import { dataSourceService, listDataSourcesOfApp } from "../../domain/data-sourc
 import { checkViewAccess, findSiteById, type Site } from "../../domain/deployments.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { AccountRecord } from "../../domain/model.ts";
-import { type HttpResponse, isSafeMethod, search } from "../../http/message.ts";
+import { type HttpResponse, isSafeMethod, PATHS, search } from "../../http/message.ts";
 import type { Result, RouteKey } from "../../http/router.ts";
-import { PATHS } from "../../http/urls.ts";
 import { alertBox, type Html, html, link } from "../html.ts";
 import { messagePage, page, redirect } from "../layout.ts";
 import {

@@ -1,56 +1,191 @@
-// Routes for an account's users, API keys, OAuth clients, webhooks with their delivery log, events, and the account
-// itself (spec parts 4 and 6).
+// The route table of the REST API (spec parts 4 and 6; contract, part 4): apps with their deployments and interactions,
+// data sources, users, API keys, OAuth clients, webhooks with their delivery log, events and the account.
+import * as apps from "../domain/apps.ts";
+import { keepNumbers } from "../domain/columns.ts";
 import { apiKeyService } from "../domain/credentials.ts";
+import { listQuery, paginate } from "../domain/crud.ts";
+import * as data from "../domain/data-sources.ts";
+import * as deployments from "../domain/deployments.ts";
 import * as events from "../domain/events.ts";
+import * as model from "../domain/model.ts";
 import { oauthClientService } from "../domain/oauth/tokens.ts";
-import * as users from "../domain/users.ts";
+import { userService } from "../domain/users.ts";
 import * as webhooks from "../domain/webhooks.ts";
-import { ADMIN_SCOPE, ADMIN_SCOPES, crudRoutes } from "./crud-routes.ts";
-import { type Operation, route, withDecision } from "./route.ts";
+import { ADMIN_SCOPE, crudRoutes } from "./crud-routes.ts";
 import {
   accountSerializer,
   deliverySerializer,
+  deploymentSerializer,
   eventSerializer,
   listSerializer,
-} from "./serializers.ts";
+  type Operation,
+  route,
+  rowSerializer,
+  withDecision,
+} from "./operation.ts";
+import { DATA_BODY_BYTES } from "./request.ts";
+
+const app = crudRoutes({
+  path: "/apps/{app_id}",
+  noun: "App",
+  label: "an app",
+  plural: "apps",
+  scopes: { read: "read:apps", write: "write:apps", delete: "delete:apps" },
+  service: apps.appService,
+});
+
+const source = crudRoutes({
+  path: "/data-sources/{data_source_id}",
+  noun: "DataSource",
+  label: "a data source",
+  plural: "data sources",
+  scopes: { read: "read:data", write: ADMIN_SCOPE, delete: ADMIN_SCOPE },
+  service: data.dataSourceService,
+});
+
+const appRoutes = [
+  {
+    ...app.createRoute,
+    spec: "4.create-app",
+    example: {
+      title: "Sales overview",
+      description: "Revenue by region",
+      theme: "light",
+      public: false,
+    },
+  },
+  route({
+    ...app.listRoute,
+    spec: "4.list-apps",
+    query: apps.appQuery,
+    handler: ({ unitOfWork, account, query }) => apps.listApps(unitOfWork.store, account, query),
+  }),
+  app.getRoute,
+  { ...app.updateRoute, example: { title: "Sales overview 2026" } },
+  { ...app.deleteRoute, spec: "4.delete-app" },
+  route({
+    method: "POST",
+    path: "/apps/{app_id}/deploy",
+    scope: "write:apps",
+    operationId: "deployApp",
+    summary: "Deploy an app to an environment",
+    spec: "4.deploy",
+    loads: app.getRoute,
+    bodyName: "DeploymentCreate",
+    body: () => model.deployment.createBody,
+    example: { name: "Release 1", custom_domain: "sales.example.com", environment: "production" },
+    status: 201,
+    serializer: deploymentSerializer,
+    location: ({ app_id, id }) => `/apps/${app_id}/deployments/${id}`,
+    handler: ({ unitOfWork, account, params: { app_id = "" }, body, services }) =>
+      deployments.deploy(unitOfWork, account, app_id, body, services.urls),
+  }),
+  route({
+    method: "GET",
+    path: "/apps/{app_id}/deployments",
+    scope: "read:apps",
+    operationId: "listDeployments",
+    summary: "List the deployments of an app",
+    loads: app.getRoute,
+    query: listQuery,
+    status: 200,
+    serializer: listSerializer(deploymentSerializer),
+    handler: ({ unitOfWork, params: { app_id = "" }, query }) =>
+      paginate(unitOfWork.store, model.deployments, "app", [app_id], query),
+  }),
+  route({
+    method: "GET",
+    path: "/apps/{app_id}/deployments/{deployment_id}",
+    scope: "read:apps",
+    operationId: "getDeployment",
+    summary: "Read a deployment",
+    status: 200,
+    serializer: deploymentSerializer,
+    handler: ({ unitOfWork, account, params: { app_id = "", deployment_id = "" } }) =>
+      deployments.getDeployment(unitOfWork.store, account, app_id, deployment_id),
+  }),
+  route({
+    method: "POST",
+    path: "/apps/{app_id}/interactions",
+    scope: "write:apps",
+    operationId: "reportInteraction",
+    summary: "Report that a user used an app",
+    loads: app.getRoute,
+    bodyName: "InteractionCreate",
+    body: () => apps.interactionBody,
+    keepNumbers: keepNumbers,
+    example: {
+      user_id: "visitor-17",
+      interaction_type: "chart_click",
+      chart_id: "revenue",
+      data_point: { x: "2026-03", y: 48_250, category: "North" },
+    },
+    status: 202,
+    serializer: eventSerializer,
+    handler: ({ unitOfWork, account, params: { app_id = "" }, body }) =>
+      apps.recordInteraction(unitOfWork, account, app_id, body),
+  }),
+];
+
+const dataSourceRoutes = [
+  {
+    ...source.createRoute,
+    spec: "4.create-data-source",
+    bodyLimit: DATA_BODY_BYTES,
+    keepNumbers: keepNumbers,
+    example: {
+      name: "Orders",
+      type: "csv",
+      data: "region,revenue\r\nNorth,48250\r\nSouth,39100\r\n",
+    },
+  },
+  source.listRoute,
+  source.getRoute,
+  source.deleteRoute,
+  route({
+    method: "GET",
+    path: "/data-sources/{data_source_id}/rows",
+    scope: "read:data",
+    operationId: "listDataSourceRows",
+    summary: "List the rows of a data source",
+    loads: source.getRoute,
+    query: listQuery,
+    status: 200,
+    serializer: listSerializer(rowSerializer),
+    handler: ({ unitOfWork, account, params: { data_source_id = "" }, query }) =>
+      data.listRows(unitOfWork.store, account, data_source_id, query),
+  }),
+];
 
 const user = crudRoutes({
   path: "/users/{user_id}",
   noun: "User",
-  labels: { one: "a user", many: "users", deleted: "a user and end their sessions" },
-  scopes: ADMIN_SCOPES,
-  service: users.userService,
+  label: "a user",
+  plural: "users",
+  service: userService,
 });
 
 const apiKey = crudRoutes({
   path: "/api-keys/{key_id}",
   noun: "ApiKey",
-  labels: { one: "an API key", many: "API keys", deleted: "an API key, which stops working" },
-  scopes: ADMIN_SCOPES,
+  label: "an API key",
+  plural: "API keys",
   service: apiKeyService,
 });
 
 const client = crudRoutes({
   path: "/oauth-clients/{client_id}",
   noun: "OAuthClient",
-  labels: {
-    one: "an OAuth client",
-    many: "OAuth clients",
-    deleted: "an OAuth client, whose tokens stop working",
-  },
-  scopes: ADMIN_SCOPES,
+  label: "an OAuth client",
+  plural: "OAuth clients",
   service: oauthClientService,
 });
 
 const webhook = crudRoutes({
   path: "/webhooks/{webhook_id}",
   noun: "Webhook",
-  labels: {
-    one: "a webhook",
-    many: "webhooks",
-    deleted: "a webhook and cancel its pending deliveries",
-  },
-  scopes: ADMIN_SCOPES,
+  label: "a webhook",
+  plural: "webhooks",
   service: webhooks.webhookService,
 });
 
@@ -202,7 +337,9 @@ const accountRoute = route({
   }),
 });
 
-export const accountRoutes: readonly Operation[] = [
+export const apiRoutes: readonly Operation[] = [
+  ...withDecision("4.app-endpoints", appRoutes),
+  ...withDecision("2.data-source-fields", dataSourceRoutes),
   ...withDecision("4.webhook-endpoints", webhookRoutes),
   ...withDecision("4.user-area", userRoutes),
   ...withDecision("1.dashboard", [...credentialRoutes, ...eventRoutes, accountRoute]),

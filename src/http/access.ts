@@ -1,0 +1,147 @@
+// Access control: the Authorization header (spec part 5; RFC 6750 2.1), the rate limit (spec part 8: exceeding it is a
+// 403; contract part 8: its values) and cross-origin resource sharing (contract, part 4; Fetch standard).
+import { type Caller, sha256 } from "../domain/credentials.ts";
+import { AppError, fail } from "../domain/errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import { isLoopbackHost } from "../lib/loopback.ts";
+import { emptyResponse, type Handler, type HttpRequest, type HttpResponse } from "./message.ts";
+
+/** A JWT, even a truncated one, starts with a JSON object in base64url; a pinned key may do so too. */
+const JWT = /^eyJ[^.]*\./;
+
+/** Returns the token of the Authorization header. */
+export function bearerToken([header]: readonly string[]): string | AppError {
+  if (header === undefined)
+    return fail({
+      code: "missing_credential",
+      detail: "The Authorization header is missing; send Bearer and an API key or access token.",
+    });
+  const [, token] = /^bearer +([\w.~+/-]+=*)$/i.exec(header) ?? [];
+  if (token !== undefined) return token;
+  const isBearer = /^bearer\b/i.test(header);
+  return fail({
+    code: "malformed_credential",
+    scheme: isBearer ? "bearer" : "other",
+    detail: isBearer
+      ? "After Bearer there must be one token of letters, digits and -._~+/ with = at its end."
+      : "The Authorization header's scheme must be Bearer.",
+  });
+}
+
+export type Authenticate = ReturnType<typeof createAuthenticator>;
+
+/** Returns the function that finds the caller of an Authorization header. */
+export function createAuthenticator(
+  findKeyHolder: (hash: string) => Promise<Caller | AppError>,
+  findTokenUser: (token: string) => Promise<Caller | AppError>,
+) {
+  return async function authenticate(headers: readonly string[]): Promise<Caller | AppError> {
+    const token = bearerToken(headers);
+    if (token instanceof AppError) return token;
+    const holder = await findKeyHolder(sha256(token));
+    return holder instanceof AppError && JWT.test(token) ? findTokenUser(token) : holder;
+  };
+}
+
+export const RATE_LIMIT = 6_000;
+export const RATE_WINDOW_S = 60;
+const WINDOW_MS = RATE_WINDOW_S * 1_000;
+
+interface Rate {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly reset_s: number;
+  readonly exceeded: boolean;
+}
+
+export type RateLimiter = ReturnType<typeof createRateLimiter>;
+
+/**
+ * Counts requests per account, in memory, in fixed windows that start with the account's first request. `limit` is
+ * requests per window, null for none.
+ */
+export function createRateLimiter(clock: Clock, limit: number | null) {
+  const windows = new Map<string, { endsAt: number; requests: number }>();
+  clock.onSetBack((by_ms) => {
+    for (const window of windows.values()) window.endsAt -= by_ms;
+  });
+  return {
+    /** Counts a request, or only reads the window at cost 0. Returns undefined without a limit. */
+    count(accountId: string, cost: 0 | 1 = 1): Rate | undefined {
+      if (limit === null) return undefined;
+      const now = clock.now();
+      let window = windows.get(accountId);
+      if (window === undefined || now >= window.endsAt) {
+        window = { endsAt: now + WINDOW_MS, requests: 0 };
+        windows.set(accountId, window);
+      }
+      window.requests += cost;
+      return {
+        limit,
+        remaining: Math.max(limit - window.requests, 0),
+        reset_s: Math.ceil((window.endsAt - now) / 1_000),
+        exceeded: window.requests > limit,
+      };
+    },
+
+    clear: () => windows.clear(),
+  };
+}
+
+/** Headers of draft-ietf-httpapi-ratelimit-headers. */
+export const rateLimitHeaders = ({ limit, remaining, reset_s }: Rate): Record<string, string> => ({
+  "ratelimit-policy": `"default";q=${limit};w=${RATE_WINDOW_S}`,
+  ratelimit: `"default";r=${remaining};t=${reset_s}`,
+});
+
+/** Endpoints with a bearer token or client credentials, and the documents that describe them. */
+const SHARED_PATHS =
+  /^(\/v1(\/.*)?|\/oauth\/(token|revoke|jwks)|\/\.well-known\/.*|\/openapi\.json)$/;
+
+const PREFLIGHT_HEADERS = {
+  "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
+  "access-control-allow-headers":
+    "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match",
+  "access-control-max-age": "600",
+};
+const EXPOSED_HEADERS =
+  "Location, ETag, Link, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id, Idempotency-Replayed";
+
+/**
+ * Adds the CORS headers to the responses of `handle` and responds to preflight requests. A server that only this machine
+ * reaches allows only origins of this machine; otherwise every web page could use a start-up key such as `test`.
+ */
+export function withCors(handle: Handler, onlyLoopback: boolean): Handler {
+  function originHeaders(request: HttpRequest): Record<string, string> {
+    if (!onlyLoopback) return { "access-control-allow-origin": "*" };
+    const [origin = ""] = request.header("origin");
+    // Sent to other origins too, or a cache could serve their response to an allowed one.
+    const vary = { vary: "Origin" };
+    return isLoopbackOrigin(origin) ? { ...vary, "access-control-allow-origin": origin } : vary;
+  }
+
+  return async function handleWithCors(request) {
+    if (!SHARED_PATHS.test(request.path)) return handle(request);
+    const headers = originHeaders(request);
+    const isAllowed = "access-control-allow-origin" in headers;
+    const isPreflight =
+      request.method === "OPTIONS" && request.header("access-control-request-method").length > 0;
+    if (isPreflight) return emptyResponse(204, { ...headers, ...(isAllowed && PREFLIGHT_HEADERS) });
+    const response = await handle(request);
+    // A deployed app may have a page below /.well-known under its custom domain.
+    if (response.headers["content-type"]?.startsWith("text/html")) return response;
+    const exposed = isAllowed && { "access-control-expose-headers": exposedHeaders(response) };
+    return { ...response, headers: { ...response.headers, ...headers, ...exposed } };
+  };
+}
+
+/** Accepts a scheme, a loopback host and an optional port, as browsers write them; neither `null` nor a list. */
+function isLoopbackOrigin(origin: string): boolean {
+  const [, host = ""] =
+    /^[a-z][a-z\d+.-]*:\/\/(\[[\da-f:]+\]|[\w.-]+)(?::\d{1,5})?$/.exec(origin) ?? [];
+  return isLoopbackHost(host);
+}
+
+/** Variants add headers such as X-Total-Count. */
+const exposedHeaders = ({ headers }: HttpResponse): string =>
+  [EXPOSED_HEADERS, ...Object.keys(headers).filter((name) => name.startsWith("x-"))].join(", ");
