@@ -8,17 +8,9 @@ import { accountState, SCOPES, scope } from "../domain/model.ts";
 import { isStoreError, type StoreData } from "../domain/store.ts";
 import { type OperationDeps, runOperation } from "../http/api.ts";
 import { bearerToken } from "../http/authenticate.ts";
-import { jsonResponse } from "../http/message.ts";
 import { problemResponse } from "../http/problem.ts";
-import { type AppContext, type Operation, route, withDecision } from "../http/route.ts";
-import {
-  getRoute,
-  isRouteMatch,
-  publicRouter,
-  type Result,
-  type Router,
-  RouteTable,
-} from "../http/router.ts";
+import { type Operation, route, withDecision } from "../http/route.ts";
+import { isRouteMatch, type Result, type Router, RouteTable } from "../http/router.ts";
 import { accountSerializer, closedObject, jsonSerializer } from "../http/serializers.ts";
 import { CONTROL_PATH } from "../http/urls.ts";
 import { parseDuration, toIso } from "../lib/clock.ts";
@@ -73,18 +65,6 @@ export function createControlRouter(deps: ControlDeps): Router<Operation> {
 /** Takes the same time for every key. */
 const isSameKey = (one: string, other: string): boolean =>
   timingSafeEqual(Buffer.from(sha256(one)), Buffer.from(sha256(other)));
-
-/** The OpenAPI document of the test controls. It needs no credential, so that generators can load it. */
-export const controlDocument = (operations: readonly Operation[], services: AppContext): Router =>
-  publicRouter(
-    [
-      getRoute(`${CONTROL_PATH}/openapi.json`, async () => {
-        const { createControlDocument } = await import("../http/openapi.ts");
-        return jsonResponse(200, createControlDocument({ routes: operations, services }));
-      }),
-    ],
-    (error, request) => problemResponse(error, request.id, services.urls),
-  );
 
 /** Large enough for a snapshot of 100,000 apps. */
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;

@@ -23,7 +23,7 @@ import type { Variants } from "../http/variants.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import { collectFields, type FormFields, parseForm } from "../lib/urlencoded.ts";
 import { type Html, hidden, html, link, type Renderable } from "./html.ts";
-import { errorPage, messagePage, withEtag } from "./layout.ts";
+import { errorPage, messagePage } from "./layout.ts";
 
 /** Dependencies of the pages. */
 export interface WebDeps extends ApiDeps {
@@ -196,7 +196,7 @@ export const createPageRouter = <R extends RouteKey>(
     const result = isRouteMatch(lookup)
       ? await handle(lookup.route, { request, web, params: lookup.params })
       : lookup;
-    return result instanceof AppError ? onError(result, web) : withEtag(request, result);
+    return result instanceof AppError ? onError(result, web) : result;
   },
   onError: errorPage,
 });

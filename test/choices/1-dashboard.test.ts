@@ -116,12 +116,12 @@ choice(
     const [ids, scopes] = [await makeWorld(api), scopesOf(own)];
     for (const held of [...ALL_SCOPES, null]) {
       const { browser } = await person(api, held === null ? [] : [held]);
-      for (const { method, path, operationId } of dashboardRoutes) {
+      for (const { method, path, operation } of dashboardRoutes) {
         // The form of an action shows its target, so it requires the permission to read that, too.
         const read = dashboardRoutes.find(
           (row) => row.method === method && row.path === path.replace(/\}\/[a-z]+$/, "}"),
         );
-        const needed = [operationId, read?.operationId ?? ""].flatMap((id) => scopes.get(id) || []);
+        const needed = [operation, read?.operation].flatMap((each) => scopes.get(each?.operationId) || []);
         const may = needed.every((scope) => held === "admin" || held === scope);
         const address = fill(path, ids);
         // A form without its token changes nothing; a user who may send the form gets an error message instead.

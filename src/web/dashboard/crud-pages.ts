@@ -134,7 +134,8 @@ export async function renderList(resource: Resource, page: PageContext): Promise
     return found instanceof AppError ? { items: [], total: 0 } : found;
   };
   const { total } = await read(0, 0);
-  const skip = Math.min(countField(page.query, "skip") ?? 0, total);
+  const requestedSkip = countField(page.query, "skip") ?? 0;
+  const skip = requestedSkip < total ? requestedSkip : 0;
   const end = Math.min(skip + PAGE_LENGTH, total);
   const { items } = await read(total - end, end - skip);
   const url = fillPath(getListPath(resource), page.params);
@@ -200,7 +201,7 @@ async function recordPage(resource: Resource, page: PageContext): Promise<Result
   return dashboardPage(page, {
     title: getRecordName(resource, record),
     actions: renderActions(resource, page, false),
-    body: html`<p>${back} <span class="soft" data-live="${page.request.path}"></span></p>
+    body: html`<p>${back} <span class="soft" data-live></span></p>
 <div data-follow>${await resource.renderContent?.(record, page)}<h2>Details</h2>${ui.definitionList(details)}</div>`,
   });
 }

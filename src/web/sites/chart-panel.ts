@@ -109,7 +109,7 @@ function renderButton({ kind, series, across, up, y }: Chart, point: Point): Htm
     kind === "line"
       ? html`x="${toPercent(place)}" y="${top}"`
       : html`x="${toPercent(left)}" y="${Math.min(top, base)}" width="${toPercent(width * 0.94)}" height="${height}"`;
-  return html`<foreignObject class="s${colour}" ${box}><button class="point" name="point" value="${point.row}" aria-label="${describePoint(y, point)}"></button></foreignObject>\n`;
+  return html`<foreignObject class="s${colour}" ${box}><button class="point" name="point" value="${point.row}" title="${describePoint(y, point)}"></button></foreignObject>\n`;
 }
 
 const LABEL_MAX = 12;

@@ -77,10 +77,7 @@ async function denyAccess(site: Site, web: WebContext): Promise<HttpResponse | u
       "It requires the permission read:apps. ",
       userMenu(web, url),
     ]);
-  // A script cannot distinguish redirects, and would take this one for a success.
-  return isSafeMethod(web.request)
-    ? requireSignIn(web, url)
-    : messagePage(403, "You are signed out", ["Nothing was sent. ", link(url, "Sign in")]);
+  return requireSignIn(web, url);
 }
 
 async function renderSite(web: WebContext, { app, account }: Site): Promise<Result> {
@@ -92,7 +89,7 @@ async function renderSite(web: WebContext, { app, account }: Site): Promise<Resu
   return page({
     title: app.title,
     theme: /^(light|dark)$/.test(app.theme) ? app.theme : "light dark",
-    headers: { ...web.setCookie, "cache-control": "private, no-cache" },
+    headers: web.setCookie,
     body: html`<h1>${app.title}</h1>
 <p class="lead">${app.description}</p>
 ${panels.length === 0 && alertBox("status", "No data yet. Add a data source to this app to see a chart here.")}${panels}
