@@ -116,6 +116,7 @@ function show(page) {
 }
 
 if (live) {
+  refresh();
   setInterval(refresh, 2000);
   document.addEventListener("visibilitychange", refresh);
 }

@@ -32,7 +32,7 @@ const ENTITIES: { readonly [character: string]: string } = {
 export const inlineCode = (text: Renderable): Html => html`<code>${text}</code>`;
 export const muted = (text: Renderable): Html => html`<p class="soft">${text}</p>`;
 export const link = (href: string, text: Renderable, look = ""): Html =>
-  html`<a href="${href}" class="${look}">${text}</a>`;
+  html`<a href="${href}"${look && html` class="${look}"`}>${text}</a>`;
 
 /** An ordered or unordered list. */
 export const list = (items: readonly Renderable[], kind: "ul" | "ol" = "ul"): Html =>

@@ -43,21 +43,17 @@ function renderForm({ query, form }: WebContext, id: string, chart: Chart, total
   const sent =
     query.get("chart") === id && points.find(({ row }) => String(row) === query.get("point"));
   const legend = series.map((name, index) => html`<li class="s${index}">${name ?? "none"}</li>`);
-  return form(
-    "interactions",
-    [
-      hidden("chart", id),
-      muted([
-        `${truncate(y.name)} by ${truncate(x.name)}`,
-        category && `, by ${truncate(category.name)}`,
-        points.length < total && `. Drawn: ${points.length} of ${total} rows`,
-      ]),
-      category && html`<ul class="legend">${legend}</ul>`,
-      renderChart(chart),
-      html`<output class="soft">${sent ? `Sent: ${describePoint(y, sent)}` : "Choose a point to send it."}</output>`,
-    ],
-    "chart",
-  );
+  return form("interactions", [
+    hidden("chart", id),
+    muted([
+      `${truncate(y.name)} by ${truncate(x.name)}`,
+      category && `, by ${truncate(category.name)}`,
+      points.length < total && `. Drawn: ${points.length} of ${total} rows`,
+    ]),
+    category && html`<ul class="legend">${legend}</ul>`,
+    renderChart(chart),
+    html`<output class="soft">${sent ? `Sent: ${describePoint(y, sent)}` : "Choose a point to send it."}</output>`,
+  ]);
 }
 
 const HEIGHT = 220;
@@ -75,7 +71,7 @@ function renderChart(chart: Chart): Html {
     return html`<line x2="100%" y1="${y}" y2="${y}"/><text x="-8" y="${y + 4}" text-anchor="end">${text}</text>`;
   });
   const paths = kind === "line" && series.map((_, index) => renderPath(chart, index));
-  return html`<div class="plot"><svg class="canvas" width="100%" height="${HEIGHT}" role="group" aria-label="${points.length} points">
+  return html`<div class="plot"><svg width="100%" height="${HEIGHT}" role="group" aria-label="${points.length} points">
 ${levels}${renderLabels(across)}
 <svg class="${kind}" width="100%" height="${HEIGHT}" viewBox="0 0 ${PATH_WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true">${paths}</svg>
 <g class="${kind}">${points.map((point) => renderButton(chart, point))}</g></svg></div>`;

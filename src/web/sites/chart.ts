@@ -157,7 +157,9 @@ const FULL = new Intl.NumberFormat("en", { maximumSignificantDigits: 15 });
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 6 });
 
 const formatNumber = (value: number, numberFormat = FULL): string =>
-  Math.abs(value) < 1e15 ? numberFormat.format(value) : value.toExponential();
+  value === 0 || (Math.abs(value) >= 1e-6 && Math.abs(value) < 1e15)
+    ? numberFormat.format(value)
+    : value.toExponential();
 
 /** Describes a point in words, for screen readers and tooltips. */
 export function describePoint({ name }: Column, { x, y, category }: Point): string {
