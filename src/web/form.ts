@@ -36,7 +36,7 @@ export function getMembers({ properties = {}, required = [], oneOf }: JsonSchema
       const values = [...(merged.get(name)?.schema.enum ?? []), ...(schema.enum ?? [])];
       merged.set(name, {
         name,
-        schema: values.length > 0 ? { ...schema, enum: values } : schema,
+        schema: values.length > 0 ? { ...schema, enum: values.sort() } : schema,
         isRequired: alternative.required?.includes(name) ?? false,
       });
     }

@@ -85,7 +85,7 @@ choice(
     }
     const shown = textOf(await docs(api, "/endpoints"));
     assert.match(shown, /Body: title – string, at most 200 characters, required/);
-    assert.match(shown, /type – one of json, csv, required/);
+    assert.match(shown, /type – one of csv, json, required/);
     assert.match(shown, /Each item of the list: id – string, required/);
   },
 );

@@ -108,7 +108,7 @@ function renderButton({ kind, series, across, up, y }: Chart, point: Point): Htm
   return html`<foreignObject class="s${colour}" ${box}><button class="point" name="point" value="${point.row}" title="${describePoint(y, point)}"></button></foreignObject>\n`;
 }
 
-const LABEL_MAX = 12;
+const LABEL_MAX = 11;
 /** Characters that fit below a narrow and a wide chart; the stylesheet hides the labels that only fit a wide one. */
 const LABEL_ROOM = Object.entries({ narrow: 32, wide: 120 });
 
