@@ -73,7 +73,7 @@ function startPage({ services }: WebDeps): DocsPage {
         title: "Authentication",
         body: [paragraph(CREDENTIALS), code(`export API_KEY=…\n${firstRequest}`)],
       },
-      { title: "OAuth 2.0, step by step", body: oauth },
+      { title: "OAuth", body: oauth },
       { title: "Scopes", entries: scopes },
       { title: "Conventions", body: paragraph(CONVENTIONS) },
     ],
