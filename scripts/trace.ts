@@ -4,7 +4,6 @@
 
 import { escapeControl } from "../src/log.ts";
 import type { Trace } from "../src/testing/recorder.ts";
-import { traceDiagram } from "../src/web/sequence-diagram.ts";
 import { Client } from "../test/support/client.ts";
 import { objectIn } from "../test/support/shown.ts";
 import { HTTP_URL, parseOptions, textOption } from "./arguments.ts";
@@ -36,5 +35,24 @@ const { request, events } = said as unknown as Trace;
 const { method, path, query, at, status } = request;
 const requestLine = `${method} ${path}${query === "" ? "" : `?${query}`}`;
 const note = `${id}, ${at}, answered ${status ?? "nothing"}${events.length === 0 ? "; it led to no event" : ""}`;
-for (const [step, words] of traceDiagram(`${requestLine} – ${note}`, events).lines.entries())
-  console.log(`${step + 1}. ${escapeControl(words)}`);
+for (const [step, line] of [...traceLines(`${requestLine} – ${note}`)].entries())
+  console.log(`${step + 1}. ${escapeControl(line)}`);
+
+/** The messages of the request and its effects. */
+function* traceLines(request: string) {
+  yield `Client → Service: ${request}`;
+  for (const { event, deliveries } of events) {
+    const none = deliveries.length === 0 ? ", sent to no webhook" : "";
+    yield `Service: ${event.type} – ${event.id}, ${event.created}${none}`;
+    for (const { webhook_id, attempts, status, next_attempt_at: next } of deliveries) {
+      yield `Service: to ${webhook_id}`;
+      for (const { number, trigger, at, response_status, error, duration_ms, chaos } of attempts) {
+        const manual = trigger === "manual" ? ", manual" : "";
+        yield `Service → Receiver: attempt ${number}${manual} – ${at}`;
+        const effect = chaos ? `, ${chaos}` : "";
+        yield `Receiver → Service: ${response_status ?? error} – ${duration_ms} ms${effect}`;
+      }
+      yield `Service: ${status}${next === null ? "" : ` – next attempt at ${next}; the schedule is our decision`}`;
+    }
+  }
+}

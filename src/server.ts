@@ -44,7 +44,7 @@ import {
 import { jsonFileStore } from "./store/json-file.ts";
 import { memoryStore } from "./store/memory.ts";
 import { createChaos } from "./testing/chaos.ts";
-import { controlDocument, createControlRouter } from "./testing/control-api.ts";
+import { createControlRouter } from "./testing/control-api.ts";
 import { createFaults } from "./testing/faults.ts";
 import { createRecorder } from "./testing/recorder.ts";
 import { openService, type Service } from "./testing/service.ts";
@@ -167,32 +167,24 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
     });
     const handleRoute = createRequestHandler({
       fallback: root,
-      routers: [
-        api,
-        oauth,
-        control,
-        ...(settings.control ? [controlDocument(control.routes.routes, services)] : []),
-      ],
+      routers: [api, oauth, control],
       async lazyRouters() {
         const pages = await import("./web/routes.ts");
         notFoundPage = pages.notFoundPage;
-        return pages.createPageRouters(
-          {
-            unit,
-            services,
-            textCache,
-            keysInProgress,
-            authenticate,
-            limiter,
-            faults,
-            oauth: authorizationServer,
-            operations,
-            variants: settings.variants,
-            retryWaits_ms: settings.retrySchedule,
-            isLocal,
-          },
-          settings.control,
-        );
+        return pages.createPageRouters({
+          unit,
+          services,
+          textCache,
+          keysInProgress,
+          authenticate,
+          limiter,
+          faults,
+          oauth: authorizationServer,
+          operations,
+          variants: settings.variants,
+          retryWaits_ms: settings.retrySchedule,
+          isLocal,
+        });
       },
       async findSitePath(host) {
         const site = await findSiteByHost(store, host);

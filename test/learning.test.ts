@@ -23,10 +23,9 @@ const stepsIn = (output: string) =>
 
 test("demo: all nine parts succeed in under 10 s, and each step names a clause or a decision", async () => {
   const output = stripVTControlCharacters(await printedBy("demo.ts"));
-  for (const part of "123456789")
-    assert.match(output, new RegExp(`^ {2}${part} |^${part}\\b|^\\d and ${part}\\b`, "m"));
+  for (const part of "123456789") assert.match(output, new RegExp(`^${part} [A-Z]`, "m"));
   const ids = stepsIn(output);
-  assert.ok(ids.length > 30);
+  assert.ok(ids.length >= 30);
   for (const id of ids) assert.ok(CLAUSES.has(id) || id in DECISIONS, id);
   const [, duration_ms] = /in (\d+) ms\.\n$/.exec(output) ?? [];
   assert.ok(Number(duration_ms) < 10_000, output.slice(-200));
@@ -101,7 +100,7 @@ test("trace: the output lists the events and deliveries caused by a request of a
   );
   assert.match(
     before,
-    /: attempt 1 – .*: 500 – 0 ms\n.*: pending – next attempt at .* our decision.*\n$/s,
+    /: attempt 1 – .*: 500 – 0 ms\n.*: pending – next attempt at .* our decision\n$/s,
   );
   await service.clock.advance("10s");
   const after = await printedBy(...trace(id, service.baseUrl));

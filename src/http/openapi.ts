@@ -1,52 +1,47 @@
-// OpenAPI 3.1 documents of the REST API and of the test controls, built from route tables, serializers and the problem
-// table. `x-spec` names the clause of the specification that shows an operation, `x-decision` the decision that added
-// it. Many generators fail on `allOf` with closed objects and on statuses such as `4XX`, so the documents use neither.
+// The OpenAPI 3.1 document of the REST API, built from the route table, the serializers and the problem table. `x-spec`
+// names the clause of the specification that shows an operation, `x-decision` the decision that added it. Many
+// generators fail on `allOf` with closed objects and on statuses such as `4XX`, so the document uses neither.
 import { dataPoint, interactionBody } from "../domain/apps.ts";
 import type { ErrorCode } from "../domain/errors.ts";
 import { EVENTS_WITHOUT_ACCOUNT } from "../domain/events.ts";
 import * as model from "../domain/model.ts";
 import { type JsonSchema, nullable, object, required } from "../lib/schema.ts";
 import { VERSION } from "../lib/version.ts";
-import { CONTROL_PATH, JSON_TYPE, PATHS } from "./message.ts";
+import { JSON_TYPE, PATHS } from "./message.ts";
 import type { AppContext, Operation } from "./operation.ts";
 import { closedObject } from "./operation.ts";
 import { CODES, PROBLEMS } from "./problem.ts";
 import { KEY_MAX, MERGE_PATCH_TYPE } from "./request.ts";
 
 /** The variants that change responses in general. The route table already follows the others. */
-type ResponseVariant = "list-shape" | "error-body" | "validation-status" | "rate-headers";
-
-interface DocumentOptions {
-  readonly routes: readonly Operation[];
-  readonly services: AppContext;
-  readonly variants?: { readonly [name in ResponseVariant]?: unknown };
-  /** Whether the server has test controls. */
-  readonly hasControls?: boolean;
-}
-
-/** The differences between the two documents. */
-interface Context {
-  readonly info: JsonSchema;
-  readonly server: string;
-  /** The path of the routes, relative to the server. */
-  readonly prefix: string;
-  /** The credential that routes without a scope require. */
-  readonly credential: string;
-  readonly variants: NonNullable<DocumentOptions["variants"]>;
-  readonly rateHeaders: readonly HeaderName[];
-  readonly securitySchemes: Named;
-  /** They replace schemas of the same name. */
-  readonly eventSchemas: Named;
-}
-
+type Variants = {
+  readonly [name in "list-shape" | "error-body" | "validation-status" | "rate-headers"]?: unknown;
+};
 type Named = Record<string, JsonSchema>;
 
-const bearer = (description: string) => ({ type: "http", scheme: "bearer", description });
-
-/** The document of the REST API. */
-export function createOpenApiDocument(options: DocumentOptions): JsonSchema {
-  const { variants = {}, services } = options;
+export function createOpenApiDocument(
+  routes: readonly Operation[],
+  services: AppContext,
+  variants: Variants,
+): JsonSchema {
   const { authUrl, baseUrl } = services.urls;
+  const paths: Named = {};
+  const schemas: Named = { Problem: problemSchema(variants) };
+  const responses: Named = {};
+  const tags = new Set<string>();
+  for (const route of routes) {
+    const { bodyName, body, method, path } = route;
+    const tag = path.split("/")[1] ?? "";
+    tags.add(tag);
+    paths[path] = {
+      ...paths[path],
+      [method.toLowerCase()]: describeOperation(route, tag, variants),
+    };
+    for (const status of errorStatuses(route, variants))
+      responses[`Problem${status}`] = errorResponse(status, variants);
+    Object.assign(schemas, responseSchemas(route, variants));
+    if (bodyName && body) schemas[bodyName] = withoutDefaults(body(services).json);
+  }
   const tokenUrl = `${authUrl}/oauth/token`;
   const authorizationCode = {
     authorizationUrl: `${authUrl}/oauth/authorize`,
@@ -54,85 +49,36 @@ export function createOpenApiDocument(options: DocumentOptions): JsonSchema {
     refreshUrl: tokenUrl,
     scopes: model.SCOPE_LABELS,
   };
-  const controls = options.hasControls
-    ? ` The test controls have a document of their own: ${authUrl}${CONTROL_PATH}/openapi.json.`
-    : "";
-  const document = createDocument(options, {
+  return {
+    openapi: "3.1.1",
     info: {
       title: "Application Hosting Service",
       summary: "Create and deploy data apps, and receive their events by webhook.",
-      description: `Errors are explained at ${authUrl}${PATHS.docs}/errors.${controls}`,
+      description: `Errors are explained at ${authUrl}${PATHS.docs}/errors.`,
+      version: VERSION,
+      contact: { name: "Documentation of this server", url: authUrl + PATHS.docs },
+      license: { name: "MIT", identifier: "MIT" },
     },
-    server: baseUrl,
-    prefix: "",
-    credential: "Any credential will do.",
-    variants,
-    rateHeaders: variants["rate-headers"]
-      ? ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]
-      : ["RateLimit-Policy", "RateLimit"],
-    securitySchemes: {
-      apiKey: bearer("An API key of the account: full access."),
-      oauth: {
-        type: "oauth2",
-        description: "An access token of a user.",
-        flows: { authorizationCode },
-      },
-    },
-    eventSchemas: eventSchemas(),
-  });
-  return {
-    ...document,
-    webhooks: Object.fromEntries(model.EVENT_TYPES.map((type) => [type, webhook(type)])),
-  };
-}
-
-/** The document of the test controls, which have another server than the REST API. */
-export function createControlDocument(options: DocumentOptions): JsonSchema {
-  const { authUrl } = options.services.urls;
-  const credential = "Takes the start-up API key and no other.";
-  return createDocument(options, {
-    info: {
-      title: "Application Hosting Service: test controls",
-      summary: "Control the clock, the failures and the data of a server under test.",
-      description: `The REST API has a document of its own: ${authUrl}${PATHS.openapi}.`,
-    },
-    server: authUrl,
-    prefix: CONTROL_PATH,
-    credential,
-    variants: {},
-    rateHeaders: [],
-    securitySchemes: { apiKey: bearer(credential) },
-    eventSchemas: {},
-  });
-}
-
-function createDocument({ routes, services }: DocumentOptions, context: Context): JsonSchema {
-  const { info, server, prefix, securitySchemes } = context;
-  const paths: Named = {};
-  const schemas: Named = {};
-  const responses: Named = {};
-  const tags = new Set<string>();
-  for (const route of routes) {
-    const { bodyName, body, method } = route;
-    const path = prefix + route.path;
-    const tag = /[a-z][^/]*/.exec(path)?.[0] ?? "";
-    tags.add(tag);
-    paths[path] = { ...paths[path], [method.toLowerCase()]: operation(route, tag, context) };
-    for (const status of errorStatuses(route, context)) {
-      schemas[problemName(status, context)] = problemSchema(status, context);
-      responses[`Problem${status}`] = errorResponse(status, context);
-    }
-    Object.assign(schemas, responseSchemas(route, context));
-    if (bodyName && body) schemas[bodyName] = withoutDefaults(body(services).json);
-  }
-  const contact = { name: "Documentation of this server", url: services.urls.authUrl + PATHS.docs };
-  return {
-    openapi: "3.1.1",
-    info: { ...info, version: VERSION, contact, license: { name: "MIT", identifier: "MIT" } },
-    servers: [{ url: server, description: "This server" }],
+    servers: [{ url: baseUrl, description: "This server" }],
     tags: [...tags].map((name) => ({ name, description: `The operations for ${name}.` })),
     paths,
-    components: { schemas: { ...schemas, ...context.eventSchemas }, responses, securitySchemes },
+    webhooks: Object.fromEntries(model.EVENT_TYPES.map((type) => [type, describeWebhook(type)])),
+    components: {
+      schemas: { ...schemas, ...eventSchemas() },
+      responses,
+      securitySchemes: {
+        apiKey: {
+          type: "http",
+          scheme: "bearer",
+          description: "An API key of the account: full access.",
+        },
+        oauth: {
+          type: "oauth2",
+          description: "An access token of a user.",
+          flows: { authorizationCode },
+        },
+      },
+    },
   };
 }
 
@@ -148,29 +94,27 @@ const readsOne = ({ method, serializer }: Operation): boolean =>
 const isConditional = (route: Operation): boolean =>
   ["PATCH", "DELETE"].includes(route.method) || readsOne(route);
 
-/** The test controls, which need no scope, store no responses. */
-const isIdempotent = ({ method, scope }: Operation): boolean => method === "POST" && scope !== null;
-
-function operation(route: Operation, tag: string, context: Context): JsonSchema {
-  const { operationId, summary, scope, status, bodyName, example } = route;
-  const responses: Named = { [status]: successResponse(route, context) };
+function describeOperation(route: Operation, tag: string, variants: Variants): JsonSchema {
+  const { operationId, summary, scope, method, status, bodyName, example } = route;
+  const responses: Named = { [status]: successResponse(route, variants) };
   if (readsOne(route))
-    responses[304] = response("Not changed since If-None-Match.", ["ETag", ...context.rateHeaders]);
-  for (const error of errorStatuses(route, context))
+    responses[304] = describeResponse("Not changed since If-None-Match.", [
+      "ETag",
+      ...rateHeaders(variants),
+    ]);
+  for (const error of errorStatuses(route, variants))
     responses[error] = { $ref: `#/components/responses/Problem${error}` };
-  const types = route.method === "PATCH" ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
+  const types = method === "PATCH" ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
   const media = bodyName && { schema: schemaRef(bodyName), example };
   return {
     operationId,
     summary,
-    description: scope === null ? context.credential : `Takes the scope ${scope}.`,
+    description: scope === null ? "Any credential will do." : `Takes the scope ${scope}.`,
     tags: [tag],
-    security: Object.keys(context.securitySchemes).map((name) => ({
-      [name]: name === "oauth" && scope !== null ? [scope] : [],
-    })),
+    security: [{ apiKey: [] }, { oauth: scope === null ? [] : [scope] }],
     "x-spec": route.spec,
     "x-decision": route.decision,
-    parameters: parameters(route),
+    parameters: describeParameters(route),
     requestBody: media && {
       required: true,
       content: Object.fromEntries(types.map((type) => [type, media])),
@@ -193,10 +137,9 @@ const QUERY_DESCRIPTIONS: { readonly [name: string]: string } = {
   public: "Only public apps (`true`) or only private apps (`false`).",
   type: "Only events of this type.",
   status: "Only deliveries with this status.",
-  timeout: "How long to wait.",
 };
 
-function parameters(route: Operation): object[] {
+function describeParameters(route: Operation): object[] {
   const inPath = Array.from(route.path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => {
     const noun = name.replace(/_id$/, "").replaceAll("_", " ");
     return parameter("path", name, TEXT, `The id of the ${noun}.`);
@@ -205,16 +148,16 @@ function parameters(route: Operation): object[] {
     parameter("query", name, json, QUERY_DESCRIPTIONS[name]),
   );
   const list = [...inPath, ...inQuery];
-  if (isIdempotent(route)) list.push(idempotencyKey(route));
+  if (route.method === "POST") list.push(idempotencyKey(route));
   if (isConditional(route)) list.push(...CONDITIONS);
   return list;
 }
 
 /** Their examples change nothing, because importers send them as they are. Postman sends only defaults. */
 const CONDITIONS = [
-  { name: "If-Match", example: "*", description: "Only if the resource has one of these ETags." },
-  { name: "If-None-Match", example: '"0"', description: "Only if it has none of these ETags." },
-].map(({ name, example, description }) =>
+  ["If-Match", "*", "Only if the resource has one of these ETags."],
+  ["If-None-Match", '"0"', "Only if it has none of these ETags."],
+].map(([name = "", example, description]) =>
   parameter("header", name, { ...TEXT, default: example }, description, example),
 );
 
@@ -240,16 +183,19 @@ const HEADERS = {
   "WWW-Authenticate": header("How to authenticate (RFC 6750, RFC 9728)."),
   "Retry-After": header("Seconds until the next rate window.", COUNT),
   "RateLimit-Policy": header('The rate limit: `"default";q=` requests in `w=` seconds.'),
-  RateLimit: header(
-    "The requests that remain in this rate window, and the seconds until the next.",
-  ),
+  RateLimit: header("The requests that remain, and the seconds until the next rate window."),
   "X-RateLimit-Limit": header("The number of requests in a rate window.", COUNT),
   "X-RateLimit-Remaining": header("The number of requests that remain in this rate window.", COUNT),
   "X-RateLimit-Reset": header("Seconds until the next rate window.", COUNT),
 };
 type HeaderName = keyof typeof HEADERS;
 
-function response(
+const rateHeaders = (variants: Variants): readonly HeaderName[] =>
+  variants["rate-headers"]
+    ? ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]
+    : ["RateLimit-Policy", "RateLimit"];
+
+function describeResponse(
   description: string,
   headers: readonly HeaderName[],
   schema?: JsonSchema,
@@ -263,61 +209,56 @@ function response(
   };
 }
 
-function successResponse(route: Operation, context: Context): JsonSchema {
+function successResponse(route: Operation, variants: Variants): JsonSchema {
   const { serializer, location, summary } = route;
-  const headers = [...context.rateHeaders];
+  const headers = [...rateHeaders(variants)];
   if (serializer?.kind === "one") headers.push("ETag");
   if (serializer?.kind === "page") headers.push("Link");
-  if (serializer?.kind === "page" && context.variants["list-shape"]) headers.push("X-Total-Count");
+  if (serializer?.kind === "page" && variants["list-shape"]) headers.push("X-Total-Count");
   if (location) headers.push("Location");
-  if (isIdempotent(route)) headers.push("Idempotency-Replayed");
-  const [name] = Object.keys(responseSchemas(route, context));
-  return response(summary, headers, name === undefined ? serializer?.json : schemaRef(name));
+  if (route.method === "POST") headers.push("Idempotency-Replayed");
+  const [name] = Object.keys(responseSchemas(route, variants));
+  return describeResponse(
+    summary,
+    headers,
+    name === undefined ? serializer?.json : schemaRef(name),
+  );
 }
 
-const getStatus = (code: ErrorCode, { variants }: Context): number =>
+const getStatus = (code: ErrorCode, variants: Variants): number =>
   code === "validation_failed" && variants["validation-status"] ? 400 : PROBLEMS[code][0];
 
-const codesOf = (status: number, context: Context) =>
-  CODES.filter((code) => getStatus(code, context) === status);
-
 /** The error statuses of an operation, without 405, which means that there is no operation. */
-function errorStatuses(route: Operation, context: Context): number[] {
+function errorStatuses(route: Operation, variants: Variants): number[] {
   const { path, method, body, errorCodes = [] } = route;
   const statuses = [400, 401, 403, 408, 414, 431, 500, 503];
   if (path.includes("{")) statuses.push(404);
-  if (body) statuses.push(413, 415, getStatus("validation_failed", context));
+  if (body) statuses.push(413, 415, getStatus("validation_failed", variants));
   if (method === "POST") statuses.push(409, 413, 422);
   if (isConditional(route)) statuses.push(412);
-  return [...statuses, ...errorCodes.map((code) => getStatus(code, context))];
+  return [...statuses, ...errorCodes.map((code) => getStatus(code, variants))];
 }
 
 /** Responses that are sent before the account is known have no rate limit headers. */
 const WITHOUT_ACCOUNT = [401, 408, 414, 431];
 
-function errorResponse(status: number, context: Context): JsonSchema {
-  const headers = WITHOUT_ACCOUNT.includes(status) ? [] : [...context.rateHeaders];
+function errorResponse(status: number, variants: Variants): JsonSchema {
+  const headers = WITHOUT_ACCOUNT.includes(status) ? [] : [...rateHeaders(variants)];
   if (status === 401 || status === 403) headers.push("WWW-Authenticate");
   if (status === 403) headers.push("Retry-After");
-  const titles = codesOf(status, context).map((code) => `\`${code}\`: ${PROBLEMS[code][1]}.`);
-  const schema = schemaRef(problemName(status, context));
-  const type = context.variants["error-body"] ? JSON_TYPE : "application/problem+json";
-  return response(titles.join(" "), headers, schema, type);
+  const codes = CODES.filter((code) => getStatus(code, variants) === status);
+  const titles = codes.map((code) => `\`${code}\`: ${PROBLEMS[code][1]}.`);
+  const type = variants["error-body"] ? JSON_TYPE : "application/problem+json";
+  return describeResponse(titles.join(" "), headers, schemaRef("Problem"), type);
 }
 
-/** Server errors share one schema, because a program cannot handle them by their code. */
-const problemName = (status: number, { variants }: Context): string =>
-  status < 500 || variants["error-body"] ? `Problem${status}` : "Problem";
-
-function problemSchema(status: number, context: Context): JsonSchema {
-  const isShared = problemName(status, context) === "Problem";
-  const code = { type: "string", enum: isShared ? CODES : codesOf(status, context) };
-  if (context.variants["error-body"])
-    return closedObject({ error: closedObject({ code, message: TEXT }) });
+function problemSchema(variants: Variants): JsonSchema {
+  const code = { type: "string", enum: CODES };
+  if (variants["error-body"]) return closedObject({ error: closedObject({ code, message: TEXT }) });
   const always = {
     type: { type: "string", format: "uri", description: "The entry of this error in /docs." },
     title: TEXT,
-    status: isShared ? { type: "integer" } : { type: "integer", const: status },
+    status: COUNT,
     detail: TEXT,
     instance: { type: "string", description: "The request id." },
     code,
@@ -336,7 +277,7 @@ const withoutDefaults = (schema: JsonSchema): JsonSchema =>
   });
 
 /** The schema of the response comes first, then that of one resource. JSON that is not a resource has none. */
-function responseSchemas({ serializer, shownOnce }: Operation, { variants }: Context): Named {
+function responseSchemas({ serializer, shownOnce }: Operation, variants: Variants): Named {
   if (serializer === undefined || serializer.kind === "plain") return {};
   const { kind, name, json } = serializer;
   if (kind === "page") {
@@ -364,10 +305,8 @@ const SHOWN_OBJECTS = {
   }).json,
 };
 
-type EventTable = { readonly [type in model.EventType]: readonly [event: string, object: string] };
-
 /** The schema names of each event and of its `data.object`. */
-const EVENTS: EventTable = {
+const EVENTS: Record<model.EventType, readonly [event: string, object: string]> = {
   "app.created": ["AppCreatedEvent", "App"],
   "app.updated": ["AppUpdatedEvent", "App"],
   "app.deployed": ["AppDeployedEvent", "DeployedApp"],
@@ -407,11 +346,8 @@ const DELIVERY_HEADERS = {
   "webhook-signature": "The signature of id, timestamp and body (Standard Webhooks).",
 };
 
-function webhook(type: model.EventType): JsonSchema {
+function describeWebhook(type: model.EventType): JsonSchema {
   const [name] = EVENTS[type];
-  const received = {
-    description: "Received. Any other 2xx status means the same; other statuses are retried.",
-  };
   const parameters = Object.entries(DELIVERY_HEADERS).map(([header, description]) => ({
     ...parameter("header", header, TEXT, description),
     required: true,
@@ -424,8 +360,7 @@ function webhook(type: model.EventType): JsonSchema {
     parameters,
     requestBody: { required: true, content: { [JSON_TYPE]: { schema: schemaRef(name) } } },
     responses: {
-      200: received,
-      204: received,
+      204: { description: "Received, as with any other 2xx status. Other statuses are retried." },
       410: { description: "The receiver is gone: the webhook is switched off." },
     },
   };

@@ -8,9 +8,8 @@ import { accountState, SCOPES, scope } from "../domain/model.ts";
 import { isStoreError, type StoreData } from "../domain/store.ts";
 import { bearerToken } from "../http/access.ts";
 import { type OperationDeps, runOperation } from "../http/api.ts";
-import { CONTROL_PATH, jsonResponse } from "../http/message.ts";
+import { CONTROL_PATH } from "../http/message.ts";
 import {
-  type AppContext,
   accountSerializer,
   closedObject,
   jsonSerializer,
@@ -19,7 +18,7 @@ import {
   withDecision,
 } from "../http/operation.ts";
 import { problemResponse } from "../http/problem.ts";
-import { getRoute, publicRouter, type Result, type Router, RouteTable } from "../http/router.ts";
+import { type Result, type Router, RouteTable } from "../http/router.ts";
 import { parseDuration, toIso } from "../lib/clock.ts";
 import {
   array,
@@ -72,18 +71,6 @@ export function createControlRouter(deps: ControlDeps): Router<Operation> {
 /** Takes the same time for every key. */
 const isSameKey = (one: string, other: string): boolean =>
   timingSafeEqual(Buffer.from(sha256(one)), Buffer.from(sha256(other)));
-
-/** The OpenAPI document of the test controls. It needs no credential, so that generators can load it. */
-export const controlDocument = (operations: readonly Operation[], services: AppContext): Router =>
-  publicRouter(
-    [
-      getRoute(`${CONTROL_PATH}/openapi.json`, async () => {
-        const { createControlDocument } = await import("../http/openapi.ts");
-        return jsonResponse(200, createControlDocument({ routes: operations, services }));
-      }),
-    ],
-    (error, request) => problemResponse(error, request.id, services.urls),
-  );
 
 /** Large enough for a snapshot of 100,000 apps. */
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;

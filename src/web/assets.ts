@@ -1,7 +1,7 @@
 // The static files of pages, as text because there is no build step. One stylesheet styles plain elements, so that
 // pages are plain HTML with few classes. Light or dark follows the reader's system or the page's own theme. No page
-// needs the one script. It adds copy buttons, local times, a delivery log that refreshes itself, arrow keys in charts,
-// and clicks without a reload. It builds no HTML; everything it inserts comes escaped from the server.
+// needs the one script. It adds copy buttons, local times and a delivery log that refreshes itself. It builds no HTML;
+// everything it inserts comes escaped from the server.
 import type { PageRoute } from "./session.ts";
 
 /** The hues of a chart's series; most people can distinguish each from its neighbours. */
@@ -12,77 +12,55 @@ const STYLE = `
   --soft: light-dark(dimgray, darkgray); --line: light-dark(lightgray, dimgray); --accent: light-dark(mediumblue, lightskyblue);
   --good: light-dark(darkgreen, lightgreen); --slow: light-dark(saddlebrown, khaki); --bad: light-dark(firebrick, lightcoral);
 }
-@media print { :root { color-scheme: light; } }
 * { box-sizing: border-box; }
 body { max-width: 66rem; margin: auto; padding: 1rem; font: 16px/1.5 system-ui; background: Canvas; overflow-wrap: anywhere; }
-.narrow { margin: auto; }
 .narrow, form.card { max-width: 36rem; }
+.narrow { margin: auto; }
 h1 { font-size: 1.5rem; }
 h2 { font-size: 1.125rem; margin-top: 2rem; }
 h3 { font-size: 1rem; }
 a, button, summary, .method { color: var(--accent); }
 .POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
 .PATCH, .pending, .processing, .limited { color: var(--slow); }
-.DELETE, .failed, .error, [role=alert] { color: var(--bad); }
-[href$="/delete"], [action$="/delete"] button { --accent: var(--bad); }
-form.card button:first-of-type { color: Canvas; background: var(--accent); }
+.DELETE, .failed, .error, [role=alert], [href$="/delete"], [action$="/delete"] button { color: var(--bad); }
+form.card > .row button { font-weight: bold; }
 .soft, .lead, dt, th, small { color: var(--soft); font-weight: normal; }
-.tabs [aria-current], label[for], legend, .actor, .side > ul > li > a { font-weight: bold; }
-header, .row, .tabs, .legend, .code, .pair, dl > div { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: baseline; }
+.tabs [aria-current], label[for], legend { font-weight: bold; }
+header, .row, .tabs, .legend, .code, dl > div { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: baseline; }
 header > :first-child { margin-right: auto; }
 .tabs { flex-basis: 100%; }
 .tabs a, .side a, .button { text-decoration: none; }
 .tabs [aria-current] { border-bottom: 2px solid; }
 .card, pre, .badge, .method, button, .button { border: 1px solid var(--line); border-radius: 6px; padding: 1rem; }
 .badge, .method, button, .button { padding: 0 .5rem; white-space: nowrap; border-color: currentcolor; background: none; }
-.card, .code, li > .code, .tabs, header, fieldset, form > div { margin: 1rem 0; }
+.card, .code, .tabs, header, fieldset, form > div { margin: 1rem 0; }
 [role=status], [role=alert] { border-left: 4px solid; }
 [aria-invalid] { outline: 1px solid var(--bad); }
 pre, .lead { white-space: pre-wrap; }
 input, select, textarea, button, .button { font: inherit; padding: .25rem .75rem; }
 label, input:not([type=checkbox]), select, textarea { display: block; width: 100%; }
 fieldset, legend, .list ul, .side ul, .legend { list-style: none; border: 0; padding: 0; }
-form.card { padding-top: 0; }
 .list li + li, dl > div + div { border-top: 1px solid var(--line); padding-top: 1rem; margin-top: 1rem; }
-dt { flex: 1 1 12rem; code { display: block; } }
-dd, .pair > *, .code > pre { flex: 9 1 20rem; min-width: 0; margin: 0; }
+dt { flex: 1 1 12rem; }
+dd, .code > pre { flex: 9 1 20rem; min-width: 0; margin: 0; }
 .scroll { overflow-x: auto; }
-table { width: max-content; min-width: 100%; border-collapse: collapse; }
-th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom: 1px solid var(--line); max-width: min(20rem, 60vw); vertical-align: baseline; }
+table { border-collapse: collapse; }
+th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom: 1px solid var(--line); min-width: 6rem; }
 .number { text-align: right; }
-figure, li p, .row > * { margin: 0; }
-:first-child { margin-top: 0; }
-:last-child { margin-bottom: 0; }
+li p, .row > * { margin: 0; }
 .skip:not(:focus) { position: absolute; left: -100vw; }
 text { fill: CanvasText; font-size: 12px; }
 line { stroke: var(--line); }
-.sequence {
-  text { text-anchor: middle; }
-  .note { text-anchor: start; }
-  path { fill: none; stroke: var(--accent); stroke-width: 1.5; }
-  .back { stroke-dasharray: 5 3; }
-}
 .plot { container-type: inline-size; padding: .75rem 1.25rem 2rem 4.5rem; }
 .plot svg, foreignObject { overflow: visible; }
-@container (width < 40rem) { .wider { display: none; } }
 @container (width < 54rem) { .wide { display: none; } }
 ${HUES.map((hue, series) => `.s${series} { --s: light-dark(oklch(.5 .13 ${hue}), oklch(.8 .11 ${hue})); }`).join("\n")}
-.line, .points {
-  path { fill: none; stroke: var(--s); stroke-width: 2; stroke-linejoin: round; }
-  > foreignObject { width: 24px; height: 24px; transform: translate(-12px, -12px); }
-}
-.points path { stroke-width: 7; stroke-linecap: round; }
-.point { display: block; position: relative; width: 100%; height: 100%; padding: 0; border: 0; }
-.bars .point { border-radius: 0; background: var(--s); }
-.bars .point::before { content: ""; position: absolute; inset: -8px 0; }
+.line path { fill: none; stroke: var(--s); stroke-width: 2; }
+.line > foreignObject { width: 24px; height: 24px; transform: translate(-12px, -12px); }
+.point { display: block; width: 100%; height: 100%; padding: 0; border: 0; border-radius: 0; background: var(--s); }
 .line .point { background: radial-gradient(circle, var(--s) 3px, transparent 4px); }
-.point:is(:hover, :focus-visible, [aria-current]) { outline: 2px solid CanvasText; }
-.point:is(:hover, :focus-visible)::after {
-  content: attr(aria-label); position: absolute; bottom: 100%; right: 50%; width: max-content; max-width: 5.5rem; padding: .125rem .5rem;
-  font-size: .8125rem; text-align: left; white-space: normal; color: Canvas; background: CanvasText;
-}
+.point:is(:hover, :focus-visible) { outline: 2px solid CanvasText; }
 .legend > li::before { content: "■ "; color: var(--s); }
-.legend > li::before, .bars .point, .line .point { forced-color-adjust: none; print-color-adjust: exact; }
 @media (width >= 60rem) { .docs { display: grid; grid-template-columns: 12rem minmax(0, 1fr); gap: 2.5rem; } }
 @media (width < 60rem) { .side ul ul { display: none; } }
 `.trimStart();
@@ -116,56 +94,25 @@ function enhance() {
 enhance();
 setInterval(enhance, 15000);
 
-const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
-
-for (const chart of document.querySelectorAll("form.chart")) {
-  const points = [...chart.querySelectorAll(".point")];
-  const setTabStop = (current) => { for (const point of points) point.tabIndex = point === current ? 0 : -1; };
-  setTabStop(points[0]);
-  chart.addEventListener("focusin", ({ target }) => setTabStop(target));
-  chart.addEventListener("keydown", (event) => {
-    if (!STEPS[event.key] || event.altKey || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    const index = points.indexOf(event.target) + STEPS[event.key];
-    points[Math.min(Math.max(index, 0), points.length - 1)].focus();
-  });
-  chart.addEventListener("submit", async (event) => {
-    const sent = event.submitter, output = chart.querySelector("output");
-    event.preventDefault();
-    try {
-      const response = await fetch(chart.action, { method: "POST", body: new FormData(chart, sent), redirect: "manual" });
-      if (response.type !== "opaqueredirect") throw response;
-      for (const point of points) point.ariaCurrent = point === sent ? "true" : null;
-      output.textContent = "Sent: " + sent.ariaLabel;
-    } catch {
-      output.textContent = "This could not be sent. Reload the page and try again.";
-    }
-  });
-}
-
 const live = document.querySelector("[data-live]");
-let etag = "";
+let lastText = "";
 
 async function refresh() {
   if (document.hidden) return;
   try {
-    const headers = { "if-none-match": etag };
-    const response = await fetch(live.dataset.live + location.search, { headers, redirect: "error" });
-    if (response.ok) show(new DOMParser().parseFromString(await response.text(), "text/html"));
-    etag = response.headers.get("etag");
-    live.textContent = etag ? "Updates live" : "Not connected";
+    const response = await fetch(location, { redirect: "error" });
+    const text = await response.text();
+    live.textContent = response.ok ? "Updates live" : "Not connected";
+    if (response.ok && text !== lastText) show(new DOMParser().parseFromString(text, "text/html"));
+    lastText = text;
   } catch {
     live.textContent = "Not connected";
   }
 }
 
 function show(page) {
-  const focused = document.querySelector("[data-follow] :is(a, button):focus");
   for (const part of ["h1", "[data-follow]"]) document.querySelector(part).replaceWith(page.querySelector(part));
   enhance();
-  if (!focused) return;
-  const same = [...document.querySelectorAll("[data-follow] " + focused.localName)];
-  same.find(({ href }) => href === focused.href)?.focus();
 }
 
 if (live) {

@@ -15,57 +15,72 @@ export interface Form {
   readonly status?: number;
 }
 
-/** Hints shown at fields, and options for fields whose schema lists none. */
+/** Hints shown at fields. */
 export type Hints = Readonly<Record<string, string>>;
-export type Choices = Readonly<Record<string, readonly string[]>>;
 
 /** Longer text gets a textarea. */
 const LINE_CHARS = 1_000;
-/** Longer rejected input is not shown again in the form. */
-const SHOWN_CHARS = 65_536;
 
-/** Returns the members of a schema, or of all its alternatives, and whether each is required. */
-export function membersOf({ properties, required, oneOf = [] }: JsonSchema) {
-  const members: Record<string, JsonSchema> = { ...properties };
-  for (const alternative of oneOf) Object.assign(members, alternative.properties);
-  const requiredNames = required ?? oneOf[0]?.required ?? [];
-  return Object.entries(members).map(
-    ([name, member]) => [name, member, requiredNames.includes(name)] as const,
-  );
+interface Member {
+  readonly name: string;
+  readonly schema: JsonSchema;
+  readonly isRequired: boolean;
+}
+
+/** Returns the members of a schema. Those of alternatives are merged: the last one wins, with all allowed values. */
+export function getMembers({ properties = {}, required = [], oneOf }: JsonSchema): Member[] {
+  const alternatives = oneOf ?? [{ properties, required }];
+  const merged = new Map<string, Member>();
+  for (const alternative of alternatives)
+    for (const [name, schema] of Object.entries(alternative.properties ?? {})) {
+      const values = [...(merged.get(name)?.schema.enum ?? []), ...(schema.enum ?? [])];
+      merged.set(name, {
+        name,
+        schema: values.length > 0 ? { ...schema, enum: values.sort() } : schema,
+        isRequired: alternative.required?.includes(name) ?? false,
+      });
+    }
+  return [...merged.values()];
 }
 
 /** Text without a maximum length is a file upload or pasted text. */
-function widgetFor({ type, items, maxLength, format, enum: options }: JsonSchema) {
+function getWidget({ type, items, maxLength, format, enum: options }: JsonSchema) {
   if (type === "boolean") return "checkbox";
-  if (type === "array" && items?.enum) return "checkboxes";
-  if (type === "array") return "lines";
+  if (type === "array") return items?.enum ? "checkboxes" : "lines";
   if (options) return "select";
   if (maxLength === undefined) return "file";
   return Number(maxLength) > LINE_CHARS && format === undefined ? "textarea" : "input";
 }
 
 /** Returns the label of a member in sentence case: "Redirect URIs". */
-export function labelFor(member: string): string {
-  const words = member
+export const toLabel = (member: string): string =>
+  member
     .replace(/_at$/, "")
     .replaceAll("_", " ")
-    .replace(/\b(id|ur[il])(?=s?\b)/g, (word) => word.toUpperCase());
-  return words.replace(/^./, (first) => first.toUpperCase());
-}
+    .replace(/\b(id|ur[il])(?=s?\b)/g, (word) => word.toUpperCase())
+    .replace(/^./, (first) => first.toUpperCase());
 
 /** Builds the body from submitted fields. An empty field counts as absent. */
 export function parseFields(fields: ReadonlyMap<string, string>, schema: JsonSchema): FormValues {
   const values: Record<string, unknown> = {};
-  for (const [name, member, isRequired] of membersOf(schema)) {
+  for (const { name, schema: member, isRequired } of getMembers(schema)) {
     const text = (fields.get(name) ?? fields.get(`${name}-text`))?.replaceAll("\r\n", "\n");
-    const widget = widgetFor(member);
-    if (widget === "checkbox") values[name] = fields.has(name);
-    else if (widget === "checkboxes")
-      values[name] = member.items?.enum?.filter((option) => fields.has(`${name}.${option}`));
-    else if (widget === "lines")
-      values[name] = text?.split("\n").flatMap((line) => line.trim() || []);
-    else if (widget === "file") values[name] = text;
-    else values[name] = text ?? (isRequired ? "" : member.default);
+    switch (getWidget(member)) {
+      case "checkbox":
+        values[name] = fields.has(name);
+        break;
+      case "checkboxes":
+        values[name] = member.items?.enum?.filter((option) => fields.has(`${name}.${option}`));
+        break;
+      case "lines":
+        values[name] = text?.split("\n").flatMap((line) => line.trim() || []);
+        break;
+      case "file":
+        values[name] = text;
+        break;
+      default:
+        values[name] = text ?? (isRequired ? "" : member.default);
+    }
   }
   return values;
 }
@@ -86,69 +101,53 @@ export function formWithErrors(values: FormValues, error: AppError): Form {
 }
 
 /** Renders all fields, with defaults in those without a value, below the issues of the whole form. */
-export function renderFields(
-  { values, errors }: Form,
-  schema: JsonSchema,
-  { hints = {}, choices = {} }: { readonly hints?: Hints; readonly choices?: Choices } = {},
-): Html {
-  const fields = membersOf(schema).map(([name, member, isRequired]) => {
-    const field = choices[name] ? { ...member, enum: choices[name] } : member;
-    const value = [values[name] ?? member.default ?? ""].flat().map(String);
-    return renderField(name, field, isRequired, value, hints[name], errors?.get(name));
+export function renderFields({ values, errors }: Form, schema: JsonSchema, hints: Hints = {}) {
+  const fields = getMembers(schema).map((member) => {
+    const { name, schema } = member;
+    const value = [values[name] ?? schema.default ?? ""].flat().map(String);
+    return renderField(member, value, hints[name], errors?.get(name));
   });
-  return html`${errors && alertBox("alert", errors.get("") ?? NOTHING_CHANGED)}${fields}`;
+  const summary = errors?.get("") ?? "Nothing was changed. Correct the fields below.";
+  return html`${errors && alertBox("alert", summary)}${fields}`;
 }
-
-const NOTHING_CHANGED = "Nothing was changed. Correct the fields below.";
 
 /** Ids link label, control, issue and hint for screen readers. */
 function renderField(
-  name: string,
-  field: JsonSchema,
-  isRequired: boolean,
+  { name, schema, isRequired }: Member,
   value: readonly string[],
   hint: Renderable,
   error: Renderable,
 ): Html {
-  const label = labelFor(name);
-  const widget = widgetFor(field);
+  const label = toLabel(name);
+  const widget = getWidget(schema);
   const text = value.join("\n");
   const noteId = `${name}-${error ? "error" : "hint"}`;
   const note = html`<div id="${noteId}">${error && html`<p class="error">${error}</p>`}${hint && muted(hint)}</div>`;
   const attributes = html`id="${name}" name="${name}" aria-describedby="${noteId}"${error && html` aria-invalid="true"`}${isRequired && widget !== "file" && html` required`}`;
-  const withLabel = (control: Html) =>
-    html`<div><label for="${name}">${label}${!isRequired && html` <small>optional</small>`}</label>${control}${note}</div>`;
-  switch (widget) {
-    case "checkbox":
-      return html`<div><label><input type="checkbox" ${attributes}${text === "true" && html` checked`}> ${label}</label>${note}</div>`;
-    case "checkboxes": {
-      // Each option has its own name, because a repeated field name is rejected.
-      const options = field.items?.enum?.map(
-        (option) =>
-          html`<label><input type="checkbox" name="${name}.${option}"${value.includes(option) && html` checked`}> ${optionLabel(option)}</label>`,
-      );
-      return html`<fieldset aria-describedby="${noteId}"><legend>${label}</legend>${options}${note}</fieldset>`;
-    }
-    case "select": {
-      const options = field.enum?.map(
-        (option) => html`<option${text === option && html` selected`}>${option}</option>`,
-      );
-      return withLabel(html`<select ${attributes}>${options}</select>`);
-    }
-    case "input":
-      return withLabel(html`<input ${attributes} value="${text}" autocomplete="off">`);
-    case "file": {
-      // Rendering ten megabytes again would block other requests, and the user still has the file.
-      const pasted = text.length > SHOWN_CHARS ? "" : text;
-      const pasteBox = textarea(html`name="${name}-text" aria-label="Pasted text"`, pasted);
-      return withLabel(html`<input type="file" ${attributes}> or paste it here: ${pasteBox}`);
-    }
-    default:
-      return withLabel(textarea(attributes, text));
+  if (widget === "checkbox")
+    return html`<div><label><input type="checkbox" ${attributes}${text === "true" && html` checked`}> ${label}</label>${note}</div>`;
+  if (widget === "checkboxes") {
+    // Each option has its own name, because a repeated field name is rejected.
+    const options = schema.items?.enum?.map(
+      (option) =>
+        html`<label><input type="checkbox" name="${name}.${option}"${value.includes(option) && html` checked`}> ${toOptionLabel(option)}</label>`,
+    );
+    return html`<fieldset aria-describedby="${noteId}"><legend>${label}</legend>${options}${note}</fieldset>`;
   }
+  const options = schema.enum?.map(
+    (option) => html`<option${text === option && html` selected`}>${option}</option>`,
+  );
+  const controls = {
+    select: html`<select ${attributes}>${options}</select>`,
+    input: html`<input ${attributes} value="${text}" autocomplete="off">`,
+    file: html`<input type="file" ${attributes}> or paste it here: ${textarea(html`name="${name}-text" aria-label="Pasted text"`, text)}`,
+    lines: textarea(attributes, text),
+    textarea: textarea(attributes, text),
+  };
+  return html`<div><label for="${name}">${label}${!isRequired && html` <small>optional</small>`}</label>${controls[widget]}${note}</div>`;
 }
 
-function optionLabel(option: string): string {
+function toOptionLabel(option: string): string {
   const labels: Hints = SCOPE_LABELS;
   return labels[option] ? `${labels[option]} (${option})` : option;
 }

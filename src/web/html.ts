@@ -17,7 +17,8 @@ export const html = (raw: TemplateStringsArray, ...values: readonly Renderable[]
 function render(value: Renderable): string {
   if (value === null || value === undefined || value === false) return "";
   if (value instanceof Html) return value.text;
-  return typeof value === "object" ? value.map(render).join("") : escaped(String(value));
+  if (typeof value === "object") return value.map(render).join("");
+  return String(value).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
 }
 
 const ENTITIES: { readonly [character: string]: string } = {
@@ -27,9 +28,6 @@ const ENTITIES: { readonly [character: string]: string } = {
   '"': "&quot;",
   "'": "&#39;",
 };
-
-const escaped = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
 
 export const inlineCode = (text: Renderable): Html => html`<code>${text}</code>`;
 export const muted = (text: Renderable): Html => html`<p class="soft">${text}</p>`;
@@ -67,52 +65,49 @@ export const definitionList = (
 ): Html =>
   html`<dl class="card">${entries.map(([term, meaning, id]) => html`<div${id && html` id="${id}"`}><dt>${term}</dt><dd>${meaning}</dd></div>\n`)}</dl>`;
 
-type Tab = readonly [name: string, path: string, ...more: unknown[]];
 /** Links, one of which is the current page. */
-export const tabs = (label: string, urls: readonly Tab[], current?: string): Html =>
-  html`<nav class="tabs" aria-label="${label}">${urls.map(([name, path]) => html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`)}</nav>`;
+export const tabs = (
+  label: string,
+  links: readonly (readonly [name: string, path: string])[],
+  current?: string,
+): Html =>
+  html`<nav class="tabs" aria-label="${label}">${links.map(([name, path]) => html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`)}</nav>`;
 
 /** Limits of a table, so that pages stay readable and quick to send (contract, part 8). */
 const ROWS_MAX = 200;
 const COLUMNS_MAX = 30;
 const CELL_MAX = 200;
 
-/** A box that scrolls sideways; it is focusable, because the keyboard can scroll it only with focus. */
-export const scrollBox = (label: string, content: Renderable): Html =>
-  html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">${content}</div>`;
-
-/** Renders the first rows of `total`; with `typed` the header shows column types. */
+/** Renders the first rows of `total`. The box scrolls sideways, and by keyboard only with focus. */
 export function table(
   label: string,
   columns: readonly Column[],
   rows: readonly Row[],
   total: number,
-  typed = false,
-) {
+): Html {
   if (rows.length === 0) return muted("It has no rows.");
-  const [shown, listed] = [columns.slice(0, COLUMNS_MAX), rows.slice(0, ROWS_MAX)];
-  const right = ({ type }: Column) => type === "number" && html` class="number"`;
-  const head = shown.map(
-    (each) =>
-      html`<th${right(each)}>${truncate(each.name)}${typed && html` <small>${each.type}</small>`}</th>`,
+  const firstColumns = columns.slice(0, COLUMNS_MAX);
+  const firstRows = rows.slice(0, ROWS_MAX);
+  const head = firstColumns.map(
+    ({ name, type }) => html`<th class="${type}">${truncate(name)} <small>${type}</small></th>`,
   );
-  const body = listed.map(
-    (cells) =>
-      html`<tr>${shown.map((each) => html`<td${right(each)}>${truncate(cells[each.name] ?? "–")}</td>`)}</tr>\n`,
+  const body = firstRows.map(
+    (row) =>
+      html`<tr>${firstColumns.map(({ name, type }) => html`<td class="${type}">${truncate(row[name] ?? "–")}</td>`)}</tr>\n`,
   );
-  return html`${scrollBox(label, html`<table><thead><tr>${head}</tr></thead>\n<tbody>${body}</tbody></table>`)}
-${firstOfMany(listed.length, total, "rows")}${firstOfMany(shown.length, columns.length, "columns")}`;
+  return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table><thead><tr>${head}</tr></thead>
+<tbody>${body}</tbody></table></div>
+${firstOfMany(firstRows.length, total, "rows")}${firstOfMany(firstColumns.length, columns.length, "columns")}`;
 }
 
 /** A note that the list is incomplete. */
 export const firstOfMany = (count: number, all: number, what: string): Renderable =>
   count < all && muted(`The first ${count} of ${all} ${what}.`);
 
+/** Shortens a text by characters, which are one or two UTF-16 code units each. */
 export function truncate(value: string | number | boolean, most = CELL_MAX): string {
-  const text = String(value);
-  // A character has at most two UTF-16 code units.
-  const first = [...text.slice(0, 2 * most + 1)];
-  return first.length > most ? `${first.slice(0, most - 1).join("")}…` : text;
+  const characters = [...String(value)];
+  return characters.length > most ? `${characters.slice(0, most - 1).join("")}…` : String(value);
 }
 
 /** A status message, or an alert that takes the focus. */

@@ -1,7 +1,6 @@
 // The frame of every page and its security headers: no inline code, no external resources, no framing, no caching
 // (contract, part 5).
-import { sha256 } from "../domain/credentials.ts";
-import { AppError } from "../domain/errors.ts";
+import type { AppError } from "../domain/errors.ts";
 import {
   emptyResponse,
   type HttpRequest,
@@ -10,7 +9,6 @@ import {
   PATHS,
 } from "../http/message.ts";
 import { errorHeaders, explain } from "../http/problem.ts";
-import type { Result } from "../http/router.ts";
 import { html, link, muted, type Renderable } from "./html.ts";
 
 export interface Page {
@@ -100,18 +98,6 @@ export function describeError(error: AppError, { id }: HttpRequest): Page {
 
 export const errorPage = (error: AppError, request: HttpRequest): HttpResponse =>
   page({ ...describeError(error, request), narrow: true });
-
-/** Adds an ETag, so that polled pages are sent again only if they have changed (RFC 9110 13.1.2). */
-export function withEtag(request: HttpRequest, response: Result): Result {
-  if (response instanceof AppError || response.status !== 200 || !isSafeMethod(request))
-    return response;
-  const etag = `"${sha256(response.body).slice(0, 20)}"`;
-  const headers = { ...response.headers, etag };
-  const condition = request.header("if-none-match").join();
-  return condition === "*" || condition.includes(etag)
-    ? emptyResponse(304, headers)
-    : { ...response, headers };
-}
 
 /** Returns a 404 page for a browser; undefined for other clients. */
 export function notFoundPage(request: HttpRequest, error: AppError): HttpResponse | undefined {

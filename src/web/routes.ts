@@ -14,10 +14,9 @@ import { createSiteRouter } from "./sites/sites.ts";
 
 export { notFoundPage } from "./layout.ts";
 
-/** `hasControls` is true if the test controls are enabled. */
-export function createPageRouters(deps: WebDeps, hasControls: boolean): readonly Router[] {
+export function createPageRouters(deps: WebDeps): readonly Router[] {
   const { services, operations, variants } = deps;
-  const document = createOpenApiDocument({ routes: operations, services, variants, hasControls });
+  const document = createOpenApiDocument(operations, services, variants);
   const routes = [...signInRoutes, ...consentRoutes, ...docsRoutes(deps), ...assets];
   return [
     publicRouter([getRoute(PATHS.openapi, () => jsonResponse(200, document))], (error, { id }) =>

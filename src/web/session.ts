@@ -19,7 +19,7 @@ import {
 import type { Variants } from "../http/variants.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import { type Html, hidden, html, link, type Renderable } from "./html.ts";
-import { errorPage, messagePage, withEtag } from "./layout.ts";
+import { errorPage, messagePage } from "./layout.ts";
 
 /** Dependencies of the pages. */
 export interface WebDeps extends ApiDeps {
@@ -187,7 +187,7 @@ export const createPageRouter = <R extends RouteKey>(
       lookup instanceof AppError
         ? lookup
         : await handle(lookup.route, { request, web, params: lookup.params });
-    return result instanceof AppError ? onError(result, web) : withEtag(request, result);
+    return result instanceof AppError ? onError(result, web) : result;
   },
   onError: errorPage,
 });

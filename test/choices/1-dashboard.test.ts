@@ -17,7 +17,7 @@ import {
 } from "../support/dashboard.ts";
 import { ALL_SCOPES, person } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
-import { attempted, eventually, uploaded } from "../support/wait.ts";
+import { attempted, eventually } from "../support/wait.ts";
 import { B_KEY, fill, makeWorld, TWO } from "../support/world.ts";
 
 /** An account that no other test changes. */
@@ -38,12 +38,10 @@ choice(
   async ({ api }) => {
     for (const [method, path] of [
       ["GET", "/dashboard/apps?skip=20"],
-      ["HEAD", "/dashboard/apps?skip=20"],
       ["POST", "/dashboard/apps/new"],
     ] as const) {
-      const { status, headers } = await new Browser(api).request(method, path);
-      const location = `${SIGN_IN}?${new URLSearchParams({ next: path })}`;
-      assert.deepEqual([status, headers.location], [303, location], method);
+      const { headers } = await new Browser(api).request(method, path);
+      assert.equal(headers.location, `${SIGN_IN}?${new URLSearchParams({ next: path })}`);
     }
   },
 );
@@ -55,13 +53,11 @@ asOwner(
     const pages = dashboardRoutes.filter(({ method }) => method === "GET");
     for (const { path } of pages) assertPage(await browser.open(fill(path, ids)));
     assert.ok(pages.length > 20);
-    for (const path of ["/dashboard", "/dashboard/sign-in"]) {
-      const page = await browser.request("GET", path);
-      let bytes = page.bytes.length;
-      for (const [, asset] of page.text.matchAll(/(?:href|src)="(\/(?:assets\/|favicon)[^"]*)"/g))
-        bytes += (await browser.request("GET", str(asset))).bytes.length;
-      assert.ok(bytes < 30_000, `${path}: ${bytes}`);
-    }
+    const page = await browser.request("GET", "/dashboard");
+    let bytes = page.bytes.length;
+    for (const [, asset] of page.text.matchAll(/(?:href|src)="(\/(?:assets\/|favicon)[^"]*)"/g))
+      bytes += (await browser.request("GET", str(asset))).bytes.length;
+    assert.ok(bytes < 30_000, String(bytes));
   },
 );
 
@@ -81,63 +77,48 @@ asOwner(
 asOwnerAlone(
   "an empty account shows the first step, and its last admin cannot be removed",
   async (browser, { api }) => {
-    for (const path of "apps data-sources settings/webhooks settings/oauth-apps".split(" "))
-      assert.match(textOf(await browser.open(`/dashboard/${path}`)), /: none yet/, path);
-    for (const { id } of (await api.get("/users")).items.slice(0, -1))
-      await api.delete(`/users/${str(id)}`);
-    const [admin] = (await api.get("/users")).items;
-    const edit = `/dashboard/users/${str(admin?.id)}/edit`;
-    const refused = await browser.fillIn(edit, { email: str(admin?.email) });
-    assert.match(assertPage(refused, 409), /last user with the permission admin/);
-    const reader = (await person(api, ["read:apps"])).browser;
     const seesStep = async (who: Browser) =>
       textOf(await who.open("/dashboard")).includes("Create your first app");
+    const reader = (await person(api, ["read:apps"])).browser;
     assert.deepEqual([await seesStep(browser), await seesStep(reader)], [true, false]);
-    await api.create("/apps", { title: "First" });
-    assert.equal(await seesStep(browser), false, "until there is an app");
+    assert.match(textOf(await browser.open("/dashboard/apps")), /Apps: none yet/);
+    const [first, ...others] = (await api.get("/users")).items;
+    for (const { id } of others) await api.delete(`/users/${str(id)}`);
+    const again = await owner(api);
+    const [, admin] = (await api.get("/users")).items;
+    await api.delete(`/users/${str(first?.id)}`);
+    const edit = `/dashboard/users/${str(admin?.id)}/edit`;
+    const refused = await again.fillIn(edit, { email: str(admin?.email) });
+    assert.match(assertPage(refused, 409), /last user with the permission admin/);
   },
 );
-
-/** The permission that the API requires for the operation behind a page. */
-const scopesOf = ({ document }: Context) =>
-  new Map(
-    document.api.map(({ value }) => [
-      value.operationId,
-      String(Object(value.security)[1]?.oauth[0] ?? ""),
-    ]),
-  );
 
 choice(
   "1.dashboard",
   "each page requires the permission of the operation that it represents",
   ALONE,
-  async (own) => {
-    const { api } = own;
-    const [ids, scopes] = [await makeWorld(api), scopesOf(own)];
-    for (const held of [...ALL_SCOPES, null]) {
-      const { browser } = await person(api, held === null ? [] : [held]);
-      for (const { method, path, operationId } of dashboardRoutes) {
+  async ({ api }) => {
+    const ids = await makeWorld(api);
+    for (const permission of [...ALL_SCOPES, null]) {
+      const { browser } = await person(api, permission === null ? [] : [permission]);
+      for (const { method, path, operation } of dashboardRoutes) {
         // The form of an action shows its target, so it requires the permission to read that, too.
-        const read = dashboardRoutes.find(
+        const target = dashboardRoutes.find(
           (row) => row.method === method && row.path === path.replace(/\}\/[a-z]+$/, "}"),
         );
-        const needed = [operationId, read?.operationId ?? ""].flatMap((id) => scopes.get(id) || []);
-        const may = needed.every((scope) => held === "admin" || held === scope);
-        const address = fill(path, ids);
-        // A form without its token changes nothing; a user who may send the form gets an error message instead.
-        const answer =
-          method === "GET"
-            ? await browser.request("GET", address)
-            : await browser.post(address, {});
-        if (method === "POST") assert.equal(answer.status, 403, path);
-        const refused =
-          answer.status === 403 && textOf(answer).includes("This takes the permission");
-        if (refused) assertPage(answer, 403);
-        assert.equal(refused, !may, `${held} ${method} ${path}: ${answer.status}`);
-        assert.ok(
-          may || needed.some((scope) => textOf(answer).includes(scope)),
-          "it says which permission",
+        const needed = [operation.scope, target?.operation.scope ?? null];
+        const isAllowed = needed.every(
+          (scope) => scope === null || permission === "admin" || permission === scope,
         );
+        const url = fill(path, ids);
+        // A form without its token changes nothing; it gets an error message instead.
+        const response =
+          method === "GET" ? await browser.request("GET", url) : await browser.post(url, {});
+        const text = textOf(response);
+        if (method === "POST") assert.equal(response.status, 403, path);
+        const isDenied = response.status === 403 && text.includes("This takes the permission");
+        assert.equal(isDenied, !isAllowed, `${permission} ${method} ${path}: ${response.status}`);
+        assert.ok(isAllowed || needed.some((scope) => scope && text.includes(scope)));
       }
     }
   },
@@ -160,29 +141,6 @@ choice(
     );
   },
 );
-
-choice("1.dashboard", "a page links to the resources that it refers to", {}, async ({ api }) => {
-  const ids = await makeWorld(api);
-  const browser = await owner(api);
-  const webhook = `/dashboard/settings/webhooks/${ids.webhook_id}`;
-  const draft = { name: "S", type: "csv", data: "a\n1\n" };
-  const source = await uploaded(api, { ...draft, app_id: ids.app_id });
-  const alone = await uploaded(api, draft);
-  const app = `<a href="/dashboard/apps/${ids.app_id}">${ids.app_id}</a>`;
-  for (const [path, term, shown] of [
-    [`/dashboard/data-sources/${source.id}`, "App ID", app],
-    [`/dashboard/data-sources/${alone.id}`, "App ID", "none"],
-    [`/dashboard/apps/${ids.app_id}/deployments/${ids.deployment_id}`, "App ID", app],
-    [
-      `${webhook}/deliveries/${ids.delivery_id}`,
-      "Webhook ID",
-      `<a href="${webhook}">${ids.webhook_id}</a>`,
-    ],
-  ] as const) {
-    const { text } = await browser.open(path);
-    assert.ok(text.includes(`<dt>${term}</dt><dd>${shown}</dd>`), `${path}: ${text}`);
-  }
-});
 
 choice(
   "1.dashboard",
@@ -240,14 +198,9 @@ asOwner(
     };
     assert.deepEqual(await fields(), [title, "One\ntwo", "dark", true]);
     const edit = await browser.open(`${path}/edit`);
-    assert.match(
-      edit.text,
-      /<textarea[^>]*>\nOne\ntwo<\/textarea>/,
-      "what is there stands in the form",
-    );
+    assert.match(edit.text, /<textarea[^>]*>\nOne\ntwo<\/textarea>/);
     await browser.submit(edit, `${path}/edit`, { title: "Other", theme: "light" });
     assert.deepEqual(await fields(), ["Other", "", "light", false]);
-    assertPage(await browser.submit(edit, `${path}/edit`, { title: "" }), 422);
     const wrong = { name: "", environment: "No!", custom_domain: "x" };
     const refused = await browser.fillIn(`${path}/deploy`, wrong);
     assertPage(refused, 422);
@@ -314,23 +267,6 @@ asOwner(
   },
 );
 
-asOwner("a form can be sent again, and is then validated again", async (browser, { api }) => {
-  const { id } = await api.create("/apps", { title: "T" });
-  const edit = `/dashboard/apps/${id}/edit`;
-  const page = await browser.open(edit);
-  for (const title of ["first", "second", "first"]) {
-    await browser.submit(page, edit, { title });
-    assert.equal((await api.get(`/apps/${id}`)).json.title, title);
-  }
-  const add = "/dashboard/users/new";
-  const form = await browser.open(add);
-  const email = freshAddress();
-  const holder = await api.create("/users", { email });
-  assertPage(await browser.submit(form, add, { email }), 409);
-  await api.delete(`/users/${holder.id}`);
-  assertPage(await browser.submit(form, add, { email }));
-});
-
 asOwner(
   "data can be uploaded or pasted, and the page shows the parsed rows or the validation issues",
   async (browser) => {
@@ -353,28 +289,16 @@ asOwner(
     const csv = "town,people\r\n<Łódź>,670\r\n";
     const made = await upload({ type: "csv", app_id: "", "data-text": "", data: csv });
     await shows(made, /<Łódź> 670/);
-    const long = '[{"a":1.50,"b":1.50},{"a":9007199254740993,"b":2}]';
-    for (const [fields, words] of [
-      [{ type: "json", "data-text": '[{"a":1}]', data: "" }, /a number 1 /],
-      [{ type: "json", data: long }, /a string b number 1\.50 1\.5 9007199254740993 2 /],
-      [{ type: "csv", data: "a,b\r\n1\r\n" }, /Status failed .* Error Line 2/],
-    ] as const)
-      await shows(await upload(fields), words);
+    await shows(await upload({ type: "json", "data-text": '[{"a":1}]', data: "" }), /a number 1 /);
+    const failed = await upload({ type: "csv", data: "a,b\r\n1\r\n" });
+    await shows(failed, /Status failed .* Error Line 2/);
     for (const [type, data] of Object.entries({ json: "[", csv: "", xml: "x" })) {
       const refused = await upload({ type, data });
       assertPage(refused, 422);
       assert.match(refused.text, /class="error"/);
     }
-    for (const spoiled of [
-      (body: string) => body.replace("<1>", "\xff"),
-      (body: string) => body.slice(0, -10),
-    ])
-      assertPage(
-        await upload({ type: "csv", data: "a\r\n<1>" }, (body) =>
-          Buffer.from(spoiled(body), "latin1"),
-        ),
-        415,
-      );
+    const notUtf8 = (body: string) => Buffer.from(body.replace("<1>", "\xff"), "latin1");
+    assertPage(await upload({ type: "csv", data: "a\r\n<1>" }, notUtf8), 415);
     const where = made.header("location").replace(/\?.*/, "");
     await browser.fillIn(`${where}/delete`);
     assertPage(await browser.open(where), 404);
@@ -417,32 +341,15 @@ asOwner(
     const page = await browser.open(`/dashboard/events/${id}`);
     const text = assertPage(page);
     assert.match(text, new RegExp(`Request: ${caused.header("x-request-id")} .* ${id}`));
-    assert.match(text, new RegExp(`Webhook ID: ${hook.id} Status: pending Next attempt: 20`));
+    assert.match(
+      text,
+      new RegExp(
+        `Webhook ID: ${hook.id} Status: pending Response: refused Attempts: 1 Next attempt: 20`,
+      ),
+    );
     assert.match(page.text, new RegExp(`/webhooks/${hook.id}/deliveries/dlv_`), "the delivery");
     const list = await browser.open("/dashboard/events?type=app.created");
     assert.ok(list.text.includes(id));
-    assert.doesNotMatch(list.text.replace(/<nav[\s\S]*?<\/nav>/g, ""), /app\.deployed/);
-  },
-);
-
-asOwnerAlone(
-  "a page that lists only the first 100 related records says so",
-  async (browser, { api }) => {
-    const app = await api.create("/apps", { title: "A" });
-    const form = await browser.open(`/dashboard/data-sources/new?app_id=${app.id}`);
-    assert.match(form.text, new RegExp(`id="app_id".* value="${app.id}"`));
-    for (let n = 0; n <= 100; n += 1) {
-      assert.doesNotMatch(textOf(await browser.open(`/dashboard/apps/${app.id}`)), /The first 100/);
-      await api.create("/data-sources", { name: "N", type: "csv", app_id: app.id, data: "a" });
-      await api.create("/webhooks", { url: `http://127.0.0.1:9/${n}`, events: ["app.created"] });
-    }
-    await api.create("/apps", { title: "B" });
-    const [event] = (await api.get("/events?type=app.created&offset=1")).items;
-    for (const [path, note] of [
-      [`apps/${app.id}`, "The first 100 of 101 data sources"],
-      [`events/${str(event?.id)}`, "The first 100 of 101 deliveries"],
-    ] as const)
-      assert.ok(textOf(await browser.open(`/dashboard/${path}`)).includes(note), path);
   },
 );
 
@@ -453,8 +360,6 @@ asOwnerAlone("lists show the newest entry first and are paged", async (browser, 
   assert.doesNotMatch(first, /Number 1\./);
   const last = textOf(await browser.open("/dashboard/apps?skip=20"));
   assert.match(last, /Number 1\. .*21 to 21 of 21, newest first Newer $/);
-  for (const skip of ["999", "-1", "x", "99999999999999999999"])
+  for (const skip of ["999", "x"])
     assert.match(textOf(await browser.open(`/dashboard/apps?skip=${skip}`)), /1 to 20 of 21/, skip);
-  const chosen = await browser.open("/dashboard/events?type=app.created");
-  assert.match(chosen.text, /href="\/dashboard\/events\?type=app\.created&amp;skip=20"/);
 });

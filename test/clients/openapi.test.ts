@@ -1,16 +1,8 @@
-// Clients generated from the OpenAPI documents: they compile in strict mode, have no type without values, and
+// Clients generated from the OpenAPI document: they compile in strict mode, have no type without values, and
 // work against the server.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -51,10 +43,7 @@ interface Project extends Embedded {
 }
 
 /** Runs `use` with a service and a folder that contains its OpenAPI document; removes both afterwards. */
-async function inProject(
-  use: (project: Project) => Promise<void>,
-  document = "/openapi.json",
-): Promise<void> {
+async function inProject(use: (project: Project) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(CLIENTS, "generated-"));
   try {
     await using own = await embedded({ clock: "system", control: true });
@@ -71,7 +60,10 @@ async function inProject(
       );
       return stdout;
     };
-    writeFileSync(join(folder, "openapi.json"), await (await fetch(own.authUrl + document)).text());
+    writeFileSync(
+      join(folder, "openapi.json"),
+      await (await fetch(`${own.authUrl}/openapi.json`)).text(),
+    );
     await use({ ...own, folder, node });
   } finally {
     rmSync(folder, { recursive: true });
@@ -157,40 +149,6 @@ assert.equal(invalid.error && "errors" in invalid.error && invalid.error.errors?
   }),
 );
 
-clientTest(
-  "openapi-typescript with openapi-fetch: the test controls' types fit, and their client works",
-  () =>
-    inProject(async (project) => {
-      await project.node(
-        join(MODULES, "openapi-typescript/bin/cli.js"),
-        "openapi.json",
-        "-o",
-        "schema.ts",
-      );
-      assertTyped(
-        join(project.folder, "schema.ts"),
-        /^\s*(\w+\??: never;|\[(name|key): string\]: unknown;|export type (\$defs|webhooks) = )/,
-      );
-      await run(
-        project,
-        `
-import createClient from "openapi-fetch";
-import type { paths } from "./schema.ts";
-const client = createClient<paths>({ baseUrl: authUrl, headers: { Authorization } });
-const fault = await client.POST("/_control/faults", { body: { method: "GET", path: "/v1/apps", status: 503 } });
-assert.equal(fault.data?.times, 1);
-assert.equal((await fetch(baseUrl + "/apps", { headers: { Authorization } })).status, 503);
-const clock = await client.POST("/_control/clock", { body: { freeze: true } });
-assert.match(clock.data?.now ?? "", /Z$/);
-const snapshot = await client.GET("/_control/snapshot");
-assert.ok(snapshot.data);
-assert.equal((await client.PUT("/_control/snapshot", { body: snapshot.data })).response.status, 204);
-assert.equal((await client.POST("/_control/reset")).response.status, 204);
-`,
-      );
-    }, "/_control/openapi.json"),
-);
-
 clientTest("hey-api: the client works", () =>
   inProject(async (project) => {
     const args = ["-i", "openapi.json", "-o", "api", "-c", "@hey-api/client-fetch"];
@@ -199,7 +157,7 @@ clientTest("hey-api: the client works", () =>
     await run(
       project,
       `
-import type { AppCreate, CreatedWebhook, Problem404 } from "./api/index.ts";
+import type { AppCreate, CreatedWebhook, Problem } from "./api/index.ts";
 import { createApp, createDataSource, createWebhook, deployApp, getApp, listApps, listEvents, updateApp } from "./api/index.ts";
 import { client } from "./api/client.gen.ts";
 client.setConfig({ baseUrl, auth: () => key });
@@ -215,85 +173,10 @@ const created: CreatedWebhook = webhook;
 assert.ok(created.secret);
 const { error, response } = await getApp({ path: { app_id: "app_0" } });
 assert.equal(response?.status, 404);
-const code: Problem404["code"] | undefined = error?.code === "not_found" ? error.code : undefined;
+const code: Problem["code"] | undefined = error?.code === "not_found" ? error.code : undefined;
 assert.equal(code, "not_found");
 const { data: events } = await listEvents({ throwOnError: true });
 for (const event of events.data) if (event.type === "app.deployed") assert.equal(event.data.object.deployment.status, "live");
-`,
-    );
-  }),
-);
-
-clientTest("orval: the client works", () =>
-  inProject(async (project) => {
-    const output = { target: "api.ts", client: "fetch", mode: "single", baseUrl: project.baseUrl };
-    const options = JSON.stringify({ input: { target: "openapi.json" }, output });
-    writeFileSync(
-      join(project.folder, "generate.mjs"),
-      `import { generate } from "orval"; await generate(${options});`,
-    );
-    await project.node("generate.mjs");
-    assertTyped(join(project.folder, "api.ts"), /^$/);
-    await run(
-      project,
-      `
-import { createApp, createDataSource, createWebhook, deployApp, getApp, listApps, updateApp } from "./api.ts";
-const options = { headers: { Authorization } };
-const created = await createApp({ title: "Sales" }, options);
-assert.ok(created.status === 201);
-const { id } = created.data;
-const updated = await updateApp(id, { title: "Costs" }, options);
-assert.equal(updated.status === 200 && updated.data.title, "Costs");
-const list = await listApps({ limit: 1 }, options);
-assert.equal(list.status === 200 && list.data.data[0]?.title, "Costs");
-const deployed = await deployApp(id, { name: "One" }, options);
-assert.equal(deployed.status === 201 && deployed.data.status, "live");
-const source = await createDataSource({ name: "N", type: "csv", data: "a\\n1\\n" }, options);
-assert.equal(source.status === 201 && source.data.type, "csv");
-const webhook = await createWebhook({ url: "http://localhost:9/", events: ["app.created"] }, options);
-assert.ok(webhook.status === 201 && webhook.data.secret);
-const missing = await getApp("app_0", options);
-assert.ok(missing.status === 404);
-assert.equal(missing.data.code, "not_found");
-`,
-    );
-  }),
-);
-
-clientTest("kubb: the client works", () =>
-  inProject(async (project) => {
-    writeFileSync(
-      join(project.folder, "kubb.config.mjs"),
-      `import { pluginClient } from "@kubb/plugin-client";
-import { pluginOas } from "@kubb/plugin-oas";
-import { pluginTs } from "@kubb/plugin-ts";
-export default {
-  root: ".",
-  input: { path: "./openapi.json" },
-  output: { path: "./api", format: false, lint: false },
-  plugins: [pluginOas({ validate: false, generators: [] }), pluginTs(), pluginClient({ client: "fetch" })],
-};`,
-    );
-    const cli = join(MODULES, "@kubb/cli/bin/kubb.cjs");
-    await project.node(cli, "generate", "--config", "kubb.config.mjs", "--logLevel", "silent");
-    const types = join(project.folder, "api/types");
-    // A response without a body has the type any.
-    for (const name of readdirSync(types))
-      assertTyped(join(types, name), /^export type \w+(204|304) = any/);
-    await run(
-      project,
-      `
-import { setConfig } from "@kubb/plugin-client/clients/fetch";
-import { createApp, createDataSource, createWebhook, deployApp, listApps, listEvents, updateApp } from "./api/index.ts";
-setConfig({ baseURL: baseUrl, headers: { Authorization, "Content-Type": "application/json" } });
-const app = await createApp({ title: "Sales" });
-assert.equal((await updateApp(app.id, { title: "Costs" })).title, "Costs");
-assert.deepEqual((await listApps({ limit: 1 })).data.map(({ title }) => title), ["Costs"]);
-assert.equal((await deployApp(app.id, { name: "One" })).status, "live");
-assert.equal((await createDataSource({ name: "N", type: "csv", data: "a\\n1\\n" })).type, "csv");
-assert.ok((await createWebhook({ url: "http://localhost:9/", events: ["app.created"] })).secret);
-for (const event of (await listEvents()).data)
-  if (event.type === "app.deployed") assert.equal(event.data.object.deployment.status, "live");
 `,
     );
   }),
@@ -334,8 +217,8 @@ schemas.Deployment.parse(await ask("POST", "/apps/" + app.id + "/deploy", schema
 const csv = schemas.DataSourceCreate.parse({ name: "N", type: "csv", data: "a\\n1\\n" });
 schemas.DataSource.parse(await ask("POST", "/data-sources", csv));
 schemas.CreatedWebhook.parse(await ask("POST", "/webhooks", { url: "http://localhost:9/", events: ["app.created"] }));
-schemas.Problem404.parse(await ask("GET", "/apps/app_0"));
-schemas.Problem422.parse(await ask("POST", "/apps", {}));
+schemas.Problem.parse(await ask("GET", "/apps/app_0"));
+schemas.Problem.parse(await ask("POST", "/apps", {}));
 await ask("POST", "/apps/" + app.id + "/interactions", { user_id: "u", interaction_type: "chart_click" });
 assert.ok(schemas.EventList.parse(await ask("GET", "/events")).data.length >= 4);
 `,
@@ -357,9 +240,9 @@ clientTest("prism as a validating proxy finds nothing wrong with any request or 
     ]);
     try {
       await prints("Prism is listening");
-      const seen: string[] = [];
+      let count = 0;
       const observe = (method: string, path: string, answer: Answer) => {
-        seen.push(`${method} ${path} ${answer.status}`);
+        count += 1;
         assert.equal(
           answer.headers["sl-violations"],
           undefined,
@@ -370,19 +253,10 @@ clientTest("prism as a validating proxy finds nothing wrong with any request or 
       const document = await ApiDocument.of(authUrl);
       await sendExamples(document, api, () => undefined);
       const { id } = await api.create("/apps", { title: "T" });
-      await api.post(`/apps/${id}/interactions`, { user_id: "u", interaction_type: "chart_click" });
-      const { headers } = await api.get(`/apps/${id}`);
-      assert.equal(
-        (await api.get(`/apps/${id}`, { "if-none-match": String(headers.etag) })).status,
-        304,
-      );
-      assert.equal((await api.get("/events")).status, 200);
+      const outdated = await api.patch(`/apps/${id}`, { title: "U" }, { "if-match": '"0"' });
+      assert.equal(outdated.status, 412);
       assert.equal((await api.get("/apps/app_0")).status, 404);
-      assert.equal(
-        (await api.patch(`/apps/${id}`, { title: "U" }, { "if-match": '"0"' })).status,
-        412,
-      );
-      assert.ok(seen.length > document.api.length + 7, `${seen.length} requests`);
+      assert.ok(count > document.api.length, `${count} requests`);
       // The proxy does report errors.
       const wrong = await api.with({ observe: () => undefined }).post("/apps", { title: 1 });
       assert.ok(wrong.headers["sl-violations"]);

@@ -16,50 +16,6 @@ const controls = (
     use({ ...own, control: own.api.at(`${own.authUrl}/_control`) }),
   );
 
-controls(
-  "the contract's control routes have their own OpenAPI document with their own operation names",
-  async (own) => {
-    const { document, authUrl } = own;
-    const { controls } = document;
-    assert.ok(controls);
-    assert.deepEqual([controls.document.servers].flat(), [
-      { url: authUrl, description: "This server" },
-    ]);
-    const found = controls.operations;
-    const routes = found.map(({ method, path }) => `${method} ${path.slice("/_control".length)}`);
-    assert.equal(
-      routes.toSorted().join(", "),
-      "DELETE /chaos, DELETE /faults, GET /deliveries, GET /events, GET /requests, GET /snapshot, " +
-        "GET /trace/{request_id}, PATCH /account, POST /chaos, POST /clock, POST /faults, POST /reset, POST /settled, " +
-        "POST /sign-in, PUT /snapshot",
-    );
-    for (const { value } of found)
-      assert.deepEqual([value.tags, value.security], [["control"], [{ apiKey: [] }]]);
-    assert.ok(!JSON.stringify(found).includes("Idempotency-Key"), "they remember nothing");
-    assert.equal(
-      found.map(({ value }) => value.operationId).join(", "),
-      "changeClock, waitUntilSettled, addFault, clearFaults, addChaosRule, clearChaosRules, listRecordedRequests, " +
-        "listRecordedEvents, listRecordedDeliveries, traceRequest, resetService, createSnapshot, restoreSnapshot, " +
-        "setAccountState, signInUser",
-    );
-    assert.ok(document.api.length > 30);
-    assert.deepEqual(
-      document.operations,
-      document.api,
-      "and none of them is in the document of the REST API",
-    );
-    assert.match(
-      JSON.stringify(document.document.info),
-      /\/_control\/openapi\.json/,
-      "which names it",
-    );
-    assert.doesNotMatch(
-      JSON.stringify([document.document.paths, controls.document.paths]),
-      /"servers"/,
-    );
-  },
-);
-
 controls("the controls are open to the start-up key only", async ({ service, api, control }) => {
   const { access_token } = await service.signIn({ scopes: ["admin"] });
   const other = str((await api.create("/api-keys", { name: "Another" })).key);

@@ -7,12 +7,7 @@ import { person } from "./oauth.ts";
 export const owner = async (api: Client): Promise<Browser> => (await person(api)).browser;
 
 /** Asserts a complete HTML page: nothing inline, nothing from elsewhere, not framed, not cached; returns its text. */
-export function assertPage(
-  page: Answer,
-  status = 200,
-  formAction = "'self'",
-  kept = "no-store",
-): string {
+export function assertPage(page: Answer, status = 200, formAction = "'self'"): string {
   assert.equal(page.status, status, page.text.slice(0, 2_000));
   assert.equal(page.header("content-type"), "text/html; charset=utf-8");
   const csp = page.header("content-security-policy");
@@ -21,7 +16,7 @@ export function assertPage(
   assert.match(csp, /; base-uri 'none'; frame-ancestors 'none'/);
   assert.doesNotMatch(csp.slice(start.length), /unsafe|\*|https?:/);
   assert.equal(page.header("referrer-policy"), "same-origin");
-  assert.equal(page.header("cache-control"), kept);
+  assert.equal(page.header("cache-control"), "no-store");
   assert.equal(page.header("x-content-type-options"), "nosniff");
   assert.equal("www-authenticate" in page.headers, false, "a cookie lets people in");
   const markup = page.text.replace(/<pre>[\s\S]*?<\/pre>/g, "");

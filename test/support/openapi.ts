@@ -20,11 +20,7 @@ const DESCRIBED =
 export class ApiDocument {
   readonly operations: readonly Operation[];
 
-  /** `controls`: the document of the test controls, if they are enabled. */
-  constructor(
-    readonly document: Members,
-    readonly controls?: ApiDocument,
-  ) {
+  constructor(readonly document: Members) {
     const [server] = [document.servers].flat();
     const prefix = new URL(String(members(server).url)).pathname.replace(/\/$/, "");
     this.operations = Object.entries(members(document.paths)).flatMap(([path, item]) =>
@@ -39,13 +35,8 @@ export class ApiDocument {
 
   /** The OpenAPI document of the server at this URL. */
   static async of(authUrl: string): Promise<ApiDocument> {
-    const api = await fetch(`${authUrl}/openapi.json`);
-    const controls = await fetch(`${authUrl}/_control/openapi.json`);
-    const controlDocument = members(await controls.json());
-    return new ApiDocument(
-      members(await api.json()),
-      controls.ok ? new ApiDocument(controlDocument) : undefined,
-    );
+    const response = await fetch(`${authUrl}/openapi.json`);
+    return new ApiDocument(members(await response.json()));
   }
 
   /** The operations below /v1. */
@@ -66,10 +57,6 @@ export class ApiDocument {
 
   /** Throws if the response violates the document. */
   check(method: string, url: string, answer: Answer): void {
-    if (this.controls?.find(method, url)) {
-      this.controls.check(method, url, answer);
-      return;
-    }
     const what = `${method} ${url} ${answer.status}`;
     const type = answer.headers["content-type"]?.split(";")[0] ?? "";
     const operation = this.find(method, url);

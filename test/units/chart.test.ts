@@ -13,7 +13,7 @@ const TYPES = new Map<string, Column["type"]>([
 type Cells = readonly (string | number | boolean | null)[];
 
 /** Draws a table whose columns are written as `name:n`, with the first letter of each type. */
-const draw = (header: string, rows: readonly Cells[], selected?: string) => {
+const draw = (header: string, rows: readonly Cells[]) => {
   const columns = header.split(" ").map((text): Column => {
     const [name = "", letter = ""] = text.split(":");
     return { name, type: TYPES.get(letter) ?? "string" };
@@ -21,33 +21,32 @@ const draw = (header: string, rows: readonly Cells[], selected?: string) => {
   const records = rows.map((cells) =>
     Object.fromEntries(columns.map(({ name }, index) => [name, cells[index] ?? null])),
   );
-  return createChart(
-    columns,
-    records,
-    columns.find(({ name }) => name === selected),
-  );
+  return createChart(columns, records);
 };
+/** Draws bars of these heights. */
+const drawBars = (values: readonly number[]) =>
+  draw(
+    "a:s b:n",
+    values.map((value, index) => [`n${index}`, value]),
+  );
 const summary = (chart: ReturnType<typeof draw>) =>
   chart &&
   `${chart.kind} ${chart.x.name} ${chart.y.name} ${chart.category?.name ?? "-"} ${chart.points.length}`;
 const many = (count: number, create: (index: number) => Cells) =>
   Array.from({ length: count }, (_, index) => create(index));
-const textsOf = (axis: Axis | undefined) => axis?.labels.map(({ text }) => text).join(", ");
+const toTexts = (axis: Axis | undefined) => axis?.labels.map(([, text]) => text).join(", ");
 
 for (const [title, expected, header, ...rows] of [
   ["names get bars", "bars a b - 2", "a:s b:n", "x 1", "y 2"],
   ["times get a line", "line at n - 2", "n:n at:d", "1 2026-01-01", "2 2026-01-02"],
   ["times precede names", "line at n - 2", "a:s n:n at:d", "x 1 2026-01-01", "x 2 2026-01-02"],
-  ["repeated times stay a line", "line at n - 2", "n:n at:d", "1 2026-01-01", "2 2026-01-01"],
   ["repeated names get no chart", undefined, "a:s b:n", "x 1", "x 2"],
   ["numbers alone get no chart", undefined, "p:n q:n", "1 5", "2 6"],
   ["a few names are a category", "bars m v k 2", "m:s v:n k:s", "a 1 p", "b 2 q"],
   ["one name is no category", "bars m v - 2", "m:s v:n k:s", "a 1 p", "b 2 p"],
   ["booleans are a category", "bars m v ok 2", "m:s v:n ok:b", "a 1 true", "a 2 false", "b - true"],
-  ["a counter is not drawn", "bars a n - 2", "a:s nr:n n:n", "x 4 9", "y 5 1"],
   ["an id is not drawn", "bars a n - 2", "a:s user_id:n n:n", "x 7 9", "y 5 1"],
   ["a lone id is drawn", "bars a id - 2", "a:s id:n", "x 5", "y 6"],
-  ["text alone gets no chart", undefined, "a:s b:s", "x y"],
   ["no rows get no chart", undefined, "a:s b:n"],
   ["a row needs both values", undefined, "a:s b:n", "x -", "- 2"],
 ] as const)
@@ -63,24 +62,13 @@ for (const [title, expected, header, ...rows] of [
   });
 
 test("chart: at most 8 names form a category, and at most 200 bars are drawn", () => {
-  const groups = (count: number) =>
-    draw(
-      "m:s v:n k:s",
-      many(18, (n) => [`m${n}`, n % count, `k${n % count}`]),
-    )?.category?.name;
+  const groups = (count: number) => {
+    const rows = many(18, (n) => [`m${n}`, n, `k${n % count}`]);
+    return draw("m:s v:n k:s", rows)?.category?.name;
+  };
   assert.deepEqual([groups(8), groups(9)], ["k", undefined]);
-  const bars = (count: number) =>
-    draw(
-      "a:s b:n",
-      many(count, (n) => [`n${n}`, n % 9]),
-    )?.kind;
+  const bars = (count: number) => drawBars(Array(count).fill(1))?.kind;
   assert.deepEqual([bars(200), bars(201)], ["bars", undefined]);
-});
-
-test("chart: a reader can select any numeric column, ids and counters included", () => {
-  const rows = [7, 5, 6].map((n, at) => [`d${at}`, at + 3, n] as const);
-  for (const column of ["nr", "visitors"])
-    assert.equal(summary(draw("day:s nr:n visitors:n", rows, column)), `bars day ${column} - 3`);
 });
 
 test("chart: a point keeps its row and values, and its text is cut to the length that an event allows", () => {
@@ -95,22 +83,16 @@ test("chart: a point keeps its row and values, and its text is cut to the length
 });
 
 test("chart: the axis of numbers starts at zero, ends at the largest value and has round labels", () => {
-  const up = (values: readonly number[]) =>
-    draw(
-      "a:s b:n",
-      values.map((value, index) => [`n${index}`, value]),
-    )?.up;
   for (const [values, labels] of [
     [[3, 97], "0, 20, 40, 60, 80"],
     [[-7, 2], "-6, -4, -2, 0, 2"],
     [[0, 0], "0"],
-    [[0.001, 0.003], "0, 0.0005, 0.001, 0.0015, 0.002, 0.0025, 0.003"],
     [[1_020, 990], "0, 200, 400, 600, 800, 1K"],
-    [[2e15], "0, 500T, 1e+15, 1.5e+15, 2e+15"],
     [[1e290], "0, 2e+289, 4e+289, 6e+289, 8e+289, 1e+290"],
   ] as const)
-    assert.equal(textsOf(up(values)), labels);
-  assert.deepEqual([up([3, 97])?.toFraction(0), up([3, 97])?.toFraction(97)], [0, 1]);
+    assert.equal(toTexts(drawBars(values)?.up), labels);
+  const up = drawBars([3, 97])?.up;
+  assert.deepEqual([up?.toFraction(0), up?.toFraction(97)], [0, 1]);
 });
 
 const DAY = "06:00, 12:00, 18:00";
@@ -120,20 +102,14 @@ test("chart: the format of times depends on the step between them", () => {
     [`13 Oct, ${DAY}, 14 Oct, ${DAY}, 15 Oct, ${DAY}, 16 Oct`, "2026-10-13", "2026-10-16"],
     ["09:50, 09:55, 10:00, 10:05, 10:10", "2026-10-13T09:48Z", "2026-10-13T10:10+00:00"],
     ["09:48:58, 09:48:59, 09:49:00, 09:49:01", "2026-10-13T09:48:58Z", "2026-10-13T09:49:01Z"],
-    ["09:48:01.000, 09:48:01.010", "2026-10-13T09:48:00.995Z", "2026-10-13T09:48:01.01Z"],
     ["Feb 2026, Mar 2026, Apr 2026, May 2026", "2026-01-15", "2026-05-31"],
-    [
-      "Jul 2000, Oct 2000, Jan 2001, Apr 2001, Jul 2001, Oct 2001, Jan 2002",
-      "2000-06-15",
-      "2002-02-01",
-    ],
     ["500, 1000, 1500, 2000", "0001-01-01", "2026-01-01"],
   ] as const) {
     const chart = draw(
       "t:d n:n",
       times.map((time, index) => [time, index]),
     );
-    assert.equal(textsOf(chart?.across), labels);
+    assert.equal(toTexts(chart?.across), labels);
   }
 });
 
@@ -141,56 +117,29 @@ test("chart: the label of a point is written for people", () => {
   for (const [x, y, label] of [
     ["2026-10-13", 1_020, "13 Oct 2026, 1,020 visitors"],
     ["2026-10-13T14:05:00Z", 1, "13 Oct 2026, 14:05, 1 visitors"],
-    ["2026-10-13T14:05:09.5Z", 1, "13 Oct 2026, 14:05:09.500, 1 visitors"],
-    ["2026-03", 48_250.5, "March 2026, 48,250.5 visitors"],
-    ["2026-13", 1e-9, "2026-13, 1e-9 visitors"],
-    ["North", 1e290, "North, 1e+290 visitors"],
+    ["2026-10-13T14:05:09Z", 1, "13 Oct 2026, 14:05:09, 1 visitors"],
+    ["North", 48_250.5, "North, 48,250.5 visitors"],
   ] as const) {
     const chart = draw("a:s visitors:n", [[x, y]]);
     assert.equal(chart?.points[0] && describePoint(chart.y, chart.points[0]), label);
   }
 });
 
-test("chart: numbers that no scale can represent are only shown in the table", () => {
-  for (const values of [
-    [5e-324, 0],
-    [1.7e308, 1],
-    [1.7e308, -1.7e308],
-  ])
-    assert.equal(
-      draw(
-        "a:s b:n",
-        values.map((value, index) => [`n${index}`, value]),
-      ),
-      undefined,
-      String(values),
-    );
-  assert.ok(draw("a:s b:n", [["x", 1e-300]]));
+test("chart: numbers whose distance is no number are only shown in the table", () => {
+  assert.equal(drawBars([1.7e308, -1.7e308]), undefined);
+  assert.ok(drawBars([5e-324, 0]));
+  assert.ok(drawBars([1.7e308, 1]));
 });
 
 test("chart: points are sorted by x and placed in proportion", () => {
-  for (const [header, rows, expected] of [
-    [
-      "a:s b:n",
-      [
-        ["x", 1],
-        ["y", 2],
-      ],
-      [0.25, 0.75],
-    ],
-    [
+  const getPlaces = (chart: ReturnType<typeof draw>) =>
+    chart?.points.map(({ position }) => chart.across.toFraction(position));
+  assert.deepEqual(getPlaces(drawBars([1, 2])), [0.25, 0.75]);
+  const times = (...days: string[]) =>
+    draw(
       "t:d b:n",
-      [
-        ["2026-01-05", 1],
-        ["2026-01-01", 2],
-        ["2026-01-02", 3],
-      ],
-      [0, 0.25, 1],
-    ],
-    ["t:d b:n", [["2026-01-05", 1]], [0.5]],
-  ] as const) {
-    const chart = draw(header, rows);
-    const places = chart?.points.map(({ position }) => chart.across.toFraction(position));
-    assert.deepEqual(places, expected);
-  }
+      days.map((day) => [day, 1]),
+    );
+  assert.deepEqual(getPlaces(times("2026-01-05", "2026-01-01", "2026-01-02")), [0, 0.25, 1]);
+  assert.deepEqual(getPlaces(times("2026-01-05")), [0.5]);
 });

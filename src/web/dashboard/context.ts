@@ -7,7 +7,7 @@ import { API, callOperation, serializeResponse } from "../../http/api.ts";
 import type { HttpResponse } from "../../http/message.ts";
 import { PATHS } from "../../http/message.ts";
 import type { Operation } from "../../http/operation.ts";
-import type { Result, RouteKey } from "../../http/router.ts";
+import type { PathParams, Result, RouteKey } from "../../http/router.ts";
 import { alertBox, html, type Renderable, tabs } from "../html.ts";
 import { type Page, page } from "../layout.ts";
 import type { SubmittedFields, WebContext } from "../session.ts";
@@ -16,27 +16,26 @@ import { userMenu } from "../sign-in.ts";
 /** A route of the dashboard. */
 export interface DashboardRoute extends RouteKey {
   /** The REST API operation behind the page. */
-  readonly operationId: string;
+  readonly operation: Operation;
   readonly handler: (page: PageContext, fields: SubmittedFields) => Promise<Result>;
 }
 
 export type PageContext = ReturnType<typeof createPageContext>;
 
-export function getOperation(operationId: string): Operation {
-  const operation = API.routes.find((route) => route.operationId === operationId);
-  if (operation === undefined) throw new Error(`There is no operation ${operationId}`);
+/** Returns the operation with this method and path: `GET /apps/{app_id}`. */
+export function getOperation(methodAndPath: string): Operation {
+  const operation = API.routes.find(({ method, path }) => `${method} ${path}` === methodAndPath);
+  if (operation === undefined) throw new Error(`There is no operation ${methodAndPath}`);
   return operation;
 }
 
-/** `params` are the values of the path parameters, named as in the API. */
-export function createPageContext(web: WebContext, params: Readonly<Record<string, string>>) {
+export function createPageContext(web: WebContext, params: PathParams) {
   const { request, unit, services, textCache, signedIn } = web;
   if (signedIn === undefined) throw new Error("A dashboard page needs a signed-in user");
   const { user, account } = signedIn;
 
   /** Returns an error if this user may not use the operation; a limited account may still view its form. */
-  function checkPermission(method: string, operationId: string): AppError | undefined {
-    const { scope } = getOperation(operationId);
+  function checkPermission({ scope }: Operation, method: string): AppError | undefined {
     const stateError = checkAccountState(account, method);
     if (stateError || scope === null || hasScope(user.permissions, scope)) return stateError;
     const detail = `This takes the permission ${scope}. ${ASK_ADMIN}`;
@@ -49,18 +48,17 @@ export function createPageContext(web: WebContext, params: Readonly<Record<strin
     account,
     params,
     checkPermission,
-    can: (operationId: string): boolean =>
-      checkPermission(getOperation(operationId).method, operationId) === undefined,
+    can: (operation: Operation): boolean =>
+      checkPermission(operation, operation.method) === undefined,
 
-    /** Calls an operation as this user, with the page's path parameters. */
+    /** Calls an operation as this user, with the page's path parameters. The caller names the type of its result. */
     async callApi<T>(
-      operationId: string,
+      operation: Operation,
       { query, body }: { readonly query?: object; readonly body?: unknown } = {},
     ): Promise<T | AppError> {
-      const operation = getOperation(operationId);
-      const error = checkPermission(operation.method, operationId);
+      const error = checkPermission(operation, operation.method);
       if (error) return error;
-      const context = {
+      const result = await callOperation(operation, {
         unitOfWork: unit,
         account,
         user,
@@ -70,14 +68,12 @@ export function createPageContext(web: WebContext, params: Readonly<Record<strin
         query: { offset: 0, limit: 20, ...query },
         precondition: () => undefined, // a form has no If-Match
         body,
-      };
-      // The caller names the type of the operation's result.
-      return (await callOperation(operation, context)) as T | AppError;
+      });
+      return result as T | AppError;
     },
 
-    /** Returns the operation's result as the API shows it; nothing for an operation without a response body. */
-    toJson(operationId: string, result: unknown): Readonly<Record<string, unknown>> {
-      const operation = getOperation(operationId);
+    /** Returns the result as the API shows it; nothing for an operation without a response body. */
+    toJson(operation: Operation, result: unknown): Readonly<Record<string, unknown>> {
       const { body } = serializeResponse(operation, result, textCache, request);
       return body === "" ? {} : JSON.parse(body);
     },
@@ -85,9 +81,8 @@ export function createPageContext(web: WebContext, params: Readonly<Record<strin
 }
 
 /** Fills in the parameters of a path. */
-export function fillPath(path: string, values: Readonly<Record<string, unknown>>): string {
-  return path.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
-}
+export const fillPath = (path: string, values: Readonly<Record<string, unknown>>): string =>
+  path.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
 
 export const ASK_ADMIN = "A user with the permission admin can grant it under Users.";
 
@@ -122,12 +117,11 @@ export function dashboardPage(
       section === "Settings" && tabs("Settings", SETTINGS, setting),
     ],
     body: [
-      account.state === "limited" && alertBox("status", LIMITED),
+      account.state === "limited" &&
+        alertBox("status", "This account is limited. You can view everything but change nothing."),
       query.has("done") && alertBox("status", "Done."),
       html`<header><h1>${rest.title}</h1><div class="row">${actions}</div></header>`,
       body,
     ],
   });
 }
-
-const LIMITED = "This account is limited. You can view everything but change nothing.";

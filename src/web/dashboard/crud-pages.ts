@@ -1,5 +1,5 @@
 // The pages of one kind of resource: the list, a page for each record, and a form for each action. Each page calls the
-// operation that the resource's table names (resources.ts).
+// operation of the REST API that has the same path.
 import type { Page } from "../../domain/crud.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { Entity } from "../../domain/store.ts";
@@ -18,93 +18,119 @@ import {
   type PageContext,
 } from "./context.ts";
 
-/** An operation with a form. */
-interface Action {
-  readonly operation: string;
-  readonly label: string;
-  /** The path of its form. */
-  readonly path: string;
-  /** The page to show afterwards; `{id}` is the id of the result. */
-  readonly nextPath: string;
-  /** The operation whose fields the form has, if it is another one: an edit form has those of the create form. */
-  readonly fields?: string;
-  readonly warning?: string;
-}
-
-/** A kind of resource. Operations are named by their operation id. */
 export interface Resource<R extends Entity = Entity> {
   readonly title: string;
   readonly intro: string;
-  readonly list: string;
-  readonly get: string;
-  /** The path of a record's page; parameters are named as in the API. */
+  /** The path of a record's page. */
   readonly path: string;
-  /** The page with the list: its own, or that of another resource. */
-  readonly listPath: string;
-  readonly create?: Action;
-  /** The actions on a record. */
-  readonly actions?: readonly Action[];
-  /** A query parameter of the list, with its values. */
-  readonly filter?: readonly [name: string, values: readonly string[]];
+  /** The path of a record in the API, with the same parameters. */
+  readonly apiPath: string;
+  /** Labels by the last segment of the form's path; `new` is an action on the list, the others are on a record. */
+  readonly actions?: Readonly<Record<string, string>>;
+  readonly deleteWarning?: string;
+  /** Pages to show after actions whose result is another resource; `{id}` is its id. */
+  readonly nextPaths?: Readonly<Record<string, string>>;
   readonly hints?: forms.Hints;
-  /** Options of select fields that the schema does not list. */
-  readonly choices?: forms.Choices;
   /** Converts form values to the request body, if they differ. */
   readonly toBody?: (values: forms.FormValues) => forms.FormValues | AppError;
   /** Returns the name of a record, if it is not one of its usual members. */
-  name?(record: R): string;
+  getName?(record: R): string;
   /** The members to show below the name in a list. */
   readonly summary: readonly string[];
+  /** Returns members that a list shows and the API does not have. */
+  getExtraMembers?(record: R): object;
   /** Content of the record's page above its details. */
-  content?(record: R, page: PageContext): Promise<Renderable>;
+  renderContent?(record: R, page: PageContext): Promise<Renderable>;
+}
+
+const parentPath = (path: string): string => path.slice(0, path.lastIndexOf("/"));
+const listOperation = ({ apiPath }: Resource) => getOperation(`GET ${parentPath(apiPath)}`);
+const readOperation = ({ apiPath }: Resource) => getOperation(`GET ${apiPath}`);
+
+/** The page with the list: its own, or that of the record to which the resource belongs. */
+function getListPath({ path }: Resource): string {
+  const listPath = parentPath(path);
+  return listPath.includes("{") ? parentPath(listPath) : listPath;
+}
+
+type Action = ReturnType<typeof getActions>[number];
+
+function getActions(resource: Resource) {
+  const { path, apiPath, actions = {} } = resource;
+  const standardKeys: Record<string, string> = {
+    new: `POST ${parentPath(apiPath)}`,
+    edit: `PATCH ${apiPath}`,
+    delete: `DELETE ${apiPath}`,
+  };
+  return Object.entries(actions).map(([name, label]) => ({
+    name,
+    label,
+    path: `${name === "new" ? getListPath(resource) : path}/${name}`,
+    operation: getOperation(standardKeys[name] ?? `POST ${apiPath}/${name}`),
+  }));
 }
 
 /** Returns all dashboard routes of a resource. */
 export function crudRoutes(resource: Resource): DashboardRoute[] {
-  const { path, listPath, list, get, create, actions = [] } = resource;
-  const routes: DashboardRoute[] = [
-    { method: "GET", path, operationId: get, handler: (page) => recordPage(resource, page) },
-  ];
-  if (!listPath.includes("{")) {
-    const handler = (page: PageContext) => listPage(resource, page);
-    routes.push({ method: "GET", path: listPath, operationId: list, handler });
-  }
-  for (const action of create ? [create, ...actions] : actions) {
-    const handler = (page: PageContext, fields: SubmittedFields) =>
+  const method = "GET";
+  const path = getListPath(resource);
+  const list: DashboardRoute = {
+    method,
+    path,
+    operation: listOperation(resource),
+    handler: async (page) =>
+      dashboardPage(page, {
+        title: resource.title,
+        actions: renderActions(resource, page, true),
+        body: await renderList(resource, page),
+      }),
+  };
+  const record: DashboardRoute = {
+    method,
+    path: resource.path,
+    operation: readOperation(resource),
+    handler: (page) => recordPage(resource, page),
+  };
+  const forms = getActions(resource).flatMap((action): DashboardRoute[] => {
+    const { path, operation } = action;
+    const handler: DashboardRoute["handler"] = (page, fields) =>
       formPage(resource, action, page, fields);
-    const route = { path: action.path, operationId: action.operation, handler };
-    routes.push({ ...route, method: "GET" }, { ...route, method: "POST" });
-  }
-  return routes;
+    return [
+      { method, path, operation, handler },
+      { method: "POST", path, operation, handler },
+    ];
+  });
+  return [...(path.includes("{") ? [] : [list]), record, ...forms];
 }
 
-/** Links to the forms of the actions that this user may take. An action without input has a button instead. */
-function renderActions(actions: readonly Action[], page: PageContext): Renderable {
-  const available = actions.filter(({ operation }) => page.can(operation));
-  return available.map(({ operation, label, path, warning }) => {
-    const url = fillPath(path, page.params);
-    return getOperation(operation).body || warning
-      ? ui.link(url, label, "button")
-      : page.form(url, html`<button>${label}</button>`);
-  });
-}
-
-const listPage = async (resource: Resource, page: PageContext): Promise<Result> =>
-  dashboardPage(page, {
-    title: resource.title,
-    actions: resource.create && renderActions([resource.create], page),
-    body: await renderList(resource, page),
-  });
+/** Links to the forms that this user may send: that of the list or those of a record. */
+const renderActions = (resource: Resource, page: PageContext, isList: boolean): Renderable =>
+  getActions(resource)
+    .filter(({ name, operation }) => (name === "new") === isList && page.can(operation))
+    .map(({ name, operation, label, path }) => {
+      const url = fillPath(path, page.params);
+      // An action without fields and without a warning needs no form of its own.
+      return operation.body || name === "delete"
+        ? ui.link(url, label, "button")
+        : page.form(url, html`<button>${label}</button>`);
+    });
 
 const PAGE_LENGTH = 20;
 
 /** Renders a page of the list with its filter, newest first; the API lists in creation order. */
 export async function renderList(resource: Resource, page: PageContext): Promise<Renderable> {
-  const [filter = "", values = []] = resource.filter ?? [];
+  const operation = listOperation(resource);
+  const parameters = Object.entries(operation.query?.members ?? {});
+  const [
+    filter = "",
+    {
+      json: { enum: values = [] },
+    } = { json: {} },
+  ] = parameters.find(([, { json }]) => json.enum) ?? [];
   const value = values.find((each) => each === page.query.get(filter));
   const read = async (offset: number, limit: number) => {
     const query = { offset, limit, ...(value && { [filter]: value }) };
-    const found = await page.callApi<Page<Entity>>(resource.list, { query });
+    const found = await page.callApi<Page<Entity>>(operation, { query });
     return found instanceof AppError ? { items: [], total: 0 } : found;
   };
   const { total } = await read(0, 0);
@@ -112,12 +138,12 @@ export async function renderList(resource: Resource, page: PageContext): Promise
   const skip = requestedSkip < total ? requestedSkip : 0;
   const end = Math.min(skip + PAGE_LENGTH, total);
   const { items } = await read(total - end, end - skip);
-  const url = fillPath(resource.listPath, page.params);
+  const url = fillPath(getListPath(resource), page.params);
   const filters = values.map((each) => [each, `${url}?${filter}=${each}`] as const);
   const pageUrl = (start: number) => `${url}?${value ? `${filter}=${value}&` : ""}skip=${start}`;
   return [
     html`<p class="lead">${ui.inlineMarkdown(resource.intro)}</p>`,
-    resource.filter && ui.tabs("Filter", [["all", url], ...filters], value ?? "all"),
+    filter && ui.tabs("Filter", [["all", url], ...filters], value ?? "all"),
     renderRecords(resource, items.toReversed()),
     total > items.length && ui.muted(`${skip + 1} to ${end} of ${total}, newest first`),
     skip > 0 && ui.link(pageUrl(Math.max(skip - PAGE_LENGTH, 0)), "Newer", "button"),
@@ -125,25 +151,23 @@ export async function renderList(resource: Resource, page: PageContext): Promise
   ];
 }
 
-function getName({ name: toName }: Resource, record: Entity): string {
-  const { title, name, url, email, id }: Partial<Record<string, unknown>> = { ...record };
-  return toName?.(record) ?? String(title || name || url || email || id);
+function getRecordName({ getName }: Resource, record: Entity): string {
+  const members: Record<string, unknown> = { ...record };
+  const { title, name, email, url, event_type, id } = members;
+  return getName?.(record) ?? String(title || name || email || url || event_type || id);
 }
 
 /** Renders each record with its name and summary. */
 export function renderRecords(resource: Resource, records: readonly Entity[]): Renderable {
-  const { title, path, summary } = resource;
+  const { title, path, summary, getExtraMembers } = resource;
   if (records.length === 0) return html`<p class="card">${title}: none yet.</p>`;
   const items = records.map((record) => {
-    const members: Readonly<Record<string, unknown>> = { ...record };
-    const url = fillPath(path.replace(/\{\w+\}$/, record.id), members);
-    const line = summary.map((name) => [
-      forms.labelFor(name),
-      ": ",
-      renderValue(name, members[name]),
-      " ",
-    ]);
-    return html`<strong><a id="${record.id}" href="${url}">${getName(resource, record)}</a></strong>${ui.muted(line)}`;
+    const members: Record<string, unknown> = { ...record, ...getExtraMembers?.(record) };
+    const url = fillPath(`${parentPath(path)}/{id}`, members);
+    const line = summary.map(
+      (name) => html`${forms.toLabel(name)}: ${renderValue(name, members[name])} `,
+    );
+    return html`<strong><a id="${record.id}" href="${url}">${getRecordName(resource, record)}</a></strong>${ui.muted(line)}`;
   });
   return html`<div class="card list">${ui.list(items)}</div>`;
 }
@@ -166,21 +190,19 @@ function renderValue(name: string, value: unknown): Renderable {
 }
 
 async function recordPage(resource: Resource, page: PageContext): Promise<Result> {
-  const { get, path, listPath, actions = [], content } = resource;
-  const record = await page.callApi<Entity>(get);
+  const operation = readOperation(resource);
+  const record = await page.callApi<Entity>(operation);
   if (record instanceof AppError) return record;
   // Nested objects are part of the content.
-  const members = Object.entries(page.toJson(get, record)).filter(
-    ([, value]) => ![value].flat().some((each) => each instanceof Object),
-  );
-  const details = members.map(
-    ([name, value]) => [forms.labelFor(name), renderValue(name, value)] as const,
-  );
+  const details = Object.entries(page.toJson(operation, record))
+    .filter(([, value]) => ![value].flat().some((each) => each instanceof Object))
+    .map(([name, value]) => [forms.toLabel(name), renderValue(name, value)] as const);
+  const back = ui.link(fillPath(getListPath(resource), page.params), "Back");
   return dashboardPage(page, {
-    title: getName(resource, record),
-    actions: renderActions(actions, page),
-    body: html`<p>${ui.link(fillPath(listPath, page.params), "Back")} <span class="soft" data-live="${fillPath(path, page.params)}"></span></p>
-<div data-follow>${await content?.(record, page)}<h2>Details</h2>${ui.definitionList(details)}</div>`,
+    title: getRecordName(resource, record),
+    actions: renderActions(resource, page, false),
+    body: html`<p>${back} <span class="soft" data-live></span></p>
+<div data-follow>${await resource.renderContent?.(record, page)}<h2>Details</h2>${ui.definitionList(details)}</div>`,
   });
 }
 
@@ -191,13 +213,16 @@ async function formPage(
   page: PageContext,
   fields: SubmittedFields,
 ): Promise<Result> {
-  const { get, create } = resource;
-  const { operation, label, warning } = action;
-  const record = action === create ? undefined : await page.callApi<Entity>(get);
+  const { name, operation, label } = action;
+  const read = readOperation(resource);
+  const record = name === "new" ? undefined : await page.callApi<Entity>(read);
   if (record instanceof AppError) return record;
-  const schema = getOperation(action.fields ?? operation).body?.(page.services).json ?? {};
+  const isEdit = name === "edit";
+  // PATCH requires no fields, but the form shows all of them.
+  const { body } = isEdit ? getOperation(`POST ${parentPath(resource.apiPath)}`) : operation;
+  const schema = body?.(page.services).json ?? {};
   let form: forms.Form = {
-    values: action.fields ? page.toJson(get, record) : Object.fromEntries(page.query),
+    values: isEdit ? page.toJson(read, record) : Object.fromEntries(page.query),
   };
   if (!isSafeMethod(page.request)) {
     const values = forms.parseFields(fields, schema);
@@ -205,13 +230,14 @@ async function formPage(
     if (!(result instanceof AppError)) return result;
     form = forms.formWithErrors(values, result);
   }
+  const cancel = ui.link(parentPath(page.request.path), "Cancel", "button");
   return dashboardPage(page, {
-    title: record ? `${label} ${getName(resource, record)}` : label,
+    title: record ? `${label} ${getRecordName(resource, record)}` : label,
     status: form.status,
     body: page.form(
       page.request.path,
-      html`<p>${warning}</p>${forms.renderFields(form, schema, resource)}
-<div class="row"><button>${label}</button>${ui.link(page.request.path.replace(/\/\w+$/, ""), "Cancel", "button")}</div>`,
+      html`<p>${name === "delete" && resource.deleteWarning}</p>${forms.renderFields(form, schema, resource.hints)}
+<div class="row"><button>${label}</button>${cancel}</div>`,
       "card",
     ),
   });
@@ -219,23 +245,26 @@ async function formPage(
 
 /** Calls the operation and continues at the page of its result. A new secret is shown at once, and only now. */
 async function runAction(
-  { toBody }: Resource,
-  { operation, nextPath, label }: Action,
+  resource: Resource,
+  { name, operation, label }: Action,
   page: PageContext,
   values: forms.FormValues,
 ): Promise<Result> {
+  const { toBody, path, nextPaths = {} } = resource;
   const body = toBody ? toBody(values) : values;
   const result = body instanceof AppError ? body : await page.callApi(operation, { body });
   if (result instanceof AppError) return result;
   const json = page.toJson(operation, result);
+  const standardPaths = { new: `${parentPath(path)}/{id}`, delete: getListPath(resource) };
+  const nextPath = { ...standardPaths, ...nextPaths }[name] ?? path;
   const next = fillPath(nextPath, { ...page.params, id: json.id });
-  const secretName = getOperation(operation).shownOnce ?? "";
-  const secret = json[secretName];
+  const { shownOnce = "" } = operation;
+  const secret = json[shownOnce];
   if (!secret) return redirect(`${next}?done=1`);
   return dashboardPage(page, {
     title: label,
     status: 201,
-    body: html`<h2>${forms.labelFor(secretName)}</h2>${ui.code(String(secret), "secret")}
+    body: html`<h2>${forms.toLabel(shownOnce)}</h2>${ui.code(String(secret), "secret")}
 <p>Copy it now. It is not shown again.</p>${ui.link(next, "Continue", "button")}`,
   });
 }

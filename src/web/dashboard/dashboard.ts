@@ -1,6 +1,5 @@
 // The account dashboard (contract, part 1; spec parts 5 and 6): its home page and its router. The router checks session,
 // account state, permission and form, in this order.
-
 import type { Page } from "../../domain/crud.ts";
 import { AppError } from "../../domain/errors.ts";
 import { type HttpResponse, PATHS, search } from "../../http/message.ts";
@@ -23,16 +22,19 @@ import { events, resources } from "./resources.ts";
 /** The first page after signing in: the account, and the next step for new users. */
 async function homePage(page: PageContext): Promise<HttpResponse> {
   const { user, account, urls } = page;
-  const apps = await page.callApi<Page<unknown>>("listApps");
-  const isNew = !(apps instanceof AppError) && apps.total === 0 && page.can("createApp");
+  const apps = await page.callApi<Page<unknown>>(getOperation("GET /apps"));
+  const hasNoApps = !(apps instanceof AppError) && apps.total === 0;
   return dashboardPage(page, {
     title: account.name,
     actions: badge(account.state),
     body: [
       user.permissions.length === 0 && `${user.email} has no permissions. ${ASK_ADMIN}`,
-      isNew && link("/dashboard/apps/new", "Create your first app", "button"),
+      hasNoApps &&
+        page.can(getOperation("POST /apps")) &&
+        link("/dashboard/apps/new", "Create your first app", "button"),
       html`<h2>Your API</h2>${code(urls.baseUrl)}`,
-      page.can("listEvents") && html`<h2>Latest events</h2>${await renderList(events, page)}`,
+      page.can(getOperation("GET /events")) &&
+        html`<h2>Latest events</h2>${await renderList(events, page)}`,
     ],
   });
 }
@@ -41,7 +43,7 @@ async function homePage(page: PageContext): Promise<HttpResponse> {
 const page = (path: string, handler: DashboardRoute["handler"]): DashboardRoute => ({
   method: "GET",
   path,
-  operationId: "getAccount",
+  operation: getOperation("GET /account"),
   handler,
 });
 
@@ -52,16 +54,15 @@ export const dashboardRoutes: readonly DashboardRoute[] = [
   ...resources.flatMap(crudRoutes),
 ];
 
-export function createDashboardRouter(deps: WebDeps): Router<DashboardRoute> {
-  return createPageRouter<DashboardRoute>(
+export const createDashboardRouter = (deps: WebDeps): Router<DashboardRoute> =>
+  createPageRouter<DashboardRoute>(
     deps,
     PATHS.dashboard,
     dashboardRoutes,
-    async ({ operationId, handler }, { request, web, params }) => {
+    async ({ operation, handler }, { request, web, params }) => {
       const page = createPageContext(web, params);
-      const error = page.checkPermission(request.method, operationId);
-      const { bodyLimit } = getOperation(operationId);
-      return error ?? web.withForm((fields) => handler(page, fields), bodyLimit);
+      const error = page.checkPermission(operation, request.method);
+      return error ?? web.withForm((fields) => handler(page, fields), operation.bodyLimit);
     },
     {
       guard: (web) =>
@@ -72,4 +73,3 @@ export function createDashboardRouter(deps: WebDeps): Router<DashboardRoute> {
           : errorPage(error, web.request),
     },
   );
-}

@@ -1,5 +1,4 @@
-// The dashboard's resources: their pages and the operations that these call. Fields of forms and details come from the
-// operations.
+// The dashboard's resources. Their actions, forms and details come from the REST API's operations.
 import { keepNumbersOfRows } from "../../domain/columns.ts";
 import { LIMIT_MAX, type Page } from "../../domain/crud.ts";
 import { listDataSourcesOfApp } from "../../domain/data-sources.ts";
@@ -12,47 +11,20 @@ import { parseJsonKeeping } from "../../lib/numbers.ts";
 import type { FormValues } from "../form.ts";
 import * as ui from "../html.ts";
 import { html, type Renderable } from "../html.ts";
-import type { PageContext } from "./context.ts";
+import { getOperation, type PageContext } from "./context.ts";
 import { type Resource, renderList, renderRecords } from "./crud-pages.ts";
 
-/** The number of related records that a page shows. */
-const SHOWN = { offset: 0, limit: LIMIT_MAX };
+/** The related records that a page shows. */
+const FIRST_RELATED = { offset: 0, limit: LIMIT_MAX };
 
 const apps: Resource<model.AppRecord> = {
   title: "Apps",
   intro: "An app shows your data at its own address.",
-  list: "listApps",
-  get: "getApp",
   path: "/dashboard/apps/{app_id}",
-  listPath: "/dashboard/apps",
-  create: {
-    operation: "createApp",
-    label: "Create app",
-    path: "/dashboard/apps/new",
-    nextPath: "/dashboard/apps/{id}",
-  },
-  actions: [
-    {
-      operation: "deployApp",
-      label: "Deploy",
-      path: "/dashboard/apps/{app_id}/deploy",
-      nextPath: "/dashboard/apps/{app_id}/deployments/{id}",
-    },
-    {
-      operation: "updateApp",
-      label: "Edit",
-      fields: "createApp",
-      path: "/dashboard/apps/{app_id}/edit",
-      nextPath: "/dashboard/apps/{app_id}",
-    },
-    {
-      operation: "deleteApp",
-      label: "Delete",
-      warning: "This deletes its deployments too, but not its data sources. It cannot be undone.",
-      path: "/dashboard/apps/{app_id}/delete",
-      nextPath: "/dashboard/apps",
-    },
-  ],
+  apiPath: "/apps/{app_id}",
+  actions: { new: "Create app", deploy: "Deploy", edit: "Edit", delete: "Delete" },
+  deleteWarning: "This deletes its deployments too, but not its data sources. It cannot be undone.",
+  nextPaths: { deploy: "/dashboard/apps/{app_id}/deployments/{id}" },
   hints: {
     theme: "light or dark. With any other name the page follows the reader’s system.",
     public: "Anyone with the address can see it. Otherwise only users of this account can.",
@@ -60,7 +32,7 @@ const apps: Resource<model.AppRecord> = {
     custom_domain: "A host name that points to this server.",
   },
   summary: ["public", "updated_at"],
-  content: async (app, page) => [
+  renderContent: async (app, page) => [
     html`<h2>Deployments</h2>`,
     await renderList(deployments, page),
     html`<h2>Data sources</h2>`,
@@ -69,25 +41,23 @@ const apps: Resource<model.AppRecord> = {
 };
 
 async function renderDataSources({ id }: model.AppRecord, page: PageContext) {
-  if (!page.can("listDataSources")) return "This takes the permission read:data.";
-  const { items, total } = await listDataSourcesOfApp(page.store, id, SHOWN);
+  if (!page.can(getOperation("GET /data-sources"))) return "This takes the permission read:data.";
+  const { items, total } = await listDataSourcesOfApp(page.store, id, FIRST_RELATED);
   const addUrl = `/dashboard/data-sources/new?app_id=${id}`;
   return [
     renderRecords(dataSources, items),
     ui.firstOfMany(items.length, total, "data sources"),
-    page.can("createDataSource") && ui.link(addUrl, "Add data", "button"),
+    page.can(getOperation("POST /data-sources")) && ui.link(addUrl, "Add data", "button"),
   ];
 }
 
 const deployments: Resource<model.DeploymentRecord> = {
   title: "Deployments",
   intro: "A deployment has its own address.",
-  list: "listDeployments",
-  get: "getDeployment",
   path: "/dashboard/apps/{app_id}/deployments/{deployment_id}",
-  listPath: "/dashboard/apps/{app_id}",
+  apiPath: "/apps/{app_id}/deployments/{deployment_id}",
   summary: ["environment", "status", "deployed_at"],
-  content: async ({ id, status }, { urls }) =>
+  renderContent: async ({ id, status }, { urls }) =>
     status === "live" && ui.link(urls.site(id), "Open", "button"),
 };
 
@@ -95,33 +65,17 @@ const dataSources: Resource<model.DataSourceRecord> = {
   title: "Data sources",
   intro:
     "A data source is a table uploaded as CSV or JSON. Assign it to an app to show it as a chart.",
-  list: "listDataSources",
-  get: "getDataSource",
   path: "/dashboard/data-sources/{data_source_id}",
-  listPath: "/dashboard/data-sources",
-  create: {
-    operation: "createDataSource",
-    label: "Upload",
-    path: "/dashboard/data-sources/new",
-    nextPath: "/dashboard/data-sources/{id}",
-  },
-  actions: [
-    {
-      operation: "deleteDataSource",
-      label: "Delete",
-      warning: "This deletes the rows, and the app no longer shows them. It cannot be undone.",
-      path: "/dashboard/data-sources/{data_source_id}/delete",
-      nextPath: "/dashboard/data-sources",
-    },
-  ],
+  apiPath: "/data-sources/{data_source_id}",
+  actions: { new: "Upload", delete: "Delete" },
+  deleteWarning: "This deletes the rows, and the app no longer shows them. It cannot be undone.",
   hints: {
     app_id: "The app that shows the data. “Add data” on the page of an app fills this in.",
     data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB.",
   },
-  choices: { type: ["csv", "json"] },
   toBody: toDataSourceBody,
   summary: ["type", "row_count", "status", "created_at"],
-  content: renderRows,
+  renderContent: renderRows,
 };
 
 /** Builds the body of POST /data-sources, which takes JSON as a value and CSV as text. */
@@ -139,90 +93,39 @@ async function renderRows(
   { columns }: model.DataSourceRecord,
   page: PageContext,
 ): Promise<Renderable> {
-  const rows = await page.callApi<Page<model.Row>>("listDataSourceRows");
+  const operation = getOperation("GET /data-sources/{data_source_id}/rows");
+  const rows = await page.callApi<Page<model.Row>>(operation);
   if (rows instanceof AppError || columns === null) return null;
-  return ui.table("Rows", columns, rows.items, rows.total, true);
+  return ui.table("Rows", columns, rows.items, rows.total);
 }
 
 const users: Resource<model.UserRecord> = {
   title: "Users",
   intro: "Users sign in to this dashboard and allow applications to act for them.",
-  list: "listUsers",
-  get: "getUser",
   path: "/dashboard/users/{user_id}",
-  listPath: "/dashboard/users",
-  create: {
-    operation: "createUser",
-    label: "Add user",
-    path: "/dashboard/users/new",
-    nextPath: "/dashboard/users/{id}",
-  },
-  actions: [
-    {
-      operation: "updateUser",
-      label: "Edit",
-      fields: "createUser",
-      path: "/dashboard/users/{user_id}/edit",
-      nextPath: "/dashboard/users/{user_id}",
-    },
-    {
-      operation: "deleteUser",
-      label: "Delete",
-      warning: "This also ends the user’s sessions and the tokens of their applications.",
-      path: "/dashboard/users/{user_id}/delete",
-      nextPath: "/dashboard/users",
-    },
-  ],
+  apiPath: "/users/{user_id}",
+  actions: { new: "Add user", edit: "Edit", delete: "Delete" },
+  deleteWarning: "This also ends the user’s sessions and the tokens of their applications.",
   summary: ["email", "permissions", "created_at"],
 };
 
 const apiKeys: Resource<model.ApiKeyRecord> = {
   title: "API keys",
   intro: "A key opens the whole account. Keep it out of code that others can read.",
-  list: "listApiKeys",
-  get: "getApiKey",
   path: "/dashboard/settings/api-keys/{key_id}",
-  listPath: "/dashboard/settings/api-keys",
-  create: {
-    operation: "createApiKey",
-    label: "Generate new key",
-    path: "/dashboard/settings/api-keys/new",
-    nextPath: "/dashboard/settings/api-keys/{id}",
-  },
-  actions: [
-    {
-      operation: "deleteApiKey",
-      label: "Delete",
-      warning: "Requests with this key fail at once, and sessions that it opened end.",
-      path: "/dashboard/settings/api-keys/{key_id}/delete",
-      nextPath: "/dashboard/settings/api-keys",
-    },
-  ],
+  apiPath: "/api-keys/{key_id}",
+  actions: { new: "Generate new key", delete: "Delete" },
+  deleteWarning: "Requests with this key fail at once, and sessions that it opened end.",
   summary: ["last_four", "created_at", "last_used_at"],
 };
 
 const oauthApps: Resource<model.OAuthClientRecord> = {
   title: "OAuth apps",
   intro: "OAuth apps act for users of this account, as far as each user allows.",
-  list: "listOAuthClients",
-  get: "getOAuthClient",
   path: "/dashboard/settings/oauth-apps/{client_id}",
-  listPath: "/dashboard/settings/oauth-apps",
-  create: {
-    operation: "createOAuthClient",
-    label: "Register OAuth app",
-    path: "/dashboard/settings/oauth-apps/new",
-    nextPath: "/dashboard/settings/oauth-apps/{id}",
-  },
-  actions: [
-    {
-      operation: "deleteOAuthClient",
-      label: "Delete",
-      warning: "All its tokens stop working at once. It cannot be undone.",
-      path: "/dashboard/settings/oauth-apps/{client_id}/delete",
-      nextPath: "/dashboard/settings/oauth-apps",
-    },
-  ],
+  apiPath: "/oauth-clients/{client_id}",
+  actions: { new: "Register OAuth app", delete: "Delete" },
+  deleteWarning: "All its tokens stop working at once. It cannot be undone.",
   hints: {
     redirect_uris:
       "One per line: https, or http to this machine. A public app may use com.example.app:/callback.",
@@ -235,29 +138,26 @@ const oauthApps: Resource<model.OAuthClientRecord> = {
 export const events: Resource<model.EventRecord> = {
   title: "Events",
   intro: "Changes to apps, deployments and data, and clicks on charts, are recorded as events.",
-  list: "listEvents",
-  get: "getEvent",
   path: "/dashboard/events/{event_id}",
-  listPath: "/dashboard/events",
-  filter: ["type", model.EVENT_TYPES],
-  name: eventName,
+  apiPath: "/events/{event_id}",
+  getName: getEventName,
   summary: ["created"],
-  content: renderEvent,
+  renderContent: renderEvent,
 };
 
 /** Returns the event's type and the title or name of its object. */
-function eventName({ type, body }: model.EventRecord): string {
-  const { title, name, app_id, id = app_id } = JSON.parse(body).data.object;
-  return `${type} · ${title ?? name ?? id}`;
+function getEventName({ type, body }: model.EventRecord): string {
+  const { title, name, app_id } = JSON.parse(body).data.object;
+  return `${type} · ${title ?? name ?? app_id}`;
 }
 
 async function renderEvent(event: model.EventRecord, { store }: PageContext): Promise<Renderable> {
-  const { items, total } = await listDeliveriesOfEvent(store, event, SHOWN);
+  const { items, total } = await listDeliveriesOfEvent(store, event, FIRST_RELATED);
   return [
     html`<p>Request: ${ui.inlineCode(event.request_id ?? "none")}</p>`,
     ui.json(JSON.parse(event.body)),
     html`<h2>Deliveries</h2>`,
-    renderRecords({ ...deliveries, summary: ["webhook_id", ...DELIVERY_SUMMARY] }, items),
+    renderRecords({ ...deliveries, summary: ["webhook_id", ...deliveries.summary] }, items),
     ui.firstOfMany(items.length, total, "deliveries"),
   ];
 }
@@ -265,68 +165,37 @@ async function renderEvent(event: model.EventRecord, { store }: PageContext): Pr
 const webhooks: Resource<model.WebhookRecord> = {
   title: "Webhooks",
   intro:
-    "Each active webhook receives a signed POST when an event happens. [How to receive it](/docs/events#receiver).",
-  list: "listWebhooks",
-  get: "getWebhook",
+    "Each active webhook receives a signed POST when an event happens. [How to receive it](/docs/events#receiving-deliveries).",
   path: "/dashboard/settings/webhooks/{webhook_id}",
-  listPath: "/dashboard/settings/webhooks",
-  create: {
-    operation: "createWebhook",
-    label: "Register webhook",
-    path: "/dashboard/settings/webhooks/new",
-    nextPath: "/dashboard/settings/webhooks/{id}",
-  },
-  actions: [
-    {
-      operation: "testWebhook",
-      label: "Send test",
-      path: "/dashboard/settings/webhooks/{webhook_id}/test",
-      nextPath: "/dashboard/settings/webhooks/{webhook_id}/deliveries/{id}",
-    },
-    {
-      operation: "updateWebhook",
-      label: "Edit",
-      fields: "createWebhook",
-      path: "/dashboard/settings/webhooks/{webhook_id}/edit",
-      nextPath: "/dashboard/settings/webhooks/{webhook_id}",
-    },
-    {
-      operation: "deleteWebhook",
-      label: "Delete",
-      warning: "This cancels pending deliveries and deletes the delivery log. It cannot be undone.",
-      path: "/dashboard/settings/webhooks/{webhook_id}/delete",
-      nextPath: "/dashboard/settings/webhooks",
-    },
-  ],
+  apiPath: "/webhooks/{webhook_id}",
+  actions: { new: "Register webhook", test: "Send test", edit: "Edit", delete: "Delete" },
+  deleteWarning:
+    "This cancels pending deliveries and deletes the delivery log. It cannot be undone.",
+  nextPaths: { test: "/dashboard/settings/webhooks/{webhook_id}/deliveries/{id}" },
   hints: {
     secret: "Used to sign deliveries. Leave it empty to generate one, or to keep the current one.",
     type: "A sample event is sent once, even if the webhook is disabled.",
   },
   summary: ["active", "disabled_reason", "events"],
-  content: async (_, page) => [html`<h2>Delivery log</h2>`, await renderList(deliveries, page)],
+  renderContent: async (_, page) => [
+    html`<h2>Delivery log</h2>`,
+    await renderList(deliveries, page),
+  ],
 };
 
-const DELIVERY_SUMMARY = ["status", "next_attempt_at", "created_at"];
-
+/** The delivery log (spec part 6): status, response codes and attempts. */
 const deliveries: Resource<model.DeliveryRecord> = {
   title: "Deliveries",
   intro: "Send a test to see a delivery now.",
-  list: "listDeliveries",
-  get: "getDelivery",
   path: "/dashboard/settings/webhooks/{webhook_id}/deliveries/{delivery_id}",
-  listPath: "/dashboard/settings/webhooks/{webhook_id}",
-  filter: ["status", ["pending", "succeeded", "failed", "cancelled"]],
-  actions: [
-    {
-      operation: "redeliverDelivery",
-      label: "Send again",
-      path: "/dashboard/settings/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver",
-      nextPath: "/dashboard/settings/webhooks/{webhook_id}/deliveries/{delivery_id}",
-    },
-  ],
-  name: ({ event_type, test }) => (test ? `${event_type} · test` : event_type),
-  summary: DELIVERY_SUMMARY,
-  content: renderAttempts,
+  apiPath: "/webhooks/{webhook_id}/deliveries/{delivery_id}",
+  actions: { redeliver: "Send again" },
+  summary: ["status", "response", "attempts", "next_attempt_at", "created_at"],
+  getExtraMembers: ({ attempts }) => ({
+    attempts: attempts.length,
+    response: attempts.at(-1)?.response_status ?? attempts.at(-1)?.error,
+  }),
+  renderContent: renderAttempts,
 };
 
 /** Shows each attempt's request and response, newest first. */

@@ -1,6 +1,6 @@
 // /docs: reference pages for authors of clients, built from the server's own tables, and a tour of the specification
 // with one page for each part. The pages need no sign-in; without the script only the copy buttons are missing.
-import { ADDITIONS, DECISIONS, type Decision, GAPS } from "../../decisions.ts";
+import { DECISIONS, type Decision } from "../../decisions.ts";
 import { invalidField } from "../../domain/errors.ts";
 import { SCOPE_LABELS } from "../../domain/model.ts";
 import { PATHS } from "../../http/message.ts";
@@ -18,23 +18,23 @@ import {
   type Renderable,
   tabs,
 } from "../html.ts";
-import { renderSequence } from "../sequence-diagram.ts";
 import type { PageRoute, WebDeps } from "../session.ts";
 import { type DocsPage, type Entry, renderDocsPage } from "./page.ts";
 import { curl, endpointsPage, eventsPage } from "./reference.ts";
 import { PARTS, type Part } from "./tour-content.ts";
 
 type Tabs = readonly (readonly [title: string, path: string])[];
-const PAGE_TABS: Tabs = ["Start", "Tour", "Endpoints", "Events", "Errors", "Decisions"].map(
-  (title) => [title, title === "Start" ? PATHS.docs : `${PATHS.docs}/${title.toLowerCase()}`],
-);
+const PAGE_TABS: Tabs = ["Start", "Tour", "Endpoints", "Events", "Errors"].map((title) => [
+  title,
+  title === "Start" ? PATHS.docs : `${PATHS.docs}/${title.toLowerCase()}`,
+]);
 const TOUR_TABS: Tabs = Object.keys(PARTS).map((title, index) => [
   `${index + 1} ${title}`,
   `${PATHS.docs}/tour/${index + 1}`,
 ]);
 
 export function docsRoutes(deps: WebDeps): readonly PageRoute[] {
-  const pages = [startPage, tourIndex, endpointsPage, eventsPage, errorsPage, decisionsPage];
+  const pages = [startPage, tourIndex, endpointsPage, eventsPage, errorsPage];
   const parts = Object.values(PARTS);
   return [
     ...pages.map((createPage, index) => docsRoute(PAGE_TABS, index, createPage(deps))),
@@ -73,7 +73,7 @@ function startPage({ services }: WebDeps): DocsPage {
         title: "Authentication",
         body: [paragraph(CREDENTIALS), code(`export API_KEY=…\n${firstRequest}`)],
       },
-      { title: "OAuth 2.0, step by step", body: oauth },
+      { title: "OAuth", body: oauth },
       { title: "Scopes", entries: scopes },
       { title: "Conventions", body: paragraph(CONVENTIONS) },
     ],
@@ -97,33 +97,33 @@ function oauthSteps({ baseUrl, authUrl }: WebDeps["services"]["urls"]): readonly
     curl(`POST ${authUrl}/oauth/${endpoint}`, { body, token: null });
   const exchange = { grant_type: "authorization_code", ...client, code: "$CODE", redirect_uri };
   const refresh = { grant_type: "refresh_token", refresh_token: "$REFRESH_TOKEN" };
-  const step = (instruction: string, command: string) => [paragraph(instruction), code(command)];
-  return [
-    step(
+  const steps = [
+    [
       "Register the client, here or in the dashboard under Settings, OAuth apps. Keep its `id` and `client_secret`.",
       `${register}\nexport CLIENT_ID=… CLIENT_SECRET=…`,
-    ),
-    step(
+    ],
+    [
       "Send the user to this URL. After signing in and consenting, the user returns to `redirect_uri` with `code` and `state`. PKCE with S256 is supported, and required for public clients.",
       `echo "${authUrl}/oauth/authorize?client_id=$CLIENT_ID&${query}"\nexport CODE=…`,
-    ),
-    step(
+    ],
+    [
       "Exchange the code within a minute. It works once.",
       `${post("token", exchange)}\nexport ACCESS_TOKEN=… REFRESH_TOKEN=…`,
-    ),
-    step(
+    ],
+    [
       "Use the access token. It is valid for an hour.",
       curl(`GET ${baseUrl}/apps`, { token: "ACCESS_TOKEN" }),
-    ),
-    step(
+    ],
+    [
       "Refresh. The response contains a new refresh token; do not use the old one again.",
       post("token", refresh),
-    ),
-    step(
+    ],
+    [
       "Revoke the refresh token, and with it every token of the same consent.",
       post("revoke", { ...client, token: "$REFRESH_TOKEN" }),
-    ),
-  ];
+    ],
+  ] as const;
+  return steps.map(([instruction, command]) => [paragraph(instruction), code(command)]);
 }
 
 /** The `type` of a problem is the URL of its entry here. */
@@ -143,18 +143,10 @@ function errorsPage({ services }: WebDeps): DocsPage {
   };
 }
 
-/** The gaps of the specification, this project's decisions, and common alternatives. */
-const decisionsPage = (): DocsPage => ({
-  lead: "The specification leaves 32 points open, and users of such a service expect some more. The first digit of an id is the part of the specification; the tests of a decision have its id in their names.",
-  sections: [
-    { title: "What the specification does not show", entries: decisionEntries(GAPS) },
-    { title: "What this project added", entries: decisionEntries(ADDITIONS) },
-  ],
-});
-
-const decisionEntries = (decisions: { readonly [id: string]: Decision }, part = ""): Entry[] =>
-  Object.entries(decisions)
-    .filter(([id]) => id.startsWith(part))
+function decisionEntries(part: number): Entry[] {
+  const decisions: readonly (readonly [string, Decision])[] = Object.entries(DECISIONS);
+  return decisions
+    .filter(([id]) => id.startsWith(`${part}.`))
     .map(([id, { open, choice, others, why, variant }]) => ({
       id: `decision-${id}`,
       name: id,
@@ -169,6 +161,7 @@ const decisionEntries = (decisions: { readonly [id: string]: Decision }, part = 
           ),
       ],
     }));
+}
 
 function tourIndex(): DocsPage {
   const parts = Object.values(PARTS).map(({ clauses }, index) => {
@@ -182,7 +175,7 @@ function tourIndex(): DocsPage {
 }
 
 function partPage(part: Part, index: number, { services }: WebDeps): DocsPage {
-  const { clauses, request, response, exercise, diagram } = part;
+  const { clauses, request, response, exercise, steps } = part;
   const { authUrl } = services.urls;
   const command = curl(request.target.replace(" ", ` ${authUrl}`), request);
   const sentences = Object.entries(clauses).map(
@@ -196,11 +189,11 @@ function partPage(part: Part, index: number, { services }: WebDeps): DocsPage {
     sections: [
       {
         title: "What it says",
-        body: [definitionList(sentences), howToTest, diagram && renderSequence(diagram)],
+        body: [definitionList(sentences), howToTest, steps && list(steps, "ol")],
       },
       { title: "A request", body: code(command.replace("curl", "curl -i")) },
       { title: "The response", body: [shortened, code(responseText)] },
-      { title: "What it leaves open", entries: decisionEntries(DECISIONS, `${index + 1}.`) },
+      { title: "What it leaves open", entries: decisionEntries(index + 1) },
       { title: "Try this", body: paragraph(exercise) },
     ],
   };

@@ -7,7 +7,7 @@ import type { Operation } from "../../http/operation.ts";
 import { AdjustableClock, DURATION_UNITS, parseIso } from "../../lib/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../lib/ids.ts";
 import type { JsonSchema } from "../../lib/schema.ts";
-import { membersOf } from "../form.ts";
+import { getMembers } from "../form.ts";
 import {
   badge,
   code,
@@ -25,48 +25,68 @@ import type { DocsPage, Entry } from "./page.ts";
 
 const timestamp = "2026-03-14T09:26:53.589Z";
 
-const resourceOf = ({ path }: Operation): string => path.split("/")[1] ?? "";
+const getResource = ({ path }: Operation): string => path.split("/")[1] ?? "";
 
 export function endpointsPage(deps: WebDeps): DocsPage {
   const { services, operations } = deps;
-  const resources = [...new Set(operations.map(resourceOf))];
+  const resources = [...new Set(operations.map(getResource))];
   return {
     lead: `All paths are below \`${services.urls.baseUrl}\`, and all bodies are JSON. The same for programs: [openapi.json](${PATHS.openapi}).`,
     sections: resources.map((resource) => ({
       title: resource,
       entries: operations
-        .filter((route) => resourceOf(route) === resource)
+        .filter((route) => getResource(route) === resource)
         .map((route) => endpointEntry(route, deps)),
     })),
   };
 }
 
-function endpointEntry(route: Operation, { services, operations }: WebDeps): Entry {
-  const { method, path, operationId, summary, decision, scope, example } = route;
-  const decisionUrl = `${PATHS.docs}/decisions#decision-${decision}`;
+function endpointEntry(route: Operation, { services }: WebDeps): Entry {
+  const { method, path, operationId, summary, decision, scope, example, status, serializer } =
+    route;
+  const decisionUrl = `${PATHS.docs}/tour/${decision?.[0]}#decision-${decision}`;
   const origin = decision ? link(decisionUrl, "our decision", "badge") : badge("specification");
   const access = scope === null ? "Any credential will do." : `Requires the scope ${scope}.`;
   const shellPath = path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
   const request = curl(`${method} ${services.urls.baseUrl}${shellPath}`, { body: example });
-  const sample = sampleResponse(route, operations);
+  const result = serializer?.kind === "page" ? "Each item of the list" : "Response";
   return {
     id: operationId,
     name: summary,
     term: html`<span class="method ${method}">${method}</span> ${inlineCode(path)}`,
-    meaning: html`<p>${summary}. ${origin} ${access}</p>
+    meaning: html`<p>${summary}. ${origin} ${access} Returns ${inlineCode(status)}.</p>
 ${fields("Query", route.query?.json)}${fields("Body", route.body?.(services).json)}${code(request)}
-<p>Returns <code>${route.status}</code>${!sample && " without a body"}</p>${sample && json(sample)}`,
+${fields(result, serializer?.json)}`,
   };
 }
 
 /** Lists the members of a schema and their rules. */
 function fields(caption: string, schema: JsonSchema = {}): Renderable {
-  const items = membersOf(schema).map(([name, member, isRequired]) => [
+  const items = getMembers(schema).map(({ name, schema, isRequired }) => [
     inlineCode(name),
-    isRequired && html` <strong>required</strong>`,
-    html` <code class="soft">${JSON.stringify(member)}</code>`,
+    ` – ${describeRules(schema)}`,
+    isRequired && ", required",
   ]);
   return items.length > 0 && html`<p>${caption}:</p>${list(items)}`;
+}
+
+/** Describes a schema in words: "string, at most 200 characters". */
+function describeRules({
+  type,
+  enum: values,
+  items,
+  maxLength,
+  maximum,
+  ...rest
+}: JsonSchema): string {
+  const rules = [
+    values ? `one of ${values.join(", ")}` : [type ?? "object or null"].flat().join(" or "),
+    items && `of ${describeRules(items)}`,
+    maxLength && `at most ${maxLength} characters`,
+    maximum && `at most ${maximum}`,
+    rest.default !== undefined && `default ${JSON.stringify(rest.default)}`,
+  ];
+  return rules.filter(Boolean).join(", ");
 }
 
 /** Returns a request to paste into a shell. `target` is its method and URL; `$NAME` in the body is a shell variable. */
@@ -84,49 +104,6 @@ export function curl(
   }
   return lines.join(" \\\n  ");
 }
-
-/** Builds a sample response from its schema and from the examples of requests for the same resource. */
-function sampleResponse(route: Operation, operations: readonly Operation[]): object | undefined {
-  const { serializer, shownOnce, example } = route;
-  if (serializer === undefined) return undefined;
-  const { kind, name, json: schema } = serializer;
-  const create = operations.find(
-    ({ serializer: other, example }) => other?.kind === "one" && other.name === name && example,
-  );
-  const members = {
-    ...(name === "Event" && sampleEvent("user.interaction")),
-    ...create?.example,
-    ...example,
-  };
-  const secrets = shownOnce === undefined ? {} : { [shownOnce]: "…" };
-  const resource = { ...sampleResource(schema, members), ...secrets };
-  return kind === "page" ? { data: [resource], total: 1, limit: 20, offset: 0 } : resource;
-}
-
-/** Returns an object that fits the schema, with the given members where the schema has them. */
-const sampleResource = (schema: JsonSchema, members: { readonly [name: string]: unknown } = {}) =>
-  Object.fromEntries(
-    membersOf(schema).map(([name, member]) => [
-      name,
-      name in members ? members[name] : sampleValue(member),
-    ]),
-  );
-
-function sampleValue({ type, format, pattern, items, anyOf, ...schema }: JsonSchema): unknown {
-  const [prefix] = /(?<=^\^)\w+_/.exec(String(pattern)) ?? [];
-  if (anyOf || Array.isArray(type)) return null;
-  if (type === "object") return sampleResource(schema);
-  if (type === "array") return [sampleValue(items ?? {})];
-  if (prefix) return ids.next(prefix);
-  return schema.enum?.[0] ?? SAMPLE_VALUES.get(format ?? type) ?? "…";
-}
-
-const SAMPLE_VALUES = new Map<unknown, unknown>([
-  ["integer", 1],
-  ["boolean", true],
-  ["date-time", timestamp],
-  ["uri", "https://apps.example.com/sites/dep_…/"],
-]);
 
 /** A separate generator, so that samples use no ids of the running server. */
 const ids = new TimeOrderedIds(new AdjustableClock(parseIso(timestamp)), seededRandom("samples"));

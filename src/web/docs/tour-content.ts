@@ -9,8 +9,8 @@ export interface Part {
   /** The relevant lines of the response, as `curl -i` prints them. */
   readonly response: readonly string[];
   readonly exercise: string;
-  /** A sequence diagram, see web/sequence-diagram. */
-  readonly diagram?: { readonly title: string; readonly lines: readonly string[] };
+  /** A sequence of messages: `Client → Service: text – note`. */
+  readonly steps?: readonly string[];
 }
 
 /** The parts by title, in order. */
@@ -130,21 +130,18 @@ export const PARTS: { readonly [title: string]: Part } = {
     ],
     exercise:
       "Send `Authorization: Basic abc`, then an invalid key, and compare `code`. The page Start shows the whole OAuth flow.",
-    diagram: {
-      title: "The authorization code flow",
-      lines: [
-        "User → Client: wants to use the client",
-        "Client → User: 302 to /oauth/authorize – with client_id, redirect_uri, response_type, scope and a new state",
-        "User → Authorization server: GET /oauth/authorize – the signed-in user is asked for consent",
-        "User → Authorization server: allows",
-        "Authorization server → User: 303 to redirect_uri?code=…&state=…",
-        "User → Client: code and state – the client compares the state first",
-        "Client → Authorization server: POST /oauth/token – code, redirect_uri, client_secret; a code is valid for a minute, once (our decision)",
-        "Authorization server → Client: 200 and the tokens – in the form of RFC 6749 (our decision)",
-        "Client → API: GET /v1/apps – Authorization: Bearer and the access token",
-        "API → Client: 200 – or 401 after the token has expired: the refresh token gets another",
-      ],
-    },
+    steps: [
+      "User → Client: wants to use the client",
+      "Client → User: 302 to /oauth/authorize – with client_id, redirect_uri, response_type, scope and a new state",
+      "User → Authorization server: GET /oauth/authorize – the signed-in user is asked for consent",
+      "User → Authorization server: allows",
+      "Authorization server → User: 303 to redirect_uri?code=…&state=…",
+      "User → Client: code and state – the client compares the state first",
+      "Client → Authorization server: POST /oauth/token – code, redirect_uri, client_secret; a code is valid for a minute, once (our decision)",
+      "Authorization server → Client: 200 and the tokens – in the form of RFC 6749 (our decision)",
+      "Client → API: GET /v1/apps – Authorization: Bearer and the access token",
+      "API → Client: 200 – or 401 after the token has expired: the refresh token gets another",
+    ],
   },
   Events: {
     clauses: {
@@ -181,19 +178,16 @@ export const PARTS: { readonly [title: string]: Part } = {
     ],
     exercise:
       "Run `npm run receiver -- --port 4700 --secret between-us --answers 500,200`, and create an app. Then try `npm run exercise`.",
-    diagram: {
-      title: "An event, its delivery and a retry",
-      lines: [
-        "Client → Service: POST /v1/apps",
-        "Service: records app.created – in the same transaction as the app",
-        "Service → Client: 201 – the response waits for no receiver",
-        "Service → Receiver: POST, signed: attempt 1 – X-Service-Signature covers the bytes of the body",
-        "Receiver → Service: 500 – a redirect or no response in 30 seconds fails as well",
-        "Service: waits about 5 s – retries are possible by the specification; when and how often is our decision",
-        "Service → Receiver: the same bytes: attempt 2 – the receiver recognises the event by its id",
-        "Receiver → Service: 204 – it verifies and stores the event, responds, and then does the work",
-      ],
-    },
+    steps: [
+      "Client → Service: POST /v1/apps",
+      "Service: records app.created – in the same transaction as the app",
+      "Service → Client: 201 – the response waits for no receiver",
+      "Service → Receiver: POST, signed: attempt 1 – X-Service-Signature covers the bytes of the body",
+      "Receiver → Service: 500 – a redirect or no response in 30 seconds fails as well",
+      "Service: waits about 5 s – retries are possible by the specification; when and how often is our decision",
+      "Service → Receiver: the same bytes: attempt 2 – the receiver recognises the event by its id",
+      "Receiver → Service: 204 – it verifies and stores the event, responds, and then does the work",
+    ],
   },
   Errors: {
     clauses: {

@@ -2,16 +2,16 @@
 // description and each ready data source. A click on a point becomes user.interaction (spec part 6).
 import { recordInteraction } from "../../domain/apps.ts";
 import { checkAccountState, sha256 } from "../../domain/credentials.ts";
+import { LIMIT_MAX } from "../../domain/crud.ts";
 import { dataSourceService, listDataSourcesOfApp } from "../../domain/data-sources.ts";
 import { checkViewAccess, findSiteById, type Site } from "../../domain/deployments.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { AccountRecord } from "../../domain/model.ts";
-import { type HttpResponse, isSafeMethod, PATHS, search } from "../../http/message.ts";
+import { type HttpResponse, isSafeMethod, PATHS } from "../../http/message.ts";
 import type { Result, RouteKey } from "../../http/router.ts";
-import { alertBox, type Html, html, link } from "../html.ts";
+import { alertBox, firstOfMany, type Html, html } from "../html.ts";
 import { messagePage, page, redirect } from "../layout.ts";
 import {
-  countField,
   createPageRouter,
   type SubmittedFields,
   type WebContext,
@@ -30,7 +30,7 @@ const routes: readonly SiteRoute[] = [
   {
     method: "GET",
     path: `${PATHS.sites}/{id}`,
-    handler: async ({ request }, site) => redirect(sitePath(site) + search(request)),
+    handler: async (_, site) => redirect(sitePath(site)),
   },
   { method: "GET", path: `${PATHS.sites}/{id}/`, handler: renderSite },
   { method: "POST", path: `${PATHS.sites}/{id}/interactions`, handler: recordClick },
@@ -50,7 +50,7 @@ export const createSiteRouter = (deps: WebDeps) =>
     // Users cannot sign in under a custom domain.
     const isCustomDomain = !request.path.startsWith(PATHS.sites);
     if (isCustomDomain && !site.app.public && isSafeMethod(request))
-      return redirect(web.urls.site(site.deployment.id) + search(request));
+      return redirect(web.urls.site(site.deployment.id));
     return (
       (await denyAccess(site, web)) ?? web.withForm((fields) => route.handler(web, site, fields))
     );
@@ -58,50 +58,36 @@ export const createSiteRouter = (deps: WebDeps) =>
 
 /** Returns the page for a visitor who may not see the app. */
 async function denyAccess(site: Site, web: WebContext): Promise<HttpResponse | undefined> {
-  const isRead = isSafeMethod(web.request);
-  const url = sitePath(site) + (isRead ? search(web.request) : "");
-  switch (checkViewAccess(site, web.signedIn)) {
-    case "yes":
-      return undefined;
-    case "not yours":
-      return messagePage(404, "There is no app here", [
-        "It may belong to another account. ",
-        userMenu(web, url),
-      ]);
-    case "no":
-      return messagePage(403, "This app is private", [
-        "It requires the permission read:apps. ",
-        userMenu(web, url),
-      ]);
-    case "sign in":
-      // A script cannot distinguish redirects, and would take this one for a success.
-      return isRead
-        ? requireSignIn(url)
-        : messagePage(403, "You are signed out", ["Nothing was sent. ", link(url, "Sign in")]);
-  }
+  const url = sitePath(site);
+  const access = checkViewAccess(site, web.signedIn);
+  if (access === "yes") return undefined;
+  if (access === "not yours")
+    return messagePage(404, "There is no app here", [
+      "It may belong to another account. ",
+      userMenu(web, url),
+    ]);
+  if (access === "no")
+    return messagePage(403, "This app is private", [
+      "It requires the permission read:apps. ",
+      userMenu(web, url),
+    ]);
+  return requireSignIn(url);
 }
 
-/** The rest of the data sources is on the next page. */
-const PANELS_MAX = 20;
-
 async function renderSite(web: WebContext, { app, account }: Site): Promise<Result> {
-  const { query, store, setCookie } = web;
-  const offset = countField(query, "from") ?? 0;
-  const range = { offset, limit: PANELS_MAX };
-  const { items, total } = await listDataSourcesOfApp(store, app.id, range);
-  const next = offset + items.length;
+  const range = { offset: 0, limit: LIMIT_MAX };
+  const { items, total } = await listDataSourcesOfApp(web.store, app.id, range);
   const panels: Html[] = [];
   for (const source of items)
     if (source.status === "ready") panels.push(await renderPanel(web, account, source));
   return page({
     title: app.title,
     theme: /^(light|dark)$/.test(app.theme) ? app.theme : "light dark",
-    headers: { ...setCookie, "cache-control": "private, no-cache" },
+    headers: web.setCookie,
     body: html`<h1>${app.title}</h1>
 <p class="lead">${app.description}</p>
-${panels.length === 0 && offset === 0 && alertBox("status", "No data yet. Add a data source to this app to see a chart here.")}${panels}
-${offset > 0 && link("./", `Back to the first of ${total} data sources`)}
-${next < total && link(`?from=${next}`, `Next: the other ${total - next} of ${total} data sources`)}`,
+${panels.length === 0 && alertBox("status", "No data yet. Add a data source to this app to see a chart here.")}${panels}
+${firstOfMany(items.length, total, "data sources")}`,
   });
 }
 
@@ -111,7 +97,7 @@ async function recordClick(
   { app, account }: Site,
   fields: SubmittedFields,
 ): Promise<HttpResponse> {
-  const { unit, store, query } = web;
+  const { unit, store } = web;
   const chart_id = fields.get("chart") ?? "";
   const source = await dataSourceService.get(store, account, chart_id);
   const isShown = !(source instanceof AppError) && source.app_id === app.id;
@@ -119,15 +105,14 @@ async function recordClick(
   const point = chart?.points.find(({ row }) => String(row) === fields.get("point"));
   if (point === undefined)
     return messagePage(404, "There is no such point", "The app has changed. Load its page again.");
-  const { row, x, y, category } = point;
+  const { x, y, category } = point;
   await recordInteraction(unit, account, app.id, {
     user_id: visitorId(web, account),
     interaction_type: "chart_click",
     chart_id,
     data_point: { x, y, category },
   });
-  const shown = { chart: chart_id, point: String(row), ...Object.fromEntries(query) };
-  return redirect(`./?${new URLSearchParams(shown)}#${chart_id}`);
+  return redirect(`./?chart=${chart_id}&point=${point.row}#${chart_id}`);
 }
 
 /** The user's id if signed in to the app's account; otherwise an anonymous one-way hash of the cookie. */
