@@ -45,7 +45,7 @@ import {
 import { jsonFileStore } from "./store/json-file.ts";
 import { memoryStore } from "./store/memory.ts";
 import { createChaos } from "./testing/chaos.ts";
-import { controlDocument, createControlRouter } from "./testing/control-api.ts";
+import { createControlRouter } from "./testing/control-api.ts";
 import { createFaults } from "./testing/faults.ts";
 import { createRecorder } from "./testing/recorder.ts";
 import { openService, type Service } from "./testing/service.ts";
@@ -77,7 +77,7 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
   const tasks = new TaskTracker(log.error);
   const recorder = createRecorder({ store, clock, notifications, tasks });
   const faults = createFaults({ clock, tasks, annotate: recorder.annotate });
-  const chaos = createChaos({ unit, tasks, effects: recorder.effects });
+  const chaos = createChaos({ unit, effects: recorder.effects });
   const sender = createHttpSender({ policy: webhookPolicy, timeout_ms: settings.webhookTimeout });
   const workers = createWorkers({
     store,
@@ -123,7 +123,13 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       webhook: createWebhookSchemas((url) => checkUrl(url, webhookPolicy)),
     };
     const limiter = createRateLimiter(clock, settings.rateLimit);
-    const state = createState({ unit, services, settings, needsKey: isTested, warn: log.warn });
+    const state = await createState({
+      unit,
+      services,
+      settings,
+      needsKey: isTested,
+      warn: log.warn,
+    });
     const service = await openService({
       port,
       urls,
@@ -157,7 +163,6 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       textCache,
       keysInProgress,
       service: settings.control ? service : undefined,
-      warn: log.warn,
     });
     /** Loaded with the pages. */
     let notFoundPage: (request: HttpRequest, error: AppError) => HttpResponse | undefined = () =>
@@ -168,12 +173,7 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
     });
     const handleRoute = createRequestHandler({
       fallback: root,
-      routers: [
-        api,
-        oauth,
-        control,
-        ...(settings.control ? [controlDocument(control.routes.routes, services)] : []),
-      ],
+      routers: [api, oauth, control],
       async lazyRouters() {
         const pages = await import("./web/routes.ts");
         notFoundPage = pages.notFoundPage;

@@ -109,6 +109,7 @@ export function createOutbox(deps: OutboxDeps) {
 
   /** Reports a failure of the store, an outage only once, and repeats the work after a pause. */
   function retryLater(error: unknown, work: () => Promise<void>): void {
+    if (stopped) return;
     const isOutage = isStoreError(error, "StorageUnavailable");
     if (!isOutage || !unavailable) onError(error, TASK);
     unavailable ||= isOutage;

@@ -25,7 +25,7 @@ import { AdjustableClock, parseIso } from "../../src/lib/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../src/lib/ids.ts";
 import { TaskTracker } from "../../src/lib/tasks.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { type AppliedEffect, createChaos } from "../../src/testing/chaos.ts";
+import { createChaos } from "../../src/testing/chaos.ts";
 import { createWorkers } from "../../src/workers.ts";
 import { accountOf, kept } from "../support/outbox-world.ts";
 
@@ -92,11 +92,7 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
       return { ...withoutResponse(failure("status")), response_status };
     },
   };
-  const chaos = createChaos({
-    unit: parts,
-    tasks: background,
-    effects: new Map<string, AppliedEffect>(),
-  });
+  const chaos = createChaos({ unit: parts, effects: new Map() });
   const workers = createWorkers({
     ...parts,
     tasks: background,
