@@ -171,8 +171,7 @@ export async function openService(deps: ServiceDeps) {
       for (;;) {
         await within(deadline - monotonicNow(), tasks.idle());
         const due = await dueDeliveries(store, clock.now());
-        // Attempts without a due row, such as those to a deleted webhook, are awaited but not reported.
-        if (!(monotonicNow() < deadline) || (due.length === 0 && !tasks.busy))
+        if (due.length === 0 || !(monotonicNow() < deadline))
           return { settled: due.length === 0, pending: due.map(recorder.toJson) };
         await new Promise<void>((resolve) => after(POLL_MS, resolve));
       }

@@ -1,9 +1,12 @@
 // Fault injection (contract, part 10): counted, limited to one operation, marked in the journal.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { memoryStore, type Store } from "../../src/index.ts";
 import { choice } from "../support/clauses.ts";
 import { embedded, FIXED, ruleRefused, struck } from "../support/embedded.ts";
+import { overridden } from "../support/other-stores.ts";
 import { hooked } from "../support/receivers.ts";
+import { turns } from "../support/wait.ts";
 
 const LIST = { method: "GET", path: "/v1/apps" } as const;
 const CREATE = { method: "POST", path: "/v1/apps" } as const;
@@ -65,7 +68,12 @@ test("a fault can reset or close the connection without a response; the journal 
 });
 
 test("a delay runs on the service's clock, and an advance waits for the request and its deliveries", async () => {
-  await using it = await embedded(FIXED);
+  const real = memoryStore();
+  const transact: Store["transact"] = async (work) => {
+    await turns(5);
+    return real.transact(work);
+  };
+  await using it = await embedded({ ...FIXED, store: overridden(real, { transact }) });
   await hooked(it.api, ["app.created"]);
   it.service.faults.add({ ...CREATE, delayMs: 5_000 });
   const delayed = it.api.post("/apps", { title: "Late" });

@@ -7,7 +7,6 @@ import { test } from "node:test";
 import { memoryStore, type Service, type Store, startService } from "../../src/index.ts";
 import { embedded, startRefused, struck } from "../support/embedded.ts";
 import { overridden } from "../support/other-stores.ts";
-import { printedOn } from "../support/process.ts";
 import { hooked } from "../support/receivers.ts";
 import { turns } from "../support/wait.ts";
 
@@ -21,15 +20,6 @@ test("options: each invalid option is rejected by name", async () => {
     [{ store: memoryStore(), data: "x.json" }, /^store and data cannot be given together/],
   ] as const)
     await startRefused(options, message);
-});
-
-test("an option set to undefined equals a missing option", async () => {
-  const output = await printedOn(process.stdout, async () => {
-    await using it = await embedded({ port: undefined, log: undefined });
-    assert.notEqual(it.service.port, 4600);
-    await it.api.get("/apps");
-  });
-  assert.equal(output.join("").includes("/v1/apps"), false, "nothing is logged");
 });
 
 test("services run side by side, each with its own key, data and clock", async () => {
