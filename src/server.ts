@@ -76,7 +76,7 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
   const tasks = new TaskTracker(log.error);
   const recorder = createRecorder({ store, clock, notifications, tasks });
   const faults = createFaults({ clock, tasks, annotate: recorder.annotate });
-  const chaos = createChaos({ unit, tasks, effects: recorder.effects });
+  const chaos = createChaos({ unit, effects: recorder.effects });
   const sender = createHttpSender({ policy: webhookPolicy, timeout_ms: settings.webhookTimeout });
   const workers = createWorkers({
     store,
@@ -121,7 +121,13 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       webhook: createWebhookSchemas((url) => checkUrl(url, webhookPolicy)),
     };
     const limiter = createRateLimiter(clock, settings.rateLimit);
-    const state = createState({ unit, services, settings, needsKey: isTested, warn: log.warn });
+    const state = await createState({
+      unit,
+      services,
+      settings,
+      needsKey: isTested,
+      warn: log.warn,
+    });
     const service = await openService({
       port,
       urls,
@@ -156,7 +162,6 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       textCache,
       keysInProgress,
       service: settings.control ? service : undefined,
-      warn: log.warn,
     });
     /** Loaded with the pages. */
     let notFoundPage: (request: HttpRequest, error: AppError) => HttpResponse | undefined = () =>

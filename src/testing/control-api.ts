@@ -1,56 +1,47 @@
 // The test controls (contract, part 10): the methods of the service handle over HTTP, for tests in any language. Only
-// the start-up API key is accepted. It works while the account is suspended and after the key has been deleted. These
-// requests do not count against the rate limit.
+// the start-up API key is accepted. It works while the account is suspended and after the key has been deleted.
 import { timingSafeEqual } from "node:crypto";
 import { sha256 } from "../domain/credentials.ts";
 import { AppError, fail, invalidField, notFound } from "../domain/errors.ts";
-import { accountState, SCOPES, scope } from "../domain/model.ts";
+import { accountState } from "../domain/model.ts";
 import { isStoreError, type StoreData } from "../domain/store.ts";
 import { bearerToken } from "../http/access.ts";
 import { type OperationDeps, runOperation } from "../http/api.ts";
 import { CONTROL_PATH } from "../http/message.ts";
-import {
-  accountSerializer,
-  closedObject,
-  jsonSerializer,
-  type Operation,
-  route,
-  withDecision,
-} from "../http/operation.ts";
+import type { HandlerContext, Operation } from "../http/operation.ts";
+import { jsonSerializer } from "../http/operation.ts";
 import { problemResponse } from "../http/problem.ts";
-import { type Result, type Router, RouteTable } from "../http/router.ts";
+import { type RouteKey, type Router, RouteTable } from "../http/router.ts";
 import { parseDuration, toIso } from "../lib/clock.ts";
 import {
-  array,
-  type JsonSchema,
+  boolean,
+  type ObjectSchema,
   OptionError,
   object,
   optional,
   refine,
-  text,
+  type Schema,
   withDefault,
 } from "../lib/schema.ts";
-import type { Rule, Rules } from "./rules.ts";
-import type { Service } from "./service.ts";
+import { type Service, signInOptions } from "./service.ts";
 
-const OFF = "The test controls are off; start the server with --control.";
-
-export interface ControlDeps extends OperationDeps {
-  /** Undefined if the controls are off: every route then returns an error and the log a warning. */
+interface ControlDeps extends OperationDeps {
+  /** Undefined if the controls are off: every route then returns an error. */
   readonly service: Service | undefined;
-  readonly warn: (message: string) => void;
 }
 
 export function createControlRouter(deps: ControlDeps): Router<Operation> {
-  const { service, services, warn } = deps;
+  const { service, services } = deps;
+  const routes = service ? controlRoutes(service) : [];
   return {
     basePath: CONTROL_PATH,
-    routes: new RouteTable(service ? controlRoutes(service) : []),
-    async handle(request, lookup): Promise<Result> {
-      if (service === undefined) {
-        warn(OFF);
-        return fail({ code: "not_found", detail: OFF });
-      }
+    routes: new RouteTable(routes),
+    async handle(request, lookup) {
+      if (service === undefined)
+        return fail({
+          code: "not_found",
+          detail: "The test controls are off; start the server with --control.",
+        });
       const token = bearerToken(request.header("authorization"));
       if (token instanceof AppError) return token;
       const { apiKey, account } = service;
@@ -61,8 +52,7 @@ export function createControlRouter(deps: ControlDeps): Router<Operation> {
           detail: "The test controls take the start-up API key and no other credential.",
         });
       if (lookup instanceof AppError) return lookup;
-      const caller = { account, scopes: [], credential: CONTROL_PATH };
-      return runOperation(deps, lookup, caller, request);
+      return runOperation(deps, lookup, { account, scopes: [], credential: "" }, request);
     },
     onError: (error, request) => problemResponse(error, request.id, services.urls),
   };
@@ -72,215 +62,165 @@ export function createControlRouter(deps: ControlDeps): Router<Operation> {
 const isSameKey = (one: string, other: string): boolean =>
   timingSafeEqual(Buffer.from(sha256(one)), Buffer.from(sha256(other)));
 
+const ANY_OBJECT = { type: "object", additionalProperties: true };
+
+interface ControlOptions<Q, B> {
+  readonly query?: ObjectSchema<Q>;
+  readonly body?: Schema<B>;
+  readonly bodyLimit?: number;
+  /** Defaults to 200. A response with 204 has no body. */
+  readonly status?: 201 | 204;
+}
+
+/** Returns a control route. An option that the handle rejects becomes a validation issue. */
+function control<Q = unknown, B = unknown>(
+  method: RouteKey["method"],
+  path: string,
+  operationId: string,
+  summary: string,
+  call: (context: HandlerContext<Q, B>) => unknown,
+  { body, status, ...options }: ControlOptions<Q, B> = {},
+): Operation {
+  return {
+    ...options,
+    method,
+    path,
+    operationId,
+    summary,
+    status: status ?? 200,
+    scope: null,
+    decision: "1.test-controls",
+    ...(body && { body: () => body, bodyName: `${operationId}Body` }),
+    ...(status !== 204 && { serializer: jsonSerializer(ANY_OBJECT) }),
+    async handler(context: HandlerContext<Q, B>) {
+      try {
+        return await call(context);
+      } catch (error) {
+        if (error instanceof OptionError || isStoreError(error, "StoreOpenError"))
+          return invalidField("#", error.message);
+        throw error;
+      }
+    },
+  };
+}
+
 /** Large enough for a snapshot of 100,000 apps. */
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 
-const ANY_OBJECT: JsonSchema = { type: "object", additionalProperties: true };
-
-const duration = text({
-  max: 14,
-  pattern: /^\d{1,12}(ms|s|m|h|d)$/,
-  says: "a duration such as 250ms, 30s, 5m, 2h or 1d",
-});
-
-const onlyTrue = refine<boolean>({ const: true }, (value) =>
-  value === true ? undefined : "must be true",
+const duration = refine<string>({ type: "string" }, (value) =>
+  parseDuration(String(value)) === undefined
+    ? "must be a duration such as 250ms, 30s, 5m, 2h or 1d"
+    : undefined,
 );
+const clockChange = object({
+  advance: optional(duration),
+  freeze: optional(boolean),
+  resume: optional(boolean),
+});
 /** Validated when it is restored. */
 const snapshot = refine<StoreData>(ANY_OBJECT, () => undefined);
 
-const clockChange = object(
-  { advance: optional(duration), freeze: optional(onlyTrue), resume: optional(onlyTrue) },
-  (change) =>
-    Object.keys(change).length === 1
-      ? []
-      : [{ path: [], detail: "must have one of advance, freeze and resume" }],
-);
-const clockBody = {
-  ...clockChange,
-  json: { ...clockChange.json, minProperties: 1, maxProperties: 1 },
-};
+const toList = (data: readonly object[]) => ({ data, total: data.length });
 
-const string: JsonSchema = { type: "string" };
-const items: JsonSchema = { type: "array", items: ANY_OBJECT };
-const journal = jsonSerializer(
-  closedObject({ data: items, total: { type: "integer", minimum: 0 } }),
-);
-const ran: JsonSchema = { type: "array", items: closedObject({ at: string, what: string }) };
-
-const signInBody = object({
-  scopes: array(scope, { min: 1, max: SCOPES.length, distinct: true }),
-  userId: optional(text({ min: 1, max: 200 })),
-});
-const tokenResponse = jsonSerializer(
-  closedObject({
-    access_token: string,
-    token_type: string,
-    expires_in: { type: "integer", description: "Seconds." },
-    refresh_token: string,
-    scope: string,
-  }),
-);
-
-const controlRoutes = (service: Service): readonly Operation[] =>
-  withDecision("1.test-controls", [
-    route({
-      method: "POST",
-      path: "/clock",
-      scope: null,
-      operationId: "changeClock",
-      summary: "Advance, freeze or resume the service's clock",
-      status: 200,
-      bodyName: "ClockChange",
-      body: () => clockBody,
-      serializer: jsonSerializer(closedObject({ now: string, ran })),
-      handler: ({ body: { advance, freeze, resume } }) =>
-        withOptionErrors("#/advance", async () => {
-          const { clock } = service;
-          if (freeze) clock.freeze();
-          if (resume) clock.resume();
-          const ran = advance === undefined ? [] : await clock.advance(advance);
-          return { now: toIso(clock.now()), ran };
-        }),
-    }),
-    route({
-      method: "POST",
-      path: "/settled",
-      scope: null,
-      operationId: "waitUntilSettled",
-      summary: "Wait until every due delivery is attempted",
-      status: 200,
-      query: object({ timeout: withDefault(duration, "5s") }),
-      serializer: jsonSerializer(closedObject({ settled: { type: "boolean" }, pending: items })),
-      handler: ({ query }) => service.settled({ timeoutMs: parseDuration(query.timeout) }),
-    }),
-    ...ruleRoutes("/faults", "Fault", "fault of a request", service.faults),
-    ...ruleRoutes("/chaos", "ChaosRule", "chaos rule for deliveries", service.chaos),
-    journalRoute("requests", "listRecordedRequests", () => service.requests),
-    journalRoute("events", "listRecordedEvents", () => service.events),
-    journalRoute("deliveries", "listRecordedDeliveries", () => service.deliveries),
-    route({
-      method: "GET",
-      path: "/trace/{request_id}",
-      scope: null,
-      operationId: "traceRequest",
-      summary: "Trace a request to its deliveries",
-      status: 200,
-      serializer: jsonSerializer(closedObject({ request: ANY_OBJECT, events: items })),
-      handler: async ({ params }) =>
-        service.trace(params.request_id ?? "") ?? notFound("request in the journal"),
-    }),
-    route({
-      method: "POST",
-      path: "/reset",
-      scope: null,
-      operationId: "resetService",
-      summary: "Reset the service to its seed",
-      status: 204,
-      handler: () => service.reset(),
-    }),
-    route({
-      method: "GET",
-      path: "/snapshot",
-      scope: null,
-      operationId: "createSnapshot",
-      summary: "Create a snapshot of all data and the time",
-      status: 200,
-      serializer: jsonSerializer(snapshot.json),
-      handler: () => service.snapshot(),
-    }),
-    route({
-      method: "PUT",
-      path: "/snapshot",
-      scope: null,
-      operationId: "restoreSnapshot",
-      summary: "Restore a snapshot and its time",
-      status: 204,
-      bodyLimit: SNAPSHOT_BYTES,
-      bodyName: "Snapshot",
-      body: () => snapshot,
-      handler: ({ body }) => withOptionErrors("#", () => service.restore(body)),
-    }),
-    route({
-      method: "PATCH",
-      path: "/account",
-      scope: null,
-      operationId: "setAccountState",
-      summary: "Change the state of the account",
-      status: 200,
-      bodyName: "AccountStateUpdate",
-      body: () => object({ state: accountState }),
-      serializer: accountSerializer,
-      handler: async ({ body }) => ({
-        ...(await service.setAccountState(body.state)),
-        user: null,
-      }),
-    }),
-    route({
-      method: "POST",
-      path: "/sign-in",
-      scope: null,
-      operationId: "signInUser",
-      summary: "Issue tokens to a user, by default an admin",
-      status: 200,
-      bodyName: "SignIn",
-      body: () => signInBody,
-      serializer: tokenResponse,
-      handler: ({ body }) => withOptionErrors("#", () => service.signIn(body)),
-    }),
-  ]);
-
-/** Maps an error thrown by the handle to a validation issue at `pointer`. */
-async function withOptionErrors<T>(pointer: string, work: () => Promise<T>): Promise<T | AppError> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof OptionError || isStoreError(error, "StoreOpenError"))
-      return invalidField(pointer, error.message);
-    throw error;
-  }
-}
-
-const ruleRoutes = <Input, R extends Input & Rule>(
-  path: string,
-  name: string,
-  label: string,
-  rules: Rules<Input, R>,
-) => [
-  route({
-    method: "POST",
-    path,
-    scope: null,
-    operationId: `add${name}`,
-    summary: `Add a ${label}`,
-    bodyName: `${name}Create`,
-    body: () => rules.schema,
-    status: 201,
-    serializer: jsonSerializer(rules.schema.json),
-    handler: async ({ body }) => rules.add(body),
-  }),
-  route({
-    method: "DELETE",
-    path,
-    scope: null,
-    operationId: `clear${name}s`,
-    summary: `Remove every ${label}`,
-    status: 204,
-    handler: async () => rules.clear(),
-  }),
-];
-
-const journalRoute = (name: string, operationId: string, list: () => readonly object[]) =>
-  route({
-    method: "GET",
-    path: `/${name}`,
-    scope: null,
-    operationId,
-    summary: `List the recorded ${name}`,
-    status: 200,
-    serializer: journal,
-    async handler() {
-      const data = list();
-      return { data, total: data.length };
+const controlRoutes = (service: Service): readonly Operation[] => [
+  control(
+    "POST",
+    "/clock",
+    "changeClock",
+    "Advance, freeze or resume the service's clock",
+    async ({ body: { advance, freeze, resume } }) => {
+      const { clock } = service;
+      if (freeze) clock.freeze();
+      if (resume) clock.resume();
+      const ran = advance === undefined ? [] : await clock.advance(advance);
+      return { now: toIso(clock.now()), ran };
     },
-  });
+    { body: clockChange },
+  ),
+  control(
+    "POST",
+    "/settled",
+    "waitUntilSettled",
+    "Wait until every due delivery is attempted",
+    ({ query }) => service.settled({ timeoutMs: parseDuration(query.timeout) }),
+    { query: object({ timeout: withDefault(duration, "5s") }) },
+  ),
+  control(
+    "POST",
+    "/faults",
+    "addFault",
+    "Add a fault of requests",
+    ({ body }) => service.faults.add(body),
+    { status: 201, body: service.faults.schema },
+  ),
+  control("DELETE", "/faults", "clearFaults", "Remove every fault", () => service.faults.clear(), {
+    status: 204,
+  }),
+  control(
+    "POST",
+    "/chaos",
+    "addChaosRule",
+    "Add a chaos rule for deliveries",
+    ({ body }) => service.chaos.add(body),
+    { status: 201, body: service.chaos.schema },
+  ),
+  control(
+    "DELETE",
+    "/chaos",
+    "clearChaosRules",
+    "Remove every chaos rule",
+    () => service.chaos.clear(),
+    { status: 204 },
+  ),
+  control("GET", "/requests", "listRecordedRequests", "List the recorded requests", () =>
+    toList(service.requests),
+  ),
+  control("GET", "/events", "listRecordedEvents", "List the recorded events", () =>
+    toList(service.events),
+  ),
+  control("GET", "/deliveries", "listRecordedDeliveries", "List the recorded deliveries", () =>
+    toList(service.deliveries),
+  ),
+  control(
+    "GET",
+    "/trace/{request_id}",
+    "traceRequest",
+    "Trace a request to its deliveries",
+    ({ params }) => service.trace(params.request_id ?? "") ?? notFound("request in the journal"),
+  ),
+  control(
+    "POST",
+    "/reset",
+    "resetService",
+    "Reset the service to its seed",
+    () => service.reset(),
+    { status: 204 },
+  ),
+  control("GET", "/snapshot", "createSnapshot", "Create a snapshot of all data and the time", () =>
+    service.snapshot(),
+  ),
+  control(
+    "PUT",
+    "/snapshot",
+    "restoreSnapshot",
+    "Restore a snapshot and its time",
+    ({ body }) => service.restore(body),
+    { status: 204, body: snapshot, bodyLimit: SNAPSHOT_BYTES },
+  ),
+  control(
+    "PATCH",
+    "/account",
+    "setAccountState",
+    "Change the state of the account",
+    ({ body }) => service.setAccountState(body.state),
+    { body: object({ state: accountState }) },
+  ),
+  control(
+    "POST",
+    "/sign-in",
+    "signInUser",
+    "Issue tokens to a user, by default an admin",
+    ({ body }) => service.signIn(body),
+    { body: signInOptions },
+  ),
+];

@@ -10,11 +10,21 @@ import { CONTROL_PATH } from "../http/message.ts";
 import { type Clock, toIso } from "../lib/clock.ts";
 import { pick } from "../lib/schema.ts";
 import { Mutex, type TaskTracker } from "../lib/tasks.ts";
-import type { AppliedEffect } from "./chaos.ts";
+import type { Effect } from "./chaos.ts";
 import type { FaultRule } from "./faults.ts";
 
 /** Entries per journal: more than a test creates, and a memory bound for long runs. */
 const CAPACITY = 10_000;
+
+/** A map by id that drops its oldest entry beyond the capacity. */
+class BoundedMap<R> extends Map<string, R> {
+  override set(id: string, value: R): this {
+    super.set(id, value);
+    const [oldest = ""] = this.keys();
+    if (this.size > CAPACITY) this.delete(oldest);
+    return this;
+  }
+}
 
 export interface JournalRequest extends Pick<HttpRequest, "id" | "method" | "path" | "query"> {
   readonly at: string;
@@ -43,20 +53,20 @@ export function createRecorder({ store, clock, notifications, tasks }: RecorderD
   const events = new BoundedMap<EventRecord>();
   const deliveries = new BoundedMap<DeliveryRecord>();
   /** Chaos effects, keyed by delivery id and attempt number. */
-  const effects = new BoundedMap<AppliedEffect>();
+  const effects = new BoundedMap<Effect>();
   /** Records are journaled in commit order, whatever order the reads end in. */
   const mutex = new Mutex();
 
   function annotate(requestId: string, details: Partial<JournalRequest>): void {
     const request = requests.get(requestId);
-    if (request) Object.assign(request, details);
+    if (request) requests.set(requestId, { ...request, ...details });
   }
 
   /** Returns the delivery as clients see it, plus the chaos effect of each attempt. */
   function toJson(delivery: DeliveryRecord) {
     const attempts = delivery.attempts.map((attempt) => ({
       ...attempt,
-      chaos: effects.get(`${delivery.id} ${attempt.number}`)?.effect ?? null,
+      chaos: effects.get(`${delivery.id} ${attempt.number}`) ?? null,
     }));
     return { ...pick(model.delivery, delivery), attempts };
   }
@@ -65,25 +75,21 @@ export function createRecorder({ store, clock, notifications, tasks }: RecorderD
   const listEvents = (matches: (event: EventRecord) => boolean): EventEnvelope[] =>
     [...events.values()].filter(matches).map(({ body }) => JSON.parse(body));
 
-  /** Returns the matching deliveries by creation, because their order in the journal depends on receivers. */
-  const listDeliveries = (matches: (delivery: DeliveryRecord) => boolean) =>
-    [...deliveries.values()]
-      .filter(matches)
-      .sort((a, b) => (a.id < b.id ? -1 : 1))
-      .map(toJson);
+  /** Returns all deliveries by creation, because their order in the journal depends on receivers. */
+  const listDeliveries = (): JournalDelivery[] =>
+    [...deliveries.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).map(toJson);
 
   function record<R extends Entity>(
     topic: "event" | "delivery",
     collection: Collection<R>,
     journal: BoundedMap<R>,
   ): void {
+    const read = async (id: string) => {
+      const entity = await store.get(collection, id);
+      if (entity) journal.set(id, entity);
+    };
     notifications.on(topic, (id) =>
-      tasks.run("recording a commit", () =>
-        mutex.run(async () => {
-          const entity = await store.get(collection, id);
-          if (entity) journal.set(id, entity);
-        }),
-      ),
+      tasks.run("recording a commit", () => mutex.run(() => read(id))),
     );
   }
 
@@ -111,27 +117,27 @@ export function createRecorder({ store, clock, notifications, tasks }: RecorderD
       };
     },
 
-    /** Copies of the recorded requests. */
     get requests(): readonly JournalRequest[] {
-      return [...requests.values()].map((request) => ({ ...request }));
+      return [...requests.values()];
     },
     /** Sample events of test deliveries are left out; only the trace of their request shows them. */
     get events(): readonly EventEnvelope[] {
       return listEvents(({ is_sample }) => !is_sample);
     },
     get deliveries(): readonly JournalDelivery[] {
-      return listDeliveries(() => true);
+      return listDeliveries();
     },
     /** Returns the request with this X-Request-Id and everything that it caused. */
     trace(requestId: string) {
       const request = requests.get(requestId);
       if (request === undefined) return undefined;
-      const caused = listEvents((event) => event.request_id === requestId);
+      const sent = listDeliveries();
+      const caused = listEvents(({ request_id }) => request_id === requestId);
       return {
-        request: { ...request },
+        request,
         events: caused.map((event) => ({
           event,
-          deliveries: listDeliveries((delivery) => delivery.event_id === event.id),
+          deliveries: sent.filter(({ event_id }) => event_id === event.id),
         })),
       };
     },
@@ -139,14 +145,4 @@ export function createRecorder({ store, clock, notifications, tasks }: RecorderD
       for (const journal of [requests, events, deliveries, effects]) journal.clear();
     },
   };
-}
-
-/** A map by id that drops its oldest entry beyond the capacity. */
-class BoundedMap<R> extends Map<string, R> {
-  override set(id: string, value: R): this {
-    super.set(id, value);
-    const [oldest] = this.keys();
-    if (this.size > CAPACITY && oldest !== undefined) this.delete(oldest);
-    return this;
-  }
 }

@@ -6,16 +6,12 @@ import {
   type AccountRecord,
   type AccountState,
   accountState,
-  type Scope,
+  SCOPES,
+  scope,
   users,
 } from "../domain/model.ts";
-import {
-  type AuthorizationServer,
-  issueForUser,
-  OAuthError,
-  parseScope,
-  type TokenResponse,
-} from "../domain/oauth/tokens.ts";
+import type { AuthorizationServer } from "../domain/oauth/tokens.ts";
+import { issueForUser, OAuthError, type TokenResponse } from "../domain/oauth/tokens.ts";
 import { FIRST_RECORD, type StoreData } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
 import type { ServiceUrls } from "../http/message.ts";
@@ -29,20 +25,28 @@ import {
   parseIso,
   within,
 } from "../lib/clock.ts";
-import { OptionError, parseOption } from "../lib/schema.ts";
+import {
+  array,
+  type Infer,
+  OptionError,
+  object,
+  optional,
+  parseOption,
+  text,
+} from "../lib/schema.ts";
 import { Mutex, type TaskTracker } from "../lib/tasks.ts";
 import type { ChaosRule, ChaosRuleInput } from "./chaos.ts";
 import type { FaultRule, FaultRuleInput } from "./faults.ts";
 import type { JournalDelivery, Recorder } from "./recorder.ts";
 import type { Rules } from "./rules.ts";
-import { type createState, parseSnapshot, type StartupAccount } from "./state.ts";
+import type { createState, StartupAccount } from "./state.ts";
 
 export interface ServiceDeps {
   readonly port: number;
   readonly urls: ServiceUrls;
   readonly unit: UnitOfWorkDeps & { readonly clock: AdjustableClock };
   readonly authorizationServer: AuthorizationServer;
-  readonly state: ReturnType<typeof createState>;
+  readonly state: Awaited<ReturnType<typeof createState>>;
   readonly workers: Readonly<Record<"start" | "stop" | "scheduleExpiry", () => Promise<void>>>;
   readonly tasks: TaskTracker;
   readonly recorder: Recorder;
@@ -59,11 +63,13 @@ export interface Settled {
   readonly pending: readonly JournalDelivery[];
 }
 
-export interface SignInOptions {
-  readonly scopes: readonly Scope[];
+export const signInOptions = object({
+  scopes: array(scope, { min: 1, max: SCOPES.length }),
   /** Defaults to the account's first admin. */
-  readonly userId?: string | undefined;
-}
+  userId: optional(text({ max: 200 })),
+});
+export type SignInOptions = Pick<Infer<typeof signInOptions>, "scopes"> &
+  Partial<Infer<typeof signInOptions>>;
 
 /** Attempts that chaos holds back publish nothing when they end, so `settled` polls. */
 const POLL_MS = 5;
@@ -129,12 +135,10 @@ export async function openService(deps: ServiceDeps) {
       /** Advances time by "250ms", "30s", "5m", "2h" or "1d", runs due timers in order and returns them. */
       async advance(duration: string): Promise<FiredTimer[]> {
         const by_ms = parseDuration(String(duration));
-        if (by_ms === undefined)
+        if (by_ms === undefined || clock.now() + by_ms > LAST)
           throw new OptionError(
-            `advance must be given a duration such as 250ms, 30s, 5m, 2h or 1d; it is ${duration}`,
+            `advance must be a duration such as 250ms, 30s, 5m, 2h or 1d, and end before the year 10000; it is ${duration}`,
           );
-        if (clock.now() + by_ms > LAST)
-          throw new OptionError("advance must not go beyond the year 9999");
         return mutex.run(async () => {
           await tasks.idle();
           await workers.scheduleExpiry();
@@ -160,38 +164,28 @@ export async function openService(deps: ServiceDeps) {
     trace: recorder.trace,
 
     /** Waits until every due delivery has been attempted, at most `timeoutMs` of real time (default 5 s). */
-    async settled({
-      timeoutMs = 5_000,
-    }: {
-      readonly timeoutMs?: number | undefined;
-    } = {}): Promise<Settled> {
-      if (typeof timeoutMs !== "number" || Number.isNaN(timeoutMs))
-        throw new OptionError(
-          `settled: timeoutMs must be a number of milliseconds; it is ${timeoutMs}`,
-        );
+    async settled(options: { readonly timeoutMs?: number | undefined } = {}): Promise<Settled> {
+      const { timeoutMs = 5_000 } = options;
       const deadline = monotonicNow() + timeoutMs;
       for (;;) {
         await within(deadline - monotonicNow(), tasks.idle());
         const due = await dueDeliveries(store, clock.now());
-        // Attempts without a due row, such as those to a deleted webhook, are awaited but not reported.
-        if (monotonicNow() >= deadline || (due.length === 0 && !tasks.busy))
+        if (due.length === 0 || !(monotonicNow() < deadline))
           return { settled: due.length === 0, pending: due.map(recorder.toJson) };
         await new Promise<void>((resolve) => after(POLL_MS, resolve));
       }
     },
 
     /** Returns tokens for a user without a browser. */
-    async signIn({ scopes, userId }: SignInOptions): Promise<TokenResponse> {
+    async signIn(options: SignInOptions): Promise<TokenResponse> {
+      const { scopes, userId } = parseOption(signInOptions, options, "signIn");
       const accountId = startup.account.id;
+      const [admin] = await store.page(users, "account_admin", [accountId, true], FIRST_RECORD);
+      const user = userId === undefined ? admin : await store.get(users, userId);
+      if (user?.account_id !== accountId)
+        throw new OptionError(`signIn: there is no user ${userId ?? "with the permission admin"}`);
       try {
-        const requested = parseScope([scopes].flat().join(" "));
-        const [admin] = await store.page(users, "account_admin", [accountId, true], FIRST_RECORD);
-        const user = userId === undefined ? admin : await store.get(users, userId);
-        if (user?.account_id !== accountId)
-          throw new OptionError(
-            `signIn: there is no user ${userId ?? "with the permission admin"}`,
-          );
-        return await issueForUser(authorizationServer, user, requested);
+        return await issueForUser(authorizationServer, user, scopes);
       } catch (error) {
         throw error instanceof OAuthError ? new OptionError(`signIn: ${error.message}`) : error;
       }
@@ -211,7 +205,7 @@ export async function openService(deps: ServiceDeps) {
      * added if it is missing.
      */
     async restore(snapshot: StoreData | Promise<StoreData>): Promise<void> {
-      const data = parseSnapshot(await snapshot);
+      const data = await snapshot;
       await changeState((apiKey) => state.restore(data, apiKey));
     },
     /** Returns to the seed, on the same port and with the same start-up key. */

@@ -24,7 +24,7 @@ import { type AdjustableClock, parseIso } from "../../src/lib/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../src/lib/ids.ts";
 import { TaskTracker } from "../../src/lib/tasks.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { type AppliedEffect, createChaos } from "../../src/testing/chaos.ts";
+import { createChaos } from "../../src/testing/chaos.ts";
 import { createWorkers } from "../../src/workers.ts";
 import { createMachine, HOUR_MS, START } from "../support/machine.ts";
 import { accountOf, kept } from "../support/outbox-world.ts";
@@ -52,11 +52,7 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
       return { ...failure("status"), response_status };
     },
   };
-  const chaos = createChaos({
-    unit: parts,
-    tasks: background,
-    effects: new Map<string, AppliedEffect>(),
-  });
+  const chaos = createChaos({ unit: parts, effects: new Map() });
   const workers = createWorkers({
     ...parts,
     tasks: background,
