@@ -18,7 +18,7 @@ export function bearerToken([header]: readonly string[]): string | AppError {
     });
   const [, token] = /^bearer +([\w.~+/-]+=*)$/i.exec(header) ?? [];
   if (token !== undefined) return token;
-  const isBearer = /^bearer\b/i.test(header);
+  const isBearer = /^bearer( |$)/i.test(header);
   return fail({
     code: "malformed_credential",
     scheme: isBearer ? "bearer" : "other",
