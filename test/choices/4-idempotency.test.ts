@@ -3,11 +3,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { StorageUnavailable } from "../../src/index.ts";
-import { Browser } from "../support/browser.ts";
 import { choice, gated, MANUAL, withService } from "../support/clauses.ts";
 import { type Answer, type Client, freshAddress } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
-import { textOf } from "../support/dashboard.ts";
 import { badHeader, errorsOf, invalid, problem } from "../support/problem.ts";
 import { begun } from "../support/raw.ts";
 
@@ -92,19 +90,16 @@ choice(
       replays(await api.post(path, body, headers), first);
     }
     reused(await api.post(path, { a: 2 }, key));
-    problem(await api.post(path, { a: "x".repeat(1_048_576) }, key), "payload_too_large");
   },
 );
 
 choice(
   "4.idempotency",
-  "an idempotency key has 1 to 255 characters, is sent once, works on POST only and is scoped to its credential",
+  "an idempotency key has 1 to 255 characters, works on POST only and is scoped to its credential",
   async ({ api }) => {
-    const withKey = (key: string | string[]) =>
-      api.post("/apps", { title: "T" }, { "idempotency-key": key });
+    const withKey = (key: string) => api.post("/apps", { title: "T" }, { "idempotency-key": key });
     for (const key of ["k", "k".repeat(255)]) assert.equal((await withKey(key)).status, 201);
-    for (const key of ["", "k".repeat(256), ["a", "b"]])
-      badHeader(await withKey(key), "Idempotency-Key");
+    for (const key of ["", "k".repeat(256)]) badHeader(await withKey(key), "Idempotency-Key");
     const other = api.as(String((await api.create("/api-keys", { name: "Other" })).key));
     const key = newKey();
     const { id } = await createApp(api, key);
@@ -224,12 +219,6 @@ gated(
       const answer = await createApp(api, key);
       problem(answer, code);
       assert.doesNotMatch(answer.text, /secret|path\.ts|TypeError/);
-      const page = await new Browser(api).signIn();
-      assert.equal(
-        textOf(page).includes(page.header("x-request-id")),
-        code === "internal_error",
-        "told to people",
-      );
       gate.fault = undefined;
       const again = await createApp(api, key);
       assert.deepEqual([again.status, isReplay(again)], [201, false]);
@@ -251,22 +240,5 @@ gated(
     const response = await first;
     replays(await createApp(api, key), response);
     assert.equal(await total(api), 1);
-  },
-);
-
-gated(
-  "1.dashboard.api-keys.last-used",
-  "a slow or failing write of last_used_at neither delays nor fails a read",
-  async ({ api, service }, gate) => {
-    const read = async () => assert.equal((await api.get("/account")).status, 200);
-    await service.clock.advance("60000ms");
-    const held = gate.hold();
-    await read(); // while the write of last_used_at waits
-    gate.fault = new StorageUnavailable("disk full");
-    held.release();
-    await read(); // after the write of last_used_at failed
-    gate.fault = undefined;
-    await service.clock.advance("60000ms");
-    await read();
   },
 );

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import { type Answer, type Client, str } from "../support/client.ts";
 import { invalid, problem } from "../support/problem.ts";
-import { account, head, post, RawConnection, rawAnswer } from "../support/raw.ts";
+import { account, head, rawAnswer } from "../support/raw.ts";
 import { B_KEY, TWO } from "../support/world.ts";
 
 const MIB = 1_048_576;
@@ -49,23 +49,18 @@ choice(
   },
 );
 
-choice(
-  "8.bounds.requests",
-  "a URL has at most 8 KiB and the headers 16 KiB",
-  async (context) => {
-    const { authUrl } = context;
-    const getWithUrl = (length: number) =>
-      rawAnswer(authUrl, head(`GET ${"/v1/apps?x=".padEnd(length, "y")}`, context));
-    problem(await getWithUrl(8_192), "invalid_parameter");
-    for (const length of [8_193, 20_000, 200_000])
-      problem(await getWithUrl(length), "uri_too_long");
-    const getWithHeader = (length: number) =>
-      rawAnswer(authUrl, account(context, `x: ${"y".repeat(length)}`));
-    assert.equal((await getWithHeader(16_000)).status, 200);
-    for (const length of [16_385, 20_000, 200_000])
-      problem(await getWithHeader(length), "headers_too_large");
-  },
-);
+choice("8.bounds.requests", "a URL has at most 8 KiB and the headers 16 KiB", async (context) => {
+  const { authUrl } = context;
+  const getWithUrl = (length: number) =>
+    rawAnswer(authUrl, head(`GET ${"/v1/apps?x=".padEnd(length, "y")}`, context));
+  problem(await getWithUrl(8_192), "invalid_parameter");
+  for (const length of [8_193, 20_000, 200_000]) problem(await getWithUrl(length), "uri_too_long");
+  const getWithHeader = (length: number) =>
+    rawAnswer(authUrl, account(context, `x: ${"y".repeat(length)}`));
+  assert.equal((await getWithHeader(16_000)).status, 200);
+  for (const length of [16_385, 20_000, 200_000])
+    problem(await getWithHeader(length), "headers_too_large");
+});
 
 const FIVE = { rateLimit: 5, clock: "manual" } as const;
 

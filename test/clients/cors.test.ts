@@ -67,7 +67,6 @@ for (const [name, post] of Object.entries({
 const SCRIPTS = {
   swagger: "swagger-ui-dist/swagger-ui-bundle.js",
   scalar: "@scalar/api-reference/dist/browser/standalone.js",
-  redoc: "redoc/bundles/redoc.standalone.js",
 };
 
 /** A page on its own port that loads the tool, and then runs `start`. */
@@ -153,20 +152,5 @@ inTool(
       await getStatus(tool, own, () => tool.getByRole("button", { name: /^Send/ }).first().click()),
       200,
     );
-  },
-);
-
-inTool(
-  "Redoc loads the document from another origin and shows addresses of the server",
-  async (own) => {
-    const tool = await opened(
-      own,
-      SCRIPTS.redoc,
-      (url) => `Redoc.init(${JSON.stringify(url)}, {}, document.querySelector("#ui"));`,
-    );
-    await tool
-      .getByText(`${own.baseUrl}/apps`)
-      .first()
-      .waitFor({ state: "attached", timeout: 20_000 });
   },
 );

