@@ -65,7 +65,7 @@ function returnDeleted(route: Operation): Operation {
 }
 
 /** The variants that change responses under /v1. The status comes before the body that has its code. */
-const TRANSFORMS: { readonly [N in keyof Variants]: (response: HttpResponse) => HttpResponse } = {
+const TRANSFORMS = {
   "list-shape": toBareList,
   "validation-status": toBadRequest,
   "error-body": toFlatError,

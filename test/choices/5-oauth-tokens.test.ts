@@ -76,9 +76,9 @@ choice(
   async ({ api }) => {
     const anyone = api.root.as(null);
     for (const [allow, ...paths] of [
-      ["POST, OPTIONS", ...ENDPOINTS, "/oauth/consent", "/dashboard/sign-out"],
-      ["GET, HEAD, OPTIONS", "/oauth/authorize", ...DOCUMENTS],
-      ["GET, HEAD, POST, OPTIONS", "/dashboard/sign-in"],
+      ["POST", ...ENDPOINTS, "/oauth/consent", "/dashboard/sign-out"],
+      ["GET, HEAD", "/oauth/authorize", ...DOCUMENTS],
+      ["GET, HEAD, POST", "/dashboard/sign-in"],
     ] as const)
       for (const path of paths) {
         for (const method of METHODS.filter((each) => !allow.includes(each))) {
