@@ -184,6 +184,7 @@ export function serializeResponse(
 ): HttpResponse {
   if (!serializer) return emptyResponse(status);
   const headers: Record<string, string> = { "content-type": JSON_TYPE };
+  if (shownOnce !== undefined) headers["cache-control"] = "no-store";
   if (serializer.kind !== "one") {
     if (serializer.kind === "page")
       Object.assign(

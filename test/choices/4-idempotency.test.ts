@@ -7,7 +7,6 @@ import { choice, gated, MANUAL, withService } from "../support/clauses.ts";
 import { type Answer, type Client, freshAddress } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
 import { badHeader, errorsOf, invalid, problem } from "../support/problem.ts";
-import { begun } from "../support/raw.ts";
 
 const newKey = () => ({ "idempotency-key": randomUUID() });
 type Key = ReturnType<typeof newKey>;
@@ -70,26 +69,6 @@ choice(
     const deploy = (id: unknown) => api.post(`/apps/${id}/deploy`, { name: "R" }, deployKey);
     assert.equal((await deploy(first.id)).status, 201);
     reused(await deploy(other.id));
-  },
-);
-
-choice(
-  "4.idempotency",
-  "the body distinguishes two requests even where the operation takes none",
-  async ({ api }) => {
-    const url = "http://127.0.0.1:9/";
-    const webhook = await api.create("/webhooks", { url, events: ["app.created"] });
-    const { id } = (await api.post(`/webhooks/${webhook.id}/test`, { type: "app.created" })).json;
-    const path = `/webhooks/${webhook.id}/deliveries/${id}/redeliver`;
-    const key = newKey();
-    for (const [body, headers] of [
-      [undefined, newKey()],
-      [{ a: 1 }, key],
-    ] as const) {
-      const first = await api.post(path, body, headers);
-      replays(await api.post(path, body, headers), first);
-    }
-    reused(await api.post(path, { a: 2 }, key));
   },
 );
 
@@ -163,13 +142,6 @@ choice(
     reused(await createApp(api, key, "Other"));
   },
 );
-
-choice("4.idempotency", "an aborted upload leaves the key free", async (own) => {
-  const key = newKey();
-  const raw = await begun(own.authUrl, own, 40, `idempotency-key: ${key["idempotency-key"]}`);
-  raw.write('{"title":').socket.resetAndDestroy();
-  assert.equal((await createApp(own.api, key)).status, 201);
-});
 
 choice("4.idempotency.window", "a stored response survives a restart", async () => {
   const options = { data: freshFile("data.json"), apiKey: "idempotent-key" };

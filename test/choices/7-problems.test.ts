@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { choice, MANUAL } from "../support/clauses.ts";
 import { type Answer, type Client, type SentHeaders, str } from "../support/client.ts";
 import { badHeader, badParameter, errorsOf, invalid, problem } from "../support/problem.ts";
-import { printedOn } from "../support/process.ts";
 
 const typed = (type: string) => ({ "content-type": type });
 const JSON_TYPE = typed("application/json");
@@ -78,14 +77,9 @@ choice(
       await api.get("/apps"),
       await api.head("/apps"),
       await api.options("/apps"),
-      await api.get("/apps/%zz"),
       await api.get(path, { "if-none-match": tag }),
       await api.as("x").get("/apps"),
-      await api.as(null).get("/apps"),
-      await api.post("/apps", []),
-      await api.get("/nowhere"),
       await api.delete(path),
-      await api.root.get("/openapi.json"),
       await api.root.get("/nowhere"),
     ];
     const ids = answers.map((answer) => answer.header("x-request-id"));
@@ -209,21 +203,5 @@ choice(
       detailOf(await holder.get("/apps")),
       /expired; POST its refresh_token to \/oauth\/token\.$/,
     );
-  },
-);
-
-choice(
-  "1.test-controls",
-  "the response and the console explain how to enable the test controls",
-  { log: "pretty" },
-  async ({ api }) => {
-    let detail = "";
-    const lines = await printedOn(process.stderr, async () => {
-      detail = str(problem(await api.root.post("/_control/reset"), "not_found").detail);
-    });
-    assert.equal(detail, "The test controls are off; start the server with --control.");
-    assert.deepEqual([lines.length, lines[0]?.includes(detail)], [1, true]);
-    assert.doesNotMatch((await api.root.get("/openapi.json")).text, /_control/);
-    problem(await api.root.as(null).get("/_control/openapi.json"), "not_found");
   },
 );
