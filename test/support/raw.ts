@@ -44,7 +44,7 @@ export class RawConnection {
     return this;
   }
 
-  /** Reads the next whole response. `bodiless`: the request was a HEAD. */
+  /** Reads the next whole response, including an interim one (100). `bodiless`: the request was a HEAD. */
   async answer(bodiless = false): Promise<Answer> {
     for (;;) {
       const parsed = parse(this.#received, bodiless);
@@ -86,6 +86,19 @@ export const post = (own: Sender, ...lines: readonly string[]) =>
   head("POST /v1/apps", own, "content-type: application/json", ...lines);
 export const account = (own: Sender, ...lines: readonly string[]) =>
   head("GET /v1/account", own, ...lines);
+
+/** Starts a request that announces so much of a body, and waits until its handling has begun. */
+export async function begun(
+  address: string,
+  own: Sender,
+  length: number,
+  ...lines: readonly string[]
+) {
+  const raw = await RawConnection.open(address);
+  raw.write(post(own, `content-length: ${length}`, "expect: 100-continue", ...lines));
+  assert.equal((await raw.answer()).status, 100, "it has begun");
+  return raw;
+}
 
 /** Sends `data` on a new connection; returns the only response to it and closes. */
 export async function rawAnswer(address: string, data: string | Buffer): Promise<Answer> {
