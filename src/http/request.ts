@@ -30,26 +30,23 @@ export const NO_QUERY = object({});
 
 /** Parses the head of a request; the body stays unread until `readBody`. */
 export function parseRequest(id: string, request: IncomingMessage): HttpRequest {
-  const { method = "GET", url = "", headers } = request;
+  const { method = "GET", url = "", headers, httpVersion } = request;
   const [path = "", ...query] = url.split("?");
+  let protocolError: AppError | undefined;
+  if (url.length > LIMITS.url_bytes) protocolError = tooLarge("uri_too_long", LIMITS.url_bytes);
+  else if (headers.host === undefined && httpVersion === "1.1")
+    protocolError = badRequest("The Host header is missing.");
   return {
     id,
     method,
     path,
     query: query.join("?"),
     host: headers.host ?? "",
-    protocolError: checkHead(request),
+    protocolError,
     header: (name) => request.headersDistinct[name] ?? [],
     headerNames: () => Object.keys(headers),
     readBody: (limit_bytes) => readBody(request, limit_bytes),
   };
-}
-
-function checkHead({ url = "", headers, httpVersion }: IncomingMessage): AppError | undefined {
-  if (url.length > LIMITS.url_bytes) return tooLarge("uri_too_long", LIMITS.url_bytes);
-  return headers.host === undefined && httpVersion === "1.1"
-    ? badRequest("The Host header is missing.")
-    : undefined;
 }
 
 /** Reads the body; the rest of one that is too large is discarded, so that the client gets to read the response. */

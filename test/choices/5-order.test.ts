@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { choice } from "../support/clauses.ts";
-import { type Answer, type Client, freshAddress, freshHost } from "../support/client.ts";
+import { type Answer, type Client, freshHost } from "../support/client.ts";
 import { badHeader, badParameter, invalid, problem } from "../support/problem.ts";
 
 const send = (api: Client, authorization: string) => api.as(null).get("/apps", { authorization });
@@ -107,7 +107,6 @@ choice(
 choice(ID, "path and method are checked before headers, query and body", async ({ api }) => {
   problem(await api.get("/nowhere?limit=0"), "not_found");
   problem(await api.send("PUT", "/apps?limit=0"), "method_not_allowed");
-  problem(await api.post("/account?x=1", {}, { "idempotency-key": "" }), "method_not_allowed");
   problem(await api.send("POST", "/nowhere", TEXT), "not_found");
   problem(await api.send("PUT", "/apps", TEXT), "method_not_allowed");
 });
@@ -122,7 +121,6 @@ choice(
       await api.send("POST", "/apps", { ...TEXT, headers: { ...TEXT.headers, ...key } }),
       "Idempotency-Key",
     );
-    badParameter(await api.text("POST", "/apps?x=1", TOO_LARGE), "x");
     const both = await api.post("/apps?x=1", { title: "T" }, key);
     assert.equal(both.status, 400);
     for (const fault of [/"parameter":"x"/, /"header":"Idempotency-Key"/])
@@ -136,18 +134,13 @@ choice(
   ID,
   "query and body are checked before the resource, and the resource before fields and ETag",
   async ({ api }) => {
-    badParameter(await api.get(`${NO_APP}/deployments?limit=0`), "limit");
     badParameter(await api.get(`${NO_APP}?x=1`), "x");
     problem(await api.text("POST", `${NO_APP}/deploy`, TOO_LARGE), "payload_too_large");
     problem(await api.send("POST", `${NO_APP}/deploy`, TEXT), "unsupported_media_type");
     problem(await api.text("POST", `${NO_APP}/deploy`, "{"), "invalid_json");
-    problem(await api.text("PATCH", NO_APP, "{"), "invalid_json");
     for (const [method, path, body] of [
       ["PATCH", NO_APP, { title: 5 }],
       ["POST", `${NO_APP}/deploy`, {}],
-      ["POST", `${NO_APP}/interactions`, { x: 1 }],
-      ["PATCH", "/users/usr_00000000000000000000000", { email: 5 }],
-      ["PATCH", "/webhooks/wh_00000000000000000000000", { url: 5 }],
       ["POST", "/webhooks/wh_00000000000000000000000/test", {}],
     ] as const)
       problem(await api.call(method, path, body), "not_found");
@@ -171,12 +164,6 @@ choice(
     invalid(await api.patch(`/apps/${mine.id}`, { title: "" }, OLD), "#/title");
     const owner = `/users/${(await api.get("/users")).items[0]?.id}`;
     problem(await api.delete(owner, OLD), "last_admin");
-    problem(await api.patch(owner, { permissions: [] }, OLD), "last_admin");
-    const email = freshAddress();
-    await api.create("/users", { email });
-    invalid(await api.post("/users", { email, permissions: ["root"] }), "#/permissions/0");
-    const user = await api.create("/users", { email: freshAddress() });
-    problem(await api.patch(`/users/${user.id}`, { email }, OLD), "email_taken");
   },
 );
 
@@ -190,6 +177,5 @@ choice(
     await api.delete(path);
     assert.equal((await api.post(`${path}/deploy`, { name: "R" }, key)).text, first.text);
     problem(await api.post(`${path}/deploy`, { name: "S" }, key), "idempotency_key_reused");
-    problem(await api.text("POST", `${path}/deploy`, "{", key), "invalid_json");
   },
 );

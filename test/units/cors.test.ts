@@ -63,7 +63,6 @@ test("a server on loopback lets exactly the origins of this machine read its res
 const REACH: readonly (readonly [options: ServiceOptions, isLocal: boolean])[] = [
   [{ host: "0.0.0.0" }, false],
   [{ publicUrl: "https://apps.example.com" }, false],
-  [{ host: "127.0.0.2" }, true],
   [{ publicUrl: "https://localhost:8443" }, true],
 ];
 
@@ -77,9 +76,7 @@ for (const [options, isLocal] of REACH)
       [await ask(ORIGIN), await ask(FOREIGN), await ask("null")],
       isLocal ? [{ ...readable(ORIGIN), ...VARIES }, VARIES, VARIES] : Array(3).fill(readable("*")),
     );
-    if (isLocal) return;
-    assert.deepEqual(corsIn(await api.get("/v1/account")), readable("*"));
-    assert.deepEqual(corsIn(await preflight(api, "/v1/apps", FOREIGN)), allows("*"));
+    if (!isLocal) assert.deepEqual(corsIn(await preflight(api, "/v1/apps", FOREIGN)), allows("*"));
   });
 
 test("errors are readable like successes; pages, consent and the test controls never are", async () => {
