@@ -18,7 +18,7 @@ export function bearerToken([header]: readonly string[]): string | AppError {
     });
   const [, token] = /^bearer +([\w.~+/-]+=*)$/i.exec(header) ?? [];
   if (token !== undefined) return token;
-  const isBearer = /^bearer\b/i.test(header);
+  const isBearer = /^bearer( |$)/i.test(header);
   return fail({
     code: "malformed_credential",
     scheme: isBearer ? "bearer" : "other",
@@ -47,13 +47,6 @@ export const RATE_LIMIT = 6_000;
 export const RATE_WINDOW_S = 60;
 const WINDOW_MS = RATE_WINDOW_S * 1_000;
 
-interface Rate {
-  readonly limit: number;
-  readonly remaining: number;
-  readonly reset_s: number;
-  readonly exceeded: boolean;
-}
-
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 /**
@@ -67,7 +60,7 @@ export function createRateLimiter(clock: Clock, limit: number | null) {
   });
   return {
     /** Counts a request, or only reads the window at cost 0. Returns undefined without a limit. */
-    count(accountId: string, cost: 0 | 1 = 1): Rate | undefined {
+    count(accountId: string, cost: 0 | 1 = 1) {
       if (limit === null) return undefined;
       const now = clock.now();
       let window = windows.get(accountId);
@@ -76,23 +69,22 @@ export function createRateLimiter(clock: Clock, limit: number | null) {
         windows.set(accountId, window);
       }
       window.requests += cost;
+      const remaining = Math.max(limit - window.requests, 0);
+      const reset_s = Math.ceil((window.endsAt - now) / 1_000);
       return {
-        limit,
-        remaining: Math.max(limit - window.requests, 0),
-        reset_s: Math.ceil((window.endsAt - now) / 1_000),
         exceeded: window.requests > limit,
+        reset_s,
+        /** As in draft-ietf-httpapi-ratelimit-headers. */
+        headers: {
+          "ratelimit-policy": `"default";q=${limit};w=${RATE_WINDOW_S}`,
+          ratelimit: `"default";r=${remaining};t=${reset_s}`,
+        },
       };
     },
 
     clear: () => windows.clear(),
   };
 }
-
-/** Headers of draft-ietf-httpapi-ratelimit-headers. */
-export const rateLimitHeaders = ({ limit, remaining, reset_s }: Rate): Record<string, string> => ({
-  "ratelimit-policy": `"default";q=${limit};w=${RATE_WINDOW_S}`,
-  ratelimit: `"default";r=${remaining};t=${reset_s}`,
-});
 
 /** Endpoints with a bearer token or client credentials, and the documents that describe them. */
 const SHARED_PATHS =

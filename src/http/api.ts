@@ -5,7 +5,7 @@ import { type Caller, checkAccountState, hasScope } from "../domain/credentials.
 import type { Page } from "../domain/crud.ts";
 import { AppError, fail } from "../domain/errors.ts";
 import { UnitOfWork } from "../domain/unit-of-work.ts";
-import { type Authenticate, type RateLimiter, rateLimitHeaders } from "./access.ts";
+import type { Authenticate, RateLimiter } from "./access.ts";
 import { type IdempotencyDeps, type SaveResponse, withIdempotency } from "./idempotency.ts";
 import {
   emptyResponse,
@@ -72,7 +72,7 @@ async function handleApiRequest(
   // 403: account state, then rate limit. A request that the state forbids does not count.
   const stateError = checkAccountState(caller.account, request.method);
   const rate = deps.limiter.count(caller.account.id, stateError ? 0 : 1);
-  if (rate) Object.assign(responseHeaders, rateLimitHeaders(rate));
+  Object.assign(responseHeaders, rate?.headers);
   if (stateError) return stateError;
   if (rate?.exceeded) return fail({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
 
@@ -184,6 +184,7 @@ export function serializeResponse(
 ): HttpResponse {
   if (!serializer) return emptyResponse(status);
   const headers: Record<string, string> = { "content-type": JSON_TYPE };
+  if (shownOnce !== undefined) headers["cache-control"] = "no-store";
   if (serializer.kind !== "one") {
     if (serializer.kind === "page")
       Object.assign(

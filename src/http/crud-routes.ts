@@ -1,16 +1,19 @@
-// CRUD routes that nearly every resource has: create, list, read, update, delete (contract, part 4). A resource adds its
-// own members by spreading a route.
+// CRUD routes that nearly every resource has: create, list, read, update, delete (contract, part 4).
 import { type CrudService, listQuery, type Patch } from "../domain/crud.ts";
 import type { AccountScoped, Scope } from "../domain/model.ts";
-import { object } from "../lib/schema.ts";
-import { type HandlerContext, listSerializer, resourceSerializer, route } from "./operation.ts";
-
-const NO_FIELDS = object({});
+import {
+  type HandlerContext,
+  listSerializer,
+  type Operation,
+  resourceSerializer,
+  route,
+} from "./operation.ts";
 
 /** Scope of operations that the specification's scope table does not name (part 5). */
 export const ADMIN_SCOPE: Scope = "admin";
 
-interface CrudOptions<R extends AccountScoped, D, N> {
+/** `create`, `list`, `update` and `delete` replace or add members of the operation. */
+interface CrudOptions<R extends AccountScoped, D, N, Q> {
   /** Path of one resource: `/apps/{app_id}`. */
   readonly path: string;
   /** Name in operation ids and schemas: createApp, listApps, App. */
@@ -21,17 +24,23 @@ interface CrudOptions<R extends AccountScoped, D, N> {
   /** Defaults to admin for each. */
   readonly scopes?: { readonly read: Scope; readonly write: Scope; readonly delete: Scope };
   readonly service: CrudService<R, D, N>;
+  readonly create: Partial<Operation>;
+  readonly list?: Partial<Operation<Q>>;
+  readonly update?: Partial<Operation>;
+  readonly delete?: Partial<Operation>;
 }
 
-/** `R` is the record, `N` the created record with its secret, `D` the create body. */
-export function crudRoutes<R extends AccountScoped, N extends R, D>({
+/** `R` is the record, `N` the created record with its secret, `D` the create body, `Q` the query of the list. */
+export function crudRoutes<R extends AccountScoped, N extends R, D, Q>({
   path,
   noun,
   label,
   plural,
   scopes = { read: ADMIN_SCOPE, write: ADMIN_SCOPE, delete: ADMIN_SCOPE },
   service,
-}: CrudOptions<R, D, N>) {
+  ...overrides
+}: CrudOptions<R, D, N, Q>) {
+  const { updateBody } = service;
   const collectionPath = path.slice(0, path.lastIndexOf("/"));
   const parameter = path.slice(collectionPath.length + 2, -1);
   const getId = ({ params }: HandlerContext) => params[parameter] ?? "";
@@ -70,27 +79,28 @@ export function crudRoutes<R extends AccountScoped, N extends R, D>({
     serializer: listSerializer(serializer),
     handler: ({ unitOfWork, account, query }) => service.list(unitOfWork.store, account, query),
   });
-  const updateRoute = route({
-    method: "PATCH",
-    path,
-    scope: scopes.write,
-    operationId: `update${noun}`,
-    summary: `Update ${label}`,
-    loads: getRoute,
-    bodyName: `${noun}Update`,
-    // Not used for a resource that cannot be updated.
-    body: () => service.updateBody ?? NO_FIELDS,
-    status: 200,
-    serializer,
-    handler: (context) =>
-      service.update(
-        context.unitOfWork,
-        context.account,
-        getId(context),
-        context.body as Patch<R>,
-        context.precondition,
-      ),
-  });
+  const updateRoute =
+    updateBody &&
+    route({
+      method: "PATCH",
+      path,
+      scope: scopes.write,
+      operationId: `update${noun}`,
+      summary: `Update ${label}`,
+      loads: getRoute,
+      bodyName: `${noun}Update`,
+      body: () => updateBody,
+      status: 200,
+      serializer,
+      handler: (context) =>
+        service.update(
+          context.unitOfWork,
+          context.account,
+          getId(context),
+          context.body as Patch<R>,
+          context.precondition,
+        ),
+    });
   const deleteRoute = route({
     method: "DELETE",
     path,
@@ -102,5 +112,12 @@ export function crudRoutes<R extends AccountScoped, N extends R, D>({
     handler: (context) =>
       service.delete(context.unitOfWork, context.account, getId(context), context.precondition),
   });
-  return { getRoute, createRoute, listRoute, updateRoute, deleteRoute };
+  const routes: Operation[] = [
+    { ...createRoute, ...overrides.create },
+    { ...listRoute, ...overrides.list },
+    getRoute,
+    ...(updateRoute ? [{ ...updateRoute, ...overrides.update }] : []),
+    { ...deleteRoute, ...overrides.delete },
+  ];
+  return { getRoute, routes };
 }

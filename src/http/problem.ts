@@ -156,7 +156,8 @@ export function explain({ details }: AppError) {
 function summarize(errors: readonly FieldError[]): string {
   const { detail, ...place } = truncateNames(errors[0] ?? { detail: "is wrong" });
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
-  return `${Object.values(place)} ${detail}${more}.`;
+  const text = `${Object.values(place)} ${detail}${more}`;
+  return text.endsWith("?") ? text : `${text}.`;
 }
 
 /** Pointers and parameters quote input; truncated, no problem is larger than 16 KiB. */

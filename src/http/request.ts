@@ -4,14 +4,7 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { AppError, type FieldError, fail } from "../domain/errors.ts";
 import { type KeepNumbers, parseJsonKeeping } from "../lib/numbers.ts";
-import {
-  type Issue,
-  OMITTED,
-  object,
-  pointer,
-  type Schema,
-  UNKNOWN_MEMBER,
-} from "../lib/schema.ts";
+import { type Issue, object, pointer, type Schema, UNKNOWN_MEMBER } from "../lib/schema.ts";
 import { type HttpRequest, JSON_TYPE } from "./message.ts";
 import type { Operation } from "./operation.ts";
 
@@ -37,26 +30,23 @@ export const NO_QUERY = object({});
 
 /** Parses the head of a request; the body stays unread until `readBody`. */
 export function parseRequest(id: string, request: IncomingMessage): HttpRequest {
-  const { method = "GET", url = "", headers } = request;
+  const { method = "GET", url = "", headers, httpVersion } = request;
   const [path = "", ...query] = url.split("?");
+  let protocolError: AppError | undefined;
+  if (url.length > LIMITS.url_bytes) protocolError = tooLarge("uri_too_long", LIMITS.url_bytes);
+  else if (headers.host === undefined && httpVersion === "1.1")
+    protocolError = badRequest("The Host header is missing.");
   return {
     id,
     method,
     path,
     query: query.join("?"),
     host: headers.host ?? "",
-    protocolError: checkHead(request),
+    protocolError,
     header: (name) => request.headersDistinct[name] ?? [],
     headerNames: () => Object.keys(headers),
     readBody: (limit_bytes) => readBody(request, limit_bytes),
   };
-}
-
-function checkHead({ url = "", headers, httpVersion }: IncomingMessage): AppError | undefined {
-  if (url.length > LIMITS.url_bytes) return tooLarge("uri_too_long", LIMITS.url_bytes);
-  return headers.host === undefined && httpVersion === "1.1"
-    ? badRequest("The Host header is missing.")
-    : undefined;
 }
 
 /** Reads the body; the rest of one that is too large is discarded, so that the client gets to read the response. */
@@ -95,26 +85,15 @@ const tooLarge = (
   limit_bytes: number,
 ): AppError => fail({ code, detail: `The limit is ${limit_bytes} bytes.` });
 
-/** Parses headers and query, or returns one error for all their issues. */
-export function parseInput(operation: Operation, request: HttpRequest) {
-  const errors: FieldError[] = [];
-  const query = parseQuery(operation, request, errors);
-  const [idempotencyKey] = request.method === "POST" ? request.header("idempotency-key") : [];
-  const isKeyWrong =
-    idempotencyKey !== undefined && (idempotencyKey === "" || idempotencyKey.length > KEY_MAX);
-  if (isKeyWrong)
-    errors.push({ header: "Idempotency-Key", detail: `must have 1 to ${KEY_MAX} characters` });
-  if (errors.length > 0)
-    return fail({ code: isKeyWrong ? "invalid_header" : "invalid_parameter", errors });
-  return { query, idempotencyKey, preconditions: parsePreconditions(request) };
+/** The entity tags of If-Match and If-None-Match, or "*" alone; undefined if the header is absent. */
+export interface Preconditions {
+  readonly ifMatch: readonly string[] | undefined;
+  readonly ifNoneMatch: readonly string[] | undefined;
 }
 
-/** Adds unknown, repeated and invalid parameters to `errors`. */
-function parseQuery(
-  { query: schema = NO_QUERY }: Operation,
-  request: HttpRequest,
-  errors: FieldError[],
-): unknown {
+/** Parses headers and query, or returns one error for all unknown, repeated and invalid values. */
+export function parseInput({ query: schema = NO_QUERY }: Operation, request: HttpRequest) {
+  const errors: FieldError[] = [];
   const values: Record<string, string> = Object.create(null);
   // URLSearchParams drops a leading `?`.
   for (const [name, value] of new URLSearchParams(`?${request.query}`)) {
@@ -129,17 +108,20 @@ function parseQuery(
       parameter: String(path[0]),
       detail: detail.replace(UNKNOWN_MEMBER, "is not a parameter of this operation"),
     });
-  return query;
+  const [idempotencyKey] = request.method === "POST" ? request.header("idempotency-key") : [];
+  const isKeyWrong =
+    idempotencyKey !== undefined && (idempotencyKey === "" || idempotencyKey.length > KEY_MAX);
+  if (isKeyWrong)
+    errors.push({ header: "Idempotency-Key", detail: `must have 1 to ${KEY_MAX} characters` });
+  if (errors.length > 0)
+    return fail({ code: isKeyWrong ? "invalid_header" : "invalid_parameter", errors });
+  const preconditions: Preconditions = {
+    ifMatch: parseEntityTags(request.header("if-match")),
+    ifNoneMatch: parseEntityTags(request.header("if-none-match")),
+  };
+  return { query, idempotencyKey, preconditions };
 }
 
-export type Preconditions = ReturnType<typeof parsePreconditions>;
-
-const parsePreconditions = (request: HttpRequest) => ({
-  ifMatch: parseEntityTags(request.header("if-match")),
-  ifNoneMatch: parseEntityTags(request.header("if-none-match")),
-});
-
-/** Returns the entity tags of the header, or "*" alone; undefined if it is absent. */
 const parseEntityTags = (values: readonly string[]): readonly string[] | undefined =>
   values.length === 0 ? undefined : (values.join().match(/^\*$|(W\/)?"[^"]*"/g) ?? []);
 
@@ -218,8 +200,6 @@ export function validateBody(schema: Schema<unknown>, body: unknown): unknown {
   const issues: Issue[] = [];
   const value = schema.check(body, [], issues);
   if (issues.length === 0) return value;
-  const errors = issues.map((issue) =>
-    issue === OMITTED ? issue : { pointer: pointer(issue.path), detail: issue.detail },
-  );
+  const errors = issues.map(({ path, detail }) => ({ pointer: pointer(path), detail }));
   return fail({ code: "validation_failed", errors });
 }

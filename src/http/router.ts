@@ -188,6 +188,6 @@ function findRoute(match: Owner["match"], { method, path }: HttpRequest): Lookup
   const { methods, params } = match;
   const route = methods.get(method === "HEAD" ? "GET" : method);
   if (route) return { route, params };
-  const allow = [...methods.keys(), ...(methods.has("GET") ? ["HEAD"] : [])];
+  const allow = [...methods.keys()].flatMap((each) => (each === "GET" ? ["GET", "HEAD"] : each));
   return fail({ code: "method_not_allowed", allow });
 }

@@ -32,6 +32,22 @@ const app = crudRoutes({
   plural: "apps",
   scopes: { read: "read:apps", write: "write:apps", delete: "delete:apps" },
   service: apps.appService,
+  create: {
+    spec: "4.create-app",
+    example: {
+      title: "Sales overview",
+      description: "Revenue by region",
+      theme: "light",
+      public: false,
+    },
+  },
+  list: {
+    spec: "4.list-apps",
+    query: apps.appQuery,
+    handler: ({ unitOfWork, account, query }) => apps.listApps(unitOfWork.store, account, query),
+  },
+  update: { example: { title: "Sales overview 2026" } },
+  delete: { spec: "4.delete-app" },
 });
 
 const source = crudRoutes({
@@ -41,28 +57,20 @@ const source = crudRoutes({
   plural: "data sources",
   scopes: { read: "read:data", write: ADMIN_SCOPE, delete: ADMIN_SCOPE },
   service: data.dataSourceService,
+  create: {
+    spec: "4.create-data-source",
+    bodyLimit: DATA_BODY_BYTES,
+    keepNumbers,
+    example: {
+      name: "Orders",
+      type: "csv",
+      data: "region,revenue\r\nNorth,48250\r\nSouth,39100\r\n",
+    },
+  },
 });
 
 const appRoutes = [
-  {
-    ...app.createRoute,
-    spec: "4.create-app",
-    example: {
-      title: "Sales overview",
-      description: "Revenue by region",
-      theme: "light",
-      public: false,
-    },
-  },
-  route({
-    ...app.listRoute,
-    spec: "4.list-apps",
-    query: apps.appQuery,
-    handler: ({ unitOfWork, account, query }) => apps.listApps(unitOfWork.store, account, query),
-  }),
-  app.getRoute,
-  { ...app.updateRoute, example: { title: "Sales overview 2026" } },
-  { ...app.deleteRoute, spec: "4.delete-app" },
+  ...app.routes,
   route({
     method: "POST",
     path: "/apps/{app_id}/deploy",
@@ -113,7 +121,7 @@ const appRoutes = [
     loads: app.getRoute,
     bodyName: "InteractionCreate",
     body: () => apps.interactionBody,
-    keepNumbers: keepNumbers,
+    keepNumbers,
     example: {
       user_id: "visitor-17",
       interaction_type: "chart_click",
@@ -128,20 +136,7 @@ const appRoutes = [
 ];
 
 const dataSourceRoutes = [
-  {
-    ...source.createRoute,
-    spec: "4.create-data-source",
-    bodyLimit: DATA_BODY_BYTES,
-    keepNumbers: keepNumbers,
-    example: {
-      name: "Orders",
-      type: "csv",
-      data: "region,revenue\r\nNorth,48250\r\nSouth,39100\r\n",
-    },
-  },
-  source.listRoute,
-  source.getRoute,
-  source.deleteRoute,
+  ...source.routes,
   route({
     method: "GET",
     path: "/data-sources/{data_source_id}/rows",
@@ -163,6 +158,14 @@ const user = crudRoutes({
   label: "a user",
   plural: "users",
   service: userService,
+  create: {
+    example: { email: "ada@example.com", name: "Ada", permissions: ["read:apps", "read:data"] },
+  },
+  update: {
+    errorCodes: ["email_taken", "last_admin"],
+    example: { permissions: ["read:apps", "write:apps"] },
+  },
+  delete: { errorCodes: ["last_admin"] },
 });
 
 const apiKey = crudRoutes({
@@ -171,6 +174,7 @@ const apiKey = crudRoutes({
   label: "an API key",
   plural: "API keys",
   service: apiKeyService,
+  create: { example: { name: "Build server" }, shownOnce: "key" },
 });
 
 const client = crudRoutes({
@@ -179,38 +183,7 @@ const client = crudRoutes({
   label: "an OAuth client",
   plural: "OAuth clients",
   service: oauthClientService,
-});
-
-const webhook = crudRoutes({
-  path: "/webhooks/{webhook_id}",
-  noun: "Webhook",
-  label: "a webhook",
-  plural: "webhooks",
-  service: webhooks.webhookService,
-});
-
-const userRoutes = [
-  {
-    ...user.createRoute,
-    example: { email: "ada@example.com", name: "Ada", permissions: ["read:apps", "read:data"] },
-  },
-  user.listRoute,
-  user.getRoute,
-  {
-    ...user.updateRoute,
-    errorCodes: ["email_taken", "last_admin"],
-    example: { permissions: ["read:apps", "write:apps"] },
-  } as const,
-  { ...user.deleteRoute, errorCodes: ["last_admin"] } as const,
-];
-
-const credentialRoutes = [
-  { ...apiKey.createRoute, example: { name: "Build server" }, shownOnce: "key" },
-  apiKey.listRoute,
-  apiKey.getRoute,
-  apiKey.deleteRoute,
-  {
-    ...client.createRoute,
+  create: {
     example: {
       name: "Report mailer",
       redirect_uris: ["https://mailer.example.com/callback"],
@@ -219,14 +192,15 @@ const credentialRoutes = [
     },
     shownOnce: "client_secret",
   },
-  client.listRoute,
-  client.getRoute,
-  client.deleteRoute,
-];
+});
 
-const webhookRoutes = [
-  route({
-    ...webhook.createRoute,
+const webhook = crudRoutes({
+  path: "/webhooks/{webhook_id}",
+  noun: "Webhook",
+  label: "a webhook",
+  plural: "webhooks",
+  service: webhooks.webhookService,
+  create: {
     spec: "4.create-webhook",
     body: (services) => services.webhook.createBody,
     example: {
@@ -235,15 +209,12 @@ const webhookRoutes = [
       active: true,
     },
     shownOnce: "secret",
-  }),
-  webhook.listRoute,
-  webhook.getRoute,
-  route({
-    ...webhook.updateRoute,
-    body: (services) => services.webhook.updateBody,
-    example: { active: false },
-  }),
-  webhook.deleteRoute,
+  },
+  update: { body: (services) => services.webhook.updateBody, example: { active: false } },
+});
+
+const webhookRoutes = [
+  ...webhook.routes,
   route({
     method: "POST",
     path: "/webhooks/{webhook_id}/test",
@@ -341,6 +312,11 @@ export const apiRoutes: readonly Operation[] = [
   ...withDecision("4.app-endpoints", appRoutes),
   ...withDecision("2.data-source-fields", dataSourceRoutes),
   ...withDecision("4.webhook-endpoints", webhookRoutes),
-  ...withDecision("4.user-area", userRoutes),
-  ...withDecision("1.dashboard", [...credentialRoutes, ...eventRoutes, accountRoute]),
+  ...withDecision("4.user-area", user.routes),
+  ...withDecision("1.dashboard", [
+    ...apiKey.routes,
+    ...client.routes,
+    ...eventRoutes,
+    accountRoute,
+  ]),
 ];

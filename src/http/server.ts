@@ -50,7 +50,7 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
       maxHeaderSize: limits.header_bytes,
       headersTimeout: limits.headers_ms,
       requestTimeout: limits.request_ms,
-      connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS, limits.headers_ms / 2),
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       // Checked by `parseRequest`, because Node's own error has no body.
       requireHostHeader: false,
     };

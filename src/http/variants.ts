@@ -73,25 +73,16 @@ function returnDeleted(route: Operation): Operation {
     : route;
 }
 
-/** The variants that change responses under /v1. The status comes before the body that has its code. */
-const TRANSFORMS: { readonly [N in keyof Variants]: (response: HttpResponse) => HttpResponse } = {
-  "list-shape": toBareList,
-  "validation-status": toBadRequest,
-  "error-body": toFlatError,
-  "rate-headers": toXRateLimit,
-};
-
 /** Applies the variants that change responses to everything under /v1. */
 export function withVariants(handle: Handler, variants: Variants): Handler {
-  const transforms = Object.entries(TRANSFORMS).flatMap(([name, transform]) =>
-    name in variants ? transform : [],
-  );
-  if (transforms.length === 0) return handle;
   return async (request) => {
-    const response = await handle(request);
-    return request.path.startsWith(`${VERSION_PREFIX}/`)
-      ? transforms.reduce((result, transform) => transform(result), response)
-      : response;
+    let response = await handle(request);
+    if (!request.path.startsWith(`${VERSION_PREFIX}/`)) return response;
+    if (variants["list-shape"]) response = toBareList(response);
+    // Before the body that has its code changes.
+    if (variants["validation-status"]) response = toBadRequest(response);
+    if (variants["error-body"]) response = toFlatError(response);
+    return variants["rate-headers"] ? toXRateLimit(response) : response;
   };
 }
 

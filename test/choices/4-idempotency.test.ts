@@ -3,13 +3,10 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { StorageUnavailable } from "../../src/index.ts";
-import { Browser } from "../support/browser.ts";
 import { choice, gated, MANUAL, withService } from "../support/clauses.ts";
 import { type Answer, type Client, freshAddress } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
-import { textOf } from "../support/dashboard.ts";
 import { badHeader, errorsOf, invalid, problem } from "../support/problem.ts";
-import { begun } from "../support/raw.ts";
 
 const newKey = () => ({ "idempotency-key": randomUUID() });
 type Key = ReturnType<typeof newKey>;
@@ -77,34 +74,11 @@ choice(
 
 choice(
   "4.idempotency",
-  "the body distinguishes two requests even where the operation takes none",
+  "an idempotency key has 1 to 255 characters, works on POST only and is scoped to its credential",
   async ({ api }) => {
-    const url = "http://127.0.0.1:9/";
-    const webhook = await api.create("/webhooks", { url, events: ["app.created"] });
-    const { id } = (await api.post(`/webhooks/${webhook.id}/test`, { type: "app.created" })).json;
-    const path = `/webhooks/${webhook.id}/deliveries/${id}/redeliver`;
-    const key = newKey();
-    for (const [body, headers] of [
-      [undefined, newKey()],
-      [{ a: 1 }, key],
-    ] as const) {
-      const first = await api.post(path, body, headers);
-      replays(await api.post(path, body, headers), first);
-    }
-    reused(await api.post(path, { a: 2 }, key));
-    problem(await api.post(path, { a: "x".repeat(1_048_576) }, key), "payload_too_large");
-  },
-);
-
-choice(
-  "4.idempotency",
-  "an idempotency key has 1 to 255 characters, is sent once, works on POST only and is scoped to its credential",
-  async ({ api }) => {
-    const withKey = (key: string | string[]) =>
-      api.post("/apps", { title: "T" }, { "idempotency-key": key });
+    const withKey = (key: string) => api.post("/apps", { title: "T" }, { "idempotency-key": key });
     for (const key of ["k", "k".repeat(255)]) assert.equal((await withKey(key)).status, 201);
-    for (const key of ["", "k".repeat(256), ["a", "b"]])
-      badHeader(await withKey(key), "Idempotency-Key");
+    for (const key of ["", "k".repeat(256)]) badHeader(await withKey(key), "Idempotency-Key");
     const other = api.as(String((await api.create("/api-keys", { name: "Other" })).key));
     const key = newKey();
     const { id } = await createApp(api, key);
@@ -169,13 +143,6 @@ choice(
   },
 );
 
-choice("4.idempotency", "an aborted upload leaves the key free", async (own) => {
-  const key = newKey();
-  const raw = await begun(own.authUrl, own, 40, `idempotency-key: ${key["idempotency-key"]}`);
-  raw.write('{"title":').socket.resetAndDestroy();
-  assert.equal((await createApp(own.api, key)).status, 201);
-});
-
 choice("4.idempotency.window", "a stored response survives a restart", async () => {
   const options = { data: freshFile("data.json"), apiKey: "idempotent-key" };
   const key = newKey();
@@ -224,12 +191,6 @@ gated(
       const answer = await createApp(api, key);
       problem(answer, code);
       assert.doesNotMatch(answer.text, /secret|path\.ts|TypeError/);
-      const page = await new Browser(api).signIn();
-      assert.equal(
-        textOf(page).includes(page.header("x-request-id")),
-        code === "internal_error",
-        "told to people",
-      );
       gate.fault = undefined;
       const again = await createApp(api, key);
       assert.deepEqual([again.status, isReplay(again)], [201, false]);
@@ -251,22 +212,5 @@ gated(
     const response = await first;
     replays(await createApp(api, key), response);
     assert.equal(await total(api), 1);
-  },
-);
-
-gated(
-  "1.dashboard.api-keys.last-used",
-  "a slow or failing write of last_used_at neither delays nor fails a read",
-  async ({ api, service }, gate) => {
-    const read = async () => assert.equal((await api.get("/account")).status, 200);
-    await service.clock.advance("60000ms");
-    const held = gate.hold();
-    await read(); // while the write of last_used_at waits
-    gate.fault = new StorageUnavailable("disk full");
-    held.release();
-    await read(); // after the write of last_used_at failed
-    gate.fault = undefined;
-    await service.clock.advance("60000ms");
-    await read();
   },
 );

@@ -3,23 +3,12 @@
 // Such a request gets a declared response (the client checks each against the document), never a 500 and never silence.
 import assert from "node:assert/strict";
 import { type Context, choice } from "../support/clauses.ts";
-import { type Answer, type Client, isMembers, members } from "../support/client.ts";
-import { HEADERS, HOSTILE, RAW, VALUES } from "../support/hostile.ts";
+import { type Answer, type Client, members } from "../support/client.ts";
+import { HOSTILE, RAW } from "../support/hostile.ts";
 import { invalid, problem } from "../support/problem.ts";
 import { B_KEY, exampleBody, fill, makeWorld, NOWHERE, TWO } from "../support/world.ts";
 
-const METHODS = [
-  "GET",
-  "HEAD",
-  "POST",
-  "PUT",
-  "PATCH",
-  "DELETE",
-  "OPTIONS",
-  "PURGE",
-  "REPORT",
-  "PROPFIND",
-];
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PURGE"];
 const VOLATILE = ["x-request-id", "date", "ratelimit"];
 
 /** The headers of a response, except those that differ in every response. */
@@ -28,23 +17,19 @@ const lasting = ({ headers }: Answer) =>
 
 choice(
   "1.rfcs.methods",
-  "HEAD equals GET without a body, and OPTIONS and every 405 send Allow",
+  "HEAD equals GET without a body, and every 405 sends Allow",
   {},
   async ({ api, document }) => {
     const ids = await makeWorld(api);
     for (const path of new Set(document.api.map((operation) => operation.path))) {
       const methods = document.api.filter((each) => each.path === path).map(({ method }) => method);
-      const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].sort();
-      const allows = (header: string) => assert.deepEqual(header.split(/,\s*/).sort(), allow, path);
+      const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : [])].sort();
       const address = fill(path, ids);
-      const options = await api.options(address);
-      assert.deepEqual([options.status, options.bytes.length], [204, 0], path);
-      allows(options.header("allow"));
       for (const method of METHODS.filter((each) => !allow.includes(each))) {
         const answer = await api.send(method, address);
         if (method !== "HEAD") problem(answer, "method_not_allowed");
         assert.equal(answer.status, 405, `${method} ${path}`);
-        allows(answer.header("allow"));
+        assert.deepEqual(answer.header("allow").split(", ").sort(), allow, path);
       }
       if (!methods.includes("GET")) continue;
       const [get, head] = [await api.get(address), await api.head(address)];
@@ -52,25 +37,17 @@ choice(
       assert.deepEqual(lasting(head), lasting(get), path);
       assert.equal(get.header("content-length"), String(get.bytes.length));
     }
-    const missing = await api.head("/apps/app_00000000000000000000000");
-    assert.deepEqual([missing.status, missing.bytes.length], [404, 0]);
   },
 );
 
 const NO_PATHS = [
-  ..." / //apps /apps/ /apps// /Apps /APPS /apps%2f /app /appss /apps;v=1 /apps.json".split(" "),
-  ..."/apps/%2e%2e/account /./apps /x/../apps /apps/a/b/c /account/ /account/x /events/a/b /users/me/keys".split(
-    " ",
-  ),
-  ..."/__proto__ /constructor /apps/x/__proto__ /apps/x/constructor /null /%00".split(" "),
+  ..." / //apps /apps/ /Apps /apps%2f /app /apps;v=1 /apps/%2e%2e/account /apps/a/b/c".split(" "),
+  ..."/__proto__ /constructor /apps/x/constructor /%00".split(" "),
 ];
 
 /** Strings that are no valid id, and strings with a special meaning elsewhere. */
 const NO_IDS = [
-  ..."x app_ app_1 APP_0000 %00 %2e%2e %2E%2E%2f ..%2f.. . .. % %zz %ff %c0%ae * __proto__ constructor".split(
-    " ",
-  ),
-  ..."toString null undefined 0 -1 %20 %0d%0aX:1 a%00b app_%00 %f0%9f%98%80 '%20OR%201=1-- %7Bapp_id%7D".split(
+  ..."x app_ %00 %2e%2e .. % %ff * __proto__ constructor toString null 0 %20 %f0%9f%98%80".split(
     " ",
   ),
   "a".repeat(2000),
@@ -140,17 +117,10 @@ choice(
         `${method} ${path}`,
       );
     }
-    assert.ok(routes.length >= 20, `${routes.length} routes have a parameter`);
     assert.deepEqual(await readAll(), before);
-    for (const [path] of before) assert.equal((await api.get(fill(path, ids))).status, 200, path);
-    const [ofA, ofB] = [await listsOf(own, api), await listsOf(own, b)];
-    for (const [name, id] of Object.entries(ids)) {
+    const ofB = await listsOf(own, b);
+    for (const [name, id] of Object.entries(ids))
       assert.equal(ofB.includes(id), false, `${name} of A is in a list of B`);
-      assert.ok(
-        ["deployment_id", "delivery_id"].includes(name) || ofA.includes(id),
-        `${name} is in a list of A`,
-      );
-    }
     for (const path of ["/apps", "/users"]) assert.equal((await b.get(path)).json.total, 1);
     const theirs = await makeWorld(b);
     for (const [method, path] of [
@@ -225,41 +195,5 @@ choice(
       }
     }
     assert.equal(Object.hasOwn(Object.prototype, "admin"), false);
-  },
-);
-
-choice(
-  "7.error-codes.hostile",
-  "every path and query parameter and every header survive hostile values",
-  OFF,
-  async ({ api, document }) => {
-    const ids = await makeWorld(api);
-    const texts = HOSTILE.filter((value) => typeof value === "string").filter(
-      ({ length }) => length < 2_000,
-    );
-    for (const { path, value } of document.api.filter(({ method }) => method === "GET")) {
-      const parameters = Array.isArray(value.parameters) ? value.parameters.filter(isMembers) : [];
-      const queries = parameters
-        .map((each) => document.deref(each))
-        .filter((each) => each.in === "query");
-      for (const text of texts.map(encodeURIComponent)) {
-        for (const { name } of queries)
-          assert.equal(
-            (await api.get(`${fill(path, ids)}?${name}=${text}`)).status,
-            400,
-            `${path}?${name}=${text}`,
-          );
-        const spoiled = Object.fromEntries(Object.keys(ids).map((name) => [name, text]));
-        if (path.includes("{")) sound(await api.get(fill(path, spoiled)), `${path} with ${text}`);
-      }
-    }
-    for (const name of HEADERS)
-      for (const value of VALUES) {
-        sound(
-          await api.text("POST", "/apps", '{"title":"T"}', { [name]: value }),
-          `${name}: ${value.slice(0, 20)}`,
-        );
-        sound(await api.get("/apps", { [name]: value }), `GET ${name}: ${value.slice(0, 20)}`);
-      }
   },
 );

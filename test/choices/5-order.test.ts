@@ -3,11 +3,10 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { choice } from "../support/clauses.ts";
-import { type Answer, type Client, freshAddress, freshHost } from "../support/client.ts";
+import { type Answer, type Client, freshHost } from "../support/client.ts";
 import { badHeader, badParameter, invalid, problem } from "../support/problem.ts";
 
-const send = (api: Client, authorization: string | string[]) =>
-  api.as(null).get("/apps", { authorization });
+const send = (api: Client, authorization: string) => api.as(null).get("/apps", { authorization });
 
 /** 401 with this code, a challenge with or without this error, and a link to the metadata. */
 function challenged(answer: Answer, code: string, error?: string): void {
@@ -23,17 +22,15 @@ function challenged(answer: Answer, code: string, error?: string): void {
 /** After the scheme Bearer: no single token (RFC 6750 2.1). */
 const MALFORMED = [
   "Bearer",
-  "bearer ",
+  "Bearer ",
+  "bearer",
   "Bearer a b",
-  "Bearer a, Bearer b",
-  'Bearer "quoted"',
+  "Bearer a,b",
   "Bearer a=b",
   "Bearer ä",
-  "Bearer a\tb",
-  "Bearer <key>",
 ];
-const OTHER_SCHEMES = ["Basic dXNlcjpwYXNz", "Token abc", "Bearerabc", "key", ":", "Bearer,abc"];
-const UNKNOWN = ["ahs_nobody-has-this-key", "a.b.c", "A".repeat(9000), "__proto__", "-._~+/=="];
+const OTHER_SCHEMES = ["Basic dXNlcjpwYXNz", "Token abc", "BearerX abc", "Bearerabc", "key", ":"];
+const UNKNOWN = ["ahs_nobody-has-this-key", "unknown", "a.b.c", "A".repeat(9000), "__proto__"];
 
 choice(
   "7.error-codes.401",
@@ -51,11 +48,10 @@ choice(
 
 choice(
   "1.rfcs.one-credential",
-  "the scheme of a credential ignores case, a repeated header is rejected, and no error repeats the credential",
+  "the scheme of a credential ignores case, and no error repeats the credential",
   async ({ api }) => {
     for (const scheme of ["bearer", "BEARER", "bEaReR"])
       assert.equal((await send(api, `${scheme} ${api.key}`)).status, 200);
-    problem(await send(api, Array(2).fill(`Bearer ${api.key}`)), "malformed_credential");
     for (const value of [
       "Bearer my-secret-token",
       "Basic my-secret-token",
@@ -91,7 +87,6 @@ choice(
   SUSPENDED,
   async ({ api }) => {
     for (const answer of await wrongs(api.as(null))) problem(answer, "missing_credential");
-    problem(await send(api, Array(2).fill(`Bearer ${api.key}`)), "malformed_credential");
     for (const answer of await wrongs(api)) problem(answer, "account_suspended");
   },
 );
@@ -112,7 +107,6 @@ choice(
 choice(ID, "path and method are checked before headers, query and body", async ({ api }) => {
   problem(await api.get("/nowhere?limit=0"), "not_found");
   problem(await api.send("PUT", "/apps?limit=0"), "method_not_allowed");
-  problem(await api.post("/account?x=1", {}, { "idempotency-key": "" }), "method_not_allowed");
   problem(await api.send("POST", "/nowhere", TEXT), "not_found");
   problem(await api.send("PUT", "/apps", TEXT), "method_not_allowed");
 });
@@ -127,7 +121,6 @@ choice(
       await api.send("POST", "/apps", { ...TEXT, headers: { ...TEXT.headers, ...key } }),
       "Idempotency-Key",
     );
-    badParameter(await api.text("POST", "/apps?x=1", TOO_LARGE), "x");
     const both = await api.post("/apps?x=1", { title: "T" }, key);
     assert.equal(both.status, 400);
     for (const fault of [/"parameter":"x"/, /"header":"Idempotency-Key"/])
@@ -141,18 +134,13 @@ choice(
   ID,
   "query and body are checked before the resource, and the resource before fields and ETag",
   async ({ api }) => {
-    badParameter(await api.get(`${NO_APP}/deployments?limit=0`), "limit");
     badParameter(await api.get(`${NO_APP}?x=1`), "x");
     problem(await api.text("POST", `${NO_APP}/deploy`, TOO_LARGE), "payload_too_large");
     problem(await api.send("POST", `${NO_APP}/deploy`, TEXT), "unsupported_media_type");
     problem(await api.text("POST", `${NO_APP}/deploy`, "{"), "invalid_json");
-    problem(await api.text("PATCH", NO_APP, "{"), "invalid_json");
     for (const [method, path, body] of [
       ["PATCH", NO_APP, { title: 5 }],
       ["POST", `${NO_APP}/deploy`, {}],
-      ["POST", `${NO_APP}/interactions`, { x: 1 }],
-      ["PATCH", "/users/usr_00000000000000000000000", { email: 5 }],
-      ["PATCH", "/webhooks/wh_00000000000000000000000", { url: 5 }],
       ["POST", "/webhooks/wh_00000000000000000000000/test", {}],
     ] as const)
       problem(await api.call(method, path, body), "not_found");
@@ -176,12 +164,6 @@ choice(
     invalid(await api.patch(`/apps/${mine.id}`, { title: "" }, OLD), "#/title");
     const owner = `/users/${(await api.get("/users")).items[0]?.id}`;
     problem(await api.delete(owner, OLD), "last_admin");
-    problem(await api.patch(owner, { permissions: [] }, OLD), "last_admin");
-    const email = freshAddress();
-    await api.create("/users", { email });
-    invalid(await api.post("/users", { email, permissions: ["root"] }), "#/permissions/0");
-    const user = await api.create("/users", { email: freshAddress() });
-    problem(await api.patch(`/users/${user.id}`, { email }, OLD), "email_taken");
   },
 );
 
@@ -195,6 +177,5 @@ choice(
     await api.delete(path);
     assert.equal((await api.post(`${path}/deploy`, { name: "R" }, key)).text, first.text);
     problem(await api.post(`${path}/deploy`, { name: "S" }, key), "idempotency_key_reused");
-    problem(await api.text("POST", `${path}/deploy`, "{", key), "invalid_json");
   },
 );

@@ -5,7 +5,7 @@ import { choice, MANUAL } from "../support/clauses.ts";
 import { type Answer, type Client, type SentHeaders, str } from "../support/client.ts";
 import { badHeader, badParameter, errorsOf, invalid, problem } from "../support/problem.ts";
 
-const typed = (type: string | string[]) => ({ "content-type": type });
+const typed = (type: string) => ({ "content-type": type });
 const JSON_TYPE = typed("application/json");
 const MERGE_PATCH = typed("application/merge-patch+json");
 const APP = '{"title":"T"}';
@@ -33,7 +33,10 @@ choice(
     for (const { errors } of [
       invalid(await api.post("/apps", { title: "T", theme: 5 }), "#/theme"),
       badParameter(await api.get("/apps?limit=x"), "limit"),
-      badHeader(await api.get("/apps/x", { "if-match": "x" }), "If-Match"),
+      badHeader(
+        await api.post("/apps", { title: "T" }, { "idempotency-key": "" }),
+        "Idempotency-Key",
+      ),
     ])
       assert.equal(Object.keys(Object(errors)[0]).length, 2);
   },
@@ -49,26 +52,18 @@ choice(
     const get = (parameters: Record<string, string>) =>
       api.get(`/apps?${new URLSearchParams(parameters)}`);
     for (const [answer, code, detail] of [
-      [await post(unknown(20)), "validation_failed", /^#\/m0 is not a known .* \(and 19 more\)\.$/],
-      [await post(unknown(21)), "validation_failed", /\(and 20 more, 1 of them not listed\)\.$/],
-      [
-        await get(unknown(21)),
-        "invalid_parameter",
-        /^m0 is not a parameter.* \(and 20 more, 1 of them not listed\)\.$/,
-      ],
+      [await post(unknown(21)), "validation_failed", /^#\/m0 is not a known .* \(and 20 more\)\.$/],
+      [await get(unknown(21)), "invalid_parameter", /^m0 is not a parameter.* \(and 20 more\)\.$/],
     ] as const) {
       assert.equal(errorsOf(problem(answer, code)).length, 20);
       assert.match(detailOf(answer), detail);
     }
-    for (const [answer, status, size] of [
-      [await post(unknown(30, "ä".repeat(10_000))), 422, 16_384],
-      [await get({ ["q".repeat(7_000)]: "1" }), 400, 2_048],
+    for (const [answer, status] of [
+      [await post(unknown(30, "ä".repeat(10_000))), 422],
       // A control character may take six in JSON.
-      [await get(unknown(20, "\x01".repeat(130))), 400, 16_384],
+      [await get(unknown(20, "\x01".repeat(130))), 400],
     ] as const)
-      assert.deepEqual([answer.status, answer.text.length < size], [status, true]);
-    const nameless = badParameter(await api.get("/apps?=1"), "");
-    assert.match(str(nameless.detail), /^"" is not a parameter/);
+      assert.deepEqual([answer.status, answer.text.length < 16_384], [status, true]);
   },
 );
 
@@ -82,14 +77,9 @@ choice(
       await api.get("/apps"),
       await api.head("/apps"),
       await api.options("/apps"),
-      await api.get("/apps/%zz"),
       await api.get(path, { "if-none-match": tag }),
       await api.as("x").get("/apps"),
-      await api.as(null).get("/apps"),
-      await api.post("/apps", []),
-      await api.get("/nowhere"),
       await api.delete(path),
-      await api.root.get("/openapi.json"),
       await api.root.get("/nowhere"),
     ];
     const ids = answers.map((answer) => answer.header("x-request-id"));
@@ -106,30 +96,15 @@ choice(
 /** Bytes that are no JSON text (RFC 8259), one a line. */
 const NO_JSON = String.raw`
 {
-}
-[
-{"title":
-{"title":"T"
 {"title":"T"}}
-{"title":"T"} x
 {"title":"T",}
 {'title':'T'}
 {"title":NaN}
-{"title":Infinity}
-{"title":undefined}
 {"title":01}
-{"title":+1}
-{"title":"a	b"}
 {"title":"\x41"}
-{"title":"\u12"}
 title=T
-<app/>
-undefined
-nul
 "open
-[1,]
 {title:1}`.split("\n");
-const MORE_NO_JSON = [" ", '{"title":"a\nb"}', "// c\n{}", '{"title":"T"}\0', "\u00a0{}"];
 /** In hexadecimal: UTF-16, a byte that UTF-8 never has, an overlong form, half a surrogate pair, too large, cut off. */
 const NO_UTF_8 = "fffe7b007d00 7b2261ff223a317d 22c0af22 22eda0bd22 22f490808022 22e282".split(" ");
 
@@ -139,14 +114,10 @@ choice(
   async ({ api }) => {
     const before = (await api.get("/apps")).json.total;
     const bytes = NO_UTF_8.map((hex) => Buffer.from(hex, "hex"));
-    for (const body of [...NO_JSON, ...MORE_NO_JSON, ...bytes]) {
+    for (const body of [...NO_JSON, ...bytes, `\ufeff${APP}`]) {
       const { detail, ...others } = problem(await send(api, body), "invalid_json");
       assert.doesNotMatch(str(detail), /node:|\.ts|\bat .*:\d+/);
       assert.deepEqual(others.errors, [{ pointer: "#", detail }]);
-    }
-    for (const json of ["{}", APP]) {
-      const marked = await send(api, `\ufeff${json}`);
-      assert.match(str(problem(marked, "invalid_json").detail), /byte order mark/);
     }
     problem(await api.send("POST", "/apps", { headers: JSON_TYPE }), "invalid_json");
     assert.equal((await api.get("/apps")).json.total, before);
@@ -154,28 +125,15 @@ choice(
 );
 
 const OTHER_TYPES =
-  "text/plain|text/json|application/jsonx|application/json+x|application/problem+json|*/*||application|; charset=utf-8|" +
-  "application/x-www-form-urlencoded|multipart/form-data; boundary=x|application/merge-patch+json|" +
-  "application/json, text/plain|application/json charset=utf-8";
-/** RFC 8259 11: a charset has no effect; the server ignores every other parameter, too. */
-const PARAMETERS =
-  ';charset="UTF-8"|; charset=utf-8|; charset=utf8|; charset=us-ascii|; charset=iso-8859-1|; charset=utf-16|' +
-  '; charset="windows-1252"|; charset=""|; charset=|;| ; charset|;=|; profile=x; charset=x';
+  "text/plain|application/jsonx|application/problem+json|*/*||application/x-www-form-urlencoded|application/merge-patch+json|application/json, text/plain";
 
 choice(
   "7.error-codes",
-  "the only media type is uncompressed JSON, with any parameters",
+  "the only media type is JSON, and its charset has no effect",
   async ({ api }) => {
-    for (const headers of [
-      ...OTHER_TYPES.split("|").map(typed),
-      typed(["application/json", "text/plain"]),
-      typed(["application/json; a=b", "text/plain"]),
-      typed(["text/plain", "application/json"]),
-      ...["gzip", "br", "x"].map((coding) => ({ ...JSON_TYPE, "content-encoding": coding })),
-      {},
-    ])
+    for (const headers of [...OTHER_TYPES.split("|").map(typed), {}])
       problem(await send(api, APP, headers), "unsupported_media_type");
-    for (const parameters of ["", ...PARAMETERS.split("|")]) {
+    for (const parameters of ["", "; charset=iso-8859-1", '; charset="utf-16"', "; profile=x"]) {
       const headers = typed(`Application/JSON${parameters}`);
       const created = await send(api, '{"title":"Grün"}', headers);
       assert.deepEqual([created.status, created.json.title], [201, "Grün"], parameters);
@@ -200,10 +158,9 @@ choice(
     for (const answer of [
       await api.post("/apps", { title: "T" }, MERGE_PATCH),
       await api.post(`${path}/deploy`, { name: "R" }, MERGE_PATCH),
-      await api.patch(path, { title: "X" }, { ...MERGE_PATCH, "content-encoding": "gzip" }),
     ])
       problem(answer, "unsupported_media_type");
-    for (const type of ["json-patch+json", "merge-patch", "x+json"]) {
+    for (const type of ["json-patch+json", "x+json"]) {
       const answer = await api.patch(path, { title: "X" }, typed(`application/${type}`));
       assert.equal(
         problem(answer, "unsupported_media_type").detail,
@@ -221,10 +178,8 @@ const ADVICE: readonly (readonly [request: string, body: object | undefined, adv
   ["POST /v1/apps", { titel: "T" }, "did you mean title? (and 1 more)."],
   ["POST /v1/apps", { title: "T", teme: "dark" }, "did you mean theme?"],
   ["GET /v1/apps?limt=5", undefined, "is not a parameter of this operation; did you mean limit?"],
-  ["GET /apps", undefined, "There is no such path; did you mean /v1/apps?"],
-  ["GET /v1/apps/", undefined, "There is no such path; did you mean /v1/apps?"],
   ["GET /v1/nothing", undefined, "There is no such path."],
-  ["POST /v1/webhooks", { ...HOOK, events: [] }, "#/events must have 1 to 6 items."],
+  ["POST /v1/webhooks", { ...HOOK, events: [] }, "#/events must have at least one item."],
 ];
 
 choice(
@@ -248,16 +203,5 @@ choice(
       detailOf(await holder.get("/apps")),
       /expired; POST its refresh_token to \/oauth\/token\.$/,
     );
-  },
-);
-
-choice(
-  "1.test-controls",
-  "the response explains how to enable the test controls",
-  async ({ api }) => {
-    const { detail } = problem(await api.root.post("/_control/reset"), "not_found");
-    assert.equal(detail, "The test controls are off; start the server with --control.");
-    assert.doesNotMatch((await api.root.get("/openapi.json")).text, /_control/);
-    problem(await api.root.as(null).get("/_control/openapi.json"), "not_found");
   },
 );

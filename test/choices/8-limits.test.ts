@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import { type Answer, type Client, str } from "../support/client.ts";
 import { invalid, problem } from "../support/problem.ts";
-import { account, head, post, RawConnection, rawAnswer } from "../support/raw.ts";
+import { account, head, rawAnswer } from "../support/raw.ts";
 import { B_KEY, TWO } from "../support/world.ts";
 
 const MIB = 1_048_576;
@@ -31,57 +31,6 @@ choice(
 );
 
 choice(
-  "8.body-size",
-  "a client that sends all of a body that is too large, and reads only then, gets the 413 response",
-  async (context) => {
-    const chunk = `10000\r\n${" ".repeat(65_536)}\r\n`;
-    for (const [head, body] of [
-      [`content-length: ${32 * MIB}`, " ".repeat(32 * MIB)],
-      ["transfer-encoding: chunked", `${chunk.repeat(300)}0\r\n\r\n`],
-    ] as const) {
-      const connection = await RawConnection.open(context.authUrl);
-      connection.socket.pause();
-      await new Promise((sent) => connection.socket.write(post(context, head) + body, sent));
-      connection.socket.resume();
-      problem(await connection.answer(), "payload_too_large");
-      assert.equal((await connection.write(account(context)).answer()).status, 200);
-      connection.socket.destroy();
-    }
-    const announced = await rawAnswer(context.authUrl, post(context, `content-length: ${MIB + 1}`));
-    problem(announced, "payload_too_large");
-  },
-);
-
-choice(
-  "8.body-size",
-  "a small unread body is discarded, and the connection stays open",
-  async (context) => {
-    const { api, authUrl } = context;
-    const next = account(context);
-    const sending = (at: string, key = api.key) =>
-      head(at, { api: api.as(key) }, "content-type: application/json", "content-length: 15");
-    const body = '{"title":"Raw"}';
-    for (const [status, asked] of [
-      [401, sending("POST /v1/apps", "nobody")],
-      [404, sending("POST /v1/nothing")],
-      [405, sending("PUT /v1/apps")],
-    ] as const)
-      for (const pieces of [[asked + body + next], [asked, body + next]]) {
-        const connection = await RawConnection.open(authUrl);
-        for (const piece of pieces) {
-          connection.write(piece);
-          await new Promise(setImmediate);
-        }
-        assert.deepEqual(
-          [(await connection.answer()).status, (await connection.answer()).status],
-          [status, 200],
-        );
-        connection.socket.destroy();
-      }
-  },
-);
-
-choice(
   "8.bounds.nesting",
   "JSON may nest 64 levels deep, 65 are rejected, and brackets inside strings do not count",
   async ({ api }) => {
@@ -89,52 +38,29 @@ choice(
     const objects = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${"}".repeat(depth - 1)}`;
     invalid(await send(api, "/apps", arrays(64)), "#");
     invalid(await send(api, "/apps", objects(64)), "#/a", "#/title");
-    const open = ["[".repeat(1_000_000), '{"a":'.repeat(100_000), "[".repeat(65)];
-    for (const body of [arrays(65), objects(65), arrays(1_000), arrays(500_000), ...open])
+    for (const body of [arrays(65), objects(65), arrays(500_000)])
       assert.match(
         str(problem(await send(api, "/apps", body), "invalid_json").detail),
         /64 levels/,
       );
+    problem(await send(api, "/apps", "[".repeat(1_000_000)), "invalid_json");
     const title = `${"[{".repeat(40)}\\"${"[".repeat(70)}\\`;
     assert.equal((await api.create("/apps", { title })).title, title);
   },
 );
 
-choice(
-  "8.bounds.requests",
-  "a URL has at most 8 KiB and the headers 16 KiB, however many they are",
-  async (context) => {
-    const at = (length: number) =>
-      rawAnswer(context.authUrl, head(`GET ${"/v1/apps?x=".padEnd(length, "y")}`, context));
-    problem(await at(8_192), "invalid_parameter");
-    for (const length of [8_193, 20_000, 40_000, 200_000])
-      problem(await at(length), "uri_too_long");
-    const ask = (...lines: string[]) => rawAnswer(context.authUrl, account(context, ...lines));
-    const rest = account(context).length - account(context).indexOf("\r\n") - 4;
-    const large = (bytes: number) => `x: ${"y".repeat(bytes - rest - 5)}`;
-    const many = (count: number) => Array.from({ length: count }, (_, at) => `x${at}: y`);
-    assert.equal((await ask(large(16_384))).status, 200);
-    for (const bytes of [16_385, 20_000, 40_000, 200_000])
-      problem(await ask(large(bytes)), "headers_too_large");
-    problem(await ask(...many(2_500)), "headers_too_large");
-    const pieces = await RawConnection.open(context.authUrl);
-    pieces.write("GET / HTTP/1.1\r\nhost: x");
-    for (let sent = 0; sent < 12; sent += 1) {
-      pieces.write(`\r\na${sent}: ${"y".repeat(4_000)}`);
-      await new Promise(setImmediate);
-    }
-    problem(await pieces.answer(), "headers_too_large");
-    const credential = `authorization: Bearer ${context.api.key}`;
-    const behind = ["GET /v1/account HTTP/1.1", "host: x", ...many(1_500), credential, "", ""].join(
-      "\r\n",
-    );
-    assert.equal(
-      (await rawAnswer(context.authUrl, behind)).status,
-      200,
-      "the credential counts behind them all",
-    );
-  },
-);
+choice("8.bounds.requests", "a URL has at most 8 KiB and the headers 16 KiB", async (context) => {
+  const { authUrl } = context;
+  const getWithUrl = (length: number) =>
+    rawAnswer(authUrl, head(`GET ${"/v1/apps?x=".padEnd(length, "y")}`, context));
+  problem(await getWithUrl(8_192), "invalid_parameter");
+  for (const length of [8_193, 20_000, 200_000]) problem(await getWithUrl(length), "uri_too_long");
+  const getWithHeader = (length: number) =>
+    rawAnswer(authUrl, account(context, `x: ${"y".repeat(length)}`));
+  assert.equal((await getWithHeader(16_000)).status, 200);
+  for (const length of [16_385, 20_000, 200_000])
+    problem(await getWithHeader(length), "headers_too_large");
+});
 
 const FIVE = { rateLimit: 5, clock: "manual" } as const;
 
@@ -161,14 +87,8 @@ choice(
   "the rate limit headers count down on every response for an account, whatever its status",
   FIVE,
   async ({ api }) => {
-    for (let tries = 0; tries < 8; tries += 1) {
-      const { status, headers } = await api.as("unknown-key").get("/account");
-      assert.deepEqual(
-        [status, headers.ratelimit],
-        [401, undefined],
-        "a 401 has none and is not counted",
-      );
-    }
+    const { status, headers } = await api.as("unknown-key").get("/account");
+    assert.deepEqual([status, headers.ratelimit], [401, undefined]);
     const answers = [
       await api.get("/nowhere"),
       await api.send("PUT", "/apps"),
@@ -182,22 +102,6 @@ choice(
     const over = await api.post("/apps", { title: "T" });
     problem(over, "rate_limit_exceeded");
     assert.deepEqual([over.header("retry-after"), ...left(over)], ["60", 0, 60]);
-  },
-);
-
-choice(
-  "8.rate-headers",
-  "a response that the account's state forbids has rate limit headers and does not count",
-  FIVE,
-  async (own) => {
-    const { api, service } = own;
-    await service.setAccountState("limited");
-    const limited = [await api.post("/apps", {}), await api.get("/account")];
-    await service.setAccountState("suspended");
-    const reported = [...limited, await api.get("/account")].map((answer) =>
-      [answer.status, ...left(answer)].join(" "),
-    );
-    assert.deepEqual(reported, ["403 5 60", "200 4 60", "403 4 60"]);
   },
 );
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ALL_VARIANTS } from "../../src/index.ts";
-import { type Answer, Client, members } from "../support/client.ts";
+import { type Answer, Client } from "../support/client.ts";
 import { described, type Embedded, embedded, startRefused } from "../support/embedded.ts";
 import { serving } from "../support/process.ts";
 
@@ -109,52 +109,18 @@ test("all variants can be enabled together, and every response matches the OpenA
     assert.deepEqual(await observe(all), withVariant, name);
 });
 
-test("with all variants a client can create, replay, list, page, read, update and delete", async () => {
-  await using all = await described({ variants: ALL_VARIANTS });
-  const { api } = all;
-  const key = { "idempotency-key": "once" };
-  const [first, again] = [await api.post("/apps", APP, key), await api.post("/apps", APP, key)];
-  assert.deepEqual([again.status, again.text], [200, first.text]);
-  assert.equal(again.header("idempotency-replayed"), "true");
-  assert.equal(first.header("location"), `${api.baseUrl}/apps/${first.id}`);
-  const second = await api.post("/apps", { ...APP, more: 1 });
-
-  const page = await api.get("/apps?limit=1");
-  assert.deepEqual([page.value, page.header("x-total-count")], [[first.json], "2"]);
-  const [, next = ""] = /^<([^>]+)>; rel="next"$/.exec(page.header("link")) ?? [];
-  assert.deepEqual((await api.get(next.slice(api.baseUrl.length))).value, [second.json]);
-  const head = await api.head("/apps?limit=1000");
-  assert.deepEqual([head.status, head.text, head.header("x-total-count")], [200, "", "2"]);
-
-  const path = `/apps/${first.id}`;
-  const etag = (await api.get(path)).header("etag");
-  assert.equal((await api.get(path, { "if-none-match": etag })).status, 304);
-  const stale = await api.patch(path, { title: "U" }, { "if-match": '"old"' });
-  assert.deepEqual([stale.status, members(stale.json.error).code], [412, "precondition_failed"]);
-  const deleted = await api.delete(path, { "if-match": etag });
-  assert.deepEqual([deleted.status, deleted.json], [200, first.json]);
-  assert.equal((await api.delete(path)).status, 404);
-});
-
 test("variants apply to every error under /v1, and to nothing else", async () => {
   await using all = await embedded({ variants: ALL_VARIANTS, control: true });
-  const { api, service } = all;
-  service.faults.add({ method: "GET", path: "/v1/apps", status: 502 });
+  const { api } = all;
   for (const [status, answer] of [
     [414, await api.get(`/apps?${"x".repeat(9_000)}`)],
     [401, await api.as("nobody").get("/apps")],
-    [404, await api.root.get("/v1")],
-    [502, await api.get("/apps")],
   ] as const)
     assert.deepEqual([answer.status, Object.keys(answer.json)], [status, ["error"]]);
-  assert.match((await api.as("nobody").get("/apps")).header("www-authenticate"), /^Bearer /);
   const token = await api.root.as(null).post("/oauth/token", { grant_type: "none", more: 1 });
   assert.deepEqual([token.status, token.json.error], [400, "unsupported_grant_type"]);
-  for (const answer of [
-    await api.root.get("/v2/apps"),
-    await api.root.post("/_control/clock", { advance: "soon" }),
-  ])
-    assert.equal(answer.headers["content-type"], "application/problem+json");
+  const control = await api.root.post("/_control/clock", { advance: "soon" });
+  assert.equal(control.headers["content-type"], "application/problem+json");
 });
 
 test("the OpenAPI document follows the variants", async () => {

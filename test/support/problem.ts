@@ -18,7 +18,6 @@ const CODES: { readonly [status: number]: string } = {
   422: "validation_failed idempotency_key_reused",
   431: "headers_too_large",
   500: "internal_error",
-  501: "not_implemented",
   503: "storage_unavailable",
 };
 

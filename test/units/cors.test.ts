@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ServiceOptions, startService } from "../../src/index.ts";
 import { type Answer, Client } from "../support/client.ts";
-import { assertPage } from "../support/dashboard.ts";
 import { embedded } from "../support/embedded.ts";
 
 const ORIGIN = "http://localhost:5173";
@@ -45,42 +44,25 @@ function preflight(api: Client, path: string, origin: string, method = "POST") {
 }
 
 const LOOPBACK_ORIGINS =
-  "http://localhost https://localhost:1 http://localhost:65535 http://app.localhost:80 http://a-b.c_d.localhost " +
-  "http://127.0.0.1 http://127.255.255.254:8080 https://[::1] http://[::1]:5173 capacitor://localhost tauri://localhost " +
-  "http://localhost. http://[0:0:0:0:0:0:0:1]:3000";
+  "http://localhost https://localhost:1 http://app.localhost:80 http://127.0.0.1 http://127.255.255.254:8080 http://[::1]:5173 capacitor://localhost";
 const OTHER_ORIGINS =
-  "null file:// https://evil.example http://localhost.evil.example http://evillocalhost http://128.0.0.1 http://126.255.255.255 " +
-  "http://127.0.0.1.evil.example http://[::2] http://[::ffff:127.0.0.1] http://10.0.0.1 http://0.0.0.0 http://[::] localhost " +
-  "localhost:5173 //localhost http:localhost http://localhost/ http://localhost/path http://localhost:5173,http://evil.example " +
-  "http://localhost:x http://localhost:123456 http://evil.example@localhost http://localhost@evil.example http://localhost#x " +
-  "http://localhost?x *://localhost * http://..localhost http://.localhost http://%6cocalhost http://localhost\\evil.example";
+  "null file:// https://evil.example http://localhost.evil.example http://evillocalhost http://128.0.0.1 " +
+  "http://127.0.0.1.evil.example http://[::2] http://10.0.0.1 localhost http://localhost/path " +
+  "http://localhost:5173,http://evil.example http://evil.example@localhost http://localhost@evil.example * http://localhost\\evil.example";
 
 test("a server on loopback lets exactly the origins of this machine read its responses", async () => {
   await using own = await embedded();
+  const readCors = async (origin: string) => corsIn(await own.api.get("/account", { origin }));
   for (const origin of LOOPBACK_ORIGINS.split(" "))
-    assert.deepEqual(corsIn(await own.api.get("/account", { origin })), {
-      ...readable(origin),
-      ...VARIES,
-    });
+    assert.deepEqual(await readCors(origin), { ...readable(origin), ...VARIES });
   for (const origin of OTHER_ORIGINS.split(" "))
-    assert.deepEqual(corsIn(await own.api.get("/account", { origin })), VARIES, origin);
-  for (const origins of [[ORIGIN, ORIGIN], [ORIGIN, FOREIGN], [""], [`${ORIGIN} ${FOREIGN}`]])
-    assert.deepEqual(
-      corsIn(await own.api.get("/account", { origin: origins })),
-      VARIES,
-      String(origins),
-    );
-  assert.deepEqual(
-    corsIn(await own.api.get("/account")),
-    VARIES,
-    "a cache must not hand it to an allowed origin",
-  );
+    assert.deepEqual(await readCors(origin), VARIES, origin);
+  assert.deepEqual(corsIn(await own.api.get("/account")), VARIES);
 });
 
 const REACH: readonly (readonly [options: ServiceOptions, isLocal: boolean])[] = [
   [{ host: "0.0.0.0" }, false],
   [{ publicUrl: "https://apps.example.com" }, false],
-  [{ host: "127.0.0.2" }, true],
   [{ publicUrl: "https://localhost:8443" }, true],
 ];
 
@@ -94,102 +76,44 @@ for (const [options, isLocal] of REACH)
       [await ask(ORIGIN), await ask(FOREIGN), await ask("null")],
       isLocal ? [{ ...readable(ORIGIN), ...VARIES }, VARIES, VARIES] : Array(3).fill(readable("*")),
     );
-    if (isLocal) return;
-    assert.deepEqual(corsIn(await api.get("/v1/account")), readable("*"));
-    assert.deepEqual(corsIn(await preflight(api, "/v1/apps", FOREIGN)), allows("*"));
+    if (!isLocal) assert.deepEqual(corsIn(await preflight(api, "/v1/apps", FOREIGN)), allows("*"));
   });
 
 test("errors are readable like successes; pages, consent and the test controls never are", async () => {
-  await using own = await embedded({ control: true, rateLimit: 20, apiKey: "limited-key" });
-  const { api, service } = own;
+  await using own = await embedded({ control: true, rateLimit: 9 });
+  const { api } = own;
   const [root, stranger] = [api.root, api.root.as(null)];
-  const large = "x".repeat(1_100_000);
   const origin = { origin: ORIGIN };
-  const typed = (type: string, body: string) =>
-    root.send("POST", "/v1/apps", { headers: { ...origin, "content-type": type }, body });
-  service.faults.add({ method: "GET", path: "/v1/users", status: 500 });
-  const responses = [
-    await root.get("/v1/apps", origin),
-    await root.get("/v1/nowhere", origin),
-    await root.send("PUT", "/v1/apps", { headers: origin }),
-    await root.get("/v1/apps?limit=x", origin),
-    await root.post("/v1/apps", {}, origin),
-    await typed("text/plain", "{}"),
-    await typed("application/json", large),
-    await root.get(`/v1/apps?${large.slice(0, 8_200)}`, origin),
-    await root.get("/v1/apps", { ...origin, "x-large": large.slice(0, 17_000) }),
-    await root.get("/v1/apps", { ...origin, host: "a b" }),
-    await root.get("/v1/users", origin),
-  ];
-  for (const path of ["/v1", "/v1/apps", "/v1/nowhere", "/oauth/token"])
-    responses.push(await stranger.get(path, origin));
-  for (const path of ["/oauth/token", "/oauth/revoke", "/openapi.json"])
-    responses.push(await stranger.post(path, {}, origin));
-  for (const path of [
-    "/oauth/jwks",
-    "/.well-known/oauth-authorization-server",
-    "/.well-known/oauth-protected-resource/v1",
-    "/.well-known/nothing",
-    "/openapi.json",
-  ])
-    responses.push(await stranger.get(path, origin));
-  assert.deepEqual(
-    responses.map(({ status }) => status),
-    [
-      ...[200, 404, 405, 400, 422, 415, 413, 414, 431, 400, 500],
-      ...[401, 401, 401, 405],
-      ...[400, 400, 405],
-      ...[200, 200, 200, 404, 200],
-    ],
-  );
+  const long = "x".repeat(8_200);
+  const responses = {
+    200: await root.get("/v1/apps", origin),
+    401: await stranger.get("/v1/apps", origin),
+    404: await root.get("/v1/nowhere", origin),
+    405: await stranger.get("/oauth/token", origin),
+    400: await stranger.post("/oauth/token", {}, origin),
+    414: await root.get(`/v1/apps?${long}`, origin),
+    422: await root.post("/v1/apps", {}, origin),
+  };
+  for (const [status, response] of Object.entries(responses))
+    assert.equal(response.status, Number(status));
+  const documents = ["/oauth/jwks", "/.well-known/oauth-authorization-server", "/openapi.json"];
+  const all = [...Object.values(responses)];
+  for (const path of documents) all.push(await stranger.get(path, origin));
   while ((await root.get("/v1/apps")).status === 200);
-  responses.push(await root.get("/v1/apps", origin));
-  for (const [at, response] of responses.entries())
-    assert.deepEqual(corsIn(response), { ...readable(ORIGIN), ...VARIES }, String(at));
+  all.push(await root.get("/v1/apps", origin));
+  for (const response of all)
+    assert.deepEqual(corsIn(response), { ...readable(ORIGIN), ...VARIES }, response.text);
 
   const never =
-    "/ /dashboard /dashboard/sign-in /docs /healthz /assets/style.css /sites/dep_0/ /nowhere /v2/apps /v1x " +
-    "/oauth/authorize /oauth/consent /oauth/nothing /oauth/token/ /openapi.json/ /openapixjson /.well-known " +
-    "/_control/requests /_control/clock /_control/nothing";
+    "/ /dashboard /docs /healthz /sites/dep_0/ /nowhere /v2/apps /v1x /oauth/authorize /_control/requests";
   for (const path of never.split(" "))
-    for (const answer of [
-      await root.get(path, origin),
-      await root.post(path, {}, origin),
-      await preflight(api, path, ORIGIN),
-    ])
+    for (const answer of [await root.get(path, origin), await preflight(api, path, ORIGIN)])
       assert.deepEqual(corsIn(answer), {}, path);
-});
-
-test("pages of a deployed app below /.well-known are not readable", async () => {
-  await using own = await embedded();
-  const { id } = await own.api.create("/apps", { title: "T", public: true });
-  await own.api.create(`/apps/${id}/deploy`, { name: "R", custom_domain: "app.example.com" });
-  const answer = await own.api.root.get("/.well-known/x", {
-    host: "app.example.com",
-    origin: ORIGIN,
-  });
-  assertPage(answer, 404);
-  assert.deepEqual(corsIn(answer), {});
-});
-
-test("a cached document does not keep the origin of an earlier request", async () => {
-  await using own = await embedded();
-  const documents = ["/openapi.json", "/oauth/jwks", "/.well-known/oauth-authorization-server"];
-  for (const path of documents) {
-    assert.deepEqual(corsIn(await own.api.root.get(path, { origin: ORIGIN })), {
-      ...readable(ORIGIN),
-      ...VARIES,
-    });
-    assert.deepEqual(corsIn(await own.api.root.get(path, { origin: FOREIGN })), VARIES, path);
-    assert.deepEqual(corsIn(await own.api.root.get(path)), VARIES, path);
-  }
 });
 
 test("a preflight request gets 204 before authentication, with the allowed methods and headers for allowed origins", async () => {
   await using own = await embedded({ rateLimit: 1 });
-  for (const path of "/v1/apps /v1/nowhere /v1 /oauth/token /oauth/revoke /oauth/jwks /.well-known/x /openapi.json".split(
-    " ",
-  ))
+  for (const path of ["/v1/apps", "/v1/nowhere", "/oauth/token", "/openapi.json"])
     for (const [origin, headers] of [
       [ORIGIN, { ...allows(ORIGIN), ...VARIES }],
       [FOREIGN, VARIES],
@@ -209,23 +133,6 @@ test("a preflight request gets 204 before authentication, with the allowed metho
   );
 });
 
-test("an OPTIONS request that is not a preflight is authenticated and handled as usual", async () => {
-  await using own = await embedded();
-  const send = (headers: Record<string, string>, api = own.api) =>
-    api.send("OPTIONS", "/apps", { headers });
-  for (const headers of [{}, { origin: ORIGIN }, { "access-control-request-method": "POST" }]) {
-    const allowed = await send(headers);
-    assert.deepEqual([allowed.status, allowed.header("allow")], [204, "POST, GET, HEAD, OPTIONS"]);
-    assert.equal((await send(headers, own.api.as(null))).status, 401);
-  }
-  const invalid = { host: "a b", origin: ORIGIN, "access-control-request-method": "POST" };
-  assert.equal(
-    (await send(invalid)).status,
-    400,
-    "what is no valid request is no preflight either",
-  );
-});
-
 test("the headers of a variant are exposed", async () => {
   const variants = { "list-shape": "bare", "rate-headers": "x-ratelimit" } as const;
   await using own = await embedded({ variants });
@@ -238,13 +145,6 @@ test("the headers of a variant are exposed", async () => {
     "x-ratelimit-reset",
   ])
     assert.ok(names.includes(name) && name in answer.headers, name);
-});
-
-test("preflight requests are recorded in the journal of requests", async () => {
-  await using own = await embedded();
-  await preflight(own.api, "/v1/apps", ORIGIN);
-  const [{ method, path, status } = {}] = own.service.requests;
-  assert.deepEqual([method, path, status], ["OPTIONS", "/v1/apps", 204]);
 });
 
 test("the server URL in the OpenAPI document is absolute, for tools that show it on another origin", async () => {
