@@ -58,7 +58,7 @@ export const DURATION_UNITS = new Map([
 export function parseDuration(text: string): number | undefined {
   const [, amount, unit = ""] = /^(\d{1,12})([a-z]+)$/.exec(text) ?? [];
   const unit_ms = DURATION_UNITS.get(unit);
-  return unit_ms === undefined ? undefined : Number(amount) * unit_ms;
+  return unit_ms && Number(amount) * unit_ms;
 }
 
 /** Real time in whole milliseconds, so that a time that is set is read back unchanged. */
