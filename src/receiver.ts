@@ -80,11 +80,11 @@ export async function startReceiver(options: ReceiverOptions) {
   }
 
   const server = createServer(async (request, response) => {
-    let answer: ReceiverAnswer = 400;
+    let answer: ReceiverAnswer;
     try {
       answer = handleDelivery(request.headers, await buffer(request));
     } catch {
-      // The connection broke, or a signed body is not an event.
+      answer = 400; // the connection broke, or a signed body is not an event
     }
     if (answer !== "hang") response.writeHead(answer).end();
   });

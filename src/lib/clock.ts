@@ -168,10 +168,10 @@ export class AdjustableClock {
     return fired;
   }
 
-  /** Drops all timers, so that none keeps the process alive. */
+  /** Drops all entries and stands still, so that no timer keeps the process alive. */
   close(): void {
     this.#entries = [];
-    this.#startTimer();
+    this.freeze();
   }
 
   /** Removes and yields the entries that are due, including those added meanwhile. */

@@ -15,20 +15,15 @@ import { turns } from "../support/wait.ts";
 test("options: each invalid option is rejected by name", async () => {
   for (const [options, message] of [
     [{ prot: 0 }, /^There is no option prot; did you mean port\?$/],
-    [{ toString: 1 }, /^There is no option toString; the options are port, /],
-    [{ port: 65_536 }, /^port is 65536, but it must be a whole number from 0 to 65535$/],
-    [{ port: 65_536n }, /^port is 65536n, but/],
-    [{ data: {} }, /^data is \{\}, but it must be a string$/],
-    [{ randomSeed: {} }, /^randomSeed is \{\}, but/],
-    [{ host: 5 }, /^host is 5, but it must be a string$/],
-    [{ rateLimit: { __proto__: null } }, /^rateLimit is \[Object: null prototype\] \{\}, but/],
-    [{ clock: "stopped" }, /^clock is "stopped", but it must be one of "system", "manual"$/],
-    [{ clock: "manual", startAt: "yesterday" }, /^startAt is "yesterday", but it must be a time/],
-    [{ clock: "manual", startAt: "2026-01-01T00:00:00" }, /^startAt .* with its zone$/],
+    [{ toString: 1 }, /^There is no option toString$/],
+    [{ port: 65_536 }, /^port must be a whole number from 0 to 65535$/],
+    [{ data: {} }, /^data must be a string$/],
+    [{ rateLimit: { __proto__: null } }, /^rateLimit must be a whole number above 0, or off/],
+    [{ clock: "stopped" }, /^clock must be one of "system", "manual"$/],
+    [{ clock: "manual", startAt: "2026-01-01T00:00:00" }, /^startAt must be .* with its zone$/],
     [{ startAt: "2026-01-01T00:00:00Z" }, /^startAt sets a manual clock/],
-    [{ store: { open() {}, transact() {} } }, /it has no get, find, page, count, snapshot, /],
+    [{ store: { open() {} } }, /^store must be .* no method transact/],
     [{ store: memoryStore(), data: "x.json" }, /^store and data cannot be given together/],
-    [{ variants: { "list-shape": "array" } }, /^variants .*no list-shape=array/],
   ] as const)
     await startRefused(options, message);
 });

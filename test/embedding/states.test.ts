@@ -377,6 +377,6 @@ test("new ids sort after all stored ids: of records without events, of the curre
 test("setAccountState: an unknown state is rejected by name", async () => {
   await using it = await embedded();
   const change = it.service.setAccountState("supended" as "suspended");
-  await assert.rejects(change, /^OptionError: setAccountState: # must be one of .*"suspended"/);
+  await assert.rejects(change, /^OptionError: setAccountState must be one of .*"suspended"/);
   assert.equal((await it.api.get("/account")).json.state, "active");
 });
