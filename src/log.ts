@@ -23,18 +23,12 @@ export const stdio: OutputStreams = {
   err: (line) => void process.stderr.write(`${line}\n`),
 };
 
-/** A part of a pretty line: text that another party may have sent, or a style and our own text. */
-type Part = string | readonly [style: "dim" | "red" | "yellow" | "green", text: string];
-
 export function createLogger(format: LogFormat, clock: Clock, { out, err }: OutputStreams) {
-  function write(to: OutputStreams["out"], event: string, members: object, parts: Part[]): void {
+  /** `text` is the pretty line without its time, escaped where another party may have sent it. */
+  function write(to: OutputStreams["out"], event: string, members: object, text: string): void {
     const at = toIso(clock.now());
     if (format === "json") to(escapeControl(JSON.stringify({ at, event, ...members })));
-    if (format !== "pretty") return;
-    const words = [["dim", at.slice(11, 23)] as const, ...parts].map((part) =>
-      typeof part === "string" ? escapeControl(part) : styleText(part[0], part[1]),
-    );
-    to(words.join(" "));
+    if (format === "pretty") to(`${styleText("dim", at.slice(11, 23))} ${text}`);
   }
 
   return {
@@ -43,14 +37,9 @@ export function createLogger(format: LogFormat, clock: Clock, { out, err }: Outp
       status: number,
       duration_ms: number,
     ): void {
-      const color = status >= 500 ? "red" : status >= 400 ? "yellow" : "green";
-      const duration = `${duration_ms.toFixed(1)} ms`;
-      write(out, "request", { id, method, path, status, duration_ms }, [
-        `${method} ${path}`,
-        [color, String(status)],
-        duration,
-        ["dim", id],
-      ]);
+      const target = escapeControl(`${method} ${path}`);
+      const text = `${target} ${colored(String(status))} ${duration_ms.toFixed(1)} ms ${styleText("dim", id)}`;
+      write(out, "request", { id, method, path, status, duration_ms }, text);
     },
 
     /** The URL's query is cut, because it may hold a credential. */
@@ -58,18 +47,15 @@ export function createLogger(format: LogFormat, clock: Clock, { out, err }: Outp
       const { number, duration_ms, response_status, error, error_detail } = attempt;
       const url = fullUrl.replace(/[?#].*/, "");
       const outcome = String(response_status ?? error);
-      const color = outcome.startsWith("2") ? "green" : "red";
-      const detail = error_detail === null ? "" : `: ${error_detail}`;
-      write(
-        out,
-        "delivery",
-        { id, type, url, outcome, duration_ms, attempt: number, error_detail },
-        [`${type} -> ${url}`, [color, outcome], `${duration_ms} ms, attempt ${number}${detail}`],
-      );
+      const detail = escapeControl(error_detail === null ? "" : `: ${error_detail}`);
+      const text = `${type} -> ${escapeControl(url)} ${colored(outcome)} ${duration_ms} ms, attempt ${number}${detail}`;
+      const members = { id, type, url, outcome, duration_ms, attempt: number, error_detail };
+      write(out, "delivery", members, text);
     },
 
     warn(message: string): void {
-      write(err, "warning", { message }, [["yellow", "warning"], message]);
+      const text = `${styleText("yellow", "warning")} ${escapeControl(message)}`;
+      write(err, "warning", { message }, text);
     },
 
     /** Logs the stack, except when the storage is unavailable: then every request fails in the same way. */
@@ -78,10 +64,15 @@ export function createLogger(format: LogFormat, clock: Clock, { out, err }: Outp
       // A test runner's error may come from another realm, so it is no instance of this realm's Error.
       const { stack = String(thrown) } = Object(thrown) as Partial<Error>;
       const error = isOutage ? String(thrown) : stack;
-      write(err, "error", { during, error }, [["red", "error"], `${during}: ${error}`]);
+      const text = `${styleText("red", "error")} ${escapeControl(`${during}: ${error}`)}`;
+      write(err, "error", { during, error }, text);
     },
   };
 }
+
+/** A status, or the reason why there is none. */
+const colored = (outcome: string): string =>
+  styleText(Number(outcome) < 400 ? "green" : "red", outcome);
 
 /**
  * Escapes control and format characters as in JSON. A terminal obeys them, and text after a line break could pass for a

@@ -2,7 +2,7 @@
 // environment variable, schema, default and help text. An OptionError names the setting and the rule that it breaks.
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { inspect } from "node:util";
+import { type ParseArgsConfig, parseArgs } from "node:util";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
 import { parseRetrySchedule, RESPONSE_TIMEOUT_MS, RETRY_WAITS_MS } from "./delivery/attempt.ts";
 import { keepNumbers } from "./domain/columns.ts";
@@ -16,11 +16,12 @@ import { isLoopbackHost } from "./lib/loopback.ts";
 import { parseJsonKeeping } from "./lib/numbers.ts";
 import {
   addIssue,
+  boolean,
   coerce,
   integer,
   OptionError,
   oneOf,
-  parse,
+  parseOption,
   type Schema,
   suggest,
   text,
@@ -36,18 +37,13 @@ const setting = <T>(usage: string, schema: Schema<T>, help: string, fallback: T)
 });
 
 /** A schema that converts the value; `convert` throws or returns undefined for a value that breaks the rule. */
-const converted = <T>(
-  rule: string,
-  convert: (value: unknown) => T | undefined,
-  choices: readonly string[] = [],
-): Schema<T> => ({
+const converted = <T>(rule: string, convert: (value: unknown) => T | undefined): Schema<T> => ({
   json: {},
   check(value, path, issues) {
     let reason = "";
     try {
       const result = convert(value);
       if (result !== undefined) return result;
-      reason = suggest(String(value), choices);
     } catch (error) {
       // Not `instanceof`: in Jest, errors of Node come from another realm.
       reason = ` (${(error as Error).message})`;
@@ -59,35 +55,14 @@ const converted = <T>(
 /** A name or another text of the user's choice. */
 const anyText = text({ min: 1, max: 4_096 });
 
-const requestsOrOff = converted<number | null>(
-  "a whole number from 1 to 999999999, or off",
-  (value) => {
-    if (value === "off") return null;
-    return /^[1-9]\d{0,8}$/.test(String(value)) ? Number(value) : undefined;
-  },
-  ["off"],
-);
-
-const SWITCH = new Map(Object.entries({ true: true, 1: true, false: false, 0: false }));
-const trueOrFalse = converted("true or false", (value) => SWITCH.get(String(value)), [
-  "true",
-  "false",
-]);
-
-/** Puts an IPv6 address in brackets. */
-export const formatHost = (host: string): string => (host.includes(":") ? `[${host}]` : host);
-
-const address = text({
-  max: 255,
-  rule: (host) =>
-    URL.canParse(`http://${formatHost(host)}`)
-      ? undefined
-      : "must be an address of this machine, such as localhost or 0.0.0.0",
+const requestsOrOff = converted<number | null>("a whole number above 0, or off", (value) => {
+  if (value === "off") return null;
+  return Number.isSafeInteger(Number(value)) && Number(value) > 0 ? Number(value) : undefined;
 });
 
 const url = converted("a URL such as https://apps.example.com, without a path", (value) => {
-  const href = String(value);
-  return /^https?:\/\/[\w.:[\]-]+\/?$/.test(href) && URL.canParse(href) ? href : undefined;
+  const { href, origin } = new URL(String(value));
+  return href === `${origin}/` && origin.startsWith("http") ? origin : undefined;
 });
 
 const durations = converted(
@@ -105,22 +80,17 @@ const pemFile = converted(
   (value) => readFileSync(String(value), "utf8") || undefined,
 );
 
-const UTF_8 = new TextDecoder("utf-8", { fatal: true });
-const seed = converted<object>("the name of a file (UTF-8) that holds a JSON object", (value) => {
+const seed = converted<object>("the name of a file that holds a JSON object", (value) => {
   const content: unknown =
-    typeof value === "string"
-      ? parseJsonKeeping(UTF_8.decode(readFileSync(value)), keepNumbers)
-      : value;
+    typeof value === "string" ? parseJsonKeeping(readFileSync(value, "utf8"), keepNumbers) : value;
   return typeof content === "object" && content !== null ? content : undefined;
 });
 
-const STORE_METHODS = "open get find page count transact snapshot restore close".split(" ");
-/** Checks that a value has a store's methods; `npm run store-contract` checks their behaviour. */
+/** Recognizes a store; `npm run store-contract` checks its behaviour. */
 export function assertStore(value: unknown): Store {
-  const members = Object(value) as Record<string, unknown>;
-  const missing = STORE_METHODS.filter((name) => typeof members[name] !== "function");
-  if (missing.length > 0) throw new Error(`it has no ${missing.join(", ")}`);
-  return value as Store;
+  const candidate = value as Store | null | undefined;
+  if (typeof candidate?.transact === "function") return candidate;
+  throw new Error("it has no method transact");
 }
 
 const store = converted("a store, or the name of a module", (value) =>
@@ -137,14 +107,13 @@ const time = text({
 
 const PAIRS = Object.entries(ALL_VARIANTS).map((pair) => pair.join("="));
 /** An object, or NAME=VALUE texts with commas between them. */
-const variants = converted(`one or more of ${PAIRS.join(", ")}`, (value): Variants => {
+const variants = converted(`one or more of ${PAIRS.join(", ")}`, (value): Variants | undefined => {
   const pairs =
     typeof value === "string"
       ? value.split(",")
-      : Object.entries(Object(value)).map((pair) => pair.join("="));
-  const unknown = pairs.find((pair) => !PAIRS.includes(pair));
-  if (unknown !== undefined) throw new Error(`there is no ${unknown}${suggest(unknown, PAIRS)}`);
-  return Object.fromEntries(pairs.map((pair) => pair.split("=")));
+      : Object.entries(value as object).map((pair) => pair.join("="));
+  const isKnown = pairs.every((pair) => PAIRS.includes(pair));
+  return isKnown ? Object.fromEntries(pairs.map((pair) => pair.split("="))) : undefined;
 });
 
 export const SETTINGS = {
@@ -154,7 +123,7 @@ export const SETTINGS = {
     "port to listen on; 0 for any free one (4600)",
     4600,
   ),
-  host: setting("--host ADDRESS", address, "address to listen on (localhost)", "localhost"),
+  host: setting("--host ADDRESS", anyText, "address to listen on (localhost)", "localhost"),
   publicUrl: setting("--public-url URL", url, "address at which clients reach this server", null),
   data: setting(
     "--data FILE",
@@ -219,7 +188,7 @@ export const SETTINGS = {
     "behaviour of other servers, such as list-shape=bare; repeatable",
     {},
   ),
-  control: setting("--control", trueOrFalse, "serve the test controls under /_control", false),
+  control: setting("--control", coerce(boolean), "serve the test controls under /_control", false),
   log: setting(
     "--log FORMAT",
     oneOf(LOG_FORMATS),
@@ -271,9 +240,7 @@ export function readSettings(
   const names = Object.keys(SETTINGS) as SettingName[];
   for (const name of Object.keys(options))
     if (!Object.hasOwn(SETTINGS, name))
-      throw new OptionError(
-        `There is no option ${name}${suggest(name, names) || `; the options are ${names.join(", ")}`}`,
-      );
+      throw new OptionError(`There is no option ${name}${suggest(name, names)}`);
   const values = names.map((name) => [name, parseSetting(name, options[name], label(name))]);
   // Safe: each value comes from the setting of its own name.
   const settings = Object.fromEntries(values) as Settings;
@@ -284,52 +251,45 @@ export function readSettings(
 /** Returns the parsed value, or the default if there is none. */
 export function parseSetting(name: SettingName, value: unknown, label: string): unknown {
   const { schema, fallback } = SETTINGS[name];
-  if (value === undefined || value === null) return fallback;
-  const result = parse<unknown>(schema, value);
-  if ("value" in result) return result.value;
-  const shown = typeof value === "string" ? JSON.stringify(value) : inspect(value, ONE_LINE);
-  // A wrong key is not repeated, because it may be the right one of another server.
-  const problem = name === "apiKey" ? label : `${label} is ${shown}, but it`;
-  throw new OptionError(`${problem} ${result.issues[0]?.detail}`);
+  return value === undefined ? fallback : parseOption<unknown>(schema, value, label);
 }
-
-const ONE_LINE = { depth: 0, breakLength: Number.POSITIVE_INFINITY };
 
 /** Checks settings that depend on each other. */
 function checkCombinations(settings: Settings, label: Label): void {
   const { tlsCert, tlsKey, randomSeed, store, data, clock, startAt } = settings;
-  function check(isMet: boolean, names: readonly SettingName[], rule: string): void {
-    if (!isMet) throw new OptionError(`${names.map(label).join(" and ")} ${rule}`);
-  }
-  check(
-    isCertificateWithKey(tlsCert, tlsKey),
-    ["tlsCert", "tlsKey"],
-    "must be a certificate and its private key (PEM), given together",
-  );
-  check(
-    randomSeed === null || isLoopbackOnly(settings),
-    ["randomSeed"],
-    "makes keys that anybody can repeat; use it with a loopback host and public URL only",
-  );
-  check(
-    store === null || data === null,
-    ["store", "data"],
-    "cannot be given together; choose one place for the data",
-  );
-  check(
-    startAt === null || clock === "manual",
-    ["startAt"],
-    'sets a manual clock; give it together with clock: "manual"',
-  );
+  const hasTls = tlsCert !== null || tlsKey !== null;
+  const rules: readonly [isBroken: boolean, names: SettingName[], rule: string][] = [
+    [
+      hasTls && !isCertificateWithKey(tlsCert, tlsKey),
+      ["tlsCert", "tlsKey"],
+      "must be a certificate and its private key (PEM), given together",
+    ],
+    [
+      randomSeed !== null && !isLoopbackOnly(settings),
+      ["randomSeed"],
+      "makes keys that anybody can repeat; use it with a loopback host and public URL only",
+    ],
+    [
+      store !== null && data !== null,
+      ["store", "data"],
+      "cannot be given together; choose one place for the data",
+    ],
+    [
+      startAt !== null && clock !== "manual",
+      ["startAt"],
+      'sets a manual clock; give it together with clock: "manual"',
+    ],
+  ];
+  for (const [isBroken, names, rule] of rules)
+    if (isBroken) throw new OptionError(`${names.map(label).join(" and ")} ${rule}`);
 }
 
-/** Returns true without both. TLS ignores a key of another type, and no client could ever connect. */
+/** TLS ignores a key of another type, and no client could ever connect. */
 function isCertificateWithKey(cert: string | null, key: string | null): boolean {
-  if (cert === null && key === null) return true;
   try {
     return new X509Certificate(cert ?? "").checkPrivateKey(createPrivateKey(key ?? ""));
   } catch {
-    return false;
+    return false; // not PEM
   }
 }
 
@@ -340,3 +300,19 @@ export const isLoopbackOnly = ({ host, publicUrl }: Settings): boolean =>
 /** A server that only this machine can reach may deliver to this machine. */
 export const webhookPolicyFor = (settings: Settings): WebhookPolicy =>
   settings.webhookPolicy ?? (isLoopbackOnly(settings) ? "local" : "strict");
+
+export type FlagTypes = NonNullable<ParseArgsConfig["options"]>;
+
+/** Parses the flags of a command, by long name; `--help` and `-h` are always known. */
+export function parseFlags(args: readonly string[], flagTypes: FlagTypes) {
+  const options: FlagTypes = { help: { type: "boolean", short: "h" }, ...flagTypes };
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: false }).values;
+  } catch (error) {
+    // The first sentence; the rest explains Node's API.
+    const [message = ""] = (error as Error).message.split(". ");
+    const [, unknown = ""] = /^Unknown option '([^']*)'/.exec(message) ?? [];
+    const names = Object.keys(options).map((name) => `--${name}`);
+    throw new OptionError(message + suggest(unknown, names));
+  }
+}

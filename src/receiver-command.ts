@@ -1,9 +1,8 @@
 // The `receiver` command: starts a receiver for a webhook and prints each delivery with its result.
-import { parseFlags } from "./flags.ts";
 import { OptionError } from "./lib/schema.ts";
 import { escapeControl } from "./log.ts";
-import { parseSetting } from "./options.ts";
-import { type Receiver, type ReceiverAnswer, type SeenRequest, startReceiver } from "./receiver.ts";
+import { parseFlags, parseSetting } from "./options.ts";
+import { type Receiver, type SeenRequest, startReceiver } from "./receiver.ts";
 
 const USAGE = [
   "Usage: app-hosting-service receiver --secret TEXT [flags]",
@@ -37,20 +36,13 @@ export async function runReceiver(
     secret,
     port: Number(parseSetting("port", port, "--port")),
     host: String(parseSetting("host", host, "--host")),
-    answers: String(answers).split(",").map(parseAnswer),
+    answers: String(answers)
+      .split(",")
+      .map((answer) => (answer === "hang" ? answer : Number(answer))),
     onRequest: (request) => print(describeRequest(request)),
   });
   print(`Listening on ${receiver.url}`);
   return receiver;
-}
-
-function parseAnswer(text: string): ReceiverAnswer {
-  const answer = text.trim();
-  if (!/^(hang|[2-5]\d\d)$/.test(answer))
-    throw new OptionError(
-      "--answers must be statuses from 200 to 599, or hang, with commas between them",
-    );
-  return answer === "hang" ? answer : Number(answer);
 }
 
 function describeRequest({ result, headers, rawBody, answer }: SeenRequest): string {

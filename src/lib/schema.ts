@@ -33,24 +33,19 @@ export interface Schema<T> {
 
 export type Infer<S> = S extends Schema<infer T> ? T : never;
 
-/** Returns the accepted value, or every issue. */
-export function parse<T>(schema: Schema<T>, value: unknown): { value: T } | { issues: Issue[] } {
-  const issues: Issue[] = [];
-  const accepted = schema.check(value, [], issues);
-  return issues.length > 0 ? { issues } : { value: accepted };
-}
-
 /** An invalid option that was passed to the process. */
 export class OptionError extends Error {
   override readonly name = "OptionError";
 }
 
 /** Validates an option; throws an OptionError with the path of the first issue. */
-export function parseOption<T>(schema: Schema<T>, value: unknown, what: string): T {
-  const result = parse(schema, value);
-  if ("value" in result) return result.value;
-  const [issue = OMITTED] = result.issues;
-  throw new OptionError(`${what}: ${pointer(issue.path)} ${issue.detail}`);
+export function parseOption<T>(schema: Schema<T>, value: unknown, name: string): T {
+  const issues: Issue[] = [];
+  const accepted = schema.check(value, [], issues);
+  const [issue] = issues;
+  if (issue === undefined) return accepted;
+  const place = issue.path.length === 0 ? name : `${name}: ${pointer(issue.path)}`;
+  throw new OptionError(`${place} ${issue.detail}`);
 }
 
 /** Returns an RFC 6901 pointer as a URI fragment, as in RFC 9457: `#/events/0`. A lone surrogate becomes U+FFFD. */
@@ -220,12 +215,10 @@ function isSimilar(a: string, b: string, edits: number): boolean {
   if (a === b) return true;
   const [restA, restB] = [a.slice(1), b.slice(1)];
   if (a[0] === b[0]) return isSimilar(restA, restB, edits);
-  const pairs = [
-    [restA, restB],
-    [restA, b],
-    [a, restB],
-  ] as const;
-  return edits > 0 && pairs.some(([left, right]) => isSimilar(left, right, edits - 1));
+  if (edits === 0) return false;
+  return (
+    [restB, b].some((other) => isSimilar(restA, other, edits - 1)) || isSimilar(a, restB, edits - 1)
+  );
 }
 
 /** The issue of an unknown member, so that a misspelled name never passes silently. */

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { Client } from "../support/client.ts";
 import { clientTest, requireClient } from "../support/clients.ts";
+import { closedPort } from "../support/ports.ts";
 import { serve, serving } from "../support/process.ts";
 
 interface ComposeFile {
@@ -37,14 +38,15 @@ clientTest(
     const receiver = serve([...flagsOf("receiver"), "--port", "0"]);
     await receiver.prints("Listening on ");
     const env = { APPHOST_API_KEY: "key-for-containers" };
+    const port = await closedPort();
     await serving(
-      [...flagsOf("server"), "--log", "json"],
+      [...flagsOf("server"), "--log", "json", "--port", String(port)],
       "\n",
       async ({ said }) => {
         const ready = JSON.parse(said.stdout.split("\n")[0] ?? "");
         assert.equal(ready.base_url, "http://server:4600/v1");
         const api = new Client({
-          baseUrl: `http://127.0.0.1:${ready.port}/v1`,
+          baseUrl: `http://127.0.0.1:${port}/v1`,
           key: env.APPHOST_API_KEY,
         });
         for (const url of ["http://receiver:4700/", "http://172.18.0.3:4700/"])

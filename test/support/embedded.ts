@@ -30,7 +30,10 @@ export async function described(options: ServiceOptions = {}) {
 
 /** Asserts that a start with these options fails with a one-line error; returns the line. */
 export async function startRefused(options: object, says: RegExp): Promise<string> {
-  const error: unknown = await startService({ ...options }).catch((reason: unknown) => reason);
+  const error: unknown = await startService({ ...options }).then(
+    (service) => service.close().then(() => `started with ${JSON.stringify(options)}`),
+    (reason: unknown) => reason,
+  );
   assert.ok(error instanceof OptionError, String(error));
   assert.match(error.message, says);
   assert.doesNotMatch(error.message, /\n/);

@@ -97,9 +97,9 @@ test("startReceiver rejects an invalid response or secret", async () => {
   for (const options of [
     { secret: "" },
     { secret: 1 },
-    ...[199, 600, "200", null].map((answer) => ({ secret: "s", answers: [200, answer] })),
+    ...[199, 600, null].map((answer) => ({ secret: "s", answers: [200, answer] })),
   ])
-    await assert.rejects(start(options), /^OptionError: (secret|answers\[1\])/);
+    await assert.rejects(start(options), /^OptionError: (secret|answers) must be/);
 });
 
 test("next waits for an event type beyond Node's timer limit, returns each event once, and lists the events received instead", async () => {
@@ -117,10 +117,8 @@ test("next waits for an event type beyond Node's timer limit, returns each event
   await assert.rejects(none, /No app.created within 30 ms; received: app.created, app.deleted/);
 });
 
-test("the receiver rejects a signed body that is not an event, or that is larger than 1 MiB", async () => {
+test("the receiver rejects a signed body that is not an event", async () => {
   await using receiver = await started();
   assert.equal(await post(receiver.url, "[]"), 400);
   assert.equal(receiver.received.length, 0);
-  assert.equal(await post(receiver.url, " ".repeat(1024 * 1024)), 401, "it is read");
-  assert.equal(await post(receiver.url, " ".repeat(1024 * 1024 + 1)), 413);
 });

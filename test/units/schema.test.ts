@@ -6,12 +6,12 @@ import {
   array,
   boolean,
   coerce,
+  type Issue,
   integer,
   nullable,
   object,
   oneOf,
   optional,
-  parse,
   partial,
   passthrough,
   type Schema,
@@ -21,6 +21,12 @@ import {
   withDefault,
 } from "../../src/lib/schema.ts";
 import { breaches } from "../support/json-schema.ts";
+
+function parse(schema: Schema<unknown>, value: unknown) {
+  const issues: Issue[] = [];
+  const accepted = schema.check(value, [], issues);
+  return issues.length > 0 ? { issues } : { value: accepted };
+}
 
 const short = text({ min: 2, max: 4 });
 const odd = text({
