@@ -10,6 +10,7 @@ import http, {
 } from "node:http";
 import https from "node:https";
 import { buffer } from "node:stream/consumers";
+import { after } from "../../src/lib/clock.ts";
 
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -162,8 +163,11 @@ export class Client {
         ...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
         ...headers,
       },
-      signal: AbortSignal.timeout(patience_ms),
     });
+    const late = after(patience_ms, () =>
+      request.destroy(new Error(`${method} ${target}: no answer`)),
+    );
+    request.on("close", late.cancel);
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       request.on("response", resolve).on("error", reject).end(body);
     });
