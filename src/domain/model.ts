@@ -58,7 +58,7 @@ export const accountState = oneOf(["active", "limited", "suspended"]);
 export type AccountState = Infer<typeof accountState>;
 
 /** A schema that does not validate. Used for response fields, which the type checker already guarantees. */
-export const unchecked = <T>(json: JsonSchema): Schema<T> => ({
+const unchecked = <T>(json: JsonSchema): Schema<T> => ({
   json,
   check: (value) => value as T,
 });

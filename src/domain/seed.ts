@@ -1,6 +1,6 @@
 // Seed of a fresh server (contract, part 1): one account with its owner and one key, or a custom seed. A seed uses the
 // schemas of the create bodies, each with an optional id.
-import type { Infer, Members, ObjectSchema, Schema } from "../lib/schema.ts";
+import type { Infer, Members, Schema } from "../lib/schema.ts";
 import { array, OptionError, object, optional, text, withDefault } from "../lib/schema.ts";
 import { createApp } from "./apps.ts";
 import { createApiKey, createOAuthClient, findApiKey } from "./credentials.ts";
@@ -39,57 +39,60 @@ const OWNER = { email: "owner@example.com", name: "Owner", permissions: ["admin"
 /** An account with a user and a key, so that the first request succeeds without preparation. */
 export const DEFAULT_SEED = { accounts: [{ name: "Example account" }] };
 
-const seedId = (prefix: string) =>
-  optional(
+const withId = <M extends Members>(prefix: string, members: M) => ({
+  id: optional(
     text({
       max: 64,
       pattern: new RegExp(`^${prefix}_[0-9A-Za-z]+$`),
       says: `${prefix}_ and letters or digits`,
     }),
-  );
-const withId = <M extends Members>(prefix: string, { members }: ObjectSchema<unknown, M>) => ({
-  id: seedId(prefix),
+  ),
   ...members,
 });
 const listOf = <T>(item: Schema<T>) => withDefault(array(item, { max: ITEMS_MAX }), []);
 
 /** The address policy in force validates webhook URLs. */
 const accountSeed = (webhook: WebhookSchemas) =>
-  object({
-    id: seedId("acc"),
-    name,
-    state: withDefault(accountState, "active"),
-    api_keys: listOf(object({ ...withId("key", apiKey.createBody), key: pinnedKey })),
-    users: listOf(object(withId("usr", user.createBody))),
-    oauth_clients: listOf(
-      object(
-        { ...withId("cli", oauthClient.createBody), client_secret: optional(pinnedKey) },
-        findRedirectIssues,
+  object(
+    withId("acc", {
+      name,
+      state: withDefault(accountState, "active"),
+      api_keys: listOf(object(withId("key", { ...apiKey.createBody.members, key: pinnedKey }))),
+      users: listOf(object(withId("usr", user.createBody.members))),
+      oauth_clients: listOf(
+        object(
+          withId("cli", {
+            ...oauthClient.createBody.members,
+            client_secret: optional(pinnedKey),
+          }),
+          findRedirectIssues,
+        ),
       ),
-    ),
-    apps: listOf(object(withId("app", app.createBody))),
-    data_sources: listOf(object(withId("ds", dataSource.createBody), findDataIssues)),
-    webhooks: listOf(object(withId("wh", webhook.createBody))),
-  });
+      apps: listOf(object(withId("app", app.createBody.members))),
+      data_sources: listOf(object(withId("ds", dataSource.createBody.members), findDataIssues)),
+      webhooks: listOf(object(withId("wh", webhook.createBody.members))),
+    }),
+  );
 type AccountSeed = Infer<ReturnType<typeof accountSeed>>;
 
 export const seedSchema = (webhook: WebhookSchemas) =>
   object({ accounts: array(accountSeed(webhook), { min: 1, max: ITEMS_MAX }) });
 
-/** Writes the whole seed in one transaction. Returns the first account's first key. */
+/**
+ * Writes the whole seed in one transaction. Returns the first account's first key. Throws an OptionError for duplicate
+ * ids, keys and addresses.
+ */
 export const applySeed = (
   unit: UnitOfWork,
-  seed: { readonly accounts: readonly AccountSeed[] },
+  { accounts: [first, ...others] }: { readonly accounts: readonly AccountSeed[] },
   startupKey: string | null,
 ) =>
   unit.run(async (ctx) => {
-    const keys: string[] = [];
-    for (const [at, account] of seed.accounts.entries())
-      keys.push(await insertAccount(ctx, account, at, at === 0 ? startupKey : null));
-    return keys[0] ?? "";
+    const key = first ? await insertAccount(ctx, first, 0, startupKey) : "";
+    for (const [at, account] of others.entries()) await insertAccount(ctx, account, at + 1, null);
+    return key;
   });
 
-/** Creates the account and returns its first key. Throws an OptionError for duplicate ids, keys and addresses. */
 async function insertAccount(
   ctx: TxContext,
   seed: AccountSeed,
@@ -110,15 +113,15 @@ async function insertAccount(
     create: (ctx: TxContext, id: string, draft: D, account: AccountRecord) => Promise<unknown>,
   ): Promise<void> {
     for (const [at, draft] of drafts.entries()) {
-      const draftPath = `${path}/${list}/${at}`;
-      if (draft.id && (await tx.get(collection, draft.id)))
-        throw new OptionError(`${draftPath}/id ${DUPLICATE}`);
-      const created = await create(ctx, id, draft, account);
-      if (!(created instanceof AppError)) continue;
-      const { details } = created;
+      const isDuplicate = draft.id && (await tx.get(collection, draft.id));
+      const result = isDuplicate
+        ? invalidField("#/id", DUPLICATE)
+        : await create(ctx, id, draft, account);
+      if (!(result instanceof AppError)) continue;
+      const { details } = result;
       const [issue] = "errors" in details ? details.errors : [];
       const { pointer = "#", detail } = issue ?? { detail: `is invalid: ${details.code}` };
-      throw new OptionError(`${draftPath}${pointer.slice(1)} ${detail}`);
+      throw new OptionError(`${path}/${list}/${at}${pointer.slice(1)} ${detail}`);
     }
   }
 
@@ -127,11 +130,12 @@ async function insertAccount(
     startupKey !== null || firstKey === undefined
       ? await createApiKey(ctx, id, { name: FIRST_KEY, key: startupKey ?? undefined })
       : firstKey;
-  await insert("api_keys", apiKeys, seed.api_keys, async (_, __, draft) => {
-    if (draft.key === startupKey) return undefined;
-    const holder = await findApiKey(tx, draft.key);
-    return holder ? invalidField("#/key", DUPLICATE) : createApiKey(ctx, id, draft);
-  });
+  const otherKeys = seed.api_keys.filter((draft) => draft.key !== startupKey);
+  await insert("api_keys", apiKeys, otherKeys, async (_ctx, _id, draft) =>
+    (await findApiKey(tx, draft.key))
+      ? invalidField("#/key", DUPLICATE)
+      : createApiKey(ctx, id, draft),
+  );
   await insert("users", users, seed.users.length > 0 ? seed.users : [OWNER], createUser);
   await insert("oauth_clients", oauthClients, seed.oauth_clients, createOAuthClient);
   await insert("apps", apps, seed.apps, createApp);
