@@ -145,7 +145,7 @@ choice(
 );
 
 choice(
-  "2.data-source-fields.delete",
+  "4.delete-response.data-source",
   "a data source outlives its app, and deleting the data source deletes its rows",
   async ({ api }) => {
     const app = await api.create("/apps", { title: "Short-lived" });
