@@ -3,35 +3,27 @@
 import type { Infer, Members, Schema } from "../lib/schema.ts";
 import { array, OptionError, object, optional, text, withDefault } from "../lib/schema.ts";
 import { createApp } from "./apps.ts";
-import { createApiKey, createOAuthClient, findApiKey } from "./credentials.ts";
+import { createApiKey, createOAuthClient } from "./credentials.ts";
 import { createDataSource } from "./data-sources.ts";
-import { AppError, invalidField } from "./errors.ts";
+import { AppError } from "./errors.ts";
 import {
   type AccountRecord,
   accountState,
   accounts,
   apiKey,
-  apiKeys,
   app,
-  apps,
   dataSource,
-  dataSources,
   findDataIssues,
   findRedirectIssues,
   oauthClient,
-  oauthClients,
   user,
-  users,
   type WebhookSchemas,
-  webhooks,
 } from "./model.ts";
-import type { Collection } from "./store.ts";
-import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
+import type { TxContext, UnitOfWork } from "./unit-of-work.ts";
 import { createUser } from "./users.ts";
 import { name, pinnedKey } from "./validators.ts";
 import { createWebhook } from "./webhooks.ts";
 
-const DUPLICATE = "is the same as an earlier one";
 const ITEMS_MAX = 100_000;
 export const FIRST_KEY = "Start-up key";
 /** example.com is reserved, so nothing sent there reaches a stranger. */
@@ -84,62 +76,66 @@ export const seedSchema = (webhook: WebhookSchemas) =>
  */
 export const applySeed = (
   unit: UnitOfWork,
-  { accounts: [first, ...others] }: { readonly accounts: readonly AccountSeed[] },
+  seed: { readonly accounts: readonly AccountSeed[] },
   startupKey: string | null,
 ) =>
   unit.run(async (ctx) => {
-    const key = first ? await insertAccount(ctx, first, 0, startupKey) : "";
-    for (const [at, account] of others.entries()) await insertAccount(ctx, account, at + 1, null);
-    return key;
+    const uniqueValues = new Set<string>();
+    const keys: string[] = [];
+    for (const [position, account] of seed.accounts.entries()) {
+      const path = `The seed is wrong: #/accounts/${position}`;
+      keys.push(
+        await insertAccount(ctx, account, path, uniqueValues, keys.length > 0 ? null : startupKey),
+      );
+    }
+    return keys[0] ?? "";
   });
 
 async function insertAccount(
   ctx: TxContext,
   seed: AccountSeed,
-  position: number,
+  path: string,
+  uniqueValues: Set<string>,
   startupKey: string | null,
 ) {
-  const { tx } = ctx;
   const { id = ctx.ids.next("acc_"), name, state } = seed;
   const account = { id, name, state, partition: "accounts" } as const;
-  const path = `The seed is wrong: #/accounts/${position}`;
-  if (await tx.get(accounts, id)) throw new OptionError(`${path}/id ${DUPLICATE}`);
-  await tx.put(accounts, account);
 
-  async function insert<D extends object>(
+  function assertUnique(value: string | undefined, place: string): void {
+    if (value === undefined) return;
+    if (uniqueValues.has(value)) throw new OptionError(`${place} is the same as an earlier one`);
+    uniqueValues.add(value);
+  }
+
+  async function insert<D extends { readonly id?: string | undefined; readonly key?: string }>(
     list: string,
-    collection: Collection<never>,
-    drafts: readonly WithOptionalId<D>[],
+    drafts: readonly D[],
     create: (ctx: TxContext, id: string, draft: D, account: AccountRecord) => Promise<unknown>,
   ): Promise<void> {
     for (const [at, draft] of drafts.entries()) {
-      const isDuplicate = draft.id && (await tx.get(collection, draft.id));
-      const result = isDuplicate
-        ? invalidField("#/id", DUPLICATE)
-        : await create(ctx, id, draft, account);
-      if (!(result instanceof AppError)) continue;
-      const { details } = result;
-      const [issue] = "errors" in details ? details.errors : [];
-      const { pointer = "#", detail } = issue ?? { detail: `is invalid: ${details.code}` };
-      throw new OptionError(`${path}/${list}/${at}${pointer.slice(1)} ${detail}`);
+      const place = `${path}/${list}/${at}`;
+      assertUnique(draft.id, `${place}/id`);
+      assertUnique(draft.key, `${place}/key`);
+      const result = await create(ctx, id, draft, account);
+      if (result instanceof AppError)
+        throw new OptionError(`${place}: ${JSON.stringify(result.details)}`);
     }
   }
 
+  assertUnique(id, `${path}/id`);
+  await ctx.tx.put(accounts, account);
   const [firstKey] = seed.api_keys;
+  const otherKeys = seed.api_keys.filter(({ key }) => key !== startupKey);
   const { key } =
     startupKey !== null || firstKey === undefined
       ? await createApiKey(ctx, id, { name: FIRST_KEY, key: startupKey ?? undefined })
       : firstKey;
-  const otherKeys = seed.api_keys.filter((draft) => draft.key !== startupKey);
-  await insert("api_keys", apiKeys, otherKeys, async (_ctx, _id, draft) =>
-    (await findApiKey(tx, draft.key))
-      ? invalidField("#/key", DUPLICATE)
-      : createApiKey(ctx, id, draft),
-  );
-  await insert("users", users, seed.users.length > 0 ? seed.users : [OWNER], createUser);
-  await insert("oauth_clients", oauthClients, seed.oauth_clients, createOAuthClient);
-  await insert("apps", apps, seed.apps, createApp);
-  await insert("data_sources", dataSources, seed.data_sources, createDataSource);
-  await insert("webhooks", webhooks, seed.webhooks, createWebhook);
+  if (startupKey !== null) uniqueValues.add(startupKey);
+  await insert("api_keys", otherKeys, createApiKey);
+  await insert("users", seed.users.length > 0 ? seed.users : [OWNER], createUser);
+  await insert("oauth_clients", seed.oauth_clients, createOAuthClient);
+  await insert("apps", seed.apps, createApp);
+  await insert("data_sources", seed.data_sources, createDataSource);
+  await insert("webhooks", seed.webhooks, createWebhook);
   return key;
 }
