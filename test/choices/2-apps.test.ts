@@ -19,8 +19,6 @@ const WHOLE = { title: "Sales", description: "By region", theme: "dark", public:
 const newId = async (api: Client) => (await api.create("/apps", WHOLE)).id;
 const deploy = (api: Client, app: string, body: object = {}) =>
   api.create(`/apps/${app}/deploy`, { name: "R", ...body });
-const listDeployments = async (api: Client, app: string) =>
-  (await api.get(`/apps/${app}/deployments`)).items;
 
 const TITLES = 'x| padded |日本語|<b>&amp;</b>|\u{1F600}|e\u0301 \u00e9|\u0001\u007f \u200b|\\ " /';
 
@@ -99,16 +97,16 @@ choice(
       user_id: "visitor 17".padEnd(200, "x"),
       interaction_type: "x".repeat(64),
       chart_id: "c".repeat(200),
-      data_point: { x: "2".repeat(1_000), y: 48.5, category: null },
     };
+    const data_point = { x: "2".repeat(1_000), y: 48.5, category: null };
     for (const [body, defaults] of [
       [LEAST, { chart_id: null, data_point: null }],
       [{ ...longest, data_point: {} }, { data_point: NO_POINT }],
-      [longest, {}],
+      [{ ...longest, data_point }, {}],
     ]) {
-      const response = await api.post(path, body);
-      assert.deepEqual([response.status, response.json.type], [202, "user.interaction"]);
-      assert.deepEqual(response.json.data, { object: { app_id, ...body, ...defaults } });
+      const { status, json } = await api.post(path, body);
+      const object = { app_id, ...body, ...defaults };
+      assert.deepEqual([status, json.type, json.data], [202, "user.interaction", { object }]);
     }
     await requiredFields(api, path, LEAST);
     const badX = [true, [], {}, "2".repeat(1_001)].map((x) => ({ x }));
@@ -199,13 +197,9 @@ choice(
     const first = await deploy(api, app);
     const staging = await deploy(api, app, { environment: "staging" });
     const second = await deploy(api, app);
-    const all = await listDeployments(api, app);
+    const all = (await api.get(`/apps/${app}/deployments`)).items;
     const statuses = all.map(({ id, status }) => `${id} ${status}`);
     assert.deepEqual(statuses, [`${first.id} retired`, `${staging.id} live`, `${second.id} live`]);
-    await Promise.all(Array.from({ length: 8 }, () => deploy(api, app)));
-    const live = (await listDeployments(api, app)).filter(({ status }) => status === "live");
-    const environments = live.map(({ environment }) => environment).sort();
-    assert.deepEqual(environments, ["production", "staging"], "one of many at once");
   },
 );
 
@@ -221,7 +215,6 @@ choice(
     };
     await deploy(api, mine, { custom_domain });
     await assertTaken();
-    assert.deepEqual(await listDeployments(api, other), [], "nothing was deployed");
     await deploy(api, mine, { custom_domain, environment: "staging" });
     await deploy(api, mine);
     await assertTaken();
@@ -230,10 +223,5 @@ choice(
     await api.delete(`/apps/${other}`);
     problem(await api.get(`/apps/${other}/deployments/${id}`), "not_found");
     await deploy(api, mine, { custom_domain });
-    const body = { name: "R", custom_domain: freshHost() };
-    const apps = await Promise.all([newId(api), newId(api), newId(api)]);
-    const responses = await Promise.all(apps.map((app) => api.post(`/apps/${app}/deploy`, body)));
-    const statuses = responses.map(({ status }) => status).sort();
-    assert.deepEqual(statuses, [201, 409, 409], "one of many at once");
   },
 );

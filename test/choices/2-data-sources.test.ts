@@ -4,7 +4,7 @@ import { StorageUnavailable } from "../../src/index.ts";
 import { choice, gated } from "../support/clauses.ts";
 import { type Client, members } from "../support/client.ts";
 import { fieldRules, NOT_TEXT, textBounds } from "../support/fields.ts";
-import { badParameter, errorsOf, invalid, problem } from "../support/problem.ts";
+import { badParameter, invalid, problem } from "../support/problem.ts";
 import { processed, uploaded } from "../support/wait.ts";
 
 type Type = "json" | "csv";
@@ -66,21 +66,6 @@ choice(
       invalid(await send(api, type, data), ...pointers);
     const body = { name: "", type: "xml", app_id: 5, data: 1, more: 1 };
     invalid(await api.post("/data-sources", body), ...Object.keys(body).map((name) => `#/${name}`));
-  },
-);
-
-choice(
-  "7.error-body.data-faults",
-  "an error lists twenty issues of rows and counts the rest",
-  async ({ api }) => {
-    const response = await send(api, "json", `[${Array(25).fill(1)}]`);
-    const { detail, ...body } = problem(response, "validation_failed");
-    const pointers = errorsOf(body).map(({ pointer }) => pointer);
-    assert.deepEqual(
-      pointers,
-      Array.from({ length: 20 }, (_, at) => `#/data/${at}`),
-    );
-    assert.match(String(detail), /and 24 more, 5 of them not listed/);
   },
 );
 
