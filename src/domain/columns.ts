@@ -34,21 +34,13 @@ function findCsvType(cell: Cell): Column["type"] {
 
 /** Converts JSON rows to a table, with columns in order of first occurrence; returns a string on error. */
 export function parseObjects(objects: readonly Row[]): Table | string {
-  const positions = new Map<string, number>();
-  const rows: Cell[][] = [];
-  for (const object of objects) {
-    const row: Cell[] = [];
-    for (const [name, cell] of Object.entries(object)) {
-      const position = positions.get(name) ?? positions.size;
-      if (position === COLUMNS_MAX)
-        return `Row ${rows.length + 1} adds column ${position + 1}; at most ${COLUMNS_MAX} are allowed.`;
-      positions.set(name, position);
-      row[position] = cell;
-    }
-    if (objects.length * Math.max(positions.size, 1) > CELLS_MAX) return TOO_LARGE;
-    rows.push(row);
-  }
-  return toTable([...positions.keys()], rows, findType);
+  const names = [...new Set(objects.flatMap(Object.keys))];
+  if (names.length > COLUMNS_MAX)
+    return `There are ${names.length} columns; at most ${COLUMNS_MAX} are allowed.`;
+  if (objects.length * Math.max(names.length, 1) > CELLS_MAX) return TOO_LARGE;
+  const toRow = (object: Row) =>
+    names.map((name) => (Object.hasOwn(object, name) ? (object[name] ?? null) : null));
+  return toTable(names, objects.map(toRow), findType);
 }
 
 /** Converts CSV to a table; returns a string on error. */

@@ -208,10 +208,7 @@ export const dataSource = {
 };
 export type DataSourceDraft = Infer<typeof dataSource.createBody>;
 
-export function* findDataIssues(draft: {
-  readonly type: "json" | "csv";
-  readonly data: string | readonly Row[];
-}): Generator<Issue> {
+export function* findDataIssues(draft: { type: string; data: unknown }): Generator<Issue> {
   if ((draft.type === "csv") !== (typeof draft.data === "string"))
     yield { path: ["data"], detail: "must be a string for csv and an array for json" };
 }
@@ -271,9 +268,9 @@ export const apiKeys = collection<ApiKeyRecord>()("api_keys", accountIndex, { ha
 
 /** Any application can claim a private-use scheme, so a client secret must not depend on one (RFC 8252 8.5, 8.6). */
 export function* findRedirectIssues(draft: {
-  readonly redirect_uris: readonly string[];
-  readonly public: boolean;
-}) {
+  redirect_uris: readonly string[];
+  public: boolean;
+}): Generator<Issue> {
   const detail =
     "must be https, or http to a loopback address: a private-use scheme is for public clients only";
   for (const [at, uri] of draft.redirect_uris.entries())
