@@ -17,48 +17,30 @@ export interface Table {
   readonly rows: readonly (readonly Cell[])[];
 }
 
-/** A column has the first of these types that all its values have; mixed values become text. */
-const TYPES = ["number", "boolean", "datetime", "string"] as const;
-type CellType = (typeof TYPES)[number];
-
-function hasType(cell: Cell, type: CellType): boolean {
-  switch (type) {
-    case "number":
-      return typeof cell === "number" && isWithinRange(cell);
-    case "boolean":
-      return typeof cell === "boolean";
-    case "datetime":
-      return typeof cell === "string" && isDateTime(cell);
-    case "string":
-      return true;
-  }
+function findType(cell: Cell): Column["type"] {
+  if (typeof cell === "number") return isWithinRange(cell) ? "number" : "string";
+  if (typeof cell === "boolean") return "boolean";
+  return isDateTime(String(cell)) ? "datetime" : "string";
 }
 
 /** In CSV, 007, +1 and 1e5 stay text, because they may be codes. */
 const PLAIN_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?$/;
 
-function hasCsvType(text: Cell, type: CellType): boolean {
-  if (type === "number") return PLAIN_NUMBER.test(String(text)) && isExactNumber(String(text));
-  return type === "boolean" ? text === "true" || text === "false" : hasType(text, type);
+function findCsvType(cell: Cell): Column["type"] {
+  const text = String(cell);
+  if (text === "true" || text === "false") return "boolean";
+  return PLAIN_NUMBER.test(text) && isExactNumber(text) ? "number" : findType(text);
 }
 
 /** Converts JSON rows to a table, with columns in order of first occurrence; returns a string on error. */
 export function parseObjects(objects: readonly Row[]): Table | string {
-  const positions = new Map<string, number>();
-  const rows: Cell[][] = [];
-  for (const object of objects) {
-    const row: Cell[] = [];
-    for (const [name, cell] of Object.entries(object)) {
-      const position = positions.get(name) ?? positions.size;
-      if (position === COLUMNS_MAX)
-        return `Row ${rows.length + 1} adds column ${position + 1}; at most ${COLUMNS_MAX} are allowed.`;
-      positions.set(name, position);
-      row[position] = cell;
-    }
-    if (objects.length * Math.max(positions.size, 1) > CELLS_MAX) return TOO_LARGE;
-    rows.push(row);
-  }
-  return toTable([...positions.keys()], rows, hasType);
+  const names = [...new Set(objects.flatMap(Object.keys))];
+  if (names.length > COLUMNS_MAX)
+    return `There are ${names.length} columns; at most ${COLUMNS_MAX} are allowed.`;
+  if (objects.length * Math.max(names.length, 1) > CELLS_MAX) return TOO_LARGE;
+  const toRow = (object: Row) =>
+    names.map((name) => (Object.hasOwn(object, name) ? (object[name] ?? null) : null));
+  return toTable(names, objects.map(toRow), findType);
 }
 
 /** Converts CSV to a table; returns a string on error. */
@@ -68,22 +50,22 @@ export function parseCsvTable(text: string): Table | string {
   const [names = [], ...lines] = records;
   if (lines.length * names.length > CELLS_MAX) return TOO_LARGE;
   const rows = lines.map((fields) => fields.map((field) => (field === "" ? null : field)));
-  return toTable(names, rows, hasCsvType);
+  return toTable(names, rows, findCsvType);
 }
 
-/** Types the columns and converts the cells; a missing cell is null. */
+/** Types the columns and converts the cells. A missing cell is null; mixed types become text. */
 function toTable(
   names: readonly string[],
   rows: readonly Cell[][],
-  isOfType: typeof hasType,
+  findCellType: typeof findType,
 ): Table | string {
   if (names.some((name) => name.length > NAME_MAX))
     return `A column name has more than ${NAME_MAX} characters.`;
-  const columns = names.map((name, position) => {
+  const columns = names.map((name, position): Column => {
     const cells = rows.flatMap((row) => row[position] ?? []);
-    const type = TYPES.find((each) => cells.every((cell) => isOfType(cell, each))) ?? "string";
-    // Any later value fits text, so a column without values is text.
-    return { name, type: cells.length > 0 ? type : "string" };
+    const types = new Set(cells.map(findCellType));
+    const [type = "string"] = types;
+    return { name, type: types.size > 1 ? "string" : type };
   });
   return {
     columns,
@@ -93,7 +75,7 @@ function toTable(
   };
 }
 
-function convertCell(cell: Cell, type: CellType): Cell {
+function convertCell(cell: Cell, type: Column["type"]): Cell {
   if (cell === null) return null;
   if (type === "number") return Number(cell);
   return type === "boolean" ? String(cell) === "true" : String(cell);

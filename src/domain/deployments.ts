@@ -23,11 +23,12 @@ export const deploy = (
   unit: UnitOfWork,
   account: AccountRecord,
   app_id: string,
-  { name, environment, custom_domain }: Infer<typeof deployment.createBody>,
+  request: Infer<typeof deployment.createBody>,
   urls: SiteUrls,
 ) =>
   appService.withRecord(unit, account, app_id, async (ctx, { title }) => {
     const { tx, timestamp: deployed_at } = ctx;
+    const { environment, custom_domain } = request;
     const domain = custom_domain && (toCanonicalHost(custom_domain) ?? null);
     if (domain !== null) {
       if (urls.isOwnHost(domain))
@@ -52,8 +53,7 @@ export const deploy = (
     const record: DeploymentRecord = {
       id,
       app_id,
-      name,
-      environment,
+      ...request,
       custom_domain: domain,
       status,
       deployed_at,

@@ -34,23 +34,21 @@ const PRIVATE_USE_URI = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:(?!\d+([/?]|$))./i;
 
 export const isPrivateUse = (uri: string): boolean => PRIVATE_USE_URI.test(uri);
 
-/** Returns the problem with a redirect URI, which must be an exact URL without a fragment (RFC 9700 2.1, 4.1). */
-function findRedirectProblem(uri: string): string | undefined {
-  if (!/^[!-~]+$/.test(uri) || !URL.canParse(uri) || uri.includes("#"))
-    return "must be an absolute URL in ASCII, without spaces and fragment";
-  const isLoopback = isLoopbackHost(new URL(uri).hostname);
-  const isAllowed =
-    isPrivateUse(uri) || (isLoopback ? /^https?:\/\/[\w[]/i : /^https:\/\/[\w[]/i).test(uri);
-  return isAllowed
-    ? undefined
-    : "must be https, http to a loopback address, or for a public client a private-use scheme with a dot (com.example.app:/callback)";
+/** An exact URL without a fragment (RFC 9700 2.1, 4.1), in visible ASCII. */
+function isRedirectUri(uri: string): boolean {
+  if (!/^[!-~]+$/.test(uri) || uri.includes("#") || !URL.canParse(uri)) return false;
+  const isHttp = /^http:\/\/[\w[]/i.test(uri) && isLoopbackHost(new URL(uri).hostname);
+  return isHttp || /^https:\/\/[\w[]/i.test(uri) || isPrivateUse(uri);
 }
 
 export const redirectUri = text({
   min: 1,
   max: URL_MAX,
   format: "uri",
-  rule: findRedirectProblem,
+  rule: (uri) =>
+    isRedirectUri(uri)
+      ? undefined
+      : "must be a URL in ASCII without fragment: https, http to a loopback address, or for a public client a private-use scheme with a dot (com.example.app:/callback)",
 });
 
 const HOST_LENGTH_MAX = 253;

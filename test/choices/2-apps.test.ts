@@ -19,8 +19,6 @@ const WHOLE = { title: "Sales", description: "By region", theme: "dark", public:
 const newId = async (api: Client) => (await api.create("/apps", WHOLE)).id;
 const deploy = (api: Client, app: string, body: object = {}) =>
   api.create(`/apps/${app}/deploy`, { name: "R", ...body });
-const listDeployments = async (api: Client, app: string) =>
-  (await api.get(`/apps/${app}/deployments`)).items;
 
 const TITLES = 'x| padded |日本語|<b>&amp;</b>|\u{1F600}|e\u0301 \u00e9|\u0001\u007f \u200b|\\ " /';
 
@@ -34,7 +32,11 @@ choice(
         request,
         { title: "Bounds" },
         { field: "title", ...textBounds(1, 200) },
-        { field: "title", good: TITLES.split("|"), bad: [" ", "\t\n", "\u3000"] },
+        {
+          field: "title",
+          good: TITLES.split("|"),
+          bad: [" ", "\u3000", "x\ud83dy", "\ude00\ud83d", "a\0b"],
+        },
         { field: "description", ...textBounds(0, 5_000) },
         { field: "theme", ...textBounds(1, 64) },
         { field: "public", good: [true, false], bad: NOT_FLAG },
@@ -58,22 +60,11 @@ choice(
   },
 );
 
-choice("8.field-lengths.text", "lone surrogates and NUL are rejected", async ({ api }) => {
-  for (const escaped of ["\\ud83d", "\\ude00\\ud83d", "a\\u0000b"]) {
-    const body = `{"title":"x${escaped}y","theme":"${escaped}"}`;
-    invalid(await api.text("POST", "/apps", body), "#/title", "#/theme");
-  }
-});
-
 choice(
   "7.error-body.all-faults",
   "a body must be an object, and the error lists every invalid field",
   async ({ api }) => {
-    const app = `/apps/${await newId(api)}`;
-    for (const body of [[], "text", 5, null]) {
-      invalid(await api.post("/apps", body), "#");
-      invalid(await api.patch(app, body), "#");
-    }
+    for (const body of [[], "text", null]) invalid(await api.post("/apps", body), "#");
     const wrong = { title: "", description: 5, theme: "", public: "yes", x: 1 };
     invalid(await api.post("/apps", wrong), ...Object.keys(wrong).map((name) => `#/${name}`));
   },
@@ -93,17 +84,6 @@ choice(
   },
 );
 
-choice(
-  "4.delete-response",
-  "a delete responds with 204 without a body, and the app cannot be deployed any more",
-  async ({ api }) => {
-    const path = `/apps/${await newId(api)}`;
-    const { status, text } = await api.delete(path);
-    assert.deepEqual([status, text], [204, ""]);
-    problem(await api.post(`${path}/deploy`, { name: "R" }), "not_found");
-  },
-);
-
 const LEAST = { user_id: "u", interaction_type: "t" };
 const NO_POINT = { x: null, y: null, category: null };
 
@@ -117,16 +97,16 @@ choice(
       user_id: "visitor 17".padEnd(200, "x"),
       interaction_type: "x".repeat(64),
       chart_id: "c".repeat(200),
-      data_point: { x: "2".repeat(1_000), y: 48.5, category: null },
     };
+    const data_point = { x: "2".repeat(1_000), y: 48.5, category: null };
     for (const [body, defaults] of [
       [LEAST, { chart_id: null, data_point: null }],
       [{ ...longest, data_point: {} }, { data_point: NO_POINT }],
-      [longest, {}],
+      [{ ...longest, data_point }, {}],
     ]) {
-      const response = await api.post(path, body);
-      assert.deepEqual([response.status, response.json.type], [202, "user.interaction"]);
-      assert.deepEqual(response.json.data, { object: { app_id, ...body, ...defaults } });
+      const { status, json } = await api.post(path, body);
+      const object = { app_id, ...body, ...defaults };
+      assert.deepEqual([status, json.type, json.data], [202, "user.interaction", { object }]);
     }
     await requiredFields(api, path, LEAST);
     const badX = [true, [], {}, "2".repeat(1_001)].map((x) => ({ x }));
@@ -145,7 +125,7 @@ choice(
 );
 
 choice(
-  "4.create-status.deployment",
+  "2.environments",
   "a deployment responds with 201, its Location and eight fields, requires a name, and exists only below its app",
   async ({ api, authUrl, baseUrl }) => {
     const app_id = await newId(api);
@@ -155,28 +135,26 @@ choice(
     assert.match(str(id), idOf("dep"));
     assert.equal(url, `${authUrl}/sites/${id}/`);
     assert.match(str(deployed_at), ISO_TIME);
-    assert.deepEqual(others, {
-      app_id,
-      name: "R",
-      environment: "production",
-      custom_domain: null,
-      status: "live",
-    });
+    const defaults = { environment: "production", custom_domain: null };
+    assert.deepEqual(others, { app_id, name: "R", ...defaults, status: "live" });
     const own = `/apps/${app_id}/deployments/${id}`;
     assert.deepEqual([response.status, response.header("location")], [201, baseUrl + own]);
     assert.equal((await api.get(own)).text, response.text);
     problem(await api.get(`/apps/${await newId(api)}/deployments/${id}`), "not_found");
     await requiredFields(api, path, { name: "R" });
-    await fieldRules(api, `POST ${path}`, {}, { field: "name", ...textBounds(1, 100) });
+    await fieldRules(
+      api,
+      `POST ${path}`,
+      { name: "R" },
+      { field: "name", ...textBounds(1, 100) },
+      {
+        field: "environment",
+        good: ["a", "0", "a".repeat(63), "my-env-2", "a-"],
+        bad: ["", "-a", "Prod", "a_b", "a b", "a\n", "a".repeat(64), ...NOT_TEXT],
+      },
+    );
   },
 );
-
-choice("2.environments", "an environment is a slug of up to 63 characters", async ({ api }) => {
-  const good = ["a", "0", "a".repeat(63), "my-env-2", "a-"];
-  const bad = [...",-a,Prod,a_b,a.b,a b,a\n,ä".split(","), "a".repeat(64), ...NOT_TEXT];
-  const request = `POST /apps/${await newId(api)}/deploy`;
-  await fieldRules(api, request, { name: "R" }, { field: "environment", good, bad });
-});
 
 const LABEL = "a".repeat(63);
 const LONGEST_HOST = `${LABEL}.${LABEL}.${LABEL}.${"b".repeat(57)}.com`;
@@ -219,13 +197,9 @@ choice(
     const first = await deploy(api, app);
     const staging = await deploy(api, app, { environment: "staging" });
     const second = await deploy(api, app);
-    const all = await listDeployments(api, app);
+    const all = (await api.get(`/apps/${app}/deployments`)).items;
     const statuses = all.map(({ id, status }) => `${id} ${status}`);
     assert.deepEqual(statuses, [`${first.id} retired`, `${staging.id} live`, `${second.id} live`]);
-    await Promise.all(Array.from({ length: 8 }, () => deploy(api, app)));
-    const live = (await listDeployments(api, app)).filter(({ status }) => status === "live");
-    const environments = live.map(({ environment }) => environment).sort();
-    assert.deepEqual(environments, ["production", "staging"], "one of many at once");
   },
 );
 
@@ -241,7 +215,6 @@ choice(
     };
     await deploy(api, mine, { custom_domain });
     await assertTaken();
-    assert.deepEqual(await listDeployments(api, other), [], "nothing was deployed");
     await deploy(api, mine, { custom_domain, environment: "staging" });
     await deploy(api, mine);
     await assertTaken();
@@ -250,10 +223,5 @@ choice(
     await api.delete(`/apps/${other}`);
     problem(await api.get(`/apps/${other}/deployments/${id}`), "not_found");
     await deploy(api, mine, { custom_domain });
-    const body = { name: "R", custom_domain: freshHost() };
-    const apps = await Promise.all([newId(api), newId(api), newId(api)]);
-    const responses = await Promise.all(apps.map((app) => api.post(`/apps/${app}/deploy`, body)));
-    const statuses = responses.map(({ status }) => status).sort();
-    assert.deepEqual(statuses, [201, 409, 409], "one of many at once");
   },
 );

@@ -18,10 +18,10 @@ const INVALID: readonly (readonly [accounts: readonly object[], error: string])[
   [[{ id: "acc_1" }, { id: "acc_1" }], "1/id is the same"],
   [[withKey("secret-1"), withKey("secret-1")], "1/api_keys/0/key is the same"],
   [[{}, withKey("secret-2")], "1/api_keys/0/key is the same"],
-  [[{ users }], "0/users/1 is invalid: email_taken"],
+  [[{ users }], '0/users/1: {"code":"email_taken"'],
   [
     [withApps("app_1"), { data_sources: [{ ...source, app_id: "app_1" }] }],
-    "1/data_sources/0/app_id must be the id of one of your apps",
+    '1/data_sources/0: {"code":"validation_failed","errors":[{"pointer":"#/app_id"',
   ],
   [[{ oauth_clients: [client] }], "0/oauth_clients/0/redirect_uris/0 must be https"],
   [[{ aps: [] }], "0/aps is not a known member"],

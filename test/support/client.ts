@@ -69,10 +69,7 @@ export class Answer {
   /** Returns the header's value; fails the test if it is missing. */
   header(name: string): string {
     const value = this.headers[name.toLowerCase()];
-    assert.ok(
-      value !== undefined,
-      `expected the header ${name} in ${JSON.stringify(this.headers)}`,
-    );
+    assert.ok(value !== undefined, `no header ${name} in ${JSON.stringify(this.headers)}`);
     return String(value);
   }
 }
@@ -154,21 +151,19 @@ export class Client {
   async send(method: string, path: string, { headers = {}, body }: Sent = {}): Promise<Answer> {
     const { hostname, port, pathname } = new URL(this.baseUrl);
     const target = pathname.replace(/\/$/, "") + path;
-    const sent = {
-      ...(this.key !== null && { authorization: `Bearer ${this.key}` }),
-      ...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
-      ...headers,
-    };
     const { observe, patience_ms = PATIENCE_MS } = this.parts;
-    const to = {
+    const request = speaks(this.baseUrl).request({
       agent: this.#agent,
       method,
       hostname: hostname.replace(/[[\]]/g, ""),
       port,
       path: target,
-      headers: sent,
-    };
-    const request = speaks(this.baseUrl).request(to);
+      headers: {
+        ...(this.key !== null && { authorization: `Bearer ${this.key}` }),
+        ...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
+        ...headers,
+      },
+    });
     const late = after(patience_ms, () =>
       request.destroy(new Error(`${method} ${target}: no answer`)),
     );

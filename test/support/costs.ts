@@ -1,5 +1,4 @@
-// Measures the costs of work: time, event loop turns left to others, and memory after a garbage collection, because
-// garbage is no leak.
+// Measures the costs of work: time, and memory after a garbage collection, because garbage is no leak.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
@@ -8,18 +7,6 @@ export async function took(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
   await work();
   return performance.now() - began;
-}
-
-/** Returns the result, and the number of event loop turns that other work had meanwhile. */
-export async function withTurns<T>(work: () => Promise<T>): Promise<{ value: T; turns: number }> {
-  let turns = 0;
-  const count = () => {
-    turns += 1;
-    turn = setImmediate(count);
-  };
-  let turn = setImmediate(count);
-  const value = await work().finally(() => clearImmediate(turn));
-  return { value, turns };
 }
 
 /** Bytes in use after a garbage collection. */

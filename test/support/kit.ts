@@ -183,18 +183,6 @@ export class Kit {
     return this.#trial;
   }
 
-  /** The trial's additions to the profile, if it ran. */
-  async learnt(): Promise<Profile["says"]> {
-    const outcome = await this.#trial?.then((trial) => trial.outcome).catch(() => undefined);
-    if (outcome === undefined) return {};
-    const { retry_ms } = outcome;
-    const when =
-      retry_ms === undefined
-        ? "sends nothing again"
-        : `sends again after ${(retry_ms / 1_000).toFixed(1)} s`;
-    return { retry: `${when} what was answered 500` };
-  }
-
   // OAuth
 
   get client() {
@@ -260,24 +248,12 @@ export function notTried(why: string): never {
 /** Matches app.deployed of this app. */
 export const ofApp =
   (id: string) =>
-  ({ event }: Arrival): boolean => {
-    const { type, data } = event;
-    return (
-      type === "app.deployed" && isMembers(data) && isMembers(data.object) && data.object.id === id
-    );
-  };
+  ({ event: { type, data } }: Arrival): boolean =>
+    type === "app.deployed" && isMembers(data) && isMembers(data.object) && data.object.id === id;
 
-const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
-
-/** Finds the tokens in a response of unspecified form, by RFC 6749's names or by their format. */
+/** Finds the tokens in a response of unspecified form by RFC 6749's names, in snake or camel case. */
 export function tokensIn({ json, text }: Answer) {
-  const texts = Object.entries(json).filter(
-    (entry): entry is [string, string] => typeof entry[1] === "string",
-  );
-  const named = (name: RegExp) => texts.find(([key]) => name.test(key))?.[1];
-  const access =
-    named(/^access_?token$/i) ??
-    texts.find(([key, value]) => !/refresh/i.test(key) && JWT.test(value))?.[1];
-  assert.ok(access !== undefined, `no access token in ${text.slice(0, 200)}`);
-  return { access, refresh: named(/refresh/i) ?? "" };
+  const { access_token = json.accessToken, refresh_token = json.refreshToken } = json;
+  assert.ok(typeof access_token === "string", `no access token in ${text.slice(0, 200)}`);
+  return { access: access_token, refresh: String(refresh_token ?? "") };
 }
