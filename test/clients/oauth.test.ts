@@ -89,47 +89,6 @@ clientTest("Auth.js signs a user in by the issuer alone, with PKCE and state", a
 });
 
 clientTest(
-  "better-auth signs a user in by the issuer alone, with PKCE, and refreshes",
-  async () => {
-    const { betterAuth } = requireClient("better-auth");
-    const { memoryAdapter } = requireClient("better-auth/adapters/memory");
-    const { genericOAuth } = requireClient("better-auth/plugins");
-    await using own = await createWorld(`${APP}/api/auth/callback/apphost`);
-    type Profile = { user: typeof own.user };
-    const provider = {
-      providerId: "apphost",
-      clientId: own.client_id,
-      clientSecret: own.client_secret,
-      scopes: [SCOPE],
-      pkce: true,
-      discoveryUrl: `${own.authUrl}/.well-known/openid-configuration`,
-      mapProfileToUser: ({ user: { email, name } }: Profile) => ({ email, name }),
-      accountSubject: ({ profile }: { profile: Profile }) => profile.user.id,
-    };
-    const tables = { user: [], session: [], account: [], verification: [] };
-    const auth = betterAuth({
-      baseURL: APP,
-      secret: "a-secret-of-the-web-application-0123",
-      database: memoryAdapter(tables),
-      plugins: [genericOAuth({ config: [provider] })],
-    });
-    const { visit, json } = createVisitor((request) => auth.handler(request));
-    const signIn = { provider: "apphost", callbackURL: "/" };
-    const { url } = await json("/api/auth/sign-in/social", signIn);
-    const back = await visit(await own.allow(url));
-    assert.equal(back.headers.get("location"), "/", await back.text());
-    const user = members((await json("/api/auth/get-session")).user);
-    assert.deepEqual([user.email, user.name], [own.user.email, own.user.name]);
-    const { id, accountId, accessToken } = members(tables.account[0]);
-    assert.equal(accountId, own.user.id);
-    await own.assertOwner(accessToken);
-    const refreshed = await json("/api/auth/refresh-token", { accountId: id });
-    assert.notEqual(refreshed.accessToken, accessToken);
-    await own.assertOwner(refreshed.accessToken);
-  },
-);
-
-clientTest(
   "@fastify/oauth2 signs a user in by the issuer alone, refreshes and revokes",
   async () => {
     const fastify = requireClient("fastify")();
