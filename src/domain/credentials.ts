@@ -34,9 +34,6 @@ export const sha256 = (text: string): string => hash("sha256", text, "hex");
 export const hasScope = (scopes: readonly string[], scope: Scope): boolean =>
   scopes.includes(scope) || scopes.includes("admin");
 
-export const isSubset = (scopes: readonly Scope[], heldScopes: readonly string[]): boolean =>
-  scopes.every((scope) => hasScope(heldScopes, scope));
-
 /** `last_used_at` is rounded down to the minute, so that a read seldom causes a write. */
 const LAST_USED_RESOLUTION_MS = 60_000;
 
@@ -80,8 +77,7 @@ export const setAccountState = (
 ): Promise<void> =>
   unitOfWork.run(async ({ tx }) => {
     const account = await tx.get(accounts, accountId);
-    if (account === undefined) throw new Error("The account was deleted");
-    await tx.put(accounts, { ...account, state });
+    if (account) await tx.put(accounts, { ...account, state });
   });
 
 type KeyDraft = WithOptionalId<Infer<typeof apiKey.createBody>> & {

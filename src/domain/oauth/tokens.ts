@@ -10,16 +10,8 @@ import {
 } from "node:crypto";
 import { promisify } from "node:util";
 import { parseIso, toIso } from "../../lib/clock.ts";
-import {
-  ALGORITHMS,
-  type Algorithm,
-  type JwtFault,
-  type JwtKey,
-  signJwt,
-  verifyJwt,
-} from "../../lib/jwt.ts";
+import { type Algorithm, type JwtFault, type JwtKey, signJwt, verifyJwt } from "../../lib/jwt.ts";
 import type { Infer } from "../../lib/schema.ts";
-import { isSubset } from "../credentials.ts";
 import { createCrudService } from "../crud.ts";
 import { AppError, fail } from "../errors.ts";
 import {
@@ -82,8 +74,7 @@ type OAuthErrorCode =
   | "invalid_scope"
   | "invalid_target"
   | "unsupported_grant_type"
-  | "unsupported_response_type"
-  | "access_denied";
+  | "unsupported_response_type";
 
 const DESCRIPTION_MAX = 300;
 
@@ -129,7 +120,11 @@ export function parseScope(list: string): readonly Scope[] {
   });
 }
 
-/** Returns the requested scopes that are held; `admin` contains the others on both sides. */
+/** `admin` contains the other scopes. */
+export const isSubset = (scopes: readonly Scope[], held: readonly Scope[]): boolean =>
+  held.includes("admin") || scopes.every((scope) => held.includes(scope));
+
+/** Returns the requested scopes that are held; all that are held if `admin` is requested in vain. */
 export function intersectScopes(
   requested: readonly Scope[],
   held: readonly Scope[],
@@ -227,20 +222,6 @@ async function loadActiveGrant(reader: Reader, id: string) {
     : "The user was deleted, so the access of this application has been revoked.";
 }
 
-export interface TokenResponse {
-  readonly access_token: string;
-  readonly token_type: "Bearer";
-  /** Seconds. */
-  readonly expires_in: number;
-  readonly refresh_token: string;
-  readonly scope: string;
-}
-
-interface Access {
-  readonly grant: GrantRecord;
-  readonly scopes: readonly Scope[];
-}
-
 /**
  * Exchanges an authorization code for tokens; `client` is already authenticated. Errors other than reuse leave the code
  * usable: a stranger who has seen a code must not be able to invalidate it.
@@ -250,7 +231,7 @@ export const exchangeCode = (
   client: OAuthClientRecord,
   secret: string,
   parameters: URLSearchParams,
-): Promise<TokenResponse> =>
+) =>
   issueTokens(server, async ({ tx, now }) => {
     const stored = await tx.find(grants, "code", [sha256Base64url(secret)]);
     if (!stored?.code || stored.client_id !== client.id)
@@ -273,7 +254,7 @@ export const exchangeRefreshToken = (
   client: OAuthClientRecord | null,
   token: string,
   scope: string | null,
-): Promise<TokenResponse> =>
+) =>
   issueTokens(server, async ({ tx, now }) => {
     const stored = await tx.get(refreshTokens, sha256Base64url(token));
     if (stored === undefined || now >= parseIso(stored.expires_at))
@@ -292,7 +273,7 @@ export const issueForUser = (
   server: AuthorizationServer,
   user: UserRecord,
   requestedScopes: readonly Scope[],
-): Promise<TokenResponse> =>
+) =>
   issueTokens(server, async ({ ids, timestamp }) => {
     const scopes = intersectScopes(requestedScopes, user.permissions);
     if (scopes.length === 0) throw invalidGrant("The user holds none of these scopes.");
@@ -315,8 +296,10 @@ export const issueForUser = (
  */
 async function issueTokens(
   server: AuthorizationServer,
-  redeem: (ctx: TxContext) => Promise<Access | OAuthError>,
-): Promise<TokenResponse> {
+  redeem: (
+    ctx: TxContext,
+  ) => Promise<OAuthError | { readonly grant: GrantRecord; readonly scopes: readonly Scope[] }>,
+) {
   const { issuer, audience } = server;
   // The key may have to be stored first. If that fails, the code stays unused.
   const key = await getSigningKey(server);
@@ -348,18 +331,13 @@ async function issueTokens(
       iat,
       exp: iat + ACCESS_TOKEN_LIFETIME_S,
     });
-    const response: TokenResponse = {
-      access_token,
-      token_type: "Bearer",
-      expires_in: ACCESS_TOKEN_LIFETIME_S,
-      refresh_token,
-      scope,
-    };
-    return response;
+    const expires_in = ACCESS_TOKEN_LIFETIME_S;
+    return { access_token, token_type: "Bearer", expires_in, refresh_token, scope };
   });
   if (result instanceof OAuthError) throw result;
   return result;
 }
+export type TokenResponse = Awaited<ReturnType<typeof issueTokens>>;
 
 /** A second use means that the code or token was stolen, so the grant ends with all its tokens (RFC 9700 4.14). */
 async function revokeOnReuse(tx: Tx, grantId: string, what: string): Promise<OAuthError> {
@@ -368,7 +346,7 @@ async function revokeOnReuse(tx: Tx, grantId: string, what: string): Promise<OAu
 }
 
 /** Returns the grant with the scopes that its user still holds. A refresh may request fewer (RFC 6749 6). */
-async function loadAccess(tx: Tx, grantId: string, scope: string | null = null): Promise<Access> {
+async function loadAccess(tx: Tx, grantId: string, scope: string | null = null) {
   const active = await loadActiveGrant(tx, grantId);
   if (typeof active === "string") throw invalidGrant(active);
   const { grant, user, account } = active;
@@ -418,14 +396,15 @@ export async function verifyAccessToken(server: AuthorizationServer, token: stri
 
 /** Verifies signature, claims and expiry. Only valid tokens are cached, so that strangers cannot fill the memory. */
 async function verifySignature(
-  { store, issuer, audience, verifiedTokens, clock }: AuthorizationServer,
+  server: AuthorizationServer,
   token: string,
 ): Promise<VerifiedToken | AppError> {
+  const { issuer, audience, verifiedTokens, clock } = server;
   const now = clock.now();
   const cached = verifiedTokens.get(token);
   if (cached !== undefined) return now < cached.exp * 1_000 ? cached : tokenError("expired");
   const expected = { typ: TYP, iss: issuer, aud: audience, now };
-  const result = verifyJwt(token, await listKeys(store), expected);
+  const result = verifyJwt(token, [await getSigningKey(server)], expected);
   if ("fault" in result) return tokenError(result.fault);
   // A valid signature means that `issueTokens` wrote the claims.
   const { jti, scope, exp } = result.claims;
@@ -451,7 +430,7 @@ function tokenError(fault: JwtFault): AppError {
   return fail({ code: "invalid_credential", detail });
 }
 
-/** One key for each algorithm ever used, so that tokens survive a restart but not a reset. The id is the algorithm. */
+/** The store holds the key, so that tokens survive a restart but not a reset. The id is the algorithm. */
 interface SigningKeyRecord extends Entity {
   readonly id: Algorithm;
   /** The RFC 7638 thumbprint of the public key, so that it never names another key. */
@@ -480,16 +459,10 @@ async function getSigningKey({ store, algorithm }: AuthorizationServer): Promise
   });
 }
 
-async function listKeys(reader: Reader): Promise<readonly JwtKey[]> {
-  const records = await Promise.all(ALGORITHMS.map((alg) => reader.get(signingKeys, alg)));
-  return records.filter((record) => record !== undefined).map(toJwtKey);
-}
-
-/** Returns the public keys as a JWK set (RFC 7517), which clients fetch before the first token. */
-export async function listPublicKeys(server: AuthorizationServer) {
-  await getSigningKey(server);
-  const keys = await listKeys(server.store);
-  return keys.map(({ kid, alg, key }) => ({ ...toPublicJwk(key), kid, alg, use: "sig" }));
+/** Returns the public key as a JWK set (RFC 7517), which clients fetch before the first token. */
+export async function getPublicKeys(server: AuthorizationServer) {
+  const { kid, alg, key } = await getSigningKey(server);
+  return { keys: [{ ...toPublicJwk(key), kid, alg, use: "sig" }] };
 }
 
 /** Has exactly the members that RFC 7638 hashes. */
