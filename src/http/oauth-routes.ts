@@ -116,9 +116,9 @@ const resourceMetadata = ({ authUrl, baseUrl }: ServiceUrls) => ({
 async function handleToken(server: AuthorizationServer, request: OAuthRequest) {
   const { parameters, credentials } = request;
   const grantType = getParameter(request, "grant_type");
+  checkResource(parameters, server.audience);
   if (grantType === "authorization_code") {
     const client = await authenticateClient(server.store, credentials);
-    checkResource(parameters, server.audience);
     return exchangeCode(server, client, getParameter(request, "code"), parameters);
   }
   if (grantType !== "refresh_token")
@@ -127,7 +127,6 @@ async function handleToken(server: AuthorizationServer, request: OAuthRequest) {
       "The grant_type must be authorization_code or refresh_token.",
     );
   const client = await identifyClient(server.store, credentials);
-  checkResource(parameters, server.audience);
   const token = getParameter(request, "refresh_token");
   return exchangeRefreshToken(server, client, token, parameters.get("scope"));
 }

@@ -6,7 +6,6 @@ import { problemResponse } from "../http/problem.ts";
 import { getRoute, publicRouter, type Router } from "../http/router.ts";
 import { PATHS } from "../http/urls.ts";
 import { assets } from "./assets.ts";
-import { consentRoutes } from "./consent.ts";
 import { createDashboardRouter } from "./dashboard/dashboard.ts";
 import { docsRoutes } from "./docs/docs.ts";
 import { createPageRouter, type WebDeps } from "./session.ts";
@@ -19,7 +18,7 @@ export { notFoundPage } from "./layout.ts";
 export function createPageRouters(deps: WebDeps, hasControls: boolean): readonly Router[] {
   const { services, operations, variants } = deps;
   const document = createOpenApiDocument({ routes: operations, services, variants, hasControls });
-  const routes = [...signInRoutes, ...consentRoutes, ...docsRoutes(deps), ...assets];
+  const routes = [...signInRoutes, ...docsRoutes(deps), ...assets];
   return [
     publicRouter([getRoute(PATHS.openapi, () => jsonResponse(200, document))], (error, { id }) =>
       problemResponse(error, id, services.urls),
