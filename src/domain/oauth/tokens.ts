@@ -95,9 +95,12 @@ const invalidGrant = (description: string) => new OAuthError("invalid_grant", de
 
 /** Only resource may be repeated (RFC 8707 2). */
 export function checkRepeated(parameters: URLSearchParams): void {
-  for (const name of parameters.keys())
-    if (name !== "resource" && parameters.getAll(name).length > 1)
+  const names = new Set<string>();
+  for (const name of parameters.keys()) {
+    if (names.has(name) && name !== "resource")
       throw invalidRequest(`${name} is given more than once.`);
+    names.add(name);
+  }
 }
 
 /** RFC 8707: the tokens are for the REST API, so no other resource can be requested. */
@@ -233,18 +236,18 @@ export const exchangeCode = (
   parameters: URLSearchParams,
 ) =>
   issueTokens(server, async ({ tx, now }) => {
-    const stored = await tx.find(grants, "code", [sha256Base64url(secret)]);
-    if (!stored?.code || stored.client_id !== client.id)
+    const storedGrant = await tx.find(grants, "code", [sha256Base64url(secret)]);
+    if (!storedGrant?.code || storedGrant.client_id !== client.id)
       throw invalidGrant("The code is not known, has expired or was issued to another client.");
-    const { code } = stored;
-    if (code.used) return revokeOnReuse(tx, stored.id, "code");
+    const { code } = storedGrant;
+    if (code.used) return revokeOnReuse(tx, storedGrant.id, "code");
     if (now >= parseIso(code.expires_at)) throw invalidGrant("The code has expired.");
     if (parameters.get("redirect_uri") !== code.redirect_uri)
       throw invalidGrant("The redirect_uri is not the one that was authorized.");
     const verifier = parameters.get("code_verifier");
     if (code.challenge !== (verifier && sha256Base64url(verifier)))
       throw invalidGrant("The code_verifier is missing, wrong or unexpected.");
-    const { grant, scopes } = await loadAccess(tx, stored.id);
+    const { grant, scopes } = await loadAccess(tx, storedGrant.id);
     return { grant: { ...grant, code: { ...code, used: true } }, scopes };
   });
 
@@ -256,15 +259,15 @@ export const exchangeRefreshToken = (
   scope: string | null,
 ) =>
   issueTokens(server, async ({ tx, now }) => {
-    const stored = await tx.get(refreshTokens, sha256Base64url(token));
-    if (stored === undefined || now >= parseIso(stored.expires_at))
+    const refreshToken = await tx.get(refreshTokens, sha256Base64url(token));
+    if (refreshToken === undefined || now >= parseIso(refreshToken.expires_at))
       throw invalidGrant("The refresh token is not known or has expired.");
-    const storedGrant = await tx.get(grants, stored.grant_id);
+    const storedGrant = await tx.get(grants, refreshToken.grant_id);
     if (storedGrant && client && storedGrant.client_id !== client.id)
       throw invalidGrant("The refresh token was issued to another client.");
-    if (storedGrant && stored.used) return revokeOnReuse(tx, storedGrant.id, "refresh token");
-    const access = await loadAccess(tx, stored.grant_id, scope);
-    await tx.put(refreshTokens, { ...stored, used: true });
+    if (storedGrant && refreshToken.used) return revokeOnReuse(tx, storedGrant.id, "refresh token");
+    const access = await loadAccess(tx, refreshToken.grant_id, scope);
+    await tx.put(refreshTokens, { ...refreshToken, used: true });
     return access;
   });
 
@@ -347,9 +350,9 @@ async function revokeOnReuse(tx: Tx, grantId: string, what: string): Promise<OAu
 
 /** Returns the grant with the scopes that its user still holds. A refresh may request fewer (RFC 6749 6). */
 async function loadAccess(tx: Tx, grantId: string, scope: string | null = null) {
-  const active = await loadActiveGrant(tx, grantId);
-  if (typeof active === "string") throw invalidGrant(active);
-  const { grant, user, account } = active;
+  const activeGrant = await loadActiveGrant(tx, grantId);
+  if (typeof activeGrant === "string") throw invalidGrant(activeGrant);
+  const { grant, user, account } = activeGrant;
   if (account.state === "suspended") throw invalidGrant("The account is suspended.");
   const requestedScopes = scope === null ? grant.scopes : parseScope(scope);
   if (scope !== null && !isSubset(requestedScopes, grant.scopes))
@@ -369,11 +372,11 @@ export async function revokeToken(
   token: string,
 ): Promise<void> {
   const { store } = server;
-  const verified = await verifySignature(server, token);
+  const verifiedToken = await verifySignature(server, token);
   const grantId =
-    verified instanceof AppError
+    verifiedToken instanceof AppError
       ? (await store.get(refreshTokens, sha256Base64url(token)))?.grant_id
-      : verified.grantId;
+      : verifiedToken.grantId;
   const grant = await store.get(grants, grantId ?? "");
   if (grant === undefined) return;
   if (grant.client_id !== (client?.id ?? null))
@@ -385,12 +388,13 @@ export async function revokeToken(
 
 /** Returns the token's user, account and current scopes as the caller, or the error that makes it invalid. */
 export async function verifyAccessToken(server: AuthorizationServer, token: string) {
-  const verified = await verifySignature(server, token);
-  if (verified instanceof AppError) return verified;
-  const active = await loadActiveGrant(server.store, verified.grantId);
-  if (typeof active === "string") return fail({ code: "invalid_credential", detail: active });
-  const { grant, user, account } = active;
-  const scopes = intersectScopes(verified.scopes, user.permissions);
+  const verifiedToken = await verifySignature(server, token);
+  if (verifiedToken instanceof AppError) return verifiedToken;
+  const activeGrant = await loadActiveGrant(server.store, verifiedToken.grantId);
+  if (typeof activeGrant === "string")
+    return fail({ code: "invalid_credential", detail: activeGrant });
+  const { grant, user, account } = activeGrant;
+  const scopes = intersectScopes(verifiedToken.scopes, user.permissions);
   return { account, user, scopes, credential: grant.id };
 }
 
@@ -401,18 +405,19 @@ async function verifySignature(
 ): Promise<VerifiedToken | AppError> {
   const { issuer, audience, verifiedTokens, clock } = server;
   const now = clock.now();
-  const cached = verifiedTokens.get(token);
-  if (cached !== undefined) return now < cached.exp * 1_000 ? cached : tokenError("expired");
+  const cachedToken = verifiedTokens.get(token);
+  if (cachedToken !== undefined)
+    return now < cachedToken.exp * 1_000 ? cachedToken : tokenError("expired");
   const expected = { typ: TYP, iss: issuer, aud: audience, now };
   const result = verifyJwt(token, [await getSigningKey(server)], expected);
   if ("fault" in result) return tokenError(result.fault);
   // A valid signature means that `issueTokens` wrote the claims.
   const { jti, scope, exp } = result.claims;
   const [grantId = ""] = String(jti).split(".");
-  const verified = { grantId, scopes: parseScope(String(scope)), exp: Number(exp) };
+  const verifiedToken = { grantId, scopes: parseScope(String(scope)), exp: Number(exp) };
   if (verifiedTokens.size >= CACHE_MAX) verifiedTokens.clear();
-  verifiedTokens.set(token, verified);
-  return verified;
+  verifiedTokens.set(token, verifiedToken);
+  return verifiedToken;
 }
 
 /** Converts a JWT fault to an error. Any other fault is the name of the claim that does not match. */
@@ -448,12 +453,12 @@ const toJwtKey = ({ id, kid, private_key }: SigningKeyRecord): JwtKey => ({
 
 /** Returns the key that signs new tokens. It is generated on first use: an RSA key takes longer than a start. */
 async function getSigningKey({ store, algorithm }: AuthorizationServer): Promise<JwtKey> {
-  const existing = await store.get(signingKeys, algorithm);
-  if (existing) return toJwtKey(existing);
-  const generated = await generateKey(algorithm);
+  const storedKey = await store.get(signingKeys, algorithm);
+  if (storedKey) return toJwtKey(storedKey);
+  const newKey = await generateKey(algorithm);
   return store.transact(async (tx) => {
     // A concurrent first use may have stored its key already.
-    const record = (await tx.get(signingKeys, algorithm)) ?? generated;
+    const record = (await tx.get(signingKeys, algorithm)) ?? newKey;
     await tx.put(signingKeys, record);
     return toJwtKey(record);
   });
