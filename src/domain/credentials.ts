@@ -47,7 +47,8 @@ export function createApiKeyAuthenticator({ store, clock }: UnitOfWorkDeps, task
         code: "invalid_credential",
         detail: "The credential is no known API key or access token. Check that it is complete.",
       });
-    const minute = toIso(clock.now() - (clock.now() % LAST_USED_RESOLUTION_MS));
+    const minutes = Math.floor(clock.now() / LAST_USED_RESOLUTION_MS);
+    const minute = toIso(minutes * LAST_USED_RESOLUTION_MS);
     // In the background: the request neither waits for it nor fails with it.
     if (key.last_used_at !== minute)
       tasks.run("recording the use of an API key", () =>
