@@ -53,8 +53,9 @@ export function createApiKeyAuthenticator({ store, clock }: UnitOfWorkDeps, task
     if (key.last_used_at !== minute)
       tasks.run("recording the use of an API key", () =>
         store.transact(async (tx) => {
-          const current = await tx.get(apiKeys, key.id);
-          if (current) await tx.put(apiKeys, { ...current, last_used_at: minute });
+          const record = await tx.get(apiKeys, key.id);
+          if (record && record.last_used_at !== minute)
+            await tx.put(apiKeys, { ...record, last_used_at: minute });
         }),
       );
     return { account, scopes: SCOPES, credential: key.id };
