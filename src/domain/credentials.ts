@@ -34,9 +34,6 @@ export const sha256 = (text: string): string => hash("sha256", text, "hex");
 export const hasScope = (scopes: readonly string[], scope: Scope): boolean =>
   scopes.includes(scope) || scopes.includes("admin");
 
-export const isSubset = (scopes: readonly Scope[], heldScopes: readonly string[]): boolean =>
-  scopes.every((scope) => hasScope(heldScopes, scope));
-
 /** `last_used_at` is rounded down to the minute, so that a read seldom causes a write. */
 const LAST_USED_RESOLUTION_MS = 60_000;
 
@@ -50,13 +47,15 @@ export function createApiKeyAuthenticator({ store, clock }: UnitOfWorkDeps, task
         code: "invalid_credential",
         detail: "The credential is no known API key or access token. Check that it is complete.",
       });
-    const minute = toIso(clock.now() - (clock.now() % LAST_USED_RESOLUTION_MS));
+    const minutes = Math.floor(clock.now() / LAST_USED_RESOLUTION_MS);
+    const minute = toIso(minutes * LAST_USED_RESOLUTION_MS);
     // In the background: the request neither waits for it nor fails with it.
     if (key.last_used_at !== minute)
       tasks.run("recording the use of an API key", () =>
         store.transact(async (tx) => {
-          const current = await tx.get(apiKeys, key.id);
-          if (current) await tx.put(apiKeys, { ...current, last_used_at: minute });
+          const record = await tx.get(apiKeys, key.id);
+          if (record && record.last_used_at !== minute)
+            await tx.put(apiKeys, { ...record, last_used_at: minute });
         }),
       );
     return { account, scopes: SCOPES, credential: key.id };
@@ -80,8 +79,7 @@ export const setAccountState = (
 ): Promise<void> =>
   unitOfWork.run(async ({ tx }) => {
     const account = await tx.get(accounts, accountId);
-    if (account === undefined) throw new Error("The account was deleted");
-    await tx.put(accounts, { ...account, state });
+    if (account) await tx.put(accounts, { ...account, state });
   });
 
 type KeyDraft = WithOptionalId<Infer<typeof apiKey.createBody>> & {

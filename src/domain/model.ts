@@ -283,7 +283,7 @@ export const oauthClient = {
   response: object({ id: id("cli"), ...required(oauthClientFields), created_at: time }),
 };
 export interface OAuthClientRecord extends Infer<typeof oauthClient.response>, AccountScoped {
-  /** SHA-256 of the client secret, hexadecimal; null for a public client. */
+  /** SHA-256 of the client secret in base64url; null for a public client. */
   readonly secret_hash: string | null;
 }
 export const oauthClients = collection<OAuthClientRecord>()("oauth_clients", accountIndex);

@@ -11,10 +11,10 @@ import {
   checkResource,
   exchangeCode,
   exchangeRefreshToken,
+  getPublicKeys,
   identifyClient,
   invalidClient,
   invalidRequest,
-  listPublicKeys,
   OAuthError,
   revokeToken,
 } from "../domain/oauth/tokens.ts";
@@ -35,7 +35,6 @@ const REVOKE_PATH = "/oauth/revoke";
 const KEYS_PATH = "/oauth/jwks";
 const FORM_TYPE = "application/x-www-form-urlencoded";
 const CLIENT_AUTHENTICATION = ["client_secret_basic", "client_secret_post", "none"];
-const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 type OAuthRequest = Awaited<ReturnType<typeof readOAuthRequest>>;
 
@@ -43,7 +42,7 @@ export function createOAuthRouter(server: AuthorizationServer, urls: ServiceUrls
   const routes = [
     postRoute(server, TOKEN_PATH, handleToken),
     postRoute(server, REVOKE_PATH, handleRevoke),
-    documentRoute(KEYS_PATH, async () => ({ keys: await listPublicKeys(server) })),
+    documentRoute(KEYS_PATH, () => getPublicKeys(server)),
     documentRoute("/.well-known/oauth-authorization-server", () => serverMetadata(urls)),
     // OpenID Connect libraries request only their own path. The document promises no ID tokens there either.
     documentRoute("/.well-known/openid-configuration", () => serverMetadata(urls)),
@@ -52,9 +51,8 @@ export function createOAuthRouter(server: AuthorizationServer, urls: ServiceUrls
   return publicRouter(routes, (error) => toServerError(error, urls));
 }
 
-/** Revalidated, because a reset or another public URL changes the documents. */
 const documentRoute = (path: string, read: () => unknown): PublicRoute =>
-  getRoute(path, async () => jsonResponse(200, await read(), { "cache-control": "no-cache" }));
+  getRoute(path, async () => jsonResponse(200, await read()));
 
 const postRoute = (
   server: AuthorizationServer,
@@ -124,9 +122,9 @@ const resourceMetadata = ({ authUrl, baseUrl }: ServiceUrls) => ({
 async function handleToken(server: AuthorizationServer, request: OAuthRequest) {
   const { parameters, credentials } = request;
   const grantType = getParameter(request, "grant_type");
+  checkResource(parameters, server.audience);
   if (grantType === "authorization_code") {
     const client = await authenticateClient(server.store, credentials);
-    checkResource(parameters, server.audience);
     return exchangeCode(server, client, getParameter(request, "code"), parameters);
   }
   if (grantType !== "refresh_token")
@@ -135,7 +133,6 @@ async function handleToken(server: AuthorizationServer, request: OAuthRequest) {
       "The grant_type must be authorization_code or refresh_token.",
     );
   const client = await identifyClient(server.store, credentials);
-  checkResource(parameters, server.audience);
   const token = getParameter(request, "refresh_token");
   return exchangeRefreshToken(server, client, token, parameters.get("scope"));
 }
@@ -177,7 +174,7 @@ async function readParameters(request: HttpRequest): Promise<[name: string, valu
   const bytes = await request.readBody(BODY_BYTES);
   if (bytes instanceof AppError) throw invalidRequest("The body is larger than 1 MiB.");
   try {
-    const text = UTF_8.decode(bytes);
+    const text = bytes.toString();
     const pairs = type === FORM_TYPE ? [...new URLSearchParams(text)] : parseJsonParameters(text);
     return pairs.filter(([, value]) => value !== "");
   } catch (error) {

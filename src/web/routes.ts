@@ -5,7 +5,6 @@ import { createOpenApiDocument } from "../http/openapi.ts";
 import { problemResponse } from "../http/problem.ts";
 import { getRoute, publicRouter, type Router } from "../http/router.ts";
 import { assets } from "./assets.ts";
-import { consentRoutes } from "./consent.ts";
 import { createDashboardRouter } from "./dashboard/dashboard.ts";
 import { docsRoutes } from "./docs/docs.ts";
 import { createPageRouter, type WebDeps } from "./session.ts";
@@ -17,7 +16,7 @@ export { notFoundPage } from "./layout.ts";
 export function createPageRouters(deps: WebDeps): readonly Router[] {
   const { services, operations, variants } = deps;
   const document = createOpenApiDocument(operations, services, variants);
-  const routes = [...signInRoutes, ...consentRoutes, ...docsRoutes(deps), ...assets];
+  const routes = [...signInRoutes, ...docsRoutes(deps), ...assets];
   return [
     publicRouter([getRoute(PATHS.openapi, () => jsonResponse(200, document))], (error, { id }) =>
       problemResponse(error, id, services.urls),

@@ -38,10 +38,6 @@ const FORM_BYTES = 65_536;
 
 export type SubmittedFields = ReadonlyMap<string, string>;
 
-/** Fields without a value count as not sent. */
-const toFields = (pairs: Iterable<[name: string, value: string]>): SubmittedFields =>
-  new Map([...pairs].filter(([, value]) => value !== ""));
-
 export type WebContext = Awaited<ReturnType<typeof createWebContext>>;
 
 async function createWebContext(deps: WebDeps, request: HttpRequest) {
@@ -56,7 +52,7 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
   // A browser without a cookie gets one now, because the sign-in form needs its CSRF token.
   const secret = cookie ?? unit.ids.secret();
   const csrfToken = sha256(`csrf ${secret}`);
-  const query = toFields(new URLSearchParams(request.query));
+  const query: SubmittedFields = new Map(new URLSearchParams(request.query));
 
   /** Returns the Set-Cookie header; without a value it deletes the cookie. */
   function sessionCookie(value = ""): Record<string, string> {
@@ -104,18 +100,18 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
   };
 }
 
-/** Parses a form; files are read as text. Returns undefined if the body is not a form or not UTF-8. */
+/** Parses a form; files are read as text. Fields without a value count as not sent. */
 async function parseFormBody(body: Buffer, type: string): Promise<SubmittedFields | undefined> {
   try {
     const form = await new Response(body, { headers: { "content-type": type } }).formData();
-    const pairs: [name: string, value: string][] = [];
+    const fields = new Map<string, string>();
     for (const [name, value] of form) {
       const text = typeof value === "string" ? value : UTF_8.decode(await value.arrayBuffer());
-      pairs.push([name, text]);
+      if (text !== "") fields.set(name, text);
     }
-    return toFields(pairs);
+    return fields;
   } catch {
-    return undefined; // the caller reports it
+    return undefined; // not a form or not UTF-8: the caller reports it
   }
 }
 

@@ -1,21 +1,39 @@
-// Signing in and out (contract, part 5). There is no password. On a local server the page lists the users. Everywhere
-// else, and behind a proxy, it asks for an API key first and then lists the users of that key's account. The key is never
-// stored, logged or shown again.
-import { accounts, users } from "../domain/model.ts";
+// Signing in and out, and consent (contract, part 5; spec part 5, step 1). There is no password. On a local server the
+// page lists the users. Everywhere else, and behind a proxy, it asks for an API key first and then lists the users of that
+// key's account. The key is never stored, logged or shown again.
+import { checkAccountState, hasScope } from "../domain/credentials.ts";
+import { accounts, SCOPE_LABELS, users } from "../domain/model.ts";
+import {
+  type AuthorizationRequest,
+  denyRequest,
+  type ErrorPage,
+  findGrantableScopes,
+  issueCode,
+  validateAuthorizationRequest,
+} from "../domain/oauth/authorize.ts";
+import type { SignedIn } from "../domain/sessions.ts";
 import { closeSession, openSession, startSignIn } from "../domain/sessions.ts";
 import { ALL_RECORDS } from "../domain/store.ts";
 import { type HttpResponse, PATHS } from "../http/message.ts";
-import { alertBox, hidden, html, muted, type Renderable } from "./html.ts";
-import { page, redirect } from "./layout.ts";
+import { alertBox, hidden, html, inlineCode, link, list, muted, type Renderable } from "./html.ts";
+import { messagePage, page, redirect } from "./layout.ts";
 import type { PageRoute, SubmittedFields, WebContext } from "./session.ts";
 
 const SIGN_OUT_PATH = `${PATHS.dashboard}/sign-out`;
-export const AUTHORIZE_PATH = "/oauth/authorize";
+const AUTHORIZE_PATH = "/oauth/authorize";
+const CONSENT_PATH = "/oauth/consent";
 
 export const signInRoutes: readonly PageRoute[] = [
   { method: "GET", path: PATHS.sign_in, handler: showSignIn },
   { method: "POST", path: PATHS.sign_in, handler: submitSignIn },
   { method: "POST", path: SIGN_OUT_PATH, handler: signOut },
+  // Opening the consent page grants nothing, so a link or an image that loads it is harmless.
+  { method: "GET", path: AUTHORIZE_PATH, handler: (web) => authorize(web, web.request.query) },
+  {
+    method: "POST",
+    path: CONSENT_PATH,
+    handler: (web, fields) => authorize(web, fields.get("request") ?? "", fields),
+  },
 ];
 
 /** A proxy on the same machine makes distant clients look local; it adds one of these headers. */
@@ -115,7 +133,7 @@ async function renderUsers({ store }: WebContext, accountId?: string): Promise<R
 }
 
 /** Returns the form-action of a form whose redirects may end at this URI; browsers apply it to redirects too. */
-export const formActionTo = (uri: string): string =>
+const formActionTo = (uri: string): string =>
   URL.canParse(uri) ? `'self' ${new URL(uri).protocol}` : "'self'";
 
 /** Shows the signed-in user and the sign-out button; the next user to sign in continues at `next`. */
@@ -129,3 +147,62 @@ export const userMenu = (
     [hidden("next", next), muted(signedIn.user.email), html`<button>Sign out</button>`],
     "row",
   );
+
+/** Shows the consent page, or applies the user's decision. The request is validated again then, because time has passed. */
+async function authorize(
+  web: WebContext,
+  query: string,
+  decision?: SubmittedFields,
+): Promise<HttpResponse> {
+  const { oauth, signedIn } = web;
+  const request = await validateAuthorizationRequest(oauth, query);
+  if ("page" in request) return errorPage(web, request);
+  if ("redirect" in request) return redirect(request.redirect);
+  const url = `${AUTHORIZE_PATH}?${query}`;
+  if (signedIn === undefined) return requireSignIn(url);
+  const scopes = findGrantableScopes(oauth, request, signedIn);
+  if ("redirect" in scopes) return redirect(scopes.redirect);
+  if (decision === undefined) return consentPage(web, signedIn, { ...request, scopes }, url);
+  // Only the value "allow" allows; a form without a button counts as a denial.
+  const response =
+    decision.get("decision") === "allow"
+      ? await issueCode(oauth, request, signedIn.user.id, scopes)
+      : denyRequest(oauth, request);
+  return redirect(response.redirect);
+}
+
+/** A visitor who may read the client through the API sees its redirect URIs. */
+function errorPage({ signedIn, request }: WebContext, { page: message, client }: ErrorPage) {
+  const isAdmin =
+    signedIn !== undefined &&
+    signedIn.account.id === client?.account_id &&
+    hasScope(signedIn.user.permissions, "admin") &&
+    checkAccountState(signedIn.account, request.method) === undefined;
+  return messagePage(400, "This authorization request is invalid", [
+    html`<p>${message}</p>`,
+    isAdmin && ["Registered redirect URIs:", list(client?.redirect_uris.map(inlineCode) ?? [])],
+    link(`${PATHS.docs}#oauth`, "How to ask for authorization"),
+  ]);
+}
+
+/** The scopes of the request are those that the user holds. */
+function consentPage(
+  web: WebContext,
+  { user, account }: SignedIn,
+  { client, redirectUri, scopes }: AuthorizationRequest,
+  url: string,
+): HttpResponse {
+  const { host, protocol } = new URL(redirectUri);
+  const fields = html`<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it will be able to:</p>
+${list(scopes.map((scope) => [SCOPE_LABELS[scope], " ", inlineCode(scope)]))}
+${hidden("request", url.slice(AUTHORIZE_PATH.length + 1))}
+<div class="row"><button name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></div>`;
+  return page({
+    title: `Allow “${client.name}” to use your account?`,
+    narrow: true,
+    formAction: formActionTo(redirectUri),
+    body: html`${web.form(CONSENT_PATH, fields, "card")}
+${muted(`Either way you return to ${host || protocol}`)}
+<h2>Not you?</h2>${userMenu(web, url)}`,
+  });
+}

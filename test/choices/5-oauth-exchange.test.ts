@@ -30,7 +30,7 @@ const GRANT = { grant_type: "authorization_code", redirect_uri: REDIRECT };
 const JSON_TYPE = { "content-type": "application/json" };
 const FORM_TYPE = { "content-type": "application/x-www-form-urlencoded" };
 
-const postRaw = (api: Client, headers: Record<string, string>, body: string | Buffer) =>
+const postRaw = (api: Client, headers: Record<string, string>, body: string) =>
   api.root.as(null).send("POST", TOKEN, { headers, body });
 
 choice(
@@ -112,12 +112,11 @@ choice(
     const { app, code } = await scene(api);
     const fields = { ...GRANT, ...app, code: await code() };
     const json = JSON.stringify(fields);
-    const notUtf8 = Buffer.from(json.replace('"}', '\xff"}'), "latin1");
     const grantType = "grant_type=authorization_code";
     for (const [headers, ...bodies] of [
       [{}, json],
       [{ "content-type": "text/plain" }, json],
-      [JSON_TYPE, json.slice(0, -1), `[${json}]`, "null", "", "{}", notUtf8, `\ufeff${json}`],
+      [JSON_TYPE, json.slice(0, -1), `[${json}]`, "null", "", "{}", `\ufeff${json}`],
       [JSON_TYPE, JSON.stringify({ ...fields, code: ["x", "y"] })],
       [JSON_TYPE, JSON.stringify({ grant_type: "authorization_code", ...app })],
       [FORM_TYPE, `${grantType}&${grantType}`, "x=1&x=2", "", `x=${"y".repeat(1_048_576)}`],
@@ -134,20 +133,14 @@ choice(
   MANUAL,
   async ({ api, authUrl, baseUrl }) => {
     const { app, code } = await scene(api);
-    const post = (fields: object, resource: unknown) =>
-      postRaw(api, JSON_TYPE, JSON.stringify({ ...app, resource, ...fields }));
+    const post = (fields: object) => postRaw(api, JSON_TYPE, JSON.stringify({ ...app, ...fields }));
     const grant = { ...GRANT, code: await code() };
-    for (const wrong of ["x", authUrl, `${baseUrl}/`, ["x", baseUrl], {}])
-      oauthError(await post(grant, wrong), "invalid_target", `must be ${baseUrl}`);
-    oauthError(await post({ ...grant, client_secret: "x" }, "x"), "invalid_client");
-    let token = pair(await post(grant, [baseUrl, baseUrl])).refresh;
-    const refreshGrant = () => ({ grant_type: "refresh_token", refresh_token: token });
-    oauthError(await post(refreshGrant(), [baseUrl, "x"]), "invalid_target");
-    for (const resource of [null, "", baseUrl])
-      token = pair(await post(refreshGrant(), resource)).refresh;
+    for (const resource of ["x", authUrl, `${baseUrl}/`, ["x", baseUrl], {}])
+      oauthError(await post({ ...grant, resource }), "invalid_target", `must be ${baseUrl}`);
+    const token = pair(await post({ ...grant, resource: [baseUrl, baseUrl] })).refresh;
     const form = `grant_type=refresh_token&refresh_token=${token}&resource=${baseUrl}`;
     oauthError(await postRaw(api, FORM_TYPE, `${form}&resource=x`), "invalid_target");
-    pair(await postRaw(api, FORM_TYPE, `${form}&resource=${baseUrl}`));
+    pair(await postRaw(api, FORM_TYPE, `${form}&resource=${baseUrl}&resource=`));
   },
 );
 
@@ -159,35 +152,30 @@ choice(
     const { app, code } = await scene(api);
     const { client_id, client_secret } = app;
     const header = basic(client_id, client_secret);
-    const percent = Buffer.from(String(client_secret)).toString("hex").replace(/../g, "%$&");
-    for (const [more, headers] of [
-      [{}, basic(client_id, percent)],
-      [{ client_id }, header],
-    ] as const)
-      pair(await sendForm(api, TOKEN, { ...GRANT, ...more, code: await code() }, headers));
     const grant = { ...GRANT, code: await code() };
     for (const twice of [{ client_secret }, { client_id: "cli_other" }])
       oauthError(await sendForm(api, TOKEN, { ...grant, ...twice }, header), "invalid_request");
     for (const wrong of [
       { client_secret: `${client_secret}x` },
       { client_secret: null },
-      { client_secret: (await register(api)).client_secret },
       { client_id: "cli_00000000000000000000000" },
-      { client_id: "" },
     ]) {
       const answer = await exchange(api, app, grant.code, wrong);
       oauthError(answer, "invalid_client");
       assert.match(answer.header("www-authenticate"), /^Basic /);
     }
     for (const authorization of [
-      ...["wrong", "", "%zz"].map((password) => basic(client_id, password).authorization),
+      basic(client_id, "wrong").authorization,
+      basic(client_id, "%zz").authorization,
       `Basic ${client_id}:${client_secret}`,
       `Bearer ${client_secret}`,
-      "Basic",
       [header.authorization, "Basic eDp5"],
     ])
       oauthError(await sendForm(api, TOKEN, grant, { authorization }), "invalid_client");
-    pair(await exchange(api, app, grant.code));
+    pair(await sendForm(api, TOKEN, grant, header));
+    const encoded = Buffer.from(String(client_secret)).toString("hex").replace(/../g, "%$&");
+    const next = { ...GRANT, client_id, code: await code() };
+    pair(await sendForm(api, TOKEN, next, basic(client_id, encoded)));
   },
 );
 

@@ -148,6 +148,7 @@ choice(
       ["refresh", false],
     ] as const) {
       const { app, tokens, holder } = await held(api);
+      assert.equal((await holder.get("/apps")).status, 200); // now its verified signature is cached
       const fields = { token: tokens[kind], token_type_hint: "nonsense" };
       const answer = isForm
         ? await sendForm(api, REVOKE, fields, basic(app.client_id, app.client_secret))

@@ -32,21 +32,14 @@ async function createWorld(callback: string, draft: object = {}) {
 
 /** A browser for a web application that is a function from Request to Response; keeps cookies. */
 function createVisitor(handle: (request: Request) => Promise<Response>) {
-  const cookies = new Map<string, string>();
-  async function visit(path: string | URL, body?: object): Promise<Response> {
-    const headers = new Headers({ origin: APP, "content-type": "application/json" });
-    headers.set("cookie", [...cookies].map((cookie) => cookie.join("=")).join("; "));
+  const cookies: string[] = [];
+  return async (path: string | URL, body?: object): Promise<Response> => {
+    const headers = { origin: APP, "content-type": "application/json", cookie: cookies.join("; ") };
     const init = body ? { method: "POST", headers, body: JSON.stringify(body) } : { headers };
     const response = await handle(new Request(new URL(path, APP), init));
-    for (const line of response.headers.getSetCookie()) {
-      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-      cookies.set(name, value);
-    }
+    cookies.push(...response.headers.getSetCookie().map((line) => line.replace(/;.*/, "")));
     return response;
-  }
-  const json = async (path: string, body?: object) =>
-    members(await (await visit(path, body)).json());
-  return { visit, json };
+  };
 }
 
 clientTest("Auth.js signs a user in by the issuer alone, with PKCE and state", async () => {
@@ -79,92 +72,14 @@ clientTest("Auth.js signs a user in by the issuer alone, with PKCE and state", a
       },
     },
   };
-  const { visit, json } = createVisitor((request) => Auth(request, config));
-  const { csrfToken } = await json("/auth/csrf");
+  const visit = createVisitor((request) => Auth(request, config));
+  const { csrfToken } = members(await (await visit("/auth/csrf")).json());
   const start = await visit("/auth/signin/apphost", { csrfToken });
   assert.equal((await visit(await own.allow(start.headers.get("location")))).status, 302);
-  const user = members((await json("/auth/session")).user);
-  assert.deepEqual([user.email, user.name], [own.user.email, own.user.name]);
+  const { user } = members(await (await visit("/auth/session")).json());
+  assert.equal(members(user).email, own.user.email);
   await own.assertOwner(tokens[0]);
 });
-
-clientTest(
-  "better-auth signs a user in by the issuer alone, with PKCE, and refreshes",
-  async () => {
-    const { betterAuth } = requireClient("better-auth");
-    const { memoryAdapter } = requireClient("better-auth/adapters/memory");
-    const { genericOAuth } = requireClient("better-auth/plugins");
-    await using own = await createWorld(`${APP}/api/auth/callback/apphost`);
-    type Profile = { user: typeof own.user };
-    const provider = {
-      providerId: "apphost",
-      clientId: own.client_id,
-      clientSecret: own.client_secret,
-      scopes: [SCOPE],
-      pkce: true,
-      discoveryUrl: `${own.authUrl}/.well-known/openid-configuration`,
-      mapProfileToUser: ({ user: { email, name } }: Profile) => ({ email, name }),
-      accountSubject: ({ profile }: { profile: Profile }) => profile.user.id,
-    };
-    const tables = { user: [], session: [], account: [], verification: [] };
-    const auth = betterAuth({
-      baseURL: APP,
-      secret: "a-secret-of-the-web-application-0123",
-      database: memoryAdapter(tables),
-      plugins: [genericOAuth({ config: [provider] })],
-    });
-    const { visit, json } = createVisitor((request) => auth.handler(request));
-    const signIn = { provider: "apphost", callbackURL: "/" };
-    const { url } = await json("/api/auth/sign-in/social", signIn);
-    const back = await visit(await own.allow(url));
-    assert.equal(back.headers.get("location"), "/", await back.text());
-    const user = members((await json("/api/auth/get-session")).user);
-    assert.deepEqual([user.email, user.name], [own.user.email, own.user.name]);
-    const { id, accountId, accessToken } = members(tables.account[0]);
-    assert.equal(accountId, own.user.id);
-    await own.assertOwner(accessToken);
-    const refreshed = await json("/api/auth/refresh-token", { accountId: id });
-    assert.notEqual(refreshed.accessToken, accessToken);
-    await own.assertOwner(refreshed.accessToken);
-  },
-);
-
-clientTest(
-  "@fastify/oauth2 signs a user in by the issuer alone, refreshes and revokes",
-  async () => {
-    const fastify = requireClient("fastify")();
-    await using own = await createWorld(`${APP}/callback`);
-    fastify.register(requireClient("@fastify/oauth2"), {
-      name: "apphost",
-      scope: [SCOPE],
-      discovery: { issuer: own.authUrl },
-      startRedirectPath: "/login",
-      callbackUri: `${APP}/callback`,
-      credentials: { client: { id: own.client_id, secret: own.client_secret } },
-    });
-    fastify.get("/callback", async (request: object) => {
-      const { token } = await fastify.apphost.getAccessTokenFromAuthorizationCodeFlow(request);
-      const account = await fastify.apphost.userinfo(token);
-      const refreshed = await fastify.apphost.getNewAccessTokenUsingRefreshToken(token, {});
-      await fastify.apphost.revokeAllToken(refreshed.token, {});
-      return { token, account, refreshed: refreshed.token };
-    });
-    const start = await fastify.inject("/login");
-    // The metadata say that PKCE is supported.
-    assert.match(start.headers.location, /code_challenge_method=S256/);
-    type Cookie = { name: string; value: string };
-    const cookies = Object.fromEntries(
-      start.cookies.map((each: Cookie) => [each.name, each.value]),
-    );
-    const { pathname, search } = await own.allow(start.headers.location);
-    const answer = members((await fastify.inject({ url: pathname + search, cookies })).json());
-    assert.deepEqual(members(answer.account).user, own.user);
-    const { access_token } = members(answer.refreshed);
-    assert.notEqual(members(answer.token).access_token, access_token);
-    await own.assertRevoked(access_token);
-    await fastify.close();
-  },
-);
 
 clientTest(
   "openid-client signs a user in by the issuer alone, names resources, refreshes and revokes",

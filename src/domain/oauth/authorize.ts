@@ -2,7 +2,6 @@
 // allowed or denied. An unregistered redirect URI never receives a redirect: such a request ends on an error page.
 import { toIso } from "../../lib/clock.ts";
 import { isLoopbackHost } from "../../lib/loopback.ts";
-import { isSubset } from "../credentials.ts";
 import { type OAuthClientRecord, oauthClients } from "../model.ts";
 import type { SignedIn } from "../sessions.ts";
 import type { Reader } from "../store.ts";
@@ -14,6 +13,7 @@ import {
   grants,
   intersectScopes,
   invalidRequest,
+  isSubset,
   OAuthError,
   parseScope,
   sha256Base64url,
@@ -57,7 +57,7 @@ export async function validateAuthorizationRequest(
     return { ...target, ...parseTerms(parameters, target.client, server.audience) };
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
-    return redirectError(server, target, error);
+    return redirectTo(server, target, { error: error.code, error_description: error.message });
   }
 }
 
@@ -79,7 +79,7 @@ export const denyRequest = (
   server: AuthorizationServer,
   request: AuthorizationRequest,
   reason = "The user did not allow it.",
-): Redirect => redirectError(server, request, new OAuthError("access_denied", reason));
+): Redirect => redirectTo(server, request, { error: "access_denied", error_description: reason });
 
 /** Creates a grant in the user's own account and returns the redirect with its code. */
 export async function issueCode(
@@ -121,12 +121,6 @@ function redirectTo(
   query.set("iss", server.issuer);
   return { redirect: `${redirectUri}${redirectUri.includes("?") ? "&" : "?"}${query}` };
 }
-
-const redirectError = (
-  server: AuthorizationServer,
-  target: RedirectTarget,
-  { code, message }: OAuthError,
-): Redirect => redirectTo(server, target, { error: code, error_description: message });
 
 /** Returns the client and its redirect URI, or the error page if a redirect would be unsafe. */
 async function findRedirectTarget(

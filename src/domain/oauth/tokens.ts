@@ -10,16 +10,8 @@ import {
 } from "node:crypto";
 import { promisify } from "node:util";
 import { parseIso, toIso } from "../../lib/clock.ts";
-import {
-  ALGORITHMS,
-  type Algorithm,
-  type JwtFault,
-  type JwtKey,
-  signJwt,
-  verifyJwt,
-} from "../../lib/jwt.ts";
+import { type Algorithm, type JwtFault, type JwtKey, signJwt, verifyJwt } from "../../lib/jwt.ts";
 import type { Infer } from "../../lib/schema.ts";
-import { isSubset } from "../credentials.ts";
 import { createCrudService } from "../crud.ts";
 import { AppError, fail } from "../errors.ts";
 import {
@@ -82,8 +74,7 @@ type OAuthErrorCode =
   | "invalid_scope"
   | "invalid_target"
   | "unsupported_grant_type"
-  | "unsupported_response_type"
-  | "access_denied";
+  | "unsupported_response_type";
 
 const DESCRIPTION_MAX = 300;
 
@@ -104,9 +95,12 @@ const invalidGrant = (description: string) => new OAuthError("invalid_grant", de
 
 /** Only resource may be repeated (RFC 8707 2). */
 export function checkRepeated(parameters: URLSearchParams): void {
-  for (const name of parameters.keys())
-    if (name !== "resource" && parameters.getAll(name).length > 1)
+  const names = new Set<string>();
+  for (const name of parameters.keys()) {
+    if (names.has(name) && name !== "resource")
       throw invalidRequest(`${name} is given more than once.`);
+    names.add(name);
+  }
 }
 
 /** RFC 8707: the tokens are for the REST API, so no other resource can be requested. */
@@ -129,7 +123,11 @@ export function parseScope(list: string): readonly Scope[] {
   });
 }
 
-/** Returns the requested scopes that are held; `admin` contains the others on both sides. */
+/** `admin` contains the other scopes. */
+export const isSubset = (scopes: readonly Scope[], held: readonly Scope[]): boolean =>
+  held.includes("admin") || scopes.every((scope) => held.includes(scope));
+
+/** Returns the requested scopes that are held; all that are held if `admin` is requested in vain. */
 export function intersectScopes(
   requested: readonly Scope[],
   held: readonly Scope[],
@@ -227,20 +225,6 @@ async function loadActiveGrant(reader: Reader, id: string) {
     : "The user was deleted, so the access of this application has been revoked.";
 }
 
-export interface TokenResponse {
-  readonly access_token: string;
-  readonly token_type: "Bearer";
-  /** Seconds. */
-  readonly expires_in: number;
-  readonly refresh_token: string;
-  readonly scope: string;
-}
-
-interface Access {
-  readonly grant: GrantRecord;
-  readonly scopes: readonly Scope[];
-}
-
 /**
  * Exchanges an authorization code for tokens; `client` is already authenticated. Errors other than reuse leave the code
  * usable: a stranger who has seen a code must not be able to invalidate it.
@@ -250,20 +234,20 @@ export const exchangeCode = (
   client: OAuthClientRecord,
   secret: string,
   parameters: URLSearchParams,
-): Promise<TokenResponse> =>
+) =>
   issueTokens(server, async ({ tx, now }) => {
-    const stored = await tx.find(grants, "code", [sha256Base64url(secret)]);
-    if (!stored?.code || stored.client_id !== client.id)
+    const storedGrant = await tx.find(grants, "code", [sha256Base64url(secret)]);
+    if (!storedGrant?.code || storedGrant.client_id !== client.id)
       throw invalidGrant("The code is not known, has expired or was issued to another client.");
-    const { code } = stored;
-    if (code.used) return revokeOnReuse(tx, stored.id, "code");
+    const { code } = storedGrant;
+    if (code.used) return revokeOnReuse(tx, storedGrant.id, "code");
     if (now >= parseIso(code.expires_at)) throw invalidGrant("The code has expired.");
     if (parameters.get("redirect_uri") !== code.redirect_uri)
       throw invalidGrant("The redirect_uri is not the one that was authorized.");
     const verifier = parameters.get("code_verifier");
     if (code.challenge !== (verifier && sha256Base64url(verifier)))
       throw invalidGrant("The code_verifier is missing, wrong or unexpected.");
-    const { grant, scopes } = await loadAccess(tx, stored.id);
+    const { grant, scopes } = await loadAccess(tx, storedGrant.id);
     return { grant: { ...grant, code: { ...code, used: true } }, scopes };
   });
 
@@ -273,17 +257,17 @@ export const exchangeRefreshToken = (
   client: OAuthClientRecord | null,
   token: string,
   scope: string | null,
-): Promise<TokenResponse> =>
+) =>
   issueTokens(server, async ({ tx, now }) => {
-    const stored = await tx.get(refreshTokens, sha256Base64url(token));
-    if (stored === undefined || now >= parseIso(stored.expires_at))
+    const refreshToken = await tx.get(refreshTokens, sha256Base64url(token));
+    if (refreshToken === undefined || now >= parseIso(refreshToken.expires_at))
       throw invalidGrant("The refresh token is not known or has expired.");
-    const storedGrant = await tx.get(grants, stored.grant_id);
+    const storedGrant = await tx.get(grants, refreshToken.grant_id);
     if (storedGrant && client && storedGrant.client_id !== client.id)
       throw invalidGrant("The refresh token was issued to another client.");
-    if (storedGrant && stored.used) return revokeOnReuse(tx, storedGrant.id, "refresh token");
-    const access = await loadAccess(tx, stored.grant_id, scope);
-    await tx.put(refreshTokens, { ...stored, used: true });
+    if (storedGrant && refreshToken.used) return revokeOnReuse(tx, storedGrant.id, "refresh token");
+    const access = await loadAccess(tx, refreshToken.grant_id, scope);
+    await tx.put(refreshTokens, { ...refreshToken, used: true });
     return access;
   });
 
@@ -292,7 +276,7 @@ export const issueForUser = (
   server: AuthorizationServer,
   user: UserRecord,
   requestedScopes: readonly Scope[],
-): Promise<TokenResponse> =>
+) =>
   issueTokens(server, async ({ ids, timestamp }) => {
     const scopes = intersectScopes(requestedScopes, user.permissions);
     if (scopes.length === 0) throw invalidGrant("The user holds none of these scopes.");
@@ -315,8 +299,10 @@ export const issueForUser = (
  */
 async function issueTokens(
   server: AuthorizationServer,
-  redeem: (ctx: TxContext) => Promise<Access | OAuthError>,
-): Promise<TokenResponse> {
+  redeem: (
+    ctx: TxContext,
+  ) => Promise<OAuthError | { readonly grant: GrantRecord; readonly scopes: readonly Scope[] }>,
+) {
   const { issuer, audience } = server;
   // The key may have to be stored first. If that fails, the code stays unused.
   const key = await getSigningKey(server);
@@ -348,18 +334,13 @@ async function issueTokens(
       iat,
       exp: iat + ACCESS_TOKEN_LIFETIME_S,
     });
-    const response: TokenResponse = {
-      access_token,
-      token_type: "Bearer",
-      expires_in: ACCESS_TOKEN_LIFETIME_S,
-      refresh_token,
-      scope,
-    };
-    return response;
+    const expires_in = ACCESS_TOKEN_LIFETIME_S;
+    return { access_token, token_type: "Bearer", expires_in, refresh_token, scope };
   });
   if (result instanceof OAuthError) throw result;
   return result;
 }
+export type TokenResponse = Awaited<ReturnType<typeof issueTokens>>;
 
 /** A second use means that the code or token was stolen, so the grant ends with all its tokens (RFC 9700 4.14). */
 async function revokeOnReuse(tx: Tx, grantId: string, what: string): Promise<OAuthError> {
@@ -368,10 +349,10 @@ async function revokeOnReuse(tx: Tx, grantId: string, what: string): Promise<OAu
 }
 
 /** Returns the grant with the scopes that its user still holds. A refresh may request fewer (RFC 6749 6). */
-async function loadAccess(tx: Tx, grantId: string, scope: string | null = null): Promise<Access> {
-  const active = await loadActiveGrant(tx, grantId);
-  if (typeof active === "string") throw invalidGrant(active);
-  const { grant, user, account } = active;
+async function loadAccess(tx: Tx, grantId: string, scope: string | null = null) {
+  const activeGrant = await loadActiveGrant(tx, grantId);
+  if (typeof activeGrant === "string") throw invalidGrant(activeGrant);
+  const { grant, user, account } = activeGrant;
   if (account.state === "suspended") throw invalidGrant("The account is suspended.");
   const requestedScopes = scope === null ? grant.scopes : parseScope(scope);
   if (scope !== null && !isSubset(requestedScopes, grant.scopes))
@@ -391,11 +372,11 @@ export async function revokeToken(
   token: string,
 ): Promise<void> {
   const { store } = server;
-  const verified = await verifySignature(server, token);
+  const verifiedToken = await verifySignature(server, token);
   const grantId =
-    verified instanceof AppError
+    verifiedToken instanceof AppError
       ? (await store.get(refreshTokens, sha256Base64url(token)))?.grant_id
-      : verified.grantId;
+      : verifiedToken.grantId;
   const grant = await store.get(grants, grantId ?? "");
   if (grant === undefined) return;
   if (grant.client_id !== (client?.id ?? null))
@@ -407,33 +388,36 @@ export async function revokeToken(
 
 /** Returns the token's user, account and current scopes as the caller, or the error that makes it invalid. */
 export async function verifyAccessToken(server: AuthorizationServer, token: string) {
-  const verified = await verifySignature(server, token);
-  if (verified instanceof AppError) return verified;
-  const active = await loadActiveGrant(server.store, verified.grantId);
-  if (typeof active === "string") return fail({ code: "invalid_credential", detail: active });
-  const { grant, user, account } = active;
-  const scopes = intersectScopes(verified.scopes, user.permissions);
+  const verifiedToken = await verifySignature(server, token);
+  if (verifiedToken instanceof AppError) return verifiedToken;
+  const activeGrant = await loadActiveGrant(server.store, verifiedToken.grantId);
+  if (typeof activeGrant === "string")
+    return fail({ code: "invalid_credential", detail: activeGrant });
+  const { grant, user, account } = activeGrant;
+  const scopes = intersectScopes(verifiedToken.scopes, user.permissions);
   return { account, user, scopes, credential: grant.id };
 }
 
 /** Verifies signature, claims and expiry. Only valid tokens are cached, so that strangers cannot fill the memory. */
 async function verifySignature(
-  { store, issuer, audience, verifiedTokens, clock }: AuthorizationServer,
+  server: AuthorizationServer,
   token: string,
 ): Promise<VerifiedToken | AppError> {
+  const { issuer, audience, verifiedTokens, clock } = server;
   const now = clock.now();
-  const cached = verifiedTokens.get(token);
-  if (cached !== undefined) return now < cached.exp * 1_000 ? cached : tokenError("expired");
+  const cachedToken = verifiedTokens.get(token);
+  if (cachedToken !== undefined)
+    return now < cachedToken.exp * 1_000 ? cachedToken : tokenError("expired");
   const expected = { typ: TYP, iss: issuer, aud: audience, now };
-  const result = verifyJwt(token, await listKeys(store), expected);
+  const result = verifyJwt(token, [await getSigningKey(server)], expected);
   if ("fault" in result) return tokenError(result.fault);
   // A valid signature means that `issueTokens` wrote the claims.
   const { jti, scope, exp } = result.claims;
   const [grantId = ""] = String(jti).split(".");
-  const verified = { grantId, scopes: parseScope(String(scope)), exp: Number(exp) };
+  const verifiedToken = { grantId, scopes: parseScope(String(scope)), exp: Number(exp) };
   if (verifiedTokens.size >= CACHE_MAX) verifiedTokens.clear();
-  verifiedTokens.set(token, verified);
-  return verified;
+  verifiedTokens.set(token, verifiedToken);
+  return verifiedToken;
 }
 
 /** Converts a JWT fault to an error. Any other fault is the name of the claim that does not match. */
@@ -451,7 +435,7 @@ function tokenError(fault: JwtFault): AppError {
   return fail({ code: "invalid_credential", detail });
 }
 
-/** One key for each algorithm ever used, so that tokens survive a restart but not a reset. The id is the algorithm. */
+/** The store holds the key, so that tokens survive a restart but not a reset. The id is the algorithm. */
 interface SigningKeyRecord extends Entity {
   readonly id: Algorithm;
   /** The RFC 7638 thumbprint of the public key, so that it never names another key. */
@@ -469,27 +453,21 @@ const toJwtKey = ({ id, kid, private_key }: SigningKeyRecord): JwtKey => ({
 
 /** Returns the key that signs new tokens. It is generated on first use: an RSA key takes longer than a start. */
 async function getSigningKey({ store, algorithm }: AuthorizationServer): Promise<JwtKey> {
-  const existing = await store.get(signingKeys, algorithm);
-  if (existing) return toJwtKey(existing);
-  const generated = await generateKey(algorithm);
+  const storedKey = await store.get(signingKeys, algorithm);
+  if (storedKey) return toJwtKey(storedKey);
+  const newKey = await generateKey(algorithm);
   return store.transact(async (tx) => {
     // A concurrent first use may have stored its key already.
-    const record = (await tx.get(signingKeys, algorithm)) ?? generated;
+    const record = (await tx.get(signingKeys, algorithm)) ?? newKey;
     await tx.put(signingKeys, record);
     return toJwtKey(record);
   });
 }
 
-async function listKeys(reader: Reader): Promise<readonly JwtKey[]> {
-  const records = await Promise.all(ALGORITHMS.map((alg) => reader.get(signingKeys, alg)));
-  return records.filter((record) => record !== undefined).map(toJwtKey);
-}
-
-/** Returns the public keys as a JWK set (RFC 7517), which clients fetch before the first token. */
-export async function listPublicKeys(server: AuthorizationServer) {
-  await getSigningKey(server);
-  const keys = await listKeys(server.store);
-  return keys.map(({ kid, alg, key }) => ({ ...toPublicJwk(key), kid, alg, use: "sig" }));
+/** Returns the public key as a JWK set (RFC 7517), which clients fetch before the first token. */
+export async function getPublicKeys(server: AuthorizationServer) {
+  const { kid, alg, key } = await getSigningKey(server);
+  return { keys: [{ ...toPublicJwk(key), kid, alg, use: "sig" }] };
 }
 
 /** Has exactly the members that RFC 7638 hashes. */
