@@ -16,7 +16,8 @@ import { kept, outboxWorld } from "../support/outbox-world.ts";
 const RANGE = { offset: 0, limit: 20 };
 
 async function setUp() {
-  const { store, clock, parts, unit, account } = await outboxWorld();
+  const { store, clock, parts, unit, account, stop } = await outboxWorld();
+  await stop();
   const published: string[] = [];
   parts.notifications.on("data", (id) => published.push(id));
   const get = async (id: string) => kept(await dataSourceService.get(store, account, id));
@@ -44,7 +45,7 @@ async function setUp() {
     remove: (id: string) => dataSourceService.delete(unit, account, id, () => undefined),
     rows: async (id: string) => kept(await listRows(store, account, id, RANGE)).items,
     processedEvents: () =>
-      store.page(events, "account_type", [account.id, "data.processed"], RANGE),
+      store.page(events, "account_type", [account.id, false, "data.processed"], RANGE),
   };
 }
 

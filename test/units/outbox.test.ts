@@ -6,18 +6,12 @@ import { createHttpSender } from "../../src/delivery/sender.ts";
 import { createDelivery, putDelivery } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import { deliveries, type WebhookRecord, webhooks } from "../../src/domain/model.ts";
-import { ALL_RECORDS, StorageUnavailable, type Store } from "../../src/domain/store.ts";
+import { ALL_RECORDS, StorageUnavailable } from "../../src/domain/store.ts";
 import { redeliver, sendTest, webhookService } from "../../src/domain/webhooks.ts";
 import { toIso } from "../../src/lib/clock.ts";
 import { verifySignature } from "../../src/lib/signature.ts";
 import { took } from "../support/costs.ts";
-import {
-  kept,
-  outboxWorld,
-  START,
-  type World,
-  type WorldOptions,
-} from "../support/outbox-world.ts";
+import { kept, outboxWorld, START, type World } from "../support/outbox-world.ts";
 import { httpReceiver } from "../support/receivers.ts";
 import { eventually, turns } from "../support/wait.ts";
 
@@ -28,13 +22,13 @@ const PATIENT = { sender: createHttpSender({ policy: "local", timeout_ms: 60_000
 /** Creates a world with one or more webhooks that share a receiver with these responses. */
 async function hooked(
   answer?: Parameters<typeof httpReceiver>[0],
-  options?: WorldOptions,
-  webhooks = 1,
+  options?: Parameters<typeof outboxWorld>[0],
+  webhookCount = 1,
 ) {
   const world = await outboxWorld(options);
   const { unit, account, store } = world;
   const receiver = await httpReceiver(answer);
-  for (let more = 1; more < webhooks; more += 1) await world.webhook(receiver.url);
+  for (let more = 1; more < webhookCount; more += 1) await world.webhook(receiver.url);
   const webhook = await world.webhook(receiver.url);
   const { id } = webhook;
   const first = async () => kept((await world.log(webhook))[0]);
@@ -57,7 +51,7 @@ async function hooked(
     remove: async () => kept(await webhookService.delete(unit, account, id, () => undefined)),
     countCancelled: () => store.count(deliveries, "webhook_status", [id, "cancelled"]),
     state: async () => {
-      const { active, disabled_reason } = await world.read(webhook);
+      const { active, disabled_reason } = kept(await store.get(webhooks, id));
       return [active, disabled_reason];
     },
     /** The event of each request that arrived. */
@@ -66,18 +60,18 @@ async function hooked(
 }
 
 /** A receiver that keeps every request waiting until a test responds. */
-async function holding(options?: WorldOptions, webhooks = 1) {
+async function holding(options?: Parameters<typeof outboxWorld>[0], webhookCount = 1) {
   const held: ServerResponse[] = [];
   const hold = (_: number, response: ServerResponse) => void held.push(response);
-  return { ...(await hooked(hold, { ...PATIENT, ...options }, webhooks)), held };
+  return { ...(await hooked(hold, { ...PATIENT, ...options }, webhookCount)), held };
 }
 
 /** Starts the service again on the same store, after a stop or a crash. */
-const restarted = ({ real: store }: World) => outboxWorld({ store });
+const restarted = ({ store }: World) => outboxWorld({ store });
 
 /** Emits an event and waits until its due deliveries have been attempted. */
-async function emitted(world: World, n = 1) {
-  const event = await world.emit({ n });
+async function emitted(world: World) {
+  const event = await world.emit();
   await world.idle();
   return event;
 }
@@ -116,7 +110,7 @@ test("6.retry-schedule: the retries of several webhooks go out exactly when they
   const { world, receiver } = await hooked(() => 500, {}, 9);
   await emitted(world);
   const planned = async () =>
-    (await world.real.page(deliveries, "pending", ["pending"], ALL_RECORDS)).map((row) =>
+    (await world.store.page(deliveries, "pending", ["pending"], ALL_RECORDS)).map((row) =>
       String(row.next_attempt_at),
     );
   const due = await planned();
@@ -132,7 +126,7 @@ test("6.retry-schedule: the retries of several webhooks go out exactly when they
 test("6.webhook-concurrency: first attempts go out in order, one at a time", async () => {
   const { world, held, summary, arrived } = await holding();
   const sent: string[] = [];
-  for (let n = 0; n < 9; n += 1) sent.push((await world.emit({ n })).id);
+  for (let n = 0; n < 9; n += 1) sent.push((await world.emit()).id);
   for (let count = 1; count <= 9; count += 1) {
     await staysAt(() => held.length, count);
     held.at(-1)?.end();
@@ -146,13 +140,13 @@ test("6.webhook-concurrency.order: retries and first attempts go out by due time
   const { world, summary, redeliverFirst, arrived } = await hooked((count) =>
     count === 1 ? 500 : 200,
   );
-  const first = await emitted(world, 1);
+  const first = await emitted(world);
   world.clock.set(START + 10 * S);
-  const second = await emitted(world, 2);
+  const second = await emitted(world);
   assert.deepEqual(arrived(), [first.id, first.id, second.id]);
   assert.deepEqual(await summary(), ["succeeded 2", "succeeded 1"]);
   await world.stop();
-  const third = await world.emit({ n: 3 });
+  const third = await world.emit();
   await redeliverFirst();
   const next = await restarted(world);
   await next.advance(10 * S);
@@ -161,7 +155,7 @@ test("6.webhook-concurrency.order: retries and first attempts go out by due time
 
 test("6.webhook-concurrency: a webhook with many unanswered deliveries delays no other webhook", async () => {
   const { world, held } = await holding();
-  for (let n = 0; n < 300; n += 1) await world.emit({ n });
+  for (let n = 0; n < 300; n += 1) await world.emit();
   await staysAt(() => held.length, 1);
   const responsive = await httpReceiver((count) => (count === 1 ? 500 : 200));
   const webhook = await world.webhook(responsive.url);
@@ -188,9 +182,9 @@ test("3.delivery-cancelled.gone: a 410 response fails the delivery, disables the
   const { world, receiver, update, summary, state } = await hooked((count) =>
     count === 1 ? 500 : 410,
   );
-  await emitted(world, 1);
-  await world.emit({ n: 2 });
-  await emitted(world, 3);
+  await emitted(world);
+  await world.emit();
+  await emitted(world);
   assert.deepEqual(await state(), [false, "gone"]);
   assert.deepEqual(await summary(), ["cancelled 1", "failed 1", "cancelled 0"]);
   await world.advance(100 * H);
@@ -277,8 +271,8 @@ test("a manual redelivery requested during an automatic attempt makes exactly on
 
 test("deliveries due or in flight at shutdown are sent after the next start", async () => {
   const { world, receiver, summary } = await hooked((n) => (n === 1 ? undefined : 200));
-  await world.emit({ n: 1 });
-  await world.emit({ n: 2 });
+  await world.emit();
+  await world.emit();
   await eventually(async () => receiver.got.length > 0);
   await world.stop();
   assert.deepEqual(await summary(), ["pending 0", "pending 0"]);
@@ -289,22 +283,17 @@ test("deliveries due or in flight at shutdown are sent after the next start", as
   assert.equal(receiver.got.length, 3);
 });
 
-test("a result that the store rejects is saved later, and the delivery is not sent again", async () => {
-  let isFull = false;
-  const over = (store: Store): Partial<Store> => ({
-    transact: (work) =>
-      isFull ? Promise.reject(new StorageUnavailable("full")) : store.transact(work),
-  });
-  const fill = () => {
-    isFull = true;
+test("a result that the store rejects is saved later, and the delivery is not sent again", async (t) => {
+  const full = () => Promise.reject(new StorageUnavailable("full"));
+  const { world, receiver, summary } = await hooked(() => {
+    t.mock.method(world.store, "transact", full);
     return 200;
-  };
-  const { world, receiver, summary } = await hooked(fill, { over });
+  });
   await emitted(world);
   await world.advance(5 * S);
   assert.deepEqual(await summary(), ["pending 0"]);
   assert.ok(world.errors.length > 0);
-  isFull = false;
+  t.mock.restoreAll();
   await world.advance(1 * S);
   assert.deepEqual(await summary(), ["succeeded 1"]);
   assert.equal(receiver.got.length, 1);
@@ -353,7 +342,7 @@ test("3.delivery-cancelled: after a quick disable and re-enable, only deliveries
   const { world, webhook, disableAndEnable, countCancelled, arrived } = await hooked();
   await failedOnce(world, webhook, 300);
   await disableAndEnable();
-  const event = await world.emit({ n: 2 });
+  const event = await world.emit();
   await world.advance(100 * H);
   assert.equal(await countCancelled(), 300);
   assert.deepEqual(arrived(), [event.id]);
@@ -364,7 +353,7 @@ test("3.delivery-cancelled: cancellations interrupted by a crash are completed a
   await failedOnce(world, webhook, 300);
   await world.idle();
   await world.stop();
-  await world.real.transact((tx) => tx.remove(webhooks, webhook.id));
+  await world.store.transact((tx) => tx.remove(webhooks, webhook.id));
   assert.equal(await countCancelled(), 0);
   await (await restarted(world)).idle();
   assert.equal(await countCancelled(), 300);
