@@ -111,10 +111,10 @@ choice(
       await api.post(`/apps/${mine.id}/interactions`, {});
     });
     assert.deepEqual(found, []);
-    const titles = Array.from({ length: 20 }, (_, at) => `Title ${at}`);
     const rename = (title: string) => api.patch(`/apps/${mine.id}`, { title });
-    const renamed = (await caused(api, () => Promise.all(titles.map(rename)))).map(objectOf);
-    assert.deepEqual(renamed.map(({ title }) => title).sort(), titles.sort());
+    const updates = await caused(api, () => Promise.all(["A", "B", "C"].map(rename)));
+    const renamed = updates.map(objectOf);
+    assert.deepEqual(renamed.map(({ title }) => title).sort(), ["A", "B", "C"]);
     assert.deepEqual((await api.get(`/apps/${mine.id}`)).json, renamed.at(-1), "the final state");
   },
 );

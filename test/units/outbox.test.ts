@@ -7,7 +7,7 @@ import { createDelivery, putDelivery } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import { deliveries, type WebhookRecord, webhooks } from "../../src/domain/model.ts";
 import { ALL_RECORDS, StorageUnavailable } from "../../src/domain/store.ts";
-import { redeliver, sendTest, webhookService } from "../../src/domain/webhooks.ts";
+import { redeliver, webhookService } from "../../src/domain/webhooks.ts";
 import { toIso } from "../../src/lib/clock.ts";
 import { verifySignature } from "../../src/lib/signature.ts";
 import { took } from "../support/costs.ts";
@@ -98,28 +98,22 @@ test("6.retry-schedule: ten byte-identical attempts within 75 h of clock time, t
   assert.equal(attempts.map(({ number }) => number).join(), numbers);
   assert.equal(receiver.got.map(({ headers }) => headers["x-service-attempt"]).join(), numbers);
   assert.equal(new Set(receiver.got.map(({ body }) => body)).size, 1);
-  const waits = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
-  const times = attempts.map(({ at }) => Date.parse(at));
-  for (const [at, wait] of waits.entries()) {
-    const waited = ((times[at + 1] ?? 0) - (times[at] ?? 0)) / S;
-    assert.ok(waited >= wait * 0.8 && waited <= wait * 1.2, `${waited} s instead of ${wait} s`);
+  const waits_s = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
+  const times_s = attempts.map(({ at }) => Date.parse(at) / S);
+  for (const [index, wait_s] of waits_s.entries()) {
+    const ratio = (Number(times_s[index + 1]) - Number(times_s[index])) / wait_s;
+    assert.ok(ratio >= 0.8 && ratio <= 1.2, `wait ${index + 1}: ${ratio}`);
   }
 });
 
 test("6.retry-schedule: the retries of several webhooks go out exactly when they are due, in order", async () => {
   const { world, receiver } = await hooked(() => 500, {}, 9);
   await emitted(world);
-  const planned = async () =>
-    (await world.store.page(deliveries, "pending", ["pending"], ALL_RECORDS)).map((row) =>
-      String(row.next_attempt_at),
-    );
-  const due = await planned();
+  const rows = await world.store.page(deliveries, "pending", ["pending"], ALL_RECORDS);
+  const due = rows.map(({ next_attempt_at }) => next_attempt_at);
   assert.equal(new Set(due).size, 9);
-  const ran = await world.advance(10 * S);
-  assert.deepEqual(
-    ran.map(({ at }) => at),
-    due,
-  );
+  const fired = (await world.advance(10 * S)).map(({ at }) => at);
+  assert.deepEqual(fired, due);
   assert.equal(receiver.got.length, 18);
 });
 
@@ -357,15 +351,4 @@ test("3.delivery-cancelled: cancellations interrupted by a crash are completed a
   assert.equal(await countCancelled(), 0);
   await (await restarted(world)).idle();
   assert.equal(await countCancelled(), 300);
-});
-
-test("a test delivery goes to a disabled webhook, is tried once, and is not cancelled by disabling", async () => {
-  const { world, receiver, webhook, update, summary } = await hooked(() => 500);
-  await world.stop();
-  kept(await sendTest(world.unit, world.account, webhook.id, "data.processed"));
-  await update({ active: false });
-  const next = await restarted(world);
-  await next.advance(100 * H);
-  assert.deepEqual(await summary(), ["failed 1"]);
-  assert.equal(receiver.got.length, 1);
 });
