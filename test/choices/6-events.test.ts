@@ -111,10 +111,10 @@ choice(
       await api.post(`/apps/${mine.id}/interactions`, {});
     });
     assert.deepEqual(found, []);
-    const titles = Array.from({ length: 20 }, (_, at) => `Title ${at}`);
     const rename = (title: string) => api.patch(`/apps/${mine.id}`, { title });
-    const renamed = (await caused(api, () => Promise.all(titles.map(rename)))).map(objectOf);
-    assert.deepEqual(renamed.map(({ title }) => title).sort(), titles.sort());
+    const updates = await caused(api, () => Promise.all(["A", "B", "C"].map(rename)));
+    const renamed = updates.map(objectOf);
+    assert.deepEqual(renamed.map(({ title }) => title).sort(), ["A", "B", "C"]);
     assert.deepEqual((await api.get(`/apps/${mine.id}`)).json, renamed.at(-1), "the final state");
   },
 );
@@ -126,21 +126,18 @@ choice(
     const { next, webhook } = await hooked(api, ["app.created"]);
     await newApp(api);
     const { id, rawBody, attempts } = await next("app.created");
-    const sent = await settled(api, webhook);
     const headers = attempts[0]?.headers ?? {};
+    const time = headers["webhook-timestamp"];
+    const hmac = createHmac("sha256", SECRET).update(`${id}.${time}.${rawBody}`).digest("base64");
     assert.match(String(headers["user-agent"]), /^AppHostingService\/\d/);
-    const time = String(headers["webhook-timestamp"]);
-    const hmac = createHmac("sha256", Buffer.from(SECRET))
-      .update(`${id}.${time}.${rawBody}`)
-      .digest("base64");
-    const expected = {
+    for (const [name, value] of Object.entries({
       "x-service-event": "app.created",
-      "x-service-delivery": sent.id,
+      "x-service-delivery": (await settled(api, webhook)).id,
       "x-service-attempt": "1",
       "webhook-id": id,
       "webhook-signature": `v1,${hmac}`,
-    };
-    for (const [name, value] of Object.entries(expected)) assert.equal(headers[name], value, name);
+    }))
+      assert.equal(headers[name], value, name);
   },
 );
 
@@ -152,20 +149,18 @@ for (const [options, title] of [
   ],
 ] as const)
   choice("6.retry-schedule.timestamp", title, options, async ({ api, service }) => {
-    const { next, webhook } = await hooked(api, ["app.created"], {}, [500, 200]);
+    const { next } = await hooked(api, ["app.created"], {}, [500, 200]);
     await newApp(api);
     await service.settled();
     await service.clock.advance("7d");
     const { attempts } = await next("app.created");
-    const sent_s = attempts.map(({ headers }) => Number(headers["webhook-timestamp"]));
-    const logged = await settled(api, webhook);
-    const serviceTimes_s = attemptsOf(logged).map(({ at }) =>
-      Math.floor(Date.parse(str(at)) / 1_000),
+    const times_s = attempts.map(({ headers }) => Number(headers["webhook-timestamp"]));
+    const logged_s = service.deliveries.flatMap((each) =>
+      each.attempts.map(({ at }) => Math.floor(Date.parse(at) / 1_000)),
     );
-    assert.equal(sent_s.length, 2);
-    if ("randomSeed" in options) assert.deepEqual(sent_s, serviceTimes_s);
-    else for (const time_s of sent_s) assert.ok(Math.abs(Date.now() / 1_000 - time_s) < 60);
-    assert.equal("timestamps_s" in logged, false);
+    assert.equal(times_s.length, 2);
+    if ("randomSeed" in options) assert.deepEqual(times_s, logged_s);
+    else for (const time_s of times_s) assert.ok(Math.abs(Date.now() / 1_000 - time_s) < 60);
   });
 
 choice(
@@ -195,10 +190,7 @@ choice(
     assert.ok(Number.isInteger(duration_ms) && Number(duration_ms) >= 0);
     for (const time of [at, created_at, next_attempt_at]) assert.match(str(time), ISO_TIME);
     assert.ok(str(at) >= str(created_at) && str(next_attempt_at) > str(at));
-    assert.equal(
-      members(members((await api.get(`/events/${event_id}`)).json.data).object).id,
-      app.id,
-    );
+    assert.equal(objectOf((await api.get(`/events/${event_id}`)).json).id, app.id);
     assert.deepEqual((await api.get(`/webhooks/${webhook.id}/deliveries/${id}`)).json, found);
     await api.delete(`/webhooks/${webhook.id}`);
     for (const end of ["", `/${id}`])

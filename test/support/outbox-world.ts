@@ -11,11 +11,9 @@ import {
   type AccountRecord,
   accounts,
   deliveries,
-  type EventType,
   type WebhookRecord,
-  webhooks,
 } from "../../src/domain/model.ts";
-import type { Store } from "../../src/domain/store.ts";
+import { ALL_RECORDS } from "../../src/domain/store.ts";
 import { createNotifications, UnitOfWork } from "../../src/domain/unit-of-work.ts";
 import { webhookService } from "../../src/domain/webhooks.ts";
 import { AdjustableClock } from "../../src/lib/clock.ts";
@@ -23,14 +21,8 @@ import { seededRandom, TimeOrderedIds } from "../../src/lib/ids.ts";
 import { TaskTracker } from "../../src/lib/tasks.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { createWorkers } from "../../src/workers.ts";
-import { overridden } from "./other-stores.ts";
 
 export const START = Date.UTC(2026, 0, 1);
-
-export interface WorldOptions extends Partial<OutboxDeps> {
-  /** Store methods replaced for the workers. */
-  readonly over?: (store: Store) => Partial<Store>;
-}
 
 export type World = Awaited<ReturnType<typeof outboxWorld>>;
 
@@ -48,25 +40,19 @@ export function kept<T>(value: T | AppError | undefined): T {
 }
 
 /** An isolated world. Its clock stands still, so nothing happens unless a test causes it. */
-export async function outboxWorld(options: WorldOptions = {}) {
-  const { store: real = memoryStore(), over } = options;
+export async function outboxWorld(options: Partial<OutboxDeps> = {}) {
+  const { store = memoryStore() } = options;
   const account = accountOf("acc_1");
   if (options.store === undefined) {
-    await real.open(collections);
-    await real.transact((tx) => tx.put(accounts, { ...account, partition: "accounts" }));
+    await store.open(collections);
+    await store.transact((tx) => tx.put(accounts, { ...account, partition: "accounts" }));
   }
-  const store = over ? overridden(real, over(real)) : real;
   const clock = new AdjustableClock(START);
   const ids = new TimeOrderedIds(clock, seededRandom("outbox"));
   const errors: unknown[] = [];
   const tasks = new TaskTracker((error) => errors.push(error));
-  const notifications = createNotifications();
-  const parts = { store, clock, ids, notifications };
+  const parts = { store, clock, ids, notifications: createNotifications() };
   const unit = new UnitOfWork(parts);
-  /** Leaves out the topic `data`, so that tests process data sources themselves. */
-  const deliveryNotifications = createNotifications();
-  for (const topic of ["queue", "disabled"] as const)
-    notifications.on(topic, (id) => deliveryNotifications.emit(topic, id));
   const workers = createWorkers({
     tasks,
     sender: createHttpSender({ policy: "local", timeout_ms: 2_000 }),
@@ -75,13 +61,11 @@ export async function outboxWorld(options: WorldOptions = {}) {
     onAttempt: () => undefined,
     ...options,
     ...parts,
-    notifications: deliveryNotifications,
   });
   await workers.start();
   return {
     clock,
     store,
-    real,
     parts,
     unit,
     workers,
@@ -104,14 +88,9 @@ export async function outboxWorld(options: WorldOptions = {}) {
           active: true,
         }),
       ),
-    emit: async (
-      object: object = { n: 1 },
-      from: AccountRecord = account,
-      type: EventType = "app.created",
-    ) => kept(await unit.run((ctx) => recordEvent(ctx, from, type, object))),
-    read: async ({ id }: WebhookRecord) => kept(await store.get(webhooks, id)),
-    log: ({ id }: WebhookRecord) =>
-      store.page(deliveries, "webhook", [id], { offset: 0, limit: 10_000 }),
+    emit: async (object: object = {}, from: AccountRecord = account) =>
+      kept(await unit.run((ctx) => recordEvent(ctx, from, "app.created", object))),
+    log: ({ id }: WebhookRecord) => store.page(deliveries, "webhook", [id], ALL_RECORDS),
     pending: () => dueDeliveries(store, clock.now()),
   };
 }

@@ -37,12 +37,19 @@ const B = { name: "B", api_keys: [{ name: "b", key: B_KEY }], apps: [{ title: "O
 export const TWO = { seed: { accounts: [{ name: "A" }, B] } };
 
 const PREFIXES = {
-  ...{ app: "app", deployment: "dep", data_source: "ds", user: "usr", webhook: "wh" },
-  ...{ delivery: "dlv", event: "evt", key: "key", client: "cli" },
+  app_id: "app",
+  deployment_id: "dep",
+  data_source_id: "ds",
+  user_id: "usr",
+  webhook_id: "wh",
+  delivery_id: "dlv",
+  event_id: "evt",
+  key_id: "key",
+  client_id: "cli",
 };
 /** Valid ids of resources that never existed. */
 export const NOWHERE: Ids = Object.fromEntries(
-  Object.entries(PREFIXES).map(([kind, prefix]) => [`${kind}_id`, `${prefix}_${"0".repeat(23)}`]),
+  Object.entries(PREFIXES).map(([name, prefix]) => [name, `${prefix}_${"0".repeat(23)}`]),
 );
 
 export const fill = (path: string, ids: Ids): string =>
