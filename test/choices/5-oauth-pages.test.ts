@@ -167,23 +167,3 @@ choice(
     }
   },
 );
-
-choice(
-  "5.sign-in.consent",
-  "the pages' assets are sent again only after they have changed",
-  async ({ api }) => {
-    const anyone = api.root.as(null);
-    const { text } = await anyone.get(SIGN_IN);
-    const paths = [...text.matchAll(/<link[^>]* href="([^"]+)"/g)].map(([, path = ""]) => path);
-    assert.deepEqual(paths, ["/favicon.ico", "/assets/style.css"]);
-    for (const path of paths) {
-      const answer = await anyone.get(path);
-      assert.equal(answer.status, 200, path);
-      assert.match(answer.header("content-type"), /^(text\/css; charset=utf-8|image\/svg\+xml)$/);
-      assert.equal(answer.header("cache-control"), "public, no-cache", path);
-      const again = await anyone.get(path, { "if-none-match": answer.header("etag") });
-      assert.deepEqual([again.status, again.text], [304, ""]);
-      assert.equal((await anyone.post(path)).status, 405);
-    }
-  },
-);
