@@ -7,7 +7,6 @@ import { createHttpSender } from "./delivery/sender.ts";
 import { collections } from "./domain/collections.ts";
 import { createApiKeyAuthenticator } from "./domain/credentials.ts";
 import { findSiteByHost } from "./domain/deployments.ts";
-import type { AppError } from "./domain/errors.ts";
 import { createWebhookSchemas } from "./domain/model.ts";
 import {
   type AuthorizationServer,
@@ -19,7 +18,7 @@ import { createNotifications } from "./domain/unit-of-work.ts";
 import { API, createApiRouter } from "./http/api.ts";
 import { createAuthenticator } from "./http/authenticate.ts";
 import { withCors } from "./http/cors.ts";
-import type { Handler, HttpRequest, HttpResponse } from "./http/message.ts";
+import type { Handler } from "./http/message.ts";
 import { createOAuthRouter } from "./http/oauth-routes.ts";
 import { problemResponse } from "./http/problem.ts";
 import { createRateLimiter } from "./http/rate-limit.ts";
@@ -159,19 +158,14 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       service: settings.control ? service : undefined,
       warn: log.warn,
     });
-    /** Loaded with the pages. */
-    let notFoundPage: (request: HttpRequest, error: AppError) => HttpResponse | undefined = () =>
-      undefined;
-    const root = publicRouter(ROOT_ROUTES, (error, request) => {
-      const page = error.details.code === "not_found" ? notFoundPage(request, error) : undefined;
-      return page ?? problemResponse(error, request.id, urls);
-    });
+    const root = publicRouter(ROOT_ROUTES, (error, request) =>
+      problemResponse(error, request.id, urls),
+    );
     const handleRoute = createRequestHandler({
       fallback: root,
       routers: [api, oauth, control],
       async lazyRouters() {
         const pages = await import("./web/routes.ts");
-        notFoundPage = pages.notFoundPage;
         return pages.createPageRouters({
           unit,
           services,

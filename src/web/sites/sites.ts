@@ -65,19 +65,20 @@ function gonePage(successor: Site | undefined, { urls, signedIn }: WebContext): 
 /** Returns the page for a visitor who may not see the app. */
 async function denyAccess(site: Site, web: WebContext): Promise<HttpResponse | undefined> {
   const url = sitePath(site);
-  const access = checkViewAccess(site, web.signedIn);
-  if (access === "yes") return undefined;
-  if (access === "not yours")
-    return messagePage(404, "There is no app here", [
-      "It may belong to another account. ",
-      userMenu(web, url),
-    ]);
-  if (access === "no")
-    return messagePage(403, "This app is private", [
-      "It requires the permission read:apps. ",
-      userMenu(web, url),
-    ]);
-  return requireSignIn(web, url);
+  const menu = userMenu(web, url);
+  switch (checkViewAccess(site, web.signedIn)) {
+    case "yes":
+      return undefined;
+    case "sign in":
+      return requireSignIn(web, url);
+    case "not yours":
+      return messagePage(404, "There is no app here", ["It may belong to another account. ", menu]);
+    case "no":
+      return messagePage(403, "This app is private", [
+        "It requires the permission read:apps. ",
+        menu,
+      ]);
+  }
 }
 
 async function renderSite(web: WebContext, { app, account }: Site): Promise<Result> {
