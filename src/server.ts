@@ -151,17 +151,14 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       ...apiDeps,
       service: settings.control ? service : undefined,
     });
-    let pages: typeof import("./web/routes.ts") | undefined;
-    const root = publicRouter(ROOT_ROUTES, (error, request) => {
-      const page =
-        error.details.code === "not_found" ? pages?.notFoundPage(request, error) : undefined;
-      return page ?? problemResponse(error, request.id, urls);
-    });
+    const root = publicRouter(ROOT_ROUTES, (error, request) =>
+      problemResponse(error, request.id, urls),
+    );
     const handleRoute = createRequestHandler({
       fallback: root,
       routers: [api, oauth, control],
       async lazyRouters() {
-        pages = await import("./web/routes.ts");
+        const pages = await import("./web/routes.ts");
         return pages.createPageRouters({
           ...apiDeps,
           oauth: authorizationServer,

@@ -50,12 +50,11 @@ test("architecture: no file imports itself through any chain of imports", () => 
   assert.deepEqual([...remaining.keys()], []);
 });
 
-test("architecture: only the command, the receiver, the OpenAPI document and the pages are imported lazily", () => {
+test("architecture: only the command, the receiver and the pages are imported lazily", () => {
   const lazy = src.flatMap(({ loads, atOnce }) => loads.filter((name) => !atOnce.includes(name)));
   assert.ok(lazy.includes("node:https"));
   assert.deepEqual([...new Set(own(lazy))].sort(), [
     "src/cli.ts",
-    "src/http/openapi.ts",
     "src/receiver-command.ts",
     "src/web/routes.ts",
   ]);

@@ -2,14 +2,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { DECISIONS } from "../src/decisions.ts";
 import { startService } from "../src/index.ts";
-import { closeLater, freshFile } from "./support/closing.ts";
+import { freshFile } from "./support/closing.ts";
 import { embedded } from "./support/embedded.ts";
-import { listen } from "./support/ports.ts";
 import { printedBy, ran, script } from "./support/process.ts";
 import { hooked } from "./support/receivers.ts";
 import { CLAUSES } from "./support/sources.ts";
@@ -110,14 +108,10 @@ test("trace: the output lists the events and deliveries caused by a request of a
 test("trace: a wrong id, URL or server prints one line and exits with code 2", async () => {
   await using service = await startService({ apiKey: KEY, control: true });
   await using withoutControls = await startService({ apiKey: KEY });
-  const cutting = createServer((socket) => void socket.destroy());
-  const cut = `http://127.0.0.1:${await listen(cutting)}/v1`;
-  closeLater(() => cutting.close());
   for (const [id, url, message] of [
     ["req_1", service.baseUrl, /no such request in the journal/],
     ["req_1", withoutControls.baseUrl, /start the server with --control/],
     ["req_1", "http://127.0.0.1:9/v1", /Nothing answers/],
-    ["req_1", cut, /Nothing answers/],
     ["req_1", "localhost:4600/v1", /--base-url must be a URL, which begins with http/],
     ["", service.baseUrl, /id of a request is missing/],
   ] as const) {

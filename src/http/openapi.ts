@@ -28,15 +28,9 @@ export function createOpenApiDocument(
   const paths: Named = {};
   const schemas: Named = { Problem: problemSchema(variants) };
   const responses: Named = {};
-  const tags = new Set<string>();
   for (const route of routes) {
     const { bodyName, body, method, path } = route;
-    const tag = path.split("/")[1] ?? "";
-    tags.add(tag);
-    paths[path] = {
-      ...paths[path],
-      [method.toLowerCase()]: describeOperation(route, tag, variants),
-    };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: describeOperation(route, variants) };
     for (const status of errorStatuses(route, variants))
       responses[`Problem${status}`] = errorResponse(status, variants);
     Object.assign(schemas, responseSchemas(route, variants));
@@ -60,7 +54,6 @@ export function createOpenApiDocument(
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: baseUrl, description: "This server" }],
-    tags: [...tags].map((name) => ({ name, description: `The operations for ${name}.` })),
     paths,
     webhooks: Object.fromEntries(model.EVENT_TYPES.map((type) => [type, describeWebhook(type)])),
     components: {
@@ -94,14 +87,11 @@ const readsOne = ({ method, serializer }: Operation): boolean =>
 const isConditional = (route: Operation): boolean =>
   ["PATCH", "DELETE"].includes(route.method) || readsOne(route);
 
-function describeOperation(route: Operation, tag: string, variants: Variants): JsonSchema {
+function describeOperation(route: Operation, variants: Variants): JsonSchema {
   const { operationId, summary, scope, method, status, bodyName, example } = route;
   const responses: Named = { [status]: successResponse(route, variants) };
   if (readsOne(route))
-    responses[304] = describeResponse("Not changed since If-None-Match.", [
-      "ETag",
-      ...rateHeaders(variants),
-    ]);
+    responses[304] = describeResponse("Not changed.", ["ETag", ...rateHeaders(variants)]);
   for (const error of errorStatuses(route, variants))
     responses[error] = { $ref: `#/components/responses/Problem${error}` };
   const types = method === "PATCH" ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
@@ -110,7 +100,7 @@ function describeOperation(route: Operation, tag: string, variants: Variants): J
     operationId,
     summary,
     description: scope === null ? "Any credential will do." : `Takes the scope ${scope}.`,
-    tags: [tag],
+    tags: [route.path.split("/")[1]],
     security: [{ apiKey: [] }, { oauth: scope === null ? [] : [scope] }],
     "x-spec": route.spec,
     "x-decision": route.decision,
@@ -319,11 +309,9 @@ const EVENTS: Record<model.EventType, readonly [event: string, object: string]> 
 function eventSchemas(): Named {
   const { account, ...members } = model.envelopeSchema.json.properties ?? {};
   const schemas: Named = { ...SHOWN_OBJECTS };
-  const mapping: Record<string, string> = {};
   for (const type of model.EVENT_TYPES) {
     const [name, objectName] = EVENTS[type];
     const data = closedObject({ object: schemaRef(objectName) });
-    mapping[type] = schemaRef(name).$ref;
     schemas[name] = closedObject({
       ...members,
       type: { type: "string", enum: [type] },
@@ -331,8 +319,7 @@ function eventSchemas(): Named {
       ...(account && !EVENTS_WITHOUT_ACCOUNT.has(type) && { account }),
     });
   }
-  const oneOf = Object.values(EVENTS).map(([name]) => schemaRef(name));
-  return { ...schemas, Event: { oneOf, discriminator: { propertyName: "type", mapping } } };
+  return { ...schemas, Event: { oneOf: Object.values(EVENTS).map(([name]) => schemaRef(name)) } };
 }
 
 const DELIVERY_HEADERS = {

@@ -1,13 +1,7 @@
 // The frame of every page and its security headers: no inline code, no external resources, no framing, no caching
 // (contract, part 5).
 import type { AppError } from "../domain/errors.ts";
-import {
-  emptyResponse,
-  type HttpRequest,
-  type HttpResponse,
-  isSafeMethod,
-  PATHS,
-} from "../http/message.ts";
+import { emptyResponse, type HttpRequest, type HttpResponse, PATHS } from "../http/message.ts";
 import { errorHeaders, explain } from "../http/problem.ts";
 import { html, link, muted, type Renderable } from "./html.ts";
 
@@ -98,14 +92,6 @@ export function describeError(error: AppError, { id }: HttpRequest): Page {
 
 export const errorPage = (error: AppError, request: HttpRequest): HttpResponse =>
   page({ ...describeError(error, request), narrow: true });
-
-/** Returns a 404 page for a browser; undefined for other clients. */
-export function notFoundPage(request: HttpRequest, error: AppError): HttpResponse | undefined {
-  const acceptsHtml = request.header("accept").some((types) => types.includes("text/html"));
-  if (!acceptsHtml || !isSafeMethod(request)) return undefined;
-  const links = [link(PATHS.dashboard, "Dashboard"), " ", link(PATHS.docs, "Docs")];
-  return messagePage(404, "Page not found", [html`<p>${explain(error).detail}</p>`, links]);
-}
 
 /** 303: the browser continues with GET, whatever the method was (RFC 9700 4.12). */
 export const redirect = (location: string, headers: HttpResponse["headers"] = {}): HttpResponse =>

@@ -11,8 +11,6 @@ import { createPageRouter, type WebDeps } from "./session.ts";
 import { signInRoutes } from "./sign-in.ts";
 import { createSiteRouter } from "./sites/sites.ts";
 
-export { notFoundPage } from "./layout.ts";
-
 export function createPageRouters(deps: WebDeps): readonly Router[] {
   const { services, operations, variants } = deps;
   const document = createOpenApiDocument(operations, services, variants);

@@ -1,4 +1,4 @@
-// User journeys in a real browser against a real server: with the script, without it, and by keyboard alone.
+// User journeys in a real browser against a real server: with the script and without it.
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
@@ -219,33 +219,6 @@ inBrowser("the contents of a code box can be copied", async ({ context, page, go
   const copied = String(await page.evaluate("navigator.clipboard.readText()"));
   assert.equal(copied, await box.locator("pre").textContent());
   assert.match(copied, /^curl -X POST /);
-});
-
-inBrowser("an app can be created and deleted by keyboard alone", async ({ api, page, go }) => {
-  await go("/dashboard/apps/new");
-  await page.keyboard.press("Tab");
-  await page.keyboard.press("Enter");
-  const focused =
-    "(document.activeElement.labels?.[0] ?? document.activeElement).textContent.trim()";
-  const next = async (label: string) => {
-    for (let tabs = 0; tabs < 20; tabs += 1) {
-      await page.keyboard.press("Tab");
-      if ((await page.evaluate(focused)) === label) return;
-    }
-    assert.fail(`${label} is not reached`);
-  };
-  await next("Title");
-  await page.keyboard.type("By hand");
-  await page.keyboard.press("Enter");
-  await sees(page, "Done.");
-  assert.equal((await api.get("/apps")).items[0]?.title, "By hand");
-  await next("Delete");
-  await page.keyboard.press("Enter");
-  await page.getByRole("heading", { name: "Delete By hand" }).waitFor();
-  await next("Delete");
-  await page.keyboard.press("Enter");
-  await sees(page, "Done.");
-  assert.equal((await api.get("/apps")).json.total, 0);
 });
 
 inBrowser(

@@ -108,18 +108,3 @@ choice(
     }
   },
 );
-
-choice(
-  "5.sign-in.consent",
-  "the pages' assets are sent again only after they have changed",
-  async ({ api }) => {
-    const anyone = api.root.as(null);
-    for (const path of ["/favicon.ico", "/assets/style.css"]) {
-      const answer = await anyone.get(path);
-      assert.match(answer.header("content-type"), /^(text\/css; charset=utf-8|image\/svg\+xml)$/);
-      assert.equal(answer.header("cache-control"), "public, no-cache", path);
-      const again = await anyone.get(path, { "if-none-match": answer.header("etag") });
-      assert.deepEqual([again.status, again.text], [304, ""]);
-    }
-  },
-);

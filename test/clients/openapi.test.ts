@@ -149,39 +149,6 @@ assert.equal(invalid.error && "errors" in invalid.error && invalid.error.errors?
   }),
 );
 
-clientTest("hey-api: the client works", () =>
-  inProject(async (project) => {
-    const args = ["-i", "openapi.json", "-o", "api", "-c", "@hey-api/client-fetch"];
-    await project.node(join(MODULES, "@hey-api/openapi-ts/bin/run.js"), ...args);
-    assertTyped(join(project.folder, "api/types.gen.ts"), ABSENT);
-    await run(
-      project,
-      `
-import type { AppCreate, CreatedWebhook, Problem } from "./api/index.ts";
-import { createApp, createDataSource, createWebhook, deployApp, getApp, listApps, listEvents, updateApp } from "./api/index.ts";
-import { client } from "./api/client.gen.ts";
-client.setConfig({ baseUrl, auth: () => key });
-const body: AppCreate = { title: "Sales" };
-const { data: app } = await createApp({ body, throwOnError: true });
-const path = { app_id: app.id };
-assert.equal((await updateApp({ path, body: { title: "Costs" } })).data?.title, "Costs");
-assert.deepEqual((await listApps({ query: { limit: 1 } })).data?.data.map(({ title }) => title), ["Costs"]);
-assert.equal((await deployApp({ path, body: { name: "One" } })).data?.status, "live");
-assert.equal((await createDataSource({ body: { name: "N", type: "json", data: [{ a: 1 }] } })).data?.type, "json");
-const { data: webhook } = await createWebhook({ body: { url: "http://localhost:9/", events: ["app.created"] }, throwOnError: true });
-const created: CreatedWebhook = webhook;
-assert.ok(created.secret);
-const { error, response } = await getApp({ path: { app_id: "app_0" } });
-assert.equal(response?.status, 404);
-const code: Problem["code"] | undefined = error?.code === "not_found" ? error.code : undefined;
-assert.equal(code, "not_found");
-const { data: events } = await listEvents({ throwOnError: true });
-for (const event of events.data) if (event.type === "app.deployed") assert.equal(event.data.object.deployment.status, "live");
-`,
-    );
-  }),
-);
-
 clientTest("openapi-zod-client: the schemas accept what the server sends, strictly", () =>
   inProject(async (project) => {
     // The generator targets zod 3, which it brings along.

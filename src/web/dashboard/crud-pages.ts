@@ -4,6 +4,7 @@ import type { Page } from "../../domain/crud.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { Entity } from "../../domain/store.ts";
 import { isSafeMethod } from "../../http/message.ts";
+import type { Operation } from "../../http/operation.ts";
 import type { Result } from "../../http/router.ts";
 import * as forms from "../form.ts";
 import * as ui from "../html.ts";
@@ -43,6 +44,8 @@ export interface Resource<R extends Entity = Entity> {
   renderContent?(record: R, page: PageContext): Promise<Renderable>;
 }
 
+type Handler = DashboardRoute["handler"];
+
 const parentPath = (path: string): string => path.slice(0, path.lastIndexOf("/"));
 const listOperation = ({ apiPath }: Resource) => getOperation(`GET ${parentPath(apiPath)}`);
 const readOperation = ({ apiPath }: Resource) => getOperation(`GET ${apiPath}`);
@@ -72,35 +75,26 @@ function getActions(resource: Resource) {
 
 /** Returns all dashboard routes of a resource. */
 export function crudRoutes(resource: Resource): DashboardRoute[] {
-  const method = "GET";
-  const path = getListPath(resource);
-  const list: DashboardRoute = {
-    method,
-    path,
-    operation: listOperation(resource),
-    handler: async (page) =>
+  const listPath = getListPath(resource);
+  const routes: DashboardRoute[] = [];
+  const addRoute = (method: "GET" | "POST", path: string, operation: Operation, handler: Handler) =>
+    routes.push({ method, path, operation, handler });
+
+  addRoute("GET", resource.path, readOperation(resource), (page) => recordPage(resource, page));
+  if (!listPath.includes("{"))
+    addRoute("GET", listPath, listOperation(resource), async (page) =>
       dashboardPage(page, {
         title: resource.title,
         actions: renderActions(resource, page, true),
         body: await renderList(resource, page),
       }),
-  };
-  const record: DashboardRoute = {
-    method,
-    path: resource.path,
-    operation: readOperation(resource),
-    handler: (page) => recordPage(resource, page),
-  };
-  const forms = getActions(resource).flatMap((action): DashboardRoute[] => {
-    const { path, operation } = action;
-    const handler: DashboardRoute["handler"] = (page, fields) =>
-      formPage(resource, action, page, fields);
-    return [
-      { method, path, operation, handler },
-      { method: "POST", path, operation, handler },
-    ];
-  });
-  return [...(path.includes("{") ? [] : [list]), record, ...forms];
+    );
+  for (const action of getActions(resource))
+    for (const method of ["GET", "POST"] as const)
+      addRoute(method, action.path, action.operation, (page, fields) =>
+        formPage(resource, action, page, fields),
+      );
+  return routes;
 }
 
 /** Links to the forms that this user may send: that of the list or those of a record. */

@@ -1,7 +1,5 @@
 // The account dashboard (contract, part 1; spec parts 5 and 6): its home page and its router. The router checks session,
 // account state, permission and form, in this order.
-import type { Page } from "../../domain/crud.ts";
-import { AppError } from "../../domain/errors.ts";
 import { type HttpResponse, PATHS, search } from "../../http/message.ts";
 import type { Router } from "../../http/router.ts";
 import { badge, code, html, link } from "../html.ts";
@@ -19,19 +17,17 @@ import {
 import { crudRoutes, renderList } from "./crud-pages.ts";
 import { events, resources } from "./resources.ts";
 
-/** The first page after signing in: the account, and the next step for new users. */
+/** The first page after signing in. */
 async function homePage(page: PageContext): Promise<HttpResponse> {
   const { user, account, urls } = page;
-  const apps = await page.callApi<Page<unknown>>(getOperation("GET /apps"));
-  const hasNoApps = !(apps instanceof AppError) && apps.total === 0;
   return dashboardPage(page, {
     title: account.name,
-    actions: badge(account.state),
+    actions: [
+      badge(account.state),
+      page.can(getOperation("POST /apps")) && link("/dashboard/apps/new", "Create app", "button"),
+    ],
     body: [
       user.permissions.length === 0 && `${user.email} has no permissions. ${ASK_ADMIN}`,
-      hasNoApps &&
-        page.can(getOperation("POST /apps")) &&
-        link("/dashboard/apps/new", "Create your first app", "button"),
       html`<h2>Your API</h2>${code(urls.baseUrl)}`,
       page.can(getOperation("GET /events")) &&
         html`<h2>Latest events</h2>${await renderList(events, page)}`,

@@ -1,21 +1,18 @@
 // /docs: reference pages for authors of clients, built from the server's own tables, and a tour of the specification
 // with one page for each part. The pages need no sign-in; without the script only the copy buttons are missing.
 import { DECISIONS, type Decision } from "../../decisions.ts";
-import { invalidField } from "../../domain/errors.ts";
 import { SCOPE_LABELS } from "../../domain/model.ts";
 import { PATHS } from "../../http/message.ts";
-import { CODES, PROBLEMS, problemResponse } from "../../http/problem.ts";
+import { CODES, PROBLEMS } from "../../http/problem.ts";
 import {
   code,
   definitionList,
   inlineCode,
   inlineMarkdown,
-  json,
   link,
   list,
   muted,
   paragraph,
-  type Renderable,
   tabs,
 } from "../html.ts";
 import type { PageRoute, WebDeps } from "../session.ts";
@@ -60,88 +57,79 @@ const METADATA =
 const CONVENTIONS =
   'Lists take `limit` and `offset` and return `{"data": […], "total": …, "limit": …, "offset": …}` with a `Link` to the next and the previous page. A single resource has an `ETag` for `If-Match` and `If-None-Match`. Any POST can have an `Idempotency-Key`: repeated within a day, it returns the first response.';
 
-function startPage({ services }: WebDeps): DocsPage {
-  const firstRequest = curl(`POST ${services.urls.baseUrl}/apps`, {
-    body: { title: "My first app" },
-  });
-  const oauth = [list(oauthSteps(services.urls), "ol"), muted(inlineMarkdown(METADATA))];
-  const scopes = Object.entries(SCOPE_LABELS).map(([id, meaning]) => ({ id, meaning }));
+/** Instructions and shell commands; … stands for a value to keep from the output. */
+const OAUTH_STEPS = [
+  [
+    "Register the client, here or in the dashboard under Settings, OAuth apps. Keep its `id` and `client_secret`.",
+    'curl "$AUTH_URL/v1/oauth-clients" -H "Authorization: Bearer $API_KEY" \\',
+    '  -H "Content-Type: application/json" \\',
+    '  -d \'{"name":"My client","redirect_uris":["http://localhost:4700/callback"],"scopes":["read:apps"]}\'',
+    "export CLIENT_ID=… CLIENT_SECRET=…",
+  ],
+  [
+    "Send the user to this URL. After signing in and consenting, the user returns to `redirect_uri` with `code` and `state`. PKCE with S256 is supported, and required for public clients.",
+    'echo "$AUTH_URL/oauth/authorize?response_type=code&client_id=$CLIENT_ID&redirect_uri=http://localhost:4700/callback&scope=read:apps&state=xyz"',
+    "export CODE=…",
+  ],
+  [
+    "Exchange the code within a minute. It works once. A JSON body is accepted as well.",
+    'curl "$AUTH_URL/oauth/token" -d grant_type=authorization_code -d "client_id=$CLIENT_ID" \\',
+    '  -d "client_secret=$CLIENT_SECRET" -d "code=$CODE" -d redirect_uri=http://localhost:4700/callback',
+    "export ACCESS_TOKEN=… REFRESH_TOKEN=…",
+  ],
+  [
+    "Use the access token. It is valid for an hour.",
+    'curl "$AUTH_URL/v1/apps" -H "Authorization: Bearer $ACCESS_TOKEN"',
+  ],
+  [
+    "Refresh. The response contains a new refresh token; do not use the old one again.",
+    'curl "$AUTH_URL/oauth/token" -d grant_type=refresh_token -d "refresh_token=$REFRESH_TOKEN"',
+  ],
+  [
+    "Revoke the refresh token, and with it every token of the same consent.",
+    'curl "$AUTH_URL/oauth/revoke" -d "token=$REFRESH_TOKEN" -d "client_id=$CLIENT_ID" -d "client_secret=$CLIENT_SECRET"',
+  ],
+];
+
+function startPage({ services: { urls } }: WebDeps): DocsPage {
+  const request = curl(`POST ${urls.baseUrl}/apps`, { body: { title: "My first app" } });
+  const steps = OAUTH_STEPS.map(([instruction = "", ...commands]) => [
+    paragraph(instruction),
+    code(commands.join("\n")),
+  ]);
   return {
     lead: "This server hosts data apps. Create an app, add data, deploy it, and receive events by webhook.",
     sections: [
       {
         title: "Authentication",
-        body: [paragraph(CREDENTIALS), code(`export API_KEY=…\n${firstRequest}`)],
+        body: [
+          paragraph(CREDENTIALS),
+          code(`export AUTH_URL=${urls.authUrl} API_KEY=…\n${request}`),
+        ],
       },
-      { title: "OAuth", body: oauth },
-      { title: "Scopes", entries: scopes },
+      { title: "OAuth", body: [list(steps, "ol"), muted(inlineMarkdown(METADATA))] },
+      {
+        title: "Scopes",
+        entries: Object.entries(SCOPE_LABELS).map(([id, meaning]) => ({ id, meaning })),
+      },
       { title: "Conventions", body: paragraph(CONVENTIONS) },
     ],
   };
 }
 
-/** The steps of the flow: an instruction, and a shell command with the values to keep from its output. */
-function oauthSteps({ baseUrl, authUrl }: WebDeps["services"]["urls"]): readonly Renderable[] {
-  const redirect_uri = "http://localhost:4700/callback";
-  const client = { client_id: "$CLIENT_ID", client_secret: "$CLIENT_SECRET" };
-  const query = new URLSearchParams({
-    response_type: "code",
-    redirect_uri,
-    scope: "read:apps",
-    state: "xyz",
-  });
-  const register = curl(`POST ${baseUrl}/oauth-clients`, {
-    body: { name: "My client", redirect_uris: [redirect_uri], scopes: ["read:apps"] },
-  });
-  const post = (endpoint: string, body: object) =>
-    curl(`POST ${authUrl}/oauth/${endpoint}`, { body, token: null });
-  const exchange = { grant_type: "authorization_code", ...client, code: "$CODE", redirect_uri };
-  const refresh = { grant_type: "refresh_token", refresh_token: "$REFRESH_TOKEN" };
-  const steps = [
-    [
-      "Register the client, here or in the dashboard under Settings, OAuth apps. Keep its `id` and `client_secret`.",
-      `${register}\nexport CLIENT_ID=… CLIENT_SECRET=…`,
-    ],
-    [
-      "Send the user to this URL. After signing in and consenting, the user returns to `redirect_uri` with `code` and `state`. PKCE with S256 is supported, and required for public clients.",
-      `echo "${authUrl}/oauth/authorize?client_id=$CLIENT_ID&${query}"\nexport CODE=…`,
-    ],
-    [
-      "Exchange the code within a minute. It works once.",
-      `${post("token", exchange)}\nexport ACCESS_TOKEN=… REFRESH_TOKEN=…`,
-    ],
-    [
-      "Use the access token. It is valid for an hour.",
-      curl(`GET ${baseUrl}/apps`, { token: "ACCESS_TOKEN" }),
-    ],
-    [
-      "Refresh. The response contains a new refresh token; do not use the old one again.",
-      post("token", refresh),
-    ],
-    [
-      "Revoke the refresh token, and with it every token of the same consent.",
-      post("revoke", { ...client, token: "$REFRESH_TOKEN" }),
-    ],
-  ] as const;
-  return steps.map(([instruction, command]) => [paragraph(instruction), code(command)]);
-}
-
 /** The `type` of a problem is the URL of its entry here. */
-function errorsPage({ services }: WebDeps): DocsPage {
-  const error = invalidField("#/title", "is required");
-  const { body } = problemResponse(error, "req_0Ub4aF…", services.urls);
-  const entries = CODES.map((id) => {
-    const [status, title, advice] = PROBLEMS[id];
-    return { id, name: `${status} ${id}`, meaning: `${title}. ${advice}` };
-  });
-  return {
-    lead: "Every error has the same shape, `application/problem+json` (RFC 9457). Programs use `code`, people read `detail`. Every response has the request id in `X-Request-Id`.",
-    sections: [
-      { title: "Example", body: json(JSON.parse(body)) },
-      { title: "All codes", entries },
-    ],
-  };
-}
+const errorsPage = (): DocsPage => ({
+  lead: "Every error has the same shape, `application/problem+json` (RFC 9457). Programs use `code`, people read `detail`. Every response has the request id in `X-Request-Id`.",
+  sections: [
+    {
+      title: "All codes",
+      entries: CODES.map((id) => {
+        const [status, title, advice] = PROBLEMS[id];
+        return { id, name: `${status} ${id}`, meaning: `${title}. ${advice}` };
+      }),
+    },
+  ],
+});
 
 function decisionEntries(part: number): Entry[] {
   const decisions: readonly (readonly [string, Decision])[] = Object.entries(DECISIONS);

@@ -89,19 +89,16 @@ function describeRules({
   return rules.filter(Boolean).join(", ");
 }
 
-/** Returns a request to paste into a shell. `target` is its method and URL; `$NAME` in the body is a shell variable. */
+/** Returns a request to paste into a shell. `target` is its method and URL. */
 export function curl(
   target: string,
   { body, token = "API_KEY" }: { readonly body?: unknown; readonly token?: string | null },
 ): string {
   const [method, url] = target.split(" ");
-  const lines = [`curl ${method === "GET" ? "" : `-X ${method} `}"${url}"`];
+  const lines = [`curl -X ${method} "${url}"`];
   if (token !== null) lines.push(`-H "Authorization: Bearer $${token}"`);
-  if (body !== undefined) {
-    const quoted = JSON.stringify(body).replaceAll("'", "'\\''");
-    const withVariables = quoted.replace(/\$[A-Z_]+/g, `'"$&"'`);
-    lines.push('-H "Content-Type: application/json"', `-d '${withVariables}'`);
-  }
+  if (body !== undefined)
+    lines.push('-H "Content-Type: application/json"', `-d '${JSON.stringify(body)}'`);
   return lines.join(" \\\n  ");
 }
 
