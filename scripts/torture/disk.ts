@@ -29,8 +29,8 @@ export async function damage(lab: Lab, flips: number): Promise<Finding> {
     reported.set(end, (reported.get(end) ?? 0) + 1);
   };
   const whole = Buffer.concat([snapshot, journal]);
-  for (let at = last; at < journal.length; at += 1)
-    await judge(`cut at ${at}`, whole.subarray(0, snapshot.length + at));
+  for (let at = snapshot.length + last; at < whole.length; at += 1)
+    await judge(`cut at ${at}`, whole.subarray(0, at));
   for (let flip = 0; flip < flips; flip += 1) {
     const bit = Math.floor(Math.random() * 8 * whole.length);
     const turned = Buffer.from(whole);

@@ -19,12 +19,10 @@ const records = collection<Numbered>()("records", inList, { n: ["n"] });
 const partners = collection<Numbered>()("partners", inList);
 
 const toId = (n: number) => `record ${n}`;
-const createRecord = (n: number, id = toId(n)): Numbered => ({
-  id,
-  list: "all",
-  n,
-  text: "é\u2028".repeat(n % 30),
-});
+const createRecord = (n: number, id = toId(n)): Numbered => {
+  const text = "é\u2028".repeat(n % 30);
+  return { id, list: "all", n, text };
+};
 
 export async function opened(
   file: string,

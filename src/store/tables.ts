@@ -38,10 +38,10 @@ function createIndex(by: readonly string[], order: readonly string[] = []) {
   const fields = [...by, ...order];
   const list = (values: Values): readonly Row[] => lists.get(toKey(values)) ?? [];
 
-  /** Returns undefined if the record is not in the index, because one of its fields is null. */
-  function getKey(record: StoredRecord): string | undefined {
+  /** Returns an empty key if the record is not in the index, because one of its fields is null. */
+  function getKey(record: StoredRecord): string {
     const hasNull = fields.some((field) => (record[field] ?? null) === null);
-    return hasNull ? undefined : toKey(by.map((field) => record[field]));
+    return hasNull ? "" : toKey(by.map((field) => record[field]));
   }
 
   function isBefore(one: Row, other: Row): boolean {
@@ -67,7 +67,7 @@ function createIndex(by: readonly string[], order: readonly string[] = []) {
 
   function insert(row: Row): void {
     const key = getKey(row.record);
-    if (key === undefined) return;
+    if (key === "") return;
     const rows = lists.get(key) ?? [];
     rows.splice(findPosition(row, rows), 0, row);
     lists.set(key, rows);
@@ -75,15 +75,13 @@ function createIndex(by: readonly string[], order: readonly string[] = []) {
 
   function remove(row: Row): void {
     const key = getKey(row.record);
-    const rows = key === undefined ? undefined : lists.get(key);
-    if (key === undefined || rows === undefined) return;
+    const rows = lists.get(key) ?? [];
     rows.splice(findPosition(row, rows), 1);
     if (rows.length === 0) lists.delete(key);
   }
 
   /** Returns the first record with the same values, which may be the record itself. */
-  const findEqual = (record: StoredRecord): StoredRecord | undefined =>
-    lists.get(getKey(record) ?? "")?.[0]?.record;
+  const findEqual = (record: StoredRecord) => lists.get(getKey(record))?.[0]?.record;
   return { list, insert, remove, findEqual };
 }
 

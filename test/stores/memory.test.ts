@@ -1,8 +1,7 @@
-// The in-memory store: the store contract, lists compared with a plain model, and the cost of long lists.
+// The in-memory store: the store contract, rollbacks, and the cost of long lists.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { collection, FIRST_RECORD, isStoreError, type Reader } from "../../src/domain/store.ts";
-import { seededRandom } from "../../src/lib/ids.ts";
+import { FIRST_RECORD, isStoreError } from "../../src/domain/store.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { heapInUse, took } from "../support/costs.ts";
 import { promised, turns } from "../support/wait.ts";
@@ -10,59 +9,6 @@ import { storeContract } from "./contract.ts";
 import { data, idsIn, note, notes, numbered, write } from "./fixture.ts";
 
 storeContract(memoryStore);
-
-interface Row {
-  readonly id: string;
-  readonly list: string;
-  readonly rank: number;
-  readonly due: string;
-}
-
-const rows = collection<Row>()("rows", {
-  list: { by: ["list"] },
-  ranked: { by: ["list"], order: ["rank", "due"] },
-});
-
-const byRank = (a: Row, b: Row): number =>
-  a.rank - b.rank || (a.due === b.due ? 0 : a.due < b.due ? -1 : 1);
-
-test("random writes give the same pages as a plain list, whether committed or rolled back", async () => {
-  const store = memoryStore();
-  await store.open([rows]);
-  const random = seededRandom("rows");
-  const pick = (below: number) => random(2).readUInt16BE() % below;
-  /** The records in creation order. */
-  let expected = new Map<string, Row>();
-  const compare = async (from: Reader, records: ReadonlyMap<string, Row>, list: string) => {
-    const inList = [...records.values()].filter((row) => row.list === list);
-    const range = { offset: pick(inList.length + 2), limit: 25 };
-    const slice = (all: readonly Row[]) => all.slice(range.offset, range.offset + range.limit);
-    assert.deepEqual(await from.page(rows, "list", [list], range), slice(inList));
-    const ranked = await from.page(rows, "ranked", [list], range);
-    assert.deepEqual(ranked, slice(inList.toSorted(byRank)));
-    assert.equal(await from.count(rows, "ranked", [list]), inList.length);
-  };
-  for (let unit = 0; unit < 200; unit += 1) {
-    const changed = new Map(expected);
-    const isUndone = unit % 3 === 1;
-    const work = store.transact(async (tx) => {
-      for (let n = 0; n < 20; n += 1) {
-        const id = `${pick(300)}`;
-        const row = { id, list: `${pick(4)}`, rank: pick(12), due: `${pick(12)}` };
-        const isRemoval = pick(4) === 0;
-        if (isRemoval) changed.delete(id);
-        else changed.set(id, row);
-        await (isRemoval ? tx.remove(rows, id) : tx.put(rows, row));
-      }
-      await compare(tx, changed, `${pick(4)}`);
-      if (isUndone) throw new Error("undone");
-    });
-    await work.catch((error) => assert.match(error.message, /^undone$/));
-    if (!isUndone) expected = changed;
-    await compare(store, expected, `${pick(4)}`);
-  }
-  assert.deepEqual((await store.snapshot()).collections.rows, [...expected.values()]);
-});
 
 async function openMemoryStore() {
   const store = memoryStore();

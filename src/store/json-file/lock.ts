@@ -91,13 +91,7 @@ function createLock(file: string, self: Owner) {
     closeSync(fd);
     tryCall(() => isHeld() && rmSync(file));
   };
-  try {
-    write();
-  } catch (error) {
-    closeSync(fd);
-    rmSync(file);
-    throw error;
-  }
+  write();
   renewLater();
   return { isHeld, release };
 }
