@@ -2,10 +2,10 @@
 // `session FILE` runs a fixed list of commits once; `hold FILE…` opens the files and waits. Its stdout is the only
 // record of acknowledged commits, written synchronously so that no kill can lose a line.
 import { writeSync } from "node:fs";
-import { StorageUnavailable, type Store, StoreOpenError } from "../../src/domain/store.ts";
+import { StorageUnavailable, StoreOpenError } from "../../src/domain/store.ts";
 import { advance, opened, total } from "./model.ts";
 
-const say = (line: string) => writeSync(1, `${line}\n`);
+const print = (line: string) => writeSync(1, `${line}\n`);
 
 /** Small enough that the journal folds all the time. */
 const FOLDING = { journal_bytes_max: 3_000 };
@@ -20,7 +20,7 @@ async function write(file: string, name: number): Promise<void> {
     const store = await opened(file, FOLDING);
     const writer = async () => {
       for (let left = 5 + ((life * 7) % 25); left > 0; left -= 1)
-        say(`${name} ${await advance(store)}`);
+        print(`${name} ${await advance(store)}`);
     };
     await Promise.all(Array.from({ length: WRITERS }, writer));
     await store.close();
@@ -37,35 +37,32 @@ async function session(file: string): Promise<void> {
     if (step === RESTART_BEFORE) {
       await store.close();
       store = await opened(file, FOLDING);
-      say("restart");
+      print("restart");
       // The final check of the total covers lost and extra commits after a start.
       acknowledged = await total(store);
     }
     try {
       if (step === RESTORE_BEFORE) await store.restore(await store.snapshot());
-      say("start");
+      print("start");
       await Promise.all([advance(store), store.snapshot()]);
       acknowledged += 1;
-      say("ack");
+      print("ack");
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
-      say("fail");
+      print("fail");
     }
     const seen = await total(store);
-    if (seen !== acknowledged) say(`phantom: ${seen} are seen, ${acknowledged} were acknowledged`);
+    if (seen !== acknowledged) print(`phantom: ${seen} seen, ${acknowledged} acknowledged`);
   }
   await store.close();
-  say("end");
+  print("end");
 }
 
 async function hold(files: readonly string[]): Promise<void> {
-  const stores: Store[] = [];
-  for (const file of files) {
-    const store = await opened(file);
-    await advance(store);
-    stores.push(store);
-  }
-  say("open");
+  const stores = [];
+  for (const file of files) stores.push(await opened(file));
+  for (const store of stores) await advance(store);
+  print("open");
   process.stdin.resume();
   // A store that nothing refers to would be collected with its open files.
   process.on("exit", () => stores.length);
@@ -78,5 +75,5 @@ try {
   else await hold(files);
 } catch (error) {
   if (!(error instanceof StoreOpenError)) throw error;
-  say(`refused: ${error.message}`);
+  print(`rejected: ${error.message}`);
 }

@@ -16,7 +16,7 @@ const ALL = 42;
 
 export async function damage(lab: Lab, flips: number): Promise<Finding> {
   const file = lab.file();
-  const { snapshot, journal } = await sample(file);
+  const { snapshot, journal } = await createSample(file);
   const last = journal.lastIndexOf("\n", journal.length - 2) + 1;
   const reported = new Map<string, number>();
   const wrong: string[] = [];
@@ -24,13 +24,13 @@ export async function damage(lab: Lab, flips: number): Promise<Finding> {
     writeFileSync(file, damaged.subarray(0, snapshot.length));
     writeFileSync(`${file}.journal`, damaged.subarray(snapshot.length));
     // A missing complete last line looks the same as one that was never written.
-    const end = await endOf(file, damaged.length === snapshot.length + last);
+    const end = await findOutcome(file, damaged.length === snapshot.length + last);
     if (end.startsWith("WRONG")) wrong.push(`${what}: ${end}`);
     reported.set(end, (reported.get(end) ?? 0) + 1);
   };
   const whole = Buffer.concat([snapshot, journal]);
-  for (let at = last; at < journal.length; at += 1)
-    await judge(`cut at ${at}`, whole.subarray(0, snapshot.length + at));
+  for (let at = snapshot.length + last; at < whole.length; at += 1)
+    await judge(`cut at ${at}`, whole.subarray(0, at));
   for (let flip = 0; flip < flips; flip += 1) {
     const bit = Math.floor(Math.random() * 8 * whole.length);
     const turned = Buffer.from(whole);
@@ -43,9 +43,7 @@ export async function damage(lab: Lab, flips: number): Promise<Finding> {
 }
 
 /** Creates a FILE with some records and a journal with some lines, as a crash would leave them. */
-async function sample(
-  file: string,
-): Promise<{ readonly snapshot: Buffer; readonly journal: Buffer }> {
+async function createSample(file: string) {
   for (const commits of COMMITS) {
     const store = await opened(file);
     for (let commit = 0; commit < commits; commit += 1) await advance(store);
@@ -56,15 +54,14 @@ async function sample(
 }
 
 /** The outcome of a start on these files. */
-async function endOf(file: string, isCutAtLine: boolean): Promise<string> {
-  const { total, torn, wrong, refused } = await examine(file, 0);
+async function findOutcome(file: string, isCutAtLine: boolean): Promise<string> {
+  const { total, torn, wrong } = await examine(file, 0);
   rmSync(`${file}.torn`, { force: true });
-  const [fault] = wrong;
-  if (refused !== undefined)
-    return refused.includes(file) && /lines? \d+/.test(refused)
+  const [problem] = wrong;
+  if (problem !== undefined)
+    return /does not open: StoreOpenError: \S* line \d+:/.test(problem)
       ? "refused by file and line"
-      : `WRONG: ${refused}`;
-  if (fault !== undefined) return `WRONG: ${fault}`;
+      : `WRONG: ${problem}`;
   if (total === ALL && torn.length === 0) return "without effect";
   if (total === ALL - 1 && torn.length === 1) return "set aside with a warning";
   return total === ALL - 1 && isCutAtLine
@@ -77,17 +74,14 @@ const SIZE = "256k";
 const TRIES = 40;
 
 export async function fullDisk(lab: Lab, rounds: number): Promise<Finding> {
+  const what = "full disk";
   const folder = join(lab.folder, "small");
   mkdirSync(folder);
-  const mounted =
-    spawnSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE}`, "tmpfs", folder]).status === 0;
-  if (!mounted)
-    return { what: "full disk", tried: "SKIPPED, this user may not mount a tmpfs", wrong: [] };
+  const mount = ["-t", "tmpfs", "-o", `size=${SIZE}`, "tmpfs", folder];
+  if (spawnSync("mount", mount).status !== 0)
+    return { what, tried: "SKIPPED, this user may not mount a tmpfs", wrong: [] };
   try {
-    return {
-      what: "full disk",
-      ...(await fill(join(folder, "data.json"), join(folder, "ballast"), rounds)),
-    };
+    return { what, ...(await fill(join(folder, "data.json"), join(folder, "ballast"), rounds)) };
   } finally {
     spawnSync("umount", ["-l", folder]);
   }
@@ -95,17 +89,19 @@ export async function fullDisk(lab: Lab, rounds: number): Promise<Finding> {
 
 async function fill(file: string, ballast: string, rounds: number) {
   const wrong: string[] = [];
-  let [acknowledged, refused] = [0, 0];
+  let acknowledged = 0;
+  let rejected = 0;
   const store = await opened(file, { journal_bytes_max: 20_000 });
-  const refuse = (error: unknown) => {
-    if (!(error instanceof StorageUnavailable)) throw error;
-    refused += 1;
-  };
   /** Returns whether the commit succeeded. */
-  const attempt = async () => {
-    const n = await advance(store).catch(refuse);
-    acknowledged = n ?? acknowledged;
-    return n !== undefined;
+  const attempt = async (): Promise<boolean> => {
+    try {
+      acknowledged = await advance(store);
+      return true;
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable)) throw error;
+      rejected += 1;
+      return false;
+    }
   };
   for (let round = 0; round < rounds; round += 1) {
     // dd stops when the disk is full.
@@ -113,14 +109,13 @@ async function fill(file: string, ballast: string, rounds: number) {
     for (let tries = 0; tries < TRIES; tries += 1) {
       await attempt();
       const seen = await total(store);
-      if (seen !== acknowledged)
-        wrong.push(`round ${round}: ${acknowledged} acknowledged, ${seen} seen`);
+      if (seen !== acknowledged) wrong.push(`${acknowledged} acknowledged, ${seen} seen`);
     }
     rmSync(ballast);
-    if (!(await attempt())) wrong.push(`round ${round}: still refused although there is room`);
+    if (!(await attempt())) wrong.push(`round ${round}: still rejected although there is room`);
   }
   await store.close();
   wrong.push(...(await examine(file, acknowledged, acknowledged)).wrong);
-  if (refused === 0) wrong.push("the disk was never full");
-  return { tried: `${rounds} times, ${acknowledged} commits kept, ${refused} refused`, wrong };
+  if (rejected === 0) wrong.push("the disk was never full");
+  return { tried: `${rounds} times, ${acknowledged} commits kept, ${rejected} rejected`, wrong };
 }

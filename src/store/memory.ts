@@ -1,4 +1,5 @@
 // The in-memory store. Units of work run one after the other and change the tables in place; a failed one is undone.
+// Another kind of storage can save the changes of all calls that wait at the same time.
 import {
   type AnyCollection,
   type Reader,
@@ -11,7 +12,6 @@ import { after } from "../lib/clock.ts";
 import { Mutex } from "../lib/tasks.ts";
 import {
   type Change,
-  createTables,
   getDeclared,
   listRecords,
   loadTables,
@@ -28,6 +28,30 @@ const WORK_MS_MAX = 100;
 const GIVEN_UP =
   "A unit of work may await only its own transaction; this one waited for something else and was rolled back";
 
+/** Where a store keeps its data besides memory. A rejected `append` or `replace` has stored nothing. */
+interface Storage {
+  load(collections: readonly AnyCollection[]): Promise<Tables>;
+  /** Stores the changes, which the tables already have. */
+  append(changes: readonly Change[], tables: Tables): Promise<void>;
+  replace(tables: Tables): Promise<void>;
+  close(tables: Tables): Promise<void>;
+}
+
+/** A call that waits for its turn. */
+interface Call {
+  readonly work: () => Promise<unknown>;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export const memoryStore = (): Store =>
+  createStore({
+    load: async (collections) => loadTables(collections, {}, "The data"),
+    append: async () => undefined,
+    replace: async () => undefined,
+    close: async () => undefined,
+  });
+
 type Read = <T>(from: AnyCollection, query: (table: Table) => T) => Promise<T>;
 
 const createReader = (read: Read): Reader => ({
@@ -37,79 +61,65 @@ const createReader = (read: Read): Reader => ({
   count: (from, index, values) => read(from, (table) => table.count(index, values)),
 });
 
-export const memoryStore = (): Store => new MemoryStore();
+export function createStore(storage: Storage): Store {
+  const mutex = new Mutex();
+  let state: "not open" | "open" | "closed" = "not open";
+  let collections: readonly AnyCollection[] = [];
+  let tables: Tables = new Map();
+  let waiting: Call[] = [];
+  /** The changes that are in the tables, but not yet in the storage. */
+  let unsaved: Change[] = [];
+  let isExecuting = false;
 
-export class MemoryStore implements Store {
-  protected collections: readonly AnyCollection[] = [];
-  protected tables: Tables = new Map();
-  #state: "not open" | "open" | "closed" = "not open";
-  readonly #mutex = new Mutex();
-  readonly #reader = createReader((from, query) =>
-    this.run(async () => query(getDeclared(this.tables, from.name)), from),
-  );
-  readonly get = this.#reader.get;
-  readonly find = this.#reader.find;
-  readonly page = this.#reader.page;
-  readonly count = this.#reader.count;
-
-  async open(collections: readonly AnyCollection[]): Promise<void> {
-    if (this.#state !== "not open") throw new Error("A store can be opened only once");
-    this.#state = "open";
-    this.collections = collections;
-    this.tables = createTables(collections);
+  /** Runs a read of saved data at once. All other calls wait for the next batch. */
+  async function run<T>(work: () => Promise<T>, readFrom?: string): Promise<T> {
+    if (state !== "open") throw new Error(`The store is ${state}`);
+    const isSaved = !unsaved.some(({ table }) => table.name === readFrom);
+    if (readFrom !== undefined && isSaved && !isExecuting) return work();
+    return new Promise<unknown>((resolve, reject) => {
+      enqueue({ work, resolve, reject });
+    }) as Promise<T>;
   }
 
-  transact<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.run(() => this.#execute(work));
+  function enqueue(call: Call): void {
+    waiting.push(call);
+    if (waiting.length === 1) void mutex.run(runBatch);
   }
 
-  snapshot(): Promise<StoreData> {
-    return this.run(async () => ({ format: 2, collections: copy(listRecords(this.tables)) }));
-  }
-
-  async restore({ collections }: StoreData): Promise<void> {
-    this.assertUsable();
-    const tables = loadTables(this.collections, copy(collections), "The data cannot be used");
-    await this.replaceTables(tables);
-  }
-
-  /** Calls made before run to completion. */
-  async close(): Promise<void> {
-    this.#state = "closed";
-    await this.exclusive(async () => undefined);
-  }
-
-  /** Runs a call to the store alone, after all earlier ones. `from` is the only collection that it reads, if any. */
-  protected async run<T>(work: () => Promise<T>, _from?: AnyCollection): Promise<T> {
-    this.assertUsable();
-    return this.exclusive(work);
-  }
-
-  protected exclusive<T>(work: () => Promise<T>): Promise<T> {
-    return this.#mutex.run(work);
-  }
-
-  /** Called at the end of a unit of work with changes, before the next one starts. */
-  protected commit(_changes: readonly Change[]): void {}
-
-  protected replaceTables(tables: Tables): Promise<void> {
-    return this.exclusive(async () => {
-      this.tables = tables;
-    });
-  }
-
-  protected assertUsable(): void {
-    if (this.#state !== "open") throw new Error(`The store is ${this.#state}`);
+  /** Runs all waiting calls one after the other, then saves their changes together. */
+  async function runBatch(): Promise<void> {
+    const calls = waiting;
+    waiting = [];
+    const outcomes = [];
+    isExecuting = true;
+    for (const call of calls) {
+      const count = unsaved.length;
+      const result = call.work();
+      await Promise.allSettled([result]);
+      outcomes.push({ call, result, hasChanges: unsaved.length > count });
+    }
+    isExecuting = false;
+    try {
+      if (unsaved.length > 0) await storage.append(unsaved, tables);
+      for (const { call, result } of outcomes) call.resolve(result);
+    } catch (error) {
+      undoAll(unsaved);
+      for (const { call, hasChanges } of outcomes) {
+        if (hasChanges) call.reject(error);
+        else enqueue(call); // it may have read what is undone now
+      }
+    }
+    unsaved = [];
   }
 
   /** Runs a unit of work, and undoes its changes if it fails. */
-  async #execute<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  async function execute<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const changes: Change[] = [];
     let isOpen = true;
     let violation: UniqueViolation | undefined;
     const getTable = ({ name }: { readonly name: string }): Table => {
       if (!isOpen) throw new Error("This unit of work has ended");
-      return getDeclared(this.tables, name);
+      return getDeclared(tables, name);
     };
     const tx: Tx = {
       ...createReader(async (from, query) => query(getTable(from))),
@@ -118,20 +128,20 @@ export class MemoryStore implements Store {
         const conflict = table.findConflict(record);
         if (conflict !== undefined) violation = new UniqueViolation(conflict);
         if (violation !== undefined) throw violation;
-        changes.push(table.put(record));
+        changes.push(table.write(record.id, record));
       },
       async remove(from, id) {
-        changes.push(...getTable(from).remove(id));
+        changes.push(getTable(from).write(id));
       },
     };
     try {
-      const value = await new Promise<T>((resolve, reject) => {
-        const timer = after(WORK_MS_MAX, () => reject(new Error(GIVEN_UP)));
+      const result = await new Promise<T>((resolve, reject) => {
+        const timer = after(WORK_MS_MAX, () => reject(giveUp()));
         work(tx).then(resolve, reject).finally(timer.cancel);
       });
       if (violation !== undefined) throw violation;
-      if (changes.length > 0) this.commit(changes);
-      return value;
+      unsaved = unsaved.concat(changes);
+      return result;
     } catch (error) {
       undoAll(changes);
       throw error;
@@ -139,6 +149,45 @@ export class MemoryStore implements Store {
       isOpen = false;
     }
   }
+
+  /** Rejects the calls that this unit of work may have made itself. They must not run after its end. */
+  function giveUp(): Error {
+    const error = new Error(GIVEN_UP);
+    for (const call of waiting.splice(0)) call.reject(error);
+    return error;
+  }
+
+  return {
+    ...createReader((from, query) =>
+      run(async () => query(getDeclared(tables, from.name)), from.name),
+    ),
+
+    async open(declared) {
+      if (state !== "not open") throw new Error("A store can be opened only once");
+      state = "closed";
+      tables = await storage.load(declared);
+      collections = declared;
+      state = "open";
+    },
+
+    transact: (work) => run(() => execute(work)),
+
+    snapshot: () => run(async () => ({ format: 2, collections: copy(listRecords(tables)) })),
+
+    restore: (data: StoreData) =>
+      run(async () => {
+        const loaded = loadTables(collections, copy(data.collections), "The data");
+        await storage.replace(loaded);
+        tables = loaded;
+        unsaved = [];
+      }),
+
+    /** Calls made before run to completion. */
+    async close() {
+      state = "closed";
+      await mutex.run(() => storage.close(tables));
+    },
+  };
 }
 
 /** Copies records, so that neither side can change the other's. */

@@ -3,6 +3,7 @@ import {
   type AnyCollection,
   type Entity,
   type Range,
+  type StoreData,
   StoreOpenError,
   type Values,
 } from "../domain/store.ts";
@@ -12,181 +13,135 @@ interface StoredRecord extends Entity {
   readonly [field: string]: unknown;
 }
 
-/** A stored record and its place in creation order, which it keeps when the record is replaced. */
+/** A stored record and its place in creation order, which it keeps when it is replaced. */
 interface Row {
-  record: StoredRecord;
+  readonly record: StoredRecord;
   readonly seq: number;
 }
 
 /** One write. `before` is undefined for a created record, `after` for a removed one. */
 export interface Change {
   readonly table: Table;
-  readonly row: Row;
-  readonly before: StoredRecord | undefined;
-  readonly after: StoredRecord | undefined;
+  readonly id: string;
+  readonly before: Row | undefined;
+  readonly after: Row | undefined;
 }
 
+export type Tables = ReadonlyMap<string, Table>;
+export type Table = ReturnType<typeof createTable>;
+
+const toKey = (values: readonly unknown[]): string => JSON.stringify(values);
+
 /** Lists of rows with equal values in the fields `by`, sorted by the fields `order` and then by creation. */
-class Index {
-  readonly #fields: readonly string[];
-  readonly #lists = new Map<unknown, Row[]>();
+function createIndex(by: readonly string[], order: readonly string[] = []) {
+  const lists = new Map<string, Row[]>();
+  const fields = [...by, ...order];
+  const list = (values: Values): readonly Row[] => lists.get(toKey(values)) ?? [];
 
-  constructor(
-    private readonly by: readonly string[],
-    private readonly order: readonly string[] = [],
-  ) {
-    this.#fields = [...by, ...order];
+  /** Returns an empty key if the record is not in the index, because one of its fields is null. */
+  function getKey(record: StoredRecord): string {
+    const hasNull = fields.some((field) => (record[field] ?? null) === null);
+    return hasNull ? "" : toKey(by.map((field) => record[field]));
   }
 
-  list(values: Values): readonly Row[] {
-    return this.#lists.get(toKey(values)) ?? [];
-  }
-
-  /** Returns the row with the record's values, which may be the record's own. */
-  findEqual(record: StoredRecord): Row | undefined {
-    return this.#lists.get(this.#getKey(record))?.[0];
-  }
-
-  insert(row: Row): void {
-    const key = this.#getKey(row.record);
-    if (key === undefined) return;
-    const list = this.#lists.get(key);
-    if (list === undefined) this.#lists.set(key, [row]);
-    else list.splice(this.#findPosition(row, list), 0, row);
-  }
-
-  delete(row: Row): void {
-    const key = this.#getKey(row.record);
-    const list = this.#lists.get(key);
-    if (list === undefined) return;
-    list.splice(this.#findPosition(row, list), 1);
-    if (list.length === 0) this.#lists.delete(key);
-  }
-
-  /** Whether replacing a record changes its place in the index. */
-  isMoved(before: StoredRecord, after: StoredRecord): boolean {
-    return this.#fields.some((field) => before[field] !== after[field]);
-  }
-
-  /** Returns undefined if the record is not in the index, because one of its fields is null. */
-  #getKey(record: StoredRecord): unknown {
-    const hasNull = this.#fields.some((field) => (record[field] ?? null) === null);
-    return hasNull ? undefined : toKey(this.by.map((field) => record[field]));
-  }
-
-  /** Binary search for the position of a row, or the position to insert it at. */
-  #findPosition(row: Row, list: readonly Row[]): number {
-    let low = 0;
-    let high = list.length;
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2);
-      if (this.#isBefore(list[middle] ?? row, row)) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-
-  #isBefore(one: Row, other: Row): boolean {
-    for (const field of this.order) {
+  function isBefore(one: Row, other: Row): boolean {
+    for (const field of order) {
       const value = one.record[field] as string | number;
       const otherValue = other.record[field] as string | number;
       if (value !== otherValue) return value < otherValue;
     }
     return one.seq < other.seq;
   }
+
+  /** Binary search for the position of a row, or the position to insert it at. */
+  function findPosition(row: Row, rows: readonly Row[]): number {
+    let low = 0;
+    let high = rows.length;
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      if (isBefore(rows[middle] ?? row, row)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  function insert(row: Row): void {
+    const key = getKey(row.record);
+    if (key === "") return;
+    const rows = lists.get(key) ?? [];
+    rows.splice(findPosition(row, rows), 0, row);
+    lists.set(key, rows);
+  }
+
+  function remove(row: Row): void {
+    const key = getKey(row.record);
+    const rows = lists.get(key) ?? [];
+    rows.splice(findPosition(row, rows), 1);
+    if (rows.length === 0) lists.delete(key);
+  }
+
+  /** Returns the first record with the same values, which may be the record itself. */
+  const findEqual = (record: StoredRecord) => lists.get(getKey(record))?.[0]?.record;
+  return { list, insert, remove, findEqual };
 }
 
-/** A single value is its own key; several values are joined as JSON, which keeps their types apart. */
-const toKey = (values: readonly unknown[]): unknown =>
-  values.length === 1 ? values[0] : JSON.stringify(values);
+function createTable({ name, indexes, unique }: AnyCollection) {
+  const rows = new Map<string, Row>();
+  const lists = new Map(
+    Object.entries(indexes).map(([index, { by, order = [] }]) => [
+      index,
+      createIndex(by, [order].flat()),
+    ]),
+  );
+  const uniques = new Map(Object.entries(unique).map(([key, by]) => [key, createIndex(by)]));
+  const list = (index: string, values: Values) => getDeclared(lists, index).list(values);
+  let lastSeq = 0;
 
-export class Table {
-  readonly name: string;
-  readonly #indexes = new Map<string, Index>();
-  readonly #uniques = new Map<string, Index>();
-  readonly #rows = new Map<string, Row>();
-  #lastSeq = 0;
-
-  constructor({ name, indexes, unique }: AnyCollection) {
-    this.name = name;
-    for (const [index, { by, order }] of Object.entries(indexes))
-      this.#indexes.set(index, new Index(by, [order ?? []].flat()));
-    for (const [key, by] of Object.entries(unique)) this.#uniques.set(key, new Index(by));
+  function apply({ id, before, after }: Omit<Change, "table">): void {
+    const all = [...lists.values(), ...uniques.values()];
+    if (before) for (const index of all) index.remove(before);
+    if (after) for (const index of all) index.insert(after);
+    if (after) rows.set(id, after);
+    else rows.delete(id);
   }
 
-  // The type of a collection determines the type of its records.
-  get<R>(id: string): R | undefined {
-    return this.#rows.get(id)?.record as R | undefined;
-  }
-
-  find<R>(unique: string, values: Values): R | undefined {
-    return getDeclared(this.#uniques, unique).list(values)[0]?.record as R | undefined;
-  }
-
-  page<R>(index: string, values: Values, { offset, limit }: Range): readonly R[] {
-    const rows = getDeclared(this.#indexes, index)
-      .list(values)
-      .slice(offset, offset + limit);
-    return rows.map(({ record }) => record as R);
-  }
-
-  count(index: string, values: Values): number {
-    return getDeclared(this.#indexes, index).list(values).length;
-  }
-
-  /** Returns all records in creation order. Undoing a removal leaves the map in another order. */
-  records(): StoredRecord[] {
-    const rows = [...this.#rows.values()].sort((a, b) => a.seq - b.seq);
-    return rows.map(({ record }) => record);
-  }
-
-  /** Returns a description if another record holds one of the record's unique keys. */
-  findConflict(record: Entity): string | undefined {
-    for (const [key, unique] of this.#uniques) {
-      const holder = unique.findEqual(record as StoredRecord);
-      if (holder !== undefined && holder.record.id !== record.id)
-        return `a second record with the same ${key} in ${this.name}`;
-    }
-    return undefined;
-  }
-
-  put(record: Entity): Change {
-    const after = record as StoredRecord;
-    const existing = this.#rows.get(record.id);
-    const row = existing ?? { record: after, seq: ++this.#lastSeq };
-    return this.#apply({ table: this, row, before: existing?.record, after });
-  }
-
-  /** Returns no change if the record does not exist. */
-  remove(id: string): Change[] {
-    const row = this.#rows.get(id);
-    if (row === undefined) return [];
-    return [this.#apply({ table: this, row, before: row.record, after: undefined })];
-  }
-
-  undo({ row, before, after }: Change): void {
-    this.#apply({ table: this, row, before: after, after: before });
-  }
-
-  #apply(change: Change): Change {
-    const { row, before, after } = change;
-    const indexes = [...this.#indexes.values(), ...this.#uniques.values()].filter(
-      (index) => !before || !after || index.isMoved(before, after),
-    );
-    if (before) for (const index of indexes) index.delete(row);
-    if (after) {
-      row.record = after;
-      this.#rows.set(after.id, row);
-      for (const index of indexes) index.insert(row);
-    } else this.#rows.delete(row.record.id);
+  /** Puts a record, or removes the one with this id. */
+  function write(id: string, record?: Entity): Change {
+    const before = rows.get(id);
+    const after = record && { record: record as StoredRecord, seq: before?.seq ?? ++lastSeq };
+    const change = { table, id, before, after };
+    apply(change);
     return change;
   }
+
+  const table = {
+    name,
+    write,
+    // The type of a collection determines the type of its records.
+    get: <R>(id: string) => rows.get(id)?.record as R | undefined,
+    find: <R>(key: string, values: Values) =>
+      getDeclared(uniques, key).list(values)[0]?.record as R | undefined,
+    page: <R>(index: string, values: Values, { offset, limit }: Range) =>
+      list(index, values)
+        .slice(offset, offset + limit)
+        .map(({ record }) => record as R),
+    count: (index: string, values: Values) => list(index, values).length,
+    /** Returns all records in creation order. Undoing a removal leaves the map in another order. */
+    records: () =>
+      [...rows.values()].sort((a, b) => a.seq - b.seq).map(({ record }): Entity => record),
+    /** Returns a description if another record holds one of the record's unique keys. */
+    findConflict(record: Entity): string | undefined {
+      for (const [key, index] of uniques) {
+        const holder = index.findEqual(record as StoredRecord);
+        if (holder !== undefined && holder.id !== record.id)
+          return `a second record with the same ${key} in ${name}`;
+      }
+      return undefined;
+    },
+    undo: ({ id, before, after }: Change) => apply({ id, before: after, after: before }),
+  };
+  return table;
 }
-
-export type Tables = ReadonlyMap<string, Table>;
-
-export const createTables = (collections: readonly AnyCollection[]): Tables =>
-  new Map(collections.map((collection) => [collection.name, new Table(collection)]));
 
 /** Returns a table, index or unique key by its name. */
 export function getDeclared<T>(all: ReadonlyMap<string, T>, name: string): T {
@@ -195,8 +150,7 @@ export function getDeclared<T>(all: ReadonlyMap<string, T>, name: string): T {
   return found;
 }
 
-/** Records by collection name, in creation order. */
-export const listRecords = (tables: Tables): Record<string, StoredRecord[]> =>
+export const listRecords = (tables: Tables): StoreData["collections"] =>
   Object.fromEntries(Array.from(tables, ([name, table]) => [name, table.records()]));
 
 /** Undoes changes, the latest first, so that each one finds its table as it left it. */
@@ -204,25 +158,25 @@ export function undoAll(changes: readonly Change[]): void {
   for (const change of changes.toReversed()) change.table.undo(change);
 }
 
-const CORRECT = "Correct the data, or use the version that wrote it.";
-
 /** Creates tables with unvalidated data. `source` names the data in the error message. */
 export function loadTables(
   collections: readonly AnyCollection[],
   data: Readonly<Record<string, unknown>>,
   source: string,
 ): Tables {
-  const tables = createTables(collections);
+  const tables = new Map(collections.map((each) => [each.name, createTable(each)]));
   for (const [name, records] of Object.entries(data)) {
     const fail = (problem: string): never => {
-      throw new StoreOpenError(`${source}: ${name}${problem}. ${CORRECT}`);
+      throw new StoreOpenError(
+        `${source}: ${name}${problem}. Correct the data, or use the version that wrote it.`,
+      );
     };
     const table = tables.get(name) ?? fail(" is a collection that this version does not have");
     if (!Array.isArray(records)) return fail(" is not an array of records");
     for (const [n, record] of records.entries()) {
       const problem = findProblem(table, record);
       if (problem !== undefined) fail(`[${n}] is ${problem}`);
-      table.put(record);
+      table.write(record.id, record);
     }
   }
   return tables;

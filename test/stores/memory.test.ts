@@ -1,76 +1,14 @@
-// The in-memory store: the store contract, lists compared with a plain model, and the cost of long lists.
+// The in-memory store: the store contract, rollbacks, and the cost of long lists.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { collection, FIRST_RECORD, type Reader } from "../../src/domain/store.ts";
-import { seededRandom } from "../../src/lib/ids.ts";
+import { FIRST_RECORD, isStoreError } from "../../src/domain/store.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { heapInUse, took } from "../support/costs.ts";
 import { promised, turns } from "../support/wait.ts";
 import { storeContract } from "./contract.ts";
-import { note, notes, numbered, rejectsBadData, write } from "./fixture.ts";
+import { data, idsIn, note, notes, numbered, write } from "./fixture.ts";
 
 storeContract(memoryStore);
-
-interface Row {
-  readonly id: string;
-  readonly list: string;
-  readonly rank: number;
-  readonly due: string;
-}
-
-const rows = collection<Row>()("rows", {
-  list: { by: ["list"] },
-  ranked: { by: ["list"], order: ["rank", "due"] },
-});
-
-const byRank = (a: Row, b: Row): number =>
-  a.rank - b.rank || (a.due === b.due ? 0 : a.due < b.due ? -1 : 1);
-
-for (const [title, { units, writes, ids, lists }] of Object.entries({
-  "in one long list": { units: 3, writes: 4000, ids: 3500, lists: 1 },
-  "in lists of a record or two": { units: 200, writes: 10, ids: 60, lists: 40 },
-}))
-  test(`random writes ${title} give the same pages as a plain list, whether committed or rolled back`, async () => {
-    const store = memoryStore();
-    await store.open([rows]);
-    const random = seededRandom("rows");
-    const pick = (below: number) => random(2).readUInt16BE() % below;
-    /** The records in creation order. */
-    let expected = new Map<string, Row>();
-    const compare = async (from: Reader, records: ReadonlyMap<string, Row>, list: string) => {
-      const inList = [...records.values()].filter((row) => row.list === list);
-      const range = { offset: pick(inList.length + 2), limit: 25 };
-      const slice = (all: readonly Row[]) => all.slice(range.offset, range.offset + range.limit);
-      assert.deepEqual(await from.page(rows, "list", [list], range), slice(inList));
-      const ranked = await from.page(rows, "ranked", [list], range);
-      assert.deepEqual(ranked, slice(inList.toSorted(byRank)));
-      assert.equal(await from.count(rows, "ranked", [list]), inList.length);
-    };
-    for (let unit = 0; unit < units; unit += 1) {
-      const changed = new Map(expected);
-      const isUndone = unit % 3 === 1;
-      const work = store.transact(async (tx) => {
-        for (let n = 0; n < writes; n += 1) {
-          const row = {
-            id: `${pick(ids)}`,
-            list: `${pick(lists)}`,
-            rank: pick(12),
-            due: `${pick(12)}`,
-          };
-          const isRemoval = pick(4) === 0;
-          if (isRemoval) changed.delete(row.id);
-          else changed.set(row.id, row);
-          await (isRemoval ? tx.remove(rows, row.id) : tx.put(rows, row));
-          if (n % (writes / 10) < 1) await compare(tx, changed, row.list);
-        }
-        if (isUndone) throw new Error("undone");
-      });
-      await work.catch((error) => assert.match(error.message, /^undone$/));
-      if (!isUndone) expected = changed;
-      for (let list = 0; list < lists; list += 1) await compare(store, expected, `${list}`);
-    }
-    assert.deepEqual((await store.snapshot()).collections.rows, [...expected.values()]);
-  });
 
 async function openMemoryStore() {
   const store = memoryStore();
@@ -87,33 +25,37 @@ test("a unit of work that throws synchronously is rolled back, and the store sta
   await write(store, note("after"));
 });
 
-test("a call from other code waits for a running unit of work", async () => {
+test("a unit of work that never ends is rolled back, and its later calls and those that it made of the store reject", async () => {
   const store = await openMemoryStore();
   const { keep: release, kept: released } = promised();
-  const running = store.transact((tx) => released.then(() => tx.put(notes, note("a"))));
-  const found = store.get(notes, "a");
-  const written = write(store, note("b"));
-  release();
-  await Promise.all([running, written]);
-  assert.deepEqual(await found, note("a"));
-});
-
-test("a unit of work that never ends is rolled back, and later calls of its transaction reject", async () => {
-  const store = await openMemoryStore();
-  const { keep: release, kept: released } = promised();
+  const nested: Promise<unknown>[] = [];
   const running = store.transact(async (tx) => {
     await tx.put(notes, note("a"));
+    nested.push(assert.rejects(write(store, note("nested")), /only its own transaction/));
     await released;
     await tx.put(notes, note("b"));
   });
   await assert.rejects(running, /may await only its own transaction/);
+  await Promise.all(nested);
   release();
   await turns(3);
-  assert.equal(await store.count(notes, "list", ["all"]), 0);
+  await write(store, note("after"));
+  assert.equal(await idsIn(store), "after");
 });
 
-test("a restore of invalid data rejects and keeps the current data", async () =>
-  rejectsBadData(await openMemoryStore()));
+test("a restore of invalid data rejects and keeps the current data", async () => {
+  const store = await openMemoryStore();
+  await write(store, note("before"));
+  for (const [second, pattern] of [
+    [note("b", "x"), /notes\[1\] is a second record with the same text in notes/],
+    [note("a", "y"), /notes\[1\] is a second record with the id "a"/],
+  ] as const)
+    await assert.rejects(
+      store.restore(data(note("a", "x"), second)),
+      (error) => isStoreError(error, "StoreOpenError") && pattern.test(error.message),
+    );
+  assert.deepEqual(await store.snapshot(), data(note("before")));
+});
 
 test("1,000 reads, writes and removals at the start of a list of 100,000 records take less than a second", async () => {
   const store = await openMemoryStore();

@@ -2,7 +2,7 @@
 // pass the store to startService as `store`. The package's types (Store, Reader, Tx) document every method, and
 // `npm run store-contract -- ./skeleton.mjs` tests them. It runs one unit of work after the other, each on a copy of
 // everything. On a database, a collection is a table with the id, the record as text, a sequence for creation order, and
-// a column for each index and unique key; `transact` is a serializable transaction (test/stores/postgres).
+// a column for each index and unique key; `transact` is a serializable transaction.
 import { AsyncLocalStorage } from "node:async_hooks";
 
 const copy = (value) => JSON.parse(JSON.stringify(value));

@@ -3,9 +3,10 @@
 // checks whether the owner runs. Otherwise (another container or machine) it watches the counter for 10 s.
 import { closeSync, openSync, readFileSync, readlinkSync, rmSync, writeSync } from "node:fs";
 import { hostname } from "node:os";
+import { StoreOpenError } from "../../domain/store.ts";
 import { afterUnlessEnded, type Timer } from "../../lib/clock.ts";
 import { systemRandom } from "../../lib/ids.ts";
-import { FILE_MODE, getErrorCode, readIfExists, refuse, tryCall } from "./format.ts";
+import { FILE_MODE, readIfExists, tryCall } from "./format.ts";
 
 const RENEWAL_MS = 2_000;
 /** An owner whose counter does not change for this long is considered dead. */
@@ -17,14 +18,7 @@ const WARN_AFTER_MS = 3_000;
 const SETTLE_MS = 50;
 const ID_BYTES = 12;
 
-interface Owner {
-  readonly id: string;
-  readonly boot: string;
-  readonly pid_namespace: string;
-  readonly pid: number;
-  /** In clock ticks since the boot; empty if the system does not provide it. */
-  readonly started: string;
-}
+type Owner = ReturnType<typeof describeSelf>;
 
 export interface LockOptions {
   /** Receives warnings for the user, such as why a start takes long. */
@@ -33,9 +27,9 @@ export interface LockOptions {
   readonly wait: (for_ms: number) => Promise<void>;
 }
 
-const readText = (file: string): string | undefined => readIfExists(file)?.toString();
+export type Lock = NonNullable<ReturnType<typeof createLock>>;
 
-type Lock = NonNullable<ReturnType<typeof createLock>>;
+const readLock = (file: string): string | undefined => readIfExists(file)?.toString();
 
 /** Locks a data file. Throws `StoreOpenError` if another running process uses it. */
 export async function acquireLock(dataFile: string, { warn, wait }: LockOptions): Promise<Lock> {
@@ -45,7 +39,7 @@ export async function acquireLock(dataFile: string, { warn, wait }: LockOptions)
   let watched_ms = 0;
   let hasTakenOver = false;
   for (;;) {
-    const text = readText(file);
+    const text = readLock(file);
     if (text === undefined) {
       const lock = createLock(file, self);
       if (hasTakenOver) await wait(SETTLE_MS);
@@ -54,22 +48,21 @@ export async function acquireLock(dataFile: string, { warn, wait }: LockOptions)
       continue;
     }
     const owner = parseOwner(text);
+    const isNear = owner.boot === self.boot && owner.pid_namespace === self.pid_namespace;
+    const isRunning = isNear ? isOwnerRunning(owner) : undefined;
+    const name = `process ${owner.pid ?? "?"}${isNear ? "" : " in another container or on another machine"}`;
     const isChanged = watched !== undefined && text !== watched;
-    const isRunning = isOwnerRunning(owner, self);
     if (isRunning ?? isChanged)
-      refuse(
-        `${dataFile} is in use by ${describeOwner(owner, self)}.`,
-        "Stop that process first, or choose another data file.",
+      throw new StoreOpenError(
+        `${dataFile} is in use by ${name}. Stop that process first, or choose another data file.`,
       );
     if (isRunning === false || watched_ms >= WATCH_MS) {
       hasTakenOver = true;
-      if (readText(file) === text) rmSync(file);
+      if (readLock(file) === text) rmSync(file);
       continue;
     }
     if (watched_ms === WARN_AFTER_MS)
-      warn(
-        `${file} names ${describeOwner(owner, self)}; waiting 10 s in all to see whether it still runs`,
-      );
+      warn(`${file} names ${name}; waiting 10 s in all to see whether it still runs`);
     // Many short waits: if both processes were suspended, the owner can raise its counter in time.
     await wait(POLL_MS);
     watched = text;
@@ -92,20 +85,13 @@ function createLock(file: string, self: Owner) {
       renewLater();
     });
   };
-  /** Another process may take the lock over while this one is suspended. */
-  const isHeld = () => parseOwner(readText(file)).id === self.id;
+  const isHeld = () => parseOwner(readLock(file)).id === self.id;
   const release = () => {
     renewal?.cancel();
     closeSync(fd);
     tryCall(() => isHeld() && rmSync(file));
   };
-  try {
-    write();
-  } catch (error) {
-    closeSync(fd);
-    rmSync(file);
-    throw error;
-  }
+  write();
   renewLater();
   return { isHeld, release };
 }
@@ -114,7 +100,7 @@ function openNew(file: string): number | undefined {
   try {
     return openSync(file, "wx", FILE_MODE);
   } catch (error) {
-    if (getErrorCode(error) === "EEXIST") return undefined;
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return undefined;
     throw error;
   }
 }
@@ -129,41 +115,31 @@ function parseOwner(text = ""): Partial<Owner> {
   }
 }
 
-const isNear = (owner: Partial<Owner>, self: Owner): boolean =>
-  owner.boot === self.boot && owner.pid_namespace === self.pid_namespace;
-
 /** Returns undefined if this process cannot determine it. */
-function isOwnerRunning(owner: Partial<Owner>, self: Owner): boolean | undefined {
-  if (owner.pid === undefined || !isNear(owner, self)) return undefined;
+function isOwnerRunning({ pid = 0, started }: Partial<Owner>): boolean | undefined {
   try {
-    process.kill(owner.pid, 0);
+    process.kill(pid, 0);
   } catch (error) {
     // Any other error means that it runs as another user.
-    if (getErrorCode(error) === "ESRCH") return false;
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
   }
-  const started = findStart(owner.pid);
-  return started && owner.started ? started === owner.started : undefined;
+  const found = findStart(pid);
+  return found && started ? found === started : undefined;
 }
 
-function describeOwner(owner: Partial<Owner>, self: Owner): string {
-  if (owner.pid === undefined) return "another process";
-  return `process ${owner.pid}${isNear(owner, self) ? "" : " in another container or on another machine"}`;
-}
-
-const describeSelf = (): Owner => ({
+const describeSelf = () => ({
   id: systemRandom(ID_BYTES).toString("hex"),
   // Without /proc (macOS) the host name replaces the boot id.
   boot: tryCall(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) ?? hostname(),
   pid_namespace: tryCall(() => readlinkSync("/proc/self/ns/pid")) ?? "",
   pid: process.pid,
+  /** In clock ticks since the boot; empty if the system does not provide it. */
   started: findStart(process.pid) ?? "",
 });
 
 /** Returns the start time of a process, which distinguishes reused process ids. */
 const findStart = (pid: number): string | undefined =>
   tryCall(() => {
-    // A /proc of another PID namespace has other processes under these ids.
-    if (readlinkSync("/proc/self") !== `${process.pid}`) return undefined;
     // After the name in parentheses: the state and, as the 20th field, the start time (proc(5)).
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
     // A zombie has ended and only waits for its parent.

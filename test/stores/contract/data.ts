@@ -1,49 +1,70 @@
-// Store contract: long lists, snapshot and restore, and every value is read back unchanged.
+// Store contract: pages, snapshot and restore, and every value is read back unchanged.
 import assert from "node:assert/strict";
-import { ALL_RECORDS, type Store, type StoreData } from "../../../src/domain/store.ts";
-import { type Cases, type Item, item, items, many, shown, write, written } from "./steps.ts";
+import { ALL_RECORDS, type Reader, type StoreData, type Tx } from "../../../src/domain/store.ts";
+import { seededRandom } from "../../../src/lib/ids.ts";
+import {
+  type Cases,
+  type Item,
+  item,
+  items,
+  many,
+  shown,
+  undone,
+  write,
+  written,
+} from "./steps.ts";
 
 const TRICKY =
   '__proto__ constructor \u2028\u2029 \0 \ud800 \udc00x \u{1F600} "\\\n\r\t \ufeff '.split(" ");
-
-/** Enough records that no store keeps them in one block. */
-const MANY = Array.from({ length: 5000 }, (_, n) => item(`${n}`));
 
 const only = (...records: readonly Item[]): StoreData => ({
   format: 2,
   collections: { items: records, counters: [] },
 });
 
-const pageOf = (store: Store, offset: number, limit: number) =>
-  store.page(items, "owner", ["ann"], { offset, limit });
+const isBefore = (one: Item, other: Item): boolean =>
+  one.level === other.level ? (one.rank ?? "") < (other.rank ?? "") : one.level < other.level;
 
-async function pagesShow(store: Store, expected: readonly Item[]): Promise<void> {
-  for (const offset of [
-    0,
-    1,
-    511,
-    512,
-    1023,
-    1024,
-    1025,
-    2048,
-    3333,
-    expected.length - 5,
-    expected.length + 1,
-  ])
-    for (const limit of [0, 7, 3000])
-      assert.deepEqual(await pageOf(store, offset, limit), expected.slice(offset, offset + limit));
-  assert.equal(await store.count(items, "owner", ["ann"]), expected.length);
-}
+const byRank = (one: Item, other: Item): number =>
+  Number(isBefore(other, one)) - Number(isBefore(one, other));
 
 export const data: Cases = {
-  async "pages at any offset of 5,000 records follow creation order, also after removals"(store) {
-    const isGone = (_: unknown, n: number) => n % 3 === 0 || (n > 900 && n < 2200);
-    await written(store, MANY);
-    await pagesShow(store, MANY);
-    const gone = MANY.filter(isGone).map(({ id }) => `-${id}`);
-    await written(store, gone.join(" "), "last");
-    await pagesShow(store, [...MANY.filter((each, n) => !isGone(each, n)), item("last")]);
+  async "random writes give the same pages as a plain list, whether committed or rolled back"(
+    store,
+  ) {
+    const random = seededRandom("items");
+    const pick = (below: number) => random(2).readUInt16BE() % below;
+    /** The records in creation order. */
+    let expected = new Map<string, Item>();
+    const compare = async (from: Reader, records: ReadonlyMap<string, Item>) => {
+      const owner = `${pick(4)}`;
+      const owned = [...records.values()].filter((record) => record.owner === owner);
+      const range = { offset: pick(owned.length + 2), limit: 25 };
+      const slice = (all: readonly Item[]) => all.slice(range.offset, range.offset + range.limit);
+      assert.deepEqual(await from.page(items, "owner", [owner], range), slice(owned));
+      const ranked = await from.page(items, "ranked", [owner], range);
+      assert.deepEqual(ranked, slice(owned.toSorted(byRank)));
+      assert.equal(await from.count(items, "ranked", [owner]), owned.length);
+    };
+    for (let unit = 0; unit < 100; unit += 1) {
+      const changed = new Map(expected);
+      const work = async (tx: Tx) => {
+        for (let n = 0; n < 20; n += 1) {
+          const fields = { owner: `${pick(4)}`, level: pick(12), rank: `${pick(12)}` };
+          const record = item(`${pick(300)}`, fields);
+          const isRemoval = pick(4) === 0;
+          if (isRemoval) changed.delete(record.id);
+          else changed.set(record.id, record);
+          await (isRemoval ? tx.remove(items, record.id) : tx.put(items, record));
+        }
+        await compare(tx, changed);
+      };
+      const isUndone = unit % 3 === 1;
+      await (isUndone ? undone(store, work) : store.transact(work));
+      if (!isUndone) expected = changed;
+      await compare(store, expected);
+    }
+    assert.deepEqual(await store.snapshot(), only(...expected.values()));
   },
   async "a snapshot has all records in creation order and does not change with later writes"(
     store,

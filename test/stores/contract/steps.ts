@@ -9,9 +9,16 @@ import {
   type Tx,
 } from "../../../src/domain/store.ts";
 
-type Texts = Record<"id" | "text", string> &
-  Record<"owner" | "colour" | "rank" | "slot", string | null>;
-export type Item = Readonly<Texts & { bright: boolean; level: number }>;
+export interface Item {
+  readonly id: string;
+  readonly owner: string | null;
+  readonly colour: string | null;
+  readonly rank: string | null;
+  readonly slot: string | null;
+  readonly bright: boolean;
+  readonly level: number;
+  readonly text: string;
+}
 
 export const items = collection<Item>()(
   "items",
@@ -26,8 +33,8 @@ export const items = collection<Item>()(
 
 export const counters = collection<{ readonly id: string; readonly n: number }>()("counters");
 
-const PLAIN: Item = {
-  id: "",
+export const item = (id: string, fields: Partial<Item> = {}): Item => ({
+  id,
   owner: "ann",
   colour: null,
   rank: null,
@@ -35,9 +42,8 @@ const PLAIN: Item = {
   bright: false,
   level: 0,
   text: "",
-};
-
-export const item = (id: string, fields: Partial<Item> = {}): Item => ({ ...PLAIN, id, ...fields });
+  ...fields,
+});
 
 export const setCounter = (tx: Tx, id: string, n: number): Promise<void> =>
   tx.put(counters, { id, n });

@@ -2,7 +2,7 @@
 // ones. All writes of a unit take effect together, or none does.
 import assert from "node:assert/strict";
 import { collection, isStoreError, type Store, type Tx } from "../../../src/domain/store.ts";
-import { type Cases, each, item, items, many, shown, undone, write, written } from "./steps.ts";
+import { type Cases, each, item, items, shown, undone, write, written } from "./steps.ts";
 
 /** The writes of consecutive units of work, and the expected result. */
 const outcomes: Readonly<Record<string, string>> = {
@@ -69,13 +69,6 @@ export const writes: Cases = {
       await assert.rejects(written(store, words), isViolation);
     assert.equal(await shown(store), "ann: a; s: a");
   },
-  async "of 20 concurrent units of work that put the same unique key, one succeeds"(store) {
-    const ends = await many(20, (n) =>
-      written(store, `${n}:slot=s`).catch((error: unknown) => error),
-    );
-    assert.equal(ends.filter(isViolation).length, 19);
-    assert.equal(await store.count(items, "owner", ["ann"]), 1);
-  },
   async "values of different types and of several fields are distinct keys"(store) {
     const keys = ["x|y,z", "x,y|z", 'x","y|z', 'x|y","z', "x;|y", "x|;y", "true|"].map((key) =>
       key.split("|"),
@@ -111,21 +104,12 @@ export const writes: Cases = {
     }
     assert.equal(await shown(store), "");
   },
-  async "concurrent calls of one tx all take effect"(store) {
-    await written(store, "a b");
-    const seen = await store.transact(async (tx) => {
-      const both = await Promise.all([tx.get(items, "a"), tx.count(items, "owner", ["ann"])]);
-      await Promise.all([tx.put(items, item("c")), tx.remove(items, "a")]);
-      return [...both, await shown(tx)];
-    });
-    assert.deepEqual([seen, await shown(store)], [[item("a"), 2, "ann: b c"], "ann: b c"]);
-  },
   async "a unit of work that calls the store itself is rejected and rolled back, and the store stays usable"(
     store,
   ) {
     const calls: (() => Promise<unknown>)[] = [
       () => store.get(items, "a"),
-      () => store.transact(async () => "nothing"),
+      () => written(store, "nested"),
       () => store.snapshot(),
       () => store.restore({ format: 2, collections: {} }),
     ];
