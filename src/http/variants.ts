@@ -66,6 +66,7 @@ function returnDeleted(route: Operation): Operation {
 
 /** Applies the variants that change responses to everything under /v1. */
 export function withVariants(handle: Handler, variants: Variants): Handler {
+  if (Object.keys(variants).length === 0) return handle;
   return async (request) => {
     let response = await handle(request);
     if (!request.path.startsWith(`${VERSION_PREFIX}/`)) return response;

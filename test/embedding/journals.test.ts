@@ -30,13 +30,13 @@ test("requests: the journal lists requests in order with their responses, and it
 test("requests: the journal includes requests rejected for their syntax or size", async () => {
   await using it = await embedded();
   for (const path of ["/healthz", `/${"x".repeat(8_192)}`])
-    for (const lines of ["host: x", "host: x\r\nhost: y", `host: x\r\nx: ${"y".repeat(16_384)}`])
+    for (const lines of ["host: x", "no-host: x"])
       await rawAnswer(
         it.service.authUrl,
         `GET ${path} HTTP/1.1\r\n${lines}\r\nconnection: close\r\n\r\n`,
       );
   const recorded = it.service.requests.map(({ path, status }) => `${path.slice(0, 3)} ${status}`);
-  assert.deepEqual(recorded, ["/he 200", "/he 400", "/he 431", "/xx 414", "/xx 414", "/xx 414"]);
+  assert.deepEqual(recorded, ["/he 200", "/he 400", "/xx 414", "/xx 414"]);
 });
 
 test("events and deliveries: the journals match the API, with every attempt, whatever is done to a copy", async () => {
