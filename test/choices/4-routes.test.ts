@@ -1,5 +1,5 @@
 // Walks over every route of the OpenAPI document, so that a new route is covered from its first day. Tests what paths
-// have in common, that accounts cannot see each other, and hostile values in bodies, queries, paths and headers.
+// have in common, that accounts cannot see each other, and hostile values in bodies.
 // Such a request gets a declared response (the client checks each against the document), never a 500 and never silence.
 import assert from "node:assert/strict";
 import { type Context, choice } from "../support/clauses.ts";
