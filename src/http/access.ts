@@ -59,8 +59,8 @@ export function createRateLimiter(clock: Clock, limit: number | null) {
     for (const window of windows.values()) window.endsAt -= by_ms;
   });
   return {
-    /** Counts a request, or only reads the window at cost 0. Returns undefined without a limit. */
-    count(accountId: string, cost: 0 | 1 = 1) {
+    /** Counts a request. Returns undefined without a limit. */
+    count(accountId: string) {
       if (limit === null) return undefined;
       const now = clock.now();
       let window = windows.get(accountId);
@@ -68,7 +68,7 @@ export function createRateLimiter(clock: Clock, limit: number | null) {
         window = { endsAt: now + WINDOW_MS, requests: 0 };
         windows.set(accountId, window);
       }
-      window.requests += cost;
+      window.requests += 1;
       const remaining = Math.max(limit - window.requests, 0);
       const reset_s = Math.ceil((window.endsAt - now) / 1_000);
       return {

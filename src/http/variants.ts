@@ -33,36 +33,21 @@ export const applyVariants = (
   variants: Variants,
 ): readonly Operation[] =>
   routes.map((route) => {
+    const { method, status, query = NO_QUERY, body, loads } = route;
     let result = route;
-    if (variants["max-limit"]) result = clampLimit(result);
-    if (variants["unknown-members"]) result = ignoreUnknown(result);
-    if (variants["create-status"] && route.status === 201) result = { ...result, status: 200 };
-    if (variants["delete-response"] && route.method === "DELETE") result = returnDeleted(result);
+    if (variants["max-limit"] && "limit" in query.members)
+      result = { ...result, query: object({ ...query.members, limit: clampedLimit }) };
+    if (variants["unknown-members"])
+      result = {
+        ...result,
+        query: passthrough(result.query ?? NO_QUERY),
+        ...(body && { body: (services) => passthrough(body(services)) }),
+      };
+    if (variants["create-status"] && status === 201) result = { ...result, status: 200 };
+    if (variants["delete-response"] && method === "DELETE" && loads?.serializer)
+      result = { ...result, status: 200, serializer: { ...loads.serializer, kind: "plain" } };
     return result;
   });
-
-function clampLimit(route: Operation): Operation {
-  const { members = {} } = route.query ?? {};
-  return "limit" in members
-    ? { ...route, query: object({ ...members, limit: clampedLimit }) }
-    : route;
-}
-
-function ignoreUnknown(route: Operation): Operation {
-  const { body, query = NO_QUERY } = route;
-  return {
-    ...route,
-    query: passthrough(query),
-    ...(body && { body: (services) => passthrough(body(services)) }),
-  };
-}
-
-function returnDeleted(route: Operation): Operation {
-  const serializer = route.loads?.serializer;
-  return serializer
-    ? { ...route, status: 200, serializer: { ...serializer, kind: "plain" } }
-    : route;
-}
 
 /** Applies the variants that change responses to everything under /v1. */
 export function withVariants(handle: Handler, variants: Variants): Handler {
