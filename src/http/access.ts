@@ -4,7 +4,7 @@ import { type Caller, sha256 } from "../domain/credentials.ts";
 import { AppError, fail } from "../domain/errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
-import { emptyResponse, type Handler, type HttpRequest, type HttpResponse } from "./message.ts";
+import { emptyResponse, type Handler, type HttpRequest } from "./message.ts";
 
 /** A JWT, even a truncated one, starts with a JSON object in base64url; a pinned key may do so too. */
 const JWT = /^eyJ[^.]*\./;
@@ -59,8 +59,8 @@ export function createRateLimiter(clock: Clock, limit: number | null) {
     for (const window of windows.values()) window.endsAt -= by_ms;
   });
   return {
-    /** Counts a request, or only reads the window at cost 0. Returns undefined without a limit. */
-    count(accountId: string, cost: 0 | 1 = 1) {
+    /** Counts a request. Returns undefined without a limit. */
+    count(accountId: string) {
       if (limit === null) return undefined;
       const now = clock.now();
       let window = windows.get(accountId);
@@ -68,7 +68,7 @@ export function createRateLimiter(clock: Clock, limit: number | null) {
         window = { endsAt: now + WINDOW_MS, requests: 0 };
         windows.set(accountId, window);
       }
-      window.requests += cost;
+      window.requests += 1;
       const remaining = Math.max(limit - window.requests, 0);
       const reset_s = Math.ceil((window.endsAt - now) / 1_000);
       return {
@@ -122,7 +122,7 @@ export function withCors(handle: Handler, onlyLoopback: boolean): Handler {
     const response = await handle(request);
     // A deployed app may have a page below /.well-known under its custom domain.
     if (response.headers["content-type"]?.startsWith("text/html")) return response;
-    const exposed = isAllowed && { "access-control-expose-headers": exposedHeaders(response) };
+    const exposed = isAllowed && { "access-control-expose-headers": EXPOSED_HEADERS };
     return { ...response, headers: { ...response.headers, ...headers, ...exposed } };
   };
 }
@@ -133,7 +133,3 @@ function isLoopbackOrigin(origin: string): boolean {
     /^[a-z][a-z\d+.-]*:\/\/(\[[\da-f:]+\]|[\w.-]+)(?::\d{1,5})?$/.exec(origin) ?? [];
   return isLoopbackHost(host);
 }
-
-/** Variants add headers such as X-Total-Count. */
-const exposedHeaders = ({ headers }: HttpResponse): string =>
-  [EXPOSED_HEADERS, ...Object.keys(headers).filter((name) => name.startsWith("x-"))].join(", ");

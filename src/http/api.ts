@@ -69,9 +69,9 @@ async function handleApiRequest(
   const caller = await deps.authenticate(request.header("authorization"));
   if (caller instanceof AppError) return caller;
 
-  // 403: account state, then rate limit. A request that the state forbids does not count.
+  // 403: account state, then rate limit
   const stateError = checkAccountState(caller.account, request.method);
-  const rate = deps.limiter.count(caller.account.id, stateError ? 0 : 1);
+  const rate = deps.limiter.count(caller.account.id);
   Object.assign(responseHeaders, rate?.headers);
   if (stateError) return stateError;
   if (rate?.exceeded) return fail({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });

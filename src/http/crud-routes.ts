@@ -18,9 +18,8 @@ interface CrudOptions<R extends AccountScoped, D, N, Q> {
   readonly path: string;
   /** Name in operation ids and schemas: createApp, listApps, App. */
   readonly noun: string;
-  /** One and several, in summaries. */
+  /** Name in summaries. */
   readonly label: string;
-  readonly plural: string;
   /** Defaults to admin for each. */
   readonly scopes?: { readonly read: Scope; readonly write: Scope; readonly delete: Scope };
   readonly service: CrudService<R, D, N>;
@@ -35,7 +34,6 @@ export function crudRoutes<R extends AccountScoped, N extends R, D, Q>({
   path,
   noun,
   label,
-  plural,
   scopes = { read: ADMIN_SCOPE, write: ADMIN_SCOPE, delete: ADMIN_SCOPE },
   service,
   ...overrides
@@ -73,7 +71,7 @@ export function crudRoutes<R extends AccountScoped, N extends R, D, Q>({
     path: collectionPath,
     scope: scopes.read,
     operationId: `list${noun}s`,
-    summary: `List ${plural}`,
+    summary: `List ${label}s`,
     query: listQuery,
     status: 200,
     serializer: listSerializer(serializer),

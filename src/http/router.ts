@@ -131,15 +131,15 @@ export function createRequestHandler(deps: RouterDeps): Handler {
 
   /** The first router with a matching route handles the request. */
   function findOwner(path: string): Owner {
-    let router = fallback;
-    for (const each of routers) {
-      const { basePath, routes } = each;
-      const isBelow = path.startsWith(basePath);
-      const match = isBelow ? routes.find(path.slice(basePath.length)) : undefined;
-      if (match) return { router: each, match };
-      if (basePath !== "" && `${path}/`.startsWith(`${basePath}/`)) router = each;
+    for (const router of routers) {
+      const { basePath, routes } = router;
+      const match = path.startsWith(basePath) && routes.find(path.slice(basePath.length));
+      if (match) return { router, match };
     }
-    return { router };
+    const prefixOwner = routers.find(
+      ({ basePath }) => basePath !== "" && `${path}/`.startsWith(`${basePath}/`),
+    );
+    return { router: prefixOwner ?? fallback };
   }
 
   /** The server's own paths work on every host; all other paths of a host belong to its site. */

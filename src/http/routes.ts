@@ -28,8 +28,7 @@ import { DATA_BODY_BYTES } from "./request.ts";
 const app = crudRoutes({
   path: "/apps/{app_id}",
   noun: "App",
-  label: "an app",
-  plural: "apps",
+  label: "app",
   scopes: { read: "read:apps", write: "write:apps", delete: "delete:apps" },
   service: apps.appService,
   create: {
@@ -53,8 +52,7 @@ const app = crudRoutes({
 const source = crudRoutes({
   path: "/data-sources/{data_source_id}",
   noun: "DataSource",
-  label: "a data source",
-  plural: "data sources",
+  label: "data source",
   scopes: { read: "read:data", write: ADMIN_SCOPE, delete: ADMIN_SCOPE },
   service: data.dataSourceService,
   create: {
@@ -155,8 +153,7 @@ const dataSourceRoutes = [
 const user = crudRoutes({
   path: "/users/{user_id}",
   noun: "User",
-  label: "a user",
-  plural: "users",
+  label: "user",
   service: userService,
   create: {
     example: { email: "ada@example.com", name: "Ada", permissions: ["read:apps", "read:data"] },
@@ -171,8 +168,7 @@ const user = crudRoutes({
 const apiKey = crudRoutes({
   path: "/api-keys/{key_id}",
   noun: "ApiKey",
-  label: "an API key",
-  plural: "API keys",
+  label: "API key",
   service: apiKeyService,
   create: { example: { name: "Build server" }, shownOnce: "key" },
 });
@@ -180,8 +176,7 @@ const apiKey = crudRoutes({
 const client = crudRoutes({
   path: "/oauth-clients/{client_id}",
   noun: "OAuthClient",
-  label: "an OAuth client",
-  plural: "OAuth clients",
+  label: "OAuth client",
   service: oauthClientService,
   create: {
     example: {
@@ -197,8 +192,7 @@ const client = crudRoutes({
 const webhook = crudRoutes({
   path: "/webhooks/{webhook_id}",
   noun: "Webhook",
-  label: "a webhook",
-  plural: "webhooks",
+  label: "webhook",
   service: webhooks.webhookService,
   create: {
     spec: "4.create-webhook",

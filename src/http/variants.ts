@@ -27,54 +27,43 @@ export const ALL_VARIANTS = {
 
 export type Variants = { readonly [N in keyof typeof ALL_VARIANTS]?: (typeof ALL_VARIANTS)[N] };
 
+const { limit } = paginationParameters;
+const { maximum: _, ...unlimited } = limit.json;
+/** Clamps a larger limit to the maximum. */
+const clampedLimit: Schema<number> = {
+  ...limit,
+  json: unlimited,
+  check(value, path, issues) {
+    const isTooLarge = /^[1-9]\d*$/.test(String(value)) && Number(value) > LIMIT_MAX;
+    return limit.check(isTooLarge ? String(LIMIT_MAX) : value, path, issues);
+  },
+};
+
 /** Applies the variants that change what a route accepts or returns. */
 export const applyVariants = (
   routes: readonly Operation[],
   variants: Variants,
 ): readonly Operation[] =>
   routes.map((route) => {
+    const { method, status, query = NO_QUERY, body, loads } = route;
     let result = route;
-    if (variants["max-limit"]) result = clampLimit(result);
-    if (variants["unknown-members"]) result = ignoreUnknown(result);
-    if (variants["create-status"] && route.status === 201) result = { ...result, status: 200 };
-    if (variants["delete-response"] && route.method === "DELETE") result = returnDeleted(result);
+    if (variants["max-limit"] && "limit" in query.members)
+      result = { ...result, query: object({ ...query.members, limit: clampedLimit }) };
+    if (variants["unknown-members"])
+      result = {
+        ...result,
+        query: passthrough(result.query ?? NO_QUERY),
+        ...(body && { body: (services) => passthrough(body(services)) }),
+      };
+    if (variants["create-status"] && status === 201) result = { ...result, status: 200 };
+    if (variants["delete-response"] && method === "DELETE" && loads?.serializer)
+      result = { ...result, status: 200, serializer: { ...loads.serializer, kind: "plain" } };
     return result;
   });
 
-function clampLimit(route: Operation): Operation {
-  const { members = {} } = route.query ?? {};
-  if (!("limit" in members)) return route;
-  const { limit } = paginationParameters;
-  const { maximum: _, ...json } = limit.json;
-  const clampedLimit: Schema<number> = {
-    ...limit,
-    json,
-    check(value, path, issues) {
-      const isTooLarge = /^[1-9]\d*$/.test(String(value)) && Number(value) > LIMIT_MAX;
-      return limit.check(isTooLarge ? String(LIMIT_MAX) : value, path, issues);
-    },
-  };
-  return { ...route, query: object({ ...members, limit: clampedLimit }) };
-}
-
-function ignoreUnknown(route: Operation): Operation {
-  const { body, query = NO_QUERY } = route;
-  return {
-    ...route,
-    query: passthrough(query),
-    ...(body && { body: (services) => passthrough(body(services)) }),
-  };
-}
-
-function returnDeleted(route: Operation): Operation {
-  const serializer = route.loads?.serializer;
-  return serializer
-    ? { ...route, status: 200, serializer: { ...serializer, kind: "plain" } }
-    : route;
-}
-
 /** Applies the variants that change responses to everything under /v1. */
 export function withVariants(handle: Handler, variants: Variants): Handler {
+  if (Object.keys(variants).length === 0) return handle;
   return async (request) => {
     let response = await handle(request);
     if (!request.path.startsWith(`${VERSION_PREFIX}/`)) return response;
@@ -94,7 +83,7 @@ function toBareList(response: HttpResponse): HttpResponse {
   return { ...response, headers, body: JSON.stringify(data) };
 }
 
-const parseProblem = ({ headers, body }: HttpResponse) =>
+const parseProblem = ({ headers, body }: HttpResponse): { code?: string; detail?: string } =>
   headers["content-type"] === PROBLEM_TYPE ? JSON.parse(body) : {};
 
 function toBadRequest(response: HttpResponse): HttpResponse {

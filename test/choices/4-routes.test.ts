@@ -1,5 +1,5 @@
 // Walks over every route of the OpenAPI document, so that a new route is covered from its first day. Tests what paths
-// have in common, that accounts cannot see each other, and hostile values in bodies, queries, paths and headers.
+// have in common, that accounts cannot see each other, and hostile values in bodies.
 // Such a request gets a declared response (the client checks each against the document), never a 500 and never silence.
 import assert from "node:assert/strict";
 import { type Context, choice } from "../support/clauses.ts";
@@ -100,10 +100,11 @@ choice(
     const { api, document } = own;
     const [b, ids] = [api.as(B_KEY), await makeWorld(api)];
     const routes = document.api.filter(({ path }) => path.includes("{"));
-    const reads = routes.filter(({ method }) => method === "GET");
     const readAll = () =>
       Promise.all(
-        reads.map(async ({ path }) => [path, (await api.get(fill(path, ids))).text] as const),
+        routes.map(
+          async ({ path, method }) => method === "GET" && (await api.get(fill(path, ids))).text,
+        ),
       );
     const before = await readAll();
     for (const operation of routes) {
@@ -121,7 +122,6 @@ choice(
     const ofB = await listsOf(own, b);
     for (const [name, id] of Object.entries(ids))
       assert.equal(ofB.includes(id), false, `${name} of A is in a list of B`);
-    for (const path of ["/apps", "/users"]) assert.equal((await b.get(path)).json.total, 1);
     const theirs = await makeWorld(b);
     for (const [method, path] of [
       ["GET", `/apps/${theirs.app_id}/deployments/${ids.deployment_id}`],

@@ -97,8 +97,6 @@ choice(
     answers.push(await api.post("/apps", {}), await api.send("POST", "/apps", { body: "{" }));
     const reported = answers.map((answer) => [answer.status, ...left(answer)].join(" "));
     assert.deepEqual(reported, ["404 4 60", "405 3 60", "400 2 60", "422 1 60", "415 0 60"]);
-    for (const answer of answers)
-      assert.equal(answer.header("ratelimit-policy"), '"default";q=5;w=60');
     const over = await api.post("/apps", { title: "T" });
     problem(over, "rate_limit_exceeded");
     assert.deepEqual([over.header("retry-after"), ...left(over)], ["60", 0, 60]);

@@ -1,5 +1,5 @@
-// Cross-origin resource sharing (contract, part 4): which responses a page of another origin can read. The last tests
-// run stock clients that behave like browsers; test/browser uses a real one.
+// Cross-origin resource sharing (contract, part 4): which responses a page of another origin can read. test/browser uses
+// a real browser.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ServiceOptions, startService } from "../../src/index.ts";
@@ -20,9 +20,9 @@ const corsIn = ({ headers }: Answer) =>
     ),
   );
 
-const readable = (origin: string, exposed = EXPOSED) => ({
+const readable = (origin: string) => ({
   "access-control-allow-origin": origin,
-  "access-control-expose-headers": exposed,
+  "access-control-expose-headers": EXPOSED,
 });
 const VARIES = { vary: "Origin" };
 
@@ -126,25 +126,7 @@ test("a preflight request gets 204 before authentication, with the allowed metho
         `${path} ${origin}`,
       );
     }
-  assert.equal(
-    (await own.api.get("/account")).status,
-    200,
-    "it does not count against the rate limit",
-  );
-});
-
-test("the headers of a variant are exposed", async () => {
-  const variants = { "list-shape": "bare", "rate-headers": "x-ratelimit" } as const;
-  await using own = await embedded({ variants });
-  const answer = await own.api.get("/apps", { origin: ORIGIN });
-  const names = answer.header("access-control-expose-headers").toLowerCase().split(", ");
-  for (const name of [
-    "x-total-count",
-    "x-ratelimit-limit",
-    "x-ratelimit-remaining",
-    "x-ratelimit-reset",
-  ])
-    assert.ok(names.includes(name) && name in answer.headers, name);
+  assert.equal((await own.api.get("/account")).status, 200);
 });
 
 test("the server URL in the OpenAPI document is absolute, for tools that show it on another origin", async () => {
