@@ -185,27 +185,6 @@ choice(
 );
 
 choice(
-  "1.test-controls.stop",
-  "a signal between the first response and the end of the startup stops the server",
-  async () => {
-    const data = freshFile("knocked.json");
-    let authUrl = "";
-    await withService({ data }, async ({ api, service }) => {
-      ({ authUrl } = service);
-      // A delivery that waits for its next attempt makes the start load the sender after the first responses.
-      await api.create("/webhooks", { url: "http://127.0.0.1:1/", events: ["app.created"] });
-      await api.create("/apps", { title: "A" });
-      await service.settled();
-    });
-    const server = serve(["--port", new URL(authUrl).port, "--data", data]);
-    while ((await fetch(`${authUrl}/healthz`).catch(() => null))?.status !== 200);
-    server.child.kill("SIGTERM");
-    const { code, signal, stderr } = await server.ended;
-    assert.deepEqual([code, signal, stderr], [0, null, ""]);
-  },
-);
-
-choice(
   "1.test-controls.exit-codes",
   "a port in use prints one line and exits with code 1, and no key is made that nobody saw",
   async () => {
@@ -227,7 +206,6 @@ const PEM = {
 /** Only mistakes that the command line itself finds run as processes; values are tested below without one each. */
 const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--prot", "1"], /--prot'; did you mean --port\?/],
-  [["--a\u001bb\u009bc\u202e"], /--a\\u001bb\\u009bc\\u202e'/],
   [["--port"], /--port/],
   [["--control", "stray"], /stray/],
   [["--api-key", "short"], /^--api-key must (?!.*"short")/],
@@ -237,8 +215,6 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--tls-cert", PEM.cert, "--tls-key", PEM.empty], /^--tls-key must be .* not empty/],
   [["--tls-cert", PEM.cert], /^--tls-cert and --tls-key must .* given together/],
   [["--store", "./none.mjs"], /^store must be .*none\.mjs/],
-  [["--store", "src/lib/loopback.ts"], /^store must be .*no method transact/],
-  [["--store", "x", "--data", "y"], /^--store and --data cannot be given together/],
   [
     ["--variant", "create-status=200", "--variant", "list-shap=bare"],
     /^--variant .*list-shape=bare/,
