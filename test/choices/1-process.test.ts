@@ -210,7 +210,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--control", "stray"], /stray/],
   [["--api-key", "short"], /^--api-key must (?!.*"short")/],
   [["--seed", "no-such-file.json"], /no-such-file\.json/],
-  [["--log", "jsn"], /^--log must be one of .*; did you mean json\?/],
+  [["--log", "jsn"], /^--log must be one of .*"json"/],
   [["--host", "300.1.1.1", "--api-key", "secret-key-1"], /^--host (?!.*secret-key-1)/],
   [["--tls-cert", PEM.cert, "--tls-key", PEM.empty], /^--tls-key must be .* not empty/],
   [["--tls-cert", PEM.cert], /^--tls-cert and --tls-key must .* given together/],
