@@ -90,8 +90,6 @@ test("package: the types declare valid options and reject invalid ones", async (
     export const store: Store = memoryStore();
     const service = await startService({ clock: "manual", rateLimit: "off", variants: { "list-shape": "bare" } });
     service.faults.add({ method: "POST", path: "/v1/apps", status: 500, times: 1 });
-    // @ts-expect-error: there is no such effect
-    service.chaos.add({ effect: "lose" });
     // @ts-expect-error: there is no such option
     await startService({ prot: 1 });
     // @ts-expect-error: a bare number is no duration
