@@ -185,11 +185,9 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       settings.control && "--control",
       settings.webhookPolicy === "local" && "--webhook-policy local",
     ].filter(Boolean);
-    // A process warns without a log, too.
-    const warn = settings.log === "off" && !isEmbedded ? stdio.err : log.warn;
     if (exposedFlags.length > 0 && !isLocal)
-      warn(
-        `${exposedFlags.join(" and ")}: intended for local use, but other machines can reach this server.`,
+      log.warn(
+        `${exposedFlags.join(" and ")}: other machines can reach this server, so use it locally only.`,
       );
     return service;
   } catch (error) {

@@ -229,12 +229,11 @@ export function afterUnlessEnded(by_ms: number, run: () => void): Timer {
 }
 
 /** Whether `promise` resolves within this much real time. The wait does not keep the process alive. */
-export async function within(for_ms: number, promise: Promise<unknown>): Promise<boolean> {
-  let timer: Timer | undefined;
-  const timeout = new Promise<boolean>((resolve) => {
-    timer = afterUnlessEnded(Math.min(for_ms, LONGEST_TIMER_MS), () => resolve(false));
+export function within(for_ms: number, promise: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const timer = afterUnlessEnded(Math.min(for_ms, LONGEST_TIMER_MS), () => resolve(false));
+    promise.then(() => resolve(true), reject).finally(timer.cancel);
   });
-  return Promise.race([promise.then(() => true), timeout]).finally(() => timer?.cancel());
 }
 
 /** Resolves in the next turn of the event loop, so that pending work runs first. */

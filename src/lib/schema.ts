@@ -125,11 +125,11 @@ export const integer = ({ min, max = Number.MAX_SAFE_INTEGER }: { min: number; m
   );
 
 export const oneOf = <const T extends string>(values: readonly T[]): Schema<T> =>
-  refine({ type: "string", enum: values }, (value) => {
-    if (values.some((each) => each === value)) return undefined;
-    const hint = typeof value === "string" ? suggest(value, values) : "";
-    return `must be one of ${values.map((each) => `"${each}"`).join(", ")}${hint}`;
-  });
+  refine({ type: "string", enum: values }, (value) =>
+    values.some((each) => each === value)
+      ? undefined
+      : `must be one of ${values.map((each) => `"${each}"`).join(", ")}`,
+  );
 
 /** Accepts a number or boolean as text, as in a query, in one form each: no leading zeros, `true`, `false`. */
 export const coerce = <T extends number | boolean>(schema: Schema<T>): Schema<T> => ({
@@ -265,9 +265,8 @@ export function object<M extends Members>(
 
 /** Copies the members of the schema from `from`, in the schema's order. */
 export function pick<T>({ members }: ObjectSchema<T>, from: T): T {
-  const picked: Partial<T> = {};
-  for (const name of Object.keys(members) as (keyof T)[]) picked[name] = from[name];
-  return picked as T;
+  const names = Object.keys(members) as (keyof T)[];
+  return Object.fromEntries(names.map((name) => [name, from[name]])) as T;
 }
 
 const mapMembers = <M extends Members>(

@@ -1,10 +1,8 @@
-// The package as package linters, TypeScript and Yarn see it.
+// The package as package linters and TypeScript see it.
 import assert from "node:assert/strict";
-import { copyFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CLIENTS, clientTest } from "../support/clients.ts";
-import { freshFolder } from "../support/closing.ts";
-import { onceInstalled, runAsUser } from "../support/installed-package.ts";
+import { onceInstalled } from "../support/installed-package.ts";
 
 const installed = onceInstalled();
 
@@ -61,39 +59,3 @@ for (const [resolution, ...files] of [
       );
     }
   });
-
-clientTest("import, require and the command work under Yarn Plug'n'Play", async () => {
-  const { tarball } = await installed();
-  const folder = freshFolder();
-  await copyFile(tarball, join(folder, "package.tgz"));
-  const dependencies = { "app-hosting-service": "file:./package.tgz" };
-  await writeFile(
-    join(folder, "package.json"),
-    JSON.stringify({ name: "user", private: true, dependencies }),
-  );
-  await writeFile(join(folder, "yarn.lock"), "");
-  const settings = [
-    "nodeLinker: pnp",
-    "enableTelemetry: false",
-    "enableImmutableInstalls: false",
-    "enableNetwork: false",
-  ];
-  await writeFile(
-    join(folder, ".yarnrc.yml"),
-    [...settings, "globalFolder: ./.yarn/global", ""].join("\n"),
-  );
-  const yarn = async (...args: readonly string[]) =>
-    (await runAsUser(folder, process.execPath, command("@yarnpkg/cli-dist/bin/yarn.js"), ...args))
-      .stdout;
-  await yarn("install");
-  const use = `(async () => {
-    const { startService } = await load;
-    const service = await startService();
-    console.log((await fetch(service.authUrl + "/docs")).status);
-    await service.close();
-  })();`;
-  await writeFile(join(folder, "use.cjs"), `const load = require("app-hosting-service");\n${use}`);
-  await writeFile(join(folder, "use.mjs"), `const load = import("app-hosting-service");\n${use}`);
-  for (const file of ["use.cjs", "use.mjs"]) assert.equal(await yarn("node", file), "200\n");
-  assert.match(await yarn("app-hosting-service", "--version"), /^\d+\.\d+\.\d+\n$/);
-});

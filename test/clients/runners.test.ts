@@ -72,28 +72,6 @@ clientTest("the package and its types work in ts-jest", async () => {
   assert.match(stderr, /^Tests: +1 passed, 1 total$/m);
 });
 
-clientTest("a CommonJS test passes in mocha, and mocha exits without being forced", async () => {
-  const { write, run } = await installed();
-  await write(
-    "apps.mocha.cjs",
-    `
-    const assert = require("node:assert");
-    const { startService } = require("app-hosting-service");
-    describe("apps", () => {
-      let service;
-      before(async () => (service = await startService()));
-      after(() => service.close());
-      it("are listed", async () => {
-        const headers = { Authorization: "Bearer " + service.apiKey };
-        assert.equal((await fetch(service.baseUrl + "/apps", { headers })).status, 200);
-      });
-    });
-    `,
-  );
-  const { stdout } = await run(process.execPath, command("mocha/bin/mocha.js"), "apps.mocha.cjs");
-  assert.match(stdout, /1 passing/);
-});
-
 for (const pool of ["forks", "vmThreads"])
   clientTest(`the recipe for Vitest passes in the pool ${pool}`, async () => {
     const { copyRecipe, link, run } = await installed();

@@ -24,15 +24,11 @@ test("webhook-signature uses the decoded bytes of whsec_ and base64 as its key, 
     [SECRET, "D8tK9I4bAMMgnyAwSPUFsHKjEqlg3ORNmilhy/DxUVI="],
     ["schlüssel-鍵-🔑", "A0sd2lgg43wBfpO21jye+bQV0AnjGUVSeUHBy78HRQ8="],
     ["whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3", "fi7ZBLP3pQzEizkza4L8aw1yBfc5Wx8YLNg2wTi0dMs="],
-    ["whsec_YQ==", "Mnyq5s4nVXLEfsiBEnTcpQNk9o9ldbR1qELiQT8dhHY="],
     ["whsec_YQ", "Mnyq5s4nVXLEfsiBEnTcpQNk9o9ldbR1qELiQT8dhHY="],
-    ["whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NQ==", "hp5YAdMCbkz3UDTwCqixSPPULy469YFXP34id2T5a/s="],
     ["whsec_+/8=", "az6wr3aOZdcPRjeSMRwvDdF0bxoCTef0YePqpVe1oR8="],
     // A secret with invalid or empty base64 is used as raw bytes.
     ["whsec_", "UKehcboUHVpvUi1zsqhBJZ0dXtHj/D3wEnXfBDOpmOo="],
     ["whsec_abc-_123", "zMPuO/abObfkQWH382K58Pnf8wOQlVcvVtXW97jtg6g="],
-    ["whsec_a", "1V8E4cDQK1ID0jWWoavSz0/9NRuc4RAsaUzrawsx5E4="],
-    ["WHSEC_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3", "JZVpl4q35Y1iv6f12I2aXnk5fdd/6V1FUuUH0qvGouU="],
   ] as const)
     assert.equal(standard(secret), `v1,${signature}`, secret);
 });
