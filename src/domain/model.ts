@@ -70,7 +70,8 @@ const time = string({
   pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$",
 });
 const count = integer({ min: 0 });
-const arrayOf = <T>({ json }: Schema<T>) => unchecked<readonly T[]>({ type: "array", items: json });
+const uncheckedArray = <T>({ json }: Schema<T>) =>
+  unchecked<readonly T[]>({ type: "array", items: json });
 const TIMES = { created_at: time, updated_at: time };
 
 /** A record that belongs to an account. */
@@ -195,7 +196,7 @@ export const dataSource = {
     id: id("ds"),
     ...required(dataSourceFields),
     status: oneOf(["processing", "ready", "failed"]),
-    columns: nullable(arrayOf(column)),
+    columns: nullable(uncheckedArray(column)),
     row_count: nullable(count),
     error: nullable(string()),
     ...TIMES,
@@ -388,7 +389,7 @@ export const delivery = object({
   event_id: id("evt"),
   event_type: eventType,
   status: deliveryStatus,
-  attempts: arrayOf(attempt),
+  attempts: uncheckedArray(attempt),
   /** Time of the next scheduled attempt, or null if there is none. */
   next_attempt_at: nullable(time),
   created_at: time,

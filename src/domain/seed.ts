@@ -42,7 +42,7 @@ const withId = <M extends Members>(prefix: string, members: M) => ({
   ),
   ...members,
 });
-const listOf = <T>(item: Schema<T>) => withDefault(array(item, { max: ITEMS_MAX }), []);
+const optionalList = <T>(item: Schema<T>) => withDefault(array(item, { max: ITEMS_MAX }), []);
 
 /** The address policy in force validates webhook URLs. */
 const accountSeed = (webhook: WebhookSchemas) =>
@@ -50,9 +50,11 @@ const accountSeed = (webhook: WebhookSchemas) =>
     withId("acc", {
       name,
       state: withDefault(accountState, "active"),
-      api_keys: listOf(object(withId("key", { ...apiKey.createBody.members, key: pinnedKey }))),
-      users: listOf(object(withId("usr", user.createBody.members))),
-      oauth_clients: listOf(
+      api_keys: optionalList(
+        object(withId("key", { ...apiKey.createBody.members, key: pinnedKey })),
+      ),
+      users: optionalList(object(withId("usr", user.createBody.members))),
+      oauth_clients: optionalList(
         object(
           withId("cli", {
             ...oauthClient.createBody.members,
@@ -61,9 +63,11 @@ const accountSeed = (webhook: WebhookSchemas) =>
           findRedirectIssues,
         ),
       ),
-      apps: listOf(object(withId("app", app.createBody.members))),
-      data_sources: listOf(object(withId("ds", dataSource.createBody.members), findDataIssues)),
-      webhooks: listOf(object(withId("wh", webhook.createBody.members))),
+      apps: optionalList(object(withId("app", app.createBody.members))),
+      data_sources: optionalList(
+        object(withId("ds", dataSource.createBody.members), findDataIssues),
+      ),
+      webhooks: optionalList(object(withId("wh", webhook.createBody.members))),
     }),
   );
 type AccountSeed = Infer<ReturnType<typeof accountSeed>>;
