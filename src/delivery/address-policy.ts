@@ -1,7 +1,7 @@
 // Address policy for webhooks (contract, part 6): a server that posts to any given URL must not be led into its own
 // network. The URL is checked as text, and the address after DNS and again on the connected socket. Both functions
 // return the violated rule, worded for the user who sent the URL.
-import { BlockList, isIP } from "node:net";
+import { BlockList, isIP, isIPv4 } from "node:net";
 import { isLoopbackHost } from "../lib/loopback.ts";
 
 /** `local` allows receivers on this machine or in a private network; a server open to other machines allows neither. */
@@ -11,7 +11,7 @@ export type WebhookPolicy = (typeof WEBHOOK_POLICIES)[number];
 // IANA's special-purpose registries and cloud metadata. One list per family, because Node's BlockList matches an IPv4
 // address against the ranges of its mapped form too.
 const RANGES = {
-  4: {
+  ipv4: {
     family: "ipv4",
     refused: createBlockList(
       "ipv4",
@@ -20,7 +20,7 @@ const RANGES = {
     private: createBlockList("ipv4", "10.0.0.0/8 127.0.0.0/8 172.16.0.0/12 192.168.0.0/16"),
     public: createBlockList("ipv4", "0.0.0.0/0"),
   },
-  6: {
+  ipv6: {
     family: "ipv6",
     refused: createBlockList(
       "ipv6",
@@ -49,9 +49,8 @@ export function checkAddress(
   policy: WebhookPolicy,
   secure: boolean,
 ): string | undefined {
-  const bare = address.replace(/%.*$/, "");
-  const ranges = RANGES[isIP(bare) === 4 ? 4 : 6];
-  const isIn = (list: BlockList) => list.check(bare, ranges.family);
+  const ranges = RANGES[isIPv4(address) ? "ipv4" : "ipv6"];
+  const isIn = (list: BlockList) => list.check(address, ranges.family);
   if (isIn(ranges.refused) || !(isIn(ranges.private) || isIn(ranges.public)))
     return "must not lead to a link-local, metadata, translated or reserved address";
   if (!isIn(ranges.private)) return secure ? undefined : HTTPS_ONLY;
