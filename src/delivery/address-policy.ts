@@ -12,7 +12,6 @@ export type WebhookPolicy = (typeof WEBHOOK_POLICIES)[number];
 // address against the ranges of its mapped form too.
 const RANGES = {
   ipv4: {
-    family: "ipv4",
     refused: createBlockList(
       "ipv4",
       "0.0.0.0/8 100.64.0.0/10 168.63.129.16/32 169.254.0.0/16 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3",
@@ -21,7 +20,6 @@ const RANGES = {
     public: createBlockList("ipv4", "0.0.0.0/0"),
   },
   ipv6: {
-    family: "ipv6",
     refused: createBlockList(
       "ipv6",
       "2001::/23 2001:db8::/32 2002::/16 3fff::/20 fd00:ec2::254/128 fd20:ce::254/128",
@@ -29,7 +27,7 @@ const RANGES = {
     private: createBlockList("ipv6", "::1/128 fc00::/7"),
     public: createBlockList("ipv6", "2000::/3"),
   },
-} as const;
+};
 
 function createBlockList(family: "ipv4" | "ipv6", subnets: string): BlockList {
   const list = new BlockList();
@@ -49,8 +47,9 @@ export function checkAddress(
   policy: WebhookPolicy,
   secure: boolean,
 ): string | undefined {
-  const ranges = RANGES[isIPv4(address) ? "ipv4" : "ipv6"];
-  const isIn = (list: BlockList) => list.check(address, ranges.family);
+  const family = isIPv4(address) ? "ipv4" : "ipv6";
+  const ranges = RANGES[family];
+  const isIn = (list: BlockList) => list.check(address, family);
   if (isIn(ranges.refused) || !(isIn(ranges.private) || isIn(ranges.public)))
     return "must not lead to a link-local, metadata, translated or reserved address";
   if (!isIn(ranges.private)) return secure ? undefined : HTTPS_ONLY;
