@@ -1,7 +1,7 @@
 // Address policy for webhooks (contract, part 6): a server that posts to any given URL must not be led into its own
 // network. The URL is checked as text, and the address after DNS and again on the connected socket. Both functions
 // return the violated rule, worded for the user who sent the URL.
-import { BlockList, isIP } from "node:net";
+import { BlockList, isIP, isIPv4 } from "node:net";
 import { isLoopbackHost } from "../lib/loopback.ts";
 
 /** `local` allows receivers on this machine or in a private network; a server open to other machines allows neither. */
@@ -11,8 +11,7 @@ export type WebhookPolicy = (typeof WEBHOOK_POLICIES)[number];
 // IANA's special-purpose registries and cloud metadata. One list per family, because Node's BlockList matches an IPv4
 // address against the ranges of its mapped form too.
 const RANGES = {
-  4: {
-    family: "ipv4",
+  ipv4: {
     refused: createBlockList(
       "ipv4",
       "0.0.0.0/8 100.64.0.0/10 168.63.129.16/32 169.254.0.0/16 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3",
@@ -20,8 +19,7 @@ const RANGES = {
     private: createBlockList("ipv4", "10.0.0.0/8 127.0.0.0/8 172.16.0.0/12 192.168.0.0/16"),
     public: createBlockList("ipv4", "0.0.0.0/0"),
   },
-  6: {
-    family: "ipv6",
+  ipv6: {
     refused: createBlockList(
       "ipv6",
       "2001::/23 2001:db8::/32 2002::/16 3fff::/20 fd00:ec2::254/128 fd20:ce::254/128",
@@ -29,7 +27,7 @@ const RANGES = {
     private: createBlockList("ipv6", "::1/128 fc00::/7"),
     public: createBlockList("ipv6", "2000::/3"),
   },
-} as const;
+};
 
 function createBlockList(family: "ipv4" | "ipv6", subnets: string): BlockList {
   const list = new BlockList();
@@ -49,9 +47,9 @@ export function checkAddress(
   policy: WebhookPolicy,
   secure: boolean,
 ): string | undefined {
-  const bare = address.replace(/%.*$/, "");
-  const ranges = RANGES[isIP(bare) === 4 ? 4 : 6];
-  const isIn = (list: BlockList) => list.check(bare, ranges.family);
+  const family = isIPv4(address) ? "ipv4" : "ipv6";
+  const ranges = RANGES[family];
+  const isIn = (list: BlockList) => list.check(address, family);
   if (isIn(ranges.refused) || !(isIn(ranges.private) || isIn(ranges.public)))
     return "must not lead to a link-local, metadata, translated or reserved address";
   if (!isIn(ranges.private)) return secure ? undefined : HTTPS_ONLY;

@@ -83,8 +83,8 @@ choice(
     for (const [env, outcome] of [
       [
         {},
-        "tls 0 ms, attempt 1: The receiver's certificate comes from an unknown issuer. To trust it, set " +
-          "NODE_EXTRA_CA_CERTS to the file of its CA (PEM) and restart the server.",
+        "tls 0 ms, attempt 1: UNABLE_TO_VERIFY_LEAF_SIGNATURE: The TLS connection failed. Check that the port uses " +
+          "TLS, and the certificate. To trust its CA, set NODE_EXTRA_CA_CERTS and restart.",
       ],
       [{ NODE_EXTRA_CA_CERTS: freshFile("ca.pem", CA_CERT) }, "200 0 ms, attempt 1"],
     ] as const)

@@ -304,6 +304,17 @@ test("a queue that cannot be read is reported and read again once a second, and 
   assert.deepEqual(await world.clock.advance(2 * S), []);
 });
 
+test("an outbox that stops while it reads a queue schedules nothing", async (t) => {
+  const { world, webhook } = await hooked();
+  t.mock.method(world.store, "page", async () => {
+    void world.stop();
+    throw new Error("broken");
+  });
+  world.parts.notifications.emit("queue", webhook.id);
+  await world.idle();
+  assert.deepEqual(await world.clock.advance(2 * S), []);
+});
+
 const MANY = 2_500;
 
 /** Creates `count` pending deliveries that wait for their retry. */
