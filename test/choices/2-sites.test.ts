@@ -45,6 +45,7 @@ choice(
     ])
       assert.match(text, part);
     assert.match(shown.text, /title="&#39;&quot;&gt;&lt;i&gt;, 7 &lt;i&gt;"/);
+    assert.match(shown.text, /y="184" width="[^"]*" height="36"><button [^>]*title="2026-02, -4 /);
     assert.doesNotMatch(shown.text, /<i>|Broken/);
   },
 );
