@@ -131,18 +131,6 @@ choice(
 );
 
 choice(
-  "2.data-reading.exact",
-  "a text column is never a numeric axis, and a click reports the full text",
-  async ({ api }) => {
-    const { path, give } = await deployed(api);
-    await give("Orders", "order,total\n9007199254740993,1.50\n9007199254740995,2.25\n");
-    await click(new Browser(api), path, "9007199254740993, 1\\.5 total");
-    const data_point = { x: "9007199254740993", y: 1.5, category: null };
-    assert.deepEqual((await interactions(api)).at(-1)?.data_point, data_point);
-  },
-);
-
-choice(
   "4.app-endpoints.interaction-user",
   "only the page's own form can report points, and only points that exist",
   async ({ api }) => {
