@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { follow, inBrowser, press, type Stage, sees } from "../support/chromium.ts";
-import { type Client, members, str } from "../support/client.ts";
+import { type Client, members } from "../support/client.ts";
 import { FIXED } from "../support/embedded.ts";
 import { PKCE } from "../support/oauth.ts";
 import { hooked, httpReceiver } from "../support/receivers.ts";
@@ -190,23 +190,6 @@ inBrowser(
         const act = (page: Page) => go(url, page).then(() => press(page, button));
         assert.deepEqual(await returned(act), found, button);
       }
-  },
-);
-
-inBrowser(
-  "on a server that others can reach, a user signs in with an API key and continues to the consent page",
-  { service: { host: "0.0.0.0" }, browser: { javaScriptEnabled: false } },
-  async (stage) => {
-    const { api, context, go, service } = stage;
-    const { url, returned } = await client(stage, (await httpReceiver()).url);
-    await api.create("/users", { email: "jürgen@exämple.com", permissions: ["admin"] });
-    await context.clearCookies();
-    const signIn = async (page: Page) => {
-      await go(url, page);
-      await page.getByLabel("API key").fill(str(service.apiKey));
-      await press(page, "Continue", "Continue as jürgen@exämple.com", "Allow");
-    };
-    assert.deepEqual(await returned(signIn), [null, "s", true]);
   },
 );
 

@@ -323,7 +323,8 @@ asOwner(
         `Webhook ID: ${hook.id} Status: pending Response: refused Attempts: 1 Next attempt: 20`,
       ),
     );
-    assert.match(page.text, new RegExp(`/webhooks/${hook.id}/deliveries/dlv_`), "the delivery");
+    assert.match(page.text, new RegExp(`/webhooks/${hook.id}/deliveries/dlv_`));
+    assert.match(text, /"object": \{ "id": "app_\w+", "title": "Caused"/);
     const list = await browser.open("/dashboard/events?type=app.created");
     assert.ok(list.text.includes(id));
   },

@@ -45,6 +45,7 @@ choice(
     ])
       assert.match(text, part);
     assert.match(shown.text, /title="&#39;&quot;&gt;&lt;i&gt;, 7 &lt;i&gt;"/);
+    assert.match(shown.text, /y="184" width="[^"]*" height="36"><button [^>]*title="2026-02, -4 /);
     assert.doesNotMatch(shown.text, /<i>|Broken/);
   },
 );
@@ -126,18 +127,6 @@ choice(
     assert.equal(second?.user_id, member.id);
     assert.match(str(third?.user_id), /^visitor_/, "a user of another account is a visitor");
     assertPage(await stranger.browser.open((await deployed(api, { public: false })).path), 404);
-  },
-);
-
-choice(
-  "2.data-reading.exact",
-  "a text column is never a numeric axis, and a click reports the full text",
-  async ({ api }) => {
-    const { path, give } = await deployed(api);
-    await give("Orders", "order,total\n9007199254740993,1.50\n9007199254740995,2.25\n");
-    await click(new Browser(api), path, "9007199254740993, 1\\.5 total");
-    const data_point = { x: "9007199254740993", y: 1.5, category: null };
-    assert.deepEqual((await interactions(api)).at(-1)?.data_point, data_point);
   },
 );
 

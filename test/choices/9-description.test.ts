@@ -181,8 +181,13 @@ choice(
         [...CLAUSES].filter(isOfPart).sort(),
       );
       const text = withoutSpace(textOf(page));
-      for (const [id, decision] of Object.entries(DECISIONS).filter(([id]) => isOfPart(id))) {
-        assert.ok(page.text.includes(`id="decision-${id}"`), id);
+      const decisions = Object.entries(DECISIONS).filter(([id]) => isOfPart(id));
+      const ids = groups(page.text, / id="decision-([\w.-]+)"/g);
+      assert.deepEqual(
+        ids,
+        decisions.map(([id]) => id),
+      );
+      for (const [, decision] of decisions) {
         for (const sentence of Object.values(decision))
           assert.ok(text.includes(withoutSpace(sentence)), sentence);
       }

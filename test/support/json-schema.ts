@@ -65,6 +65,7 @@ function innerBreaches(
 
 /** Keywords for strings, numbers, arrays or objects ignore values of other types. */
 function isKept(keyword: string, value: unknown, rule: unknown, root: Members): boolean {
+  const size = getSize(value);
   const matching = () =>
     toArray(rule).filter((each) => breaches(value, members(each), root).length === 0).length;
   switch (keyword) {
@@ -80,24 +81,21 @@ function isKept(keyword: string, value: unknown, rule: unknown, root: Members): 
       return matching() === 1;
     case "required":
       return !isMembers(value) || toArray(rule).every((name) => Object.hasOwn(value, String(name)));
-    case "maxProperties":
-      return !isMembers(value) || Object.keys(value).length <= Number(rule);
     case "pattern":
       return typeof value !== "string" || new RegExp(String(rule), "u").test(value);
     case "format":
       return typeof value !== "string" || FORMATS[String(rule)]?.test(value) === true;
     case "minLength":
-      return typeof value !== "string" || [...value].length >= Number(rule);
+    case "minItems":
+      return size === undefined || size >= Number(rule);
     case "maxLength":
-      return typeof value !== "string" || [...value].length <= Number(rule);
+    case "maxItems":
+    case "maxProperties":
+      return size === undefined || size <= Number(rule);
     case "minimum":
       return typeof value !== "number" || value >= Number(rule);
     case "maximum":
       return typeof value !== "number" || value <= Number(rule);
-    case "minItems":
-      return !Array.isArray(value) || value.length >= Number(rule);
-    case "maxItems":
-      return !Array.isArray(value) || value.length <= Number(rule);
     case "uniqueItems":
       return (
         !Array.isArray(value) ||
@@ -106,6 +104,13 @@ function isKept(keyword: string, value: unknown, rule: unknown, root: Members): 
     default:
       return false;
   }
+}
+
+/** Returns the number of characters, items or members. */
+function getSize(value: unknown): number | undefined {
+  if (typeof value === "string") return [...value].length;
+  if (Array.isArray(value)) return value.length;
+  return isMembers(value) ? Object.keys(value).length : undefined;
 }
 
 const toArray = (rule: unknown): unknown[] => (Array.isArray(rule) ? rule : [rule]);

@@ -32,8 +32,6 @@ const drawBars = (values: readonly number[]) =>
 const summary = (chart: ReturnType<typeof draw>) =>
   chart &&
   `${chart.kind} ${chart.x.name} ${chart.y.name} ${chart.category?.name ?? "-"} ${chart.points.length}`;
-const many = (count: number, create: (index: number) => Cells) =>
-  Array.from({ length: count }, (_, index) => create(index));
 const toTexts = (axis: Axis | undefined) => axis?.labels.map(([, text]) => text).join(", ");
 
 for (const [title, expected, header, ...rows] of [
@@ -63,7 +61,7 @@ for (const [title, expected, header, ...rows] of [
 
 test("chart: at most 8 names form a category, and at most 200 bars are drawn", () => {
   const groups = (count: number) => {
-    const rows = many(18, (n) => [`m${n}`, n, `k${n % count}`]);
+    const rows = Array.from({ length: 18 }, (_, n) => [`m${n}`, n, `k${n % count}`]);
     return draw("m:s v:n k:s", rows)?.category?.name;
   };
   assert.deepEqual([groups(8), groups(9)], ["k", undefined]);

@@ -21,11 +21,15 @@ test("form: an error names its entry and is linked to its field, and the summary
   const schema = { type: "object", properties: { uris: typed.array, last: typed.string } };
   const errors = [
     { pointer: "#/uris/1", detail: "must be a URL" },
+    { pointer: "#/uris/2", detail: "is too long" },
     { pointer: "#/last", detail: "is required" },
   ];
   const form = formWithErrors({}, fail({ code: "validation_failed", errors }));
   const { text } = renderFields(form, schema);
-  assert.match(text, /<div id="uris-error"><p class="error">Entry 2 must be a URL\./);
+  assert.match(
+    text,
+    /<div id="uris-error"><p class="error">Entry 2 must be a URL\. Entry 3 is too long\./,
+  );
   assert.match(text, /<div id="last-error"><p class="error">It is required\./);
   assert.match(text, /id="uris" name="uris" aria-describedby="uris-error" aria-invalid="true"/);
   assert.match(text, /^<div class="card" role="alert" tabindex="-1" autofocus>/);
