@@ -1,12 +1,14 @@
 // The REST API. A request passes the checks in the order of the contract (part 5): `handleApiRequest` up to the scope,
 // then `runOperation`. The dashboard enters at `callOperation`, so it can do no more than a request and gets the same
 // errors.
-import { type Caller, checkAccountState, hasScope } from "../domain/credentials.ts";
+import { type Caller, checkAccountState, hasScope, sha256 } from "../domain/credentials.ts";
 import type { Page } from "../domain/crud.ts";
 import { AppError, fail } from "../domain/errors.ts";
-import { UnitOfWork } from "../domain/unit-of-work.ts";
+import { idempotency } from "../domain/model.ts";
+import type { Tx } from "../domain/store.ts";
+import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
+import { parseIso, toIso } from "../lib/clock.ts";
 import type { Authenticate, RateLimiter } from "./access.ts";
-import { type IdempotencyDeps, type SaveResponse, withIdempotency } from "./idempotency.ts";
 import {
   emptyResponse,
   type HttpRequest,
@@ -32,7 +34,10 @@ import {
 import { type Lookup, type Result, type RouteMatch, type Router, RouteTable } from "./router.ts";
 import { apiRoutes } from "./routes.ts";
 
-export interface OperationDeps extends IdempotencyDeps {
+export interface OperationDeps {
+  readonly unit: UnitOfWorkDeps;
+  /** Ids of the idempotency keys whose first request is running. */
+  readonly keysInProgress: Set<string>;
   readonly services: AppContext;
   readonly textCache: TextCache;
 }
@@ -149,6 +154,59 @@ export async function callOperation(route: Operation, context: HandlerContext): 
   const body = route.body && validateBody(route.body(context.services), context.body);
   if (body instanceof AppError) return body;
   return route.handler({ ...context, body });
+}
+
+const REPLAY_MS = 24 * 3_600_000;
+
+const KEY_REUSED = fail({
+  code: "idempotency_key_reused",
+  errors: [
+    {
+      header: "Idempotency-Key",
+      detail: "was used for another request; use a new key for a new one",
+    },
+  ],
+});
+
+/** Stores the response to replay. */
+type SaveResponse = (tx: Tx, response: HttpResponse) => Promise<void>;
+
+/**
+ * Replays the stored response for this Idempotency-Key, or runs the operation, which stores its response with `save` in
+ * the transaction of the change. Keys of different credentials are unrelated.
+ */
+async function withIdempotency(
+  { unit: { store, clock }, keysInProgress }: OperationDeps,
+  key: string,
+  credential: string,
+  { path, query }: HttpRequest,
+  body: Buffer | undefined,
+  run: (save: SaveResponse) => Promise<Result>,
+): Promise<Result> {
+  const id = sha256(`${credential} ${key}`);
+  const fingerprint = sha256([path, query, body?.toString("latin1")].join(" "));
+  const isFirst = !keysInProgress.has(id);
+  keysInProgress.add(id);
+  try {
+    const stored = await store.get(idempotency, id);
+    if (stored && parseIso(stored.expires_at) > clock.now()) {
+      if (stored.fingerprint !== fingerprint) return KEY_REUSED;
+      const { status, headers, body } = stored;
+      return { status, headers: { ...headers, "idempotency-replayed": "true" }, body };
+    }
+    if (!isFirst) return fail({ code: "idempotency_in_progress" });
+    return await run(async (tx, response) =>
+      tx.put(idempotency, {
+        ...response,
+        id,
+        fingerprint,
+        expires_at: toIso(clock.now() + REPLAY_MS),
+        partition: "idempotency",
+      }),
+    );
+  } finally {
+    if (isFirst) keysInProgress.delete(id);
+  }
 }
 
 const PRECONDITION_FAILED = fail({ code: "precondition_failed" });
