@@ -65,7 +65,10 @@ choice(
     await startRefused({ data, seed: { accounts: [] } }, /accounts/);
     await startRefused({ seed: { acounts: [] } }, /acounts/);
     await startRefused({ seed: [] }, /seed/i);
-    await startRefused({ seed: freshFile("broken.json", "{ not json") }, /broken\.json/);
+    await startRefused(
+      { seed: freshFile("broken.json", "{ not json") },
+      /^seed must be .* JSON object/,
+    );
   },
 );
 
