@@ -154,7 +154,7 @@ function readyText(service: Service, { log, data, store, tlsCert }: Settings): s
   ].join("\n");
 }
 
-const PORT_ADVICE = "is not available. Choose another with --port, or 0 for any free port.";
+const PORT_ADVICE = "is in use or not allowed. Choose another with --port, or 0 for any free port.";
 
 /** Replaces an error of the operating system by one that names the setting and what to do. */
 function explainListenError(error: unknown, hostLabel: string): unknown {

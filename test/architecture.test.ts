@@ -50,16 +50,6 @@ test("architecture: no file imports itself through any chain of imports", () => 
   assert.deepEqual([...remaining.keys()], []);
 });
 
-test("architecture: only the command, the receiver and the pages are imported lazily", () => {
-  const lazy = src.flatMap(({ loads, atOnce }) => loads.filter((name) => !atOnce.includes(name)));
-  assert.ok(lazy.includes("node:https"));
-  assert.deepEqual([...new Set(own(lazy))].sort(), [
-    "src/cli.ts",
-    "src/receiver-command.ts",
-    "src/web/routes.ts",
-  ]);
-});
-
 /** Startup time: loading the pages and all of TLS would make it half as long again. */
 test("architecture: the command loads eagerly only the modules that the first API response needs", () => {
   const byPath = new Map(src.map((file) => [file.path, file]));

@@ -43,20 +43,15 @@ for (const [what, file, script, ...flags] of [
   test(`package: ${what} works`, async () =>
     assert.equal((await runFile(file, script, ...flags)).stdout, "200 0\n"));
 
-test("package: import and require share one copy of the code, and two services share no state", async () => {
+test("package: import and require share one copy of the code", async () => {
   const script = `
     import { createRequire } from "node:module";
     import * as imported from "app-hosting-service";
     const required = createRequire(import.meta.url)("app-hosting-service");
     console.log(Object.keys(imported).join() === Object.keys(required).sort().join());
     console.log(Object.entries(required).every(([name, value]) => imported[name] === value));
-    const [one, other] = await Promise.all([imported.startService(), required.startService()]);
-    const headers = { authorization: "Bearer " + one.apiKey, "content-type": "application/json" };
-    await fetch(one.baseUrl + "/apps", { method: "POST", headers, body: '{"title":"One"}' });
-    console.log(one.events.length, other.events.length, (await fetch(other.baseUrl + "/apps", { headers })).status);
-    await Promise.all([one.close(), other.close()]);
   `;
-  assert.equal((await runFile("both.mjs", script)).stdout, "true\ntrue\n1 0 401\n");
+  assert.equal((await runFile("both.mjs", script)).stdout, "true\ntrue\n");
 });
 
 test("package: pages load, and a custom store may be an ES module", async () => {

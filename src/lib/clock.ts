@@ -31,12 +31,11 @@ export const toIso = (at: Instant): string => new RealDate(at).toISOString();
 
 export const parseIso = (text: string): Instant => RealDate.parse(text);
 
-const DATE_TIME =
-  /^\d{4}-\d\d-(\d\d)(T(?!24)\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-](?!24)\d\d:\d\d))?$/;
+const DATE_TIME = /^\d{4}-\d\d-(\d\d)(T(?!24)[\d:.]+(Z|[+-]\d\d:\d\d))?$/;
 
 /**
  * Whether a text is an unambiguous point in time (RFC 3339): a date, or a date and time with its zone. Date accepts a
- * day outside its month as one of the next month.
+ * day outside its month as one of the next month, and the hour 24.
  */
 export function isDateTime(text: string): boolean {
   const [, day] = DATE_TIME.exec(text) ?? [];

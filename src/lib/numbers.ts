@@ -12,7 +12,7 @@ export function isExactNumber(text: string): boolean {
   return isWithinRange(value) && (shortest === text || toCanonical(shortest) === toCanonical(text));
 }
 
-/** Returns one text for each value: its digits without outer zeros, and the power of ten that multiplies them. */
+/** Returns one text for each absolute value: its digits without outer zeros, and the power of ten that multiplies them. */
 function toCanonical(text: string): string {
   const [mantissa = "", exponent = "0"] = text.toLowerCase().split("e");
   const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".");
@@ -20,10 +20,7 @@ function toCanonical(text: string): string {
   let end = digits.length;
   while (digits[end - 1] === "0") end -= 1;
   const significant = digits.slice(0, end).replace(/^0+/, "");
-  const sign = text.startsWith("-") ? "-" : "";
-  return significant === ""
-    ? "0"
-    : `${sign}${significant}e${Number(exponent) + whole.length - end}`;
+  return significant && `${significant}e${Number(exponent) + whole.length - end}`;
 }
 
 /**

@@ -48,7 +48,10 @@ choice(
     const data = freshFile("kept.json");
     await (await startService({ data })).close();
     await startRefused({ data, seed: { accounts: [] } }, /accounts/);
-    await startRefused({ seed: freshFile("broken.json", "{ not json") }, /broken\.json/);
+    await startRefused(
+      { seed: freshFile("broken.json", "{ not json") },
+      /^seed must be .* JSON object/,
+    );
   },
 );
 
