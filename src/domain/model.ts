@@ -190,8 +190,18 @@ const dataSourceFields = {
   // Optional, because several apps may show the same data.
   app_id: withDefault(nullable(text({ min: 1, max: 64 })), null),
 };
+const dataSourceDraft = object({ ...dataSourceFields, data: sourceData });
 export const dataSource = {
-  createBody: object({ ...dataSourceFields, data: sourceData }, findDataIssues),
+  createBody: {
+    ...dataSourceDraft,
+    /** Compares `type` and `data` even if other fields are wrong, so that one response lists all issues. */
+    check(value, path, issues) {
+      const draft = dataSourceDraft.check(value, path, issues);
+      for (const issue of findDataIssues(draft ?? {}))
+        addIssue(issues, [...path, ...issue.path], issue.detail);
+      return draft;
+    },
+  } satisfies typeof dataSourceDraft,
   response: object({
     id: id("ds"),
     ...required(dataSourceFields),
@@ -204,8 +214,8 @@ export const dataSource = {
 };
 export type DataSourceDraft = Infer<typeof dataSource.createBody>;
 
-export function* findDataIssues(draft: { type: string; data: unknown }): Generator<Issue> {
-  if ((draft.type === "csv") !== (typeof draft.data === "string"))
+export function* findDataIssues({ type, data }: Partial<DataSourceDraft>): Generator<Issue> {
+  if (type && data !== undefined && (type === "csv") !== (typeof data === "string"))
     yield { path: ["data"], detail: "must be a string for csv and an array for json" };
 }
 

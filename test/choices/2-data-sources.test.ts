@@ -64,6 +64,8 @@ choice(
   async ({ api }) => {
     for (const [type, data, ...pointers] of INVALID_DATA)
       invalid(await send(api, type, data), ...pointers);
+    const mismatch = { name: "", type: "csv", data: [] };
+    invalid(await api.post("/data-sources", mismatch), "#/name", "#/data");
     const body = { name: "", type: "xml", app_id: 5, data: 1, more: 1 };
     invalid(await api.post("/data-sources", body), ...Object.keys(body).map((name) => `#/${name}`));
   },
