@@ -72,7 +72,7 @@ const TIMERS =
 const RANDOM = /\b(randomBytes|randomFill\w*|randomInt|randomUUID|getRandomValues)\b|Math\.random/;
 const IDS = /^src\/lib\/ids\.ts$/;
 /** Files with sockets: their timeouts use real time, whatever the service's clock says. */
-const SOCKETS = /^src\/(http\/server|delivery\/(sender|resolver)|receiver)\.ts$/;
+const SOCKETS = /^src\/(http\/server|delivery\/sender|receiver)\.ts$/;
 const FILES = /^src\/(store\/json-file.*|options|lib\/version)\.ts$/;
 const NOBODY = /^$/;
 

@@ -1,6 +1,6 @@
 // HTTP sender: sends one POST per attempt and returns its outcome as a value (spec part 6: 2xx within 30 seconds;
-// contract, part 6). It never rejects, follows redirects or sends twice. Every attempt opens its own connection. The
-// deadline is total and in real time, because Node's own timeouts only detect silence.
+// contract, part 6). It never rejects, follows redirects or sends twice. The deadline is total and in real time, because
+// Node's own timeouts only detect silence.
 import type { LookupAddress } from "node:dns";
 import * as http from "node:http";
 import { isSuccess } from "../domain/deliveries.ts";
@@ -35,7 +35,7 @@ export interface Sender {
     delivery: DeliveryRecord,
     signedRequest: (body: string) => WebhookRequest,
   ): Promise<DispatchResult | Deferred>;
-  /** Aborts the requests in flight. */
+  /** Aborts the requests in flight and closes all sockets; later sends open new ones. */
   close(): void;
 }
 
@@ -55,8 +55,11 @@ const LOOPBACK: LookupAddress[] = [
   { address: "127.0.0.1", family: 4 },
   { address: "::1", family: 6 },
 ];
-const CONNECTION_OPTIONS = {
-  agent: false,
+/** Shorter than receivers keep idle connections, so that none is closed just as it is reused. */
+const IDLE_MS = 2_000;
+const AGENT_OPTIONS = {
+  keepAlive: true,
+  timeout: IDLE_MS,
   autoSelectFamily: true,
   /** Node's default of 250 ms is too short for a receiver far away. */
   autoSelectFamilyAttemptTimeout: 1_000,
@@ -101,7 +104,8 @@ export function createHttpSender({
   resolve = resolveHost,
   startTimer = after,
 }: SenderOptions) {
-  const requests = new Set<http.ClientRequest>();
+  /** By protocol; each knows its sockets. */
+  const agents = new Map<string, http.Agent>();
 
   return {
     async send({ url, headers, body }: WebhookRequest): Promise<DispatchResult> {
@@ -114,9 +118,11 @@ export function createHttpSender({
         return rule === undefined ? null : new BlockedAddressError(rule);
       };
       // Node's TLS modules are loaded with the first delivery over TLS, because few starts need them.
-      const { request: createRequest } = secure ? process.getBuiltinModule("node:https") : http;
-      const request = createRequest(target, {
-        ...CONNECTION_OPTIONS,
+      const protocol = secure ? process.getBuiltinModule("node:https") : http;
+      const agent = agents.get(target.protocol) ?? new protocol.Agent(AGENT_OPTIONS);
+      agents.set(target.protocol, agent);
+      const request = protocol.request(target, {
+        agent,
         method: "POST",
         headers,
         lookup(host, _, callback) {
@@ -128,18 +134,18 @@ export function createHttpSender({
         },
       });
       // The name may have resolved to another address for the connection than for the check.
-      request.on("socket", (socket) =>
-        socket.once("connect", () => {
+      request.on("socket", (socket) => {
+        const checkPeer = () => {
           const error = socket.remoteAddress && check(socket.remoteAddress);
           if (error) socket.destroy(error);
-        }),
-      );
-      requests.add(request);
-      request.once("close", () => requests.delete(request));
+        };
+        if (socket.connecting) socket.once("connect", checkPeer);
+        else checkPeer();
+      });
       return exchange(request, body, (expire) => startTimer(timeout_ms, expire));
     },
     close(): void {
-      for (const request of requests) request.destroy();
+      for (const agent of agents.values()) agent.destroy();
     },
   };
 }
@@ -161,7 +167,7 @@ function exchange(
 
     function finish(outcome: DispatchResult): void {
       deadline.cancel();
-      request.destroy();
+      if (!response?.complete) request.destroy();
       resolve(response === undefined ? outcome : withResponse(outcome, response, read));
     }
 
@@ -169,6 +175,7 @@ function exchange(
     request.on("error", (error) => finish(connectionFailure(error, request)));
     request.on("response", (incoming) => {
       response = incoming;
+      if (!isReusable(incoming)) request.shouldKeepAlive = false;
       incoming.on("data", (chunk: Buffer) => {
         read = Buffer.concat([read, chunk]);
         if (read.length >= BODY_BYTES_MAX) finish(SUCCESS);
@@ -179,6 +186,12 @@ function exchange(
     request.on("close", () => finish(failure("aborted")));
     request.end(body);
   });
+}
+
+/** Reuses a connection only if the receiver announces a long enough keep-alive; any other may close just then. */
+function isReusable({ headers }: http.IncomingMessage): boolean {
+  const [, timeout_s] = /\btimeout=(\d+)/.exec(String(headers["keep-alive"])) ?? [];
+  return Number(timeout_s) * 1_000 > IDLE_MS;
 }
 
 /** After the headers of a success, an error only says how the body was cut off. */

@@ -180,6 +180,18 @@ test("the address of the connected socket is checked before anything is sent", a
   assert.deepEqual(receiver.requests, []);
 });
 
+for (const [header, count] of [
+  ["Keep-Alive: timeout=3", 1],
+  ["Keep-Alive: timeout=2", 4],
+  ["X-A: b", 4],
+] as const)
+  test(`four deliveries after the header ${header} open ${count === 1 ? "one connection" : "four, because the receiver may close them"}`, async () => {
+    const receiver = await raw(says(http(200, [header, "Content-Length: 0"])));
+    const by = sender();
+    for (let n = 0; n < 4; n += 1) assert.equal(await sent(receiver.url, by), '200 ""');
+    assert.equal(receiver.connections.length, count);
+  });
+
 /** Starts a receiver over TLS and returns its URL, by default with a name that its certificate contains. */
 async function secure(options: TlsOptions = {}, host = "localhost"): Promise<string> {
   const answer: RequestListener = (_, response) => response.end("over TLS");
