@@ -48,6 +48,8 @@ table { border-collapse: collapse; }
 th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom: 1px solid var(--line); min-width: 6rem; }
 .number { text-align: right; }
 li p, .row > * { margin: 0; }
+:first-child { margin-top: 0; }
+:last-child { margin-bottom: 0; }
 .skip:not(:focus) { position: absolute; left: -100vw; }
 text { fill: CanvasText; font-size: 12px; }
 line { stroke: var(--line); }
