@@ -1,7 +1,7 @@
 // Disk faults and crashes at every step. The session is scripted: start on a torn journal, commits, folding, stop,
-// start, restore, stop. One of its disk operations fails, is cut short and then fails, or is prevented by SIGKILL. A
-// single thread makes the n-th operation the same each time. Afterwards the state must be the old or the new one, and
-// no failed commit may have been visible.
+// start, restore, stop. One of its disk operations fails or is prevented by SIGKILL. A single thread makes the n-th
+// operation the same each time. Afterwards the state must be the old or the new one, and no failed commit may have been
+// visible.
 import { appendFileSync } from "node:fs";
 import type { Finding } from "../findings.ts";
 import { copy, type Lab, linesOf } from "./lab.ts";
@@ -13,22 +13,17 @@ const COMMITS = 8;
 /** Each start creates a journal, whose name must be durable. */
 const STARTS = 2;
 
-const WRITING = ["appendFile", "writeFile"];
 const SYNCING = ["datasync", "sync"];
 /** The operations of file handles, and of node:fs. */
-const ON_HANDLES = [...WRITING, ...SYNCING, "truncate"];
+const ON_HANDLES = ["appendFile", "writeFile", ...SYNCING, "truncate"];
 const ON_FILES = ["renameSync", "rmSync", "appendFileSync", "openSync"];
 const CALLS = [...ON_HANDLES, "open", ...ON_FILES];
 
-/**
- * The calls that each fault can hit. "short" writes half of the data and fails. After "no cut" truncating the failed
- * write fails too.
- */
+/** The calls that each fault can hit. After "no cut" truncating the failed write fails too. */
 const KINDS: Readonly<Record<string, readonly string[]>> = {
   SIGKILL: CALLS,
   EIO: CALLS,
   ENOSPC: CALLS,
-  short: WRITING,
   "no cut": ["appendFile", "datasync"],
 };
 
@@ -46,8 +41,6 @@ const wrap = (place, name) => {
   const call = function (...args) {
     const isNow = calls.push(name) === Number(at);
     if (isNow && kind === "SIGKILL") process.kill(process.pid, kind);
-    if (isNow && kind === "short")
-      return real.call(this, args[0].slice(0, args[0].length / 2)).then(() => fail("ENOSPC"));
     if (isNow) fail(kind === "no cut" ? "EIO" : kind);
     if (kind === "no cut" && calls.length > at && name === "truncate") fail("EIO");
     return real.apply(this, args);
@@ -65,13 +58,8 @@ process.on("exit", () => fs.writeSync(1, "calls " + calls.join(" ") + "\\n"));
 `;
 const FLAGS = ["--import", `data:text/javascript,${encodeURIComponent(INJECTOR)}`];
 
-/** Runs a share of all cases of these kinds in these operations. */
-export async function faults(
-  lab: Lab,
-  share: number,
-  kinds: readonly string[] = Object.keys(KINDS),
-  among: readonly string[] = CALLS,
-): Promise<Finding> {
+/** Runs a share of all cases. */
+export async function faults(lab: Lab, share: number): Promise<Finding> {
   const wrong: string[] = [];
   const prepared = await prepare(lab);
   const run = (at: number, kind: string) => session(lab, copy(prepared, lab.file()), at, kind);
@@ -80,14 +68,12 @@ export async function faults(
   if (count("datasync") < COMMITS) wrong.push("a commit was acknowledged without fdatasync");
   if (count("sync") < 2 * count("renameSync") + STARTS)
     wrong.push("FILE was replaced, or a journal created, without fsync of the file and its folder");
-  const cases = kinds.flatMap((kind) =>
-    [...calls.entries()]
-      .filter(([, name]) => KINDS[kind]?.includes(name) && among.includes(name))
-      .map(([before]) => ({ kind, at: before + 1 })),
+  const cases = Object.entries(KINDS).flatMap(([kind, names]) =>
+    calls.flatMap((name, before) => (names.includes(name) ? [{ kind, at: before + 1 }] : [])),
   );
   const chosen = cases.filter((_, at) => Math.floor(at * share) < Math.floor((at + 1) * share));
   for (const { kind, at } of chosen) wrong.push(...(await run(at, kind)).wrong);
-  const tried = `${chosen.length} of ${cases.length} in ${calls.length} disk operations (${kinds.join(", ")})`;
+  const tried = `${chosen.length} of ${cases.length} in ${calls.length} disk operations`;
   return { what: "faults", tried, wrong };
 }
 

@@ -135,9 +135,10 @@ export function createStore(storage: Storage): Store {
       },
     };
     try {
+      const running = work(tx);
       const result = await new Promise<T>((resolve, reject) => {
         const timer = after(WORK_MS_MAX, () => reject(giveUp()));
-        work(tx).then(resolve, reject).finally(timer.cancel);
+        running.then(resolve, reject).finally(timer.cancel);
       });
       if (violation !== undefined) throw violation;
       unsaved = unsaved.concat(changes);

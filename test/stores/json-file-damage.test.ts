@@ -84,6 +84,7 @@ const FILES: Readonly<Record<string, RegExp>> = {
   '{"collections":{},\n"format":1}':
     /line 2: the format is 1, but this version reads only format 2/,
   '{"format":2,"collections":{},\n"colections":{}}': /line 2: unknown member "colections"/,
+  '{"format":2,\n"collections":{"\xe9":[]}}': /line 2: invalid UTF-8/,
   '{"format":2,"collections":{"nots":[]}}': /nots is a collection that this version does not have/,
   '{"format":2,"collections":{"notes":{}}}': /notes is not an array/,
   '{"format":2,"collections":{"notes":[{"text":"x"}]}}': /notes\[0\] is not a record/,
@@ -91,14 +92,14 @@ const FILES: Readonly<Record<string, RegExp>> = {
 for (const [text, pattern] of Object.entries(FILES))
   test(`promise 6: opening a FILE that contains '${text}' rejects and changes no file`, async () => {
     const file = newFile();
-    fs.writeFileSync(file, text);
+    fs.writeFileSync(file, text, "latin1");
     await failsToOpen(file, pattern);
   });
 
 test("promise 6: opening a journal without FILE, or beside a FILE written by hand, rejects", async (t) => {
   const copy = copyFiles((await storeWith(t, "a")).file);
   const pattern = /data\.json-copy is missing or was written by hand, but has a journal/;
-  fs.writeFileSync(copy, JSON.stringify(data()));
+  fs.writeFileSync(copy, JSON.stringify({ ...data(), journal: 0 }));
   await failsToOpen(copy, pattern);
   fs.rmSync(copy);
   await failsToOpen(copy, pattern);

@@ -186,6 +186,15 @@ test("promise 4: an owner that has lost its lock still reads, writes nothing, an
   assert.equal(await idsIn((await openStore(t, file)).store), "a b");
 });
 
+test("promise 4: an unchanged store that has lost its lock leaves the new owner's files alone when it closes", async (t) => {
+  const { file, store } = await openStore(t);
+  await takeAway(t, file);
+  await openStore(t, file);
+  const before = contents(file);
+  await store.close();
+  assert.deepEqual(contents(file), before);
+});
+
 /** Runs in every turn of the event loop until it returns true. */
 async function untilSeen(isSeen: () => boolean): Promise<void> {
   while (!isSeen()) await new Promise(setImmediate);

@@ -16,15 +16,6 @@ async function openMemoryStore() {
   return store;
 }
 
-test("a unit of work that throws synchronously is rolled back, and the store stays usable", async () => {
-  const store = await openMemoryStore();
-  const throwing = (): Promise<void> => {
-    throw new Error("at once");
-  };
-  await assert.rejects(store.transact(throwing), /at once/);
-  await write(store, note("after"));
-});
-
 test("a unit of work that never ends is rolled back, and its later calls and those that it made of the store reject", async () => {
   const store = await openMemoryStore();
   const { keep: release, kept: released } = promised();
