@@ -16,7 +16,6 @@ import { isLoopbackHost } from "./lib/loopback.ts";
 import { parseJsonKeeping } from "./lib/numbers.ts";
 import {
   addIssue,
-  boolean,
   coerce,
   integer,
   OptionError,
@@ -116,6 +115,14 @@ const variants = converted(`one or more of ${PAIRS.join(", ")}`, (value): Varian
   return isKnown ? Object.fromEntries(pairs.map((pair) => pair.split("="))) : undefined;
 });
 
+const BOOLEANS = new Map([
+  ["true", true],
+  ["1", true],
+  ["false", false],
+  ["0", false],
+]);
+const trueOrFalse = converted("true or false", (value) => BOOLEANS.get(String(value)));
+
 export const SETTINGS = {
   port: setting(
     "--port N",
@@ -188,7 +195,7 @@ export const SETTINGS = {
     "behaviour of other servers, such as list-shape=bare; repeatable",
     {},
   ),
-  control: setting("--control", coerce(boolean), "serve the test controls under /_control", false),
+  control: setting("--control", trueOrFalse, "serve the test controls under /_control", false),
   log: setting(
     "--log FORMAT",
     oneOf(LOG_FORMATS),

@@ -185,8 +185,10 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       settings.control && "--control",
       settings.webhookPolicy === "local" && "--webhook-policy local",
     ].filter(Boolean);
+    // A process warns without a log, too.
+    const warn = settings.log === "off" && !isEmbedded ? stdio.err : log.warn;
     if (exposedFlags.length > 0 && !isLocal)
-      log.warn(
+      warn(
         `${exposedFlags.join(" and ")}: other machines can reach this server, so use it locally only.`,
       );
     return service;

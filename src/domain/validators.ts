@@ -13,9 +13,12 @@ export const name = text({ min: 1, max: NAME_MAX, pattern: /\S/, says: "more tha
 export const email = text({
   min: 3,
   max: 254, // RFC 5321 4.5.3.1.3
-  pattern: /^[^\s\p{C}@]{1,64}@[^\s\p{C}@]+$/u, // printed on consoles, so without control characters
-  says: "an e-mail address like name@example.com",
   format: "idn-email",
+  // Without control characters, because addresses are printed on consoles.
+  rule: (address) =>
+    /^[^\s\p{C}@]{1,64}@[^\s\p{C}@]+$/u.test(address)
+      ? undefined
+      : "must be an e-mail address like name@example.com",
 });
 
 /** Returns the form in which addresses are compared. */

@@ -19,7 +19,7 @@ export interface Issue {
   readonly detail: string;
 }
 
-interface Issues extends Array<Issue> {
+export interface Issues extends Array<Issue> {
   readonly ignoreUnknown?: boolean;
 }
 

@@ -298,7 +298,7 @@ asOwner(
       [["https://a.example/cb", "https://b.example/cb"], ["admin"]],
     );
     const refused = await browser.fillIn(`${path}/new`, { name: "N", redirect_uris: "ftp://x" });
-    assert.match(assertPage(refused, 422), /Entry 1 must be https/);
+    assert.match(assertPage(refused, 422), /Entry 1 must be a URL/);
     await browser.fillIn(`${path}/${id}/delete`);
     problem(await api.get(`/oauth-clients/${id}`), "not_found");
   },

@@ -254,9 +254,9 @@ choice(
     for (const [options, error] of [
       [{ scopes: ["read:data"], userId }, /holds none/],
       [{ scopes: ["admin"], userId: "usr_nobody" }, /no user usr_nobody/],
-      [{ scopes: ["read:nothing"] }, /signIn: read:nothing is not a scope/],
-      [{ scopes: [] }, /signIn: The scope is missing/],
-      [{ scopes: ["read:apps,read:data"] }, /with spaces/],
+      [{ scopes: ["read:nothing"] }, /signIn: #\/scopes\/0 must be one of/],
+      [{ scopes: [] }, /signIn: #\/scopes must have/],
+      [{ scopes: ["read:apps,read:data"] }, /#\/scopes\/0 must be one of/],
     ] as const)
       await assert.rejects(service.signIn(options as SignInOptions), error);
   },

@@ -173,7 +173,7 @@ const ADVICE: readonly (readonly [request: string, body: object | undefined, adv
   ["POST /v1/apps", { title: "T", teme: "dark" }, "did you mean theme?"],
   ["GET /v1/apps?limt=5", undefined, "is not a parameter of this operation; did you mean limit?"],
   ["GET /v1/nothing", undefined, "There is no such path."],
-  ["POST /v1/webhooks", { ...HOOK, events: [] }, "#/events must have at least one item."],
+  ["POST /v1/webhooks", { ...HOOK, events: [] }, "#/events must have 1 to 6 items."],
 ];
 
 choice(
