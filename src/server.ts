@@ -174,7 +174,8 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       },
       onError: log.error,
     });
-    const handle = withLog(withCors(withVariants(handleRoute, settings.variants), isLocal), log);
+    const respond = withCors(withVariants(handleRoute, settings.variants), isLocal);
+    const handle = settings.log === "off" ? respond : withLog(respond, log);
     server.setHandler({
       handle: isTested ? recorder.wrap(handle) : handle,
       ids,

@@ -18,9 +18,9 @@ import {
 } from "./message.ts";
 import {
   type AppContext,
-  createEtag,
   type HandlerContext,
   type Operation,
+  serializeOnce,
   type TextCache,
 } from "./operation.ts";
 import { problemResponse } from "./problem.ts";
@@ -220,7 +220,7 @@ function checkPrecondition(
 ): AppError | undefined {
   const { ifMatch, ifNoneMatch } = preconditions;
   if (!loads?.serializer || !(ifMatch || ifNoneMatch)) return undefined;
-  const etag = createEtag(textCache.toJson(loads.serializer, record));
+  const { etag } = textCache.serialize(loads.serializer, record);
   return evaluatePreconditions(preconditions, etag) && PRECONDITION_FAILED;
 }
 
@@ -253,9 +253,11 @@ export function serializeResponse(
   }
   const record = result as Record<string, unknown>;
   // A record that was just written may never be read: caching its text costs 10 of 100 µs.
-  const text =
-    method === "GET" ? textCache.toJson(serializer, record) : serializer.toJson(record, textCache);
-  headers.etag = createEtag(text);
+  const { text, etag } =
+    method === "GET"
+      ? textCache.serialize(serializer, record)
+      : serializeOnce(serializer, record, textCache);
+  headers.etag = etag;
   if (location) headers.location = textCache.urls.baseUrl + location(record);
   if (shownOnce === undefined) return { status, headers, body: text };
   const value = isReplay ? null : record[shownOnce];

@@ -6,16 +6,16 @@ import { SCOPES } from "../domain/model.ts";
 import {
   type AuthorizationServer,
   authenticateClient,
+  authorizationCodeGrant,
   type ClientCredentials,
   checkRepeated,
   checkResource,
-  exchangeCode,
-  exchangeRefreshToken,
   getPublicKeys,
   identifyClient,
   invalidClient,
   invalidRequest,
   OAuthError,
+  refreshTokenGrant,
   revokeToken,
 } from "../domain/oauth/tokens.ts";
 import {
@@ -125,7 +125,7 @@ async function handleToken(server: AuthorizationServer, request: OAuthRequest) {
   checkResource(parameters, server.audience);
   if (grantType === "authorization_code") {
     const client = await authenticateClient(server.store, credentials);
-    return exchangeCode(server, client, getParameter(request, "code"), parameters);
+    return authorizationCodeGrant(server, client, getParameter(request, "code"), parameters);
   }
   if (grantType !== "refresh_token")
     throw new OAuthError(
@@ -134,7 +134,7 @@ async function handleToken(server: AuthorizationServer, request: OAuthRequest) {
     );
   const client = await identifyClient(server.store, credentials);
   const token = getParameter(request, "refresh_token");
-  return exchangeRefreshToken(server, client, token, parameters.get("scope"));
+  return refreshTokenGrant(server, client, token, parameters.get("scope"));
 }
 
 /** A request without credentials may still name a token that belongs to no client. */

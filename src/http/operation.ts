@@ -101,21 +101,35 @@ export interface Serializer<R = unknown> {
  * node:http server, without it 1.45.
  */
 export class TextCache {
-  readonly #texts = new WeakMap<object, string>();
+  readonly #texts = new WeakMap<object, SerializedRecord>();
 
   constructor(readonly urls: ServiceUrls) {}
 
-  toJson<R extends object>(serializer: Serializer<R>, record: R): string {
+  serialize<R extends object>(serializer: Serializer<R>, record: R): SerializedRecord {
     const cached = this.#texts.get(record);
-    if (cached !== undefined) return cached;
-    const text = serializer.toJson(record, this);
-    this.#texts.set(record, text);
-    return text;
+    if (cached) return cached;
+    const serialized = serializeOnce(serializer, record, this);
+    this.#texts.set(record, serialized);
+    return serialized;
   }
 }
 
+interface SerializedRecord {
+  readonly text: string;
+  readonly etag: string;
+}
+
 /** Strong (RFC 9110 8.8.1): equal tags are equal bytes. */
-export const createEtag = (text: string): string => `"${hash("sha256", text, "base64url")}"`;
+const createEtag = (text: string): string => `"${hash("sha256", text, "base64url")}"`;
+
+export function serializeOnce<R extends object>(
+  serializer: Serializer<R>,
+  record: R,
+  cache: TextCache,
+): SerializedRecord {
+  const text = serializer.toJson(record, cache);
+  return { text, etag: createEtag(text) };
+}
 
 /** JSON Schema of an object with exactly these members, all required by default. */
 export const closedObject = (
@@ -151,7 +165,7 @@ export const listSerializer = <R extends object>(item: Serializer<R>): Serialize
   name: item.name,
   json: item.json,
   toJson({ items, total, range: { limit, offset } }, cache) {
-    const data = items.map((record) => cache.toJson(item, record)).join(",");
+    const data = items.map((record) => cache.serialize(item, record).text).join(",");
     return `{"data":[${data}],"total":${total},"limit":${limit},"offset":${offset}}`;
   },
 });

@@ -229,7 +229,7 @@ async function loadActiveGrant(reader: Reader, id: string) {
  * Exchanges an authorization code for tokens; `client` is already authenticated. Errors other than reuse leave the code
  * usable: a stranger who has seen a code must not be able to invalidate it.
  */
-export const exchangeCode = (
+export const authorizationCodeGrant = (
   server: AuthorizationServer,
   client: OAuthClientRecord,
   secret: string,
@@ -252,7 +252,7 @@ export const exchangeCode = (
   });
 
 /** Exchanges a refresh token for the next one. `client` is null if no credentials were sent, which the spec allows. */
-export const exchangeRefreshToken = (
+export const refreshTokenGrant = (
   server: AuthorizationServer,
   client: OAuthClientRecord | null,
   token: string,
