@@ -155,8 +155,12 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
         for (const socket of responses.keys()) socket.destroy();
       });
       // Node regards a response as sent once it was handed over, and would cut off a client that still reads it.
-      for (const response of responses.values())
-        if (response?.writableEnded && !response.closed) await once(response, "close");
+      for (const [socket, response] of responses)
+        if (response?.writableEnded && !response.closed && !socket.destroyed)
+          await new Promise((resolve) => {
+            response.once("close", resolve);
+            socket.once("close", resolve); // a pipelined response may never get the socket
+          });
       // Node regards a connection without any bytes as active.
       for (const socket of responses.keys()) if (socket.bytesRead === 0) socket.destroy();
       await Promise.all([close(ipv4), close(ipv6)]);
