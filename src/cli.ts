@@ -3,6 +3,7 @@
 import { once } from "node:events";
 import { styleText } from "node:util";
 import { EXAMPLE_APP } from "./domain/apps.ts";
+import { StoreOpenError } from "./domain/store.ts";
 import { PATHS } from "./http/message.ts";
 import { OptionError, suggest } from "./lib/schema.ts";
 import { VERSION } from "./lib/version.ts";
@@ -88,7 +89,10 @@ async function runServer(args: readonly string[]): Promise<Service | undefined> 
     stdio.out(readyText(service, settings));
     return service;
   } catch (error) {
-    throw explainListenError(error, label("host"));
+    const isDataFile = settings.data !== null;
+    throw isDataFile && isRefusedPath(error)
+      ? new OptionError(`${label("data")}: ${error.message}`)
+      : explainListenError(error, label("host"));
   }
 }
 
@@ -164,4 +168,9 @@ function explainListenError(error: unknown, hostLabel: string): unknown {
   return ["listen", "getaddrinfo"].includes(syscall)
     ? new OptionError(`${hostLabel} must be an address of this machine (${code})`)
     : error;
+}
+
+/** A path that the file system refuses is a wrong value; a locked or damaged file is not. */
+function isRefusedPath(error: unknown): error is StoreOpenError {
+  return error instanceof StoreOpenError && error.cause instanceof Error && "errno" in error.cause;
 }

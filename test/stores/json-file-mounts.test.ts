@@ -79,7 +79,11 @@ for (const [what, [before, error]] of Object.entries(REFUSED))
       writeFileSync(file, SNAPSHOT, { mode: 0o644 });
       const { code, stdout, stderr } = await serveIn(t, folder, before).ended;
       assert.deepEqual([code, stdout], [2, ""], stderr);
-      for (const pattern of [/^.*data\.json cannot be used \(.*\n$/, error, /mount the folder/])
+      for (const pattern of [
+        /^--data: .*data\.json cannot be used \(.*\n$/,
+        error,
+        /mount the folder/,
+      ])
         assert.match(stderr, pattern);
       if (!before.includes("data.json")) assert.equal(readFileSync(file, "utf8"), SNAPSHOT);
     },
