@@ -83,9 +83,23 @@ function createIndex(by: readonly string[], order: readonly string[] = []) {
     if (rows.length === 0) lists.delete(key);
   }
 
+  const isSamePlace = (one: Row, other: Row) =>
+    getKey(one.record) === getKey(other.record) && !isBefore(one, other) && !isBefore(other, one);
+
+  /** Inserts, replaces or removes a row. One that keeps its place is replaced there, which moves no other row. */
+  function update(before: Row | undefined, after: Row | undefined): void {
+    if (before && after && isSamePlace(before, after)) {
+      const rows = lists.get(getKey(before.record));
+      if (rows) rows[findPosition(before, rows)] = after;
+      return;
+    }
+    if (before) remove(before);
+    if (after) insert(after);
+  }
+
   /** Returns the first record with the same values, which may be the record itself. */
   const findEqual = (record: StoredRecord) => lists.get(getKey(record))?.[0]?.record;
-  return { list, insert, remove, findEqual };
+  return { list, update, findEqual };
 }
 
 function createTable({ name, indexes, unique }: AnyCollection) {
@@ -101,9 +115,7 @@ function createTable({ name, indexes, unique }: AnyCollection) {
   let lastSeq = 0;
 
   function apply({ id, before, after }: Omit<Change, "table">): void {
-    const all = [...lists.values(), ...uniques.values()];
-    if (before) for (const index of all) index.remove(before);
-    if (after) for (const index of all) index.insert(after);
+    for (const index of [...lists.values(), ...uniques.values()]) index.update(before, after);
     if (after) rows.set(id, after);
     else rows.delete(id);
   }
