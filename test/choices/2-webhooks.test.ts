@@ -3,17 +3,9 @@
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import { type Client, str } from "../support/client.ts";
-import { fieldRules, NOT_FLAG, NOT_TEXT, wide } from "../support/fields.ts";
+import { EVENT_TYPES, fieldRules, NOT_FLAG, NOT_TEXT, wide } from "../support/fields.ts";
 import { errorsOf, invalid } from "../support/problem.ts";
 
-const TYPES = [
-  "app.created",
-  "app.updated",
-  "app.deployed",
-  "app.deleted",
-  "data.processed",
-  "user.interaction",
-];
 const URL_ = "https://hooks.example.com/in";
 /** Inactive, so that no delivery is sent. */
 const WHOLE = { url: URL_, events: ["app.created"], active: false };
@@ -30,7 +22,7 @@ choice(
   async ({ api }) => {
     const twice = [
       ["app.created", "app.created"],
-      [...TYPES, "app.created"],
+      [...EVENT_TYPES, "app.created"],
     ];
     const unknown = [["app.renamed"], [null], [[]]];
     for (const request of await requests(api))
@@ -40,7 +32,7 @@ choice(
         WHOLE,
         {
           field: "events",
-          good: [["data.processed"], TYPES],
+          good: [["data.processed"], EVENT_TYPES],
           bad: [[], ...twice, null, "app.created", {}, 5],
         },
         { field: "events", at: "#/events/0", bad: unknown },

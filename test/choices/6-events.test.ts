@@ -7,20 +7,11 @@ import { choice, MANUAL } from "../support/clauses.ts";
 import { type Client, freshHost, type Members, members, str } from "../support/client.ts";
 import { assertPage, owner, textOf } from "../support/dashboard.ts";
 import { FIXED } from "../support/embedded.ts";
-import { ISO_TIME, idOf } from "../support/fields.ts";
+import { EVENT_TYPES, ISO_TIME, idOf } from "../support/fields.ts";
 import { breaches, resolve } from "../support/json-schema.ts";
 import { badParameter, invalid, problem } from "../support/problem.ts";
 import { hooked, SECRET } from "../support/receivers.ts";
 import { attempted, attemptsOf, delivery, logOf, settled } from "../support/wait.ts";
-
-const TYPES = [
-  "app.created",
-  "app.updated",
-  "app.deployed",
-  "app.deleted",
-  "data.processed",
-  "user.interaction",
-];
 
 /** Runs `act` and returns the events that it caused, in order. */
 async function caused(api: Client, act: () => Promise<unknown>): Promise<readonly Members[]> {
@@ -236,7 +227,7 @@ choice(
     const { next, received, webhook } = await hooked(api, ["app.created"], { active: false });
     await newApp(api);
     const before = (await api.get("/events?limit=1")).json.total;
-    for (const type of TYPES) {
+    for (const type of EVENT_TYPES) {
       const answer = await api.post(`/webhooks/${webhook.id}/test`, { type });
       assert.deepEqual([answer.status, answer.json.event_type], [202, type]);
       problem(await api.get(`/events/${answer.json.event_id}`), "not_found");
@@ -244,7 +235,7 @@ choice(
     await next("user.interaction");
     assert.deepEqual(
       received.map(({ attempts }) => attempts[0]?.headers["x-service-event"]),
-      TYPES,
+      EVENT_TYPES,
     );
     for (const { type, event } of received) {
       const pointer = `#/webhooks/${type}/post/requestBody/content/application~1json/schema`;
@@ -252,7 +243,7 @@ choice(
       assert.deepEqual(breaches(event, schema, document.document), [], `the schema of ${type}`);
     }
     assert.equal((await api.get("/events?limit=1")).json.total, before, "none is listed");
-    assert.equal((await logOf(api, webhook)).length, TYPES.length, "no real event is sent");
+    assert.equal((await logOf(api, webhook)).length, EVENT_TYPES.length, "no real event is sent");
     for (const body of [{ type: "app.exploded" }, {}])
       invalid(await api.post(`/webhooks/${webhook.id}/test`, body), "#/type");
   },

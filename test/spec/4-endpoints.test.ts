@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { clause } from "../support/clause.ts";
 import { freshHost, type Members } from "../support/client.ts";
+import { EVENT_TYPES } from "../support/fields.ts";
 import { done, ids, isNow, objectIn, succeeded } from "../support/shown.ts";
 
 const APP = {
@@ -136,15 +137,7 @@ clause(
   "creating a webhook takes url, events, secret and active",
   async ({ api }) => {
     const webhook = { url: "https://hooks.example.com/in", secret: "s3cret", active: false };
-    const all = [
-      "app.created",
-      "app.updated",
-      "app.deployed",
-      "app.deleted",
-      "data.processed",
-      "user.interaction",
-    ];
-    for (const events of [all, ["app.deployed"]])
+    for (const events of [EVENT_TYPES, ["app.deployed"]])
       done(await api.post("/webhooks", { ...webhook, events }));
   },
 );

@@ -3,6 +3,16 @@ import assert from "node:assert/strict";
 import type { Client, Members } from "./client.ts";
 import { invalid } from "./problem.ts";
 
+/** The specification's event types (part 6). */
+export const EVENT_TYPES = [
+  "app.created",
+  "app.updated",
+  "app.deployed",
+  "app.deleted",
+  "data.processed",
+  "user.interaction",
+];
+
 interface FieldRule {
   readonly field: string;
   /** Accepted, and returned as sent. */
