@@ -308,7 +308,9 @@ choice(
     const shown = await read(page);
     assert.match(shown, /Attempt 2 .* 200 .*Attempt 1 .* 503/);
     assert.match(shown, /succeeded/);
-    for (const { rawBody, headers } of received[0]?.attempts ?? [])
+    const attempts = received[0]?.attempts ?? [];
+    assert.equal(attempts.length, 2);
+    for (const { rawBody, headers } of attempts)
       for (const part of [rawBody, headers["x-service-signature"], headers["webhook-timestamp"]])
         assert.ok(shown.includes(String(part)), `${part} of ${shown}`);
     const isListed = async (status: string) =>

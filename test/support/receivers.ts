@@ -22,8 +22,6 @@ export async function hooked(
   return { ...receiver, webhook: await api.create("/webhooks", { ...webhook, url: receiver.url }) };
 }
 
-export type HttpReceiver = Awaited<ReturnType<typeof httpReceiver>>;
-
 /** `answer` returns a status without a body; with undefined it sends the response itself, or never responds. */
 export async function httpReceiver(
   answer: (count: number, response: ServerResponse) => number | undefined = () => 200,

@@ -222,7 +222,9 @@ test("NODE_EXTRA_CA_CERTS is trusted for deliveries; other certificates fail wit
   const env = { NODE_EXTRA_CA_CERTS: freshFile("ca.pem", CA_CERT) };
   const { code, stdout, stderr } = await started(args, env).ended;
   assert.equal(code, 0, stderr);
-  for (const [at, line] of stdout.trimEnd().split("\n").entries()) {
+  const lines = stdout.trimEnd().split("\n");
+  assert.equal(lines.length, cases.length);
+  for (const [at, line] of lines.entries()) {
     const { response_body, error, error_detail } = JSON.parse(line);
     const check = cases[at]?.[1] ?? null;
     assert.deepEqual([response_body, error], check ? [null, "tls"] : ["over TLS", null], line);
