@@ -229,7 +229,7 @@ interface WrittenOptions {
   readonly webhookTimeout: string;
 }
 
-/** The flags in camel case, and `clock` and `startAt`. */
+/** The flags in camel case (`variants` for `--variant`), and `clock` and `startAt`. */
 export type ServiceOptions = {
   readonly [N in SettingName]?:
     | (N extends keyof WrittenOptions ? WrittenOptions[N] : NonNullable<Settings[N]>)

@@ -1,6 +1,6 @@
 // The static files of pages, as text because there is no build step. One stylesheet styles plain elements, so that
 // pages are plain HTML with few classes. Light or dark follows the reader's system or the page's own theme. No page
-// needs the one script. It adds copy buttons, local times and a delivery log that refreshes itself. It builds no HTML;
+// needs the one script. It adds copy buttons, local times and record pages that refresh themselves. It builds no HTML;
 // everything it inserts comes escaped from the server.
 import type { PageRoute } from "./session.ts";
 

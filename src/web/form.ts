@@ -127,7 +127,7 @@ function renderField(
   if (widget === "checkbox")
     return html`<div><label><input type="checkbox" ${attributes}${text === "true" && html` checked`}> ${label}</label>${note}</div>`;
   if (widget === "checkboxes") {
-    // Each option has its own name, because a repeated field name is rejected.
+    // Each option has its own name, because only the last value of a repeated name is kept.
     const options = schema.items?.enum?.map(
       (option) =>
         html`<label><input type="checkbox" name="${name}.${option}"${value.includes(option) && html` checked`}> ${toOptionLabel(option)}</label>`,

@@ -22,7 +22,7 @@ export async function loadChart(
   return { columns: columns ?? [], rows, total, chart: createChart(columns ?? [], rows) };
 }
 
-/** Without the script the query names the point that was just sent. */
+/** The query names the point that was just sent. */
 export async function renderPanel(
   web: WebContext,
   account: AccountRecord,
