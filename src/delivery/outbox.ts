@@ -84,6 +84,7 @@ export function createOutbox(deps: OutboxDeps) {
   /** Makes the webhook's first due attempt, or sets its timer. Returns the result to record. */
   async function sendNext(webhookId: string): Promise<AttemptResult | undefined> {
     timers.get(webhookId)?.cancel();
+    timers.delete(webhookId);
     const range = { offset: 0, limit: held.size + 1 };
     const rows = await store.page(deliveries, "queue", [webhookId], range);
     const delivery = rows.find(({ id }) => !held.has(id));

@@ -95,7 +95,7 @@ export function keepNumbersOfRows(rows: unknown, written: unknown): void {
         textColumns.add(name);
   for (const [at, row] of rows.entries())
     for (const name of textColumns)
-      if (typeof row?.[name] === "number") row[name] = written[at][name];
+      if (row instanceof Object && typeof row[name] === "number") row[name] = written[at][name];
 }
 
 /** Keeps the numbers of `data` and `data_point`, in a body or anywhere in a seed. */

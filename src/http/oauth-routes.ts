@@ -27,7 +27,7 @@ import {
   type ServiceUrls,
 } from "./message.ts";
 import { errorHeaders, explain } from "./problem.ts";
-import { BODY_BYTES } from "./request.ts";
+import { BODY_BYTES, getMediaType } from "./request.ts";
 import { getRoute, type PublicRoute, publicRouter } from "./router.ts";
 
 const TOKEN_PATH = "/oauth/token";
@@ -168,7 +168,7 @@ async function readOAuthRequest(request: HttpRequest) {
 
 /** Returns the parameters that have a value; the others count as not sent (RFC 6749 3.1). */
 async function readParameters(request: HttpRequest): Promise<[name: string, value: string][]> {
-  const [type = ""] = request.header("content-type").join().toLowerCase().split(/[ ;]/);
+  const type = getMediaType(request);
   if (![JSON_TYPE, FORM_TYPE].includes(type))
     throw invalidRequest(`The Content-Type must be ${JSON_TYPE} or ${FORM_TYPE}.`);
   const bytes = await request.readBody(BODY_BYTES);

@@ -180,7 +180,11 @@ export function parseJson(bytes: Buffer, keepNumbers?: KeepNumbers): unknown {
   const text = decodeUtf8(bytes);
   if (text instanceof AppError) return text;
   try {
-    const json = keepNumbers ? parseJsonKeeping(text, keepNumbers) : JSON.parse(text);
+    // Deep values are rejected below; the walk over the numbers must not meet them.
+    const keep: KeepNumbers = (parsed, written) => {
+      if (!isNestedDeeper(parsed, NESTING_MAX)) keepNumbers?.(parsed, written);
+    };
+    const json = keepNumbers ? parseJsonKeeping(text, keep) : JSON.parse(text);
     return isNestedDeeper(json, NESTING_MAX)
       ? invalidJson(`The body is nested deeper than ${NESTING_MAX} levels.`)
       : json;

@@ -179,7 +179,8 @@ export function createRequestHandler(deps: RouterDeps): Handler {
 
 function findRoute(match: Owner["match"], { method, path }: HttpRequest): Lookup<RouteKey> {
   if (!match) {
-    const isOtherVersion = /^\/v\d+(\/|$)/.test(path) && !path.startsWith(`${VERSION_PREFIX}/`);
+    const isOtherVersion =
+      /^\/v\d+(\/|$)/.test(path) && !`${path}/`.startsWith(`${VERSION_PREFIX}/`);
     const detail = isOtherVersion
       ? `This server speaks ${VERSION_PREFIX} only.`
       : "There is no such path.";

@@ -29,8 +29,6 @@ export interface Tls {
   readonly key: string;
 }
 
-export type HttpServer = ReturnType<typeof createHttpServer>;
-
 /** Tests pass their own `limits` because they cannot wait for the real ones. */
 export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
   /** Open sockets, each with its latest response. */

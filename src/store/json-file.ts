@@ -125,8 +125,9 @@ export function jsonFileStore(path: string, options: Partial<Settings> = {}): St
         .finally(() => handle.close());
       assertWritable();
       renameSync(temporary, file);
-      await syncFolder();
-      await journal?.truncate();
+      // FILE is replaced: an error from here on leaves open which data hold, so the store stops.
+      await syncFolder().catch(stop);
+      await journal?.truncate().catch(stop);
     } catch (error) {
       // A new owner of the lock uses the same name.
       if (stopped === undefined) tryCall(() => rmSync(temporary, { force: true }));
