@@ -205,6 +205,8 @@ choice(
     const source = '{"name":1.50,"type":"json","data":[{"n":1e400}]}';
     invalid(await api.text("POST", "/data-sources", source), "#/name");
     problem(await send(api, "json", '[{"n":1e400,"m":01}]'), "invalid_json");
+    for (const row of ['"text"', "5.0", "null", "[1.0]"])
+      invalid(await send(api, "json", `[{"length":"x","0":"x"},${row},{"n":1.0}]`), "#/data/1");
   },
 );
 

@@ -44,6 +44,9 @@ choice(
         /64 levels/,
       );
     problem(await send(api, "/apps", "[".repeat(1_000_000)), "invalid_json");
+    // Numbers that are not written as JavaScript writes them take another path.
+    const inexact = arrays(20_000).replace("[]", "[1.0]");
+    problem(await send(api, "/data-sources", inexact), "invalid_json");
     const title = `${"[{".repeat(40)}\\"${"[".repeat(70)}\\`;
     assert.equal((await api.create("/apps", { title })).title, title);
   },
