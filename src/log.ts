@@ -12,7 +12,7 @@ export type LogFormat = (typeof LOG_FORMATS)[number];
 export type Log = ReturnType<typeof createLogger>;
 
 /** `out` takes activity, `err` takes warnings and errors. */
-export interface OutputStreams {
+interface OutputStreams {
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
 }

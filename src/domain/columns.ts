@@ -9,7 +9,7 @@ import { CELLS_MAX, type Cell, COLUMNS_MAX, type Column, type Row } from "./mode
 const TOO_LARGE = `There are more than ${CELLS_MAX} cells (rows times columns).`;
 
 /** A page of rows repeats each column name up to 100 times; longer names would exceed the maximum response size. */
-const NAME_MAX = 1_000;
+const COLUMN_NAME_MAX = 1_000;
 
 /** The cells of each row are in the order of the columns. */
 export interface Table {
@@ -59,8 +59,8 @@ function toTable(
   rows: readonly Cell[][],
   findCellType: typeof findType,
 ): Table | string {
-  if (names.some((name) => name.length > NAME_MAX))
-    return `A column name has more than ${NAME_MAX} characters.`;
+  if (names.some((name) => name.length > COLUMN_NAME_MAX))
+    return `A column name has more than ${COLUMN_NAME_MAX} characters.`;
   const columns = names.map((name, position): Column => {
     const cells = rows.flatMap((row) => row[position] ?? []);
     const types = new Set(cells.map(findCellType));

@@ -28,6 +28,9 @@ export interface Caller {
   readonly credential: string;
 }
 
+/** The form of OAuth secrets, of PKCE's S256 (RFC 7636 4.2) and of a key's thumbprint (RFC 7638). */
+export const sha256Base64url = (text: string): string => hash("sha256", text, "base64url");
+
 export const sha256 = (text: string): string => hash("sha256", text, "hex");
 
 /** `admin` contains the other scopes (spec part 5: full account access). */

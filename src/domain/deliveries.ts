@@ -122,8 +122,9 @@ export async function recordAttempt(ctx: TxContext, result: AttemptResult): Prom
   const delivery = await tx.get(deliveries, result.deliveryId);
   if (delivery === undefined) return;
   await putDelivery(ctx, afterAttempt(delivery, result));
+  if (result.attempt.response_status !== GONE) return;
   const webhook = await tx.get(webhooks, delivery.webhook_id);
-  if (result.attempt.response_status !== GONE || !webhook?.active) return;
+  if (!webhook?.active) return;
   await tx.put(webhooks, {
     ...webhook,
     active: false,

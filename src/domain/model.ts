@@ -411,7 +411,7 @@ export interface DeliveryRecord extends Infer<typeof delivery>, AccountScoped {
   readonly manual: boolean;
   /** A test delivery: one attempt, whatever the webhook subscribes to. */
   readonly test: boolean;
-  /** 0 for a manual attempt, 1 for one by time; the lowest is sent first. */
+  /** 0 for a manual attempt, 1 for one by time or postponed; the lowest is sent first. */
   readonly priority: number;
   /** Time from which the next attempt may be made; null if nothing is to be sent. */
   readonly due_at: string | null;

@@ -3,9 +3,10 @@
 // are joined by a one-time state. Secrets are stored as SHA-256 only.
 import { parseIso, toIso } from "../lib/clock.ts";
 import { findApiKey, sha256 } from "./credentials.ts";
-import { accounts, apiKeys, sessions, signInStates, users } from "./model.ts";
+import { apiKeys, sessions, signInStates, users } from "./model.ts";
 import type { Reader, Store, Tx } from "./store.ts";
 import type { UnitOfWork } from "./unit-of-work.ts";
+import { findUser } from "./users.ts";
 
 /** Counted from sign-in, regardless of activity, so that a thief cannot keep a stolen cookie alive. */
 const SESSION_MS = 12 * 3_600_000;
@@ -17,9 +18,7 @@ export async function findSession(reader: Reader, secret: string, now: number) {
   if (session === undefined || now >= parseIso(session.expires_at)) return undefined;
   const { user_id, key_id } = session;
   if (key_id !== null && (await reader.get(apiKeys, key_id)) === undefined) return undefined;
-  const user = await reader.get(users, user_id);
-  const account = user && (await reader.get(accounts, user.account_id));
-  return account && { user, account };
+  return findUser(reader, user_id);
 }
 export type SignedIn = NonNullable<Awaited<ReturnType<typeof findSession>>>;
 

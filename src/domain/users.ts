@@ -3,10 +3,17 @@
 import type { Infer } from "../lib/schema.ts";
 import { createCrudService } from "./crud.ts";
 import { fail } from "./errors.ts";
-import { type UserRecord, user, users } from "./model.ts";
-import type { Tx } from "./store.ts";
+import { accounts, type UserRecord, user, users } from "./model.ts";
+import type { Reader, Tx } from "./store.ts";
 import type { TxContext, WithOptionalId } from "./unit-of-work.ts";
 import { toEmailKey } from "./validators.ts";
+
+/** Returns the user with its account, or undefined if either was deleted. */
+export async function findUser(reader: Reader, id: string) {
+  const user = await reader.get(users, id);
+  const account = user && (await reader.get(accounts, user.account_id));
+  return account && { user, account };
+}
 
 type UserDraft = WithOptionalId<Infer<typeof user.createBody>>;
 

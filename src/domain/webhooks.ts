@@ -51,15 +51,14 @@ export const webhookService = createCrudService(webhooks, "webhook", webhook, {
 
 /** Disabling a webhook abandons its pending deliveries; enabling it clears the disabled reason. */
 async function updateWebhook(ctx: TxContext, after: WebhookRecord, before: WebhookRecord) {
-  const updated = { ...after, updated_at: ctx.timestamp };
-  if (after.active === before.active) return updated;
+  if (after.active === before.active) return after;
   if (after.active) {
     // The workers may not have cancelled them yet, and enabling the webhook must not revive them.
     await cancelUndeliverable(ctx, before.id);
   } else {
     ctx.publish("disabled", before.id);
   }
-  return { ...updated, disabled_reason: null };
+  return { ...after, disabled_reason: null };
 }
 
 /** Returns the headers of an attempt; the last three are for Standard Webhooks libraries. */

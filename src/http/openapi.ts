@@ -10,7 +10,7 @@ import { VERSION } from "../lib/version.ts";
 import { JSON_TYPE, PATHS } from "./message.ts";
 import type { AppContext, Operation } from "./operation.ts";
 import { closedObject } from "./operation.ts";
-import { CODES, PROBLEMS } from "./problem.ts";
+import { CODES, PROBLEM_TYPE, PROBLEMS } from "./problem.ts";
 import { KEY_MAX, MERGE_PATCH_TYPE } from "./request.ts";
 
 /** The variants that change responses in general. The route table already follows the others. */
@@ -238,7 +238,7 @@ function errorResponse(status: number, variants: Variants): JsonSchema {
   if (status === 403) headers.push("Retry-After");
   const codes = CODES.filter((code) => getStatus(code, variants) === status);
   const titles = codes.map((code) => `\`${code}\`: ${PROBLEMS[code][1]}.`);
-  const type = variants["error-body"] ? JSON_TYPE : "application/problem+json";
+  const type = variants["error-body"] ? JSON_TYPE : PROBLEM_TYPE;
   return describeResponse(titles.join(" "), headers, schemaRef("Problem"), type);
 }
 

@@ -172,13 +172,10 @@ function checkMediaType(request: HttpRequest): AppError | undefined {
 const invalidJson = (detail: string): AppError =>
   fail({ code: "invalid_json", detail, errors: [{ pointer: "#", detail }] });
 
-export const decodeUtf8 = (bytes: Buffer): string | AppError =>
-  isUtf8(bytes) ? bytes.toString() : invalidJson("The body is not valid UTF-8.");
-
 /** Parses the body as JSON or returns an error; `validateBody` checks the fields. */
-export function parseJson(bytes: Buffer, keepNumbers?: KeepNumbers): unknown {
-  const text = decodeUtf8(bytes);
-  if (text instanceof AppError) return text;
+function parseJson(bytes: Buffer, keepNumbers?: KeepNumbers): unknown {
+  if (!isUtf8(bytes)) return invalidJson("The body is not valid UTF-8.");
+  const text = bytes.toString();
   try {
     // Deep values are rejected below; the walk over the numbers must not meet them.
     const keep: KeepNumbers = (parsed, written) => {

@@ -58,7 +58,7 @@ export function pointer(path: Path): string {
 
 /** Maximum number of issues listed. A body has room for a million; the rest are only counted. */
 export const ISSUES_MAX = 20;
-export const OMITTED: Issue = { path: [], detail: "is wrong, too" };
+const OMITTED: Issue = { path: [], detail: "is wrong, too" };
 
 /** Adds an issue; the value returned is unusable. */
 export function addIssue<T>(issues: Issue[], path: Path, detail: string): T {

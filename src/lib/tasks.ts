@@ -15,14 +15,10 @@ export class TaskTracker {
     return task;
   }
 
-  get busy(): boolean {
-    return this.#running.size > 0;
-  }
-
   /** Resolves when no task runs, including those that begin in this turn or meanwhile. */
   async idle(): Promise<void> {
     do await Promise.all([...this.#running, nextTurn()]);
-    while (this.busy);
+    while (this.#running.size > 0);
   }
 }
 

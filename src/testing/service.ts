@@ -41,7 +41,7 @@ import type { JournalDelivery, Recorder } from "./recorder.ts";
 import type { Rules } from "./rules.ts";
 import type { createState, StartupAccount } from "./state.ts";
 
-export interface ServiceDeps {
+interface ServiceDeps {
   readonly port: number;
   readonly urls: ServiceUrls;
   readonly unit: UnitOfWorkDeps & { readonly clock: AdjustableClock };

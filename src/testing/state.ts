@@ -5,7 +5,7 @@ import { collections } from "../domain/collections.ts";
 import { createApiKey, findApiKey } from "../domain/credentials.ts";
 import { listUnprocessed, processDataSource } from "../domain/data-sources.ts";
 import { type AccountRecord, accounts, clockRecords, deliveries, events } from "../domain/model.ts";
-import { signingKeys } from "../domain/oauth/tokens.ts";
+import { signingKeys } from "../domain/oauth/signing-keys.ts";
 import { applySeed, DEFAULT_SEED, FIRST_KEY, seedSchema } from "../domain/seed.ts";
 import { FIRST_RECORD, type StoreData } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
@@ -15,7 +15,7 @@ import { seededRandom, type TimeOrderedIds } from "../lib/ids.ts";
 import { OptionError, parseOption } from "../lib/schema.ts";
 import { memoryStore } from "../store/memory.ts";
 
-export interface StateDeps {
+interface StateDeps {
   readonly unit: UnitOfWorkDeps & { readonly clock: AdjustableClock; readonly ids: TimeOrderedIds };
   readonly services: AppContext;
   readonly settings: {

@@ -2,6 +2,7 @@
 // allowed or denied. An unregistered redirect URI never receives a redirect: such a request ends on an error page.
 import { toIso } from "../../lib/clock.ts";
 import { isLoopbackHost } from "../../lib/loopback.ts";
+import { sha256Base64url } from "../credentials.ts";
 import { type OAuthClientRecord, oauthClients } from "../model.ts";
 import type { SignedIn } from "../sessions.ts";
 import type { Reader } from "../store.ts";
@@ -16,7 +17,6 @@ import {
   isSubset,
   OAuthError,
   parseScope,
-  sha256Base64url,
 } from "./tokens.ts";
 
 /** A client exchanges its code at once. One minute gives a thief less time than the ten minutes of RFC 6749. */
@@ -99,7 +99,6 @@ export async function issueCode(
       code: {
         redirect_uri: request.redirectUri,
         challenge: request.codeChallenge,
-        expires_at,
         used: false,
       },
       code_hash: sha256Base64url(code),

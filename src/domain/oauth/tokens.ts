@@ -1,21 +1,13 @@
 // The authorization server's clients, grants and tokens (spec part 5, steps 2 and 3; contract part 5). A grant is the
 // access that a user has given a client. Each token leads to its grant, and the grant, client and user are loaded at
 // every use. Deleting any of them therefore takes effect with the next request. Secrets are stored as SHA-256 only.
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPair,
-  hash,
-  type KeyObject,
-} from "node:crypto";
-import { promisify } from "node:util";
 import { parseIso, toIso } from "../../lib/clock.ts";
-import { type Algorithm, type JwtFault, type JwtKey, signJwt, verifyJwt } from "../../lib/jwt.ts";
+import { type Algorithm, type JwtFault, signJwt, verifyJwt } from "../../lib/jwt.ts";
 import type { Infer } from "../../lib/schema.ts";
+import { hasScope, sha256Base64url } from "../credentials.ts";
 import { createCrudService } from "../crud.ts";
 import { AppError, fail } from "../errors.ts";
 import {
-  accounts,
   type Expiring,
   expiryIndex,
   type OAuthClientRecord,
@@ -24,15 +16,16 @@ import {
   SCOPES,
   type Scope,
   type UserRecord,
-  users,
 } from "../model.ts";
-import { collection, type Entity, type Reader, type Tx } from "../store.ts";
+import { collection, type Reader, type Tx } from "../store.ts";
 import {
   type TxContext,
   UnitOfWork,
   type UnitOfWorkDeps,
   type WithOptionalId,
 } from "../unit-of-work.ts";
+import { findUser } from "../users.ts";
+import { getSigningKey } from "./signing-keys.ts";
 
 /** Dependencies of the authorization server, created once the public address is known. */
 export interface AuthorizationServer extends UnitOfWorkDeps {
@@ -61,10 +54,6 @@ const TYP = "at+jwt";
 const NO_CLIENT = "app-hosting-service";
 /** When the cache is full, it is cleared and tokens are verified again. */
 const CACHE_MAX = 10_000;
-const RSA_BITS = 2_048;
-
-/** The form of stored secrets, of PKCE's S256 (RFC 7636 4.2) and of a key's thumbprint (RFC 7638). */
-export const sha256Base64url = (text: string): string => hash("sha256", text, "base64url");
 
 /** RFC 6749 4.1.2.1 and 5.2, RFC 8707 2. */
 type OAuthErrorCode =
@@ -123,9 +112,8 @@ export function parseScope(list: string): readonly Scope[] {
   });
 }
 
-/** `admin` contains the other scopes. */
 export const isSubset = (scopes: readonly Scope[], held: readonly Scope[]): boolean =>
-  held.includes("admin") || scopes.every((scope) => held.includes(scope));
+  scopes.every((scope) => hasScope(held, scope));
 
 /** Returns the requested scopes that are held; all that are held if `admin` is requested in vain. */
 export function intersectScopes(
@@ -189,12 +177,11 @@ interface AuthorizationCode {
   readonly redirect_uri: string;
   /** The S256 challenge of RFC 7636, or null. */
   readonly challenge: string | null;
-  readonly expires_at: string;
   /** Stays in the grant when used, so that reuse is detected while there is access to revoke. */
   readonly used: boolean;
 }
 
-/** Revocation removes the record. It expires with the last of its tokens. */
+/** Revocation removes the record. It expires with its code, and once that is used, with the last of its tokens. */
 export interface GrantRecord extends Expiring<"grants"> {
   readonly user_id: string;
   /** Null if the service itself signed the user in, without a client (contract, part 10: signIn). */
@@ -212,16 +199,14 @@ interface RefreshTokenRecord extends Expiring<"refresh_tokens"> {
 }
 export const refreshTokens = collection<RefreshTokenRecord>()("refresh_tokens", expiryIndex);
 
-/** Loads the grant with its user and account, or returns a sentence saying which part was deleted. */
-async function loadActiveGrant(reader: Reader, id: string) {
-  const grant = await reader.get(grants, id);
+/** Returns the grant with its user and account, or a sentence that says which part was deleted. */
+async function loadActiveGrant(reader: Reader, grant: GrantRecord | undefined) {
   if (grant === undefined) return "The access of this application has been revoked.";
   if (grant.client_id !== null && !(await reader.get(oauthClients, grant.client_id)))
     return "The application was deleted, so its access has been revoked.";
-  const user = await reader.get(users, grant.user_id);
-  const account = user && (await reader.get(accounts, user.account_id));
-  return account
-    ? { grant, user, account }
+  const holder = await findUser(reader, grant.user_id);
+  return holder
+    ? { grant, ...holder }
     : "The user was deleted, so the access of this application has been revoked.";
 }
 
@@ -241,13 +226,13 @@ export const authorizationCodeGrant = (
       throw invalidGrant("The code is not known, has expired or was issued to another client.");
     const { code } = storedGrant;
     if (code.used) return revokeOnReuse(tx, storedGrant.id, "code");
-    if (now >= parseIso(code.expires_at)) throw invalidGrant("The code has expired.");
+    if (now >= parseIso(storedGrant.expires_at)) throw invalidGrant("The code has expired.");
     if (parameters.get("redirect_uri") !== code.redirect_uri)
       throw invalidGrant("The redirect_uri is not the one that was authorized.");
     const verifier = parameters.get("code_verifier");
     if (code.challenge !== (verifier && sha256Base64url(verifier)))
       throw invalidGrant("The code_verifier is missing, wrong or unexpected.");
-    const { grant, scopes } = await loadAccess(tx, storedGrant.id);
+    const { grant, scopes } = await loadAccess(tx, storedGrant);
     return { grant: { ...grant, code: { ...code, used: true } }, scopes };
   });
 
@@ -266,7 +251,7 @@ export const refreshTokenGrant = (
     if (storedGrant && client && storedGrant.client_id !== client.id)
       throw invalidGrant("The refresh token was issued to another client.");
     if (storedGrant && refreshToken.used) return revokeOnReuse(tx, storedGrant.id, "refresh token");
-    const access = await loadAccess(tx, refreshToken.grant_id, scope);
+    const access = await loadAccess(tx, storedGrant, scope);
     await tx.put(refreshTokens, { ...refreshToken, used: true });
     return access;
   });
@@ -305,7 +290,7 @@ async function issueTokens(
 ) {
   const { issuer, audience } = server;
   // The key may have to be stored first. If that fails, the code stays unused.
-  const key = await getSigningKey(server);
+  const key = await getSigningKey(server.store, server.algorithm);
   const result = await new UnitOfWork(server).run(async (ctx) => {
     const access = await redeem(ctx);
     if (access instanceof OAuthError) return access;
@@ -349,8 +334,12 @@ async function revokeOnReuse(tx: Tx, grantId: string, what: string): Promise<OAu
 }
 
 /** Returns the grant with the scopes that its user still holds. A refresh may request fewer (RFC 6749 6). */
-async function loadAccess(tx: Tx, grantId: string, scope: string | null = null) {
-  const activeGrant = await loadActiveGrant(tx, grantId);
+async function loadAccess(
+  tx: Tx,
+  storedGrant: GrantRecord | undefined,
+  scope: string | null = null,
+) {
+  const activeGrant = await loadActiveGrant(tx, storedGrant);
   if (typeof activeGrant === "string") throw invalidGrant(activeGrant);
   const { grant, user, account } = activeGrant;
   if (account.state === "suspended") throw invalidGrant("The account is suspended.");
@@ -372,7 +361,7 @@ export async function revokeToken(
   token: string,
 ): Promise<void> {
   const { store } = server;
-  const verifiedToken = await verifySignature(server, token);
+  const verifiedToken = await verifyToken(server, token);
   const grantId =
     verifiedToken instanceof AppError
       ? (await store.get(refreshTokens, sha256Base64url(token)))?.grant_id
@@ -388,9 +377,11 @@ export async function revokeToken(
 
 /** Returns the token's user, account and current scopes as the caller, or the error that makes it invalid. */
 export async function verifyAccessToken(server: AuthorizationServer, token: string) {
-  const verifiedToken = await verifySignature(server, token);
+  const verifiedToken = await verifyToken(server, token);
   if (verifiedToken instanceof AppError) return verifiedToken;
-  const activeGrant = await loadActiveGrant(server.store, verifiedToken.grantId);
+  const { store } = server;
+  const storedGrant = await store.get(grants, verifiedToken.grantId);
+  const activeGrant = await loadActiveGrant(store, storedGrant);
   if (typeof activeGrant === "string")
     return fail({ code: "invalid_credential", detail: activeGrant });
   const { grant, user, account } = activeGrant;
@@ -399,7 +390,7 @@ export async function verifyAccessToken(server: AuthorizationServer, token: stri
 }
 
 /** Verifies signature, claims and expiry. Only valid tokens are cached, so that strangers cannot fill the memory. */
-async function verifySignature(
+async function verifyToken(
   server: AuthorizationServer,
   token: string,
 ): Promise<VerifiedToken | AppError> {
@@ -409,7 +400,7 @@ async function verifySignature(
   if (cachedToken !== undefined)
     return now < cachedToken.exp * 1_000 ? cachedToken : tokenError("expired");
   const expected = { typ: TYP, iss: issuer, aud: audience, now };
-  const result = verifyJwt(token, [await getSigningKey(server)], expected);
+  const result = verifyJwt(token, [await getSigningKey(server.store, server.algorithm)], expected);
   if ("fault" in result) return tokenError(result.fault);
   // A valid signature means that `issueTokens` wrote the claims.
   const { jti, scope, exp } = result.claims;
@@ -420,7 +411,7 @@ async function verifySignature(
   return verifiedToken;
 }
 
-/** Converts a JWT fault to an error. Any other fault is the name of the claim that does not match. */
+/** Converts a JWT fault to an error. Any other fault is the name of the member that does not match. */
 function tokenError(fault: JwtFault): AppError {
   if (fault === "expired")
     return fail({
@@ -433,56 +424,4 @@ function tokenError(fault: JwtFault): AppError {
   };
   const detail = details[fault] ?? `The access token is for another use: its ${fault} is wrong.`;
   return fail({ code: "invalid_credential", detail });
-}
-
-/** The store holds the key, so that tokens survive a restart but not a reset. The id is the algorithm. */
-interface SigningKeyRecord extends Entity {
-  readonly id: Algorithm;
-  /** The RFC 7638 thumbprint of the public key, so that it never names another key. */
-  readonly kid: string;
-  /** PKCS 8, PEM. */
-  readonly private_key: string;
-}
-export const signingKeys = collection<SigningKeyRecord>()("signing_keys");
-
-const toJwtKey = ({ id, kid, private_key }: SigningKeyRecord): JwtKey => ({
-  kid,
-  alg: id,
-  key: createPrivateKey(private_key),
-});
-
-/** Returns the key that signs new tokens. It is generated on first use: an RSA key takes longer than a start. */
-async function getSigningKey({ store, algorithm }: AuthorizationServer): Promise<JwtKey> {
-  const storedKey = await store.get(signingKeys, algorithm);
-  if (storedKey) return toJwtKey(storedKey);
-  const newKey = await generateKey(algorithm);
-  return store.transact(async (tx) => {
-    // A concurrent first use may have stored its key already.
-    const record = (await tx.get(signingKeys, algorithm)) ?? newKey;
-    await tx.put(signingKeys, record);
-    return toJwtKey(record);
-  });
-}
-
-/** Returns the public key as a JWK set (RFC 7517), which clients fetch before the first token. */
-export async function getPublicKeys(server: AuthorizationServer) {
-  const { kid, alg, key } = await getSigningKey(server);
-  return { keys: [{ ...toPublicJwk(key), kid, alg, use: "sig" }] };
-}
-
-/** Has exactly the members that RFC 7638 hashes. */
-const toPublicJwk = (key: KeyObject) => createPublicKey(key).export({ format: "jwk" });
-
-async function generateKey(id: Algorithm): Promise<SigningKeyRecord> {
-  const generate = promisify(generateKeyPair);
-  const { privateKey } =
-    id === "ES256"
-      ? await generate("ec", { namedCurve: "P-256" })
-      : await generate("rsa", { modulusLength: RSA_BITS });
-  const sortedMembers = Object.entries(toPublicJwk(privateKey)).sort();
-  return {
-    id,
-    kid: sha256Base64url(JSON.stringify(Object.fromEntries(sortedMembers))),
-    private_key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
-  };
 }
