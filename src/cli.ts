@@ -106,9 +106,10 @@ function mergeVariables(flags: ReturnType<typeof parseFlags>, env: NodeJS.Proces
   const labels: Partial<Record<SettingName, string>> = {};
   for (const { name, flag, variable } of FLAGS) {
     const fromFlag = flags[flag]?.toString();
-    const fromEnvironment = env[variable] || (name === "port" && env.PORT) || undefined;
+    const source = name === "port" && !env[variable] ? "PORT" : variable;
+    const fromEnvironment = env[source] || undefined;
     values[name] = fromFlag ?? fromEnvironment;
-    labels[name] = fromFlag === undefined && fromEnvironment ? variable : `--${flag}`;
+    labels[name] = fromFlag === undefined && fromEnvironment ? source : `--${flag}`;
   }
   const label: Label = (name) => labels[name] ?? name;
   return { values, label };

@@ -24,11 +24,17 @@ export const stdio: OutputStreams = {
 };
 
 export function createLogger(format: LogFormat, clock: Clock, { out, err }: OutputStreams) {
-  /** `text` is the pretty line without its time, escaped where another party may have sent it. */
-  function write(to: OutputStreams["out"], event: string, members: object, text: string): void {
+  /** `text` returns the pretty line without its time, escaped where another party may have sent it. */
+  function write(
+    to: OutputStreams["out"],
+    event: string,
+    members: object,
+    text: () => string,
+  ): void {
+    if (format === "off") return;
     const at = toIso(clock.now());
     if (format === "json") to(escapeControl(JSON.stringify({ at, event, ...members })));
-    if (format === "pretty") to(`${styleText("dim", at.slice(11, 23))} ${text}`);
+    if (format === "pretty") to(`${styleText("dim", at.slice(11, 23))} ${text()}`);
   }
 
   return {
@@ -37,8 +43,8 @@ export function createLogger(format: LogFormat, clock: Clock, { out, err }: Outp
       status: number,
       duration_ms: number,
     ): void {
-      const target = escapeControl(`${method} ${path}`);
-      const text = `${target} ${colored(String(status))} ${duration_ms.toFixed(1)} ms ${styleText("dim", id)}`;
+      const text = () =>
+        `${escapeControl(`${method} ${path}`)} ${colored(String(status))} ${duration_ms.toFixed(1)} ms ${styleText("dim", id)}`;
       write(out, "request", { id, method, path, status, duration_ms }, text);
     },
 
@@ -47,14 +53,15 @@ export function createLogger(format: LogFormat, clock: Clock, { out, err }: Outp
       const { number, duration_ms, response_status, error, error_detail } = attempt;
       const url = fullUrl.replace(/[?#].*/, "");
       const outcome = String(response_status ?? error);
-      const detail = escapeControl(error_detail === null ? "" : `: ${error_detail}`);
-      const text = `${type} -> ${escapeControl(url)} ${colored(outcome)} ${duration_ms} ms, attempt ${number}${detail}`;
+      const detail = error_detail === null ? "" : `: ${error_detail}`;
+      const text = () =>
+        `${type} -> ${escapeControl(url)} ${colored(outcome)} ${duration_ms} ms, attempt ${number}${escapeControl(detail)}`;
       const members = { id, type, url, outcome, duration_ms, attempt: number, error_detail };
       write(out, "delivery", members, text);
     },
 
     warn(message: string): void {
-      const text = `${styleText("yellow", "warning")} ${escapeControl(message)}`;
+      const text = () => `${styleText("yellow", "warning")} ${escapeControl(message)}`;
       write(err, "warning", { message }, text);
     },
 
@@ -64,7 +71,7 @@ export function createLogger(format: LogFormat, clock: Clock, { out, err }: Outp
       // A test runner's error may come from another realm, so it is no instance of this realm's Error.
       const { stack = String(thrown) } = Object(thrown) as Partial<Error>;
       const error = isOutage ? String(thrown) : stack;
-      const text = `${styleText("red", "error")} ${escapeControl(`${during}: ${error}`)}`;
+      const text = () => `${styleText("red", "error")} ${escapeControl(`${during}: ${error}`)}`;
       write(err, "error", { during, error }, text);
     },
   };

@@ -14,6 +14,7 @@ import { FAULTS, judgeFault, startFaultyServer } from "../scripts/wrong/server.t
 import { startService } from "../src/index.ts";
 import { verifySignature } from "../src/lib/signature.ts";
 import { str } from "./support/client.ts";
+import { closeLater } from "./support/closing.ts";
 import { embedded } from "./support/embedded.ts";
 import { openHub } from "./support/hub.ts";
 import { closedPort, listen } from "./support/ports.ts";
@@ -83,6 +84,7 @@ test("conformance: credentials that a client cannot create can be given as optio
   const consenting = createServer(async ({ url = "" }, response) =>
     response.end(await target["sign-in"]?.(decodeURIComponent(url.slice(1)))),
   );
+  closeLater(() => consenting.close());
   const there = `http://127.0.0.1:${await listen(consenting)}/`;
   const command = `fetch("${there}" + encodeURIComponent(process.argv[1])).then((it) => it.text()).then(console.log)`;
   const names = ["client-id", "client-secret", "redirect-uri"] as const;
@@ -94,7 +96,6 @@ test("conformance: credentials that a client cannot create can be given as optio
     "5.oauth.authorize",
   ];
   await printedBy("conformance.ts", ...at, ...client, ...signIn);
-  consenting.close();
 });
 
 /** The base URL of a server that sends this response to every request. */
@@ -120,6 +121,7 @@ test("conformance: a server that cannot be checked prints one line with the reas
   const page = await answering(200, "text/html", "<html>");
   const elsewhere = await answering(301, "text/plain", "", "https://example.com/v1/apps");
   const silent = createTcpServer();
+  closeLater(() => silent.close());
   for (const [baseUrl, says] of [
     [`http://127.0.0.1:${await closedPort()}/v1`, /refuses the connection/],
     [`http://127.0.0.1:${await listen(silent)}/v1`, /does not answer within/],
@@ -134,7 +136,6 @@ test("conformance: a server that cannot be checked prints one line with the reas
     assert.match(stderr, says);
     assert.match(stderr, /^.*\n$/);
   }
-  silent.close();
 });
 
 test("conformance: the report is JSON or well-formed JUnit, whatever a server sends", () => {

@@ -17,7 +17,7 @@ import { createStore } from "./memory.ts";
 import type { Change, Tables } from "./tables.ts";
 
 interface Settings extends LockOptions {
-  /** The journal is folded into FILE when it is longer than this and longer than FILE twice. */
+  /** The journal is folded into FILE when it is longer than this and more than twice as long as FILE. */
   readonly journal_bytes_max: number;
 }
 

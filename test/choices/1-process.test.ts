@@ -266,7 +266,8 @@ choice(
   async () => {
     for (const [variables, names] of [
       [{ PORT: "0", APPHOST_RATE_LIMIT: "never" }, /^APPHOST_RATE_LIMIT must be/],
-      [{ PORT: "http" }, /^APPHOST_PORT must be/],
+      [{ PORT: "http" }, /^PORT must be/],
+      [{ PORT: "1", APPHOST_PORT: "http" }, /^APPHOST_PORT must be/],
       [{ APPHOST_PROT: "1" }, /APPHOST_PROT; did you mean APPHOST_PORT\?/],
     ] as const)
       refused(await serve([], variables).ended, 2, names);
