@@ -55,10 +55,7 @@ export function jsonFileStore(path: string, options: Partial<Settings> = {}): St
   /** Makes created, renamed and removed names durable. */
   async function syncFolder(): Promise<void> {
     const folder = await open(dirname(file), "r");
-    await folder
-      .sync()
-      .catch(stop)
-      .finally(() => folder.close());
+    await folder.sync().finally(() => folder.close());
   }
 
   /** Reads the files. Changes none of them before all data is read and FILE has been replaced once. */

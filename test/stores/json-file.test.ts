@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { copyFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { test } from "node:test";
 import { collection } from "../../src/domain/store.ts";
@@ -98,6 +99,21 @@ test("promise 3: a new FILE ignores the batches of an uncut journal that it cont
   assert.deepEqual(await again.snapshot(), before);
   await write(again, note("z"));
   assert.equal(await idsAfterCrash(t, file), "b a c z");
+});
+
+test("promise 3: once a restore has replaced FILE, a failure to cut the journal stops all writes", async (t) => {
+  const { file, store } = await storeWith(t, "old");
+  const handle = await open(file);
+  await handle.close();
+  const failure = Object.assign(new Error("EIO: i/o error"), { code: "EIO" });
+  const truncate = t.mock.method(Object.getPrototypeOf(handle), "truncate", async () => {
+    throw failure;
+  });
+  await isLost(store.restore(data(note("restored"))));
+  truncate.mock.restore();
+  await isLost(write(store, note("after")));
+  assert.equal(truncate.mock.callCount(), 1);
+  assert.equal(await idsAfterCrash(t, file), "restored");
 });
 
 test("promise 3: a restore and the writes after it are durable, and a close waits for both", async (t) => {
