@@ -26,12 +26,15 @@ export const DATA_BODY_BYTES = 10 * MIB;
 const NESTING_MAX = 64;
 export const KEY_MAX = 255;
 export const MERGE_PATCH_TYPE = "application/merge-patch+json";
+const ABSOLUTE_FORM = /^https?:\/\/([^/?]*)(.*)$/i;
 export const NO_QUERY = object({});
 
 /** Parses the head of a request; the body stays unread until `readBody`. */
 export function parseRequest(id: string, request: IncomingMessage): HttpRequest {
   const { method = "GET", url = "", headers, httpVersion } = request;
-  const [path = "", ...query] = url.split("?");
+  // The absolute form names the host itself (RFC 9112 3.2.2).
+  const [, authority, target = url] = ABSOLUTE_FORM.exec(url) ?? [];
+  const [path, ...query] = target.split("?");
   let protocolError: AppError | undefined;
   if (url.length > LIMITS.url_bytes) protocolError = tooLarge("uri_too_long", LIMITS.url_bytes);
   else if (headers.host === undefined && httpVersion === "1.1")
@@ -39,9 +42,9 @@ export function parseRequest(id: string, request: IncomingMessage): HttpRequest 
   return {
     id,
     method,
-    path,
+    path: path || "/",
     query: query.join("?"),
-    host: headers.host ?? "",
+    host: authority ?? headers.host ?? "",
     protocolError,
     header: (name) => request.headersDistinct[name] ?? [],
     headerNames: () => Object.keys(headers),

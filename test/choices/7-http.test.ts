@@ -2,9 +2,11 @@
 // usual error format, never a 500 and never silence (contract, parts 7 and 8).
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
+import { freshHost } from "../support/client.ts";
 import { took } from "../support/costs.ts";
 import { problem } from "../support/problem.ts";
 import { account, head, post, RawConnection, rawAnswer } from "../support/raw.ts";
+import { deployed } from "../support/sites.ts";
 
 const APP = '{"title":"Raw"}';
 const LENGTH = `content-length: ${APP.length}`;
@@ -55,9 +57,15 @@ choice(
 
 choice("1.rfcs.http", "unusual but valid requests are accepted", async (context) => {
   const { id } = await context.api.create("/apps", { title: "T" });
+  const custom_domain = freshHost();
+  await deployed(context.api, {}, { custom_domain });
   for (const [status, request] of [
     [201, post(context, "transfer-encoding: chunked") + chunksOf(APP)],
     [404, head("GET /v1%2Faccount", context)],
+    [200, head("GET http://localhost/v1/account", context)],
+    [302, head("GET HTTP://localhost?x=1", context)],
+    [200, head(`GET http://${custom_domain}/`, context)],
+    [302, head("GET /", context)],
     [200, account(context, "connection: upgrade", "upgrade: websocket", "sec-websocket-key: x")],
     [200, account(context, LENGTH) + APP], // the body of a GET means nothing
     [204, head(`DELETE /v1/apps/${id}`, context, LENGTH) + APP],
