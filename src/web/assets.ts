@@ -2,10 +2,9 @@
 // pages are plain HTML with few classes. Light or dark follows the reader's system or the page's own theme. No page
 // needs the one script. It adds copy buttons, local times and record pages that refresh themselves. It builds no HTML;
 // everything it inserts comes escaped from the server.
+import { DOCS_STYLE } from "./docs/style.ts";
 import type { PageRoute } from "./session.ts";
-
-/** The hues of a chart's series; most people can distinguish each from its neighbours. */
-const HUES = [258, 33, 168, 303, 78, 213, 348, 123];
+import { SITE_STYLE } from "./sites/style.ts";
 
 const STYLE = `
 :root {
@@ -51,20 +50,6 @@ li p, .row > * { margin: 0; }
 :first-child { margin-top: 0; }
 :last-child { margin-bottom: 0; }
 .skip:not(:focus) { position: absolute; left: -100vw; }
-text { fill: CanvasText; font-size: 12px; }
-line { stroke: var(--line); }
-.plot { container-type: inline-size; padding: .75rem 1.25rem 2rem 4.5rem; }
-.plot svg, foreignObject { overflow: visible; }
-@container (width < 54rem) { .wide { display: none; } }
-${HUES.map((hue, series) => `.s${series} { --s: light-dark(oklch(.5 .13 ${hue}), oklch(.8 .11 ${hue})); }`).join("\n")}
-.line path { fill: none; stroke: var(--s); stroke-width: 2; }
-.line > foreignObject { width: 24px; height: 24px; transform: translate(-12px, -12px); }
-.point { display: block; width: 100%; height: 100%; padding: 0; border: 0; border-radius: 0; background: var(--s); }
-.line .point { background: radial-gradient(circle, var(--s) 3px, transparent 4px); }
-.point:is(:hover, :focus-visible) { outline: 2px solid CanvasText; }
-.legend > li::before { content: "■ "; color: var(--s); }
-@media (width >= 60rem) { .docs { display: grid; grid-template-columns: 12rem minmax(0, 1fr); gap: 2.5rem; } }
-@media (width < 60rem) { .side ul ul { display: none; } }
 `.trimStart();
 
 const ICON =
@@ -135,7 +120,7 @@ const asset = (path: string, type: string, body: string): PageRoute => {
 };
 
 export const assets: readonly PageRoute[] = [
-  asset("/assets/style.css", "text/css; charset=utf-8", STYLE),
+  asset("/assets/style.css", "text/css; charset=utf-8", STYLE + SITE_STYLE + DOCS_STYLE),
   asset("/assets/script.js", "text/javascript; charset=utf-8", SCRIPT),
   asset("/favicon.ico", "image/svg+xml", ICON),
 ];
