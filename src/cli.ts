@@ -1,7 +1,7 @@
-// The command line (contract, part 1): turns flags and environment variables into settings, starts the service, prints
-// the ready lines once it listens, and stops it on a signal.
+// The command line (contract, part 1): the server and the receiver of webhooks. It turns flags and environment variables
+// into settings, prints the ready lines once the server listens, and stops on a signal.
 import { once } from "node:events";
-import { styleText } from "node:util";
+import { type ParseArgsConfig, parseArgs, styleText } from "node:util";
 import { EXAMPLE_APP } from "./domain/apps.ts";
 import { StoreOpenError } from "./domain/store.ts";
 import { PATHS } from "./http/message.ts";
@@ -9,14 +9,14 @@ import { OptionError, suggest } from "./lib/schema.ts";
 import { VERSION } from "./lib/version.ts";
 import { escapeControl, stdio } from "./log.ts";
 import {
-  type FlagTypes,
   type Label,
-  parseFlags,
+  parseSetting,
   readSettings,
   SETTINGS,
   type SettingName,
   type Settings,
 } from "./options.ts";
+import type { SeenRequest } from "./receiver.ts";
 import { startWithSettings } from "./server.ts";
 import type { Service } from "./testing/service.ts";
 
@@ -28,17 +28,36 @@ const FLAGS = (Object.keys(SETTINGS) as SettingName[]).flatMap((name) => {
   const { usage, help } = SETTINGS[name];
   if (usage === "") return [];
   const [flag = "", placeholder] = usage.replace("--", "").split(" ");
-  const type = placeholder === undefined ? "boolean" : "string";
+  const type = placeholder ? "string" : "boolean";
   const variable = `APPHOST_${flag.replaceAll("-", "_").toUpperCase()}`;
   return [{ name, usage, flag, variable, type, help } as const];
 });
 
-const FLAG_TYPES: FlagTypes = {
+type FlagTypes = NonNullable<ParseArgsConfig["options"]>;
+
+const SERVER_FLAGS: FlagTypes = {
   version: { type: "boolean", short: "v" },
   ...Object.fromEntries(FLAGS.map(({ flag, type }) => [flag, { type }])),
   port: { type: "string", short: "p" },
   variant: { type: "string", multiple: true },
 };
+
+const RECEIVER_FLAGS: FlagTypes = {
+  secret: { type: "string" },
+  port: { type: "string", short: "p", default: "4700" },
+  host: { type: "string", default: "127.0.0.1" },
+  answers: { type: "string", default: "200" },
+};
+
+const RECEIVER_HELP = [
+  "Usage: app-hosting-service receiver --secret TEXT [flags]",
+  "",
+  "  --secret TEXT                 the secret of the webhook",
+  "  -p, --port N                  port to listen on; 0 for any free one (4700)",
+  "  --host ADDRESS                address to listen on (127.0.0.1)",
+  "  --answers LIST                statuses, or hang, such as 500,hang,200; the last one repeats (200)",
+  "  -h, --help",
+].join("\n");
 
 export async function main(args: readonly string[]): Promise<void> {
   // The reader of the output may leave, as in `| head -1`. The server keeps running.
@@ -68,16 +87,53 @@ async function firstSignal(): Promise<void> {
   for (const signal of SIGNALS) process.removeAllListeners(signal);
 }
 
+/** Parses the flags of a command, by long name; `--help` and `-h` are always known. */
+function parseFlags(args: readonly string[], flagTypes: FlagTypes) {
+  const options: FlagTypes = { help: { type: "boolean", short: "h" }, ...flagTypes };
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: false }).values;
+  } catch (error) {
+    // The first sentence; the rest explains Node's API.
+    const [message = ""] = (error as Error).message.split(". ");
+    const [, unknown = ""] = /^Unknown option '([^']*)'/.exec(message) ?? [];
+    const names = Object.keys(options).map((name) => `--${name}`);
+    throw new OptionError(message + suggest(unknown, names));
+  }
+}
+
+/** Starts the receiver, which prints each delivery; returns undefined if the arguments only ask for help. */
 async function runReceiver(args: readonly string[]) {
-  const { runReceiver } = await import("./receiver-command.ts");
-  return runReceiver(args, stdio.out).catch((error) => {
+  const { help, secret, port, host, answers } = parseFlags(args, RECEIVER_FLAGS);
+  if (help) {
+    stdio.out(RECEIVER_HELP);
+    return undefined;
+  }
+  if (!secret) throw new OptionError("--secret is missing. Give the secret of the webhook");
+  const { startReceiver } = await import("./receiver.ts");
+  const receiver = await startReceiver({
+    secret: String(secret),
+    port: Number(parseSetting("port", port, "--port")),
+    host: String(parseSetting("host", host, "--host")),
+    answers: String(answers)
+      .split(",")
+      .map((answer) => (answer === "hang" ? answer : Number(answer))),
+    onRequest: (request) => stdio.out(describeDelivery(request)),
+  }).catch((error) => {
     throw explainListenError(error, "--host");
   });
+  stdio.out(`Listening on ${receiver.url}`);
+  return receiver;
+}
+
+function describeDelivery({ result, headers, rawBody, answer }: SeenRequest): string {
+  const { "x-service-event": event = "?", "x-service-attempt": attempt = "?" } = headers;
+  const outcome = answer === "hang" ? "no answer" : `answered ${answer}`;
+  return `${escapeControl(`${event}, attempt ${attempt}: ${result}, ${outcome}`)}\n  ${escapeControl(rawBody)}`;
 }
 
 /** Starts the server; returns undefined if the arguments only ask for a text. */
 async function runServer(args: readonly string[]): Promise<Service | undefined> {
-  const flags = parseFlags(args, FLAG_TYPES);
+  const flags = parseFlags(args, SERVER_FLAGS);
   if (flags.help || flags.version) {
     stdio.out(flags.help ? helpText() : VERSION);
     return undefined;
@@ -89,8 +145,7 @@ async function runServer(args: readonly string[]): Promise<Service | undefined> 
     stdio.out(readyText(service, settings));
     return service;
   } catch (error) {
-    const isDataFile = settings.data !== null;
-    throw isDataFile && isRefusedPath(error)
+    throw settings.data !== null && isRefusedPath(error)
       ? new OptionError(`${label("data")}: ${error.message}`)
       : explainListenError(error, label("host"));
   }
@@ -129,30 +184,27 @@ function helpText(): string {
 
 /** Returns everything needed for a first request, and a curl command that works. */
 function readyText(service: Service, { log, data, store, tlsCert }: Settings): string {
-  const { baseUrl, authUrl, apiKey } = service;
-  const dashboardUrl = authUrl + PATHS.dashboard;
+  const { baseUrl: base_url, authUrl: auth_url, apiKey: api_key } = service;
+  const dashboard_url = auth_url + PATHS.dashboard;
+  const { pid } = process;
   if (log === "json")
-    return JSON.stringify({
-      event: "ready",
-      base_url: baseUrl,
-      auth_url: authUrl,
-      dashboard_url: dashboardUrl,
-      api_key: apiKey,
-      pid: process.pid,
-    });
-  const row = (name: string, value: unknown) =>
-    `  ${styleText("dim", name.padEnd(10))}${escapeControl(String(value))}`;
+    return JSON.stringify({ event: "ready", base_url, auth_url, dashboard_url, api_key, pid });
+  const rows = {
+    "Base URL": base_url,
+    "Auth URL": auth_url,
+    Dashboard: dashboard_url,
+    "API key": api_key ?? "unchanged (only its hash is stored; set one with --api-key)",
+    Data: String(data ?? store ?? "in memory; --data FILE keeps them"),
+  };
   // Brackets of an IPv6 address are a pattern in some shells.
-  const address = `${baseUrl}/apps`.replace(/[[\]]/g, "\\$&");
+  const address = `${base_url}/apps`.replace(/[[\]]/g, "\\$&");
   const curl = tlsCert === null ? "curl" : "curl --insecure";
-  const headers = `-H "Authorization: Bearer ${apiKey ?? "$API_KEY"}" -H "Content-Type: application/json"`;
+  const headers = `-H "Authorization: Bearer ${api_key ?? "$API_KEY"}" -H "Content-Type: application/json"`;
   return [
     styleText("bold", "App Hosting Service is ready."),
-    row("Base URL", baseUrl),
-    row("Auth URL", authUrl),
-    row("Dashboard", dashboardUrl),
-    row("API key", apiKey ?? "unchanged (only its hash is stored; set one with --api-key)"),
-    row("Data", data ?? store ?? "in memory; --data FILE keeps them"),
+    ...Object.entries(rows).map(
+      ([name, value]) => `  ${styleText("dim", name.padEnd(10))}${escapeControl(value)}`,
+    ),
     "",
     `  ${curl} ${address} ${headers} -d '${JSON.stringify(EXAMPLE_APP)}'`,
     "",

@@ -7,9 +7,9 @@ import type { HttpRequest } from "./http/message.ts";
 import { type Clock, toIso } from "./lib/clock.ts";
 
 export const LOG_FORMATS = ["pretty", "json", "off"] as const;
-export type LogFormat = (typeof LOG_FORMATS)[number];
 
 export type Log = ReturnType<typeof createLogger>;
+type RequestLine = Pick<HttpRequest, "id" | "method" | "path">;
 
 /** `out` takes activity, `err` takes warnings and errors. */
 interface OutputStreams {
@@ -23,29 +23,24 @@ export const stdio: OutputStreams = {
   err: (line) => void process.stderr.write(`${line}\n`),
 };
 
-export function createLogger(format: LogFormat, clock: Clock, { out, err }: OutputStreams) {
+export function createLogger(
+  format: (typeof LOG_FORMATS)[number],
+  clock: Clock,
+  { out, err }: OutputStreams,
+) {
   /** `text` returns the pretty line without its time, escaped where another party may have sent it. */
-  function write(
-    to: OutputStreams["out"],
-    event: string,
-    members: object,
-    text: () => string,
-  ): void {
+  function write(to: (line: string) => void, entry: object, text: () => string): void {
     if (format === "off") return;
     const at = toIso(clock.now());
-    if (format === "json") to(escapeControl(JSON.stringify({ at, event, ...members })));
-    if (format === "pretty") to(`${styleText("dim", at.slice(11, 23))} ${text()}`);
+    if (format === "json") to(escapeControl(JSON.stringify({ at, ...entry })));
+    else to(`${styleText("dim", at.slice(11, 23))} ${text()}`);
   }
 
   return {
-    request(
-      { id, method, path }: Pick<HttpRequest, "id" | "method" | "path">,
-      status: number,
-      duration_ms: number,
-    ): void {
+    request({ id, method, path }: RequestLine, status: number, duration_ms: number): void {
       const text = () =>
         `${escapeControl(`${method} ${path}`)} ${colored(String(status))} ${duration_ms.toFixed(1)} ms ${styleText("dim", id)}`;
-      write(out, "request", { id, method, path, status, duration_ms }, text);
+      write(out, { event: "request", id, method, path, status, duration_ms }, text);
     },
 
     /** The URL's query is cut, because it may hold a credential. */
@@ -57,12 +52,12 @@ export function createLogger(format: LogFormat, clock: Clock, { out, err }: Outp
       const text = () =>
         `${type} -> ${escapeControl(url)} ${colored(outcome)} ${duration_ms} ms, attempt ${number}${escapeControl(detail)}`;
       const members = { id, type, url, outcome, duration_ms, attempt: number, error_detail };
-      write(out, "delivery", members, text);
+      write(out, { event: "delivery", ...members }, text);
     },
 
     warn(message: string): void {
       const text = () => `${styleText("yellow", "warning")} ${escapeControl(message)}`;
-      write(err, "warning", { message }, text);
+      write(err, { event: "warning", message }, text);
     },
 
     /** Logs the stack, except when the storage is unavailable: then every request fails in the same way. */
@@ -72,7 +67,7 @@ export function createLogger(format: LogFormat, clock: Clock, { out, err }: Outp
       const { stack = String(thrown) } = Object(thrown) as Partial<Error>;
       const error = isOutage ? String(thrown) : stack;
       const text = () => `${styleText("red", "error")} ${escapeControl(`${during}: ${error}`)}`;
-      write(err, "error", { during, error }, text);
+      write(err, { event: "error", during, error }, text);
     },
   };
 }

@@ -2,7 +2,6 @@
 // environment variable, schema, default and help text. An OptionError names the setting and the rule that it breaks.
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { type ParseArgsConfig, parseArgs } from "node:util";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
 import { parseRetrySchedule, RESPONSE_TIMEOUT_MS, RETRY_WAITS_MS } from "./delivery/attempt.ts";
 import { keepNumbers } from "./domain/columns.ts";
@@ -54,9 +53,9 @@ const converted = <T>(rule: string, convert: (value: unknown) => T | undefined):
 /** A name or another text of the user's choice. */
 const anyText = text({ min: 1, max: 4_096 });
 
-const requestsOrOff = converted<number | null>("a whole number above 0, or off", (value) => {
-  if (value === "off") return null;
-  return Number.isSafeInteger(Number(value)) && Number(value) > 0 ? Number(value) : undefined;
+const requestsOrOff = converted("a whole number above 0, or off", (value) => {
+  const count = Number(value);
+  return value === "off" ? null : Number.isSafeInteger(count) && count > 0 ? count : undefined;
 });
 
 const url = converted("a URL such as https://apps.example.com, without a path", (value) => {
@@ -87,8 +86,7 @@ const seed = converted<object>("the name of a file that holds a JSON object", (v
 
 /** Recognizes a store; `npm run store-contract` checks its behaviour. */
 export function assertStore(value: unknown): Store {
-  const candidate = value as Store | null | undefined;
-  if (typeof candidate?.transact === "function") return candidate;
+  if (typeof Object(value).transact === "function") return Object(value);
   throw new Error("it has no method transact");
 }
 
@@ -307,19 +305,3 @@ export const isLoopbackOnly = ({ host, publicUrl }: Settings): boolean =>
 /** A server that only this machine can reach may deliver to this machine. */
 export const webhookPolicyFor = (settings: Settings): WebhookPolicy =>
   settings.webhookPolicy ?? (isLoopbackOnly(settings) ? "local" : "strict");
-
-export type FlagTypes = NonNullable<ParseArgsConfig["options"]>;
-
-/** Parses the flags of a command, by long name; `--help` and `-h` are always known. */
-export function parseFlags(args: readonly string[], flagTypes: FlagTypes) {
-  const options: FlagTypes = { help: { type: "boolean", short: "h" }, ...flagTypes };
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals: false }).values;
-  } catch (error) {
-    // The first sentence; the rest explains Node's API.
-    const [message = ""] = (error as Error).message.split(". ");
-    const [, unknown = ""] = /^Unknown option '([^']*)'/.exec(message) ?? [];
-    const names = Object.keys(options).map((name) => `--${name}`);
-    throw new OptionError(message + suggest(unknown, names));
-  }
-}

@@ -5,14 +5,14 @@ import { stripVTControlCharacters } from "node:util";
 import { runInNewContext } from "node:vm";
 import { StorageUnavailable } from "../../src/domain/store.ts";
 import { AdjustableClock } from "../../src/lib/clock.ts";
-import { createLogger, type LogFormat } from "../../src/log.ts";
+import { createLogger, type LOG_FORMATS } from "../../src/log.ts";
 
 /** Clears the screen, rings, deletes and starts a line; the last character is the C1 form of the first sequence. */
 const HOSTILE = "a\u001b[2J\u0007\u007f\r\n00:00:00.000 GET / 200\u009b2J\t\u{e0041}";
 const ESCAPED =
   "a\\u001b[2J\\u0007\\u007f\\u000d\\u000a00:00:00.000 GET / 200\\u009b2J\\u0009\\udb40\\udc41";
 
-function lines(form: LogFormat): string[] {
+function lines(form: (typeof LOG_FORMATS)[number]): string[] {
   const [out, err]: [string[], string[]] = [[], []];
   const console = {
     out: (line: string) => void out.push(line),
