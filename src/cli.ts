@@ -64,6 +64,7 @@ export async function main(args: readonly string[]): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   const signal = firstSignal();
   try {
+    checkVariables(process.env);
     const [command, ...rest] = args;
     const running = command === "receiver" ? await runReceiver(rest) : await runServer(args);
     if (running === undefined) return;
@@ -95,9 +96,10 @@ function parseFlags(args: readonly string[], flagTypes: FlagTypes) {
   } catch (error) {
     // The first sentence; the rest explains Node's API.
     const [message = ""] = (error as Error).message.split(". ");
-    const [, unknown = ""] = /^Unknown option '([^']*)'/.exec(message) ?? [];
+    const [, unknown = ""] =
+      /^(?:Unknown option|Unexpected argument) '([^']*)'/.exec(message) ?? [];
     const names = Object.keys(options).map((name) => `--${name}`);
-    throw new OptionError(message + suggest(unknown, names));
+    throw new OptionError(message + suggest(unknown, ["receiver", ...names]));
   }
 }
 
@@ -108,10 +110,9 @@ async function runReceiver(args: readonly string[]) {
     stdio.out(RECEIVER_HELP);
     return undefined;
   }
-  if (!secret) throw new OptionError("--secret is missing. Give the secret of the webhook");
   const { startReceiver } = await import("./receiver.ts");
   const receiver = await startReceiver({
-    secret: String(secret),
+    secret: String(secret ?? ""),
     port: Number(parseSetting("port", port, "--port")),
     host: String(parseSetting("host", host, "--host")),
     answers: String(answers)
@@ -119,7 +120,9 @@ async function runReceiver(args: readonly string[]) {
       .map((answer) => (answer === "hang" ? answer : Number(answer))),
     onRequest: (request) => stdio.out(describeDelivery(request)),
   }).catch((error) => {
-    throw explainListenError(error, "--host");
+    throw error instanceof OptionError
+      ? new OptionError(`--${error.message}`)
+      : explainListenError(error, "--host");
   });
   stdio.out(`Listening on ${receiver.url}`);
   return receiver;
@@ -141,7 +144,7 @@ async function runServer(args: readonly string[]): Promise<Service | undefined> 
   const { values, label } = mergeVariables(flags, process.env);
   const settings = readSettings(values, label);
   try {
-    const service = await startWithSettings(settings, false);
+    const service = await startWithSettings(settings, false, label);
     stdio.out(readyText(service, settings));
     return service;
   } catch (error) {
@@ -151,12 +154,16 @@ async function runServer(args: readonly string[]): Promise<Service | undefined> 
   }
 }
 
-/** A flag takes precedence over its variable, and an empty variable counts as unset. Errors name the one in use. */
-function mergeVariables(flags: ReturnType<typeof parseFlags>, env: NodeJS.ProcessEnv) {
+/** Reports an unknown variable, such as one with a typo. */
+function checkVariables(env: NodeJS.ProcessEnv): void {
   const variables = FLAGS.map(({ variable }) => variable);
   for (const name of Object.keys(env))
     if (name.startsWith("APPHOST_") && !variables.includes(name))
       throw new OptionError(`There is no variable ${name}${suggest(name, variables)}`);
+}
+
+/** A flag takes precedence over its variable, and an empty variable counts as unset. Errors name the one in use. */
+function mergeVariables(flags: ReturnType<typeof parseFlags>, env: NodeJS.ProcessEnv) {
   const values: Record<string, unknown> = {};
   const labels: Partial<Record<SettingName, string>> = {};
   for (const { name, flag, variable } of FLAGS) {

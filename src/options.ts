@@ -53,9 +53,9 @@ const converted = <T>(rule: string, convert: (value: unknown) => T | undefined):
 /** A name or another text of the user's choice. */
 const anyText = text({ min: 1, max: 4_096 });
 
-const requestsOrOff = converted("a whole number above 0, or off", (value) => {
-  const count = Number(value);
-  return value === "off" ? null : Number.isSafeInteger(count) && count > 0 ? count : undefined;
+const requestsOrOff = converted<number | null>("a whole number above 0, or off", (value) => {
+  if (value === "off") return null;
+  return /^[1-9]\d{0,14}$/.test(String(value)) ? Number(value) : undefined;
 });
 
 const url = converted("a URL such as https://apps.example.com, without a path", (value) => {

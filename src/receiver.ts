@@ -50,7 +50,7 @@ export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 export async function startReceiver(options: ReceiverOptions) {
   const { secret, answers = [200], port = 0, host = "127.0.0.1", onRequest } = options;
   if (typeof secret !== "string" || secret === "")
-    throw new OptionError("secret must be that of the webhook");
+    throw new OptionError("secret is missing. Give the secret of the webhook");
   if (!answers.every((answer) => answer === "hang" || (answer >= 200 && answer <= 599)))
     throw new OptionError('answers must be statuses from 200 to 599, or "hang"');
   /** Events with a valid signature, in the order of their first arrival. */

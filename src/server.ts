@@ -29,6 +29,7 @@ import { createLogger, type Log, stdio } from "./log.ts";
 import {
   assertStore,
   isLoopbackOnly,
+  type Label,
   readSettings,
   type ServiceOptions,
   type Settings,
@@ -51,8 +52,12 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   return startWithSettings(readSettings({ ...options, port, log }), true);
 }
 
-/** `isEmbedded`: a test holds the service handle. */
-export async function startWithSettings(settings: Settings, isEmbedded: boolean): Promise<Service> {
+/** `isEmbedded`: a test holds the service handle. `label` names a setting as the user gave it. */
+export async function startWithSettings(
+  settings: Settings,
+  isEmbedded: boolean,
+  label: Label = (name) => name,
+): Promise<Service> {
   const { randomSeed } = settings;
   const isTested = isEmbedded || settings.control;
   const isLocal = isLoopbackOnly(settings);
@@ -61,7 +66,7 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
     settings.clock === "manual" ? manualStart(settings) : undefined,
   );
   const log = createLogger(settings.log, clock, stdio);
-  const store = await createStore(settings, log);
+  const store = await createStore(settings, log, label("store"));
   const random = randomSeed === null ? systemRandom : seededRandom(randomSeed);
   const ids = new TimeOrderedIds(clock, random);
   const notifications = createNotifications();
@@ -208,20 +213,24 @@ function manualStart({ startAt, randomSeed }: Settings): Instant {
   return randomSeed === null ? systemNow() : parseIso(SEEDED_START);
 }
 
-async function createStore({ store, data }: Settings, { warn }: Log): Promise<Store> {
-  if (typeof store === "string") return loadStoreModule(store);
+async function createStore(
+  { store, data }: Settings,
+  { warn }: Log,
+  label: string,
+): Promise<Store> {
+  if (typeof store === "string") return loadStoreModule(store, label);
   return store ?? (data === null ? memoryStore() : jsonFileStore(data, { warn }));
 }
 
 /** Loads a store of the user's own. */
-async function loadStoreModule(name: string): Promise<Store> {
+async function loadStoreModule(name: string, label: string): Promise<Store> {
   const isFile = isAbsolute(name) || /^\.|\.[cm]?[jt]s$/.test(name);
   try {
     const exported = await import(isFile ? pathToFileURL(resolve(name)).href : name);
     const store: unknown = exported.store ?? exported.default;
     return assertStore(typeof store === "function" ? await store() : store);
   } catch (error) {
-    throw new OptionError(`store must be a module that exports a store (${error})`);
+    throw new OptionError(`${label} must be a module that exports a store (${error})`);
   }
 }
 
