@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Client, members, str } from "../support/client.ts";
 import { freshFolder } from "../support/closing.ts";
-import { started } from "../support/process.ts";
+import { serverProgram, started } from "../support/process.ts";
 
 /** Runs in its own PID and mount namespaces, so that no process or mount outlives it. */
 const APART = ["--mount", "--pid", "--fork", "--mount-proc", "--kill-child"];
@@ -16,9 +16,7 @@ const inContainer = {
   timeout: 60_000,
   skip: !isAllowed && "this user may not make namespaces and mounts (CAP_SYS_ADMIN)",
 };
-const SERVER = "--import tsx src/bin.ts --port 0 --log json --api-key a-key-for-all --data".split(
-  " ",
-);
+const FLAGS = "--port 0 --log json --api-key a-key-for-all --data".split(" ");
 
 /** A folder that another user may read, with a folder in it. */
 function createFolder(): string {
@@ -31,7 +29,8 @@ function createFolder(): string {
 /** Starts the server on data.json in a folder, after these shell commands. */
 function serveIn(t: TestContext, folder: string, mounts = ":") {
   const script = `cd "$0"\n${mounts}\ncd "$OLDPWD"\nexec "$@"`;
-  const server = [process.execPath, ...SERVER, join(folder, "data.json")];
+  const file = join(folder, "data.json");
+  const server = [process.execPath, ...serverProgram(), ...FLAGS, file];
   const container = started([...APART, "sh", "-ec", script, folder, ...server], {}, 0, "unshare");
   t.after(() => container.kill());
   /** Waits for the server, and returns a client of its API. */

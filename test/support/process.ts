@@ -1,8 +1,12 @@
-// Processes that a test starts, the server and scripts, run from their sources, and their output.
+// Processes that a test starts, the server and scripts, and their output.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
+import { freshFolder } from "./closing.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FROM_SOURCES = ["--import", "tsx"];
@@ -11,8 +15,33 @@ const MINUTE_MS = 60_000;
 export type ServerProcess = ReturnType<typeof serve>;
 export type Ended = Awaited<ServerProcess["ended"]>;
 
+let program: readonly string[] | undefined;
+
+/** Node's arguments to start the server. A bundle starts four times as fast; coverage counts lines of the sources. */
+export function serverProgram(): readonly string[] {
+  program ??= process.env.NODE_V8_COVERAGE ? [...FROM_SOURCES, "src/bin.ts"] : [bundled()];
+  return program;
+}
+
+/** The server's bundle, which other users may read. */
+function bundled(): string {
+  const outdir = freshFolder();
+  chmodSync(outdir, 0o755);
+  buildSync({
+    absWorkingDir: ROOT,
+    entryPoints: ["src/bin.ts"],
+    outdir,
+    bundle: true,
+    splitting: true,
+    platform: "node",
+    format: "esm",
+    outExtension: { ".js": ".mjs" },
+  });
+  return join(outdir, "bin.mjs");
+}
+
 export const serve = (args: readonly string[], env?: NodeJS.ProcessEnv) =>
-  started([...FROM_SOURCES, "src/bin.ts", ...args], env);
+  started([...serverProgram(), ...args], env);
 
 /** A script, which must finish within a minute. */
 export const script = (name: string, ...args: readonly string[]) =>
