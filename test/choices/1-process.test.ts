@@ -66,8 +66,7 @@ choice(
       await api.create("/apps", { title: "Sent" });
       await server.prints('"outcome":"500"');
       server.child.stdout.destroy();
-      for (let times = 0; times < 3; times += 1)
-        assert.equal((await api.get("/account")).status, 200);
+      for (let times = 0; times < 3; times += 1) (await api.get("/account")).is(200);
     }),
 );
 
@@ -112,7 +111,7 @@ choice(
     await started(data);
     await started(data, async ({ ready }) => assert.equal(ready.api_key, null));
     await started([...data, "--control"], async ({ ready, api }) => {
-      assert.equal((await api.get("/account")).status, 200);
+      (await api.get("/account")).is(200);
       const control = api.at(`${ready.auth_url}/_control`);
       assert.equal((await control.get("/requests")).json.total, 1);
     });
@@ -254,8 +253,8 @@ choice(
     // The last one looks like a signed token.
     for (const apiKey of ["8letters", "eyJa.b.cd"])
       await withService({ apiKey }, async ({ api }) => {
-        assert.equal((await api.get("/account")).status, 200);
-        assert.equal((await api.as(`${apiKey.slice(0, -1)}e`).get("/account")).status, 401);
+        (await api.get("/account")).is(200);
+        (await api.as(`${apiKey.slice(0, -1)}e`).get("/account")).is(401);
       });
   },
 );
@@ -339,7 +338,7 @@ choice(
     const anyone = api.root.as(null);
     const health = await anyone.get("/healthz");
     assert.deepEqual([health.status, health.json.status], [200, "ok"]);
-    assert.equal((await anyone.send("POST", "/healthz")).status, 405);
+    (await anyone.send("POST", "/healthz")).is(405);
     const home = await anyone.get("/");
     assert.deepEqual([home.status, home.header("location")], [302, "/dashboard"]);
     for (const path of ["/v2/apps", "/v2", "/v10/users/x?y=z"])

@@ -211,10 +211,10 @@ choice(
     const path = `/users/${owner?.id}`;
     problem(await api.delete(path), "last_admin");
     problem(await api.patch(path, { permissions: ["read:apps"] }), "last_admin");
-    assert.equal((await api.patch(path, { permissions: ["admin", "read:apps"] })).status, 200);
+    (await api.patch(path, { permissions: ["admin", "read:apps"] })).is(200);
     await api.create("/users", { email: freshAddress(), permissions: ["admin"] });
-    assert.equal((await api.patch(path, { permissions: [] })).status, 200);
-    assert.equal((await api.delete(path)).status, 204);
+    (await api.patch(path, { permissions: [] })).is(200);
+    (await api.delete(path)).is(204);
   },
 );
 

@@ -52,7 +52,7 @@ choice(
     replays(await createApp(api, key), first);
     const other = await api.create("/apps", { title: "Other" });
     const deploy = (id: unknown) => api.post(`/apps/${id}/deploy`, { name: "R" }, deployKey);
-    assert.equal((await deploy(first.id)).status, 201);
+    (await deploy(first.id)).is(201);
     reused(await deploy(other.id));
   },
 );
@@ -62,7 +62,7 @@ choice(
   "an idempotency key has 1 to 255 characters, works on POST only and is scoped to its credential",
   async ({ api }) => {
     const withKey = (key: string) => api.post("/apps", { title: "T" }, { "idempotency-key": key });
-    for (const key of ["k", "k".repeat(255)]) assert.equal((await withKey(key)).status, 201);
+    for (const key of ["k", "k".repeat(255)]) (await withKey(key)).is(201);
     for (const key of ["", "k".repeat(256)]) badHeader(await withKey(key), "Idempotency-Key");
     const other = api.as(String((await api.create("/api-keys", { name: "Other" })).key));
     const key = newKey();
@@ -70,7 +70,7 @@ choice(
     assert.notEqual((await createApp(other, key)).id, id);
     for (const title of ["A", "B"])
       assert.equal((await api.patch(`/apps/${id}`, { title }, key)).json.title, title);
-    assert.equal((await api.delete(`/apps/${id}`, key)).status, 204);
+    (await api.delete(`/apps/${id}`, key)).is(204);
   },
 );
 
@@ -79,10 +79,10 @@ choice(
   "an error is not stored: the next request with the key is validated again and may have another body",
   async ({ api }) => {
     const key = newKey();
-    assert.equal((await createApp(api.as(null), key)).status, 401);
-    assert.equal((await api.post("/apps?x=1", { title: "T" }, key)).status, 400);
+    (await createApp(api.as(null), key)).is(401);
+    (await api.post("/apps?x=1", { title: "T" }, key)).is(400);
     invalid(await createApp(api, key, ""), "#/title");
-    assert.equal((await createApp(api, key)).status, 201);
+    (await createApp(api, key)).is(201);
   },
 );
 

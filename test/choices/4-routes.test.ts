@@ -28,7 +28,7 @@ choice(
       for (const method of METHODS.filter((each) => !allow.includes(each))) {
         const answer = await api.send(method, address);
         if (method !== "HEAD") problem(answer, "method_not_allowed");
-        assert.equal(answer.status, 405, `${method} ${path}`);
+        answer.is(405, `${method} ${path}`);
         assert.deepEqual(answer.header("allow").split(", ").sort(), allow, path);
       }
       if (!methods.includes("GET")) continue;

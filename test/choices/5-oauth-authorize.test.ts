@@ -100,7 +100,7 @@ for (const host of ["127.0.0.1", "localhost", "app.localhost", "[::1]"])
         pair(await exchange(api, app, str(back.code), { redirect_uri }));
       }
       for (const other of ["/cb", "/CB?a=1", ":80@evil.example/cb?a=1", ".evil.example/cb?a=1"])
-        assert.equal((await open({ redirect_uri: `http://${host}${other}` })).status, 400, other);
+        (await open({ redirect_uri: `http://${host}${other}` })).is(400, other);
     },
   );
 
@@ -159,7 +159,7 @@ choice(
     const { error } = returned(await open({ redirect_uri }), redirect_uri);
     assert.equal(error, "invalid_request", "PKCE is missing");
     for (const other of ["com.example.app:/other", "COM.EXAMPLE.APP:/callback"])
-      assert.equal((await open({ ...sent, redirect_uri: other })).status, 400, other);
+      (await open({ ...sent, redirect_uri: other })).is(400, other);
   },
 );
 
@@ -217,7 +217,7 @@ choice(
     await permit();
     assert.equal(returned(await allow()).error, "access_denied");
     await api.delete(`/oauth-clients/${app.client_id}`);
-    assert.equal((await allow()).status, 400);
+    (await allow()).is(400);
     const other = await scene(api);
     await service.setAccountState("suspended");
     assert.equal(returned(await other.open()).error, "access_denied");

@@ -70,8 +70,7 @@ choice(
       assert.deepEqual([answer.status, answer.header("allow")], [405, allow], path);
       assert.equal(answer.json.error, "invalid_request");
     }
-    for (const path of ["/oauth/nothing", "/oauth/introspect"])
-      assert.equal((await anyone.get(path)).status, 404);
+    for (const path of ["/oauth/nothing", "/oauth/introspect"]) (await anyone.get(path)).is(404);
   },
 );
 
@@ -148,7 +147,7 @@ choice(
       ["refresh", false],
     ] as const) {
       const { app, tokens, holder } = await held(api);
-      assert.equal((await holder.get("/apps")).status, 200); // now its verified signature is cached
+      (await holder.get("/apps")).is(200); // now its verified signature is cached
       const fields = { token: tokens[kind], token_type_hint: "nonsense" };
       const answer = isForm
         ? await sendForm(api, REVOKE, fields, basic(app.client_id, app.client_secret))
@@ -177,12 +176,12 @@ choice(
     // A public client authenticates by its id alone.
     for (const other of [await register(api), await register(api, { public: true })])
       oauthError(await sendJson(api, REVOKE, { ...other, token: tokens.access }), "invalid_grant");
-    assert.equal((await holder.get("/apps")).status, 200);
+    (await holder.get("/apps")).is(200);
     for (const each of ["nonsense", "a.b.c", token, token, tokens.access])
-      assert.equal((await sendJson(api, REVOKE, { ...app, token: each })).status, 200);
+      (await sendJson(api, REVOKE, { ...app, token: each })).is(200);
     await service.clock.advance("1h");
     const expired = { ...second.app, token: second.tokens.access };
-    assert.equal((await sendJson(api, REVOKE, expired)).status, 200);
+    (await sendJson(api, REVOKE, expired)).is(200);
   },
 );
 
@@ -195,9 +194,9 @@ choice("1.rfcs.revocation", "tokens and their revocation survive a restart", asy
     first = await service.signIn({ scopes: ["read:apps"] });
   });
   await withService(options, async ({ api }) => {
-    assert.equal((await api.as(first.access_token).get("/apps")).status, 200);
+    (await api.as(first.access_token).get("/apps")).is(200);
     next = pair(await refresh(api, first.refresh_token)).refresh;
-    assert.equal((await sendJson(api, REVOKE, { token: next })).status, 200);
+    (await sendJson(api, REVOKE, { token: next })).is(200);
   });
   await withService(options, async ({ api }) => {
     problem(await api.as(first.access_token).get("/apps"), "invalid_credential");

@@ -51,7 +51,7 @@ choice(
   "the scheme of a credential ignores case, and no error repeats the credential",
   async ({ api }) => {
     for (const scheme of ["bearer", "BEARER", "bEaReR"])
-      assert.equal((await send(api, `${scheme} ${api.key}`)).status, 200);
+      (await send(api, `${scheme} ${api.key}`)).is(200);
     for (const value of ["Bearer my-secret-token", "Basic my-secret-token"])
       assert.equal((await send(api, value)).text.includes("my-secret-token"), false, value);
   },
@@ -118,7 +118,7 @@ choice(
       "Idempotency-Key",
     );
     const both = await api.post("/apps?x=1", { title: "T" }, key);
-    assert.equal(both.status, 400);
+    both.is(400);
     for (const fault of [/"parameter":"x"/, /"header":"Idempotency-Key"/])
       assert.match(both.text, fault);
     problem(await api.send("POST", "/apps", { ...TEXT, body: TOO_LARGE }), "payload_too_large");

@@ -126,7 +126,7 @@ choice(
           else problem(answer, `account_${state}`);
       });
     }
-    assert.equal((await api.head("/apps")).status, 200);
+    (await api.head("/apps")).is(200);
     assert.equal((await api.get("/account")).json.state, "limited");
   },
 );
@@ -150,14 +150,14 @@ choice(
     });
     await assertInvalid(api.as("eyJhbGciOiJFUzI1NiJ9.e30"), "not a well-formed JWT");
     const { tokens, holder } = await held(api);
-    assert.equal((await holder.get("/apps")).status, 200);
+    (await holder.get("/apps")).is(200);
     await assertInvalid(api.as(tokens.refresh), "no known API key or access token");
     const data = await service.snapshot();
     await service.restore({ ...data, collections: { ...data.collections, signing_keys: [] } });
     await assertInvalid(holder, "not signed by this service");
     const next = pair(await refresh(api, tokens.refresh)).access;
     assert.notEqual(headerOf(next).kid, headerOf(tokens.access).kid);
-    assert.equal((await api.as(next).get("/apps")).status, 200);
+    (await api.as(next).get("/apps")).is(200);
   },
 );
 
@@ -213,7 +213,7 @@ choice(
   async ({ api, service }) => {
     assert.deepEqual((await service.snapshot()).collections.signing_keys ?? [], []);
     const { access_token } = await service.signIn({ scopes: ["read:apps"] });
-    assert.equal((await api.as(access_token).get("/apps")).status, 200);
+    (await api.as(access_token).get("/apps")).is(200);
     const [key = {}] = await publishedKeys(api);
     const thumbprint = createHash("sha256")
       .update(`{"e":"${key.e}","kty":"RSA","n":"${key.n}"}`)

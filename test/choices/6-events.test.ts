@@ -215,7 +215,7 @@ choice(
     badParameter(await api.get(`${path}?limit=0&type=x`), "limit", "type");
     problem(await api.get(`/webhooks/${other.id}/deliveries/${found.id}`), "not_found");
     problem(await api.post(`${path}/dlv_00000000000000000000000/redeliver`), "not_found");
-    assert.equal((await api.post(`${path}/${found.id}/redeliver`)).status, 202);
+    (await api.post(`${path}/${found.id}/redeliver`)).is(202);
     await delivery(api, webhook, (each) => attemptsOf(each).length === 2);
   },
 );

@@ -70,10 +70,10 @@ choice("1.rfcs.http", "unusual but valid requests are accepted", async (context)
     [200, account(context, LENGTH) + APP], // the body of a GET means nothing
     [204, head(`DELETE /v1/apps/${id}`, context, LENGTH) + APP],
   ] as const)
-    assert.equal((await rawAnswer(context.authUrl, request)).status, status, request);
+    (await rawAnswer(context.authUrl, request)).is(status, request);
   const bytewise = await RawConnection.open(context.authUrl);
   for (const byte of post(context, LENGTH) + APP) bytewise.write(byte);
-  assert.equal((await bytewise.answer()).status, 201);
+  (await bytewise.answer()).is(201);
   bytewise.socket.end();
   await bytewise.untilClosed();
 });
@@ -94,7 +94,7 @@ choice(
     connection.write([...requests, ...reads].join(""));
     for (const title of titles) assert.equal((await connection.answer()).json.title, title);
     problem(await connection.answer(), "not_found");
-    assert.equal((await connection.answer(true)).status, 200);
+    (await connection.answer(true)).is(200);
     assert.equal((await connection.answer()).json.state, "active");
     connection.socket.destroy();
   },

@@ -19,11 +19,11 @@ async function createWorld(callback: string, draft: object = {}) {
   const assertOwner = async (token: unknown) =>
     assert.deepEqual((await own.api.as(str(token)).get("/account")).json.user, user);
   const assertRevoked = async (token: unknown) =>
-    assert.equal((await own.api.as(str(token)).get("/account")).status, 401);
+    (await own.api.as(str(token)).get("/account")).is(401);
   /** The user consents at this URL; returns the redirect's URL. */
   async function allow(url: unknown): Promise<URL> {
     const page = await browser.open(String(url));
-    assert.equal(page.status, 200, page.text);
+    page.is(200);
     const back = await browser.submit(page, "/oauth/consent", { decision: "allow" });
     return new URL(back.header("location"));
   }

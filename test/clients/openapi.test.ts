@@ -221,8 +221,8 @@ clientTest("prism as a validating proxy finds nothing wrong with any request or 
       await sendExamples(document, api, () => undefined);
       const { id } = await api.create("/apps", { title: "T" });
       const outdated = await api.patch(`/apps/${id}`, { title: "U" }, { "if-match": '"0"' });
-      assert.equal(outdated.status, 412);
-      assert.equal((await api.get("/apps/app_0")).status, 404);
+      outdated.is(412);
+      (await api.get("/apps/app_0")).is(404);
       assert.ok(count > document.api.length, `${count} requests`);
       // The proxy does report errors.
       const wrong = await api.with({ observe: () => undefined }).post("/apps", { title: 1 });

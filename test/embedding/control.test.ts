@@ -19,15 +19,15 @@ const controls = (
 controls("the controls are open to the start-up key only", async ({ service, api, control }) => {
   const { access_token } = await service.signIn({ scopes: ["admin"] });
   const other = str((await api.create("/api-keys", { name: "Another" })).key);
-  assert.equal((await control.as(null).get("/requests")).status, 401);
+  (await control.as(null).get("/requests")).is(401);
   for (const key of [other, access_token, "no-key-at-all"]) {
     const { status, json } = await control.as(key).get("/requests");
     assert.deepEqual([status, json.code], [403, "insufficient_scope"]);
   }
   const [own] = (await api.get("/api-keys")).items;
-  assert.equal((await api.delete(`/api-keys/${str(own?.id)}`)).status, 204);
-  assert.equal((await control.post("/reset")).status, 204);
-  assert.equal((await api.get("/apps")).status, 200);
+  (await api.delete(`/api-keys/${str(own?.id)}`)).is(204);
+  (await control.post("/reset")).is(204);
+  (await api.get("/apps")).is(200);
 });
 
 controls("unknown paths, methods, parameters and members are rejected", async ({ control }) => {
@@ -45,7 +45,7 @@ controls("unknown paths, methods, parameters and members are rejected", async ({
     ["POST", "/sign-in", { scopes: ["read:everything"] }, 422],
     ["POST", "/sign-in", { scopes: ["read:apps"], userId: "usr_never" }, 422],
   ] as const)
-    assert.equal((await control.call(method, path, body)).status, status, path);
+    (await control.call(method, path, body)).is(status, path);
 });
 
 controls("the clock can be frozen, advanced and resumed", async ({ service, api, control }) => {
@@ -71,13 +71,13 @@ controls(
   "chaos rules are added and cleared, and settled lists pending deliveries after its timeout",
   async ({ api, control }) => {
     const hook = await hooked(api, ["app.created"]);
-    assert.equal((await control.post("/chaos", { effect: "reorder" })).status, 201);
+    (await control.post("/chaos", { effect: "reorder" })).is(201);
     await api.create("/apps", { title: "Held back" });
     const longest = control.post("/settled?timeout=50d");
     const { status, json, text } = await control.post("/settled?timeout=20ms");
     assert.deepEqual([status, json.settled, titles(hook)], [200, false, []]);
     assert.match(text, /"pending":\[\{"id":"dlv_/);
-    assert.equal((await control.delete("/chaos")).status, 204);
+    (await control.delete("/chaos")).is(204);
     assert.equal((await longest).json.settled, true);
     assert.deepEqual(titles(hook), ["Held back"]);
   },
@@ -87,10 +87,10 @@ controls("faults are added and cleared, and apply to the API only", async ({ api
   const rule = { method: "GET", path: "/v1/events", status: 500, times: 3 };
   const added = await control.post("/faults", rule);
   assert.deepEqual([added.status, added.json], [201, { ...rule, delayMs: 0 }]);
-  assert.equal((await control.get("/events")).status, 200);
-  assert.equal((await api.get("/events")).status, 500);
-  assert.equal((await control.delete("/faults")).status, 204);
-  assert.equal((await api.get("/events")).status, 200);
+  (await control.get("/events")).is(200);
+  (await api.get("/events")).is(500);
+  (await control.delete("/faults")).is(204);
+  (await api.get("/events")).is(200);
 });
 
 controls(
@@ -116,7 +116,7 @@ controls("a snapshot can be read and restored", async ({ api, control }) => {
   const snapshot = (await control.get("/snapshot")).json;
   await control.post("/reset");
   assert.equal((await api.get("/apps")).json.total, 0);
-  assert.equal((await control.put("/snapshot", snapshot)).status, 204);
+  (await control.put("/snapshot", snapshot)).is(204);
   assert.equal((await api.get("/apps")).items[0]?.title, "Old");
 });
 
@@ -126,8 +126,8 @@ controls(
     const { json } = await control.patch("/account", { state: "suspended" });
     assert.deepEqual(json, { ...service.account, state: "suspended" });
     assert.equal((await api.get("/apps")).json.code, "account_suspended");
-    assert.equal((await control.patch("/account", { state: "active" })).status, 200);
-    assert.equal((await api.get("/apps")).status, 200);
+    (await control.patch("/account", { state: "active" })).is(200);
+    (await api.get("/apps")).is(200);
   },
 );
 
@@ -143,6 +143,6 @@ controls(
     const narrowed = await control.post("/sign-in", { scopes: ["read:apps", "read:data"], userId });
     assert.equal(narrowed.json.scope, "read:data");
     const denied = await control.post("/sign-in", { scopes: ["read:apps"], userId });
-    assert.equal(denied.status, 422);
+    denied.is(422);
   },
 );

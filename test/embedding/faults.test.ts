@@ -26,9 +26,9 @@ test("times limits a rule, rules apply in their order, and clear removes them", 
   await using it = await embedded();
   it.service.faults.add({ ...LIST, status: 503, times: 2 });
   it.service.faults.add({ ...LIST, status: 418, times: 9 });
-  for (const status of [503, 503, 418]) assert.equal((await it.api.get("/apps")).status, status);
+  for (const status of [503, 503, 418]) (await it.api.get("/apps")).is(status);
   it.service.faults.clear();
-  assert.equal((await it.api.get("/apps")).status, 200);
+  (await it.api.get("/apps")).is(200);
 });
 
 test("a rule's path is a template or the path of one resource, and HEAD matches GET", async () => {
@@ -36,10 +36,10 @@ test("a rule's path is a template or the path of one resource, and HEAD matches 
   const one = await it.api.create("/apps", { title: "One" });
   const two = await it.api.create("/apps", { title: "Two" });
   it.service.faults.add({ method: "GET", path: `/v1/apps/${one.id}`, status: 500 });
-  assert.equal((await it.api.get(`/apps/${two.id}`)).status, 200);
-  assert.equal((await it.api.get(`/apps/${one.id}`)).status, 500);
+  (await it.api.get(`/apps/${two.id}`)).is(200);
+  (await it.api.get(`/apps/${one.id}`)).is(500);
   it.service.faults.add({ method: "GET", path: "/v1/apps/{app_id}", status: 500 });
-  assert.equal((await it.api.head(`/apps/${two.id}`)).status, 500);
+  (await it.api.head(`/apps/${two.id}`)).is(500);
 });
 
 test("an invalid rule, or one that can never match, is rejected by name", async () => {
@@ -93,7 +93,7 @@ test("clear lets a delayed request go on", async () => {
   const delayed = it.api.get("/apps");
   await struck(it);
   it.service.faults.clear();
-  assert.equal((await delayed).status, 503);
+  (await delayed).is(503);
   assert.deepEqual(await it.service.clock.advance("5s"), []);
 });
 
@@ -104,7 +104,7 @@ choice(
     await using it = await embedded();
     it.service.faults.add({ ...CREATE, status: 503 });
     const again = { "Idempotency-Key": "k" };
-    assert.equal((await it.api.post("/apps", { title: "A" }, again)).status, 503);
+    (await it.api.post("/apps", { title: "A" }, again)).is(503);
     const { status, headers } = await it.api.post("/apps", { title: "A" }, again);
     assert.deepEqual([status, headers["idempotency-replayed"]], [201, undefined]);
   },
@@ -117,9 +117,9 @@ choice(
     await using it = await embedded();
     it.service.faults.add({ method: "DELETE", path: "/v1/apps/{app_id}", status: 500 });
     const { access_token } = await it.service.signIn({ scopes: ["read:apps"] });
-    assert.equal((await it.api.as(null).delete("/apps/app_1")).status, 401);
-    assert.equal((await it.api.as(access_token).delete("/apps/app_1")).status, 403);
-    assert.equal((await it.api.delete("/apps/app_1")).status, 500);
+    (await it.api.as(null).delete("/apps/app_1")).is(401);
+    (await it.api.as(access_token).delete("/apps/app_1")).is(403);
+    (await it.api.delete("/apps/app_1")).is(500);
   },
 );
 

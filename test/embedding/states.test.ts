@@ -44,8 +44,7 @@ test("reset: the seed is back with the same ids, port and start-up key, and late
   await service.reset();
   assert.deepEqual([service.requests, service.events, service.deliveries], [[], [], []]);
   assert.deepEqual(await state(), before);
-  for (const invalid of [key, access_token])
-    assert.equal((await api.as(invalid).get("/apps")).status, 401);
+  for (const invalid of [key, access_token]) (await api.as(invalid).get("/apps")).is(401);
   const refresh = { grant_type: "refresh_token", refresh_token };
   assert.equal((await api.as(null).root.post("/oauth/token", refresh)).json.error, "invalid_grant");
 });
@@ -114,7 +113,7 @@ test("reset: a delayed request is applied to the state before the reset", async 
   const delayed = it.api.post("/apps", { title: "Delayed" });
   await struck(it);
   await it.service.reset();
-  assert.equal((await delayed).status, 201);
+  (await delayed).is(201);
   assert.equal(await appTitles(it), "");
   assert.deepEqual([it.service.events, it.service.requests.length], [[], 1]);
 });
@@ -151,7 +150,7 @@ test("another service can restore a snapshot with its own start-up key, or open 
   await using three = await embedded({ data: await snapshotFile(one) });
   assert.equal(await appTitles(three), "Old");
   assert.notEqual(three.service.apiKey, one.service.apiKey);
-  assert.equal((await three.api.as(one.service.apiKey).get("/apps")).status, 200);
+  (await three.api.as(one.service.apiKey).get("/apps")).is(200);
 });
 
 test("an invalid snapshot is rejected and changes nothing", async () => {

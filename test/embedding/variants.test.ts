@@ -180,7 +180,7 @@ test("--variant can be repeated, and APPHOST_VARIANT separates variants by comma
   const check = async ({ said: { stdout } }: { said: { stdout: string } }) => {
     const [, baseUrl = "", key = ""] = /curl (\S+)\/apps .*Bearer (\S+)"/.exec(stdout) ?? [];
     const api = new Client({ baseUrl, key });
-    assert.equal((await api.post("/apps", APP)).status, 200);
+    (await api.post("/apps", APP)).is(200);
     assert.ok(Array.isArray((await api.get("/apps")).value));
   };
   await serving(

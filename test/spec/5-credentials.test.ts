@@ -10,7 +10,7 @@ async function refused(kit: Kit, who: Client) {
   const { id } = await kit.newApp();
   const before = ids(await kit.allApps());
   for (const [method, path, body] of kit.operations(id))
-    assert.equal((await who.call(method, path, body)).status, 401, `${method} ${path}`);
+    (await who.call(method, path, body)).is(401, `${method} ${path}`);
   assert.deepEqual(ids(await kit.allApps()), before, "what was refused has changed something");
 }
 
@@ -20,8 +20,8 @@ const withHeader = (api: Client, authorization: string): Promise<Answer> =>
 clause("5.bearer-header", "Authorization: Bearer, on every request", async ({ api }) => {
   done(await withHeader(api, `Bearer ${api.key}`));
   for (const name of ["access_token", "api_key"])
-    assert.equal((await api.as(null).get(`/apps?${name}=${api.key}`)).status, 401, name);
-  assert.equal((await api.as(null).get("/apps", { "x-api-key": String(api.key) })).status, 401);
+    (await api.as(null).get(`/apps?${name}=${api.key}`)).is(401, name);
+  (await api.as(null).get("/apps", { "x-api-key": String(api.key) })).is(401);
 });
 
 clause("5.api-key.full-access", "a key opens the whole account", async (kit) => {
@@ -41,7 +41,7 @@ clause("5.401.invalid", "an invalid credential", async (kit) => {
   const key = String(kit.api.key);
   await refused(kit, kit.api.as("nobody-has-this-key"));
   for (const token of ["a.b.c", `${key}x`, `x${key}`, key.slice(0, -1), "undefined"])
-    assert.equal((await kit.api.as(token).get("/apps")).status, 401, token.replace(key, "KEY"));
+    (await kit.api.as(token).get("/apps")).is(401, token.replace(key, "KEY"));
 });
 
 clause("5.401.expired", "an expired token", async (kit) => {
@@ -51,7 +51,7 @@ clause("5.401.expired", "an expired token", async (kit) => {
 clause("5.401.format", "a wrong format", async ({ api }) => {
   const key = String(api.key);
   for (const start of ["", "Basic ", `Bearer ${key} `, "Bearer: ", "Bearer"])
-    assert.equal((await withHeader(api, start + key)).status, 401, start.replaceAll(key, "KEY"));
+    (await withHeader(api, start + key)).is(401, start.replaceAll(key, "KEY"));
 });
 
 /** The specification does not show which operations a limited account lacks; this tries to create an app. */
@@ -65,13 +65,13 @@ clause("5.403.suspended", "a suspended account", async (kit) => {
   for (const [method, path, body] of kit
     .operations("")
     .filter(([, at]) => !at.startsWith("/apps/")))
-    assert.equal((await api.call(method, path, body)).status, 403, `${method} ${path}`);
+    (await api.call(method, path, body)).is(403, `${method} ${path}`);
 });
 
 clause("7.401", "the causes of 401", async ({ api, target }) => {
   const anyone = api.as(null);
   for (const token of ["unknown", target["expired-token"] ?? "unknown"])
-    assert.equal((await withHeader(api, `Bearer ${token}`)).status, 401, token);
+    (await withHeader(api, `Bearer ${token}`)).is(401, token);
   for (const headers of [{}, { authorization: "nonsense" }])
     assert.equal((await anyone.get("/apps", headers)).status, 401, JSON.stringify(headers));
 });
@@ -85,7 +85,7 @@ clause("7.403", "the causes of 403", async (kit) => {
   const missing: string[] = [];
   for (const send of causes)
     try {
-      assert.equal((await send()).status, 403);
+      (await send()).is(403);
     } catch (error) {
       if (!(error instanceof NotTried)) throw error;
       missing.push(error.message);

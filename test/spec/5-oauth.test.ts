@@ -44,7 +44,7 @@ clause("5.oauth.refresh", "a refresh token yields new tokens", async (kit) => {
   const refresh = { grant_type: "refresh_token", refresh_token: first.refresh };
   const next = kit.api.as(tokensIn(done(await kit.askToken(refresh))).access);
   done(await next.get("/apps"));
-  assert.equal((await kit.createApp({}, next)).status, 403, "with no more scopes than before");
+  (await kit.createApp({}, next)).is(403, "with no more scopes than before");
   await refused(kit, { ...refresh, refresh_token: "nobody-has-this-token" }, "an unknown token");
 });
 
@@ -59,14 +59,14 @@ clause("5.oauth.jwt", "the flow yields JWTs, whose signature is checked", async 
     `${head}.${body}.${[...signature].reverse().join("")}`,
     `${encode({ ...headerOf(access), alg: "none" })}.${body}.`,
   ])
-    assert.equal((await kit.api.as(forged).get("/apps")).status, 401, forged);
+    (await kit.api.as(forged).get("/apps")).is(401, forged);
 });
 
 clause("5.oauth.bearer", "sent as Bearer, like a key", async (kit) => {
   const holder = await kit.holder("read:apps");
   done(await holder.get("/apps"));
   const bare = await holder.as(null).get("/apps", { authorization: String(holder.key) });
-  assert.equal(bare.status, 401, "without Bearer");
+  bare.is(401, "without Bearer");
 });
 
 clause("5.oauth.client-credentials", "a wrong client secret is rejected", async (kit) => {
@@ -102,7 +102,7 @@ clause("5.refresh-failure.revoked", "revoked access", async (kit) => {
 clause("5.403.scope", "scopes that do not suffice", async (kit) => {
   const holder = await kit.holder("read:apps");
   const before = ids(await kit.allApps());
-  assert.equal((await kit.createApp({}, holder)).status, 403);
+  (await kit.createApp({}, holder)).is(403);
   assert.deepEqual(ids(await kit.allApps()), before, "what was refused has changed something");
 });
 
@@ -132,8 +132,7 @@ for (const [id, says, scope, allowed, forbidden] of [
     const holder = await kit.holder(scope);
     for (const [name, act] of Object.entries(ACTIONS)) {
       if (allowed.includes(name)) assert.ok(succeeded(await act(kit, holder)), `${scope}: ${name}`);
-      if (forbidden.includes(name))
-        assert.equal((await act(kit, holder)).status, 403, `${scope}: ${name}`);
+      if (forbidden.includes(name)) (await act(kit, holder)).is(403, `${scope}: ${name}`);
     }
     const lists = /data|admin/.test(scope) && succeeded(await kit.api.get("/data-sources"));
     if (lists) done(await holder.get("/data-sources"));

@@ -45,6 +45,16 @@ export class Answer {
     return this.bytes.toString("utf8");
   }
 
+  /** Asserts the status and returns the answer; `what` names the request on failure. */
+  is(status: number, what = ""): this {
+    assert.equal(
+      this.status,
+      status,
+      `${what} answered ${this.status}, not ${status}: ${this.text.slice(0, 200)}`,
+    );
+    return this;
+  }
+
   /** The body, which must be a JSON object. */
   get json(): Members {
     return members(this.value);
@@ -144,7 +154,7 @@ export class Client {
   /** Sends a POST that must succeed with 201; returns the resource. */
   async create(path: string, value: unknown): Promise<Members & { readonly id: string }> {
     const answer = await this.post(path, value);
-    assert.equal(answer.status, 201, answer.text);
+    answer.is(201);
     return { ...answer.json, id: answer.id };
   }
 

@@ -43,7 +43,7 @@ export async function person(api: Client, permissions: readonly string[] = ["adm
   const { id } = await api.create("/users", { email, permissions });
   const browser = new Browser(api);
   const answer = await browser.signIn(email);
-  assert.equal(answer.status, 303, answer.text);
+  answer.is(303);
   return { id, email, browser };
 }
 
@@ -60,7 +60,7 @@ export const authorizeUrl = ({ client_id }: App, extra: Extra = {}): string =>
 
 /** The parameters of a redirect back to the client. */
 export function returned(answer: Answer, to = REDIRECT): Members {
-  assert.equal(answer.status, 303, answer.text);
+  answer.is(303);
   const location = answer.header("location");
   assert.ok(location.startsWith(`${to}?`) || location.startsWith(`${to}&`), location);
   return Object.fromEntries(new URL(location).searchParams);
@@ -74,7 +74,7 @@ export async function consent(
   decision = "allow",
 ): Promise<Members> {
   const page = await who.browser.open(authorizeUrl(app, extra));
-  assert.equal(page.status, 200, page.text);
+  page.is(200);
   return returned(
     await who.browser.submit(page, "/oauth/consent", { decision }),
     extra.redirect_uri ?? REDIRECT,
@@ -111,7 +111,7 @@ export const refresh = (api: Client, refresh_token: string, extra: Extra = {}): 
 
 /** The tokens of a response, with the access token's claims. */
 export function pair(answer: Answer) {
-  assert.equal(answer.status, 200, answer.text);
+  answer.is(200);
   const { access_token, refresh_token, scope } = answer.json;
   const access = str(access_token);
   return { access, refresh: str(refresh_token), scope: str(scope), claims: claimsOf(access) };
@@ -143,7 +143,7 @@ export async function held(api: Client, scope?: string) {
 /** Asserts an error of RFC 6749 5.2, never a problem document, whose description contains `text`. */
 export function oauthError(answer: Answer, error = "invalid_grant", text = ""): void {
   const statuses: Record<string, number> = { invalid_client: 401, temporarily_unavailable: 503 };
-  assert.equal(answer.status, statuses[error] ?? 400, answer.text);
+  answer.is(statuses[error] ?? 400, answer.text);
   assert.equal(answer.headers["content-type"], "application/json");
   assert.equal(answer.headers["cache-control"], "no-store");
   assert.equal(answer.json.error, error, answer.text);

@@ -96,7 +96,7 @@ export async function begun(
 ) {
   const raw = await RawConnection.open(address);
   raw.write(post(own, `content-length: ${length}`, "expect: 100-continue", ...lines));
-  assert.equal((await raw.answer()).status, 100, "it has begun");
+  (await raw.answer()).is(100, "it has begun");
   return raw;
 }
 

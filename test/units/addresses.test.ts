@@ -69,7 +69,7 @@ test("a stop closes the idle connections of both addresses", both, async () => {
   const connections: RawConnection[] = [];
   for (const host of ["127.0.0.1", "[::1]"]) {
     const connection = (await RawConnection.open(`http://${host}:${service.port}`)).write(ASK);
-    assert.equal((await connection.answer()).status, 200);
+    (await connection.answer()).is(200);
     connections.push(connection);
   }
   await service.close();

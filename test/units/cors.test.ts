@@ -94,8 +94,7 @@ test("errors are readable like successes; pages, consent and the test controls n
     414: await root.get(`/v1/apps?${long}`, origin),
     422: await root.post("/v1/apps", {}, origin),
   };
-  for (const [status, response] of Object.entries(responses))
-    assert.equal(response.status, Number(status));
+  for (const [status, response] of Object.entries(responses)) response.is(Number(status));
   const documents = ["/oauth/jwks", "/.well-known/oauth-authorization-server", "/openapi.json"];
   const all = [...Object.values(responses)];
   for (const path of documents) all.push(await stranger.get(path, origin));
@@ -126,7 +125,7 @@ test("a preflight request gets 204 before authentication, with the allowed metho
         `${path} ${origin}`,
       );
     }
-  assert.equal((await own.api.get("/account")).status, 200);
+  (await own.api.get("/account")).is(200);
 });
 
 test("the server URL in the OpenAPI document is absolute, for tools that show it on another origin", async () => {

@@ -94,7 +94,7 @@ test("a connection over the limit is closed at once, and a closed connection fre
   await using it = await listening({ connections: 2 });
   const opened = async () => {
     const connection = await it.send(GET);
-    assert.equal((await connection.answer()).status, 204);
+    (await connection.answer()).is(204);
     return connection;
   };
   const [one, two] = [await opened(), await opened()];
@@ -135,5 +135,5 @@ test("a response that cannot be written closes its connection, is reported, and 
   );
   await (await it.send(GET.replace("/", "/bad"))).untilClosed();
   assert.match(reported.join(), /Invalid character in header/);
-  assert.equal((await it.ask()).status, 204);
+  (await it.ask()).is(204);
 });
