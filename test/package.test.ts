@@ -79,35 +79,6 @@ test("package: the exports are those of the contract, including the errors that 
   assert.equal((await runFile("names.mjs", script)).stdout, `${errors}, ${stores}\n`);
 });
 
-test("package: the types declare valid options and reject invalid ones", async () => {
-  const script = `
-    import { memoryStore, startService, type Store } from "app-hosting-service";
-    export const store: Store = memoryStore();
-    const service = await startService({ clock: "manual", rateLimit: "off", variants: { "list-shape": "bare" } });
-    service.faults.add({ method: "POST", path: "/v1/apps", status: 500, times: 1 });
-    // @ts-expect-error: there is no such option
-    await startService({ prot: 1 });
-    // @ts-expect-error: a bare number is no duration
-    await startService({ webhookTimeout: 500 });
-    // @ts-expect-error: there is no such variant
-    await startService({ variants: { "list-shape": "nope" } });
-    export const declared = service;
-  `;
-  await installed.write("use.mts", script);
-  const types = join(process.cwd(), "node_modules/@types");
-  const lib = ["--module", "nodenext", "--target", "es2023", "--lib", "es2023,esnext.disposable"];
-  const flags = ["--strict", "--declaration", "--exactOptionalPropertyTypes", ...lib];
-  const tsc = [
-    join(process.cwd(), "node_modules/typescript/bin/tsc"),
-    "--noEmit",
-    "--types",
-    "node",
-  ];
-  await run(process.execPath, ...tsc, "--typeRoots", types, ...flags, "use.mts").catch((error) =>
-    assert.fail(String(error.stdout)),
-  );
-});
-
 /** Starts a server by npm or npx, and returns the data of its ready line. */
 async function startBy(command: string, args: readonly string[], cwd: string) {
   const npm = spawn(command, [...args, "--port", "0", "--log", "json", "--control"], {

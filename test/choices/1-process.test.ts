@@ -1,19 +1,15 @@
 // The process and its addresses (contract, part 1): flags, ready lines, seeds and shutdown. Only behavior that needs a
 // process starts one, because each start takes time; flag values are tested without.
 import assert from "node:assert/strict";
-import { createServer as createHttpsServer } from "node:https";
-import { createServer } from "node:net";
 import { choice, withService } from "../support/clauses.ts";
 import { Client, type Members, members, str } from "../support/client.ts";
-import { closeLater, freshFile } from "../support/closing.ts";
+import { freshFile } from "../support/closing.ts";
 import { startRefused } from "../support/embedded.ts";
-import { listen } from "../support/ports.ts";
 import { problem } from "../support/problem.ts";
 import { type Ended, type ServerProcess, serve, serving } from "../support/process.ts";
 import { begun, RawConnection } from "../support/raw.ts";
 import { httpReceiver } from "../support/receivers.ts";
-import { CA_CERT, TLS } from "../support/tls.ts";
-import { delivery } from "../support/wait.ts";
+import { TLS } from "../support/tls.ts";
 
 /** Starts a server with the JSON ready line; it must exit although the client's connection is kept alive. */
 const started = (args: readonly string[], use: (own: Started) => Promise<void> = async () => {}) =>
@@ -68,39 +64,6 @@ choice(
       server.child.stdout.destroy();
       for (let times = 0; times < 3; times += 1) (await api.get("/account")).is(200);
     }),
-);
-
-choice(
-  "6.webhook-policy.certificates",
-  "NODE_EXTRA_CA_CERTS is trusted; without it the log says what to do",
-  async () => {
-    const receiver = createHttpsServer(TLS, (_, response) => response.end());
-    closeLater(() => receiver.close().closeAllConnections());
-    const url = `https://localhost:${await listen(receiver)}/`;
-    const args = ["--api-key", "pinned-key-1"];
-    for (const [env, outcome] of [
-      [
-        {},
-        "tls 0 ms, attempt 1: UNABLE_TO_VERIFY_LEAF_SIGNATURE: The TLS connection failed. Check that the port uses " +
-          "TLS, and the certificate. To trust its CA, set NODE_EXTRA_CA_CERTS and restart.",
-      ],
-      [{ NODE_EXTRA_CA_CERTS: freshFile("ca.pem", CA_CERT) }, "200 0 ms, attempt 1"],
-    ] as const)
-      await serving(
-        args,
-        "curl ",
-        async ({ said }) => {
-          const [baseUrl = ""] = /http:\/\/localhost:\d+\/v1/.exec(said.stdout) ?? [];
-          const api = new Client({ baseUrl, key: "pinned-key-1" });
-          const webhook = await api.create("/webhooks", { url, events: ["app.created"] });
-          await api.create("/apps", { title: "Sent" });
-          await delivery(api, webhook, ({ attempts }) => String(attempts) !== "");
-          const [, line] = /app\.created -> (.*)/.exec(said.stdout) ?? [];
-          assert.equal(line?.replace(/\d+ ms/, "0 ms"), `${url} ${outcome}`);
-        },
-        env,
-      );
-  },
 );
 
 choice(
@@ -179,20 +142,6 @@ choice(
     });
     // The first signal alone would end with code 0, ten seconds later.
     await assert.rejects(busy, { code: "ERR_ASSERTION", operator: "strictEqual", expected: 0 });
-  },
-);
-
-choice(
-  "1.test-controls.exit-codes",
-  "a port in use prints one line and exits with code 1, and no key is made that nobody saw",
-  async () => {
-    const other = createServer();
-    const port = String(await listen(other));
-    const data = freshFile("in-use.json");
-    for (const more of [[], ["--data", data]])
-      refused(await serve(["--port", port, ...more]).ended, 1, new RegExp(`Port ${port} .*--port`));
-    other.close();
-    await started(["--data", data], async ({ ready }) => assert.match(str(ready.api_key), /^ahs_/));
   },
 );
 

@@ -1,12 +1,378 @@
-// Walks over every route of the OpenAPI document, so that a new route is covered from its first day. Tests what paths
+// Behavior of all routes, which the specification does not show: lists (their shape, Link and errors), ETag, If-Match and
+// If-None-Match (RFC 9110 13), and Idempotency-Key on POST, including after a failed storage write.
+// Then walks over every route of the OpenAPI document, so that a new route is covered from its first day: methods,
+// unknown paths, accounts that cannot see each other, and hostile values, which get a declared response, never a 500.
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { StorageUnavailable } from "../../src/index.ts";
+import { type Context, choice, gated, MANUAL, withService } from "../support/clauses.ts";
+import { type Answer, type Client, members } from "../support/client.ts";
+import { freshFile } from "../support/closing.ts";
+import { HOSTILE, RAW } from "../support/hostile.ts";
+import { badHeader, badParameter, errorsOf, invalid, problem } from "../support/problem.ts";
+import { B_KEY, exampleBody, fill, makeWorld, NOWHERE, TWO } from "../support/world.ts";
+
+// ETag, If-Match and If-None-Match (RFC 9110 13), which the specification does not mention (contract, part 4).
+
+const idsOf = async (api: Client, query: string) =>
+  (await api.get(`/apps${query}`)).items.map(({ id }) => id);
+
+choice(
+  "4.list-shape",
+  "a list has data, total, limit and offset, with each app as in its own response",
+  async ({ api }) => {
+    const apps = [];
+    for (const title of ["plain", "Zürich", "東京", "🗼 and more"])
+      apps.push(await api.create("/apps", { title }));
+    const { total } = (await api.get("/apps?limit=1")).json;
+    const offset = Number(total) - apps.length;
+    const { json } = await api.get(`/apps?limit=50&offset=${offset}`);
+    assert.deepEqual(json, { data: apps, total, limit: 50, offset });
+    assert.deepEqual(Object.keys(json), ["data", "total", "limit", "offset"]);
+    const counts = ["true", "false"].map(async (flag) =>
+      Number((await api.get(`/apps?public=${flag}`)).json.total),
+    );
+    const [shared = 0, own = 0] = await Promise.all(counts);
+    assert.equal(shared + own, total, "total counts what the filter lets through");
+  },
+);
+
+choice("8.max-limit", "the limit of a list is 1 to 100", async ({ api }) => {
+  for (const limit of ["1", "100"])
+    assert.equal((await api.get(`/apps?limit=${limit}`)).json.limit, Number(limit));
+  for (const limit of ["0", "101", "1000000", "99999999999999999999"])
+    badParameter(await api.get(`/apps?limit=${limit}`), "limit");
+});
+
+const NO_NUMBERS = " -1 +5 1e1 1.0 0x10 %205 ten null 05 true 9007199254740992".split(" ");
+const NO_FLAGS = " 1 0 True yes null".split(" ");
+
+choice(
+  "7.error-codes.parameters",
+  "query parameters must be known, unique and in canonical form, and the error names every invalid one",
+  async ({ api }) => {
+    for (const name of ["limit", "offset"])
+      for (const text of NO_NUMBERS) badParameter(await api.get(`/apps?${name}=${text}`), name);
+    for (const text of NO_FLAGS) badParameter(await api.get(`/apps?public=${text}`), "public");
+    (await api.get("/apps?offset=0")).is(200);
+    for (const [request, ...names] of [
+      ["GET /apps?limit=5&limit=5", "limit"],
+      ["GET /apps?Limit=2", "Limit"],
+      ["GET /apps?__proto__=2", "__proto__"],
+      ["GET /apps?constructor=2&toString=1", "constructor", "toString"],
+      ["GET /account?verbose=true", "verbose"],
+      ["POST /apps?draft=true", "draft"],
+      ["GET /apps?limit=0&offset=-1&public=maybe&x=1", "limit", "offset", "public", "x"],
+    ] as const) {
+      const [method = "", path = ""] = request.split(" ");
+      badParameter(
+        await api.call(method, path, method === "POST" ? { title: "T" } : undefined),
+        ...names,
+      );
+    }
+  },
+);
+
+/** Follows Link from `path` on and returns all pages. */
+async function walk(api: Client, path: string, rel: "next" | "prev") {
+  const pages: { path: string; ids: unknown[] }[] = [];
+  for (let at: string | undefined = path; at !== undefined; ) {
+    const page = await api.get(at);
+    assert.ok(page.items.length > 0 && pages.every(({ path }) => path !== at), at);
+    pages.push({ path: at, ids: page.items.map(({ id }) => id) });
+    at = new RegExp(`<${api.baseUrl}(/[^>]+)>; rel="${rel}"`).exec(String(page.headers.link))?.[1];
+  }
+  return pages;
+}
+
+async function fillUp(api: Client, count: number): Promise<void> {
+  for (let made = 0; made < count; made += 1)
+    await api.create("/apps", { title: "Sales", public: made % 3 === 0 });
+}
+
+choice(
+  "4.list-shape.link",
+  "the next and prev links lead to both ends and keep filter and limit",
+  async ({ api }) => {
+    await fillUp(api, 25);
+    const pages = await walk(api, "/apps?public=false&limit=7", "next");
+    assert.ok(pages.length > 2 && pages.every(({ ids }) => ids.length <= 7));
+    const seen = pages.flatMap(({ ids }) => ids);
+    assert.equal(seen.length, (await api.get("/apps?public=false")).json.total);
+    assert.equal(new Set(seen).size, seen.length);
+    const back = (await walk(api, pages.at(-1)?.path ?? "", "prev"))
+      .reverse()
+      .flatMap(({ ids }) => ids);
+    assert.deepEqual(back, seen);
+    const beyond = await api.get("/apps?public=false&limit=5&offset=99999");
+    assert.match(
+      String(beyond.headers.link),
+      new RegExp(`^<[^>]*offset=${seen.length - 5}>; rel="prev"$`),
+    );
+  },
+);
+
+choice(
+  "4.list-shape.stable",
+  "a page of a list never shifts when resources are created or updated",
+  async ({ api }) => {
+    await fillUp(api, 25);
+    const before = await idsOf(api, "?limit=10&offset=5");
+    await api.create("/apps", { title: "Added" });
+    await api.patch(`/apps/${before[3]}`, { title: "Changed", public: true });
+    assert.deepEqual(await idsOf(api, "?limit=10&offset=5"), before);
+  },
+);
+
+const OTHER = '"another-tag"';
+
+choice(
+  "4.etag",
+  "a single resource has a strong ETag that changes only with the resource",
+  async ({ api }) => {
+    const created = await api.post("/apps", { title: "Tagged" });
+    const path = `/apps/${created.id}`;
+    const tag = created.header("etag");
+    assert.match(tag, /^"[\x21\x23-\x7e]+"$/);
+    for (const same of [
+      await api.get(path),
+      await api.head(path),
+      await api.patch(path, { title: "Tagged" }),
+    ])
+      assert.equal(same.header("etag"), tag);
+    const changed = await api.patch(path, { title: "Retagged" });
+    assert.notEqual(changed.header("etag"), tag);
+    assert.equal((await api.get(path)).header("etag"), changed.header("etag"));
+    assert.equal((await api.get("/apps")).headers.etag, undefined, "lists have none");
+  },
+);
+
+choice(
+  "4.etag.if-none-match",
+  "a matching If-None-Match returns 304 without a body and blocks an update",
+  async ({ api }) => {
+    const path = `/apps/${(await api.create("/apps", { title: "Cached" })).id}`;
+    const tag = (await api.get(path)).header("etag");
+    for (const value of [tag, `W/${tag}`, "*", `${OTHER}, ${tag}`, [OTHER, tag]]) {
+      const answer = await api.get(path, { "if-none-match": value });
+      assert.deepEqual(
+        [answer.status, answer.bytes.length, answer.header("etag")],
+        [304, 0, tag],
+        String(value),
+      );
+      assert.ok(answer.header("x-request-id"));
+    }
+    (await api.get(path, { "if-none-match": OTHER })).is(200);
+    problem(await api.patch(path, { title: "T" }, { "if-none-match": tag }), "precondition_failed");
+  },
+);
+
+choice("4.etag.if-match", "If-Match passes only with the current ETag", async ({ api }) => {
+  const path = `/apps/${(await api.create("/apps", { title: "Guarded" })).id}`;
+  const tag = (await api.get(path)).header("etag");
+  for (const value of [OTHER, `W/${tag}`, `${OTHER}, "x"`, "unquoted"])
+    problem(await api.patch(path, { title: "Lost" }, { "if-match": value }), "precondition_failed");
+  problem(await api.get(path, { "if-match": OTHER }), "precondition_failed");
+  (await api.get(path, { "if-match": tag })).is(200);
+  const changed = await api.patch(path, { title: "Won" }, { "if-match": `${OTHER}, ${tag}` });
+  changed.is(200);
+  const all = ["A", "B", "C", "D"].map((title) =>
+    api.patch(path, { title }, { "if-match": changed.header("etag") }),
+  );
+  const statuses = (await Promise.all(all)).map(({ status }) => status).sort();
+  assert.deepEqual(statuses, [200, 412, 412, 412], "of many with the same tag one wins");
+  (await api.delete(path, { "if-match": (await api.get(path)).header("etag") })).is(204);
+});
+
+// when a storage write fails or an unexpected error occurs (contract, part 7: 503 and 500).
+
+const newKey = () => ({ "idempotency-key": randomUUID() });
+type Key = ReturnType<typeof newKey>;
+
+const createApp = (api: Client, key: Key, title = "Once") => api.post("/apps", { title }, key);
+const total = async (api: Client, path = "/apps") =>
+  Number((await api.get(`${path}?limit=1`)).json.total);
+const isReplay = ({ headers }: Answer) => headers["idempotency-replayed"] === "true";
+const reused = (answer: Answer) => problem(answer, "idempotency_key_reused");
+
+/** Asserts that `again` replays `first`. */
+function replays(again: Answer, first: Answer): void {
+  const repeated = ({ status, headers, text }: Answer) => [
+    status,
+    text,
+    ...["content-type", "location", "etag"].map((name) => headers[name]),
+  ];
+  assert.deepEqual([isReplay(first), isReplay(again)], [false, true]);
+  assert.deepEqual(repeated(again), repeated(first));
+  assert.notEqual(again.header("x-request-id"), first.header("x-request-id"));
+}
+
+choice(
+  "4.idempotency",
+  "repeating a request with its key replays the first response and has no further effect",
+  async ({ api }) => {
+    const key = newKey();
+    const first = await createApp(api, key);
+    const before = [await total(api), await total(api, "/events")];
+    for (let count = 0; count < 3; count += 1) replays(await createApp(api, key), first);
+    assert.deepEqual([await total(api), await total(api, "/events")], before);
+  },
+);
+
+choice(
+  "4.idempotency",
+  "a key that is reused with another body or path is rejected",
+  async ({ api }) => {
+    const [key, deployKey] = [newKey(), newKey()];
+    const first = await createApp(api, key);
+    const error = reused(await createApp(api, key, "Twice"));
+    assert.equal(errorsOf(error)[0]?.header, "Idempotency-Key");
+    replays(await createApp(api, key), first);
+    const other = await api.create("/apps", { title: "Other" });
+    const deploy = (id: unknown) => api.post(`/apps/${id}/deploy`, { name: "R" }, deployKey);
+    (await deploy(first.id)).is(201);
+    reused(await deploy(other.id));
+  },
+);
+
+choice(
+  "4.idempotency",
+  "an idempotency key has 1 to 255 characters, works on POST only and is scoped to its credential",
+  async ({ api }) => {
+    const withKey = (key: string) => api.post("/apps", { title: "T" }, { "idempotency-key": key });
+    for (const key of ["k", "k".repeat(255)]) (await withKey(key)).is(201);
+    for (const key of ["", "k".repeat(256)]) badHeader(await withKey(key), "Idempotency-Key");
+    const other = api.as(String((await api.create("/api-keys", { name: "Other" })).key));
+    const key = newKey();
+    const { id } = await createApp(api, key);
+    assert.notEqual((await createApp(other, key)).id, id);
+    for (const title of ["A", "B"])
+      assert.equal((await api.patch(`/apps/${id}`, { title }, key)).json.title, title);
+    (await api.delete(`/apps/${id}`, key)).is(204);
+  },
+);
+
+choice(
+  "4.idempotency",
+  "an error is not stored: the next request with the key is validated again and may have another body",
+  async ({ api }) => {
+    const key = newKey();
+    (await createApp(api.as(null), key)).is(401);
+    (await api.post("/apps?x=1", { title: "T" }, key)).is(400);
+    invalid(await createApp(api, key, ""), "#/title");
+    (await createApp(api, key)).is(201);
+  },
+);
+
+choice(
+  "4.idempotency.secrets",
+  "a replay shows null in place of one-time values",
+  async ({ api }) => {
+    const url = "https://h.example.com/";
+    for (const [path, body, secret] of [
+      ["/api-keys", { name: "K" }, "key"],
+      ["/webhooks", { url, events: ["app.created"], active: false, secret: "given" }, "secret"],
+      ["/oauth-clients", { name: "C", redirect_uris: [url], scopes: ["admin"] }, "client_secret"],
+    ] as const) {
+      const key = newKey();
+      const first = await api.post(path, body, key);
+      assert.equal(typeof first.json[secret], "string", first.text);
+      const again = await api.post(path, body, key);
+      assert.ok(isReplay(again));
+      assert.deepEqual(again.json, { ...first.json, [secret]: null });
+    }
+  },
+);
+
+choice(
+  "4.idempotency.window",
+  "a response is stored for 24 hours and no longer",
+  MANUAL,
+  async ({ api, service }) => {
+    const key = newKey();
+    const first = await createApp(api, key);
+    await service.clock.advance(`${24 * 3_600_000 - 1}ms`);
+    replays(await createApp(api, key), first);
+    await service.clock.advance("1ms");
+    assert.notEqual((await createApp(api, key)).id, first.id);
+    reused(await createApp(api, key, "Other"));
+  },
+);
+
+choice("4.idempotency.window", "a stored response survives a restart", async () => {
+  const options = { data: freshFile("data.json"), apiKey: "idempotent-key" };
+  const key = newKey();
+  let text = "";
+  await withService(options, async ({ api }) => {
+    text = (await createApp(api, key)).text;
+  });
+  await withService(options, async ({ api }) => {
+    const answer = await createApp(api, key);
+    assert.deepEqual([isReplay(answer), answer.text], [true, text]);
+    reused(await createApp(api, key, "Other"));
+  });
+});
+
+gated(
+  "7.error-codes.storage",
+  "a failed storage write responds with 503 and leaves nothing visible",
+  async ({ api }, gate) => {
+    const app = `/apps/${(await api.create("/apps", { title: "Before" })).id}`;
+    const lists = async () => [(await api.get("/apps")).text, (await api.get("/events")).text];
+    const before = await lists();
+    gate.fault = new StorageUnavailable("disk full");
+    for (const answer of [
+      await api.post("/apps", { title: "Lost" }),
+      await api.patch(app, { title: "Lost" }),
+      await api.delete(app),
+      await api.post(`${app}/deploy`, { name: "Lost" }),
+    ]) {
+      problem(answer, "storage_unavailable");
+      assert.match(answer.header("RateLimit"), /^"default";r=\d+;t=\d+$/);
+    }
+    assert.deepEqual(await lists(), before, "reads go on, and show what was");
+  },
+);
+
+gated(
+  "7.error-codes.internal",
+  "an unexpected error responds with a bare 500, and no 5xx response is stored",
+  async ({ api }, gate) => {
+    for (const [fault, code] of [
+      [new TypeError("secret cause in /some/path.ts"), "internal_error"],
+      [new StorageUnavailable("disk full"), "storage_unavailable"],
+    ] as const) {
+      const key = newKey();
+      gate.fault = fault;
+      const answer = await createApp(api, key);
+      problem(answer, code);
+      assert.doesNotMatch(answer.text, /secret|path\.ts|TypeError/);
+      gate.fault = undefined;
+      const again = await createApp(api, key);
+      assert.deepEqual([again.status, isReplay(again)], [201, false]);
+    }
+  },
+);
+
+gated(
+  "4.idempotency.in-progress",
+  "a second request gets 409 while the first is in progress, then a replay",
+  async ({ api }, gate) => {
+    const key = newKey();
+    const held = gate.hold();
+    const first = createApp(api, key);
+    await held.begun;
+    for (const title of ["Once", "Other"])
+      problem(await createApp(api, key, title), "idempotency_in_progress");
+    held.release();
+    const response = await first;
+    replays(await createApp(api, key), response);
+    assert.equal(await total(api), 1);
+  },
+);
+
 // have in common, that accounts cannot see each other, and hostile values in bodies.
 // Such a request gets a declared response (the client checks each against the document), never a 500 and never silence.
-import assert from "node:assert/strict";
-import { type Context, choice } from "../support/clauses.ts";
-import { type Answer, type Client, members } from "../support/client.ts";
-import { HOSTILE, RAW } from "../support/hostile.ts";
-import { invalid, problem } from "../support/problem.ts";
-import { B_KEY, exampleBody, fill, makeWorld, NOWHERE, TWO } from "../support/world.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PURGE"];
 const VOLATILE = ["x-request-id", "date", "ratelimit"];

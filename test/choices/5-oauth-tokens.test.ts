@@ -1,21 +1,300 @@
-// The life of tokens (spec part 5): discovery of the keys and endpoints from {auth_url} alone (RFC 8414, 9728, 7517),
-// refresh and its errors (RFC 9700 2.2.2, 4.14.2; OAuth 2.1 4.3.1), revocation (RFC 7009),
-// and persistence across a restart.
+// OAuth step 2 and the life of tokens (spec part 5): exchanging a code, once; authenticating the client; discovery from
+// {auth_url} alone (RFC 8414, 9728, 7517), refresh, revocation (RFC 7009), and persistence across a restart.
+// RFC 9700 2.1.1, 2.2.2, 2.4, 2.5, 4.2.4, 4.5.3, 4.8.2, 4.14.2; OAuth 2.1 2.4.1, 3.1, 3.2.3, 3.2.4, 4.1.2, 4.3.1.
 import assert from "node:assert/strict";
-import { choice, MANUAL, withService } from "../support/clauses.ts";
+import { StorageUnavailable } from "../../src/index.ts";
+import { choice, gated, MANUAL, withService } from "../support/clauses.ts";
+import type { Client } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
+import { FIXED } from "../support/embedded.ts";
 import {
   ALL_SCOPES,
   basic,
+  claimsOf,
+  exchange,
+  headerOf,
   held,
   oauthError,
+  PKCE,
   pair,
+  publishedKeys,
+  REDIRECT,
   refresh,
   register,
+  scene,
   sendForm,
   sendJson,
+  VERIFIER,
 } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
+
+// RFC 9700 2.1.1, 2.4, 2.5, 4.2.4, 4.5.3, 4.8.2; OAuth 2.1 2.4.1, 3.1, 3.2.3, 3.2.4, 4.1.2.
+
+const TOKEN = "/oauth/token";
+const GRANT = { grant_type: "authorization_code", redirect_uri: REDIRECT };
+const JSON_TYPE = { "content-type": "application/json" };
+const FORM_TYPE = { "content-type": "application/x-www-form-urlencoded" };
+
+const postRaw = (api: Client, headers: Record<string, string>, body: string) =>
+  api.root.as(null).send("POST", TOKEN, { headers, body });
+
+choice(
+  "5.token-response",
+  "the token response is that of RFC 6749 5.1, and its at+jwt that of RFC 9068",
+  FIXED,
+  async ({ api, authUrl, baseUrl }) => {
+    const { app, who, code } = await scene(api);
+    const scope = "read:apps write:apps";
+    const answer = await exchange(api, app, await code({ scope }));
+    assert.equal(answer.header("content-type"), "application/json");
+    assert.equal(answer.header("cache-control"), "no-store");
+    const { access_token, refresh_token, ...rest } = answer.json;
+    assert.deepEqual(rest, { token_type: "Bearer", expires_in: 3600, scope });
+    assert.match(String(refresh_token), /^ahr_[A-Za-z0-9_-]{43}$/, "256 random bits");
+    const { kid, ...header } = headerOf(String(access_token));
+    assert.deepEqual(header, { typ: "at+jwt", alg: "ES256" });
+    assert.equal((await publishedKeys(api))[0]?.kid, kid);
+    const { jti, ...claims } = claimsOf(String(access_token));
+    assert.ok(typeof jti === "string" && jti !== "");
+    assert.deepEqual(claims, {
+      iss: authUrl,
+      sub: who.id,
+      aud: baseUrl,
+      client_id: app.client_id,
+      scope,
+      iat: 1_767_225_600, // the manual clock's start
+      exp: 1_767_229_200,
+    });
+  },
+);
+
+choice(
+  "5.token-lifetimes.access",
+  "an access token lasts an hour, to the millisecond",
+  FIXED,
+  async ({ api, service }) => {
+    const { holder } = await held(api);
+    await service.clock.advance("3599999ms");
+    (await holder.get("/apps")).is(200);
+    await service.clock.advance("1ms");
+    problem(await holder.get("/apps"), "expired_credential");
+  },
+);
+
+choice(
+  "5.token-lifetimes.code",
+  "a code lasts a minute, to the millisecond",
+  MANUAL,
+  async ({ api, service }) => {
+    const { app, code } = await scene(api);
+    const [early, late] = [await code(), await code()];
+    await service.clock.advance("59999ms");
+    pair(await exchange(api, app, early));
+    await service.clock.advance("1ms");
+    oauthError(await exchange(api, app, late), "invalid_grant", "expired");
+  },
+);
+
+choice(
+  "1.rfcs.token-body",
+  "a token request is JSON with any charset or a form, and may have unknown parameters",
+  MANUAL,
+  async ({ api }) => {
+    const { app, code } = await scene(api);
+    const fields = async () => ({ ...GRANT, ...app, unknown: "x", code: await code() });
+    const typed = { "content-type": "Application/X-WWW-Form-Urlencoded; charset=UTF-8" };
+    pair(await sendForm(api, TOKEN, await fields(), typed));
+    const headers = { "content-type": 'application/json; charset="ISO-8859-1"' };
+    pair(await postRaw(api, headers, JSON.stringify({ ...(await fields()), more: 1 })));
+  },
+);
+
+choice(
+  "5.token-response.errors",
+  "a body that is no parameters, repeats one or has another type is an invalid_request",
+  MANUAL,
+  async ({ api }) => {
+    const { app, code } = await scene(api);
+    const fields = { ...GRANT, ...app, code: await code() };
+    const json = JSON.stringify(fields);
+    const grantType = "grant_type=authorization_code";
+    for (const [headers, ...bodies] of [
+      [{}, json],
+      [{ "content-type": "text/plain" }, json],
+      [JSON_TYPE, json.slice(0, -1), `[${json}]`, "null", "", "{}", `\ufeff${json}`],
+      [JSON_TYPE, JSON.stringify({ ...fields, code: ["x", "y"] })],
+      [JSON_TYPE, JSON.stringify({ grant_type: "authorization_code", ...app })],
+      [FORM_TYPE, `${grantType}&${grantType}`, "x=1&x=2", "", `x=${"y".repeat(1_048_576)}`],
+    ] as const)
+      for (const body of bodies) oauthError(await postRaw(api, headers, body), "invalid_request");
+    const password = { ...app, grant_type: "password" };
+    oauthError(await sendJson(api, TOKEN, password), "unsupported_grant_type");
+  },
+);
+
+choice(
+  "1.rfcs.resource",
+  "each resource must be the base URL, and a wrong one leaves the code usable",
+  MANUAL,
+  async ({ api, authUrl, baseUrl }) => {
+    const { app, code } = await scene(api);
+    const post = (fields: object) => postRaw(api, JSON_TYPE, JSON.stringify({ ...app, ...fields }));
+    const grant = { ...GRANT, code: await code() };
+    for (const resource of ["x", authUrl, `${baseUrl}/`, ["x", baseUrl], {}])
+      oauthError(await post({ ...grant, resource }), "invalid_target", `must be ${baseUrl}`);
+    const token = pair(await post({ ...grant, resource: [baseUrl, baseUrl] })).refresh;
+    const form = `grant_type=refresh_token&refresh_token=${token}&resource=${baseUrl}`;
+    oauthError(await postRaw(api, FORM_TYPE, `${form}&resource=x`), "invalid_target");
+    pair(await postRaw(api, FORM_TYPE, `${form}&resource=${baseUrl}&resource=`));
+  },
+);
+
+choice(
+  "5.token-response.errors",
+  "client credentials come in Basic or the body, and wrong ones leave the code usable",
+  MANUAL,
+  async ({ api }) => {
+    const { app, code } = await scene(api);
+    const { client_id, client_secret } = app;
+    const header = basic(client_id, client_secret);
+    const grant = { ...GRANT, code: await code() };
+    for (const twice of [{ client_secret }, { client_id: "cli_other" }])
+      oauthError(await sendForm(api, TOKEN, { ...grant, ...twice }, header), "invalid_request");
+    for (const wrong of [
+      { client_secret: `${client_secret}x` },
+      { client_secret: null },
+      { client_id: "cli_00000000000000000000000" },
+    ]) {
+      const answer = await exchange(api, app, grant.code, wrong);
+      oauthError(answer, "invalid_client");
+      assert.match(answer.header("www-authenticate"), /^Basic /);
+    }
+    for (const authorization of [
+      basic(client_id, "wrong").authorization,
+      basic(client_id, "%zz").authorization,
+      `Basic ${client_id}:${client_secret}`,
+      `Bearer ${client_secret}`,
+      [header.authorization, "Basic eDp5"],
+    ])
+      oauthError(await sendForm(api, TOKEN, grant, { authorization }), "invalid_client");
+    pair(await sendForm(api, TOKEN, grant, header));
+    const encoded = Buffer.from(String(client_secret)).toString("hex").replace(/../g, "%$&");
+    const next = { ...GRANT, client_id, code: await code() };
+    pair(await sendForm(api, TOKEN, next, basic(client_id, encoded)));
+  },
+);
+
+choice(
+  "5.token-lifetimes.second-use",
+  "using a code twice ends its grant, and a failed exchange is no use",
+  MANUAL,
+  async ({ api, service }) => {
+    const { app, code } = await scene(api);
+    const one = await code();
+    oauthError(await exchange(api, await register(api), one));
+    for (const extra of [
+      { redirect_uri: null },
+      { redirect_uri: `${REDIRECT}/` },
+      { code_verifier: VERIFIER },
+    ])
+      oauthError(await exchange(api, app, one, extra));
+    const tokens = pair(await exchange(api, app, one));
+    await service.clock.advance("10m");
+    oauthError(await exchange(api, app, one), "invalid_grant", "used before");
+    problem(await api.as(tokens.access).get("/apps"), "invalid_credential");
+    oauthError(await refresh(api, tokens.refresh));
+  },
+);
+
+choice(
+  "5.token-lifetimes.second-use",
+  "of 20 concurrent exchanges of one code or refresh token one succeeds, and the grant ends",
+  MANUAL,
+  async ({ api }) => {
+    const { app, code, tokens } = await scene(api);
+    const [one, first] = [await code(), await tokens()];
+    for (const use of [() => exchange(api, app, one), () => refresh(api, first.refresh)]) {
+      const answers = await Promise.all(Array.from({ length: 20 }, use));
+      const winners = answers.filter(({ status }) => status === 200);
+      assert.equal(winners.length, 1);
+      for (const each of answers) if (each.status !== 200) oauthError(each);
+      const next = pair(winners[0] ?? assert.fail());
+      oauthError(await refresh(api, next.refresh));
+      problem(await api.as(next.access).get("/apps"), "invalid_credential");
+    }
+  },
+);
+
+for (const isPublic of [true, false])
+  choice(
+    "5.pkce",
+    `the verifier of RFC 7636 matches its challenge, and no other does, for a ${isPublic ? "public" : "confidential"} client`,
+    MANUAL,
+    async ({ api }) => {
+      const { app, code } = await scene(api, { public: isPublic });
+      const one = await code(PKCE);
+      for (const code_verifier of [null, "", `${VERIFIER}x`, PKCE.code_challenge])
+        oauthError(await exchange(api, app, one, { code_verifier }));
+      const extra = { code_verifier: VERIFIER };
+      oauthError(await exchange(api, app, one, { ...extra, client_secret: "x" }), "invalid_client");
+      pair(await exchange(api, app, one, extra));
+    },
+  );
+
+choice(
+  "5.token-lifetimes.gone",
+  "codes and tokens of a deleted user or client stop working",
+  MANUAL,
+  async ({ api }) => {
+    const [first, second] = [await held(api), await held(api)];
+    const codes = [await first.code(), await second.code()] as const;
+    await api.delete(`/users/${first.who.id}`);
+    oauthError(await exchange(api, first.app, codes[0]), "invalid_grant", "user was deleted");
+    await api.delete(`/oauth-clients/${second.app.client_id}`);
+    oauthError(await exchange(api, second.app, codes[1]), "invalid_client");
+    for (const [{ tokens, holder }, cause] of [
+      [first, "user was deleted"],
+      [second, "application was deleted"],
+    ] as const) {
+      oauthError(await refresh(api, tokens.refresh), "invalid_grant", cause);
+      const { detail } = problem(await holder.get("/apps"), "invalid_credential");
+      assert.ok(String(detail).includes(cause));
+    }
+  },
+);
+
+choice(
+  "5.token-lifetimes.gone",
+  "a suspended account gets no tokens and uses up none, and a limited account gets them",
+  MANUAL,
+  async ({ api, service }) => {
+    const { app, code, tokens } = await held(api);
+    const one = await code();
+    const both = async () => [await exchange(api, app, one), await refresh(api, tokens.refresh)];
+    await service.setAccountState("suspended");
+    for (const answer of await both()) oauthError(answer, "invalid_grant", "suspended");
+    await service.setAccountState("limited");
+    for (const answer of await both()) pair(answer);
+  },
+);
+
+// The first write of a server's first exchange stores the signing key, the second uses up the code.
+for (const [spared, write] of ["signing key", "use of the code"].entries())
+  gated(
+    "5.token-response.errors",
+    `a ${write} that cannot be stored is a 503 and uses up no code`,
+    async ({ api }, gate) => {
+      const { app, code } = await scene(api);
+      const one = await code();
+      Object.assign(gate, { fault: new StorageUnavailable("full"), spared });
+      oauthError(await exchange(api, app, one), "temporarily_unavailable");
+      gate.fault = undefined;
+      pair(await exchange(api, app, one));
+    },
+  );
+
+// refresh and its errors (RFC 9700 2.2.2, 4.14.2; OAuth 2.1 4.3.1), revocation (RFC 7009),
+// and persistence across a restart.
 
 const SERVER = "/.well-known/oauth-authorization-server";
 const OPENID = "/.well-known/openid-configuration";

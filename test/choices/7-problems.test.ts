@@ -1,14 +1,22 @@
-// The error body and errors in request bodies (spec part 7 shows 401 and 403; all other statuses are the contract's).
+// The error body and errors in request bodies (spec part 7 shows 401 and 403; all other statuses are this project's).
 // Also the text of an error for the person who reads it: the cause by its name, and how to fix it.
+// Malformed HTTP/1.1 requests on the socket (RFC 9112), and valid ones that client libraries seldom send: never a 500 and
+// never silence. The limits that spec part 8 leaves open, each tested on both sides, and the rate limit.
 import assert from "node:assert/strict";
 import { choice, MANUAL } from "../support/clauses.ts";
-import { type Answer, type Client, type SentHeaders, str } from "../support/client.ts";
+import { type Answer, type Client, freshHost, type SentHeaders, str } from "../support/client.ts";
+import { took } from "../support/costs.ts";
 import { badHeader, badParameter, errorsOf, invalid, problem } from "../support/problem.ts";
+import { account, head, post, RawConnection, rawAnswer } from "../support/raw.ts";
+import { deployed } from "../support/sites.ts";
+import { B_KEY, TWO } from "../support/world.ts";
+
+// Also the text of an error for the person who reads it: the cause by its name, and how to fix it.
 
 const typed = (type: string) => ({ "content-type": type });
 const JSON_TYPE = typed("application/json");
 const MERGE_PATCH = typed("application/merge-patch+json");
-const APP = '{"title":"T"}';
+const APP = '{"title":"Raw"}';
 
 /** POST /apps with these bytes. */
 const send = (api: Client, body: string | Buffer, headers: SentHeaders = JSON_TYPE) =>
@@ -199,3 +207,251 @@ choice(
     );
   },
 );
+
+// usual error format, never a 500 and never silence (contract, parts 7 and 8).
+
+const LENGTH = `content-length: ${APP.length}`;
+
+const NOT_HTTP = [
+  "GARBAGE",
+  "GET / FTP/1.1",
+  "G€T / HTTP/1.1\r\nhost: x",
+  "GET /a b HTTP/1.1\r\nhost: x",
+  "GET / HTTP/1.1\r\nhost x",
+  "GET / HTTP/1.1\r\nhost: x\r\na: \x00",
+  "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 not for TLS",
+];
+
+choice(
+  "7.error-codes.not-http",
+  "a malformed request gets 400 invalid_request, and the connection is closed",
+  async (own) => {
+    for (const bytes of NOT_HTTP) {
+      const connection = await RawConnection.open(own.authUrl);
+      const answer = await connection.write(Buffer.from(`${bytes}\r\n\r\n`, "latin1")).answer();
+      problem(answer, "invalid_request");
+      assert.equal(answer.headers.connection, "close");
+      assert.equal(await connection.untilClosed(), "end");
+    }
+  },
+);
+
+const chunksOf = (body: string) =>
+  `5\r\n${body.slice(0, 5)}\r\na;ext=1\r\n${body.slice(5)}\r\n0\r\ntrailer: x\r\n\r\n`;
+
+choice(
+  "7.error-codes.not-http",
+  "an ambiguous length and a missing host are rejected",
+  async (context) => {
+    for (const lines of [
+      ["content-length: 15", "content-length: 16"],
+      ["content-length: 15", "transfer-encoding: chunked"],
+      ["content-length: -1"],
+      ["transfer-encoding: xchunked"],
+    ])
+      problem(await rawAnswer(context.authUrl, post(context, ...lines) + APP), "invalid_request");
+    const chunked = post(context, "transfer-encoding: chunked");
+    problem(await rawAnswer(context.authUrl, `${chunked}zz\r\n`), "invalid_request");
+    problem(await rawAnswer(context.authUrl, "GET / HTTP/1.1\r\n\r\n"), "invalid_request");
+  },
+);
+
+choice("1.rfcs.http", "unusual but valid requests are accepted", async (context) => {
+  const { id } = await context.api.create("/apps", { title: "T" });
+  const custom_domain = freshHost();
+  await deployed(context.api, {}, { custom_domain });
+  for (const [status, request] of [
+    [201, post(context, "transfer-encoding: chunked") + chunksOf(APP)],
+    [404, head("GET /v1%2Faccount", context)],
+    [200, head("GET http://localhost/v1/account", context)],
+    [302, head("GET HTTP://localhost?x=1", context)],
+    [200, head(`GET http://${custom_domain}/`, context)],
+    [302, head("GET /", context)],
+    [200, account(context, "connection: upgrade", "upgrade: websocket", "sec-websocket-key: x")],
+    [200, account(context, LENGTH) + APP], // the body of a GET means nothing
+    [204, head(`DELETE /v1/apps/${id}`, context, LENGTH) + APP],
+  ] as const)
+    (await rawAnswer(context.authUrl, request)).is(status, request);
+  const bytewise = await RawConnection.open(context.authUrl);
+  for (const byte of post(context, LENGTH) + APP) bytewise.write(byte);
+  (await bytewise.answer()).is(201);
+  bytewise.socket.end();
+  await bytewise.untilClosed();
+});
+
+choice(
+  "1.rfcs.http.pipelining",
+  "pipelined requests get their responses in order",
+  async (context) => {
+    const connection = await RawConnection.open(context.authUrl);
+    const titles = ["one", "two", "three", "four"];
+    const bodies = titles.map((title) => JSON.stringify({ title }));
+    const requests = bodies.map((body) => post(context, `content-length: ${body.length}`) + body);
+    const reads = [
+      head("GET /v1/apps/unknown", context),
+      head("HEAD /v1/account", context),
+      account(context),
+    ];
+    connection.write([...requests, ...reads].join(""));
+    for (const title of titles) assert.equal((await connection.answer()).json.title, title);
+    problem(await connection.answer(), "not_found");
+    (await connection.answer(true)).is(200);
+    assert.equal((await connection.answer()).json.state, "active");
+    connection.socket.destroy();
+  },
+);
+
+choice("1.rfcs.http.aborted", "aborted uploads leave no app and no socket", {}, async (context) => {
+  const { authUrl, api, service } = context;
+  const broken: RawConnection[] = [];
+  for (const breakOff of ["resetAndDestroy", "destroy", "end"] as const)
+    for (let made = 0; made < 10; made += 1) {
+      const connection = await RawConnection.open(authUrl);
+      connection.write(post(context, "content-length: 500000") + APP).socket[breakOff]();
+      broken.push(connection);
+    }
+  await Promise.all(broken.map((connection) => connection.closed));
+  assert.equal((await api.get("/apps")).json.total, 0);
+  // An abandoned socket, or an idle one like the client's, would be waited for ten seconds.
+  assert.ok((await took(service.close)) < 5_000);
+});
+
+// and headers of the rate limit (contract, part 8).
+
+const MIB = 1_048_576;
+
+const sendSource = (api: Client, body: string | Buffer) => api.text("POST", "/data-sources", body);
+
+/** A body of exactly `size` bytes, padded with spaces after the JSON. */
+const padded = (value: unknown, size: number): Buffer =>
+  Buffer.alloc(size, JSON.stringify(value).padEnd(size));
+
+choice(
+  "8.body-size",
+  "a body has at most 1 MiB, a data source's 10 MiB, and one byte more is rejected",
+  async ({ api }) => {
+    (await send(api, padded({ title: "T" }, MIB))).is(201);
+    const large = padded({ title: "T" }, MIB + 1);
+    problem(await send(api, large), "payload_too_large");
+    const { id } = await api.create("/apps", { title: "T" });
+    problem(await api.text("PATCH", `/apps/${id}`, large), "payload_too_large");
+    invalid(await api.post("/apps", { title: "x".repeat(1_000_000) }), "#/title");
+    const source = { name: "Large", type: "csv", data: "a\n1\n" };
+    (await sendSource(api, padded(source, 10 * MIB))).is(201);
+    problem(await sendSource(api, padded(source, 10 * MIB + 1)), "payload_too_large");
+  },
+);
+
+choice(
+  "8.bounds.nesting",
+  "JSON may nest 64 levels deep, 65 are rejected, and brackets inside strings do not count",
+  async ({ api }) => {
+    const arrays = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+    const objects = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${"}".repeat(depth - 1)}`;
+    invalid(await send(api, arrays(64)), "#");
+    invalid(await send(api, objects(64)), "#/a", "#/title");
+    for (const body of [arrays(65), objects(65), arrays(500_000)])
+      assert.match(str(problem(await send(api, body), "invalid_json").detail), /64 levels/);
+    problem(await send(api, "[".repeat(1_000_000)), "invalid_json");
+    // Numbers that are not written as JavaScript writes them take another path.
+    const inexact = arrays(20_000).replace("[]", "[1.0]");
+    problem(await sendSource(api, inexact), "invalid_json");
+    const title = `${"[{".repeat(40)}\\"${"[".repeat(70)}\\`;
+    assert.equal((await api.create("/apps", { title })).title, title);
+  },
+);
+
+choice("8.bounds.requests", "a URL has at most 8 KiB and the headers 16 KiB", async (context) => {
+  const { authUrl } = context;
+  const getWithUrl = (length: number) =>
+    rawAnswer(authUrl, head(`GET ${"/v1/apps?x=".padEnd(length, "y")}`, context));
+  problem(await getWithUrl(8_192), "invalid_parameter");
+  for (const length of [8_193, 20_000, 200_000]) problem(await getWithUrl(length), "uri_too_long");
+  const getWithHeader = (length: number) =>
+    rawAnswer(authUrl, account(context, `x: ${"y".repeat(length)}`));
+  (await getWithHeader(16_000)).is(200);
+  for (const length of [16_385, 20_000, 200_000])
+    problem(await getWithHeader(length), "headers_too_large");
+});
+
+const FIVE = { rateLimit: 5, clock: "manual" } as const;
+
+/** The values of RateLimit: requests left, and seconds to the end of the window. */
+function left(answer: Answer): readonly [remaining: number, seconds: number] {
+  const [, remaining, seconds] =
+    /^"default";r=(\d+);t=(\d+)$/.exec(answer.header("ratelimit")) ?? [];
+  return [Number(remaining), Number(seconds)];
+}
+
+choice(
+  "8.rate-limit",
+  "the rate limit is 6,000 requests in 60 seconds by default",
+  {},
+  async ({ api }) => {
+    const answer = await api.get("/account");
+    assert.equal(answer.header("ratelimit-policy"), '"default";q=6000;w=60');
+    assert.deepEqual(left(answer), [5999, 60]);
+  },
+);
+
+choice(
+  "8.rate-headers",
+  "the rate limit headers count down on every response for an account, whatever its status",
+  FIVE,
+  async ({ api }) => {
+    const { status, headers } = await api.as("unknown-key").get("/account");
+    assert.deepEqual([status, headers.ratelimit], [401, undefined]);
+    const answers = [
+      await api.get("/nowhere"),
+      await api.send("PUT", "/apps"),
+      await api.get("/apps?limit=0"),
+    ];
+    answers.push(await api.post("/apps", {}), await api.send("POST", "/apps", { body: "{" }));
+    const reported = answers.map((answer) => [answer.status, ...left(answer)].join(" "));
+    assert.deepEqual(reported, ["404 4 60", "405 3 60", "400 2 60", "422 1 60", "415 0 60"]);
+    const over = await api.post("/apps", { title: "T" });
+    problem(over, "rate_limit_exceeded");
+    assert.deepEqual([over.header("retry-after"), ...left(over)], ["60", 0, 60]);
+  },
+);
+
+choice(
+  "8.rate-limit.window",
+  "the rate limit window is fixed and ends 60 s after it began",
+  FIVE,
+  async ({ api, service }) => {
+    await api.get("/account");
+    await service.clock.advance("30000ms");
+    assert.deepEqual(
+      left(await api.get("/account")),
+      [3, 30],
+      "what comes late in it is counted in it",
+    );
+    for (let used = 0; used < 3; used += 1) (await api.get("/account")).is(200);
+    await service.clock.advance("29999ms");
+    const over = await api.post("/apps", { title: "T" });
+    problem(over, "rate_limit_exceeded");
+    assert.equal(over.header("retry-after"), "1");
+    await service.clock.advance("1ms");
+    const anew = await api.get("/apps");
+    assert.deepEqual([...left(anew), anew.json.total], [4, 60, 0], "a refused request did nothing");
+  },
+);
+
+choice(
+  "8.rate-limit",
+  "the rate limit is shared by all keys of the account",
+  { ...TWO, rateLimit: 5 },
+  async ({ api }) => {
+    const second = api.as(str((await api.create("/api-keys", { name: "Second" })).key));
+    for (let used = 0; used < 4; used += 1) (await second.get("/account")).is(200);
+    for (const client of [api, second])
+      problem(await client.get("/account"), "rate_limit_exceeded");
+    assert.deepEqual(left(await api.as(B_KEY).get("/account"))[0], 4);
+  },
+);
+
+choice("8.rate-limit", "the rate limit can be disabled", { rateLimit: "off" }, async ({ api }) => {
+  const { headers } = await api.get("/account");
+  assert.deepEqual([headers.ratelimit, headers["ratelimit-policy"]], [undefined, undefined]);
+});

@@ -32,6 +32,10 @@ const USE = `
     const ran = await service.clock.advance("5m");
     // @ts-expect-error: there is no such option
     await startService({ prot: 1 });
+    // @ts-expect-error: a bare number is no duration
+    await startService({ webhookTimeout: 500 });
+    // @ts-expect-error: there is no such variant
+    await startService({ variants: { "list-shape": "nope" } });
     await service.close();
     const isRight: boolean = verifySignature("body", "sha256=0", "s");
     return [receiver.received[0]?.attempts[0]?.headers, store, trace?.events, ran, isRight, ALL_VARIANTS, OptionError];

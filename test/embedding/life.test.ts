@@ -1,14 +1,24 @@
-// Starting and closing a service inside a test's process (contract, part 10): invalid options are named, services
-// run side by side, and nothing remains after close.
+// Starting and closing a service inside a test's process: invalid options are named, services run side by side, and
+// nothing remains after close. Also under the faked timers of node:test, enabled before or after its start; test/clients
+// runs it in Vitest and Jest and beside sinon, which also fake performance and process.hrtime.
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { createRequire } from "node:module";
 import { connect } from "node:net";
-import { test } from "node:test";
-import { memoryStore, type Service, type Store, startService } from "../../src/index.ts";
+import { mock, test } from "node:test";
+import {
+  memoryStore,
+  type Service,
+  type Store,
+  startReceiver,
+  startService,
+} from "../../src/index.ts";
 import { embedded, startRefused, struck } from "../support/embedded.ts";
 import { overridden } from "../support/other-stores.ts";
 import { hooked } from "../support/receivers.ts";
 import { turns } from "../support/wait.ts";
+
+// run side by side, and nothing remains after close.
 
 test("options: each invalid option is rejected by name", async () => {
   for (const [options, message] of [
@@ -71,3 +81,20 @@ test("no timer and no socket remains after a close while pending work is resumed
     await service.reset().catch((error: Error) => error);
     await service.close();
   }));
+
+// it in Vitest and Jest and beside sinon, which also fake performance and process.hrtime.
+
+const { useEverything } = createRequire(import.meta.url)("../support/faked-timers.cjs");
+const realDate = Date;
+
+for (const before of [true, false])
+  test(`faked timers: mock.timers enabled ${before ? "before" : "after"} the start changes nothing`, {
+    timeout: 60_000,
+  }, async () => {
+    const fake = () => mock.timers.enable();
+    try {
+      await useEverything({ startService, startReceiver, fake, before, realDate });
+    } finally {
+      mock.timers.reset();
+    }
+  });

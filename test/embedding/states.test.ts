@@ -1,10 +1,24 @@
-// Reset to the seed, snapshot and restore (contract, part 10).
+// Reset to the seed, snapshot and restore. A seed is validated before it is loaded: misspelt, invalid and duplicate
+// entries are rejected with their path. The journals: requests, events, deliveries, and the trace that connects them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { OptionError, type StoreData } from "../../src/index.ts";
-import { freshAddress, str } from "../support/client.ts";
+import { createNotifications } from "../../src/domain/unit-of-work.ts";
+import { emptyResponse, type HttpRequest } from "../../src/http/message.ts";
+import { memoryStore, OptionError, type StoreData, startService } from "../../src/index.ts";
+import { AdjustableClock } from "../../src/lib/clock.ts";
+import { TaskTracker } from "../../src/lib/tasks.ts";
+import { createRecorder } from "../../src/testing/recorder.ts";
+import { choice } from "../support/clauses.ts";
+import { type Answer, freshAddress, str } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
-import { type Embedded, embedded, struck, titles } from "../support/embedded.ts";
+import {
+  type Embedded,
+  embedded,
+  FIXED,
+  startRefused,
+  struck,
+  titles,
+} from "../support/embedded.ts";
 import { printedOn } from "../support/process.ts";
 import { hooked } from "../support/receivers.ts";
 
@@ -195,4 +209,203 @@ test("new ids sort after all stored ids, even if these are from a later time; a 
   await enrol(other);
   await using restarted = await embedded({ data: await snapshotFile(other) });
   await enrol(restarted);
+});
+
+const source = { id: "ds_1", name: "A", type: "json", data: [] };
+const client = { name: "C", redirect_uris: ["com.example.app:/cb"], scopes: ["read:apps"] };
+const users = [{ email: "A@example.com" }, { email: "a@EXAMPLE.com" }];
+const withKey = (key: string) => ({ api_keys: [{ name: "Key", key }] });
+const withApps = (...ids: readonly string[]) => ({ apps: ids.map((id) => ({ id, title: "T" })) });
+
+/** The accounts of a seed, and its error without the common prefix `#/accounts/`. */
+const INVALID: readonly (readonly [accounts: readonly object[], error: string])[] = [
+  [[withApps("app_1", "app_2", "app_1")], "0/apps/2/id is the same as an earlier one"],
+  [[{ data_sources: [source] }, { data_sources: [source] }], "1/data_sources/0/id is the same"],
+  [[{ id: "acc_1" }, { id: "acc_1" }], "1/id is the same"],
+  [[withKey("secret-1"), withKey("secret-1")], "1/api_keys/0/key is the same"],
+  [[{}, withKey("secret-2")], "1/api_keys/0/key is the same"],
+  [[{ users }], '0/users/1: {"code":"email_taken"'],
+  [
+    [withApps("app_1"), { data_sources: [{ ...source, app_id: "app_1" }] }],
+    '1/data_sources/0: {"code":"validation_failed","errors":[{"pointer":"#/app_id"',
+  ],
+  [[{ oauth_clients: [client] }], "0/oauth_clients/0/redirect_uris/0 must be https"],
+  [[{ aps: [] }], "0/aps is not a known member"],
+  [[{ apps: [{ title: "" }] }], "0/apps/0/title must"],
+  [[{ state: "asleep" }], "0/state must be one of"],
+  [[withKey("short")], "0/api_keys/0/key must"],
+  [[{ webhooks: [{ url: "ftp://x", events: ["app.created"] }] }], "0/webhooks/0/url must"],
+  [[{ data_sources: [{ ...source, data: "a" }] }], "0/data_sources/0/data must"],
+  [[{ id: "first" }], "0/id must"],
+];
+
+choice(
+  "1.test-controls.seed",
+  "an invalid seed is rejected with the path of its error, without showing a secret",
+  async () => {
+    for (const [members, error] of INVALID) {
+      const accounts = members.map((account) => ({ name: "One", ...account }));
+      const options = { seed: { accounts }, apiKey: "secret-2" };
+      const message = await startRefused(options, /^The seed is wrong: /);
+      assert.ok(message.includes(`#/accounts/${error}`), message);
+      assert.doesNotMatch(message, /secret-/);
+    }
+    // Also if stored data takes precedence, because a reset will need the seed.
+    const data = freshFile("kept.json");
+    await (await startService({ data })).close();
+    await startRefused({ data, seed: { accounts: [] } }, /accounts/);
+    await startRefused(
+      { seed: freshFile("broken.json", "{ not json") },
+      /^seed must be .* JSON object/,
+    );
+  },
+);
+
+/** Returns the first data source of a seed as the API does: "name:type" of its columns, and its rows. */
+async function load(seed: string | object) {
+  await using service = await embedded({ seed });
+  const [{ id, columns } = {}] = (await service.api.get("/data-sources")).items;
+  const types = Array.from(columns as Iterable<object>, (each) => Object.values(each).join(":"));
+  return [types, (await service.api.get(`/data-sources/${id}/rows`)).items];
+}
+
+const ROWS = '[{"n":1.50,"m":1.50},{"n":9007199254740993,"m":2}]';
+
+choice(
+  "2.data-reading.exact",
+  "numbers of a seed are not rounded, in a file or in an object",
+  async () => {
+    const seed = { accounts: [{ name: "A", data_sources: [source] }] };
+    const file = freshFile("seed.json", JSON.stringify(seed).replace("[]", ROWS));
+    const rows = [
+      { n: "1.50", m: 1.5 },
+      { n: "9007199254740993", m: 2 },
+    ];
+    assert.deepEqual(await load(file), [["n:string", "m:number"], rows]);
+    const data = [{ n: 2 ** 53 }];
+    const accounts = [{ name: "A", data_sources: [{ ...source, data }] }];
+    assert.deepEqual(await load({ accounts }), [["n:string"], [{ n: "9007199254740992" }]]);
+    await startRefused({ seed: freshFile("wrong.json", "[null,1.50]") }, /seed/i);
+  },
+);
+
+choice(
+  "1.test-controls.seed",
+  "the pinned key may be listed in the first account, and an email address in each account",
+  async () => {
+    const accounts = ["secret-1", "secret-2"].map((key, at) => ({
+      ...withKey(key),
+      name: `Account ${at}`,
+      users: [users[at]],
+    }));
+    await using service = await startService({ seed: { accounts }, apiKey: "secret-1" });
+    assert.deepEqual([service.apiKey, service.account.name], ["secret-1", "Account 0"]);
+  },
+);
+
+test("requests: the journal lists requests in order with their responses", async () => {
+  await using it = await embedded(FIXED);
+  const created = await it.api.post("/apps", { title: "A" });
+  await it.api.as(null).get("/apps?limit=1");
+  await it.api.root.get("/healthz");
+  const [first, ...others] = it.service.requests;
+  assert.deepEqual(first, {
+    id: created.header("X-Request-Id"),
+    at: FIXED.startAt,
+    method: "POST",
+    path: "/v1/apps",
+    query: "",
+    status: 201,
+    fault: null,
+  });
+  const rest = others.map(({ path, query, status }) => [path, query, status].join());
+  assert.deepEqual(rest, ["/v1/apps,limit=1,401", "/healthz,,200"]);
+});
+
+test("events and deliveries: the journals match the API, with every attempt", async () => {
+  await using it = await embedded();
+  const { webhook } = await hooked(it.api, ["app.created"], {}, [500, 200]);
+  const { id } = await it.api.create("/apps", { title: "A" });
+  await it.api.patch(`/apps/${id}`, { title: "B" });
+  await it.service.settled();
+  await it.service.clock.advance("10s");
+  assert.deepEqual(it.service.events, (await it.api.get("/events")).items);
+  assert.equal(it.service.events.map(({ type }) => type).join(), "app.created,app.updated");
+  const deliveries = it.service.deliveries.map(({ attempts, ...delivery }) => ({
+    ...delivery,
+    attempts: attempts.map(({ chaos, ...attempt }) => {
+      assert.equal(chaos, null);
+      return attempt;
+    }),
+  }));
+  assert.deepEqual(deliveries, (await it.api.get(`/webhooks/${webhook.id}/deliveries`)).items);
+  assert.equal(deliveries[0]?.attempts.length, 2);
+});
+
+test("trace: it leads from a request to its events, their deliveries and attempts", async () => {
+  await using it = await embedded();
+  const hook = await hooked(it.api, ["app.created", "data.processed"]);
+  const created = await it.api.post("/apps", { title: "A" });
+  const source = await it.api.post("/data-sources", { name: "D", type: "json", data: [] });
+  const sample = await it.api.post(`/webhooks/${hook.webhook.id}/test`, { type: "app.deleted" });
+  await it.service.settled();
+  const trace = (answer: Answer) => it.service.trace(answer.header("X-Request-Id"));
+  assert.equal(trace(created)?.request.status, 201);
+  for (const [answer, type] of [
+    [created, "app.created"],
+    [source, "data.processed"],
+    [sample, "app.deleted"],
+  ] as const) {
+    const [caused, ...others] = trace(answer)?.events ?? [];
+    assert.deepEqual([caused?.event.type, others], [type, []]);
+    assert.equal(caused?.deliveries[0]?.attempts[0]?.response_status, 200);
+  }
+  assert.equal(it.service.events.length, 2, "without the sample");
+  assert.equal(it.service.trace("req_never"), undefined);
+});
+
+test("1.test-controls.journals: each journal keeps its newest 10,000 entries", async () => {
+  const recorder = createRecorder({
+    clock: new AdjustableClock(0),
+    store: memoryStore(),
+    notifications: createNotifications(),
+    tasks: new TaskTracker(assert.fail),
+  });
+  const handle = recorder.wrap(async () => emptyResponse(204));
+  const request = { method: "GET", path: "/healthz", query: "" } as HttpRequest;
+  for (let n = 0; n <= 10_000; n += 1) await handle({ ...request, id: `${n}` });
+  const { requests } = recorder;
+  assert.deepEqual([requests.length, requests[0]?.id, requests.at(-1)?.id], [10_000, "1", "10000"]);
+});
+
+/** Makes calls of every kind with a failing receiver, resets and repeats them; returns the journals of both runs. */
+async function runTwice(): Promise<readonly string[]> {
+  await using it = await embedded({ randomSeed: "repeat" });
+  const { service, api } = it;
+  const runs: string[] = [];
+  for (let run = 0; run < 2; run += 1) {
+    await hooked(api, ["app.created", "data.processed"], {}, [500, 200]);
+    await hooked(api, ["app.created"], {}, [200, 503]);
+    await service.signIn({ scopes: ["admin"] });
+    await service.restore(service.snapshot());
+    const app = await api.create("/apps", { title: "A" });
+    await api.create("/data-sources", { name: "D", type: "csv", data: "a,b\n1,2\n" });
+    await service.settled();
+    service.chaos.add({ effect: "drop" });
+    service.faults.add({ method: "POST", path: "/v1/apps", status: 503 });
+    for (let times = 0; times < 2; times += 1) await api.post("/apps", { title: "B" });
+    await api.delete(`/apps/${app.id}`);
+    await service.clock.advance("1h");
+    const { requests, events, deliveries } = service;
+    assert.ok(deliveries.flatMap(({ attempts }) => attempts).length > 4);
+    runs.push(JSON.stringify({ requests, events, deliveries }));
+    await service.reset();
+  }
+  return runs;
+}
+
+test("with a random seed and a manual clock, two runs of the same calls give the same bytes, even after a reset", async () => {
+  const [first, afterReset] = await runTwice();
+  const [second] = await runTwice();
+  assert.deepEqual([second, afterReset], [first, first]);
 });

@@ -40,14 +40,15 @@ export function kept<T>(value: T | AppError | undefined): T {
 }
 
 /** An isolated world. Its clock stands still, so nothing happens unless a test causes it. */
-export async function outboxWorld(options: Partial<OutboxDeps> = {}) {
-  const { store = memoryStore() } = options;
+export async function outboxWorld(
+  options: Partial<OutboxDeps> & { readonly clock?: AdjustableClock } = {},
+) {
+  const { store = memoryStore(), clock = new AdjustableClock(START) } = options;
   const account = accountOf("acc_1");
   if (options.store === undefined) {
     await store.open(collections);
     await store.transact((tx) => tx.put(accounts, { ...account, partition: "accounts" }));
   }
-  const clock = new AdjustableClock(START);
   const ids = new TimeOrderedIds(clock, seededRandom("outbox"));
   const errors: unknown[] = [];
   const tasks = new TaskTracker((error) => errors.push(error));

@@ -78,7 +78,7 @@ test("a stop closes the idle connections of both addresses", both, async () => {
 
 for (const host of ["127.0.0.1", "::1"])
   test(
-    `a port that another program holds on ${host} is in use: one line, exit 1, no account`,
+    `a port that another program holds on ${host} is in use: one line, exit 1, and no key that nobody saw`,
     both,
     async () => {
       await using other = await stranger(host);

@@ -1,9 +1,14 @@
-// The running clock: its time whatever the system clock does, and when its scheduled entries run.
+// The running clock: its time whatever the system clock does, and when its scheduled entries run. When the machine's
+// clock steps forward or back under a service, due work runs once, and every wait keeps its length. Time is moved by hand.
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { AdjustableClock, after } from "../../src/lib/clock.ts";
+import { type TestContext, test } from "node:test";
+import { failure, type Sender } from "../../src/delivery/sender.ts";
+import type { DeliveryRecord } from "../../src/domain/model.ts";
+import { createRateLimiter } from "../../src/http/access.ts";
+import { AdjustableClock, after, parseIso } from "../../src/lib/clock.ts";
 import { seededRandom } from "../../src/lib/ids.ts";
 import { createMachine, HOUR_MS, START } from "../support/machine.ts";
+import { kept, outboxWorld } from "../support/outbox-world.ts";
 
 /** `schedule` adds an entry that adds its wait to `ran`. */
 function createClock() {
@@ -104,21 +109,6 @@ test("clock: advance awaits each entry before the next, however much real time p
   assert.deepEqual(ran, ["first", 100]);
 });
 
-test("clock: an entry that is due after a step forward runs once, within a second, without a call to now", () => {
-  const { step, pass, ran, schedule } = createClock();
-  const [soon, later] = [5 * 60_000, 2 * HOUR_MS];
-  schedule(soon);
-  schedule(later);
-  pass(60_000);
-  step(HOUR_MS);
-  pass(1_000);
-  assert.deepEqual(ran, [soon]);
-  pass(HOUR_MS - 61_001);
-  assert.deepEqual(ran, [soon]);
-  pass(1);
-  assert.deepEqual(ran, [soon, later]);
-});
-
 test("clock: after a step back scheduled entries keep their wait, and listeners are notified once", () => {
   const { clock, step, pass, ran, schedule } = createClock();
   const received: number[] = [];
@@ -133,17 +123,6 @@ test("clock: after a step back scheduled entries keep their wait, and listeners 
   assert.deepEqual([ran, received], [[5 * 60_000], [HOUR_MS]]);
 });
 
-test("clock: a frozen clock ignores the machine's clock and resumes from its own time", () => {
-  const { clock, step, pass } = createClock();
-  clock.onSetBack(() => assert.fail("it stands still"));
-  clock.freeze();
-  step(-HOUR_MS);
-  assert.equal(clock.now(), START);
-  clock.resume();
-  pass(7);
-  assert.equal(clock.now(), START + 7);
-});
-
 test("clock: a pause of the process between two readings of the machine's clocks does not count as a correction", () => {
   let [passed_ms, pause_ms] = [0, 0];
   const system = () => {
@@ -156,4 +135,90 @@ test("clock: a pause of the process between two readings of the machine's clocks
   clock.onSetBack(() => assert.fail("nothing was set"));
   pause_ms = 10_000;
   assert.equal(clock.now(), START + 10_000);
+});
+
+// wait keeps its length. Time is moved by hand; everything else is as in a service.
+
+/** Sets up a webhook whose receiver responds with these statuses, then repeats the last one. */
+async function delivering(t: TestContext, ...statuses: readonly number[]) {
+  const { clock, pass, step } = createMachine();
+  let sent = 0;
+  const sender: Sender = {
+    close: () => {},
+    async send() {
+      const response_status = statuses[sent] ?? statuses.at(-1) ?? 200;
+      sent += 1;
+      return { ...failure("status"), response_status };
+    },
+  };
+  const world = await outboxWorld({ clock, sender });
+  t.after(async () => {
+    await world.stop();
+    clock.close();
+    assert.deepEqual(world.errors, []);
+  });
+  const webhook = await world.webhook("http://127.0.0.1:9/");
+  await world.emit();
+  await world.idle();
+  return {
+    clock,
+    step,
+    row: async () => kept((await world.log(webhook))[0]),
+    sent: () => sent,
+    /** Passes this much real time and waits until due work is done. */
+    async passes(by_ms: number) {
+      pass(by_ms);
+      await world.idle();
+    },
+  };
+}
+
+const waitOf = ({ next_attempt_at }: DeliveryRecord, clock: AdjustableClock) =>
+  parseIso(next_attempt_at ?? assert.fail()) - clock.now();
+
+test("steps: a retry that is due after a step forward goes out once, within a second", async (t) => {
+  const it = await delivering(t, 500);
+  await it.passes(10_000);
+  assert.equal(it.sent(), 2);
+  it.step(8 * HOUR_MS);
+  await it.passes(1_000);
+  assert.equal(it.sent(), 3, "the retry after 5 minutes");
+  await it.passes(20 * 60_000);
+  assert.equal(it.sent(), 3, "the next waits its half hour from there");
+  const last = (await it.row()).attempts.at(-1);
+  assert.ok(Math.abs(parseIso(last?.at ?? "") - START - 8 * HOUR_MS - 10_000) <= 1_000);
+});
+
+test("steps: a step back keeps a retry's wait, as next_attempt_at shows", async (t) => {
+  const it = await delivering(t, 500, 500, 200);
+  await it.passes(10_000);
+  const wait_ms = waitOf(await it.row(), it.clock);
+  it.step(-HOUR_MS);
+  await it.passes(1_000);
+  assert.equal(it.clock.now(), START - HOUR_MS + 11_000);
+  assert.equal(waitOf(await it.row(), it.clock), wait_ms - 1_000);
+  await it.passes(wait_ms - 1_001);
+  assert.equal(it.sent(), 2);
+  await it.passes(1);
+  assert.equal(it.sent(), 3);
+  assert.equal((await it.row()).status, "succeeded");
+});
+
+test("steps: a rate window keeps its length after a step back, and a step forward ends it", async () => {
+  const { clock, pass, step } = createMachine();
+  const limiter = createRateLimiter(clock, 1);
+  const count = async () => {
+    const { exceeded, reset_s } = (await limiter.count("acc_1")) ?? {};
+    return [exceeded, reset_s];
+  };
+  assert.deepEqual(await count(), [false, 60]);
+  pass(20_000);
+  step(-HOUR_MS);
+  assert.deepEqual(await count(), [true, 40]);
+  pass(39_999);
+  assert.deepEqual(await count(), [true, 1]);
+  pass(1);
+  assert.deepEqual(await count(), [false, 60]);
+  step(HOUR_MS);
+  assert.deepEqual(await count(), [false, 60]);
 });
