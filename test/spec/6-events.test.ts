@@ -1,11 +1,103 @@
-// Spec part 6, events: the six types, the envelope and data.object, as a receiver gets them. The specification does not
-// show which operations modify an app, accept an interaction or process data: known ones are tried, and no others.
+// Spec part 6: deliveries, their recipients, their signature, and which responses are a success; the six event types, the
+// envelope and data.object. Success is visible at the webhook: if a delivery with a 500 response is retried, so is every
+// failed one, and no successful one. The specification does not show which operations modify an app, accept an
+// interaction or process data: known ones are tried, and no others.
+// Parts 8 and 9: the defaults of a list, the time limit for a webhook's response, a rate limit, and the version.
 import assert from "node:assert/strict";
-import { clause } from "../support/clause.ts";
+import { createHmac } from "node:crypto";
+import { clause, judged } from "../support/clause.ts";
 import { type Answer, members, str } from "../support/client.ts";
 import type { Arrival } from "../support/hub.ts";
-import { type Kit, notTried } from "../support/kit.ts";
-import { done, isNow, succeeded } from "../support/shown.ts";
+import { type Kit, notTried, ofApp } from "../support/kit.ts";
+import { done, ids, isNow, succeeded } from "../support/shown.ts";
+import type { Outcome } from "../support/trial.ts";
+
+// the webhook: if a delivery with a 500 response is retried, so is every failed one, and no successful one.
+
+clause("6.delivery.post", "a POST with a JSON body", async (kit) => {
+  const hook = await kit.hook(["app.deployed"]);
+  const { id } = await kit.newApp();
+  await kit.deploy(id);
+  const [arrival] = await hook.arrived(() => true);
+  assert.equal(arrival?.method, "POST");
+  assert.match(String(arrival?.headers["content-type"]), /^application\/([\w.+-]+\+)?json/);
+  assert.equal(members(JSON.parse(String(arrival?.body))).type, "app.deployed");
+});
+
+clause(
+  "6.delivery.subscribed",
+  "to each active webhook that names the type, and to no other",
+  async (kit) => {
+    const [one, both, other, off] = [
+      await kit.hook(["app.deployed"]),
+      await kit.hook(["app.deployed", "app.deleted"]),
+      await kit.hook(["app.deleted"]),
+      await kit.hook(["app.deployed", "app.deleted"], { active: false }),
+    ] as const;
+    const { app } = await kit.deployNew(one);
+    await both.arrived(ofApp(app.id));
+    await kit.api.delete(`/apps/${app.id}`);
+    for (const hook of [both, other])
+      await hook.arrived(({ event }) => event.type === "app.deleted");
+    return () => {
+      const got = [one, both, other, off].map((hook) =>
+        [...new Set(hook.got.map(({ event }) => event.type))].sort(),
+      );
+      assert.deepEqual(got, [
+        ["app.deployed"],
+        ["app.deleted", "app.deployed"],
+        ["app.deleted"],
+        [],
+      ]);
+    };
+  },
+);
+
+clause(
+  "6.signature",
+  "X-Service-Signature: sha256= and the lower-case hexadecimal HMAC-SHA256 of the raw body",
+  async (kit) => {
+    const hook = await kit.hook(["app.deployed"]);
+    const { arrival } = await kit.deployNew(hook, { title: "Ünïcödé 👋 </script> \u2028" });
+    for (const { body, headers } of [arrival, ...hook.got]) {
+      const hex = createHmac("sha256", hook.secret).update(body).digest("hex");
+      assert.equal(headers["x-service-signature"], `sha256=${hex}`);
+    }
+  },
+);
+
+/** The outcome, if failed deliveries are retried; otherwise the clause is skipped. */
+function known(outcome: Outcome): Outcome {
+  if (outcome.retry_ms === undefined)
+    notTried(
+      "success differs from failure by what is sent again, and what was answered 500 was not within 8 s",
+    );
+  return outcome;
+}
+
+judged("6.success.2xx", "a 2xx is a success", (outcome) => {
+  for (const { says, again } of known(outcome).succeeded)
+    assert.ok(!again, `sent again after it was answered ${says}`);
+});
+
+judged("6.success.2xx-only", "no other status is, and no redirect is followed", (outcome) => {
+  assert.equal(outcome.followed, 0, "a redirect was followed");
+  for (const { says, again } of known(outcome).failed)
+    assert.ok(
+      again,
+      `answered ${says} and not sent again, as what was answered 500 is: it counts as a success`,
+    );
+});
+
+judged("6.success.30-seconds", "within 30 seconds, and not later", (outcome) => {
+  const [inTime, late] = known(outcome).held;
+  assert.ok(inTime?.first?.wasRead, `the sender was gone when it was answered ${inTime?.says}`);
+  assert.ok(!inTime.again, `sent again after it was answered ${inTime.says}`);
+  if (late)
+    assert.ok(late.again, `answered ${late.says} and not sent again: it counts as a success`);
+});
+
+// show which operations modify an app, accept an interaction or process data: known ones are tried, and no others.
 
 const CLICK = {
   user_id: "u1",
@@ -110,3 +202,48 @@ clause("6.data.user-interaction", "app, user, type, chart, data point", async (k
     { app_id: app, ...CLICK },
   );
 });
+
+// and the version, which is a segment of the path.
+
+clause("8.default-limit", "a list returns 20 apps by default", async (kit) => {
+  const all = ids(await kit.fillUp(25));
+  assert.deepEqual(ids(await kit.appsIn()), all.slice(0, 20));
+});
+
+clause("8.default-offset", "a list begins with the first app by default", async (kit) => {
+  await kit.fillUp(5);
+  const [page, first] = [await kit.appsIn("?limit=5"), await kit.appsIn("?limit=5&offset=0")];
+  assert.deepEqual(ids(page), ids(first));
+});
+
+const AT_ONCE = 20;
+const REQUESTS_MAX = 20_000;
+
+clause("8.rate-limit-403", "a request over the rate limit gets 403", async (kit) => {
+  const api = kit.api.as(kit.given("rate-limited-key"));
+  for (let asked = 0; asked < REQUESTS_MAX; asked += AT_ONCE) {
+    const answers = await Promise.all(
+      Array.from({ length: AT_ONCE }, () => api.get("/apps?limit=1")),
+    );
+    const refused = answers.find(({ status }) => status >= 300);
+    if (refused) return refused.is(403);
+  }
+  assert.fail(`${REQUESTS_MAX} requests were all accepted`);
+});
+
+judged(
+  "8.answer-time",
+  "a webhook endpoint has 30 seconds to respond to a delivery",
+  ({ held: [inTime] }) => {
+    assert.ok(inTime?.first?.wasRead, `the sender was gone when it was answered ${inTime?.says}`);
+  },
+);
+
+clause(
+  "9.path-segment",
+  "the base URL ends with the version segment /v1",
+  async ({ api, target }) => {
+    assert.match(target["base-url"], /\/v1$/);
+    done(await api.get("/apps"));
+  },
+);
