@@ -13,17 +13,16 @@ const lab = new Lab();
 after(() => lab[Symbol.dispose]());
 
 const TORTURES: Readonly<Record<string, () => Promise<Finding>>> = {
-  "promise 1: 300 killed stores keep all acknowledged commits": () => kill(lab, 300),
+  "promise 1: 100 killed stores keep all acknowledged commits": () => kill(lab, 100),
   "promise 2: truncated and damaged files are rejected, have no effect, or cause a warning": () =>
-    damage(lab, 300),
+    damage(lab, 100),
   "promise 3: a failed disk operation or a kill at any step leaves the old state or the new one, and nothing is written after a failed fsync":
-    () => faults(lab, 0.12),
+    () => faults(lab, 0.04),
   "promise 4: a second process is rejected at once, and one of several takes over a stale lock":
-    () => twoProcesses(lab, 100, 1),
+    () => twoProcesses(lab, 20, 1),
   "promise 5: writes are rejected while the disk is full, and succeed afterwards": () =>
     fullDisk(lab, 3),
-  "a killed service delivers all acknowledged events after its restart": () =>
-    restarts(lab, 100, 1),
+  "a killed service delivers all acknowledged events after its restart": () => restarts(lab, 40, 1),
 };
 
 for (const [title, torture] of Object.entries(TORTURES))

