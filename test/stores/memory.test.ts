@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FIRST_RECORD, isStoreError } from "../../src/domain/store.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { heapInUse, took } from "../support/costs.ts";
+import { heapInUse } from "../support/costs.ts";
 import { promised, turns } from "../support/wait.ts";
 import { storeContract } from "./contract.ts";
 import { data, idsIn, note, notes, numbered, write } from "./fixture.ts";
@@ -48,7 +48,7 @@ test("a restore of invalid data rejects and keeps the current data", async () =>
   assert.deepEqual(await store.snapshot(), data(note("before")));
 });
 
-test("1,000 reads, writes and removals at the start of a list of 100,000 records take less than a second", async () => {
+test("1,000 reads, writes and removals at the start of a list of 100,000 records take less than a second of processor time", async () => {
   const store = await openMemoryStore();
   await write(store, ...numbered(100_000));
   const use = async () => {
@@ -60,7 +60,10 @@ test("1,000 reads, writes and removals at the start of a list of 100,000 records
       await write(store, note(`new ${n}`));
     }
   };
-  assert.ok((await took(use)) < 1_000);
+  const before = process.cpuUsage();
+  await use();
+  const { user, system } = process.cpuUsage(before);
+  assert.ok(user + system < 1_000_000);
 });
 
 test("lists that become empty use no memory", async () => {
