@@ -1,4 +1,4 @@
-// The decisions (contract, part 13): every gap of the specification has one, and every decision has tests with its id.
+// The decisions: every gap of the specification has one, and every decision has tests with its id.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ADDITIONS, DECISIONS, GAPS } from "../src/decisions.ts";

@@ -1,4 +1,4 @@
-// The package as its users get it: built, packed, installed in an empty folder, without a network (contract, part 10).
+// The package as its users get it: built, packed, installed in an empty folder, without a network.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

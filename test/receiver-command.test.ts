@@ -1,4 +1,4 @@
-// The `receiver` command, and how the command line selects a command (contract, part 1).
+// The `receiver` command, and how the command line selects a command.
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { test } from "node:test";

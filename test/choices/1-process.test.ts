@@ -1,4 +1,4 @@
-// The process and its addresses (contract, part 1): flags, ready lines, seeds and shutdown. Only behavior that needs a
+// The process and its addresses: flags, ready lines, seeds and shutdown. Only behavior that needs a
 // process starts one, because each start takes time; flag values are tested without.
 import assert from "node:assert/strict";
 import { choice, withService } from "../support/clauses.ts";

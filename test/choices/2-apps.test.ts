@@ -17,8 +17,6 @@ import {
 import { badParameter, invalid, problem } from "../support/problem.ts";
 import { processed, uploaded } from "../support/wait.ts";
 
-// interactions and the lifecycle of deployments and domains are the contract's, parts 2 to 4.
-
 const WHOLE = { title: "Sales", description: "By region", theme: "dark", public: true };
 const newId = async (api: Client) => (await api.create("/apps", WHOLE)).id;
 const deploy = (api: Client, app: string, body: object = {}) =>

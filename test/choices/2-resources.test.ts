@@ -19,9 +19,6 @@ import {
 import { ALL_SCOPES } from "../support/oauth.ts";
 import { errorsOf, invalid, problem } from "../support/problem.ts";
 
-// updates, one-time values, ETags and deletion. Includes the specifics of users, API keys, OAuth clients and the
-// account; the permissions of a credential are part 5.
-
 interface Kind {
   readonly id: Parameters<typeof choice>[0];
   readonly path: string;
@@ -294,8 +291,6 @@ choice(
     assert.equal((await api.create("/oauth-clients", publicClient)).client_secret, null);
   },
 );
-
-// deliveries is part 6.
 
 const URL_ = "https://hooks.example.com/in";
 /** Inactive, so that no delivery is sent. */

@@ -12,8 +12,6 @@ import { HOSTILE, RAW } from "../support/hostile.ts";
 import { badHeader, badParameter, errorsOf, invalid, problem } from "../support/problem.ts";
 import { B_KEY, exampleBody, fill, makeWorld, NOWHERE, TWO } from "../support/world.ts";
 
-// ETag, If-Match and If-None-Match (RFC 9110 13), which the specification does not mention (contract, part 4).
-
 const idsOf = async (api: Client, query: string) =>
   (await api.get(`/apps${query}`)).items.map(({ id }) => id);
 
@@ -183,8 +181,6 @@ choice("4.etag.if-match", "If-Match passes only with the current ETag", async ({
   assert.deepEqual(statuses, [200, 412, 412, 412], "of many with the same tag one wins");
   (await api.delete(path, { "if-match": (await api.get(path)).header("etag") })).is(204);
 });
-
-// when a storage write fails or an unexpected error occurs (contract, part 7: 503 and 500).
 
 const newKey = () => ({ "idempotency-key": randomUUID() });
 type Key = ReturnType<typeof newKey>;
@@ -370,9 +366,6 @@ gated(
     assert.equal(await total(api), 1);
   },
 );
-
-// have in common, that accounts cannot see each other, and hostile values in bodies.
-// Such a request gets a declared response (the client checks each against the document), never a 500 and never silence.
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PURGE"];
 const VOLATILE = ["x-request-id", "date", "ratelimit"];

@@ -24,8 +24,6 @@ import {
 import { rawAnswer } from "../support/raw.ts";
 import { B_KEY, TWO } from "../support/world.ts";
 
-// RFC 9700 2.1, 2.1.1, 2.1.2, 2.3, 4.4, 4.11.2, 4.12; OAuth 2.1 4.1.1, 4.1.2.1.
-
 const CONSENT = "/oauth/consent";
 const UNKNOWN = { client_id: "cli_00000000000000000000000" };
 const REPEATED_URI = `&redirect_uri=${encodeURIComponent(REDIRECT)}`;

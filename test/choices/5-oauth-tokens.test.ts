@@ -28,8 +28,6 @@ import {
 } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
 
-// RFC 9700 2.1.1, 2.4, 2.5, 4.2.4, 4.5.3, 4.8.2; OAuth 2.1 2.4.1, 3.1, 3.2.3, 3.2.4, 4.1.2.
-
 const TOKEN = "/oauth/token";
 const GRANT = { grant_type: "authorization_code", redirect_uri: REDIRECT };
 const JSON_TYPE = { "content-type": "application/json" };
@@ -292,9 +290,6 @@ for (const [spared, write] of ["signing key", "use of the code"].entries())
       pair(await exchange(api, app, one));
     },
   );
-
-// refresh and its errors (RFC 9700 2.2.2, 4.14.2; OAuth 2.1 4.3.1), revocation (RFC 7009),
-// and persistence across a restart.
 
 const SERVER = "/.well-known/oauth-authorization-server";
 const OPENID = "/.well-known/openid-configuration";

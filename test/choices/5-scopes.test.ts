@@ -22,8 +22,6 @@ import type { ApiDocument } from "../support/openapi.ts";
 import { badHeader, badParameter, invalid, problem } from "../support/problem.ts";
 import { fill, NOWHERE } from "../support/world.ts";
 
-// neighboring checks fails at once, so that swapping them breaks a test (contract, part 5). Scopes have their own file.
-
 const send = (api: Client, authorization: string) => api.as(null).get("/apps", { authorization });
 
 /** 401 with this code, a challenge with or without this error, and a link to the metadata. */
@@ -193,10 +191,6 @@ choice(
     problem(await api.post(`${path}/deploy`, { name: "S" }, key), "idempotency_key_reused");
   },
 );
-
-// results come from the contract's table, not from the code. Covers an access token's permissions and how fast a revoke
-// takes effect, including for tokens whose verified signature is cached.
-// RFC 9700 2.2, 4.10.2; RFC 8725 3.1, 3.10, 3.11 (units/jwt has the rest).
 
 const resource = (list: string, id: string) =>
   [`GET ${list}`, `POST ${list}`, `GET ${list}/{${id}}`, `DELETE ${list}/{${id}}`] as const;

@@ -1,6 +1,5 @@
 // Events as recorded with their change and read over GET /events, and their deliveries over the API and in the
-// dashboard's live log (spec part 6 shows status, response codes and attempts there, and leaves retries and order open;
-// contract, parts 4 and 6).
+// dashboard's live log (spec part 6 shows status, response codes and attempts there, and leaves retries and order open).
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { choice, MANUAL } from "../support/clauses.ts";

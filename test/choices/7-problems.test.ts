@@ -11,8 +11,6 @@ import { account, head, post, RawConnection, rawAnswer } from "../support/raw.ts
 import { deployed } from "../support/sites.ts";
 import { B_KEY, TWO } from "../support/world.ts";
 
-// Also the text of an error for the person who reads it: the cause by its name, and how to fix it.
-
 const typed = (type: string) => ({ "content-type": type });
 const JSON_TYPE = typed("application/json");
 const MERGE_PATCH = typed("application/merge-patch+json");
@@ -208,8 +206,6 @@ choice(
   },
 );
 
-// usual error format, never a 500 and never silence (contract, parts 7 and 8).
-
 const LENGTH = `content-length: ${APP.length}`;
 
 const NOT_HTTP = [
@@ -315,8 +311,6 @@ choice("1.rfcs.http.aborted", "aborted uploads leave no app and no socket", {}, 
   // An abandoned socket, or an idle one like the client's, would be waited for ten seconds.
   assert.ok((await took(service.close)) < 5_000);
 });
-
-// and headers of the rate limit (contract, part 8).
 
 const MIB = 1_048_576;
 

@@ -1,4 +1,4 @@
-// A service in test files of Vitest and Jest, and beside sinon, with their faked timers on (contract, part 10).
+// A service in test files of Vitest and Jest, and beside sinon, with their faked timers on.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { cpSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// The libraries for Standard Webhooks verify deliveries unchanged, configured with the secret alone (contract, part 6).
+// The libraries for Standard Webhooks verify deliveries unchanged, configured with the secret alone.
 import assert from "node:assert/strict";
 import { clientTest, requireClient } from "../support/clients.ts";
 import { embedded } from "../support/embedded.ts";

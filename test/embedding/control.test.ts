@@ -1,4 +1,4 @@
-// The test controls over HTTP (contract, part 10): off by default, open to the start-up key only. They provide all
+// The test controls over HTTP: off by default, open to the start-up key only. They provide all
 // functions of the embedding handle.
 import assert from "node:assert/strict";
 import { type Context, choice } from "../support/clauses.ts";

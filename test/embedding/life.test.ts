@@ -18,8 +18,6 @@ import { overridden } from "../support/other-stores.ts";
 import { hooked } from "../support/receivers.ts";
 import { turns } from "../support/wait.ts";
 
-// run side by side, and nothing remains after close.
-
 test("options: each invalid option is rejected by name", async () => {
   for (const [options, message] of [
     [{ prot: 0 }, /^There is no option prot; did you mean port\?$/],
@@ -81,8 +79,6 @@ test("no timer and no socket remains after a close while pending work is resumed
     await service.reset().catch((error: Error) => error);
     await service.close();
   }));
-
-// it in Vitest and Jest and beside sinon, which also fake performance and process.hrtime.
 
 const { useEverything } = createRequire(import.meta.url)("../support/faked-timers.cjs");
 const realDate = Date;

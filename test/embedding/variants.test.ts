@@ -1,4 +1,4 @@
-// Variants (contract, part 11). Each changes only its own behaviour, and only for its own service. With all of them
+// Variants. Each changes only its own behaviour, and only for its own service. With all of them
 // enabled, a client's usual calls work and each response matches the OpenAPI document.
 import assert from "node:assert/strict";
 import { test } from "node:test";

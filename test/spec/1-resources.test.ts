@@ -62,8 +62,6 @@ clause("1.json", "every response of the API is JSON, errors included", async (ki
     );
 });
 
-// and an account appear embedded in app.deployed.
-
 clause(
   "2.app.id",
   "the service assigns each app its own id, which begins with app_",

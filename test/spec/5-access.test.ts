@@ -96,8 +96,6 @@ clause("7.403", "the causes of 403", async (kit) => {
   if (missing.length === causes.length) notTried(missing.join("; or "));
 });
 
-// consents are options, because registration and sign-in are not shown.
-
 /** Asserts that the token request is rejected with a 4xx. */
 async function assertGrantRefused(kit: Kit, body: Members, what: string): Promise<void> {
   const answer = await kit.askToken(body);

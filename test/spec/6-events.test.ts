@@ -12,8 +12,6 @@ import { type Kit, notTried, ofApp } from "../support/kit.ts";
 import { done, ids, isNow, succeeded } from "../support/shown.ts";
 import type { Outcome } from "../support/trial.ts";
 
-// the webhook: if a delivery with a 500 response is retried, so is every failed one, and no successful one.
-
 clause("6.delivery.post", "a POST with a JSON body", async (kit) => {
   const hook = await kit.hook(["app.deployed"]);
   const { id } = await kit.newApp();
@@ -96,8 +94,6 @@ judged("6.success.30-seconds", "within 30 seconds, and not later", (outcome) => 
   if (late)
     assert.ok(late.again, `answered ${late.says} and not sent again: it counts as a success`);
 });
-
-// show which operations modify an app, accept an interaction or process data: known ones are tried, and no others.
 
 const CLICK = {
   user_id: "u1",
@@ -202,8 +198,6 @@ clause("6.data.user-interaction", "app, user, type, chart, data point", async (k
     { app_id: app, ...CLICK },
   );
 });
-
-// and the version, which is a segment of the path.
 
 clause("8.default-limit", "a list returns 20 apps by default", async (kit) => {
   const all = ids(await kit.fillUp(25));

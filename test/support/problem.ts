@@ -1,8 +1,8 @@
-// The format of every error response (spec part 7 leaves the shape open; contract, part 7: RFC 9457).
+// The format of every error response, a problem document of RFC 9457; spec part 7 leaves the shape open.
 import assert from "node:assert/strict";
 import { type Answer, type Members, members, str } from "./client.ts";
 
-/** The contract's table: the codes of each status. */
+/** The codes of each status. */
 const CODES: { readonly [status: number]: string } = {
   400: "invalid_json invalid_parameter invalid_header invalid_request",
   401: "missing_credential malformed_credential invalid_credential expired_credential",

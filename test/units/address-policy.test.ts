@@ -1,4 +1,4 @@
-// The default address policy (contract, part 6), and which hosts are this machine. The addresses that a policy rejects
+// The default address policy, and which hosts are this machine. The addresses that a policy rejects
 // are tested over HTTP and, after DNS, with the sender.
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// The addresses that the server listens on (contract, part 1). By default it uses 127.0.0.1 and [::1], so a client
+// The addresses that the server listens on. By default it uses 127.0.0.1 and [::1], so a client
 // that resolves localhost never reaches another program. An explicit host means that address only.
 import assert from "node:assert/strict";
 import { once } from "node:events";

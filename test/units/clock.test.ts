@@ -137,8 +137,6 @@ test("clock: a pause of the process between two readings of the machine's clocks
   assert.equal(clock.now(), START + 10_000);
 });
 
-// wait keeps its length. Time is moved by hand; everything else is as in a service.
-
 /** Sets up a webhook whose receiver responds with these statuses, then repeats the last one. */
 async function delivering(t: TestContext, ...statuses: readonly number[]) {
   const { clock, pass, step } = createMachine();

@@ -1,4 +1,4 @@
-// Cross-origin resource sharing (contract, part 4): which responses a page of another origin can read. test/browser uses
+// Cross-origin resource sharing: which responses a page of another origin can read. test/browser uses
 // a real browser.
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// The outbox (src/delivery/outbox.ts) over real sockets with a clock moved by hand (contract, part 6).
+// The outbox (src/delivery/outbox.ts) over real sockets with a clock moved by hand.
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";

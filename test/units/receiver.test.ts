@@ -1,4 +1,4 @@
-// The tools for receivers (contract, part 10): signatures, and the receiver, called as a sender calls it. The tests in
+// The tools for receivers: signatures, and the receiver, called as a sender calls it. The tests in
 // test/embedding rely on the receiver to verify signatures and to list each event once.
 import assert from "node:assert/strict";
 import { test } from "node:test";

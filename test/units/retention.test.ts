@@ -1,4 +1,4 @@
-// Retention (contract, part 6): the newest 10,000 events per account with their deliveries, and expired records.
+// Retention: the newest 10,000 events per account with their deliveries, and expired records.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { getEvent, recordEvent, recordSample } from "../../src/domain/events.ts";

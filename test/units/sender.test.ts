@@ -1,4 +1,4 @@
-// One delivery attempt against receivers of every kind, over real sockets (contract, part 6).
+// One delivery attempt against receivers of every kind, over real sockets.
 import assert from "node:assert/strict";
 import type { LookupAddress } from "node:dns";
 import { createServer, type RequestListener } from "node:http";

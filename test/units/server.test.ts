@@ -1,4 +1,4 @@
-// The HTTP server's limits on time and number (contract, part 8), tested with short limits: each is enforced
+// The HTTP server's limits on time and number, tested with short limits: each is enforced
 // with the right response.
 import assert from "node:assert/strict";
 import { once } from "node:events";
