@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { ran } from "../support/process.ts";
 
 for (const [module, code, pattern] of [
-  ["./test/stores/skeleton.mjs", 0, /^# fail 0$/m],
+  ["./test/stores/skeleton.mjs", 0, /^(#|ℹ) fail 0$/m],
   ["./test/stores/none.mjs", 2, /none\.mjs cannot be loaded/],
   ["node:path", 2, /node:path must export a store, or a function that creates one/],
 ] as const)
