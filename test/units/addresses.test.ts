@@ -1,11 +1,15 @@
-// The addresses that the server listens on. By default it uses 127.0.0.1 and [::1], so a client
-// that resolves localhost never reaches another program. An explicit host means that address only.
+// The addresses that the server listens on. By default it uses 127.0.0.1 and [::1], so a client that resolves localhost
+// never reaches another program. An explicit host means that address only.
+// Also the default address policy, and which hosts are this machine. The addresses that a policy rejects are tested over
+// HTTP and, after DNS, with the sender.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, Server, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { startService } from "../../src/index.ts";
+import { isLoopbackHost } from "../../src/lib/loopback.ts";
+import { readSettings, webhookPolicyFor } from "../../src/options.ts";
 import { freshFile } from "../support/closing.ts";
 import { serve } from "../support/process.ts";
 import { RawConnection, rawAnswer } from "../support/raw.ts";
@@ -134,3 +138,25 @@ for (const code of ["EADDRNOTAVAIL", "EAFNOSUPPORT"])
     assert.deepEqual(await askedOnBoth(service.port), [200, "ECONNREFUSED"]);
     assert.equal((await fetch(`${service.authUrl}/healthz`)).status, 200);
   });
+
+const policy = (given: object) => webhookPolicyFor(readSettings({ ...given }, (name) => name));
+
+test("6.webhook-policy: the default is local if only this machine can reach the server by its host and its public URL", () => {
+  assert.equal(policy({}), "local");
+  assert.equal(policy({ publicUrl: "http://localhost:8080" }), "local");
+  assert.equal(policy({ publicUrl: "https://apps.example.com" }), "strict");
+  assert.equal(policy({ host: "localhost." }), "local");
+  assert.equal(policy({ host: "0.0.0.0" }), "strict");
+  assert.equal(policy({ host: "0.0.0.0", webhookPolicy: "local" }), "local");
+});
+
+const LOOPBACK =
+  "localhost localhost. LOCALHOST. a.b.localhost a.b.localhost. 127.0.0.1 127.255.255.254 [::1] ::1 0:0:0:0:0:0:0:1 0::0001";
+const OTHERS =
+  "localhost.com notlocalhost .localhost localhost.. 128.0.0.1 127.0.0.1.example [::] ::2 ::11 1::1 ::1:1 [2001:db8::1] " +
+  "::ffff:127.0.0.1 ";
+
+test("loopback: localhost, the names below it and the addresses of this machine are recognized in every spelling", () => {
+  for (const host of LOOPBACK.split(" ")) assert.equal(isLoopbackHost(host), true, host);
+  for (const host of OTHERS.split(" ")) assert.equal(isLoopbackHost(host), false, host);
+});

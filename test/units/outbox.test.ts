@@ -1,7 +1,9 @@
-// The outbox (src/delivery/outbox.ts) over real sockets with a clock moved by hand.
+// The outbox (src/delivery/outbox.ts) over real sockets with a clock moved by hand; Retry-After, and retry schedules given
+// as durations.
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
+import { parseRetryAfter, parseRetrySchedule } from "../../src/delivery/attempt.ts";
 import { createHttpSender } from "../../src/delivery/sender.ts";
 import { createDelivery, putDelivery } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
@@ -362,4 +364,25 @@ test("3.delivery-cancelled: cancellations interrupted by a crash are completed a
   assert.equal(await countCancelled(), 0);
   await (await restarted(world)).idle();
   assert.equal(await countCancelled(), 300);
+});
+
+const NOW = Date.UTC(2026, 0, 6, 8, 49, 0);
+
+test("6.retry-schedule.retry-after: Retry-After is seconds or an HTTP date, 24 h at most, and otherwise ignored", () => {
+  for (const [header, wait_ms] of [
+    ["37", 37 * S],
+    ["Tue, 06 Jan 2026 08:49:37 GMT", 37 * S],
+    ["Tue, 06 Jan 2026 08:48:00 GMT", 0],
+    ["86401", 24 * H],
+    ["9".repeat(400), 24 * H],
+    ...["", "-1", "1e3", "tomorrow", "Tue, 99 Jan 2026 99:00:00 GMT"].map((bad) => [bad, 0]),
+  ] as const)
+    assert.equal(parseRetryAfter(String(header), NOW), wait_ms, String(header));
+});
+
+test("a retry schedule is parsed from durations of a year at most", () => {
+  assert.deepEqual(parseRetrySchedule("5s, 5m,1h"), [5 * S, 300 * S, H]);
+  assert.deepEqual(parseRetrySchedule("10ms,365d"), [10, 365 * 24 * H]);
+  for (const bad of ["", "5", "5s,", "5s;5m", "-5s", "1.5s", "366d"])
+    assert.equal(parseRetrySchedule(bad), undefined, bad);
 });

@@ -1,19 +1,22 @@
-// One delivery attempt against receivers of every kind, over real sockets.
+// One delivery attempt against receivers of every kind, over real sockets. Includes the 30 seconds of part 6, to the
+// millisecond by a deadline that the test moves by hand. The conformance kit waits in real time (--slow).
 import assert from "node:assert/strict";
 import type { LookupAddress } from "node:dns";
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer as createTcpServer, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import type { TlsOptions } from "node:tls";
 import { createHttpSender, type SenderOptions } from "../../src/delivery/sender.ts";
+import { readSettings } from "../../src/options.ts";
 import { closeLater, freshFile } from "../support/closing.ts";
 import { took } from "../support/costs.ts";
 import { closedPort, listen } from "../support/ports.ts";
 import { started } from "../support/process.ts";
+import { httpReceiver } from "../support/receivers.ts";
 import { CA_CERT, EXPIRED, NOT_YET_VALID, SELF_SIGNED, TLS } from "../support/tls.ts";
-import { eventually } from "../support/wait.ts";
+import { eventually, promised } from "../support/wait.ts";
 
 function sender(options: Partial<SenderOptions> = {}) {
   const created = createHttpSender({ policy: "local", timeout_ms: 2_000, ...options });
@@ -273,4 +276,31 @@ test("close aborts attempts in flight, including those in a TLS handshake", asyn
   assert.equal(await sent(receiver.url, closing), "reset");
   const port = await tcp(() => closing.close());
   assert.equal(await sent(`https://127.0.0.1:${port}/`, closing), "tls");
+});
+
+/** The test moves the sender's deadline by hand while the delivery has arrived without a response. */
+test("6.success.30-seconds: a response in 28 s is a success, and one after 30 s or 32 s is not", async () => {
+  const { webhookTimeout: timeout_ms } = readSettings({ port: 0, log: "off" });
+  for (const [wait_ms, outcome] of Object.entries({
+    28000: 200,
+    29999: 200,
+    30000: "timeout",
+    32000: "timeout",
+  })) {
+    let pass = (_by_ms: number) => {};
+    const startTimer = (by_ms: number, run: () => void) => {
+      pass = (passed_ms) => passed_ms >= by_ms && run();
+      return { cancel: () => {} };
+    };
+    const sender = createHttpSender({ policy: "local", timeout_ms, startTimer });
+    closeLater(() => sender.close());
+    const { kept: arrived, keep: arrive } = promised<ServerResponse>();
+    const { url } = await httpReceiver((_, response) => void arrive(response));
+    const sent = sender.send({ url, headers: {}, body: "{}" });
+    const response = await arrived;
+    pass(Number(wait_ms));
+    response.writeHead(200).end();
+    const { response_status, error } = await sent;
+    assert.equal(error ?? response_status, outcome, `${wait_ms} ms`);
+  }
 });
