@@ -10,7 +10,7 @@ import { closeLater } from "../support/closing.ts";
 import { embedded, FIXED, ruleRefused, struck, titles } from "../support/embedded.ts";
 import { overridden } from "../support/other-stores.ts";
 import { hooked, SECRET } from "../support/receivers.ts";
-import { turns } from "../support/wait.ts";
+import { eventually, turns } from "../support/wait.ts";
 
 const LIST = { method: "GET", path: "/v1/apps" } as const;
 const CREATE = { method: "POST", path: "/v1/apps" } as const;
@@ -268,6 +268,7 @@ test("1.chaos: a rule applies only to its event type and its webhook", async () 
   it.chaos.add({ effect: "reorder", type: "app.deleted", webhookId: str(two.webhook.id) });
   const { id } = await it.api.create("/apps", { title: "A" });
   await it.api.delete(`/apps/${id}`);
+  await eventually(async () => one.received.length === 2 && two.received.length === 1);
   assert.equal((await it.service.settled({ timeoutMs: 30 })).settled, false);
   assert.deepEqual([one.received.length, two.received.length], [2, 1]);
 });

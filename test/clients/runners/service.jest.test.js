@@ -3,6 +3,7 @@ const { mkdtempSync, rmSync } = require("node:fs");
 const { tmpdir } = require("node:os");
 const { join } = require("node:path");
 const { OptionError, startReceiver, startService } = require("app-hosting-service");
+const { runAlone, useEverything } = require("./scenario.cjs");
 
 let service;
 beforeAll(async () => {
@@ -39,14 +40,19 @@ test("deliveries are retried when time advances, and errors keep their names", a
   ]);
 });
 
-test("a snapshot is restored after a reset", async () => {
-  const snapshot = structuredClone(await service.snapshot());
-  const { total } = await send("GET", "/apps");
-  await service.reset();
-  expect((await send("GET", "/apps")).total).toBe(0);
-  await service.restore(snapshot);
-  expect((await send("GET", "/apps")).total).toBe(total);
-});
+const realDate = Date;
+afterEach(() => jest.useRealTimers());
+
+test.each([true, false])(
+  "timers faked before the start: %s",
+  async (before) => {
+    const fake = () => jest.useFakeTimers({ doNotFake: ["nextTick", "queueMicrotask"] });
+    await useEverything({ startService, startReceiver, fake, before, realDate });
+    jest.useRealTimers();
+    await runAlone({ startService, startReceiver, realDate });
+  },
+  40_000,
+);
 
 test("pages load, and a token without a browser", async () => {
   for (const path of ["/dashboard/sign-in", "/docs", "/openapi.json"])
