@@ -1,10 +1,13 @@
-// The process and its addresses: flags, ready lines, seeds and shutdown. Only behavior that needs a
-// process starts one, because each start takes time; flag values are tested without.
+// The process and its addresses: flags, ready lines, seeds and shutdown, and the `receiver` command. Only behavior that
+// needs a process starts one, because each start takes time; flag values are tested without.
 import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { test } from "node:test";
 import { choice, withService } from "../support/clauses.ts";
 import { Client, type Members, members, str } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
 import { startRefused } from "../support/embedded.ts";
+import { listen } from "../support/ports.ts";
 import { problem } from "../support/problem.ts";
 import { type Ended, type ServerProcess, serve, serving } from "../support/process.ts";
 import { begun, RawConnection } from "../support/raw.ts";
@@ -150,6 +153,8 @@ const PEM = {
   empty: freshFile("empty.pem", ""),
 };
 
+const SECRET = ["receiver", "--secret", "s"];
+
 /** Only mistakes that the command line itself finds run as processes; values are tested below without one each. */
 const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--prot", "1"], /--prot'; did you mean --port\?/],
@@ -165,7 +170,13 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--host", "300.1.1.1", "--api-key", "secret-key-1"], /^--host (?!.*secret-key-1)/],
   [["--tls-cert", PEM.cert, "--tls-key", PEM.empty], /^--tls-key must be .* not empty/],
   [["--tls-cert", PEM.cert], /^--tls-cert and --tls-key must .* given together/],
-  [["--store", "./none.mjs"], /^store must be .*none\.mjs/],
+  [["--store", "./none.mjs"], /^--store must be .*none\.mjs/],
+  [["receivr"], /'receivr'/],
+  [["receiver"], /^--secret is missing.*--help\)\n$/],
+  [[...SECRET, "--prot", "1"], /--prot'; did you mean --port\?/],
+  [[...SECRET, "--port", "65536"], /^--port must /],
+  [[...SECRET, "--host", "a b"], /^--host must /],
+  [[...SECRET, "--answers", "200,maybe"], /answers must be /],
   [
     ["--variant", "create-status=200", "--variant", "list-shap=bare"],
     /^--variant .*list-shape=bare/,
@@ -177,9 +188,10 @@ choice(
   "a wrong flag prints one line that names it and exits with code 2",
   async () => {
     await Promise.all(
-      WRONG.map(async ([args, names]) =>
-        refused(await serve(["--port", "0", ...args]).ended, 2, names),
-      ),
+      WRONG.map(async ([args, names]) => {
+        const anyPort = args[0] === "receiver" ? [] : ["--port", "0"];
+        refused(await serve([...anyPort, ...args]).ended, 2, names);
+      }),
     );
   },
 );
@@ -296,3 +308,57 @@ choice(
     problem(await anyone.get("/v1/nowhere"), "missing_credential");
   },
 );
+
+test("receiver: a port in use prints one line and exits with code 1", async () => {
+  const other = createServer();
+  const port = String(await listen(other));
+  refused(await serve([...SECRET, "-p", port]).ended, 1, new RegExp(`^Port ${port} .*--port`));
+  other.close();
+});
+
+test("--help names the receiver, whose own --help lists its flags, and -h, -v and -p are short for the long names", async () => {
+  const texts = await Promise.all(
+    [["-h"], ["receiver", "-h"], ["-v"]].map(async (args) => {
+      const { code, stdout, stderr } = await serve(args).ended;
+      assert.deepEqual([code, stderr], [0, ""]);
+      return stdout;
+    }),
+  );
+  const [help = "", receiverHelp = "", version = ""] = texts;
+  for (const name of ["app-hosting-service receiver", "-p is --port", "-h is --help"])
+    assert.ok(help.includes(name), name);
+  for (const name of ["--secret", "-p, --port", "--host", "--answers"])
+    assert.ok(receiverHelp.includes(name), name);
+  assert.match(version, /^\d+\.\d+\.\d+\n$/);
+  refused(await serve(["-p", "http"]).ended, 2, /^--port must be /);
+});
+
+test("receiver: the command prints each delivery with its verdict, and ends with a signal", async () => {
+  const flags = "-p 0 --host 0.0.0.0 --secret whsecret --answers 500,200";
+  const { child, said, prints, ended } = serve(["receiver", ...flags.split(" ")]);
+  await prints("\n");
+  const url = said.stdout.replace("Listening on ", "").trim();
+  const body = '{"id":"evt_1","type":"app.created"}';
+  // openssl dgst -sha256 -hmac whsecret
+  const right = "c90b414094d4459e361e838e9c3be44774867757c18deba83885fbf21632319e";
+  // The whole of 127.0.0.0/8 is this machine: another address than the default one.
+  const post = (hex: string) =>
+    fetch(url.replace("localhost", "127.0.0.2"), {
+      method: "POST",
+      body,
+      headers: { "X-Service-Signature": `sha256=${hex}` },
+    });
+  for (const [hex, status] of Object.entries({ 0: 401, [right]: 500 }))
+    assert.equal((await post(hex)).status, status);
+  assert.equal((await post(right)).status, 200);
+  await prints("answered 200");
+  const printed = said.stdout.split("\n").slice(1, 6).join("|");
+  assert.match(
+    printed,
+    /bad signature, answered 401\|.*\|.*new, answered 500\|.*\|.*seen before, answered 200$/,
+  );
+  assert.equal(printed.split("|")[3]?.trim(), body);
+  child.kill("SIGTERM");
+  const { code, stderr } = await ended;
+  assert.deepEqual([code, stderr], [0, ""]);
+});

@@ -88,12 +88,17 @@ export const isolation: Cases = {
       `${await counter(tx, "n")}`,
       (await tx.get(items, "n"))?.text ?? "0",
     ];
-    const snapshot = async () =>
-      JSON.stringify(await store.snapshot()).match(/(?<="(n":|text":"))\d+/g) ?? [];
+    const snapshot = async () => {
+      const { collections } = await store.snapshot();
+      const { n, text } = Object.assign({ n: 0, text: "0" }, ...Object.values(collections).flat());
+      return [`${n}`, text];
+    };
     const seen = await many<readonly unknown[]>(60, (n) =>
       n % 3 === 2 ? snapshot() : store.transact(n % 3 === 1 ? look : set(n)),
     );
     for (const [left, right] of seen) assert.equal(left, right);
+    assert.notDeepEqual(await snapshot(), ["0", "0"]);
+    assert.deepEqual(await snapshot(), await store.transact(look));
   },
   async "nobody sees the writes of a unit of work that is rolled back"(store) {
     const look = (n: number) => (n % 3 === 1 ? shown(store) : store.transact(shown));
