@@ -298,7 +298,7 @@ choice(
   async ({ api }) => {
     const reason = "Line 2: the number of fields is 3, but the header has 2.";
     const failed = await assertFails(api, "csv", "a,b\n1,2,3\n", reason);
-    assert.equal((await listRows(api, failed.id)).json.total, 0);
+    assert.equal((await listRows(api, failed.id)).total, 0);
     const event = (await api.get("/events?type=data.processed&limit=100")).items.at(-1);
     assert.deepEqual(members(event?.data).object, failed);
   },

@@ -34,7 +34,7 @@ const JSON_TYPE = { "content-type": "application/json" };
 const FORM_TYPE = { "content-type": "application/x-www-form-urlencoded" };
 
 const postRaw = (api: Client, headers: Record<string, string>, body: string) =>
-  api.root.as(null).send("POST", TOKEN, { headers, body });
+  api.anyone.send("POST", TOKEN, { headers, body });
 
 choice(
   "5.token-response",
@@ -300,7 +300,7 @@ choice(
   "1.rfcs.metadata",
   "the server publishes its metadata, and the API's metadata link to it",
   async ({ api, authUrl, baseUrl }) => {
-    const anyone = api.root.as(null);
+    const anyone = api.anyone;
     const answer = await anyone.get(SERVER);
     const methods = ["client_secret_basic", "client_secret_post", "none"];
     assert.deepEqual(answer.json, {
@@ -334,7 +334,7 @@ choice(
   "5.token-response.errors",
   "another method gets 405 with Allow, in the error format of RFC 6749",
   async ({ api }) => {
-    const anyone = api.root.as(null);
+    const anyone = api.anyone;
     for (const [allow, path] of [
       ["POST", "/oauth/token"],
       ["POST", REVOKE],

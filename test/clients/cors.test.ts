@@ -55,5 +55,5 @@ for (const [name, post] of Object.entries({
     assert.match(String(etag), /^"/);
     assert.match(String(location), new RegExp(`^${own.baseUrl}/apps/app_`));
     await assert.rejects(post(FOREIGN, own), /Network Error|Cross-Origin/);
-    assert.equal((await own.api.get("/apps")).json.total, 1);
+    assert.equal((await own.api.get("/apps")).total, 1);
   });

@@ -117,7 +117,7 @@ test("variants apply to every error under /v1, and to nothing else", async () =>
     [401, await api.as("nobody").get("/apps")],
   ] as const)
     assert.deepEqual([answer.status, Object.keys(answer.json)], [status, ["error"]]);
-  const token = await api.root.as(null).post("/oauth/token", { grant_type: "none", more: 1 });
+  const token = await api.anyone.post("/oauth/token", { grant_type: "none", more: 1 });
   assert.deepEqual([token.status, token.json.error], [400, "unsupported_grant_type"]);
   const control = await api.root.post("/_control/clock", { advance: "soon" });
   assert.equal(control.headers["content-type"], "application/problem+json");
@@ -126,7 +126,7 @@ test("variants apply to every error under /v1, and to nothing else", async () =>
 test("the OpenAPI document follows the variants that change requests", async () => {
   const describe = async (variants = {}) => {
     await using own = await embedded({ variants });
-    const { paths, components } = (await own.api.root.as(null).get("/openapi.json")).json;
+    const { paths, components } = (await own.api.anyone.get("/openapi.json")).json;
     const { "/apps": apps, "/apps/{app_id}": app } = Object(paths);
     const { additionalProperties } = Object(components).schemas.AppCreate;
     const { maximum } = apps.get.parameters[0].schema;

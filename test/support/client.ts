@@ -76,6 +76,11 @@ export class Answer {
     return str(this.json.id);
   }
 
+  /** The number of resources in a list, on all pages. */
+  get total(): number {
+    return Number(this.json.total);
+  }
+
   /** Returns the header's value; fails the test if it is missing. */
   header(name: string): string {
     const value = this.headers[name.toLowerCase()];
@@ -129,6 +134,11 @@ export class Client {
   /** The same server and credential with the root as base URL, for paths outside /v1. */
   get root(): Client {
     return this.at(new URL(this.baseUrl).origin);
+  }
+
+  /** The same without a credential. */
+  get anyone(): Client {
+    return this.root.as(null);
   }
 
   get = (path: string, headers: SentHeaders = {}) => this.send("GET", path, { headers });

@@ -83,7 +83,7 @@ export async function consent(
 
 /** POST of JSON, as the spec shows it. */
 export const sendJson = (api: Client, path: string, fields: Extra): Promise<Answer> =>
-  api.root.as(null).post(path, withoutNull(fields));
+  api.anyone.post(path, withoutNull(fields));
 
 /** POST of a form, as RFC 6749 specifies it. */
 export const sendForm = (
@@ -92,7 +92,7 @@ export const sendForm = (
   fields: Extra,
   headers: SentHeaders = {},
 ): Promise<Answer> =>
-  api.root.as(null).send("POST", path, {
+  api.anyone.send("POST", path, {
     headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
     body: new URLSearchParams(withoutNull(fields)).toString(),
   });
@@ -161,7 +161,7 @@ export const claimsOf = (token: string): Members => decodePart(token, 1);
 
 /** The keys that the server publishes. */
 export async function publishedKeys(api: Client): Promise<readonly Members[]> {
-  const { keys } = (await api.root.as(null).get("/oauth/jwks")).json;
+  const { keys } = (await api.anyone.get("/oauth/jwks")).json;
   assert.ok(Array.isArray(keys));
   return keys.map(members);
 }

@@ -40,7 +40,7 @@ function preflight(api: Client, path: string, origin: string, method = "POST") {
     "access-control-request-method": method,
     "access-control-request-headers": "authorization",
   };
-  return api.root.as(null).send("OPTIONS", path, { headers });
+  return api.anyone.send("OPTIONS", path, { headers });
 }
 
 const LOOPBACK_ORIGINS =
@@ -82,7 +82,7 @@ for (const [options, isLocal] of REACH)
 test("errors are readable like successes; pages, consent and the test controls never are", async () => {
   await using own = await embedded({ control: true, rateLimit: 9 });
   const { api } = own;
-  const [root, stranger] = [api.root, api.root.as(null)];
+  const [root, stranger] = [api.root, api.anyone];
   const origin = { origin: ORIGIN };
   const long = "x".repeat(8_200);
   const responses = {
