@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
-import { freshFolder } from "./closing.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FROM_SOURCES = ["--import", "tsx"];
@@ -23,9 +23,10 @@ export function serverProgram(): readonly string[] {
   return program;
 }
 
-/** The server's bundle, which other users may read. */
+/** The server's bundle, which other users may read. Scripts use this file, too, so it does not load the test runner. */
 function bundled(): string {
-  const outdir = freshFolder();
+  const outdir = mkdtempSync(join(tmpdir(), "apphost-"));
+  process.once("exit", () => rmSync(outdir, { recursive: true }));
   chmodSync(outdir, 0o755);
   buildSync({
     absWorkingDir: ROOT,
