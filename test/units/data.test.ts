@@ -153,6 +153,7 @@ test("2.data-reading.json: a column has the common type of its values, and mixed
     ["string", ["1", "", null]],
     ["string", [1, "x", true, null, 1e21], ["1", "x", "true", null, "1e+21"]],
     ["string", [2 ** 53, 1], ["9007199254740992", "1"]],
+    ["string", [Infinity, 1], ["Infinity", "1"]],
     ["string", ["2026-01-01", 5], ["2026-01-01", "5"]],
   ] as const)
     assert.deepEqual(jsonColumn(...cells), [type, ...(texts ?? cells)]);
