@@ -5,11 +5,10 @@ import { checkAccountState, hasScope } from "../../domain/credentials.ts";
 import { type AppError, fail } from "../../domain/errors.ts";
 import { API, callOperation, serializeResponse } from "../../http/api.ts";
 import type { HttpResponse } from "../../http/message.ts";
-import { PATHS } from "../../http/message.ts";
 import type { Operation } from "../../http/operation.ts";
 import type { PathParams, Result, RouteKey } from "../../http/router.ts";
 import { alertBox, html, type Renderable, tabs } from "../html.ts";
-import { type Page, page } from "../layout.ts";
+import { type Page, page, SECTIONS } from "../layout.ts";
 import type { SubmittedFields, WebContext } from "../session.ts";
 import { userMenu } from "../sign-in.ts";
 
@@ -86,16 +85,8 @@ export const fillPath = (path: string, values: Readonly<Record<string, unknown>>
 
 export const ASK_ADMIN = "A user with the permission admin can grant it under Users.";
 
-const SECTIONS = [
-  ["Apps", "/dashboard/apps"],
-  ["Data sources", "/dashboard/data-sources"],
-  ["Users", "/dashboard/users"],
-  ["Events", "/dashboard/events"],
-  ["Settings", "/dashboard/settings"],
-  ["Docs", PATHS.docs],
-] as const;
 const SETTINGS = [
-  ["API Keys", "/dashboard/settings/api-keys"],
+  ["API keys", "/dashboard/settings/api-keys"],
   ["Webhooks", "/dashboard/settings/webhooks"],
   ["OAuth apps", "/dashboard/settings/oauth-apps"],
 ] as const;
@@ -111,11 +102,8 @@ export function dashboardPage(
   const [setting] = SETTINGS.find(isCurrent) ?? [];
   return page({
     ...rest,
-    header: [
-      userMenu(context),
-      tabs("Dashboard", SECTIONS, section),
-      section === "Settings" && tabs("Settings", SETTINGS, setting),
-    ],
+    section,
+    header: [userMenu(context), section === "Settings" && tabs("Settings", SETTINGS, setting)],
     body: [
       account.state === "limited" &&
         alertBox("status", "This account is limited. You can view everything but change nothing."),

@@ -45,7 +45,7 @@ export function renderDocsPage(
   });
   const body = html`<div class="docs"><nav class="side" aria-label="On this page">${list(navigation)}</nav>
 <div><h1>${title}</h1><p class="lead">${inlineMarkdown(lead)}</p>${content}</div></div>`;
-  return page({ title, header, body });
+  return page({ title, section: "Docs", header, body });
 }
 
 /** `what-it-says` for "What it says". */
