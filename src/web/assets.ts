@@ -70,6 +70,10 @@ dl > div + div, td { border-top: 1px solid var(--line); }
 dt { flex: 1 1 10rem; }
 dd { flex: 4 1 20rem; min-width: 0; margin: 0; }
 .grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, var(--least, 25rem)), 1fr)); gap: 0 1.5rem; }
+.counts { --least: 15rem; gap: 1rem; }
+.counts > * { margin: 0; }
+.count { text-decoration: none; color: CanvasText; }
+.count strong { display: block; font-size: 1.5rem; }
 .scroll { overflow-x: auto; }
 table { border-spacing: 0; }
 .list { width: 100%; }
@@ -98,7 +102,8 @@ const ICON =
 const SCRIPT = `
 document.addEventListener("click", async ({ target }) => {
   if (!target.matches("[data-copy]")) return;
-  const source = target.previousElementSibling;
+  const source = document.getElementById(target.dataset.copy) ?? target.previousElementSibling;
+  source.closest("details")?.setAttribute("open", "");
   getSelection().selectAllChildren(source);
   // There is no clipboard without https, except on this machine.
   await navigator.clipboard?.writeText(source.textContent);

@@ -42,8 +42,13 @@ export const list = (items: readonly Renderable[], kind: "ul" | "ol" = "ul"): Ht
 export const hidden = (name: string, value: Renderable): Html =>
   html`<input type="hidden" name="${name}" value="${value}">`;
 
-/** A state; its words are also its classes, so that the stylesheet can colour it. */
-export const badge = (state: string): Html => html`<span class="badge ${state}">${state}</span>`;
+/** Capitalises a word; names such as `app.created` stay as they are. */
+export const capitalize = (text: string): string =>
+  /^\w+$/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+
+/** A state, which is also its class, so that the stylesheet can colour it. */
+export const badge = (state: string): Html =>
+  html`<span class="badge ${state}">${capitalize(state)}</span>`;
 
 /** A time in UTC, to the second. */
 export const time = (iso: string): Html =>
@@ -117,5 +122,20 @@ export const alertBox = (role: "status" | "alert", text: Renderable): Html =>
 /** A code block to copy; only the script shows its button. */
 export const code = (text: Renderable, id?: string): Html =>
   html`<div class="code"><pre${id && html` id="${id}"`}>${text}</pre><button type="button" data-copy hidden>Copy</button></div>`;
+
+/** Content that opens on demand. */
+export const details = (summary: Renderable, content: Renderable): Html =>
+  html`<details><summary>${summary}</summary>${content}</details>`;
+
+/** Returns a curl command to paste into a shell. */
+export const toCurl = (url: string, headers: readonly string[], body?: string): string =>
+  [
+    `curl ${quote(url)}`,
+    ...headers.map((header) => `-H ${quote(header)}`),
+    ...(body === undefined ? [] : [`--data-binary ${quote(body)}`]),
+  ].join(" \\\n  ");
+
+/** Quotes a word for a shell. */
+const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 export const json = (value: unknown): Html => code(JSON.stringify(value, null, 2));

@@ -115,7 +115,7 @@ async function signInPage(
   });
 }
 
-const KEY_FIELD = html`<div><label for="api_key">API key</label><input id="api_key" name="api_key" type="password" autocomplete="off" required autofocus></div><button>Continue</button>`;
+const KEY_FIELD = html`<div><label for="api_key">API key</label><input id="api_key" name="api_key" type="password" autocomplete="off" required autofocus></div><button class="primary">Continue</button>`;
 
 /** Renders a button for each user of this account, or else of every account. */
 async function renderUsers({ store }: WebContext, accountId?: string): Promise<Renderable> {
@@ -196,13 +196,13 @@ function consentPage(
   const fields = html`<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it will be able to:</p>
 ${list(scopes.map((scope) => [SCOPE_LABELS[scope], " ", inlineCode(scope)]))}
 ${hidden("request", url.slice(AUTHORIZE_PATH.length + 1))}
-<div class="row"><button name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></div>`;
+<div class="row"><button class="primary" name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></div>`;
   return page({
     title: `Allow “${client.name}” to use your account?`,
     narrow: true,
     formAction: formActionTo(redirectUri),
     body: html`${web.form(CONSENT_PATH, fields, "card")}
-${muted(`Either way you return to ${host || protocol}`)}
+${muted(`Either way you return to ${host || protocol}. An admin can revoke this under Settings, OAuth apps.`)}
 <h2>Not you?</h2>${userMenu(web, url)}`,
   });
 }

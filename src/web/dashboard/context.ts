@@ -91,10 +91,15 @@ const SETTINGS = [
   ["OAuth apps", "/dashboard/settings/oauth-apps"],
 ] as const;
 
-/** Draws a page; `actions` are the links and buttons beside its title. */
+/** Draws a page; `actions` are the links and buttons beside its title, and `back` is the way to the list. */
 export function dashboardPage(
   context: PageContext,
-  { actions, body, ...rest }: Page & { readonly actions?: Renderable },
+  {
+    actions,
+    back,
+    body,
+    ...rest
+  }: Page & { readonly actions?: Renderable; readonly back?: Renderable },
 ): HttpResponse {
   const { request, query, account } = context;
   const isCurrent = ([, path]: readonly [string, string]) => request.path.startsWith(path);
@@ -108,6 +113,7 @@ export function dashboardPage(
       account.state === "limited" &&
         alertBox("status", "This account is limited. You can view everything but change nothing."),
       query.has("done") && alertBox("status", "Done."),
+      back && html`<p>${back}</p>`,
       html`<header><h1>${rest.title}</h1><div class="row">${actions}</div></header>`,
       body,
     ],
