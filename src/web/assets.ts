@@ -22,13 +22,14 @@ h1 { font-size: 1.5rem; line-height: 1.3; }
 h2 { font-size: 1.125rem; margin: 2rem 0 .75rem; }
 h3 { font-size: 1rem; margin: 1.5rem 0 .5rem; }
 a, summary, .method { color: var(--accent); text-underline-offset: .2em; }
-button, .button, .tabs a { color: var(--soft); }
+.tabs a { color: var(--soft); }
+button, .button, .brand, .tabs [aria-current] { color: CanvasText; }
 .POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
 .PATCH, .pending, .processing, .limited { color: var(--slow); }
 .DELETE, .failed, .error, .gone, [role=alert], .button[href$="/delete"] { color: var(--bad); }
 .soft, .lead, small, dt, th, .cancelled, .retired, .disabled { color: var(--soft); font-weight: normal; }
 header, .row, .tabs, .legend, dl > div { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; }
-main > header { justify-content: space-between; margin-bottom: 1rem; }
+main header { justify-content: space-between; margin-bottom: 1rem; }
 .row { gap: .5rem; }
 .brand, .tabs [aria-current], label, legend, strong { font-weight: 600; }
 .brand, .tabs a, .side a, .button, td a { text-decoration: none; }
@@ -69,9 +70,9 @@ dl > div { padding: .625rem 0; align-items: baseline; }
 dl > div + div, td { border-top: 1px solid var(--line); }
 dt { flex: 1 1 10rem; }
 dd { flex: 4 1 20rem; min-width: 0; margin: 0; }
-.grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, var(--least, 25rem)), 1fr)); gap: 0 1.5rem; }
+.grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, var(--least, 25rem)), 1fr)); gap: 1.5rem; }
 .counts { --least: 15rem; gap: 1rem; }
-.counts > * { margin: 0; }
+.counts > *, .grid > * { margin: 0; min-width: 0; }
 .count { text-decoration: none; color: CanvasText; }
 .count strong { display: block; font-size: 1.5rem; }
 .scroll { overflow-x: auto; }
@@ -79,18 +80,20 @@ table { border-spacing: 0; }
 .list { width: 100%; }
 th, td { text-align: left; padding: .625rem 1rem; min-width: 6rem; vertical-align: baseline; }
 th { font-size: .8125rem; }
-time { white-space: nowrap; }
+td:has(time, .badge) { white-space: nowrap; }
+.list td:first-child { min-width: 10rem; }
 .number { text-align: right; }
 @media (width < 44rem) {
   .list, .list tbody, .list tr { display: block; }
   .list { background: none; border: 0; }
-  .list thead { display: none; }
+  .list thead, .top p { display: none; }
+  .top .tabs { order: 1; }
   .list tr { margin: .75rem 0; padding: .75rem 1rem; background: var(--surface); border: 1px solid var(--line); border-radius: 8px; }
   .list td { display: flex; justify-content: space-between; gap: 1rem; padding: .125rem 0; border: 0; text-align: right; }
   .list td:first-child { text-align: left; font-weight: 600; }
-  .list td + td::before { content: attr(data-label); color: var(--soft); }
+  .list td + td::before { flex: none; content: attr(data-label); color: var(--soft); }
 }
-li p, .row > *, .top p { margin: 0; }
+li p, .row > *, header > * { margin: 0; }
 :first-child { margin-top: 0; }
 :last-child { margin-bottom: 0; }
 .skip:not(:focus) { position: absolute; left: -100vw; }

@@ -1,6 +1,8 @@
 // User journeys in a real browser against a real server: with the script and without it.
 import assert from "node:assert/strict";
+import { exec } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { follow, inBrowser, press, type Stage, sees } from "../support/chromium.ts";
 import { type Client, members } from "../support/client.ts";
@@ -26,7 +28,8 @@ inBrowser("a user can go from signing in to a redelivery", MANUAL, async (stage)
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await follow(page, "Settings", "Generate new key");
   await page.getByLabel("Name").fill("Build server");
-  await press(page, "Generate new key", "Copy");
+  await press(page, "Generate new key");
+  await press(page.locator(".code:has(#secret)"), "Copy");
   await sees(page, "Copied");
   const key = String(await page.evaluate("navigator.clipboard.readText()"));
   assert.equal((await api.as(key).get("/apps")).status, 200, "the copied key works");
@@ -38,7 +41,7 @@ inBrowser("a user can go from signing in to a redelivery", MANUAL, async (stage)
   await press(page, "Register webhook");
   await sees(page, "Copy it now");
   await follow(page, "Continue");
-  await sees(page, "Deliveries: none yet");
+  await sees(page, "No deliveries yet. Send a test event to see one.");
   await sees(page, "Updates live");
 
   const site = await context.newPage();
@@ -52,7 +55,7 @@ inBrowser("a user can go from signing in to a redelivery", MANUAL, async (stage)
     .getByLabel("Data")
     .setInputFiles({ name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from(SALES) });
   await press(site, "Upload");
-  await sees(site, "ready");
+  await sees(site, "Ready");
   await site.locator("dd a").click();
   await site.getByText("Deploy", { exact: true }).first().click();
   await site.getByLabel("Name").fill("Release 1");
@@ -61,7 +64,7 @@ inBrowser("a user can go from signing in to a redelivery", MANUAL, async (stage)
   await press(site, "2026-02, 30 revenue, North");
   await site.locator("output", { hasText: "Sent: 2026-02, 30 revenue, North" }).waitFor();
 
-  await sees(page, "pending");
+  await sees(page, "Pending");
   const { data } = members(JSON.parse(receiver.got[0]?.body ?? ""));
   const { data_point, interaction_type } = members(members(data).object);
   assert.deepEqual(
@@ -69,11 +72,19 @@ inBrowser("a user can go from signing in to a redelivery", MANUAL, async (stage)
     ["chart_click", { x: "2026-02", y: 30, category: "North" }],
   );
   await follow(page, "user.interaction");
+  await page.getByText("Headers").click();
   await sees(page, "X-Service-Signature");
-  await press(page, "Send again");
-  await sees(page, "succeeded");
+  await press(page, "Copy as curl");
+  await sees(page, "Copied");
+  await promisify(exec)(String(await page.evaluate("navigator.clipboard.readText()")));
+  const [sent, copy] = receiver.got;
+  assert.equal(copy?.body, sent?.body);
+  const signature = copy?.headers["x-service-signature"];
+  assert.ok(signature && signature === sent?.headers["x-service-signature"]);
+  await press(page, "Redeliver");
+  await sees(page, "Succeeded");
   await sees(page, "manual");
-  assert.equal(receiver.got.length, 2);
+  assert.equal(receiver.got.length, 3);
   assert.equal((await interactions(api)).length, 1);
 });
 
@@ -119,14 +130,11 @@ inBrowser(
     await page.setViewportSize({ width: 960, height: 660 });
     await page.clock.setFixedTime(service.clock.now());
     await go(`/dashboard/settings/webhooks/${webhook.id}`);
-    const rows = (await page.locator(".list li").allInnerTexts()).map((text) =>
+    const rows = (await page.locator(".list tbody tr").allInnerTexts()).map((text) =>
       text.replace(/\s+/g, " "),
     );
-    assert.match(rows[0] ?? "", /^app\.deployed Status: succeeded Response: 200 Attempts: 1 /);
-    assert.match(
-      rows[1] ?? "",
-      /^app\.created Status: pending Response: 500 Attempts: 1 Next attempt: in \d sec/,
-    );
+    assert.match(rows[0] ?? "", /^app\.deployed Harbour sales Succeeded 200 1 None /);
+    assert.match(rows[1] ?? "", /^app\.created Harbour sales Pending 500 1 in \d seconds/);
     if (process.env.TEST_PICTURES === "1") await page.screenshot({ path: PICTURE });
   },
 );
@@ -142,7 +150,7 @@ inBrowser(
   async (stage) => {
     const { service, api, page, go } = stage;
     const { id } = await api.create("/apps", { title: "Old" });
-    const shown = page.locator(`li:has(#${id}) time`);
+    const shown = page.locator(`#${id} time`);
     await go("/dashboard/apps");
     assert.equal(await shown.textContent(), "1 Jan 2026, 09:00:00");
     assert.equal(await shown.getAttribute("title"), "2026-01-01 00:00:00 UTC");
@@ -225,7 +233,7 @@ inBrowser(
     await next("user.interaction");
     await go(`/dashboard/settings/webhooks/${webhook.id}`);
     await follow(page, "user.interaction");
-    await press(page, "Send again");
+    await press(page, "Redeliver");
     await sees(page, "Done.");
     await eventually(async () => received[0]?.attempts[1]);
     await page.getByRole("link", { name: "Back" }).click();

@@ -298,16 +298,19 @@ choice(
     await service.settled();
     const { id } = await attempted(api, webhook);
     const page = `${path}/deliveries/${id}`;
-    assert.match(await read(path), /app\.created .*pending/);
+    assert.match(await read(path), /Delivery .* app\.created .* Pending 503 1 2026-01-01/);
     const failed = await browser.open(page);
     assertPage(failed);
-    assert.match(textOf(failed), /Attempt 1 .* 503/);
-    assert.match(textOf(failed), /Next attempt:? 2026-01-01 00:00:0[456] UTC/);
+    assert.match(textOf(failed), /Not delivered yet: 503 .*Attempt 1: 503 .*Request .*Response /);
+    assert.match(textOf(failed), /The next attempt is due 2026-01-01 00:00:0[456] UTC/);
     assertPage(await browser.submit(failed, `${page}/redeliver`, {}));
     await service.settled();
     const shown = await read(page);
-    assert.match(shown, /Attempt 2 .* 200 .*Attempt 1 .* 503/);
-    assert.match(shown, /succeeded/);
+    assert.match(
+      shown,
+      /Delivered on attempt 2: 200 .*Attempt 2 \(manual\): 200 .*Attempt 1: 503 /,
+    );
+    assert.match(shown, /Succeeded .*What happens next Nothing, because it has arrived/);
     const attempts = received[0]?.attempts ?? [];
     assert.equal(attempts.length, 2);
     for (const { rawBody, headers } of attempts)

@@ -7,7 +7,7 @@ import { API, callOperation, serializeResponse } from "../../http/api.ts";
 import type { HttpResponse } from "../../http/message.ts";
 import type { Operation } from "../../http/operation.ts";
 import type { PathParams, Result, RouteKey } from "../../http/router.ts";
-import { alertBox, html, type Renderable, tabs } from "../html.ts";
+import { alertBox, html, link, type Renderable, tabs } from "../html.ts";
 import { type Page, page, SECTIONS } from "../layout.ts";
 import type { SubmittedFields, WebContext } from "../session.ts";
 import { userMenu } from "../sign-in.ts";
@@ -91,7 +91,7 @@ const SETTINGS = [
   ["OAuth apps", "/dashboard/settings/oauth-apps"],
 ] as const;
 
-/** Draws a page; `actions` are the links and buttons beside its title, and `back` is the way to the list. */
+/** Draws a page; `actions` are the links and buttons beside its title, and `back` is the page above a live one. */
 export function dashboardPage(
   context: PageContext,
   {
@@ -99,7 +99,7 @@ export function dashboardPage(
     back,
     body,
     ...rest
-  }: Page & { readonly actions?: Renderable; readonly back?: Renderable },
+  }: Page & { readonly actions?: Renderable; readonly back?: string },
 ): HttpResponse {
   const { request, query, account } = context;
   const isCurrent = ([, path]: readonly [string, string]) => request.path.startsWith(path);
@@ -113,7 +113,7 @@ export function dashboardPage(
       account.state === "limited" &&
         alertBox("status", "This account is limited. You can view everything but change nothing."),
       query.has("done") && alertBox("status", "Done."),
-      back && html`<p>${back}</p>`,
+      back && html`<p>${link(back, "← Back")} <small data-live></small></p>`,
       html`<header><h1>${rest.title}</h1><div class="row">${actions}</div></header>`,
       body,
     ],

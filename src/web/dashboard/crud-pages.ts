@@ -8,7 +8,7 @@ import type { Operation } from "../../http/operation.ts";
 import type { Result } from "../../http/router.ts";
 import * as forms from "../form.ts";
 import * as ui from "../html.ts";
-import { type Html, html, type Renderable } from "../html.ts";
+import { Html, html, type Renderable } from "../html.ts";
 import { redirect } from "../layout.ts";
 import { countField, type SubmittedFields } from "../session.ts";
 import {
@@ -19,17 +19,12 @@ import {
   type PageContext,
 } from "./context.ts";
 
-/** The cells of a row by the labels of their columns. */
-export type Cells = Readonly<Record<string, Renderable>>;
-
 export interface Resource<R extends Entity = Entity> {
   readonly title: string;
   readonly intro?: string;
-  /** What an empty list says, and the form that it leads to; by default `new`. */
-  readonly emptyText: string;
-  readonly next?: Pick<Action, "label" | "path" | "operation">;
-  /** The kind of record on whose page the list is, if it has no page of its own. */
-  readonly parent?: string;
+  /** What an empty list says, and the action that it offers; by default `new`. */
+  readonly empty: string;
+  readonly next?: Action | undefined;
   /** The path of a record's page. */
   readonly path: string;
   /** The path of a record in the API, with the same parameters. */
@@ -44,13 +39,18 @@ export interface Resource<R extends Entity = Entity> {
   readonly toBody?: (values: forms.FormValues) => forms.FormValues | AppError;
   /** Returns the name of a record, if it is not one of its usual members. */
   getName?(record: R): string;
-  /** Returns a row of the list, newest first. The first cell becomes a link to the record. */
-  getCells(record: R, page: PageContext): Promise<Cells> | Cells;
+  /** The members that a list shows beside the name. */
+  readonly columns: readonly string[];
+  /** Returns members for the list that the API does not have or shows otherwise; `name` is the text of the link. */
+  getCells?(record: R, page: PageContext): Promise<Cells>;
   /** What to do with a value that is shown once. */
   renderSecret?(secret: string, page: PageContext): Renderable;
   /** Content of the record's page above its details. */
   renderContent?(record: R, page: PageContext): Promise<Renderable>;
 }
+
+/** Values of a row by the names of their columns. */
+export type Cells = Readonly<Record<string, Html | string | number>>;
 
 type Handler = DashboardRoute["handler"];
 
@@ -71,7 +71,7 @@ interface Action {
   readonly operation: Operation;
 }
 
-function getActions(resource: Resource): readonly Action[] {
+export function getActions(resource: Resource): readonly Action[] {
   const { path, apiPath, actions = {} } = resource;
   const standardKeys: Record<string, string> = {
     new: `POST ${parentPath(apiPath)}`,
@@ -136,7 +136,11 @@ const countRecords = async (resource: Resource, page: PageContext): Promise<numb
   (await readList(resource, page, { limit: 0 })).total;
 
 /** Renders a page of the list with its filter, newest first; the API lists in creation order. */
-export async function renderList(resource: Resource, page: PageContext): Promise<Renderable> {
+export async function renderList(
+  resource: Resource,
+  page: PageContext,
+  length = PAGE_LENGTH,
+): Promise<Renderable> {
   const { intro } = resource;
   const parameters = Object.entries(listOperation(resource).query?.members ?? {});
   const [
@@ -151,7 +155,7 @@ export async function renderList(resource: Resource, page: PageContext): Promise
   const { total } = await range(0, 0);
   const requestedSkip = countField(page.query, "skip") ?? 0;
   const skip = requestedSkip < total ? requestedSkip : 0;
-  const end = Math.min(skip + PAGE_LENGTH, total);
+  const end = Math.min(skip + length, total);
   const { items } = await range(total - end, end - skip);
   const url = fillPath(getListPath(resource), page.params);
   const filters = values.map((each) => [ui.capitalize(each), `${url}?${filter}=${each}`] as const);
@@ -166,16 +170,9 @@ export async function renderList(resource: Resource, page: PageContext): Promise
       : await renderRecords(resource, items.toReversed(), page),
     total > items.length &&
       html`<nav class="row" aria-label="Pages">${ui.muted(`${skip + 1} to ${end} of ${total}, newest first`)}
-${skip > 0 && ui.link(pageUrl(Math.max(skip - PAGE_LENGTH, 0)), "Newer", "button")}
+${skip > 0 && ui.link(pageUrl(Math.max(skip - length, 0)), "Newer", "button")}
 ${end < total && ui.link(pageUrl(end), "Older", "button")}</nav>`,
   ];
-}
-
-/** Renders the newest records. */
-export async function renderNewest(resource: Resource, page: PageContext, limit: number) {
-  const total = await countRecords(resource, page);
-  const { items } = await readList(resource, page, { offset: Math.max(total - limit, 0), limit });
-  return renderRecords(resource, items.toReversed(), page);
 }
 
 /** Renders the number of records as a link to them, or how to create the first one. */
@@ -189,12 +186,12 @@ export async function renderCount(resource: Resource, page: PageContext): Promis
 }
 
 function renderEmpty(resource: Resource, page: PageContext): Renderable {
-  const { emptyText, next = getActions(resource)[0] } = resource;
+  const { empty, next = getActions(resource)[0] } = resource;
   const action =
     next &&
     page.can(next.operation) &&
     ui.link(fillPath(next.path, page.params), next.label, "button");
-  return html`<div class="card"><p>${emptyText}</p>${action}</div>`;
+  return html`<div class="card"><p>${empty}</p>${action}</div>`;
 }
 
 function getRecordName({ getName }: Resource, record: Entity): string {
@@ -203,24 +200,31 @@ function getRecordName({ getName }: Resource, record: Entity): string {
   return getName?.(record) ?? String(title || name || email || url || event_type || id);
 }
 
+/** "Webhook" for "Webhooks". */
+const getSingular = (title: string): string => title.replace(/ies$/, "ys").slice(0, -1);
+
 /** Renders records as a table, whose rows are cards on a phone. */
 export async function renderRecords(
   resource: Resource,
   records: readonly Entity[],
   page: PageContext,
 ): Promise<Renderable> {
+  const { title, path, columns } = resource;
   if (records.length === 0) return renderEmpty(resource, page);
   const rows: Html[] = [];
-  let labels: readonly string[] = [];
   for (const record of records) {
-    const cells = await resource.getCells(record, page);
-    const [name, ...others] = Object.entries(cells);
-    labels = Object.keys(cells);
-    const url = fillPath(`${parentPath(resource.path)}/{id}`, { ...record });
+    const cells: Cells = (await resource.getCells?.(record, page)) ?? {};
+    const members: Record<string, unknown> = { ...record, ...cells };
+    const url = fillPath(`${parentPath(path)}/{id}`, members);
+    const others = columns.map(
+      (name) =>
+        html`<td data-label="${forms.toLabel(name)}"><div>${renderValue(name, members[name])}</div></td>`,
+    );
     rows.push(
-      html`<tr id="${record.id}"><td>${ui.link(url, name?.[1])}</td>${others.map(([label, cell]) => html`<td data-label="${label}"><div>${cell}</div></td>`)}</tr>\n`,
+      html`<tr id="${record.id}"><td>${ui.link(url, cells.name ?? getRecordName(resource, record))}</td>${others}</tr>\n`,
     );
   }
+  const labels = [getSingular(title), ...columns.map(forms.toLabel)];
   return html`<table class="list"><thead><tr>${labels.map((label) => html`<th scope="col">${label}</th>`)}</tr></thead>
 <tbody>${rows}</tbody></table>`;
 }
@@ -233,6 +237,7 @@ const PAGES: Readonly<Record<string, string>> = {
 };
 
 function renderValue(name: string, value: unknown): Renderable {
+  if (value instanceof Html) return value;
   if (typeof value === "boolean") return value ? "Yes" : "No";
   const text = [value ?? ""].flat().join(", ");
   if (text === "") return name === "last_used_at" ? "Never" : "None";
@@ -241,10 +246,6 @@ function renderValue(name: string, value: unknown): Renderable {
   const page = PAGES[name];
   return page ? ui.link(page + text, text) : text;
 }
-
-/** A link to the list. */
-const renderBack = (resource: Resource, page: PageContext): Html =>
-  ui.link(fillPath(getListPath(resource), page.params), `← ${resource.parent ?? resource.title}`);
 
 async function recordPage(resource: Resource, page: PageContext): Promise<Result> {
   const operation = readOperation(resource);
@@ -256,7 +257,7 @@ async function recordPage(resource: Resource, page: PageContext): Promise<Result
     .map(([name, value]) => [forms.toLabel(name), renderValue(name, value)] as const);
   return dashboardPage(page, {
     title: getRecordName(resource, record),
-    back: [renderBack(resource, page), html` <span class="soft" data-live></span>`],
+    back: fillPath(getListPath(resource), page.params),
     actions: renderActions(resource, page, false),
     body: html`<div data-follow>${await resource.renderContent?.(record, page)}<h2>Details</h2>${ui.definitionList(details)}</div>`,
   });

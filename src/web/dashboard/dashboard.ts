@@ -14,7 +14,7 @@ import {
   getOperation,
   type PageContext,
 } from "./context.ts";
-import { crudRoutes, renderCount, renderNewest } from "./crud-pages.ts";
+import { crudRoutes, renderCount, renderList } from "./crud-pages.ts";
 import { apps, dataSources, events, resources, webhooks } from "./resources.ts";
 
 const EVENTS_SHOWN = 5;
@@ -41,7 +41,7 @@ async function homePage(page: PageContext): Promise<HttpResponse> {
 <p>Base URL: ${inlineCode(urls.baseUrl)}. ${inlineMarkdown(KEY_HINT)}</p>
 ${code(`curl "${urls.baseUrl}/apps" -H "Authorization: Bearer $API_KEY"`)}`,
       page.can(getOperation("GET /events")) &&
-        html`<h2>Latest events</h2>${await renderNewest(events, page, EVENTS_SHOWN)}`,
+        html`<h2>Latest events</h2>${await renderList(events, page, EVENTS_SHOWN)}`,
     ],
   });
 }

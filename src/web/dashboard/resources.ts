@@ -14,7 +14,7 @@ import type { FormValues } from "../form.ts";
 import * as ui from "../html.ts";
 import { type Html, html, type Renderable } from "../html.ts";
 import { getOperation, type PageContext } from "./context.ts";
-import { type Cells, type Resource, renderList, renderRecords } from "./crud-pages.ts";
+import { type Cells, getActions, type Resource, renderList, renderRecords } from "./crud-pages.ts";
 
 /** The related records that a page shows. */
 const FIRST_RELATED = { offset: 0, limit: LIMIT_MAX };
@@ -33,7 +33,7 @@ async function findNewest<R extends Entity, I extends string>(
 
 export const apps: Resource<model.AppRecord> = {
   title: "Apps",
-  emptyText: "No apps yet. Create one, add data to it and deploy it to its own address.",
+  empty: "No apps yet. Create one, add data to it and deploy it to its own address.",
   path: "/dashboard/apps/{app_id}",
   apiPath: "/apps/{app_id}",
   actions: { new: "Create app", deploy: "Deploy", edit: "Edit", delete: "Delete" },
@@ -45,14 +45,13 @@ export const apps: Resource<model.AppRecord> = {
     environment: "A new deployment replaces the live one of the same environment.",
     custom_domain: "A host name that points to this server.",
   },
-  async getCells({ id, title, public: isPublic, updated_at }, page) {
+  columns: ["visibility", "live_deployment", "updated_at"],
+  async getCells({ id, public: isPublic }, page) {
     // Each deployment replaces the live one of its environment, so the newest is live.
     const live = await findNewest(page, model.deployments, "app", id);
     return {
-      Title: title,
-      Visibility: isPublic ? "Public" : "Private",
-      "Live deployment": live ? ui.link(page.urls.site(live.id), live.name) : "None",
-      Updated: ui.time(updated_at),
+      visibility: isPublic ? "Public" : "Private",
+      live_deployment: live ? ui.link(page.urls.site(live.id), live.name) : "",
     };
   },
   renderContent: async (app, page) => [
@@ -77,29 +76,18 @@ async function renderDataSources({ id }: model.AppRecord, page: PageContext) {
 
 const deployments: Resource<model.DeploymentRecord> = {
   title: "Deployments",
-  parent: "App",
-  emptyText: "Not deployed yet. Deploy the app to give it an address.",
-  next: {
-    label: "Deploy",
-    path: "/dashboard/apps/{app_id}/deploy",
-    operation: getOperation("POST /apps/{app_id}/deploy"),
-  },
+  empty: "Not deployed yet. Deploy the app to give it an address.",
+  next: getActions(apps)[1],
   path: "/dashboard/apps/{app_id}/deployments/{deployment_id}",
   apiPath: "/apps/{app_id}/deployments/{deployment_id}",
-  getCells: ({ id, name, environment, custom_domain, status, deployed_at }, { urls }) => ({
-    Name: name,
-    Environment: environment,
-    Status: ui.badge(status),
-    Address: status === "live" ? ui.link(urls.site(id), custom_domain ?? "Open") : "None",
-    Deployed: ui.time(deployed_at),
-  }),
+  columns: ["environment", "custom_domain", "status", "deployed_at"],
   renderContent: async ({ id, status }, { urls }) =>
     status === "live" && ui.link(urls.site(id), "Open", "button primary"),
 };
 
 export const dataSources: Resource<model.DataSourceRecord> = {
   title: "Data sources",
-  emptyText:
+  empty:
     "No data yet. Upload a table as CSV or JSON and assign it to an app to show it as a chart.",
   path: "/dashboard/data-sources/{data_source_id}",
   apiPath: "/data-sources/{data_source_id}",
@@ -110,16 +98,10 @@ export const dataSources: Resource<model.DataSourceRecord> = {
     data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB.",
   },
   toBody: toDataSourceBody,
-  async getCells({ name, app_id, type, row_count, status, created_at }, { store }) {
+  columns: ["app", "row_count", "status", "created_at"],
+  async getCells({ app_id }, { store }) {
     const app = app_id && (await store.get(model.apps, app_id));
-    return {
-      Name: name,
-      App: app ? ui.link(`/dashboard/apps/${app.id}`, app.title) : "None",
-      Type: type.toUpperCase(),
-      Rows: row_count ?? "None",
-      Status: ui.badge(status),
-      Created: ui.time(created_at),
-    };
+    return { app: app ? ui.link(`/dashboard/apps/${app.id}`, app.title) : "" };
   },
   renderContent: renderRows,
 };
@@ -147,41 +129,31 @@ async function renderRows(
 
 const users: Resource<model.UserRecord> = {
   title: "Users",
-  emptyText: "No users yet.",
+  empty: "No users yet.",
   intro: "Users sign in to this dashboard and allow applications to act for them.",
   path: "/dashboard/users/{user_id}",
   apiPath: "/users/{user_id}",
   actions: { new: "Add user", edit: "Edit", delete: "Delete" },
   deleteWarning: "This also ends the user’s sessions and the tokens of their applications.",
-  getCells: ({ name, email, permissions, created_at }) => ({
-    Name: name || email,
-    Email: email,
-    Permissions: permissions.join(", ") || "None",
-    Created: ui.time(created_at),
-  }),
+  columns: ["email", "permissions", "created_at"],
 };
 
 const apiKeys: Resource<model.ApiKeyRecord> = {
   title: "API keys",
-  emptyText: "No API keys yet. Generate one to call the API.",
+  empty: "No API keys yet. Generate one to call the API.",
   intro: "A key opens the whole account. Keep it out of code that others can read.",
   path: "/dashboard/settings/api-keys/{key_id}",
   apiPath: "/api-keys/{key_id}",
   actions: { new: "Generate new key", delete: "Delete" },
   deleteWarning: "Requests with this key fail at once, and sessions that it opened end.",
-  getCells: ({ name, last_four, created_at, last_used_at }) => ({
-    Name: name,
-    Key: ui.inlineCode(`…${last_four}`),
-    Created: ui.time(created_at),
-    "Last used": last_used_at ? ui.time(last_used_at) : "Never",
-  }),
+  columns: ["last_four", "created_at", "last_used_at"],
   renderSecret: (key, { urls }) =>
     html`<p>Call the API with it:</p>${ui.code(ui.toCurl(`${urls.baseUrl}/account`, [`Authorization: Bearer ${key}`]))}`,
 };
 
 const oauthApps: Resource<model.OAuthClientRecord> = {
   title: "OAuth apps",
-  emptyText: "No OAuth apps yet. Register one to let it act for users of this account.",
+  empty: "No OAuth apps yet. Register one to let it act for users of this account.",
   intro:
     "OAuth apps act for users of this account, as far as each user allows. To revoke what users allowed, delete the app.",
   path: "/dashboard/settings/oauth-apps/{client_id}",
@@ -194,12 +166,7 @@ const oauthApps: Resource<model.OAuthClientRecord> = {
     public:
       "For apps that cannot keep a secret, such as in a browser or on a phone. They use PKCE.",
   },
-  getCells: ({ name, public: isPublic, scopes, created_at }) => ({
-    Name: name,
-    Type: isPublic ? "Public" : "Confidential",
-    Scopes: scopes.join(", "),
-    Created: ui.time(created_at),
-  }),
+  columns: ["public", "scopes", "created_at"],
   renderContent: renderAuthorization,
 };
 
@@ -214,24 +181,23 @@ async function renderAuthorization(
     redirect_uri: redirect_uris[0] ?? "",
     scope: scopes.join(" "),
     state: "test",
-    ...(isPublic && { code_challenge: "CHALLENGE", code_challenge_method: "S256" }),
   });
-  return html`<h2>Allow it</h2><p>Users allow the app at this address:</p>
-${ui.code(`${urls.authUrl}/oauth/authorize?${query}`)}
-<h2>Revoke it</h2>${ui.paragraph("Delete the app, and all its tokens stop working at once. The app itself can revoke the tokens of one user with `POST /oauth/revoke`.")}`;
+  return html`<h2>Allow it</h2>${ui.paragraph(isPublic ? PKCE : "A user allows the app at this address, to which it adds its own `state`. [What follows](/docs#oauth).")}
+${!isPublic && ui.code(`${urls.authUrl}/oauth/authorize?${query}`)}
+<h2>Revoke it</h2>${ui.paragraph("Delete the app, and all its tokens stop working at once. The app itself revokes those of one user by `POST /oauth/revoke`.")}`;
 }
+
+const PKCE =
+  "A public app makes its own address for each user, with a PKCE challenge. [How to ask for authorization](/docs#oauth).";
 
 export const events: Resource<model.EventRecord> = {
   title: "Events",
-  emptyText: "No events yet. Create an app to see one.",
-  next: {
-    label: "Create app",
-    path: "/dashboard/apps/new",
-    operation: getOperation("POST /apps"),
-  },
+  empty: "No events yet. Create an app to see one.",
+  next: getActions(apps)[0],
   path: "/dashboard/events/{event_id}",
   apiPath: "/events/{event_id}",
   getName: (event) => `${event.type}: ${getObjectName(event)}`,
+  columns: ["object", "deliveries", "created"],
   async getCells(event, { store }) {
     const { items } = await listDeliveriesOfEvent(store, event, FIRST_RELATED);
     const counts = model.deliveryStatus.json.enum?.map((status) => {
@@ -239,10 +205,9 @@ export const events: Resource<model.EventRecord> = {
       return length > 0 && [length, " ", ui.badge(status), " "];
     });
     return {
-      Type: event.type,
-      Object: getObjectName(event),
-      Deliveries: items.length > 0 ? counts : "None",
-      Time: ui.time(event.created),
+      name: event.type,
+      object: getObjectName(event),
+      deliveries: html`${items.length > 0 ? counts : "None"}`,
     };
   },
   renderContent: renderEvent,
@@ -270,13 +235,12 @@ async function renderEvent(event: model.EventRecord, page: PageContext): Promise
 
 async function getCellsOfEvent(delivery: model.DeliveryRecord, page: PageContext): Promise<Cells> {
   const webhook = await page.store.get(model.webhooks, delivery.webhook_id);
-  const { Event: _, ...cells } = await getDeliveryCells(delivery, page);
-  return { Webhook: webhook?.url, ...cells };
+  return { ...(await getDeliveryCells(delivery, page)), name: webhook?.url ?? "" };
 }
 
 export const webhooks: Resource<model.WebhookRecord> = {
   title: "Webhooks",
-  emptyText: "No webhooks yet. Register one to receive events as they happen.",
+  empty: "No webhooks yet. Register one to receive events as they happen.",
   intro:
     "Each active webhook receives a signed POST when an event happens. [How to receive it](/docs/events#receiving-deliveries).",
   path: "/dashboard/settings/webhooks/{webhook_id}",
@@ -289,13 +253,12 @@ export const webhooks: Resource<model.WebhookRecord> = {
     secret: "Used to sign deliveries. Leave it empty to generate one, or to keep the current one.",
     type: "A sample event is sent once, even if the webhook is disabled.",
   },
-  async getCells({ id, url, events, active, disabled_reason }, page) {
+  columns: ["events", "status", "last_delivery"],
+  async getCells({ id, active, disabled_reason }, page) {
     const last = await findNewest(page, model.deliveries, "webhook", id);
     return {
-      URL: url,
-      Events: events.join(", "),
-      Status: ui.badge(active ? "active" : (disabled_reason ?? "disabled")),
-      "Last delivery": last ? [ui.badge(last.status), " ", ui.time(last.created_at)] : "None",
+      status: active ? "active" : (disabled_reason ?? "disabled"),
+      last_delivery: last ? html`${ui.badge(last.status)} ${ui.time(last.created_at)}` : "",
     };
   },
   renderContent: async (_, page) => [
@@ -307,32 +270,26 @@ export const webhooks: Resource<model.WebhookRecord> = {
 /** The delivery log (spec part 6): status, response codes and attempts. */
 const deliveries: Resource<model.DeliveryRecord> = {
   title: "Deliveries",
-  parent: "Webhook",
-  emptyText: "No deliveries yet. Send a test event to see one.",
-  next: {
-    label: "Send test event",
-    path: "/dashboard/settings/webhooks/{webhook_id}/test",
-    operation: getOperation("POST /webhooks/{webhook_id}/test"),
-  },
+  empty: "No deliveries yet. Send a test event to see one.",
+  next: getActions(webhooks)[1],
   path: "/dashboard/settings/webhooks/{webhook_id}/deliveries/{delivery_id}",
   apiPath: "/webhooks/{webhook_id}/deliveries/{delivery_id}",
   actions: { redeliver: "Redeliver" },
+  columns: ["status", "attempts", "next_attempt_at", "created_at"],
   getCells: getDeliveryCells,
   renderContent: renderDelivery,
 };
 
 async function getDeliveryCells(
-  { event_id, event_type, status, attempts, next_attempt_at, created_at }: model.DeliveryRecord,
+  { event_id, event_type, status, attempts }: model.DeliveryRecord,
   { store }: PageContext,
 ): Promise<Cells> {
   const event = await store.get(model.events, event_id);
   const last = attempts.at(-1);
   return {
-    Event: [event_type, " ", event && html`<small>${getObjectName(event)}</small>`],
-    Status: [ui.badge(status), " ", last && (last.response_status ?? last.error)],
-    Attempts: attempts.length,
-    "Next attempt": next_attempt_at ? ui.time(next_attempt_at) : "None",
-    Time: ui.time(created_at),
+    name: html`${event_type} <small>${event && getObjectName(event)}</small>`,
+    status: html`${ui.badge(status)} ${last?.response_status ?? last?.error}`,
+    attempts: attempts.length,
   };
 }
 
