@@ -17,17 +17,18 @@ body { margin: 0; font: .9375rem/1.6 system-ui, sans-serif; background: var(--pa
 main { padding: 2rem max(1rem, 50% - 550px) 4rem; }
 .top { padding: .75rem max(1rem, 50% - 550px); background: var(--surface); border-bottom: 1px solid var(--line); }
 .narrow, form.card { max-width: 36rem; }
-.narrow { margin: auto; }
+.narrow { margin: auto; padding-inline: 1rem; }
 h1 { font-size: 1.5rem; line-height: 1.3; }
 h2 { font-size: 1.125rem; margin: 2rem 0 .75rem; }
 h3 { font-size: 1rem; margin: 1.5rem 0 .5rem; }
 a, summary, .method { color: var(--accent); text-underline-offset: .2em; }
 .tabs a { color: var(--soft); }
 button, .button, .brand, .tabs [aria-current] { color: CanvasText; }
+.badge { color: var(--soft); }
 .POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
 .PATCH, .pending, .processing, .limited { color: var(--slow); }
 .DELETE, .failed, .error, .gone, [role=alert], .button[href$="/delete"] { color: var(--bad); }
-.soft, .lead, small, dt, th, .cancelled, .retired, .disabled { color: var(--soft); font-weight: normal; }
+.soft, .lead, small, dt, th { color: var(--soft); font-weight: normal; }
 header, .row, .tabs, .legend, dl > div { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; }
 main header { justify-content: space-between; margin-bottom: 1rem; }
 .row { gap: .5rem; }
@@ -59,6 +60,7 @@ fieldset label, label:has([type=checkbox]) { font-weight: normal; }
 form .soft, .error { font-size: .875rem; }
 [aria-invalid] { border-color: var(--bad); }
 pre, code { font: .8125rem/1.5 ui-monospace, monospace; }
+.card pre { background: var(--page); }
 pre { padding: .875rem 1rem; white-space: pre-wrap; }
 .lead { white-space: pre-wrap; }
 .code { position: relative; }

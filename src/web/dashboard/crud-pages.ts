@@ -162,11 +162,10 @@ export async function renderList(
   const pageUrl = (start: number) => `${url}?${value ? `${filter}=${value}&` : ""}skip=${start}`;
   return [
     intro && html`<p class="lead">${ui.inlineMarkdown(intro)}</p>`,
-    (total > 0 || value) &&
-      filter &&
+    (value ?? (total > 0 && length === PAGE_LENGTH && filter)) &&
       ui.tabs("Filter", [["All", url], ...filters], ui.capitalize(value ?? "all")),
     value && total === 0
-      ? ui.muted("None of them.")
+      ? ui.muted("None here. Choose another filter.")
       : await renderRecords(resource, items.toReversed(), page),
     total > items.length &&
       html`<nav class="row" aria-label="Pages">${ui.muted(`${skip + 1} to ${end} of ${total}, newest first`)}

@@ -182,13 +182,13 @@ async function renderAuthorization(
     scope: scopes.join(" "),
     state: "test",
   });
-  return html`<h2>Allow it</h2>${ui.paragraph(isPublic ? PKCE : "A user allows the app at this address, to which it adds its own `state`. [What follows](/docs#oauth).")}
+  return html`<h2>Allow it</h2>${ui.paragraph(isPublic ? PUBLIC_APP : "Users allow the app at this address; it adds its own `state`. [What follows](/docs#oauth).")}
 ${!isPublic && ui.code(`${urls.authUrl}/oauth/authorize?${query}`)}
 <h2>Revoke it</h2>${ui.paragraph("Delete the app, and all its tokens stop working at once. The app itself revokes those of one user by `POST /oauth/revoke`.")}`;
 }
 
-const PKCE =
-  "A public app makes its own address for each user, with a PKCE challenge. [How to ask for authorization](/docs#oauth).";
+const PUBLIC_APP =
+  "A public app makes an address for each user, with a PKCE challenge. [How to ask for authorization](/docs#oauth).";
 
 export const events: Resource<model.EventRecord> = {
   title: "Events",
@@ -228,7 +228,7 @@ async function renderEvent(event: model.EventRecord, page: PageContext): Promise
       : await renderRecords({ ...deliveries, getCells: getCellsOfEvent }, items, page),
     ui.firstOfMany(items.length, total, "deliveries"),
     html`<h2>What webhooks receive</h2>`,
-    ui.json(JSON.parse(event.body)),
+    ui.code(indentJson(event.body)),
     html`<p>Request: ${ui.inlineCode(event.request_id ?? "None")}</p>`,
   ];
 }
@@ -302,35 +302,31 @@ async function renderDelivery(
   const webhook = await store.get(model.webhooks, delivery.webhook_id);
   const event = await store.get(model.events, delivery.event_id);
   if (webhook === undefined || event === undefined) return null;
-  const [last, ...earlier] = attempts
-    .map((attempt, index) => ({ attempt, timestamp_s: timestamps_s[index] ?? 0 }))
-    .reverse();
-  const show = ({ attempt, timestamp_s }: Sent) =>
-    renderAttempt(
-      webhook,
-      event,
-      deliveryHeaders(webhook, event, delivery.id, { ...attempt, timestamp_s }),
-      attempt,
-    );
+  const parts = attempts.map((attempt, index) => {
+    const sent = { number: attempt.number, timestamp_s: timestamps_s[index] ?? 0 };
+    const headers = Object.entries(deliveryHeaders(webhook, event, delivery.id, sent));
+    const lines = headers.map((header) => header.join(": "));
+    return [
+      describeAttempt(attempt),
+      renderAttempt(webhook.url, lines, event.body, attempt),
+    ] as const;
+  });
+  const [last, ...earlier] = parts.reverse();
   return [
-    html`<div class="card">${ui.badge(status)} <strong>${describeOutcome(delivery)}</strong>${last?.attempt.error_detail && ui.muted(last.attempt.error_detail)}</div>`,
-    last
-      ? [html`<h2>${describeAttempt(last.attempt)}</h2>`, show(last)]
-      : [html`<h2>What is sent</h2>`, ui.json(JSON.parse(event.body))],
+    html`<div class="card">${ui.badge(status)} <strong>${describeOutcome(delivery)}</strong> ${attempts.at(-1)?.error_detail}</div>`,
+    html`<h2>${last?.[0] ?? "What is sent"}</h2>${last?.[1] ?? html`<pre>${indentJson(event.body)}</pre>`}`,
     attempts.some(({ at }) => at < webhook.updated_at) &&
       ui.muted("The webhook has changed since; its current URL and secret are shown."),
     html`<h2>What happens next</h2><p>${describeNext(delivery, webhook)}</p>`,
     earlier.length > 0 && html`<h2>Earlier attempts</h2>`,
-    earlier.map((sent) => ui.details(describeAttempt(sent.attempt), show(sent))),
+    earlier.map(([summary, content]) => ui.details(summary, content)),
   ];
 }
 
-interface Sent {
-  readonly attempt: model.Attempt;
-  readonly timestamp_s: number;
-}
-
-const describeResponse = ({ response_status: status, error }: model.Attempt): string =>
+const describeResponse = ({
+  response_status: status,
+  error,
+}: Pick<model.Attempt, "response_status" | "error">): string =>
   status === null ? `No response (${error})` : `${status} ${STATUS_CODES[status] ?? ""}`.trim();
 
 const describeAttempt = (attempt: model.Attempt): Renderable => [
@@ -359,20 +355,19 @@ function describeNext(delivery: model.DeliveryRecord, webhook: model.WebhookReco
 
 /** Shows request and response side by side. */
 function renderAttempt(
-  webhook: model.WebhookRecord,
-  event: model.EventRecord,
-  headers: ReturnType<typeof deliveryHeaders>,
-  attempt: model.Attempt,
+  url: string,
+  headers: readonly string[],
+  body: string,
+  { number, response_body, duration_ms, ...attempt }: model.Attempt,
 ): Html {
-  const lines = Object.entries(headers).map((header) => header.join(": "));
-  const id = `curl-${attempt.number}`;
-  return html`<div class="grid"><section><header><h3>Request</h3><button type="button" data-copy="${id}" hidden>Copy as curl</button></header>
-<p>POST ${webhook.url}</p>
-${ui.details("Headers", [html`<pre>${lines.join("\n")}</pre>`, ui.muted(ui.inlineMarkdown(SIGNATURE))])}
-${ui.details("curl", html`<pre id="${id}">${ui.toCurl(webhook.url, lines, event.body)}</pre>`)}
-<pre>${indentJson(event.body)}</pre></section>
-<section><h3>Response</h3><p>${describeResponse(attempt)} in ${attempt.duration_ms} ms</p>
-${attempt.response_body ? html`<pre>${indentJson(attempt.response_body)}</pre>` : ui.muted("It has no body.")}</section></div>`;
+  const id = `curl-${number}`;
+  return html`<div class="grid"><section class="card"><header><h3>Request</h3><button type="button" data-copy="${id}" hidden>Copy as curl</button></header>
+<p>POST ${url}</p>
+${ui.details("Headers", [html`<pre>${headers.join("\n")}</pre>`, ui.muted(ui.inlineMarkdown(SIGNATURE))])}
+${ui.details("curl", html`<pre id="${id}">${ui.toCurl(url, headers, body)}</pre>`)}
+<pre>${indentJson(body)}</pre></section>
+<section class="card"><h3>Response</h3><p>${describeResponse(attempt)} in ${duration_ms} ms</p>
+${response_body ? html`<pre>${indentJson(response_body)}</pre>` : ui.muted("It has no body.")}</section></div>`;
 }
 
 const SIGNATURE =
