@@ -22,23 +22,19 @@ h1 { font-size: 1.5rem; line-height: 1.3; }
 h2 { font-size: 1.125rem; margin: 2rem 0 .75rem; }
 h3 { font-size: 1rem; margin: 1.5rem 0 .5rem; }
 a, summary, .method { color: var(--accent); text-underline-offset: .2em; }
-.tabs a { color: var(--soft); }
-button, .button, .brand, .tabs [aria-current] { color: CanvasText; }
-.badge { color: var(--soft); }
+.tabs a, .badge { color: var(--soft); }
+button, .button, .count, .brand, .tabs [aria-current] { color: CanvasText; }
 .POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
 .PATCH, .pending, .processing, .limited { color: var(--slow); }
 .DELETE, .failed, .error, .gone, [role=alert], .button[href$="/delete"] { color: var(--bad); }
 .soft, .lead, small, dt, th { color: var(--soft); font-weight: normal; }
-header, .row, .tabs, .legend, dl > div { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; }
+header, .row, .tabs, .legend, dl > div { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: center; }
 main header { justify-content: space-between; margin-bottom: 1rem; }
-.row { gap: .5rem; }
 .brand, .tabs [aria-current], label, legend, strong { font-weight: 600; }
-.brand, .tabs a, .side a, .button, td a { text-decoration: none; }
-.side a { display: block; }
+.brand, .tabs a, .side a, .button, .count, td a { text-decoration: none; }
 a:hover { text-decoration: underline; }
 .tabs { gap: .25rem; }
 .tabs a { padding: .25rem .625rem; border-radius: 6px; }
-.top { gap: .25rem 1rem; }
 .tabs [aria-current] { background: color-mix(in srgb, var(--accent) 14%, transparent); }
 .top > form { margin: 0 0 0 auto; font-size: .8125rem; }
 .top > form ~ .tabs, .top > .tabs ~ .tabs { flex-basis: 100%; }
@@ -48,6 +44,7 @@ a:hover { text-decoration: underline; }
 [role=status], [role=alert] { border-left: 4px solid; }
 button, .button, input, select, textarea { font: inherit; background: var(--surface); border: 1px solid var(--soft); border-radius: 6px; padding: .4rem .75rem; }
 .button { display: inline-block; }
+.side a, .count strong { display: block; }
 button, .button { border-color: var(--line); font-weight: 500; cursor: pointer; }
 :is(button, .button):hover { border-color: currentcolor; text-decoration: none; }
 .primary { border-color: transparent; background: var(--accent); color: var(--accent-text); }
@@ -61,8 +58,8 @@ form .soft, .error { font-size: .875rem; }
 [aria-invalid] { border-color: var(--bad); }
 pre, code { font: .8125rem/1.5 ui-monospace, monospace; }
 .card pre { background: var(--page); }
-pre { padding: .875rem 1rem; white-space: pre-wrap; }
-.lead { white-space: pre-wrap; }
+pre, .lead { white-space: pre-wrap; }
+pre { padding: .875rem 1rem; }
 .code { position: relative; }
 .code > pre { padding-right: 6rem; }
 .code > button { position: absolute; top: .4rem; right: .4rem; font-size: .8125rem; }
@@ -75,8 +72,7 @@ dd { flex: 4 1 20rem; min-width: 0; margin: 0; }
 .grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, var(--least, 25rem)), 1fr)); gap: 1.5rem; }
 .counts { --least: 15rem; gap: 1rem; }
 .counts > *, .grid > * { margin: 0; min-width: 0; }
-.count { text-decoration: none; color: CanvasText; }
-.count strong { display: block; font-size: 1.5rem; }
+.count strong { font-size: 1.5rem; }
 .scroll { overflow-x: auto; }
 table { border-spacing: 0; }
 .list { width: 100%; }
@@ -96,6 +92,7 @@ td:has(time, .badge) { white-space: nowrap; }
   .list td + td::before { flex: none; content: attr(data-label); color: var(--soft); }
 }
 li p, .row > *, header > * { margin: 0; }
+[type=hidden] + * { margin-top: 0; }
 :first-child { margin-top: 0; }
 :last-child { margin-bottom: 0; }
 .skip:not(:focus) { position: absolute; left: -100vw; }

@@ -193,7 +193,7 @@ function consentPage(
   url: string,
 ): HttpResponse {
   const { host, protocol } = new URL(redirectUri);
-  const fields = html`<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it will be able to:</p>
+  const fields = html`<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it asks for:</p>
 ${list(scopes.map((scope) => [SCOPE_LABELS[scope], " ", inlineCode(scope)]))}
 ${hidden("request", url.slice(AUTHORIZE_PATH.length + 1))}
 <div class="row"><button class="primary" name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></div>`;

@@ -234,7 +234,7 @@ inBrowser(
     await go(`/dashboard/settings/webhooks/${webhook.id}`);
     await follow(page, "user.interaction");
     await press(page, "Redeliver");
-    await sees(page, "Done.");
+    await sees(page, "Queued. The result appears below.");
     await eventually(async () => received[0]?.attempts[1]);
     await page.getByRole("link", { name: "Back" }).click();
     await sees(page, "Delivery log");

@@ -324,7 +324,7 @@ asOwner(
     assert.match(text, new RegExp(`Request: ${caused.header("x-request-id")} .* ${id}`));
     assert.match(
       text,
-      /Delivery Status Attempts Next attempt Created http:\/\/127\.0\.0\.1:9\/ Pending refused 1 20/,
+      /Deliveries Status Attempts Next attempt Created http:\/\/127\.0\.0\.1:9\/ Pending refused 1 20/,
     );
     assert.match(page.text, new RegExp(`/webhooks/${hook.id}/deliveries/dlv_`));
     assert.match(text, /"object": \{ "id": "app_\w+", "title": "Caused"/);

@@ -91,6 +91,9 @@ const SETTINGS = [
   ["OAuth apps", "/dashboard/settings/oauth-apps"],
 ] as const;
 
+/** Actions whose effect follows the response. */
+const QUEUED = /^(test|redeliver)$/;
+
 /** Draws a page; `actions` are the links and buttons beside its title, and `back` is the page above a live one. */
 export function dashboardPage(
   context: PageContext,
@@ -102,6 +105,7 @@ export function dashboardPage(
   }: Page & { readonly actions?: Renderable; readonly back?: string },
 ): HttpResponse {
   const { request, query, account } = context;
+  const done = query.get("done");
   const isCurrent = ([, path]: readonly [string, string]) => request.path.startsWith(path);
   const [section] = SECTIONS.find(isCurrent) ?? [];
   const [setting] = SETTINGS.find(isCurrent) ?? [];
@@ -112,7 +116,7 @@ export function dashboardPage(
     body: [
       account.state === "limited" &&
         alertBox("status", "This account is limited. You can view everything but change nothing."),
-      query.has("done") && alertBox("status", "Done."),
+      done && alertBox("status", QUEUED.test(done) ? "Queued. The result appears below." : "Done."),
       back && html`<p>${link(back, "← Back")} <small data-live></small></p>`,
       html`<header><h1>${rest.title}</h1><div class="row">${actions}</div></header>`,
       body,

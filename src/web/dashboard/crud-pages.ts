@@ -199,9 +199,6 @@ function getRecordName({ getName }: Resource, record: Entity): string {
   return getName?.(record) ?? String(title || name || email || url || event_type || id);
 }
 
-/** "Webhook" for "Webhooks". */
-const getSingular = (title: string): string => title.replace(/ies$/, "ys").slice(0, -1);
-
 /** Renders records as a table, whose rows are cards on a phone. */
 export async function renderRecords(
   resource: Resource,
@@ -223,7 +220,7 @@ export async function renderRecords(
       html`<tr id="${record.id}"><td>${ui.link(url, cells.name ?? getRecordName(resource, record))}</td>${others}</tr>\n`,
     );
   }
-  const labels = [getSingular(title), ...columns.map(forms.toLabel)];
+  const labels = [title, ...columns.map(forms.toLabel)];
   return html`<table class="list"><thead><tr>${labels.map((label) => html`<th scope="col">${label}</th>`)}</tr></thead>
 <tbody>${rows}</tbody></table>`;
 }
@@ -316,7 +313,7 @@ async function runAction(
   const next = fillPath(nextPath, { ...page.params, id: json.id });
   const { shownOnce = "" } = operation;
   const secret = String(json[shownOnce] ?? "");
-  if (secret === "") return redirect(`${next}?done=1`);
+  if (secret === "") return redirect(`${next}?done=${name}`);
   return dashboardPage(page, {
     title: label,
     status: 201,

@@ -91,7 +91,7 @@ export const dataSources: Resource<model.DataSourceRecord> = {
     "No data yet. Upload a table as CSV or JSON and assign it to an app to show it as a chart.",
   path: "/dashboard/data-sources/{data_source_id}",
   apiPath: "/data-sources/{data_source_id}",
-  actions: { new: "Upload", delete: "Delete" },
+  actions: { new: "Upload data", delete: "Delete" },
   deleteWarning: "This deletes the rows, and the app no longer shows them. It cannot be undone.",
   hints: {
     app_id: "The app that shows the data. “Add data” on the page of an app fills this in.",
@@ -167,28 +167,11 @@ const oauthApps: Resource<model.OAuthClientRecord> = {
       "For apps that cannot keep a secret, such as in a browser or on a phone. They use PKCE.",
   },
   columns: ["public", "scopes", "created_at"],
-  renderContent: renderAuthorization,
+  renderContent: async () => ui.paragraph(OAUTH_APP),
 };
 
-/** Shows how to ask for authorization, and how to take it back. */
-async function renderAuthorization(
-  { id, public: isPublic, redirect_uris, scopes }: model.OAuthClientRecord,
-  { urls }: PageContext,
-): Promise<Renderable> {
-  const query = new URLSearchParams({
-    response_type: "code",
-    client_id: id,
-    redirect_uri: redirect_uris[0] ?? "",
-    scope: scopes.join(" "),
-    state: "test",
-  });
-  return html`<h2>Allow it</h2>${ui.paragraph(isPublic ? PUBLIC_APP : "Users allow the app at this address; it adds its own `state`. [What follows](/docs#oauth).")}
-${!isPublic && ui.code(`${urls.authUrl}/oauth/authorize?${query}`)}
-<h2>Revoke it</h2>${ui.paragraph("Delete the app, and all its tokens stop working at once. The app itself revokes those of one user by `POST /oauth/revoke`.")}`;
-}
-
-const PUBLIC_APP =
-  "A public app makes an address for each user, with a PKCE challenge. [How to ask for authorization](/docs#oauth).";
+const OAUTH_APP =
+  "[How users allow it](/docs#oauth). To revoke what they allowed, delete it: all its tokens stop working at once. The app itself revokes those of one user by `POST /oauth/revoke`.";
 
 export const events: Resource<model.EventRecord> = {
   title: "Events",
@@ -199,15 +182,12 @@ export const events: Resource<model.EventRecord> = {
   getName: (event) => `${event.type}: ${getObjectName(event)}`,
   columns: ["object", "deliveries", "created"],
   async getCells(event, { store }) {
-    const { items } = await listDeliveriesOfEvent(store, event, FIRST_RELATED);
-    const counts = model.deliveryStatus.json.enum?.map((status) => {
-      const { length } = items.filter((delivery) => delivery.status === status);
-      return length > 0 && [length, " ", ui.badge(status), " "];
-    });
+    const { items, total } = await listDeliveriesOfEvent(store, event, FIRST_RELATED);
+    const statuses = new Set(items.map(({ status }) => status));
     return {
       name: event.type,
       object: getObjectName(event),
-      deliveries: html`${items.length > 0 ? counts : "None"}`,
+      deliveries: html`${total || "None"} ${[...statuses].map(ui.badge)}`,
     };
   },
   renderContent: renderEvent,
