@@ -81,10 +81,11 @@ th { font-size: .8125rem; }
 td:has(time, .badge) { white-space: nowrap; }
 .list td:first-child { min-width: 10rem; }
 .number { text-align: right; }
-@media (width < 44rem) {
+@media (width < 68rem) { .top p { display: none; } }
+@media (width < 52rem) {
   .list, .list tbody, .list tr { display: block; }
   .list { background: none; border: 0; }
-  .list thead, .top p { display: none; }
+  .list thead { display: none; }
   .top .tabs { order: 1; }
   .list tr { margin: .75rem 0; padding: .75rem 1rem; background: var(--surface); border: 1px solid var(--line); border-radius: 8px; }
   .list td { display: flex; justify-content: space-between; gap: 1rem; padding: .125rem 0; border: 0; text-align: right; }

@@ -1,5 +1,5 @@
 // The look of the pages: WCAG 2.2 AA and best practice by axe-core, valid HTML by the Nu checker, nothing overflows at
-// 380 or 1440 px, light and dark differ, no page is heavy. With TEST_PICTURES=1 each page is drawn into `pictures/`.
+// 380, 720 or 1440 px, light and dark differ, no page is heavy. With TEST_PICTURES=1 each page is drawn into `pictures/`.
 // Without test/clients the first two checks are skipped.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -37,7 +37,7 @@ const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 const html = freshFolder();
 
 inBrowser(
-  "no page has a finding of axe, overflows at 380 or 1440 pixels, or is heavy, in light and dark",
+  "no page has a finding of axe, overflows at 380, 720 or 1440 pixels, or is heavy, in light and dark",
   { service: { clock: "manual" }, timeout: 300_000 },
   async (stage) => {
     const { page, go } = stage;
@@ -55,11 +55,12 @@ inBrowser(
       writeFileSync(join(html, `${name}.html`), text);
       if (text.length > 60_000) findings.push(`${name}: ${text.length} bytes`);
       const backgrounds = new Set<unknown>();
-      for (const width of [380, 1440])
+      // 720 pixels are a screen of 1440 at 200 % zoom.
+      for (const width of [380, 720, 1440])
         for (const colorScheme of ["light", "dark"] as const) {
           await page.setViewportSize({ width, height: 900 });
           await page.emulateMedia({ colorScheme });
-          if (PICTURES)
+          if (PICTURES && width !== 720)
             await page.screenshot({
               path: `pictures/${name}-${width}-${colorScheme}.png`,
               fullPage: true,

@@ -114,6 +114,26 @@ inBrowser(
   },
 );
 
+inBrowser("a failed delivery is found and sent again by keyboard alone", MANUAL, async (stage) => {
+  const { api, page, go, service } = stage;
+  const { received } = await hooked(api, ["app.created"], {}, [500, 200]);
+  await api.create("/apps", { title: "Harbour sales" });
+  await service.settled();
+  await go("/dashboard");
+  for (const name of ["Settings", "Webhooks", "http", "app.created", "Redeliver"]) {
+    const target = page.locator("a, button").filter({ hasText: name }).first();
+    await target.waitFor();
+    const isFocused = async () => (await target.and(page.locator(":focus")).count()) > 0;
+    for (let tabs = 0; tabs < 40 && !(await isFocused()); tabs += 1)
+      await page.keyboard.press("Tab");
+    assert.ok(await isFocused(), name);
+    await page.keyboard.press("Enter");
+    await page.waitForLoadState();
+  }
+  await sees(page, "Delivered on attempt 2: 200");
+  assert.equal(received[0]?.attempts.length, 2);
+});
+
 /** The README's picture of the page, stored beside this file; TEST_PICTURES=1 creates it anew. */
 const PICTURE = fileURLToPath(new URL("delivery-log.png", import.meta.url));
 
