@@ -74,8 +74,7 @@ dd { flex: 4 1 20rem; min-width: 0; margin: 0; }
 .counts > *, .grid > * { margin: 0; min-width: 0; }
 .count strong { font-size: 1.5rem; }
 .scroll { overflow-x: auto; }
-table { border-spacing: 0; }
-.list { width: 100%; }
+table { border-spacing: 0; width: 100%; }
 th, td { text-align: left; padding: .625rem 1rem; min-width: 6rem; vertical-align: baseline; }
 th { font-size: .8125rem; }
 td:has(time, .badge) { white-space: nowrap; }

@@ -290,7 +290,7 @@ async function formPage(
     body: page.form(
       page.request.path,
       html`<p>${name === "delete" && resource.deleteWarning}</p>${forms.renderFields(form, schema, resource.hints)}
-<div class="row"><button class="primary">${label}</button>${cancel}</div>`,
+<div class="row"><button class="primary">${isEdit ? "Save" : label}</button>${cancel}</div>`,
       "card",
     ),
   });

@@ -171,7 +171,7 @@ const oauthApps: Resource<model.OAuthClientRecord> = {
 };
 
 const OAUTH_APP =
-  "[How users allow it](/docs#oauth). To revoke what they allowed, delete it: all its tokens stop working at once. The app itself revokes those of one user by `POST /oauth/revoke`.";
+  "[How users allow this app](/docs#oauth). To revoke what they allowed, delete the app: all its tokens stop working at once. The app itself revokes those of one user by `POST /oauth/revoke`.";
 
 export const events: Resource<model.EventRecord> = {
   title: "Events",
