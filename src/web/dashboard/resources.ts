@@ -1,5 +1,4 @@
 // The dashboard's resources. Their actions, forms and details come from the REST API's operations.
-import { STATUS_CODES } from "node:http";
 import { keepNumbersOfRows } from "../../domain/columns.ts";
 import { LIMIT_MAX, type Page } from "../../domain/crud.ts";
 import { listDataSourcesOfApp } from "../../domain/data-sources.ts";
@@ -9,6 +8,7 @@ import { listDeliveriesOfEvent } from "../../domain/events.ts";
 import * as model from "../../domain/model.ts";
 import type { Collection, Entity } from "../../domain/store.ts";
 import { deliveryHeaders } from "../../domain/webhooks.ts";
+import { STATUS_CODES } from "../../http/server.ts";
 import { parseJsonKeeping } from "../../lib/numbers.ts";
 import type { FormValues } from "../form.ts";
 import * as ui from "../html.ts";
