@@ -51,8 +51,8 @@ export interface Operation<Q = unknown, B = unknown, R = unknown> extends RouteK
   /** The decision that added the operation; undefined if the specification shows it. */
   readonly decision?: string;
   readonly example?: object;
-  /** Error codes whose status no other operation of its kind returns. */
-  readonly errorCodes?: readonly ("email_taken" | "last_admin")[];
+  /** Error codes that not every operation of its kind returns. */
+  readonly errorCodes?: readonly ("domain_taken" | "email_taken" | "last_admin")[];
   /** The route that reads the resource of the path; it runs before the body's fields are validated. */
   readonly loads?: Operation;
   readonly query?: ObjectSchema<Q>;

@@ -74,6 +74,7 @@ const appRoutes = [
     path: "/apps/{app_id}/deploy",
     scope: "write:apps",
     operationId: "deployApp",
+    errorCodes: ["domain_taken"],
     summary: "Deploy an app to an environment",
     spec: "4.deploy",
     loads: app.getRoute,
@@ -156,6 +157,7 @@ const user = crudRoutes({
   label: "user",
   service: userService,
   create: {
+    errorCodes: ["email_taken"],
     example: { email: "ada@example.com", name: "Ada", permissions: ["read:apps", "read:data"] },
   },
   update: {

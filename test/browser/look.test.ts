@@ -72,6 +72,9 @@ inBrowser(
           }
           backgrounds.add(await page.evaluate("getComputedStyle(document.body).backgroundColor"));
           const scrollWidth = await page.evaluate("document.documentElement.scrollWidth");
+          const height = Number(await page.evaluate("document.documentElement.scrollHeight"));
+          if (width === 1440 && name.startsWith("docs") && height > 12_000)
+            findings.push(`${name} is ${height} pixels high`);
           if (scrollWidth !== width) findings.push(`${name} overflows at ${width}: ${scrollWidth}`);
         }
       // Both sites of the showcase are light for everybody.

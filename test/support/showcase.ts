@@ -19,8 +19,10 @@ const READINGS = Array.from({ length: 2_000 }, (_, index) => ({
   water_level_cm: Math.round(300 + 150 * Math.sin(index / 40) + 40 * Math.cos(index / 7)),
 }));
 
+const GROUPS = "apps data-sources webhooks events users api-keys oauth-clients account".split(" ");
 const DOCS = [
   ...["/docs", "/docs/tour", "/docs/endpoints", "/docs/events", "/docs/errors"],
+  ...GROUPS.map((group) => `/docs/endpoints/${group}`),
   ...Array.from({ length: 9 }, (_, index) => `/docs/tour/${index + 1}`),
 ];
 
