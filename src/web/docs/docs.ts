@@ -24,7 +24,7 @@ const CREDENTIALS = {
     "For your own programs. It has full access to the account and works until you delete it. Keep it on your server, in an environment variable, and replace it now and then.",
   "An access token":
     "For applications that act for other people. It comes from the OAuth flow below, lasts an hour, and can do what its user has allowed.",
-  Neither:
+  "If it fails":
     "Without a valid credential the response is 401; without the scope that the endpoint requires it is 403. Its `code` says [which rule it breaks](/docs/errors).",
 };
 
@@ -101,7 +101,7 @@ function startDoc({ services: { urls } }: WebDeps): Doc {
   return {
     title: "Start",
     path: "/docs",
-    lead: "The Application Hosting Service hosts data apps. Create an app, add data, deploy it, and receive events by webhook. This is its reference server: what you build against it works against any server of the same specification.",
+    lead: "The Application Hosting Service hosts data apps. Create an app, add data, deploy it, and receive events by webhook. This is the reference server of its specification; the [tour](/docs/tour) shows what the specification says and what this server decided.",
     sections: [
       [
         "Your first request",
@@ -119,7 +119,7 @@ function startDoc({ services: { urls } }: WebDeps): Doc {
         "Authentication",
         [
           paragraph(
-            "Send a credential in the `Authorization` header of every request: the word `Bearer`, a space, and one of these.",
+            "Every request has the header `Authorization`: the word `Bearer`, a space, and one of these.",
           ),
           terms(CREDENTIALS),
         ],

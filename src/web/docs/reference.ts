@@ -121,26 +121,25 @@ function fields(title: string, schema: JsonSchema = {}, isInput = true): Rendera
   return items.length > 0 && [title && html`<h3>${title}</h3>`, list(items)];
 }
 
-const RANGES = [
-  ["minLength", "maxLength", " characters"],
-  ["minimum", "maximum", ""],
-  ["minItems", "maxItems", " items"],
-] as const;
+const FORMATS: { readonly [format: string]: string } = {
+  "date-time": "ISO 8601",
+  "idn-email": "e-mail address",
+  "idn-hostname": "host name",
+  uri: "URL",
+};
 
 /** Describes a schema in words: "string, required, 1 to 200 characters". */
 function describe(schema: JsonSchema, isRequired = false): string {
-  const { type, anyOf, enum: values, items, format } = schema;
+  const { type, anyOf, enum: values, items, maxLength, maxItems, maximum } = schema;
   const kinds = Array.isArray(anyOf) ? anyOf.map((each) => describe(each)) : [type].flat();
   const kind = items ? `array of ${describe(items)}` : kinds.join(" or ");
-  const ranges = RANGES.map(
-    ([min, max, unit]) =>
-      Number(schema[max]) < Number.MAX_SAFE_INTEGER && `${schema[min]} to ${schema[max]}${unit}`,
-  );
   const rules = [
     values ? `one of \`${values.join("`, `")}\`` : kind,
-    format,
+    FORMATS[String(schema.format)],
     isRequired && "required",
-    ...ranges,
+    maxLength && `${schema.minLength} to ${maxLength} characters`,
+    maxItems && `${schema.minItems} to ${maxItems} items`,
+    Number(maximum) < Number.MAX_SAFE_INTEGER && `${schema.minimum} to ${maximum}`,
     schema.default !== undefined && `default ${JSON.stringify(schema.default)}`,
   ];
   return rules.filter(Boolean).join(", ");
@@ -149,7 +148,7 @@ function describe(schema: JsonSchema, isRequired = false): string {
 /** Returns a request to paste into a shell. `target` is its method and URL, `body` is JSON. */
 export function curl(target: string, body?: string, credential = true): string {
   const [method, url] = target.split(" ");
-  const lines = [`curl -X ${method} "${url}"`];
+  const lines = [`curl ${method === "GET" ? "" : `-X ${method} `}"${url}"`];
   if (credential) lines.push('-H "Authorization: Bearer $API_KEY"');
   if (body) lines.push('-H "Content-Type: application/json"', `-d '${body}'`);
   return lines.join(" \\\n  ");

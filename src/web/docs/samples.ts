@@ -53,19 +53,15 @@ export function sampleResponse(route: Operation, { operations, textCache }: WebD
   const { serializer, operationId, example, path } = route;
   const { name = "", json = {}, kind } = serializer ?? {};
   const create = operations.find((each) => each.serializer?.name === name && each.example);
-  const fields = Object.entries(json.properties ?? {}).map(([name, schema]) => {
-    const { type, anyOf, enum: values, pattern } = schema;
+  const members = Object.entries(json.properties ?? {}).map(([name, schema]) => {
+    // Nullable enumerations have no type.
+    const { type = null, enum: values, pattern } = schema;
     const [prefix] = /\w+_/.exec(String(pattern)) ?? [];
     const value = values?.[0] ?? (prefix ? ids.next(prefix) : timestamp);
-    return [name, anyOf || [type].flat().includes("null") ? null : value];
+    return [name, String(type).includes("null") ? null : value];
   });
-  const record = {
-    ...Object.fromEntries(fields),
-    ...VALUES[name],
-    ...create?.example,
-    ...example,
-    ...VALUES[operationId],
-  };
+  const values = [Object.fromEntries(members), VALUES[name], create?.example, example];
+  const record = Object.assign({}, ...values, VALUES[operationId]);
   const page = { items: [record], total: 1, range: { limit: 20, offset: 0 } };
   const result = kind === "page" ? page : record;
   const { status, body } = serializeResponse(route, result, textCache, { path, query: "" });

@@ -67,8 +67,8 @@ function sequence(steps: readonly string[]): Html {
   const rows = messages.map(([from = "", to = "", text, note]) => {
     const [start = 0, end = 0] = [from, to].map((party) => 100 * parties.indexOf(party) + 50);
     const back = Math.sign(start - end) * 6;
-    return html`<p><b>${from} → ${to}</b> ${text} <small>${note}</small></p>
-<svg viewBox="0 0 300 10" aria-hidden="true"><path d="M${start} 5H${end}m${back} -4L${end} 5l${back} 4"/></svg>`;
+    return html`<b>${from} → ${to}</b> ${text} <small>${note}</small>
+<svg viewBox="0 0 300 12" aria-hidden="true"><path d="M50 0v12m100-12v12m100-12v12"/><path d="M${start} 6H${end}m${back}-4L${end} 6l${back} 4"/></svg>`;
   });
   return html`<div class="sequence">${parties.map((party) => html`<b>${party}</b>`)}${list(rows, "ol")}</div>`;
 }
