@@ -259,7 +259,9 @@ choice(
       const isOfPart = (id: string) => id.startsWith(`${index + 1}.`);
       const clauses = firstGroup(page.text, 'id="what-it-says">([\\s\\S]*?)</ul>');
       assert.deepEqual(
-        groups(clauses, /<code>([^<]*)<\/code>/g).sort(),
+        groups(clauses, /<small>([^<]*)<\/small>/g)
+          .flatMap((ids) => ids.split(" "))
+          .sort(),
         [...CLAUSES].filter(isOfPart).sort(),
       );
       const text = withoutSpace(textOf(page));
@@ -274,6 +276,26 @@ choice(
           assert.ok(text.includes(withoutSpace(sentence)), sentence);
       }
     }
+  },
+);
+
+choice(
+  "1.docs.tour",
+  "a sequence has a lane for each party, and an arrow and a text for each message",
+  async ({ api }) => {
+    const section = sectionOf((await docs(api, "/tour/6")).text, "step-by-step-on-this-server");
+    assert.match(withoutTags(section), /Client Service Receiver Client → Service POST \/v1\/apps/);
+    const [client, service, receiver] = [50, 150, 250];
+    assert.deepEqual(groups(section, /d="M(\d+ 6H\d+)/g), [
+      `${client} 6H${service}`,
+      `${service} 6H${service}`,
+      `${service} 6H${client}`,
+      `${service} 6H${receiver}`,
+      `${receiver} 6H${service}`,
+      `${service} 6H${service}`,
+      `${service} 6H${receiver}`,
+      `${receiver} 6H${service}`,
+    ]);
   },
 );
 

@@ -80,17 +80,6 @@ const CONVENTIONS = {
   Versions: "The version is part of the path: `/v1`.",
 };
 
-const LINKS = {
-  "[Endpoints](/docs/endpoints)": "Every operation with its fields, an example and its errors.",
-  "[Events](/docs/events)": "How to receive webhooks, and what each event contains.",
-  "[Errors](/docs/errors)": "The form of an error, and what to do about each code.",
-  "[Tour](/docs/tour)":
-    "The specification part by part, and what this server decided where it is silent.",
-  "[openapi.json](/openapi.json)": "The OpenAPI 3.1 document, for generators and importers.",
-  "[Dashboard](/dashboard)":
-    "The same account in the browser: apps, data, users, webhooks and keys.",
-};
-
 function startDoc({ services: { urls } }: WebDeps): Doc {
   const request = curl(`POST ${urls.baseUrl}/apps`, '{"title":"My first app"}');
   const steps = OAUTH_STEPS.map(([instruction = "", ...commands]) => [
@@ -135,7 +124,12 @@ function startDoc({ services: { urls } }: WebDeps): Doc {
       ],
       ["Scopes", terms(SCOPE_LABELS)],
       ["Conventions", terms(CONVENTIONS)],
-      ["Read on", terms(LINKS)],
+      [
+        "Read on",
+        paragraph(
+          "The [reference](/docs/endpoints) has every endpoint with its fields, an example and its errors, and [openapi.json](/openapi.json) has the same for generators and importers. [Events](/docs/events) says how to receive webhooks, and [Errors](/docs/errors) what to do about each code. The [tour](/docs/tour) goes through the specification part by part. The [dashboard](/dashboard) shows the same account in the browser.",
+        ),
+      ],
     ],
   };
 }

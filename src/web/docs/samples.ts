@@ -23,17 +23,6 @@ export const sampleEvent = (type: EventType) => ({
   account: EVENTS_WITHOUT_ACCOUNT.has(type) ? undefined : account,
 });
 
-const attempt = {
-  number: 1,
-  trigger: "schedule",
-  at: timestamp,
-  duration_ms: 24,
-  response_status: 500,
-  response_body: "out of memory",
-  error: "status",
-  error_detail: null,
-};
-
 /** Values that neither the schema nor the example of a request gives, by resource and by operation. */
 const VALUES: { readonly [name: string]: object } = {
   Account: account,
@@ -41,7 +30,21 @@ const VALUES: { readonly [name: string]: object } = {
   DataSource: sampleObject({ ids, timestamp }, "data.processed"),
   createDataSource: { status: "processing", columns: null, row_count: null },
   DataSourceRow: { region: "North", revenue: 48_250 },
-  Delivery: { attempts: [attempt], next_attempt_at: "2026-03-14T09:26:58.613Z" },
+  Delivery: {
+    attempts: [
+      {
+        number: 1,
+        trigger: "schedule",
+        at: timestamp,
+        duration_ms: 24,
+        response_status: 500,
+        response_body: "out of memory",
+        error: "status",
+        error_detail: null,
+      },
+    ],
+    next_attempt_at: "2026-03-14T09:26:58.613Z",
+  },
   testWebhook: { attempts: [], next_attempt_at: timestamp },
   Event: { body: JSON.stringify(sampleEvent("user.interaction")) },
   OAuthClient: { client_secret: secret },

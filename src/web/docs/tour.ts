@@ -1,6 +1,6 @@
 // The tour in /docs: the specification part by part. What it says and what this project decided are never mixed.
 import { ADDITIONS, type Decision, GAPS } from "../../decisions.ts";
-import { type Html, html, inlineCode, list, paragraph } from "../html.ts";
+import { type Html, html, list, paragraph } from "../html.ts";
 import type { WebDeps } from "../session.ts";
 import { type Doc, exchange, type Section, terms } from "./page.ts";
 import { curl } from "./reference.ts";
@@ -27,10 +27,9 @@ function explain(part: Part, { services }: WebDeps): readonly Section[] {
   const { clauses, request, body, anonymous, response, exercise, steps } = part;
   const { authUrl } = services.urls;
   const command = curl(request.replace(" ", ` ${authUrl}`), body, !anonymous);
-  const sentences = Object.entries(clauses).map(([ids, sentence]) => [
-    sentence,
-    ids.split(" ").map((id) => html` <small>${inlineCode(id)}</small>`),
-  ]);
+  const sentences = Object.entries(clauses).map(
+    ([ids, sentence]) => html`${sentence} <small>${ids}</small>`,
+  );
   const example = exchange(
     command.replace("curl", "curl -i"),
     response.join("\n").replaceAll("$URL", authUrl),
