@@ -133,6 +133,10 @@ choice(
       const { schema } = members(members(content)["application/json"]);
       assert.deepEqual(breaches(JSON.parse(body), members(schema), document.document), []);
     }
+    const [, created = ""] = codeIn(sections.get("createDataSource") ?? "");
+    assert.match(created, /"status": "processing",\s*"columns": null/);
+    const [, read = ""] = codeIn(sections.get("getDataSource") ?? "");
+    assert.match(read, /"status": "ready",\s*"columns": \[/);
   },
 );
 
