@@ -13,7 +13,11 @@ export const DOCS_STYLE = `
 .sequence ol { grid-column: 1 / -1; }
 .sequence path { fill: none; stroke: var(--accent); }
 .sequence path:first-child { stroke: var(--line); }
-@media (width < 60rem) { .tabs + nav { display: none; } }
+@media (width < 60rem) {
+  .tabs + nav { display: none; }
+  .docs pre { padding-right: 1rem; }
+  .docs .code > button { position: static; }
+}
 @media (width >= 60rem) {
   .docs { display: grid; grid-template-columns: 11rem minmax(0, 1fr); gap: 2.5rem; }
   .side { position: sticky; top: 1rem; height: calc(100vh - 2rem); overflow-y: auto; }
