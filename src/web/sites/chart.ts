@@ -2,6 +2,7 @@
 // Nothing is drawn here.
 import type { Cell, Column, Row } from "../../domain/model.ts";
 import { isDateTime, parseIso } from "../../lib/clock.ts";
+import { toLabel } from "../form.ts";
 import { truncate } from "../html.ts";
 
 /** A point of the data; user.interaction contains its x, y and category. */
@@ -29,6 +30,7 @@ const SERIES_MAX = 8;
 const BARS_MAX = 200;
 /** The maximum text length in an event's data point. */
 const TEXT_MAX = 1_000;
+const TITLE_MAX = 40;
 const ACROSS_LABELS_MAX = 12;
 const UP_LABELS_MAX = 6;
 
@@ -161,9 +163,19 @@ const formatNumber = (value: number, numberFormat = FULL): string =>
     ? numberFormat.format(value)
     : value.toExponential();
 
+/** Formats a value for people. */
+export function formatCell(cell: Cell = null): string {
+  if (typeof cell === "number") return formatNumber(cell);
+  const text = String(cell ?? "–");
+  return isDateTime(text) ? formatDate(parseIso(text)) : text;
+}
+
 /** Describes a point in words, for screen readers and tooltips. */
 export function describePoint({ name }: Column, { x, y, category }: Point): string {
-  const place = isDateTime(x) ? formatDate(parseIso(x)) : x;
-  const parts = [place, `${formatNumber(y)} ${truncate(name)}`];
+  const parts = [formatCell(x), `${formatCell(y)} ${truncate(name.replaceAll("_", " "))}`];
   return (category === null ? parts : [...parts, category]).join(", ");
 }
+
+/** Returns a column's name as a title; mixed case may be a unit, so it stays. */
+export const toTitle = (name: string): string =>
+  truncate(/^[a-z\d_ ]+$/.test(name) ? toLabel(name) : name, TITLE_MAX);
