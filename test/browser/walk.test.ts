@@ -246,7 +246,7 @@ inBrowser(
     await go(await sales(stage.api));
     await press(page, "2026-02, 40 revenue, South");
     await page.locator("output", { hasText: "Sent: 2026-02, 40 revenue, South" }).waitFor();
-    await page.getByText("The same as a table").click();
+    await page.getByText("Show as table").first().click();
     await page.getByRole("cell", { name: "South" }).first().waitFor();
     const [{ data_point } = {}, ...more] = await interactions(stage.api);
     assert.deepEqual([data_point, more], [{ x: "2026-02", y: 40, category: "South" }, []]);

@@ -9,86 +9,85 @@ import type { WebContext } from "../session.ts";
 import { type Axis, type Chart, createChart, describePoint, type Point, toTitle } from "./chart.ts";
 import { renderRows } from "./row-table.ts";
 
-/** A page shows and sorts no more rows of a data source. */
+/** A page draws and sorts no more rows of a data source. */
 const ROWS_MAX = 2_000;
 
 /** Loads the first rows of a data source, and their chart if one fits. */
 export async function loadChart(
   { store }: WebContext,
   account: AccountRecord,
-  { id, columns }: DataSourceRecord,
+  source: DataSourceRecord,
 ) {
-  const page = await listRows(store, account, id, { offset: 0, limit: ROWS_MAX });
+  const page = await listRows(store, account, source.id, { offset: 0, limit: ROWS_MAX });
   const { items: rows, total } = page instanceof AppError ? { items: [], total: 0 } : page;
-  return { columns: columns ?? [], rows, total, chart: createChart(columns ?? [], rows) };
+  const columns = source.columns ?? [];
+  return { columns, rows, total, chart: createChart(columns, rows) };
 }
 
-/** Renders a source; the query names the point that was just sent, and `sentLink` leads to its event. */
+/** Renders a data source. The query names the point that was just sent; `eventLink` leads to its event. */
 export async function renderPanel(
   web: WebContext,
   account: AccountRecord,
   source: DataSourceRecord,
-  sentLink: Renderable,
+  eventLink: Renderable,
 ): Promise<Html> {
   const { id, name } = source;
+  const { query, request } = web;
   const { columns, rows, total, chart } = await loadChart(web, account, source);
-  const rowTable = renderRows(web.query, id, columns, rows, chart?.points ?? []);
-  const isOpen = web.query.get("table") === id;
+  const points = chart?.points ?? [];
+  const sent = points.find(
+    ({ row }) => query.get("chart") === id && query.get("point") === String(row),
+  );
+  const table = renderRows(query, id, columns, rows, points);
+  const content = chart && [
+    hidden("chart", id),
+    renderChart(chart, sent),
+    html`<output>${sent ? ["Sent: ", describePoint(chart.y, sent), ". ", eventLink] : "Select a point or a row of the table to send it to the owner of this app."}</output>
+<details${query.get("table") === id && html` open`}><summary>Show as table</summary>${table}</details>`,
+  ];
   return html`<section class="card" id="${id}" aria-label="${name}"><h2>${name}</h2>
-${
-  chart === undefined
-    ? rowTable
-    : web.form(`interactions?${web.request.query}`, [
-        hidden("chart", id),
-        renderChart(web, id, chart, sentLink),
-        html`<details${isOpen && html` open`}><summary>Show as table</summary>${rowTable}</details>`,
-      ])
-}${firstOfMany(rows.length, total, "rows")}</section>`;
+${content ? web.form(`interactions?${request.query}`, content) : table}
+${firstOfMany(rows.length, total, "rows")}</section>`;
 }
 
-/** A line of more points has fewer buttons; the table below has one for each. */
-const BUTTONS_MAX = 120;
+const HEIGHT = 240;
+/** The width of a path in pixels before it is stretched. */
+const PATH_WIDTH = 1_000;
+/** A line of more points has buttons for some of them; its table has one for each. */
+const BUTTONS_MAX = 100;
 
-function renderChart({ query }: WebContext, id: string, chart: Chart, sentLink: Renderable): Html {
+/** Returns a whole pixel. */
+const toPixel = (fraction: number): number => Math.round(HEIGHT - fraction * HEIGHT);
+const toPercent = (fraction: number): string => `${Number((fraction * 100).toFixed(2))}%`;
+
+function renderChart(chart: Chart, sent?: Point): Html {
   const { kind, x, y, category, points, series, up, across } = chart;
-  const sent =
-    query.get("chart") === id
-      ? points.find(({ row }) => String(row) === query.get("point"))
-      : undefined;
-  const step = kind === "line" ? Math.ceil(points.length / BUTTONS_MAX) : 1;
+  const isLine = kind === "line";
+  const step = isLine ? Math.ceil(points.length / BUTTONS_MAX) : 1;
   const levels = up.labels.map(([value, text]) => {
     const top = toPixel(up.toFraction(value));
     return html`<line x2="100%" y1="${top}" y2="${top}"/><text x="-8" y="${top + 4}" text-anchor="end">${text}</text>`;
   });
   const marks = series.map((name, index) => {
     const own = points.filter((point) => point.category === name);
-    const buttons = own.filter((point, at) => at % step === 0 || point === sent);
-    return html`<g class="${kind} s${index}${step > 1 && " dense"}">${kind === "line" && renderPath(chart, own)}
-${buttons.map((point) => renderButton(chart, point, index, point === sent))}</g>`;
+    const buttons = own
+      .filter((point, position) => position % step === 0 || point === sent)
+      .map((point) => renderButton(chart, point, index, point === sent));
+    return html`<g class="s${index} ${kind} ${step > 1 && "dense"}">${isLine && renderPath(chart, own)}${buttons}</g>`;
   });
   const legend = series.map((name, index) => html`<li class="s${index}">${name ?? "None"}</li>`);
-  return html`${category && html`<ul class="legend" aria-label="${toTitle(category.name)}">${legend}</ul>`}
-<div class="plot"><svg width="100%" height="${HEIGHT}" role="group" aria-label="${toTitle(y.name)} by ${toTitle(x.name)}">
+  return html`${category && html`<ul class="legend">${legend}</ul>`}
+<div class="plot"><svg width="100%" height="${HEIGHT}" role="group" aria-label="${points.length} points">
 <text x="-48" y="-16">${toTitle(y.name)}</text><text x="50%" y="${HEIGHT + 46}" text-anchor="middle">${toTitle(x.name)}</text>
-${levels}${renderLabels(across)}${marks}</svg></div>
-<output>${sent ? ["Sent: ", describePoint(y, sent), ". ", sentLink] : "Select a point to send it to the owner of this app."}</output>
-${step > 1 && html`<p class="soft">The line has ${points.length} points. Select every one of them in the table.</p>`}`;
+${levels}${renderLabels(across)}${marks}</svg></div>`;
 }
 
-const HEIGHT = 240;
-/** The width of a path in pixels before it is stretched. */
-const PATH_WIDTH = 1_000;
-
-/** Returns a whole pixel. */
-const toPixel = (fraction: number): number => Math.round(HEIGHT - fraction * HEIGHT);
-const toPercent = (fraction: number): string => `${Number((fraction * 100).toFixed(2))}%`;
-
 function renderPath({ across, up }: Chart, points: readonly Point[]): Html {
-  const path = points.map(({ position, y }) => {
-    const x = Math.round(across.toFraction(position) * PATH_WIDTH);
-    return `${x},${toPixel(up.toFraction(y))}`;
-  });
-  return html`<svg width="100%" height="${HEIGHT}" viewBox="0 0 ${PATH_WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true"><path d="M${path.join("L")}" vector-effect="non-scaling-stroke"/></svg>`;
+  const path = points.map(
+    ({ position, y }) =>
+      `${Math.round(across.toFraction(position) * PATH_WIDTH)},${toPixel(up.toFraction(y))}`,
+  );
+  return html`<svg width="100%" height="${HEIGHT}" viewBox="0 0 ${PATH_WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true"><path d="M${path.join(" ")}" vector-effect="non-scaling-stroke"/></svg>`;
 }
 
 /** The share of a chart's width that bars fill, and the maximum width of one. */
@@ -115,7 +114,7 @@ function renderButton(
   return html`<foreignObject ${box}><button name="point" value="${point.row}" title="${describePoint(y, point)}"${isSent && html` aria-current="true" autofocus`}></button></foreignObject>\n`;
 }
 
-const LABEL_MAX = 11;
+const LABEL_MAX = 14;
 /** Characters that fit below a narrow and a wide chart; the stylesheet hides the labels that only fit a wide one. */
 const LABEL_ROOM = Object.entries({ narrow: 32, wide: 120 });
 
