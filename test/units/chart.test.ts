@@ -31,7 +31,7 @@ const drawBars = (values: readonly number[]) =>
   );
 const summary = (chart: ReturnType<typeof draw>) =>
   chart &&
-  `${chart.kind} ${chart.x.name} ${chart.y.name} ${chart.category?.name ?? "-"} ${chart.points.length}`;
+  `${chart.isLine ? "line" : "bars"} ${chart.x.name} ${chart.y.name} ${chart.category?.name ?? "-"} ${chart.points.length}`;
 const toTexts = (axis: Axis | undefined) => axis?.labels.map(([, text]) => text).join(", ");
 
 for (const [title, expected, header, ...rows] of [
@@ -65,8 +65,8 @@ test("chart: at most 8 names form a category, and at most 200 bars are drawn", (
     return draw("m:s v:n k:s", rows)?.category?.name;
   };
   assert.deepEqual([groups(8), groups(9)], ["k", undefined]);
-  const bars = (count: number) => drawBars(Array(count).fill(1))?.kind;
-  assert.deepEqual([bars(200), bars(201)], ["bars", undefined]);
+  const bars = (count: number) => drawBars(Array(count).fill(1))?.isLine;
+  assert.deepEqual([bars(200), bars(201)], [false, undefined]);
 });
 
 test("chart: a point keeps its row and values, and its text is cut to the length that an event allows", () => {

@@ -42,7 +42,7 @@ export async function renderPanel(
   const content = chart && [
     hidden("chart", id),
     renderChart(chart, sent),
-    html`<output>${sent ? ["Sent: ", describePoint(chart.y, sent), ". ", eventLink] : "Select a point or a row of the table to send it to the owner of this app."}</output>
+    html`<output class="soft">${sent ? ["Sent: ", describePoint(chart.y, sent), ". ", eventLink] : "Select a point or a row of the table to send it to the owner of this app."}</output>
 <details${query.get("table") === id && html` open`}><summary>Show as table</summary>${table}</details>`,
   ];
   return html`<section class="card" id="${id}" aria-label="${name}"><h2>${name}</h2>
@@ -61,8 +61,7 @@ const toPixel = (fraction: number): number => Math.round(HEIGHT - fraction * HEI
 const toPercent = (fraction: number): string => `${Number((fraction * 100).toFixed(2))}%`;
 
 function renderChart(chart: Chart, sent?: Point): Html {
-  const { kind, x, y, category, points, series, up, across } = chart;
-  const isLine = kind === "line";
+  const { isLine, x, y, category, points, series, up, across } = chart;
   const step = isLine ? Math.ceil(points.length / BUTTONS_MAX) : 1;
   const levels = up.labels.map(([value, text]) => {
     const top = toPixel(up.toFraction(value));
@@ -73,12 +72,12 @@ function renderChart(chart: Chart, sent?: Point): Html {
     const buttons = own
       .filter((point, position) => position % step === 0 || point === sent)
       .map((point) => renderButton(chart, point, index, point === sent));
-    return html`<g class="s${index} ${kind} ${step > 1 && "dense"}">${isLine && renderPath(chart, own)}${buttons}</g>`;
+    return html`<g class="s${index} ${isLine ? "line" : "bars"} ${step > 1 && "dense"}">${isLine && renderPath(chart, own)}${buttons}</g>`;
   });
   const legend = series.map((name, index) => html`<li class="s${index}">${name ?? "None"}</li>`);
   return html`${category && html`<ul class="legend">${legend}</ul>`}
 <div class="plot"><svg width="100%" height="${HEIGHT}" role="group" aria-label="${points.length} points">
-<text x="-48" y="-16">${toTitle(y.name)}</text><text x="50%" y="${HEIGHT + 46}" text-anchor="middle">${toTitle(x.name)}</text>
+<text x="-56" y="-16">${toTitle(y.name)}</text><text x="50%" y="${HEIGHT + 46}" text-anchor="middle">${toTitle(x.name)}</text>
 ${levels}${renderLabels(across)}${marks}</svg></div>`;
 }
 
@@ -96,7 +95,7 @@ const BAR_MAX = 0.08;
 
 /** A bar is its own button; a point of a line has a button of a fixed size. */
 function renderButton(
-  { kind, series, across, up, y }: Chart,
+  { isLine, series, across, up, y }: Chart,
   point: Point,
   index: number,
   isSent: boolean,
@@ -107,10 +106,9 @@ function renderButton(
   const width = Math.min(BARS_SHARE / across.labels.length / series.length, BAR_MAX);
   const left = place + (index - series.length / 2) * width;
   const height = Math.max(Math.abs(base - top), 1);
-  const box =
-    kind === "line"
-      ? html`x="${toPercent(place)}" y="${top}"`
-      : html`x="${toPercent(left)}" y="${Math.min(top, base)}" width="${toPercent(width * 0.94)}" height="${height}"`;
+  const box = isLine
+    ? html`x="${toPercent(place)}" y="${top}"`
+    : html`x="${toPercent(left)}" y="${Math.min(top, base)}" width="${toPercent(width * 0.94)}" height="${height}"`;
   return html`<foreignObject ${box}><button name="point" value="${point.row}" title="${describePoint(y, point)}"${isSent && html` aria-current="true" autofocus`}></button></foreignObject>\n`;
 }
 
