@@ -29,7 +29,7 @@ const PROFIT = ["North Atlantic", "Baltic Sea", "Mediterranean", "Black Sea"].fl
   [1, 2, 3].map((quarter) => ({
     route,
     quarter: `Q${quarter}`,
-    profit: ((quarter * 31_250 * (at + 1)) % 98_765) - 24_000,
+    profit: ((quarter * 31_250 * (at + 1)) % 98_765) - 44_000,
   })),
 );
 

@@ -81,12 +81,16 @@ function renderChart(chart: Chart, sent?: Point): Html {
 ${levels}${renderLabels(across)}${marks}</svg></div>`;
 }
 
+/** Each point is written relative to the one before it, which takes fewer characters. */
 function renderPath({ across, up }: Chart, points: readonly Point[]): Html {
-  const path = points.map(
-    ({ position, y }) =>
-      `${Math.round(across.toFraction(position) * PATH_WIDTH)},${toPixel(up.toFraction(y))}`,
-  );
-  return html`<svg width="100%" height="${HEIGHT}" viewBox="0 0 ${PATH_WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true"><path d="M${path.join(" ")}" vector-effect="non-scaling-stroke"/></svg>`;
+  let [left, top] = [0, 0];
+  const path = points.map(({ position, y }) => {
+    const before = [left, top] as const;
+    left = Math.round(across.toFraction(position) * PATH_WIDTH);
+    top = toPixel(up.toFraction(y));
+    return `${left - before[0]},${top - before[1]}`;
+  });
+  return html`<svg width="100%" height="${HEIGHT}" viewBox="0 0 ${PATH_WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true"><path d="m${path.join(" ")}" vector-effect="non-scaling-stroke"/></svg>`;
 }
 
 /** The share of a chart's width that bars fill, and the maximum width of one. */
@@ -113,19 +117,19 @@ function renderButton(
 }
 
 const LABEL_MAX = 14;
-/** Characters that fit below a narrow and a wide chart; the stylesheet hides the labels that only fit a wide one. */
-const LABEL_ROOM = Object.entries({ narrow: 32, wide: 120 });
+/** Characters that fit below a wide and a narrow chart; the stylesheet hides the labels that only fit a wide one. */
+const WIDE_ROOM = 120;
+const NARROW_ROOM = 32;
 
 /** Shows every label, or every second, fourth or eighth: a narrow chart's labels are a subset of a wide one's. */
 function renderLabels({ labels, toFraction }: Axis): Renderable {
   const texts = labels.map(([, text]) => truncate(text, LABEL_MAX));
   const needed = labels.length * (Math.max(...texts.map((text) => text.length)) + 2);
-  return labels.map(([value], index) => {
-    const [width] =
-      LABEL_ROOM.find(([, room]) => index % 2 ** Math.ceil(Math.log2(needed / room)) === 0) ?? [];
-    return (
-      width &&
-      html`<text class="${width}" x="${toPercent(toFraction(value))}" y="${HEIGHT + 22}" text-anchor="middle">${texts[index]}</text>`
-    );
-  });
+  const isShown = (index: number, room: number) =>
+    index % 2 ** Math.ceil(Math.log2(needed / room)) === 0;
+  return labels.map(
+    ([value], index) =>
+      isShown(index, WIDE_ROOM) &&
+      html`<text class="${!isShown(index, NARROW_ROOM) && "wide"}" x="${toPercent(toFraction(value))}" y="${HEIGHT + 22}" text-anchor="middle">${texts[index]}</text>`,
+  );
 }

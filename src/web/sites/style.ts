@@ -3,7 +3,7 @@
 /** The hues of a chart's series; most people can distinguish each from its neighbours. */
 const HUES = [258, 33, 168, 303, 78, 213, 348, 123];
 
-export const SITE_STYLE = `.plot { container-type: inline-size; padding: 2rem 1rem 3.5rem 3.5rem; }
+export const SITE_STYLE = `.plot { container-type: inline-size; padding: 2rem 1.25rem 3.5rem 3.5rem; }
 .plot svg, foreignObject { overflow: visible; }
 text { fill: var(--soft); font-size: 12px; }
 line { stroke: var(--line); }
@@ -20,7 +20,7 @@ output + details { margin-top: .5rem; }
 details .scroll { max-height: 24rem; }
 details thead { position: sticky; top: 0; background: var(--surface); }
 .card table { width: 100%; }
-td button { border: 0; padding: 0; color: var(--accent); text-align: left; }
+td button { min-width: 9rem; border: 0; padding: 0; color: var(--accent); text-align: left; }
 [aria-sort]::after { content: " ↑"; }
 [aria-sort=descending]::after { content: " ↓"; }
 `;
