@@ -127,3 +127,26 @@ inBrowser(
     assert.ok(Number((await bar.boundingBox())?.width) < 120);
   },
 );
+
+inBrowser("a point is sent by keyboard alone and keeps the focus", async ({ api, page, go }) => {
+  const { path, give } = await deployed(api);
+  const day = (at: number) => new Date(at * 86_400_000).toISOString().slice(0, 10);
+  await give(
+    "Dense",
+    Array.from({ length: 300 }, (_, at) => ({ at: day(at), value: at % 7 })),
+  );
+  await go(path);
+  const focused = () => page.evaluate("document.activeElement.title");
+  for (const expected of ["1 Jan 1970, 0 value", "4 Jan 1970, 3 value", "7 Jan 1970, 6 value"]) {
+    await page.keyboard.press("Tab");
+    if (expected.startsWith("1 Jan")) await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.locator("output", { hasText: `Sent: ${expected}` }).waitFor();
+    assert.equal(await focused(), expected);
+  }
+  await page.getByText("Show as table").click();
+  await page.getByRole("link", { name: "Value" }).click();
+  await page.getByRole("button", { name: "15 Jan 1970" }).click();
+  await page.locator("output", { hasText: "Sent: 15 Jan 1970, 0 value" }).waitFor();
+  await page.locator("th[aria-sort=ascending]", { hasText: "Value" }).waitFor();
+});

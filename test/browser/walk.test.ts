@@ -63,6 +63,8 @@ inBrowser("a user can go from signing in to a redelivery", MANUAL, async (stage)
   await follow(site, "Open");
   await press(site, "2026-02, 30 revenue, North");
   await site.locator("output", { hasText: "Sent: 2026-02, 30 revenue, North" }).waitFor();
+  await follow(site, "Open the event");
+  await sees(site, "chart_click");
 
   await sees(page, "Pending");
   const { data } = members(JSON.parse(receiver.got[0]?.body ?? ""));

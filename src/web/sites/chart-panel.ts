@@ -65,7 +65,7 @@ function renderChart(chart: Chart, sent?: Point): Html {
   const step = isLine ? Math.ceil(points.length / BUTTONS_MAX) : 1;
   const levels = up.labels.map(([value, text]) => {
     const top = toPixel(up.toFraction(value));
-    return html`<line x2="100%" y1="${top}" y2="${top}"/><text x="-8" y="${top + 4}" text-anchor="end">${text}</text>`;
+    return html`<line class="${value === 0 && "base"}" x2="100%" y1="${top}" y2="${top}"/><text x="-8" y="${top + 4}" text-anchor="end">${text}</text>`;
   });
   const marks = series.map((name, index) => {
     const own = points.filter((point) => point.category === name);

@@ -77,11 +77,13 @@ async function denyAccess(site: Site, web: WebContext): Promise<HttpResponse | u
 async function renderSite(web: WebContext, { app, account }: Site): Promise<Result> {
   const range = { offset: 0, limit: LIMIT_MAX };
   const { items, total } = await listDataSourcesOfApp(web.store, app.id, range);
-  const event = isOwner(web, account) && web.query.get("event");
-  const sentLink = event && link(`${PATHS.dashboard}/events/${event}`, "Open the event");
+  const event = web.query.get("event");
+  const canReadEvents = hasScope(findMember(web, account)?.permissions ?? [], "admin");
+  const eventLink =
+    canReadEvents && event && link(`${PATHS.dashboard}/events/${event}`, "Open the event");
   const panels: Html[] = [];
   for (const source of items)
-    if (source.status === "ready") panels.push(await renderPanel(web, account, source, sentLink));
+    if (source.status === "ready") panels.push(await renderPanel(web, account, source, eventLink));
   return page({
     title: app.title,
     theme: /^(light|dark)$/.test(app.theme) ? app.theme : "light dark",
@@ -119,12 +121,10 @@ async function recordClick(
   return redirect(`./?${new URLSearchParams({ ...Object.fromEntries(web.query), ...sent })}`);
 }
 
-/** Returns true if the visitor may read the account's events. */
-const isOwner = ({ signedIn }: WebContext, account: AccountRecord): boolean =>
-  signedIn?.account.id === account.id && hasScope(signedIn.user.permissions, "admin");
+/** Returns the signed-in user of the app's account. */
+const findMember = ({ signedIn }: WebContext, { id }: AccountRecord) =>
+  signedIn?.account.id === id ? signedIn.user : undefined;
 
-/** The user's id if signed in to the app's account; otherwise an anonymous one-way hash of the cookie. */
-const visitorId = ({ signedIn, secret }: WebContext, account: AccountRecord): string =>
-  signedIn?.account.id === account.id
-    ? signedIn.user.id
-    : `visitor_${sha256(`visitor ${secret}`).slice(0, 20)}`;
+/** Anybody else is known by a one-way hash of the cookie. */
+const visitorId = (web: WebContext, account: AccountRecord): string =>
+  findMember(web, account)?.id ?? `visitor_${sha256(`visitor ${web.secret}`).slice(0, 20)}`;

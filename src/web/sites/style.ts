@@ -7,6 +7,7 @@ export const SITE_STYLE = `.plot { container-type: inline-size; padding: 2rem 1.
 .plot svg, foreignObject { overflow: visible; }
 text { fill: var(--soft); font-size: 12px; }
 line { stroke: var(--line); }
+.base { stroke: var(--soft); }
 @container (width < 54rem) { .wide { display: none; } }
 ${HUES.map((hue, series) => `.s${series} { --s: light-dark(oklch(.5 .13 ${hue}), oklch(.8 .11 ${hue})); }`).join("\n")}
 path { fill: none; stroke: var(--s); stroke-width: 2; pointer-events: none; }
