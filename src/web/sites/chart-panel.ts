@@ -58,7 +58,7 @@ const BUTTONS_MAX = 100;
 
 /** Returns a whole pixel. */
 const toPixel = (fraction: number): number => Math.round(HEIGHT - fraction * HEIGHT);
-const toPercent = (fraction: number): string => `${Number((fraction * 100).toFixed(2))}%`;
+const toPercent = (fraction: number): string => `${(fraction * 100).toFixed(2)}%`;
 
 function renderChart(chart: Chart, sent?: Point): Html {
   const { isLine, x, y, category, points, series, up, across } = chart;

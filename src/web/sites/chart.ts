@@ -121,26 +121,27 @@ function roundLabels(low: number, high: number, isTime: boolean): Axis["labels"]
   });
 }
 
+const createDateFormat = (options: Intl.DateTimeFormatOptions) =>
+  new Intl.DateTimeFormat("en-GB", { ...options, timeZone: "UTC" });
+const YEAR = createDateFormat({ year: "numeric" });
+const MONTH = createDateFormat({ month: "short", year: "numeric" });
+const DAY = createDateFormat({ day: "numeric", month: "short" });
+const DATE = createDateFormat({ dateStyle: "medium" });
+const MINUTE = createDateFormat({ timeStyle: "short" });
+const SECOND = createDateFormat({ timeStyle: "medium" });
+
 /** Formats a time as precisely as the step requires. */
 function formatTick(time: number, step: number): string {
-  if (step >= MONTH_MS)
-    return format(time + 2 * DAY_MS, {
-      month: step < YEAR_MS ? "short" : undefined,
-      year: "numeric",
-    });
-  return time % DAY_MS === 0
-    ? format(time, { day: "numeric", month: "short" })
-    : format(time, { timeStyle: step < 60_000 ? "medium" : "short" });
+  if (step >= MONTH_MS) return (step < YEAR_MS ? MONTH : YEAR).format(time + 2 * DAY_MS);
+  if (time % DAY_MS === 0) return DAY.format(time);
+  return (step < 60_000 ? SECOND : MINUTE).format(time);
 }
 
-const format = (time: number, options: Intl.DateTimeFormatOptions): string =>
-  new Intl.DateTimeFormat("en-GB", { ...options, timeZone: "UTC" }).format(time);
-
-const formatDate = (time: number): string =>
-  format(time, {
-    dateStyle: "medium",
-    ...(time % DAY_MS !== 0 && { timeStyle: time % 60_000 === 0 ? "short" : "medium" }),
-  });
+function formatDate(time: number): string {
+  const date = DATE.format(time);
+  if (time % DAY_MS === 0) return date;
+  return `${date}, ${(time % 60_000 === 0 ? MINUTE : SECOND).format(time)}`;
+}
 
 const FULL = new Intl.NumberFormat("en", { maximumSignificantDigits: 15 });
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 6 });
