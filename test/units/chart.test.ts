@@ -2,7 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Column } from "../../src/domain/model.ts";
-import { type Axis, createChart, describePoint } from "../../src/web/sites/chart.ts";
+import {
+  type Axis,
+  createChart,
+  describePoint,
+  formatCell,
+  toTitle,
+} from "../../src/web/sites/chart.ts";
 
 const TYPES = new Map<string, Column["type"]>([
   ["s", "string"],
@@ -121,6 +127,23 @@ test("chart: the label of a point is written for people", () => {
     const chart = draw("a:s visitors:n", [[x, y]]);
     assert.equal(chart?.points[0] && describePoint(chart.y, chart.points[0]), label);
   }
+});
+
+test("chart: titles and values are written for people, and the case of a unit is kept", () => {
+  assert.deepEqual(["water_level", "created_at", "kWh used", "pH", "x".repeat(41)].map(toTitle), [
+    "Water level",
+    "Created",
+    "kWh used",
+    "pH",
+    `X${"x".repeat(38)}…`,
+  ]);
+  assert.deepEqual([null, true, 1_234.5, "2026-10-13T14:05:00+02:00", "2026-10"].map(formatCell), [
+    "–",
+    "true",
+    "1,234.5",
+    "13 Oct 2026, 12:05",
+    "2026-10",
+  ]);
 });
 
 test("chart: numbers whose distance is no number are only shown in the table", () => {
