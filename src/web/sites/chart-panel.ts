@@ -42,7 +42,7 @@ export async function renderPanel(
   const content = chart && [
     hidden("chart", id),
     renderChart(chart, sent),
-    html`<output class="soft">${sent ? ["Sent: ", describePoint(chart.y, sent), ". ", eventLink] : "Select a point or a row of the table to send it to the owner of this app."}</output>
+    html`<output class="${!sent && "soft"}">${sent ? ["Sent: ", describePoint(chart.y, sent), ". ", eventLink] : "Select a point or a row of the table to send it to the owner of this app."}</output>
 <details${query.get("table") === id && html` open`}><summary>Show as table</summary>${table}</details>`,
   ];
   return html`<section class="card" id="${id}" aria-label="${name}"><h2>${name}</h2>
