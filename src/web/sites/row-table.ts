@@ -19,11 +19,11 @@ export function renderRows(
   const entries = [...rows.entries()];
   if (sort) entries.sort(([, a], [, b]) => compareCells(a[sort], b[sort], direction));
   const end = Number(page) * ROWS_MAX;
-  const pressable = new Set(points.map(({ row }) => row));
+
   const pageRows = entries.slice(end - ROWS_MAX, end).map(([row, values]) => {
     const cells = columns.map(({ name }, index) => {
       const text = truncate(formatCell(values[name]));
-      const isButton = index === 0 && pressable.has(row);
+      const isButton = index === 0 && points.some((point) => point.row === row);
       return [name, isButton ? html`<button name="point" value="${row}">${text}</button>` : text];
     });
     return Object.fromEntries(cells);
