@@ -63,6 +63,8 @@ inBrowser("a user can go from signing in to a redelivery", MANUAL, async (stage)
   await follow(site, "Open");
   await press(site, "2026-02, 30 revenue, North");
   await site.locator("output", { hasText: "Sent: 2026-02, 30 revenue, North" }).waitFor();
+  await follow(site, "Open the event");
+  await sees(site, "chart_click");
 
   await sees(page, "Pending");
   const { data } = members(JSON.parse(receiver.got[0]?.body ?? ""));
@@ -246,7 +248,7 @@ inBrowser(
     await go(await sales(stage.api));
     await press(page, "2026-02, 40 revenue, South");
     await page.locator("output", { hasText: "Sent: 2026-02, 40 revenue, South" }).waitFor();
-    await page.getByText("The same as a table").click();
+    await page.getByText("Show as table").first().click();
     await page.getByRole("cell", { name: "South" }).first().waitFor();
     const [{ data_point } = {}, ...more] = await interactions(stage.api);
     assert.deepEqual([data_point, more], [{ x: "2026-02", y: 40, category: "South" }, []]);

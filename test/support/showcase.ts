@@ -16,10 +16,24 @@ const SALES =
 const READINGS = Array.from({ length: 2_000 }, (_, index) => ({
   measured_at: new Date(Date.UTC(2026, 0, 1, Math.floor(index / 2))).toISOString(),
   berth: index % 2 === 0 ? "North quay" : "South quay",
-  water_level_cm: Math.round(300 + 150 * Math.sin(index / 40) + 40 * Math.cos(index / 7)),
+  water_level_cm: Math.round(
+    300 + 150 * Math.sin(index / 90) + 40 * Math.cos(index / 17) - 80 * (index % 2),
+  ),
 }));
 
 const GROUPS = "apps data-sources webhooks events users api-keys oauth-clients account".split(" ");
+const VISITS = Array.from({ length: 30 }, (_, index) => ({
+  day: new Date(Date.UTC(2026, 0, 1 + index)).toISOString().slice(0, 10),
+  visits: (index * 37) % 23,
+}));
+const PROFIT = ["North Atlantic", "Baltic Sea", "Mediterranean", "Black Sea"].flatMap((route, at) =>
+  [1, 2, 3].map((quarter) => ({
+    route,
+    quarter: `Q${quarter}`,
+    profit: ((quarter * 31_250 * (at + 1)) % 98_765) - 44_000,
+  })),
+);
+
 const DOCS = [
   ...["/docs", "/docs/tour", "/docs/endpoints", "/docs/events", "/docs/errors"],
   ...GROUPS.map((group) => `/docs/endpoints/${group}`),
@@ -45,10 +59,15 @@ export async function createShowcase({ api, service }: Embedded): Promise<readon
   });
   await service.settled();
   await give("Revenue by region", SALES);
-  await give("Water level", READINGS);
+  const levels = await give("Water level", READINGS);
   await give("Ships", [{ ship: "Aurora", cargo_t: 1_250 }]);
   await api.patch(`/apps/${app}`, { theme: "dark" });
   await api.patch(`/apps/${app}`, { theme: "light" });
+  const dark = await deployed(api, { title: "Fleet", theme: "dark" });
+  await dark.give("Visits", VISITS);
+  const sent = await dark.give("Profit by quarter", PROFIT);
+  await dark.give("Crew", [{ name: "Ada", joined: "2024-05-01", on_board: true }]);
+  const noData = await deployed(api, { title: "Tides", description: "Tide tables by port." });
   const long = await deployed(api, { title: LONG, description: LONG });
   await long.give(LONG, [{ [LONG]: LONG, n: 1 }]);
   const empty = await api.create("/apps", { title: "Empty app" });
@@ -105,6 +124,9 @@ export async function createShowcase({ api, service }: Embedded): Promise<readon
     consent: `/oauth/authorize?${authorization}`,
     "consent-error": "/oauth/authorize?client_id=cli_unknown",
     site: sitePath,
+    "site-sorted": `${sitePath}?table=${levels}&sort=water_level_cm&order=descending&chart=${levels}&point=1990&event=evt_1`,
+    "site-dark": `${dark.path}?chart=${sent}&point=1&event=evt_1`,
+    "site-empty": noData.path,
     "site-long": long.path,
     "site-not-found": "/sites/dep_000000000000000000000000/",
   };
