@@ -1,7 +1,7 @@
-// API keys, which open the whole account, scopes and account states (spec part 5; contract, parts 2 and 5). A key is shown
-// only in the response that creates it; the store holds its SHA-256.
-import { hash } from "node:crypto";
+// API keys, which open the whole account, OAuth clients, scopes and account states (spec part 5; contract, parts 2 and 5).
+// A secret is shown only in the response that creates it; the store holds its SHA-256.
 import { toIso } from "../lib/clock.ts";
+import { sha256, sha256Base64url } from "../lib/ids.ts";
 import type { Infer } from "../lib/schema.ts";
 import type { TaskTracker } from "../lib/tasks.ts";
 import { createCrudService } from "./crud.ts";
@@ -12,6 +12,8 @@ import {
   accounts,
   apiKey,
   apiKeys,
+  oauthClient,
+  oauthClients,
   SCOPES,
   type Scope,
   type UserRecord,
@@ -27,11 +29,6 @@ export interface Caller {
   /** Id of the API key or of the access token's grant. Idempotency keys are scoped to it. */
   readonly credential: string;
 }
-
-/** The form of OAuth secrets, of PKCE's S256 (RFC 7636 4.2) and of a key's thumbprint (RFC 7638). */
-export const sha256Base64url = (text: string): string => hash("sha256", text, "base64url");
-
-export const sha256 = (text: string): string => hash("sha256", text, "hex");
 
 /** `admin` contains the other scopes (spec part 5: full account access). */
 export const hasScope = (scopes: readonly string[], scope: Scope): boolean =>
@@ -107,4 +104,30 @@ export async function createApiKey(ctx: TxContext, account_id: string, draft: Ke
 
 export const apiKeyService = createCrudService(apiKeys, "API key", apiKey, {
   onCreate: createApiKey,
+});
+
+type ClientDraft = WithOptionalId<Infer<typeof oauthClient.createBody>> & {
+  readonly client_secret?: string | undefined;
+};
+
+/** Creates a client; a seed may supply its secret. A public client has none. */
+export async function createOAuthClient(
+  ctx: TxContext,
+  account_id: string,
+  { id = ctx.ids.next("cli_"), client_secret = ctx.ids.secret(), ...fields }: ClientDraft,
+) {
+  const secret = fields.public ? null : client_secret;
+  const record = {
+    id,
+    ...fields,
+    created_at: ctx.timestamp,
+    account_id,
+    secret_hash: secret && sha256Base64url(secret),
+  };
+  await ctx.tx.put(oauthClients, record);
+  return { ...record, client_secret: secret };
+}
+
+export const oauthClientService = createCrudService(oauthClients, "OAuth client", oauthClient, {
+  onCreate: createOAuthClient,
 });

@@ -7,9 +7,9 @@ import { fail, invalidField, notFound } from "./errors.ts";
 import { recordEvent } from "./events.ts";
 import type { AccountRecord, DeploymentRecord } from "./model.ts";
 import { accounts, apps, type deployment, deployments } from "./model.ts";
-import type { SignedIn } from "./sessions.ts";
 import { ALL_RECORDS, FIRST_RECORD, type Reader } from "./store.ts";
 import type { UnitOfWork } from "./unit-of-work.ts";
+import type { SignedIn } from "./users.ts";
 import { toCanonicalHost } from "./validators.ts";
 
 /** URLs of deployed apps. `isOwnHost` takes a lower-case host name. */

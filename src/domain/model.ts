@@ -80,13 +80,6 @@ export interface AccountScoped extends Entity {
 }
 const accountIndex = { account: { by: ["account_id"] } } as const;
 
-/** A record with an expiry. `partition` is the collection's name in every record, so that one index lists them all. */
-export interface Expiring<N extends string> extends Entity {
-  readonly expires_at: string;
-  readonly partition: N;
-}
-export const expiryIndex = { expiry: { by: ["partition"], order: ["expires_at"] } } as const;
-
 export const account = object({ id: id("acc"), name: string(), state: accountState });
 /** The account as its caller sees it; `user` is null for an API key, which belongs to no user. */
 export const shownAccount = object({
@@ -94,11 +87,7 @@ export const shownAccount = object({
   user: nullable(object({ id: id("usr"), email: string({ format: "idn-email" }), name: string() })),
 });
 export type AccountRecord = Infer<typeof account>;
-/** `partition` is the same for every account, so that `page` can list them. */
-export const accounts = collection<AccountRecord & { readonly partition: "accounts" }>()(
-  "accounts",
-  { all: { by: ["partition"] } },
-);
+export const accounts = collection<AccountRecord>()("accounts", { all: { by: [] } });
 
 const appFields = {
   title: name,
@@ -299,21 +288,6 @@ export interface OAuthClientRecord extends Infer<typeof oauthClient.response>, A
 }
 export const oauthClients = collection<OAuthClientRecord>()("oauth_clients", accountIndex);
 
-/** The pending second step of a sign-in; the id is the SHA-256 of its one-time state, hexadecimal. */
-export const signInStates = collection<Expiring<"sign_in_states"> & { readonly key_id: string }>()(
-  "sign_in_states",
-  expiryIndex,
-);
-
-/** A browser session of a user; the id is the SHA-256 of the cookie's secret, hexadecimal. */
-export const sessions = collection<
-  Expiring<"sessions"> & {
-    readonly user_id: string;
-    /** The API key that opened the session, if one did. */
-    readonly key_id: string | null;
-  }
->()("sessions", expiryIndex);
-
 /** `urlRule` returns the reason why a URL is invalid, if it is. */
 export function createWebhookSchemas(urlRule: (url: string) => string | undefined) {
   const fields = {
@@ -423,16 +397,3 @@ export const deliveries = collection<DeliveryRecord>()("deliveries", {
   queue: { by: ["webhook_id"], order: ["priority", "due_at"] },
   pending: { by: ["status"], order: ["due_at"] },
 });
-
-/** The stored response to a request with an Idempotency-Key; the id is a hash of credential and key. */
-interface IdempotencyRecord extends Expiring<"idempotency"> {
-  /** Hash of method, path and body. */
-  readonly fingerprint: string;
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-export const idempotency = collection<IdempotencyRecord>()("idempotency", expiryIndex);
-
-/** The service's time at a snapshot; nothing else writes here. */
-export const clockRecords = collection<Entity & { readonly at: string }>()("clock");

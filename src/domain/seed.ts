@@ -3,7 +3,7 @@
 import type { Infer, Members, Schema } from "../lib/schema.ts";
 import { array, OptionError, object, optional, text, withDefault } from "../lib/schema.ts";
 import { createApp } from "./apps.ts";
-import { createApiKey } from "./credentials.ts";
+import { createApiKey, createOAuthClient } from "./credentials.ts";
 import { createDataSource } from "./data-sources.ts";
 import { AppError } from "./errors.ts";
 import {
@@ -19,7 +19,6 @@ import {
   user,
   type WebhookSchemas,
 } from "./model.ts";
-import { createOAuthClient } from "./oauth/tokens.ts";
 import type { TxContext, UnitOfWork } from "./unit-of-work.ts";
 import { createUser } from "./users.ts";
 import { name, pinnedKey } from "./validators.ts";
@@ -104,7 +103,7 @@ async function insertAccount(
   startupKey: string | null,
 ) {
   const { id = ctx.ids.next("acc_"), name, state } = seed;
-  const account = { id, name, state, partition: "accounts" } as const;
+  const account = { id, name, state };
 
   function assertUnique(value: string | undefined, place: string): void {
     if (value === undefined) return;

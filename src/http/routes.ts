@@ -2,13 +2,12 @@
 // data sources, users, API keys, OAuth clients, webhooks with their delivery log, events and the account.
 import * as apps from "../domain/apps.ts";
 import { keepNumbers } from "../domain/columns.ts";
-import { apiKeyService } from "../domain/credentials.ts";
+import { apiKeyService, oauthClientService } from "../domain/credentials.ts";
 import { listQuery, paginate } from "../domain/crud.ts";
 import * as data from "../domain/data-sources.ts";
 import * as deployments from "../domain/deployments.ts";
 import * as events from "../domain/events.ts";
 import * as model from "../domain/model.ts";
-import { oauthClientService } from "../domain/oauth/tokens.ts";
 import { userService } from "../domain/users.ts";
 import * as webhooks from "../domain/webhooks.ts";
 import { ADMIN_SCOPE, crudRoutes } from "./crud-routes.ts";

@@ -1,7 +1,6 @@
 // The test controls (contract, part 10): the methods of the service handle over HTTP, for tests in any language. Only
 // the start-up API key is accepted. It works while the account is suspended and after the key has been deleted.
 import { timingSafeEqual } from "node:crypto";
-import { sha256 } from "../domain/credentials.ts";
 import { AppError, fail, invalidField, notFound } from "../domain/errors.ts";
 import { accountState } from "../domain/model.ts";
 import { isStoreError, type StoreData } from "../domain/store.ts";
@@ -13,6 +12,7 @@ import { jsonSerializer } from "../http/operation.ts";
 import { problemResponse } from "../http/problem.ts";
 import { type RouteKey, type Router, RouteTable } from "../http/router.ts";
 import { parseDuration, toIso } from "../lib/clock.ts";
+import { sha256 } from "../lib/ids.ts";
 import {
   boolean,
   type ObjectSchema,

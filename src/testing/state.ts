@@ -1,11 +1,10 @@
 // The states of a service (contract, parts 1 and 10): the seed of a fresh store, existing data, or a snapshot. A snapshot
 // is all stored data as plain JSON in the format of the store's file, with the service's time as one more record. The
 // caller stops background work and waits for requests in progress.
-import { collections } from "../domain/collections.ts";
+import { clockRecords, collections, signingKeys } from "../domain/collections.ts";
 import { createApiKey, findApiKey } from "../domain/credentials.ts";
 import { listUnprocessed, processDataSource } from "../domain/data-sources.ts";
-import { type AccountRecord, accounts, clockRecords, deliveries, events } from "../domain/model.ts";
-import { signingKeys } from "../domain/oauth/signing-keys.ts";
+import { type AccountRecord, accounts, deliveries, events } from "../domain/model.ts";
 import { applySeed, DEFAULT_SEED, FIRST_KEY, seedSchema } from "../domain/seed.ts";
 import { FIRST_RECORD, type StoreData } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
@@ -57,7 +56,7 @@ export async function createState({ unit, services, settings, needsKey, warn }: 
     continueIds(data);
     return new UnitOfWork(unit).run(async (ctx) => {
       const storedKey = apiKey === null ? undefined : await findApiKey(ctx.tx, apiKey);
-      const [firstAccount] = await ctx.tx.page(accounts, "all", ["accounts"], FIRST_RECORD);
+      const [firstAccount] = await ctx.tx.page(accounts, "all", [], FIRST_RECORD);
       const account = storedKey ? await ctx.tx.get(accounts, storedKey.account_id) : firstAccount;
       if (account === undefined) throw new Error("The store holds no account.");
       const { id, name, state } = account;
@@ -85,7 +84,7 @@ export async function createState({ unit, services, settings, needsKey, warn }: 
   return {
     /** Opens existing data, or loads the seed into a fresh store. */
     async open(): Promise<StartupAccount> {
-      if ((await store.count(accounts, "all", ["accounts"])) === 0) return reset(settings.apiKey);
+      if ((await store.count(accounts, "all", [])) === 0) return reset(settings.apiKey);
       if (settings.seed) warn("The seed was not used, because the store already holds an account.");
       return openAccount(await store.snapshot(), settings.apiKey);
     },

@@ -45,7 +45,7 @@ export async function outboxWorld(options: Partial<OutboxDeps> = {}) {
   const account = accountOf("acc_1");
   if (options.store === undefined) {
     await store.open(collections);
-    await store.transact((tx) => tx.put(accounts, { ...account, partition: "accounts" }));
+    await store.transact((tx) => tx.put(accounts, account));
   }
   const clock = new AdjustableClock(START);
   const ids = new TimeOrderedIds(clock, seededRandom("outbox"));

@@ -26,7 +26,7 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
   const store = memoryStore();
   await store.open(collections);
   const account = accountOf("acc_1");
-  await store.transact((tx) => tx.put(accounts, { ...account, partition: "accounts" }));
+  await store.transact((tx) => tx.put(accounts, account));
   const ids = new TimeOrderedIds(clock, systemRandom);
   const parts = { store, clock, ids, notifications: createNotifications() };
   const unit = new UnitOfWork(parts);
