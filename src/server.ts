@@ -38,9 +38,8 @@ import {
 } from "./options.ts";
 import { jsonFileStore } from "./store/json-file.ts";
 import { memoryStore } from "./store/memory.ts";
-import { createChaos } from "./testing/chaos.ts";
 import { createControlRouter } from "./testing/control-api.ts";
-import { createFaults } from "./testing/faults.ts";
+import { createChaos, createFaults } from "./testing/faults.ts";
 import { createRecorder } from "./testing/recorder.ts";
 import { openService, type Service } from "./testing/service.ts";
 import { createState } from "./testing/state.ts";

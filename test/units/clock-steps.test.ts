@@ -15,7 +15,7 @@ import { type AdjustableClock, parseIso } from "../../src/lib/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../src/lib/ids.ts";
 import { TaskTracker } from "../../src/lib/tasks.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { createChaos } from "../../src/testing/chaos.ts";
+import { createChaos } from "../../src/testing/faults.ts";
 import { createWorkers } from "../../src/workers.ts";
 import { createMachine, HOUR_MS, START } from "../support/machine.ts";
 import { accountOf, kept } from "../support/outbox-world.ts";
