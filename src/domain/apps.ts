@@ -12,56 +12,53 @@ import {
   text,
   withDefault,
 } from "../lib/schema.ts";
-import { createCrudService, paginate, paginationParameters } from "./crud.ts";
+import { createCrudService, paginate, paginationParameters, toNewRecord } from "./crud.ts";
 import { recordEvent } from "./events.ts";
 import type { AccountRecord } from "./model.ts";
 import { app, apps, dataSources, deployments } from "./model.ts";
 import { ALL_RECORDS, type Reader } from "./store.ts";
-import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
+import type { AccountContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 
 /** Smallest valid create body, shown to new users. */
 export const EXAMPLE_APP = { title: "My first app" };
 
 export const appQuery = object({ ...paginationParameters, public: optional(coerce(boolean)) });
 
-export const listApps = (reader: Reader, account: AccountRecord, query: Infer<typeof appQuery>) =>
-  paginate(
-    reader,
-    apps,
-    query.public === undefined ? "account" : "account_public",
-    [account.id, query.public],
-    query,
-  );
+export const listApps = (
+  reader: Reader,
+  { id }: AccountRecord,
+  { public: isPublic, ...range }: Infer<typeof appQuery>,
+) => {
+  const index = isPublic === undefined ? "account" : "account_public";
+  return paginate(reader, apps, index, [id, isPublic], range);
+};
 
 export async function createApp(
-  ctx: TxContext,
-  account_id: string,
-  { id = ctx.ids.next("app_"), ...fields }: WithOptionalId<Infer<typeof app.createBody>>,
-  account: AccountRecord,
+  ctx: AccountContext,
+  draft: WithOptionalId<Infer<typeof app.createBody>>,
 ) {
-  const { timestamp } = ctx;
-  const record = { id, ...fields, created_at: timestamp, updated_at: timestamp, account_id };
+  const record = toNewRecord(ctx, "app_", draft);
   await ctx.tx.put(apps, record);
-  await recordEvent(ctx, account, "app.created", pick(app.response, record));
+  await recordEvent(ctx, "app.created", pick(app.response, record));
   return record;
 }
 
 export const appService = createCrudService(apps, "app", app, {
   onCreate: createApp,
 
-  async onUpdate(ctx, after, _before, account) {
-    await recordEvent(ctx, account, "app.updated", pick(app.response, after));
+  async onUpdate(ctx, after) {
+    await recordEvent(ctx, "app.updated", pick(app.response, after));
     return after;
   },
 
   /** Deletes the app's deployments, which frees their domains, and detaches its data sources, which may be shared. */
-  async onDelete(ctx, deletedApp, account) {
+  async onDelete(ctx, deletedApp) {
     const { tx, timestamp } = ctx;
     for (const { id } of await tx.page(deployments, "app", [deletedApp.id], ALL_RECORDS))
       await tx.remove(deployments, id);
     for (const source of await tx.page(dataSources, "app", [deletedApp.id], ALL_RECORDS))
       await tx.put(dataSources, { ...source, app_id: null, updated_at: timestamp });
-    await recordEvent(ctx, account, "app.deleted", pick(app.response, deletedApp));
+    await recordEvent(ctx, "app.deleted", pick(app.response, deletedApp));
   },
 });
 
@@ -83,5 +80,5 @@ export const recordInteraction = (
   interaction: Infer<typeof interactionBody>,
 ) =>
   appService.withRecord(unit, account, app_id, (ctx) =>
-    recordEvent(ctx, account, "user.interaction", { app_id, ...interaction }),
+    recordEvent(ctx, "user.interaction", { app_id, ...interaction }),
   );

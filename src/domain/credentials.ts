@@ -4,7 +4,7 @@ import { toIso } from "../lib/clock.ts";
 import { sha256, sha256Base64url } from "../lib/ids.ts";
 import type { Infer } from "../lib/schema.ts";
 import type { TaskTracker } from "../lib/tasks.ts";
-import { createCrudService } from "./crud.ts";
+import { createCrudService, toNewRecord } from "./crud.ts";
 import { type AppError, fail } from "./errors.ts";
 import {
   type AccountRecord,
@@ -19,7 +19,7 @@ import {
   type UserRecord,
 } from "./model.ts";
 import type { Reader } from "./store.ts";
-import type { TxContext, UnitOfWork, UnitOfWorkDeps, WithOptionalId } from "./unit-of-work.ts";
+import type { AccountContext, UnitOfWork, UnitOfWorkDeps, WithOptionalId } from "./unit-of-work.ts";
 
 export interface Caller {
   readonly account: AccountRecord;
@@ -87,15 +87,14 @@ type KeyDraft = WithOptionalId<Infer<typeof apiKey.createBody>> & {
 };
 
 /** Creates a key, generated unless given. Its prefix lets people and secret scanners recognise it. */
-export async function createApiKey(ctx: TxContext, account_id: string, draft: KeyDraft) {
-  const { id = ctx.ids.next("key_"), name, key = `ahs_${ctx.ids.secret()}` } = draft;
+export async function createApiKey(
+  ctx: AccountContext,
+  { key = `ahs_${ctx.ids.secret()}`, ...draft }: KeyDraft,
+) {
   const record = {
-    id,
-    name,
+    ...toNewRecord(ctx, "key_", draft),
     last_four: key.slice(-4),
-    created_at: ctx.timestamp,
     last_used_at: null,
-    account_id,
     hash: sha256(key),
   };
   await ctx.tx.put(apiKeys, record);
@@ -112,16 +111,12 @@ type ClientDraft = WithOptionalId<Infer<typeof oauthClient.createBody>> & {
 
 /** Creates a client; a seed may supply its secret. A public client has none. */
 export async function createOAuthClient(
-  ctx: TxContext,
-  account_id: string,
-  { id = ctx.ids.next("cli_"), client_secret = ctx.ids.secret(), ...fields }: ClientDraft,
+  ctx: AccountContext,
+  { client_secret = ctx.ids.secret(), ...draft }: ClientDraft,
 ) {
-  const secret = fields.public ? null : client_secret;
+  const secret = draft.public ? null : client_secret;
   const record = {
-    id,
-    ...fields,
-    created_at: ctx.timestamp,
-    account_id,
+    ...toNewRecord(ctx, "cli_", draft),
     secret_hash: secret && sha256Base64url(secret),
   };
   await ctx.tx.put(oauthClients, record);

@@ -1,6 +1,8 @@
-// Delivery state machine (spec part 6; contract, parts 3 and 6): creates deliveries, records attempts, cancels. This
-// module neither sends nor waits.
+// Delivery state machine (spec part 6; contract, parts 3 and 6): creates deliveries and their headers, records attempts,
+// cancels. This module neither sends nor waits.
 import { type Instant, parseIso, toIso } from "../lib/clock.ts";
+import { serviceSignature, standardSignature } from "../lib/signature.ts";
+import { VERSION } from "../lib/version.ts";
 import type { Attempt, DeliveryRecord, EventRecord, EventType, WebhookRecord } from "./model.ts";
 import { deliveries, webhooks } from "./model.ts";
 import { ALL_RECORDS, type Reader } from "./store.ts";
@@ -35,6 +37,28 @@ export function createDelivery(
     test,
     priority: test ? PRIORITY_MANUAL : PRIORITY_BY_TIME,
     due_at: ctx.timestamp,
+  };
+}
+
+/** Returns the headers of an attempt; the last three are for Standard Webhooks libraries. */
+export function deliveryHeaders(
+  { secret }: WebhookRecord,
+  event: EventRecord,
+  deliveryId: string,
+  attempt: { readonly number: number; readonly timestamp_s: number },
+) {
+  const { number, timestamp_s } = attempt;
+  return {
+    "Content-Type": "application/json",
+    "Content-Length": String(Buffer.byteLength(event.body)),
+    "User-Agent": `AppHostingService/${VERSION}`,
+    "X-Service-Signature": serviceSignature(event.body, secret),
+    "X-Service-Event": event.type,
+    "X-Service-Delivery": deliveryId,
+    "X-Service-Attempt": String(number),
+    "webhook-id": event.id,
+    "webhook-timestamp": String(timestamp_s),
+    "webhook-signature": standardSignature(event.id, timestamp_s, event.body, secret),
   };
 }
 

@@ -62,7 +62,7 @@ export const deploy = (
       live_domain: domain,
     };
     await tx.put(deployments, record);
-    await recordEvent(ctx, account, "app.deployed", {
+    await recordEvent(ctx, "app.deployed", {
       id: app_id,
       title,
       deployment: { id, url: urls.site(id), status, deployed_at },

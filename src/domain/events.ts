@@ -7,7 +7,7 @@ import { notFound } from "./errors.ts";
 import type { AccountRecord, EventRecord, EventType } from "./model.ts";
 import { deliveries, events, eventType, webhooks } from "./model.ts";
 import { ALL_RECORDS, type Range, type Reader, type Tx, type Values } from "./store.ts";
-import type { TxContext } from "./unit-of-work.ts";
+import type { AccountContext } from "./unit-of-work.ts";
 
 /** The specification's example of this type has no account; that of app.deployed has one (spec part 6). */
 export const EVENTS_WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(["user.interaction"]);
@@ -17,30 +17,29 @@ const EVENTS_KEPT = 10_000;
 
 /** Records an event about `object` and creates a delivery for every webhook subscribed to its type. */
 export async function recordEvent(
-  ctx: TxContext,
-  account: AccountRecord,
+  ctx: AccountContext,
   type: EventType,
   object: object,
 ): Promise<EventRecord> {
-  const event = await putEvent(ctx, account, type, object, false);
-  for (const webhook of await ctx.tx.page(webhooks, "account", [account.id], ALL_RECORDS))
+  const event = await putEvent(ctx, type, object, false);
+  for (const webhook of await ctx.tx.page(webhooks, "account", [ctx.account.id], ALL_RECORDS))
     if (webhook.active && webhook.events.includes(type))
       await putDelivery(ctx, createDelivery(ctx, webhook, event));
   return event;
 }
 
 /** Records the sample event of a test delivery: real in form, but in no list. */
-export const recordSample = (ctx: TxContext, account: AccountRecord, type: EventType) =>
-  putEvent(ctx, account, type, sampleObject(ctx, type), true);
+export const recordSample = (ctx: AccountContext, type: EventType) =>
+  putEvent(ctx, type, sampleObject(ctx, type), true);
 
 /** Stores the event with the envelope that webhooks receive. */
 async function putEvent(
-  ctx: TxContext,
-  { id: account_id, name }: AccountRecord,
+  ctx: AccountContext,
   type: EventType,
   object: object,
   is_sample: boolean,
 ): Promise<EventRecord> {
+  const { id: account_id, name } = ctx.account;
   const envelope = {
     id: ctx.ids.next("evt_"),
     type,
@@ -79,16 +78,9 @@ export const eventQuery = object({ ...paginationParameters, type: optional(event
 
 export const listEvents = (
   reader: Reader,
-  account: AccountRecord,
-  query: Infer<typeof eventQuery>,
-) =>
-  paginate(
-    reader,
-    events,
-    query.type ? "account_type" : "account",
-    [account.id, false, query.type],
-    query,
-  );
+  { id }: AccountRecord,
+  { type, ...range }: Infer<typeof eventQuery>,
+) => paginate(reader, events, type ? "account_type" : "account", [id, false, type], range);
 
 export async function getEvent(reader: Reader, account: AccountRecord, id: string) {
   const event = await reader.get(events, id);
@@ -100,7 +92,7 @@ export const listDeliveriesOfEvent = (reader: Reader, event: EventRecord, range:
 
 /** Returns a sample `data.object` in the exact form of a real one. Its ids are new and belong to nothing. */
 export function sampleObject(
-  { ids, timestamp }: Pick<TxContext, "ids" | "timestamp">,
+  { ids, timestamp }: Pick<AccountContext, "ids" | "timestamp">,
   type: EventType,
 ): object {
   const app = { id: ids.next("app_"), title: "Sales overview" };

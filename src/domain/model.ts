@@ -1,6 +1,6 @@
 // Resource schemas, stored records and their indexes (spec part 2; contract part 2). The create body, the update body and
 // the response of a resource share one declaration of each field. A record is the response plus internal fields.
-import type { Infer, Issue, JsonSchema, Schema } from "../lib/schema.ts";
+import type { Infer, JsonSchema, Schema } from "../lib/schema.ts";
 import {
   addIssue,
   array,
@@ -179,18 +179,11 @@ const dataSourceFields = {
   // Optional, because several apps may show the same data.
   app_id: withDefault(nullable(text({ min: 1, max: 64 })), null),
 };
-const dataSourceDraft = object({ ...dataSourceFields, data: sourceData });
 export const dataSource = {
-  createBody: {
-    ...dataSourceDraft,
-    /** Compares `type` and `data` even if other fields are wrong, so that one response lists all issues. */
-    check(value, path, issues) {
-      const draft = dataSourceDraft.check(value, path, issues);
-      for (const issue of findDataIssues(draft ?? {}))
-        addIssue(issues, [...path, ...issue.path], issue.detail);
-      return draft;
-    },
-  } satisfies typeof dataSourceDraft,
+  createBody: object({ ...dataSourceFields, data: sourceData }, function* ({ type, data }) {
+    if (type && data !== undefined && (type === "csv") !== (typeof data === "string"))
+      yield { path: ["data"], detail: "must be a string for csv and an array for json" };
+  }),
   response: object({
     id: id("ds"),
     ...required(dataSourceFields),
@@ -201,13 +194,6 @@ export const dataSource = {
     ...TIMES,
   }),
 };
-export type DataSourceDraft = Infer<typeof dataSource.createBody>;
-
-export function* findDataIssues({ type, data }: Partial<DataSourceDraft>): Generator<Issue> {
-  if (type && data !== undefined && (type === "csv") !== (typeof data === "string"))
-    yield { path: ["data"], detail: "must be a string for csv and an array for json" };
-}
-
 export type DataSourceRecord = Infer<typeof dataSource.response> & AccountScoped;
 export const dataSources = collection<DataSourceRecord>()("data_sources", {
   ...accountIndex,
@@ -261,17 +247,6 @@ export interface ApiKeyRecord extends Infer<typeof apiKey.response>, AccountScop
 }
 export const apiKeys = collection<ApiKeyRecord>()("api_keys", accountIndex, { hash: ["hash"] });
 
-/** Any application can claim a private-use scheme, so a client secret must not depend on one (RFC 8252 8.5, 8.6). */
-export function* findRedirectIssues(draft: {
-  redirect_uris: readonly string[];
-  public: boolean;
-}): Generator<Issue> {
-  const detail =
-    "must be https, or http to a loopback address: a private-use scheme is for public clients only";
-  for (const [at, uri] of draft.redirect_uris.entries())
-    if (!draft.public && isPrivateUse(uri)) yield { path: ["redirect_uris", at], detail };
-}
-
 const oauthClientFields = {
   name,
   redirect_uris: array(redirectUri, { min: 1, max: 20, distinct: true }),
@@ -279,7 +254,14 @@ const oauthClientFields = {
   public: withDefault(boolean, false),
 };
 export const oauthClient = {
-  createBody: object(oauthClientFields, findRedirectIssues),
+  /** Any application can claim a private-use scheme, so a client secret must not depend on one (RFC 8252 8.5, 8.6). */
+  createBody: object(oauthClientFields, function* (draft) {
+    const detail =
+      "must be https, or http to a loopback address: a private-use scheme is for public clients only";
+    for (const [at, uri] of (draft.redirect_uris ?? []).entries())
+      if (draft.public === false && isPrivateUse(uri))
+        yield { path: ["redirect_uris", at], detail };
+  }),
   response: object({ id: id("cli"), ...required(oauthClientFields), created_at: time }),
 };
 export interface OAuthClientRecord extends Infer<typeof oauthClient.response>, AccountScoped {

@@ -7,11 +7,11 @@ import { sha256 } from "../lib/ids.ts";
 import type { Infer } from "../lib/schema.ts";
 import { sessions, signInStates } from "./collections.ts";
 import { findApiKey } from "./credentials.ts";
-import { createCrudService } from "./crud.ts";
+import { createCrudService, toNewRecord } from "./crud.ts";
 import { fail } from "./errors.ts";
 import { accounts, apiKeys, type UserRecord, user, users } from "./model.ts";
 import type { Reader, Store, Tx } from "./store.ts";
-import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
+import type { AccountContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 import { toEmailKey } from "./validators.ts";
 
 /** Returns the user with its account, or undefined if either was deleted. */
@@ -21,20 +21,11 @@ export async function findUser(reader: Reader, id: string) {
   return account && { user, account };
 }
 
-type UserDraft = WithOptionalId<Infer<typeof user.createBody>>;
-
 export async function createUser(
-  ctx: TxContext,
-  account_id: string,
-  { id = ctx.ids.next("usr_"), ...fields }: UserDraft,
+  ctx: AccountContext,
+  draft: WithOptionalId<Infer<typeof user.createBody>>,
 ) {
-  const record = withDerivedFields({
-    id,
-    ...fields,
-    created_at: ctx.timestamp,
-    updated_at: ctx.timestamp,
-    account_id,
-  });
+  const record = withDerivedFields(toNewRecord(ctx, "usr_", draft));
   const error = await checkEmailFree(ctx.tx, record);
   if (error) return error;
   await ctx.tx.put(users, record);

@@ -84,7 +84,7 @@ const faultRule = object(
     ...RULE_MEMBERS,
   },
   function* ({ method, path, status, connection, delayMs }) {
-    if (!isOperation(method, path))
+    if (method && path && !isOperation(method, path))
       yield { path: ["path"], detail: `${method} ${path} is no operation of the REST API` };
     if (!status && !connection && !delayMs)
       yield { path: [], detail: "must have a status, a connection or a delayMs" };

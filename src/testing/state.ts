@@ -62,7 +62,10 @@ export async function createState({ unit, services, settings, needsKey, warn }: 
       const { id, name, state } = account;
       let key = apiKey;
       if (!storedKey && (apiKey !== null || needsKey))
-        ({ key } = await createApiKey(ctx, id, { name: FIRST_KEY, key: apiKey ?? undefined }));
+        ({ key } = await createApiKey(
+          { ...ctx, account },
+          { name: FIRST_KEY, key: apiKey ?? undefined },
+        ));
       return { account: { id, name, state }, apiKey: key };
     });
   }

@@ -89,7 +89,7 @@ export async function outboxWorld(options: Partial<OutboxDeps> = {}) {
         }),
       ),
     emit: async (object: object = {}, from: AccountRecord = account) =>
-      kept(await unit.run((ctx) => recordEvent(ctx, from, "app.created", object))),
+      kept(await unit.run((ctx) => recordEvent({ ...ctx, account: from }, "app.created", object))),
     log: ({ id }: WebhookRecord) => store.page(deliveries, "webhook", [id], ALL_RECORDS),
     pending: () => dueDeliveries(store, clock.now()),
   };

@@ -64,7 +64,7 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
   };
   const { id } = kept(await webhookService.create(unit, account, draft));
   const emit = async () => {
-    await unit.run((w) => recordEvent(w, account, "app.created", { n: 1 }));
+    await unit.run((w) => recordEvent({ ...w, account }, "app.created", { n: 1 }));
     await background.idle();
   };
   const row = async () => kept((await store.page(deliveries, "webhook", [id], FIRST_RECORD))[0]);

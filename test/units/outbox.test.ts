@@ -320,7 +320,7 @@ const MANY = 2_500;
 /** Creates `count` pending deliveries that wait for their retry. */
 const failedOnce = (world: World, webhook: WebhookRecord, count: number) =>
   world.unit.run(async (ctx) => {
-    const event = await recordEvent(ctx, world.account, "app.updated", {});
+    const event = await recordEvent({ ...ctx, account: world.account }, "app.updated", {});
     const due_at = toIso(ctx.now + H);
     for (let n = 0; n < count; n += 1)
       await putDelivery(ctx, {

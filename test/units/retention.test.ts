@@ -15,10 +15,10 @@ const KEPT = 10_000;
 /** Creates many events in one transaction. */
 const emitMany = (world: World, count: number, record: typeof recordSample = recordUpdate) =>
   world.unit.run(async (ctx) => {
-    for (let n = 0; n < count; n += 1) await record(ctx, world.account, "app.updated");
+    for (let n = 0; n < count; n += 1)
+      await record({ ...ctx, account: world.account }, "app.updated");
   });
-const recordUpdate: typeof recordSample = (ctx, account, type) =>
-  recordEvent(ctx, account, type, {});
+const recordUpdate: typeof recordSample = (ctx, type) => recordEvent(ctx, type, {});
 
 const count = ({ store, account }: World, isSample = false) =>
   store.count(events, "account", [account.id, isSample]);
