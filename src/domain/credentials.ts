@@ -1,7 +1,7 @@
 // API keys, which open the whole account, OAuth clients, scopes and account states (spec part 5; contract, parts 2 and 5).
 // A secret is shown only in the response that creates it; the store holds its SHA-256.
 import { toIso } from "../lib/clock.ts";
-import { sha256, sha256Base64url } from "../lib/ids.ts";
+import { type Ids, sha256, sha256Base64url } from "../lib/ids.ts";
 import type { Infer } from "../lib/schema.ts";
 import type { TaskTracker } from "../lib/tasks.ts";
 import { createCrudService, toNewRecord } from "./crud.ts";
@@ -86,10 +86,12 @@ type KeyDraft = WithOptionalId<Infer<typeof apiKey.createBody>> & {
   readonly key?: string | undefined;
 };
 
-/** Creates a key, generated unless given. Its prefix lets people and secret scanners recognise it. */
+/** The prefix lets people and secret scanners recognise a key. */
+export const generateApiKey = (ids: Ids): string => `ahs_${ids.secret()}`;
+
 export async function createApiKey(
   ctx: AccountContext,
-  { key = `ahs_${ctx.ids.secret()}`, ...draft }: KeyDraft,
+  { key = generateApiKey(ctx.ids), ...draft }: KeyDraft,
 ) {
   const record = {
     ...toNewRecord(ctx, "key_", draft),

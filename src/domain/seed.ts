@@ -1,5 +1,5 @@
-// Seed of a fresh server (contract, part 1): one account with its owner and one key, or a custom seed. A seed uses the
-// schemas of the create bodies, each with an optional id.
+// Seed of a fresh server (contract, part 1): one account with its owner, or a custom seed. A seed uses the schemas of the
+// create bodies, each with an optional id.
 import type { Infer, Members, ObjectSchema, Schema } from "../lib/schema.ts";
 import { array, extend, OptionError, object, optional, text, withDefault } from "../lib/schema.ts";
 import { createApp } from "./apps.ts";
@@ -7,6 +7,7 @@ import { createApiKey, createOAuthClient } from "./credentials.ts";
 import { createDataSource } from "./data-sources.ts";
 import { AppError } from "./errors.ts";
 import {
+  type AccountRecord,
   accountState,
   accounts,
   apiKey,
@@ -16,16 +17,15 @@ import {
   user,
   type WebhookSchemas,
 } from "./model.ts";
-import type { AccountContext, TxContext, UnitOfWork } from "./unit-of-work.ts";
+import type { AccountContext, UnitOfWork } from "./unit-of-work.ts";
 import { createUser } from "./users.ts";
 import { name, pinnedKey } from "./validators.ts";
 import { createWebhook } from "./webhooks.ts";
 
 const ITEMS_MAX = 100_000;
-export const FIRST_KEY = "Start-up key";
 /** example.com is reserved, so nothing sent there reaches a stranger. */
 const OWNER = { email: "owner@example.com", name: "Owner", permissions: ["admin"] } as const;
-/** An account with a user and a key, so that the first request succeeds without preparation. */
+/** One account with its owner. It gets the start-up key, so that the first request succeeds without preparation. */
 export const DEFAULT_SEED = { accounts: [{ name: "Example account" }] };
 
 const withId = <M extends Members>(prefix: string, body: ObjectSchema<unknown, M>) => {
@@ -53,83 +53,55 @@ const accountSeed = (webhook: WebhookSchemas) => {
     }),
   );
 };
-type AccountSeed = Infer<ReturnType<typeof accountSeed>>;
 
 export const seedSchema = (webhook: WebhookSchemas) =>
   object({ accounts: array(accountSeed(webhook), { min: 1, max: ITEMS_MAX }) });
+export type Seed = Infer<ReturnType<typeof seedSchema>>;
 
 /**
- * Writes the whole seed in one transaction. Returns the first account's first key, which is the start-up key if there
- * is one. Throws an OptionError for duplicate ids, keys and addresses.
+ * Writes the whole seed in one transaction. Throws an OptionError for duplicate ids, keys and addresses. `startupKey` is
+ * for the first account, so that only this one may list it.
  */
-export const applySeed = (
-  unit: UnitOfWork,
-  { accounts }: { readonly accounts: readonly AccountSeed[] },
-  startupKey: string | null,
-) =>
+export const applySeed = (unit: UnitOfWork, seed: Seed, startupKey: string | null) =>
   unit.run(async (ctx) => {
-    const uniqueValues = new Set<string>();
-    let firstKey = "";
-    for (const [at, account] of accounts.entries()) {
+    const usedValues = new Set<string>();
+
+    function assertUnique(value: string | undefined, place: string): void {
+      if (value === undefined) return;
+      if (usedValues.has(value)) throw new OptionError(`${place} is the same as an earlier one`);
+      usedValues.add(value);
+    }
+
+    async function insert<D extends { readonly id?: string | undefined; readonly key?: string }>(
+      account: AccountRecord,
+      path: string,
+      drafts: readonly D[],
+      create: (ctx: AccountContext, draft: D) => Promise<unknown>,
+    ): Promise<void> {
+      for (const [at, draft] of drafts.entries()) {
+        assertUnique(draft.id, `${path}/${at}/id`);
+        assertUnique(draft.key, `${path}/${at}/key`);
+        const result = await create({ ...ctx, account }, draft);
+        if (result instanceof AppError)
+          throw new OptionError(`${path}/${at}: ${JSON.stringify(result.details)}`);
+      }
+    }
+
+    for (const [
+      at,
+      { id = ctx.ids.next("acc_"), name, state, ...lists },
+    ] of seed.accounts.entries()) {
       const path = `The seed is wrong: #/accounts/${at}`;
-      const key = await insertAccount(
-        ctx,
-        account,
-        path,
-        uniqueValues,
-        at === 0 ? startupKey : null,
-      );
-      if (at === 0) firstKey = key;
+      const account = { id, name, state };
+      assertUnique(id, `${path}/id`);
+      await ctx.tx.put(accounts, account);
+      await insert(account, `${path}/api_keys`, lists.api_keys, createApiKey);
+      if (startupKey !== null) usedValues.add(startupKey);
+      const users = lists.users.length > 0 ? lists.users : [OWNER];
+      await insert(account, `${path}/users`, users, createUser);
+      await insert(account, `${path}/oauth_clients`, lists.oauth_clients, createOAuthClient);
+      await insert(account, `${path}/apps`, lists.apps, createApp);
+      await insert(account, `${path}/data_sources`, lists.data_sources, createDataSource);
+      await insert(account, `${path}/webhooks`, lists.webhooks, createWebhook);
     }
-    return firstKey;
   });
-
-async function insertAccount(
-  ctx: TxContext,
-  seed: AccountSeed,
-  path: string,
-  uniqueValues: Set<string>,
-  startupKey: string | null,
-) {
-  const { id = ctx.ids.next("acc_"), name, state } = seed;
-  const account = { id, name, state };
-  const accountContext = { ...ctx, account };
-
-  function assertUnique(value: string | undefined, place: string): void {
-    if (value === undefined) return;
-    if (uniqueValues.has(value)) throw new OptionError(`${place} is the same as an earlier one`);
-    uniqueValues.add(value);
-  }
-
-  async function insert<D extends { readonly id?: string | undefined; readonly key?: string }>(
-    list: string,
-    drafts: readonly D[],
-    create: (ctx: AccountContext, draft: D) => Promise<unknown>,
-  ): Promise<void> {
-    for (const [at, draft] of drafts.entries()) {
-      const place = `${path}/${list}/${at}`;
-      assertUnique(draft.id, `${place}/id`);
-      assertUnique(draft.key, `${place}/key`);
-      const result = await create(accountContext, draft);
-      if (result instanceof AppError)
-        throw new OptionError(`${place}: ${JSON.stringify(result.details)}`);
-    }
-  }
-
-  assertUnique(id, `${path}/id`);
-  await ctx.tx.put(accounts, account);
-  const [firstKey] = seed.api_keys;
-  const otherKeys = seed.api_keys.filter(({ key }) => key !== startupKey);
-  const { key } =
-    startupKey !== null || firstKey === undefined
-      ? await createApiKey(accountContext, { name: FIRST_KEY, key: startupKey ?? undefined })
-      : firstKey;
-  if (startupKey !== null) uniqueValues.add(startupKey);
-  await insert("api_keys", otherKeys, createApiKey);
-  await insert("users", seed.users.length > 0 ? seed.users : [OWNER], createUser);
-  await insert("oauth_clients", seed.oauth_clients, createOAuthClient);
-  await insert("apps", seed.apps, createApp);
-  await insert("data_sources", seed.data_sources, createDataSource);
-  await insert("webhooks", seed.webhooks, createWebhook);
-  return key;
-}
