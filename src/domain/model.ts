@@ -124,19 +124,13 @@ export const deployment = {
   }),
 };
 /** The URL is not stored, because it depends on the server's public URL. */
-export interface DeploymentRecord
-  extends Omit<Infer<typeof deployment.response>, "url">,
-    AccountScoped {
-  /** Environment and custom domain while live, then null. An app has one live deployment per environment. */
-  readonly live_in: string | null;
-  readonly live_domain: string | null;
-}
+export type DeploymentRecord = Omit<Infer<typeof deployment.response>, "url"> & AccountScoped;
 const appIndex = { app: { by: ["app_id"] } } as const;
-export const deployments = collection<DeploymentRecord>()(
-  "deployments",
-  { ...appIndex, live_domain: { by: ["live_domain"] } },
-  { live: ["app_id", "live_in"] },
-);
+export const deployments = collection<DeploymentRecord>()("deployments", {
+  ...appIndex,
+  environment: { by: ["app_id", "environment", "status"] },
+  domain: { by: ["custom_domain", "status"] },
+});
 
 const column = object({ name: string(), type: oneOf(["string", "number", "boolean", "datetime"]) });
 export type Column = Infer<typeof column>;

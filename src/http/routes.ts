@@ -5,7 +5,6 @@ import { keepNumbers } from "../domain/columns.ts";
 import { apiKeyService, oauthClientService } from "../domain/credentials.ts";
 import { listQuery, paginate } from "../domain/crud.ts";
 import * as data from "../domain/data-sources.ts";
-import * as deployments from "../domain/deployments.ts";
 import * as events from "../domain/events.ts";
 import * as model from "../domain/model.ts";
 import { userService } from "../domain/users.ts";
@@ -83,7 +82,7 @@ const appRoutes = [
     serializer: deploymentSerializer,
     location: ({ app_id, id }) => `/apps/${app_id}/deployments/${id}`,
     handler: ({ unitOfWork, account, params: { app_id = "" }, body, services }) =>
-      deployments.deploy(unitOfWork, account, app_id, body, services.urls),
+      apps.deploy(unitOfWork, account, app_id, body, services.urls),
   }),
   route({
     method: "GET",
@@ -107,7 +106,7 @@ const appRoutes = [
     status: 200,
     serializer: deploymentSerializer,
     handler: ({ unitOfWork, account, params: { app_id = "", deployment_id = "" } }) =>
-      deployments.getDeployment(unitOfWork.store, account, app_id, deployment_id),
+      apps.getDeployment(unitOfWork.store, account, app_id, deployment_id),
   }),
   route({
     method: "POST",

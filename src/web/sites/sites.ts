@@ -1,10 +1,9 @@
 // Deployed apps (contract, part 1), at /sites/{dep_id}/ and at / of their custom domain. A page shows the title, the
 // description and each ready data source. A click on a point becomes user.interaction (spec part 6).
-import { recordInteraction } from "../../domain/apps.ts";
+import { checkViewAccess, findSiteById, recordInteraction, type Site } from "../../domain/apps.ts";
 import { checkAccountState } from "../../domain/credentials.ts";
 import { LIMIT_MAX } from "../../domain/crud.ts";
 import { dataSourceService, listDataSourcesOfApp } from "../../domain/data-sources.ts";
-import { checkViewAccess, findSiteById, type Site } from "../../domain/deployments.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { AccountRecord } from "../../domain/model.ts";
 import { type HttpResponse, isSafeMethod, PATHS } from "../../http/message.ts";
