@@ -34,9 +34,6 @@ export interface Caller {
 export const hasScope = (scopes: readonly string[], scope: Scope): boolean =>
   scopes.includes(scope) || scopes.includes("admin");
 
-/** `last_used_at` is rounded down to the minute, so that a read seldom causes a write. */
-const LAST_USED_RESOLUTION_MS = 60_000;
-
 /** Returns a function that authenticates by key hash. It queries the store at every use, so that a deletion counts. */
 export function createApiKeyAuthenticator({ store, clock }: UnitOfWorkDeps, tasks: TaskTracker) {
   return async (keyHash: string): Promise<Caller | AppError> => {
@@ -47,15 +44,14 @@ export function createApiKeyAuthenticator({ store, clock }: UnitOfWorkDeps, task
         code: "invalid_credential",
         detail: "The credential is no known API key or access token. Check that it is complete.",
       });
-    const minutes = Math.floor(clock.now() / LAST_USED_RESOLUTION_MS);
-    const minute = toIso(minutes * LAST_USED_RESOLUTION_MS);
+    // To the minute, so that a read seldom causes a write.
+    const last_used_at = toIso(clock.now()).replace(/\d\d\.\d{3}Z$/, "00.000Z");
     // In the background: the request neither waits for it nor fails with it.
-    if (key.last_used_at !== minute)
+    if (key.last_used_at !== last_used_at)
       tasks.run("recording the use of an API key", () =>
         store.transact(async (tx) => {
           const record = await tx.get(apiKeys, key.id);
-          if (record && record.last_used_at !== minute)
-            await tx.put(apiKeys, { ...record, last_used_at: minute });
+          if (record) await tx.put(apiKeys, { ...record, last_used_at });
         }),
       );
     return { account, scopes: SCOPES, credential: key.id };

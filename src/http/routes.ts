@@ -1,7 +1,6 @@
 // The route table of the REST API (spec parts 4 and 6; contract, part 4): apps with their deployments and interactions,
 // data sources, users, API keys, OAuth clients, webhooks with their delivery log, events and the account.
 import * as apps from "../domain/apps.ts";
-import { keepNumbers } from "../domain/columns.ts";
 import { apiKeyService, oauthClientService } from "../domain/credentials.ts";
 import { listQuery, paginate } from "../domain/crud.ts";
 import * as data from "../domain/data-sources.ts";
@@ -56,7 +55,7 @@ const source = crudRoutes({
   create: {
     spec: "4.create-data-source",
     bodyLimit: DATA_BODY_BYTES,
-    keepNumbers,
+    exactNumbers: true,
     example: {
       name: "Orders",
       type: "csv",
@@ -117,7 +116,7 @@ const appRoutes = [
     loads: app.getRoute,
     bodyName: "InteractionCreate",
     body: () => apps.interactionBody,
-    keepNumbers,
+    exactNumbers: true,
     example: {
       user_id: "visitor-17",
       interaction_type: "chart_click",

@@ -55,20 +55,18 @@ async function verifyToken(
   return verifiedToken;
 }
 
-/** Converts a JWT fault to an error. Any other fault is the name of the member that does not match. */
-function tokenError(fault: JwtFault): AppError {
-  if (fault === "expired")
-    return fail({
-      code: "expired_credential",
-      detail: "The access token has expired; POST its refresh_token to /oauth/token.",
-    });
-  const details: { readonly [F in JwtFault]?: string } = {
-    malformed: "The access token is not a well-formed JWT.",
-    untrusted: "The access token was not signed by this service.",
-  };
-  const detail = details[fault] ?? `The access token is for another use: its ${fault} is wrong.`;
-  return fail({ code: "invalid_credential", detail });
-}
+/** Any other fault is the name of the member that does not match. */
+const FAULTS: { readonly [F in JwtFault]?: string } = {
+  expired: "The access token has expired; POST its refresh_token to /oauth/token.",
+  malformed: "The access token is not a well-formed JWT.",
+  untrusted: "The access token was not signed by this service.",
+};
+
+const tokenError = (fault: JwtFault): AppError =>
+  fail({
+    code: fault === "expired" ? "expired_credential" : "invalid_credential",
+    detail: FAULTS[fault] ?? `The access token is for another use: its ${fault} is wrong.`,
+  });
 
 /**
  * Revokes the token's grant, because a client that revokes a token means the access (RFC 7009 2.1). An unknown token is

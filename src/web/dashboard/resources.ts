@@ -1,5 +1,5 @@
 // The dashboard's resources. Their actions, forms and details come from the REST API's operations.
-import { keepNumbersOfRows } from "../../domain/columns.ts";
+import { keepNumbersOfRows, parseExactJson } from "../../domain/columns.ts";
 import { LIMIT_MAX, type Page } from "../../domain/crud.ts";
 import { listDataSourcesOfApp } from "../../domain/data-sources.ts";
 import { deliveryHeaders } from "../../domain/deliveries.ts";
@@ -7,7 +7,6 @@ import { AppError, invalidField } from "../../domain/errors.ts";
 import { listDeliveriesOfEvent } from "../../domain/events.ts";
 import * as model from "../../domain/model.ts";
 import { parseIso } from "../../lib/clock.ts";
-import { parseJsonKeeping } from "../../lib/numbers.ts";
 import type { FormValues } from "../form.ts";
 import * as ui from "../html.ts";
 import { html, type Renderable } from "../html.ts";
@@ -83,7 +82,7 @@ function toDataSourceBody(values: FormValues): FormValues | AppError {
   const { type, data } = values;
   if (type !== "json" || typeof data !== "string") return values;
   try {
-    return { ...values, data: parseJsonKeeping(data, keepNumbersOfRows) };
+    return { ...values, data: parseExactJson(data, keepNumbersOfRows) };
   } catch (error) {
     return invalidField("#/data", `is not JSON (${error})`);
   }
