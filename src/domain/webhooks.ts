@@ -2,15 +2,15 @@
 // deliveries. Redelivery and test only store a pending delivery, which the outbox sends after the response.
 import { type Infer, object, optional } from "../lib/schema.ts";
 import { createCrudService, paginate, paginationParameters, toNewRecord } from "./crud.ts";
+import { AppError, notFound } from "./errors.ts";
 import {
   cancelUndeliverable,
   createDelivery,
   isDeliverable,
   putDelivery,
+  recordSample,
   requestRedelivery,
-} from "./deliveries.ts";
-import { AppError, notFound } from "./errors.ts";
-import { recordSample } from "./events.ts";
+} from "./events.ts";
 import type { AccountRecord, EventType, WebhookRecord } from "./model.ts";
 import { deliveries, deliveryStatus, eventType, webhook, webhooks } from "./model.ts";
 import type { Reader } from "./store.ts";

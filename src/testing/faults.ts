@@ -3,8 +3,8 @@
 // tests of receivers, disturbs delivery attempts. It wraps the sender of the outbox, and every outcome is recorded as usual.
 import { EventEmitter } from "node:events";
 import { failure, type Sender, type WebhookRequest } from "../delivery/sender.ts";
-import { postpone } from "../domain/deliveries.ts";
 import { type ErrorCode, type ErrorDetails, fail } from "../domain/errors.ts";
+import { postpone } from "../domain/events.ts";
 import { type DeliveryRecord, eventType } from "../domain/model.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
 import { API } from "../http/api.ts";

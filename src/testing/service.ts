@@ -1,7 +1,7 @@
 // The service handle for embedding tests (contract, part 10): moves time, injects faults, shows journals and switches
 // between states. Background work is stopped before a state change.
 import { setAccountState } from "../domain/credentials.ts";
-import { dueDeliveries } from "../domain/deliveries.ts";
+import { dueDeliveries } from "../domain/events.ts";
 import {
   type AccountRecord,
   type AccountState,

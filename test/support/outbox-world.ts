@@ -4,9 +4,8 @@ import { RETRY_WAITS_MS } from "../../src/delivery/attempt.ts";
 import type { OutboxDeps } from "../../src/delivery/outbox.ts";
 import { createHttpSender } from "../../src/delivery/sender.ts";
 import { collections } from "../../src/domain/collections.ts";
-import { dueDeliveries } from "../../src/domain/deliveries.ts";
 import { AppError } from "../../src/domain/errors.ts";
-import { recordEvent } from "../../src/domain/events.ts";
+import { dueDeliveries, recordEvent } from "../../src/domain/events.ts";
 import {
   type AccountRecord,
   accounts,

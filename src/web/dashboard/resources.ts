@@ -2,9 +2,8 @@
 import { keepNumbersOfRows, parseExactJson } from "../../domain/columns.ts";
 import { LIMIT_MAX, type Page } from "../../domain/crud.ts";
 import { listDataSourcesOfApp } from "../../domain/data-sources.ts";
-import { deliveryHeaders } from "../../domain/deliveries.ts";
 import { AppError, invalidField } from "../../domain/errors.ts";
-import { listDeliveriesOfEvent } from "../../domain/events.ts";
+import { deliveryHeaders, listDeliveriesOfEvent } from "../../domain/events.ts";
 import * as model from "../../domain/model.ts";
 import { parseIso } from "../../lib/clock.ts";
 import type { FormValues } from "../form.ts";
