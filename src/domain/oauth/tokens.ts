@@ -245,7 +245,7 @@ async function loadAccess(
   const { grant, user, account } = activeGrant;
   if (account.state === "suspended") throw invalidGrant("The account is suspended.");
   const requestedScopes = scope === null ? grant.scopes : parseScope(scope);
-  if (!isSubset(requestedScopes, grant.scopes))
+  if (scope !== null && !isSubset(requestedScopes, grant.scopes))
     throw new OAuthError("invalid_scope", "The scope goes beyond what was granted.");
   const scopes = intersectScopes(requestedScopes, user.permissions);
   if (scopes.length === 0) throw invalidGrant("The user no longer holds any of these permissions.");
