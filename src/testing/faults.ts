@@ -202,10 +202,13 @@ export function createChaos({ unit, effects }: ChaosDeps) {
         !(effect === "reorder" && rules.isHeld(webhook_id)),
     );
 
+  let closes = 0;
+
   /** Returns a sender that applies the chosen effect to each attempt. */
   const wrap = (sender: Sender): Sender => ({
     async send(request, delivery, signedRequest) {
       const { id, webhook_id, attempts } = delivery;
+      const closesBefore = closes;
       const attempt = `${id} ${attempts.length + 1}`;
       const isOvertaking = rules.isHeld(webhook_id);
       // The effect of an attempt is chosen once, even if sending is tried several times.
@@ -227,17 +230,16 @@ export function createChaos({ unit, effects }: ChaosDeps) {
               delivery,
               signedRequest,
             );
-      // The receiver gets the same attempt twice, and its first response counts. A stop leaves no response.
-      if (
-        effect === "duplicate" &&
-        "response_status" in outcome &&
-        outcome.response_status !== null
-      )
+      // The receiver gets the same attempt twice, unless the service has stopped; the first response counts.
+      if (effect === "duplicate" && closes === closesBefore)
         await sender.send(request, delivery, signedRequest);
       if (isOvertaking) rules.release(webhook_id);
       return outcome;
     },
-    close: () => sender.close(),
+    close(): void {
+      closes += 1;
+      sender.close();
+    },
   });
 
   return { ...rules, wrap };
