@@ -1,4 +1,4 @@
-// Stored records that are no resources, each with an expiry, and the list of all collections that a store is opened with.
+// Stored records that are not resources of the API, and the list of all collections that a store is opened with.
 import type { Algorithm } from "../lib/jwt.ts";
 import * as model from "./model.ts";
 import { type AnyCollection, collection, type Entity } from "./store.ts";

@@ -1,4 +1,4 @@
-// Use and revocation of access tokens (spec part 5, steps 3 and 4; contract part 5).
+// Verifies access tokens and revokes access (spec part 5; contract part 5; RFC 7009).
 import { sha256Base64url } from "../../lib/ids.ts";
 import { type JwtFault, verifyJwt } from "../../lib/jwt.ts";
 import { grants, refreshTokens } from "../collections.ts";

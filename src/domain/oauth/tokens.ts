@@ -1,7 +1,7 @@
 // Issues access and refresh tokens (spec part 5, steps 2 and 3; contract part 5), in the order of a code exchange: the
 // client authenticates, its code is redeemed, and tokens are signed. Each token leads to its grant, which is the access
-// that a user has given a client. The grant, client and user are loaded at every use. Deleting any of them therefore
-// takes effect with the next request. Secrets are stored as SHA-256 only.
+// that a user has given a client. The grant, client and user are loaded at every use, so that deleting one of them takes
+// effect with the next request. Secrets are stored as SHA-256 only.
 import { parseIso, toIso } from "../../lib/clock.ts";
 import { sha256Base64url } from "../../lib/ids.ts";
 import {
