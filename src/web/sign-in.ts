@@ -11,9 +11,9 @@ import {
   issueCode,
   validateAuthorizationRequest,
 } from "../domain/oauth/authorize.ts";
-import type { SignedIn } from "../domain/sessions.ts";
-import { closeSession, openSession, startSignIn } from "../domain/sessions.ts";
 import { ALL_RECORDS } from "../domain/store.ts";
+import type { SignedIn } from "../domain/users.ts";
+import { closeSession, openSession, startSignIn } from "../domain/users.ts";
 import { type HttpResponse, PATHS } from "../http/message.ts";
 import { alertBox, hidden, html, inlineCode, link, list, muted, type Renderable } from "./html.ts";
 import { messagePage, page, redirect } from "./layout.ts";
@@ -120,7 +120,7 @@ const KEY_FIELD = html`<div><label for="api_key">API key</label><input id="api_k
 /** Renders a button for each user of this account, or else of every account. */
 async function renderUsers({ store }: WebContext, accountId?: string): Promise<Renderable> {
   const lists: Renderable[] = [];
-  for (const { id, name } of await store.page(accounts, "all", ["accounts"], ALL_RECORDS)) {
+  for (const { id, name } of await store.page(accounts, "all", [], ALL_RECORDS)) {
     if (accountId !== undefined && id !== accountId) continue;
     const members = await store.page(users, "account", [id], ALL_RECORDS);
     const buttons = members.map((user) => {

@@ -15,7 +15,7 @@ import { type AdjustableClock, parseIso } from "../../src/lib/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../src/lib/ids.ts";
 import { TaskTracker } from "../../src/lib/tasks.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { createChaos } from "../../src/testing/chaos.ts";
+import { createChaos } from "../../src/testing/faults.ts";
 import { createWorkers } from "../../src/workers.ts";
 import { createMachine, HOUR_MS, START } from "../support/machine.ts";
 import { accountOf, kept } from "../support/outbox-world.ts";
@@ -26,7 +26,7 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
   const store = memoryStore();
   await store.open(collections);
   const account = accountOf("acc_1");
-  await store.transact((tx) => tx.put(accounts, { ...account, partition: "accounts" }));
+  await store.transact((tx) => tx.put(accounts, account));
   const ids = new TimeOrderedIds(clock, systemRandom);
   const parts = { store, clock, ids, notifications: createNotifications() };
   const unit = new UnitOfWork(parts);
@@ -64,7 +64,7 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
   };
   const { id } = kept(await webhookService.create(unit, account, draft));
   const emit = async () => {
-    await unit.run((w) => recordEvent(w, account, "app.created", { n: 1 }));
+    await unit.run((w) => recordEvent({ ...w, account }, "app.created", { n: 1 }));
     await background.idle();
   };
   const row = async () => kept((await store.page(deliveries, "webhook", [id], FIRST_RECORD))[0]);

@@ -1,7 +1,7 @@
-// lib/numbers: which decimal numbers a double represents exactly, and JSON parsing that keeps numbers as written.
+// domain/columns: which decimal numbers a double represents exactly, and JSON parsing that keeps numbers as written.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isExactNumber, isWithinRange, parseJsonKeeping } from "../../src/lib/numbers.ts";
+import { isExactNumber, isWithinRange, parseExactJson } from "../../src/domain/columns.ts";
 
 const EXACT = [
   "0 -0 0.0 -0.00 0e999 1 -1 1.0 1.50 100 1e2 1E2 1e+2 100e-2 0.1 0.30000000000000004",
@@ -32,7 +32,7 @@ test("numbers: integers are within range up to 2^53 - 1, and other numbers if th
 /** The arguments of the `keep` call; empty if there was no call. */
 function keepCall(json: string): unknown[] {
   const calls: unknown[] = [];
-  const parsed = parseJsonKeeping(json, (...values) => calls.push(...values));
+  const parsed = parseExactJson(json, (...values) => calls.push(...values));
   assert.deepEqual(parsed, JSON.parse(json));
   return calls;
 }

@@ -1,15 +1,17 @@
 // The dashboard's resources. Their actions, forms and details come from the REST API's operations.
-import { keepNumbersOfRows } from "../../domain/columns.ts";
+import { keepNumbersOfRows, parseExactJson } from "../../domain/columns.ts";
 import { LIMIT_MAX, type Page } from "../../domain/crud.ts";
 import { listDataSourcesOfApp } from "../../domain/data-sources.ts";
-import { isDeliverable, isSuccess } from "../../domain/deliveries.ts";
 import { AppError, invalidField } from "../../domain/errors.ts";
-import { listDeliveriesOfEvent } from "../../domain/events.ts";
+import {
+  deliveryHeaders,
+  isDeliverable,
+  isSuccess,
+  listDeliveriesOfEvent,
+} from "../../domain/events.ts";
 import * as model from "../../domain/model.ts";
 import type { Collection, Entity } from "../../domain/store.ts";
-import { deliveryHeaders } from "../../domain/webhooks.ts";
 import { STATUS_CODES } from "../../http/server.ts";
-import { parseJsonKeeping } from "../../lib/numbers.ts";
 import type { FormValues } from "../form.ts";
 import * as ui from "../html.ts";
 import { type Html, html, type Renderable } from "../html.ts";
@@ -111,7 +113,7 @@ function toDataSourceBody(values: FormValues): FormValues | AppError {
   const { type, data } = values;
   if (type !== "json" || typeof data !== "string") return values;
   try {
-    return { ...values, data: parseJsonKeeping(data, keepNumbersOfRows) };
+    return { ...values, data: parseExactJson(data, keepNumbersOfRows) };
   } catch (error) {
     return invalidField("#/data", `is not JSON (${error})`);
   }

@@ -1,14 +1,14 @@
 // Deployed apps (contract, part 1), at /sites/{dep_id}/ and at / of their custom domain. A page shows the title, the
 // description and each ready data source. A click on a point becomes user.interaction (spec part 6).
-import { recordInteraction } from "../../domain/apps.ts";
-import { checkAccountState, hasScope, sha256 } from "../../domain/credentials.ts";
+import { checkViewAccess, findSiteById, recordInteraction, type Site } from "../../domain/apps.ts";
+import { checkAccountState, hasScope } from "../../domain/credentials.ts";
 import { LIMIT_MAX } from "../../domain/crud.ts";
 import { dataSourceService, listDataSourcesOfApp } from "../../domain/data-sources.ts";
-import { checkViewAccess, findSiteById, type Site } from "../../domain/deployments.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { AccountRecord } from "../../domain/model.ts";
 import { type HttpResponse, isSafeMethod, PATHS } from "../../http/message.ts";
 import type { Result, RouteKey } from "../../http/router.ts";
+import { sha256 } from "../../lib/ids.ts";
 import { alertBox, firstOfMany, type Html, html, link } from "../html.ts";
 import { messagePage, page, redirect } from "../layout.ts";
 import {
