@@ -24,9 +24,12 @@ export * from "./receiver.ts";
 export { startService } from "./server.ts";
 export { jsonFileStore } from "./store/json-file.ts";
 export { memoryStore } from "./store/memory.ts";
-export type { ChaosRuleInput as ChaosRule, Effect } from "./testing/chaos.ts";
-export type { FaultRuleInput as FaultRule } from "./testing/faults.ts";
+export type {
+  ChaosRuleInput as ChaosRule,
+  Effect,
+  FaultRuleInput as FaultRule,
+  Rules,
+} from "./testing/faults.ts";
 export type { JournalDelivery, JournalRequest, Trace } from "./testing/recorder.ts";
-export type { Rules } from "./testing/rules.ts";
 export type { Service, Settled, SignInOptions } from "./testing/service.ts";
 export type { StartupAccount } from "./testing/state.ts";

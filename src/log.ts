@@ -1,7 +1,7 @@
 // The server's log: one line per request, delivery attempt or failure, in words or as JSON. Only this file writes to the
 // console. It prints no credential, and no control character that another party sent.
 import { styleText } from "node:util";
-import type { AttemptResult } from "./domain/deliveries.ts";
+import type { AttemptResult } from "./domain/events.ts";
 import { isStoreError } from "./domain/store.ts";
 import type { HttpRequest } from "./http/message.ts";
 import { type Clock, toIso } from "./lib/clock.ts";

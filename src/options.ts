@@ -4,7 +4,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
 import { parseRetrySchedule, RESPONSE_TIMEOUT_MS, RETRY_WAITS_MS } from "./delivery/attempt.ts";
-import { keepNumbers } from "./domain/columns.ts";
+import { parseExactJson } from "./domain/columns.ts";
 import type { Store } from "./domain/store.ts";
 import { pinnedKey } from "./domain/validators.ts";
 import { RATE_LIMIT } from "./http/access.ts";
@@ -12,7 +12,6 @@ import { ALL_VARIANTS, type Variants } from "./http/variants.ts";
 import { isDateTime, parseDuration } from "./lib/clock.ts";
 import { ALGORITHMS } from "./lib/jwt.ts";
 import { isLoopbackHost } from "./lib/loopback.ts";
-import { parseJsonKeeping } from "./lib/numbers.ts";
 import {
   addIssue,
   coerce,
@@ -80,7 +79,7 @@ const pemFile = converted(
 
 const seed = converted<object>("the name of a file that holds a JSON object", (value) => {
   const content: unknown =
-    typeof value === "string" ? parseJsonKeeping(readFileSync(value, "utf8"), keepNumbers) : value;
+    typeof value === "string" ? parseExactJson(readFileSync(value, "utf8")) : value;
   return typeof content === "object" && content !== null ? content : undefined;
 });
 

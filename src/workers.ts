@@ -3,7 +3,7 @@
 // check.
 import { createOutbox, type Outbox, type OutboxDeps } from "./delivery/outbox.ts";
 import { listUnprocessed, processDataSource } from "./domain/data-sources.ts";
-import { cancelUndeliverable, moveBack } from "./domain/deliveries.ts";
+import { cancelUndeliverable, moveBack } from "./domain/events.ts";
 import { createRetention, type Retention } from "./domain/retention.ts";
 import { UnitOfWork } from "./domain/unit-of-work.ts";
 import { nextTurn } from "./lib/clock.ts";

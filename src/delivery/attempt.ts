@@ -2,10 +2,9 @@
 // retry schedule: contract, part 6). The result is only returned here; `recordAttempt` stores it. Due times are pure
 // functions of the attempt, the time and the receiver's Retry-After.
 import { createHash } from "node:crypto";
-import type { AttemptResult } from "../domain/deliveries.ts";
+import { type AttemptResult, deliveryHeaders } from "../domain/events.ts";
 import { type Attempt, type DeliveryRecord, events, type WebhookRecord } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
-import { deliveryHeaders } from "../domain/webhooks.ts";
 import { type Clock, type Instant, parseDuration, parseIso, toIso } from "../lib/clock.ts";
 import { RANDOM_LENGTH } from "../lib/ids.ts";
 import type { Deferred, Sender, WebhookRequest } from "./sender.ts";

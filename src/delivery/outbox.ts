@@ -7,7 +7,7 @@ import {
   isDeliverable,
   isSuccess,
   recordAttempt,
-} from "../domain/deliveries.ts";
+} from "../domain/events.ts";
 import { type DeliveryRecord, deliveries, type WebhookRecord, webhooks } from "../domain/model.ts";
 import { ALL_RECORDS } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";

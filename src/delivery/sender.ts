@@ -3,7 +3,7 @@
 // Node's own timeouts only detect silence.
 import type { LookupAddress } from "node:dns";
 import * as http from "node:http";
-import { isSuccess } from "../domain/deliveries.ts";
+import { isSuccess } from "../domain/events.ts";
 import type { Attempt, AttemptError, DeliveryRecord } from "../domain/model.ts";
 import { after, type Timer } from "../lib/clock.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";

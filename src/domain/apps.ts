@@ -1,5 +1,6 @@
-// Apps and user interactions (spec parts 2, 4 and 6). A change, its event and that event's deliveries share one
-// transaction.
+// Apps, their deployments and user interactions (spec parts 2, 3, 4 and 6; contract, parts 1 to 3). A change, its event and
+// that event's deliveries share one transaction. One deployment is live in an environment, and a custom domain belongs to
+// one app. Finds the site for an address and checks who may view it. Rendering is elsewhere.
 import type { Infer } from "../lib/schema.ts";
 import {
   boolean,
@@ -12,56 +13,57 @@ import {
   text,
   withDefault,
 } from "../lib/schema.ts";
-import { createCrudService, paginate, paginationParameters } from "./crud.ts";
+import { hasScope } from "./credentials.ts";
+import { createCrudService, paginate, paginationParameters, toNewRecord } from "./crud.ts";
+import { fail, invalidField, notFound } from "./errors.ts";
 import { recordEvent } from "./events.ts";
-import type { AccountRecord } from "./model.ts";
-import { app, apps, dataSources, deployments } from "./model.ts";
-import { ALL_RECORDS, type Reader } from "./store.ts";
-import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
+import type { AccountRecord, DeploymentRecord } from "./model.ts";
+import { accounts, app, apps, dataSources, type deployment, deployments } from "./model.ts";
+import { ALL_RECORDS, FIRST_RECORD, type Reader } from "./store.ts";
+import type { AccountContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
+import type { SignedIn } from "./users.ts";
+import { toCanonicalHost } from "./validators.ts";
 
 /** Smallest valid create body, shown to new users. */
 export const EXAMPLE_APP = { title: "My first app" };
 
 export const appQuery = object({ ...paginationParameters, public: optional(coerce(boolean)) });
 
-export const listApps = (reader: Reader, account: AccountRecord, query: Infer<typeof appQuery>) =>
-  paginate(
-    reader,
-    apps,
-    query.public === undefined ? "account" : "account_public",
-    [account.id, query.public],
-    query,
-  );
+export const listApps = (
+  reader: Reader,
+  { id }: AccountRecord,
+  { public: isPublic, ...range }: Infer<typeof appQuery>,
+) => {
+  const index = isPublic === undefined ? "account" : "account_public";
+  return paginate(reader, apps, index, [id, isPublic], range);
+};
 
 export async function createApp(
-  ctx: TxContext,
-  account_id: string,
-  { id = ctx.ids.next("app_"), ...fields }: WithOptionalId<Infer<typeof app.createBody>>,
-  account: AccountRecord,
+  ctx: AccountContext,
+  draft: WithOptionalId<Infer<typeof app.createBody>>,
 ) {
-  const { timestamp } = ctx;
-  const record = { id, ...fields, created_at: timestamp, updated_at: timestamp, account_id };
+  const record = toNewRecord(ctx, "app_", draft);
   await ctx.tx.put(apps, record);
-  await recordEvent(ctx, account, "app.created", pick(app.response, record));
+  await recordEvent(ctx, "app.created", pick(app.response, record));
   return record;
 }
 
 export const appService = createCrudService(apps, "app", app, {
   onCreate: createApp,
 
-  async onUpdate(ctx, after, _before, account) {
-    await recordEvent(ctx, account, "app.updated", pick(app.response, after));
+  async onUpdate(ctx, after) {
+    await recordEvent(ctx, "app.updated", pick(app.response, after));
     return after;
   },
 
   /** Deletes the app's deployments, which frees their domains, and detaches its data sources, which may be shared. */
-  async onDelete(ctx, deletedApp, account) {
+  async onDelete(ctx, deletedApp) {
     const { tx, timestamp } = ctx;
     for (const { id } of await tx.page(deployments, "app", [deletedApp.id], ALL_RECORDS))
       await tx.remove(deployments, id);
     for (const source of await tx.page(dataSources, "app", [deletedApp.id], ALL_RECORDS))
       await tx.put(dataSources, { ...source, app_id: null, updated_at: timestamp });
-    await recordEvent(ctx, account, "app.deleted", pick(app.response, deletedApp));
+    await recordEvent(ctx, "app.deleted", pick(app.response, deletedApp));
   },
 });
 
@@ -83,5 +85,94 @@ export const recordInteraction = (
   interaction: Infer<typeof interactionBody>,
 ) =>
   appService.withRecord(unit, account, app_id, (ctx) =>
-    recordEvent(ctx, account, "user.interaction", { app_id, ...interaction }),
+    recordEvent(ctx, "user.interaction", { app_id, ...interaction }),
   );
+
+/** URLs of deployed apps. `isOwnHost` takes a lower-case host name. */
+interface SiteUrls {
+  site(deploymentId: string): string;
+  isOwnHost(host: string): boolean;
+}
+
+/** Deploys the app to an environment. The same transaction retires the deployment that was live there. */
+export const deploy = (
+  unit: UnitOfWork,
+  account: AccountRecord,
+  app_id: string,
+  request: Infer<typeof deployment.createBody>,
+  urls: SiteUrls,
+) =>
+  appService.withRecord(unit, account, app_id, async (ctx, { title }) => {
+    const { tx } = ctx;
+    const { environment, custom_domain } = request;
+    const domain = custom_domain && (toCanonicalHost(custom_domain) ?? null);
+    if (domain !== null) {
+      if (urls.isOwnHost(domain))
+        return invalidField("#/custom_domain", "must not be this server's own host");
+      const [holder] = await tx.page(deployments, "domain", [domain, "live"], FIRST_RECORD);
+      if (holder && holder.app_id !== app_id)
+        return fail({
+          code: "domain_taken",
+          detail: `${domain} is held by a live deployment of another app. Use another domain.`,
+        });
+    }
+    const place = [app_id, environment, "live"];
+    for (const previous of await tx.page(deployments, "environment", place, ALL_RECORDS))
+      await tx.put(deployments, { ...previous, status: "retired" });
+    const record: DeploymentRecord = {
+      ...request,
+      id: ctx.ids.next("dep_"),
+      app_id,
+      account_id: account.id,
+      custom_domain: domain,
+      status: "live",
+      deployed_at: ctx.timestamp,
+    };
+    await tx.put(deployments, record);
+    const { id, status, deployed_at } = record;
+    const deployment = { id, url: urls.site(id), status, deployed_at };
+    await recordEvent(ctx, "app.deployed", { id: app_id, title, deployment });
+    return record;
+  });
+
+export async function getDeployment(
+  reader: Reader,
+  account: AccountRecord,
+  appId: string,
+  id: string,
+) {
+  const found = await reader.get(deployments, id);
+  return found?.account_id === account.id && found.app_id === appId
+    ? found
+    : notFound("deployment");
+}
+
+/** A live deployment with its app and account. */
+export type Site = NonNullable<Awaited<ReturnType<typeof loadSite>>>;
+
+export async function findSiteById(reader: Reader, id: string) {
+  return loadSite(reader, await reader.get(deployments, id));
+}
+
+/** Returns the site of a custom domain: the newest if several live deployments of the app use it. */
+export async function findSiteByHost(reader: Reader, host: string) {
+  const live = await reader.page(deployments, "domain", [host, "live"], ALL_RECORDS);
+  return loadSite(reader, live.at(-1));
+}
+
+async function loadSite(reader: Reader, deployment: DeploymentRecord | undefined) {
+  const app = deployment?.status === "live" && (await reader.get(apps, deployment.app_id));
+  const account = app && (await reader.get(accounts, app.account_id));
+  return account ? { deployment, app, account } : undefined;
+}
+
+/** Users who may read the app through the API may view its site. An anonymous visitor is asked to sign in. */
+export function checkViewAccess(
+  { app }: Site,
+  signedIn: SignedIn | undefined,
+): "yes" | "sign in" | "not yours" | "no" {
+  if (app.public) return "yes";
+  if (signedIn === undefined) return "sign in";
+  if (signedIn.account.id !== app.account_id) return "not yours";
+  return hasScope(signedIn.user.permissions, "read:apps") ? "yes" : "no";
+}

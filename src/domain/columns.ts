@@ -1,8 +1,8 @@
-// Column types of a data source (spec part 2: data source; contract, parts 2 and 8). Converts a table of cells to typed
-// columns. Never rounds a number or drops a leading zero.
+// Tables of a data source (spec part 2: data source; contract, parts 2 and 8): converts cells to typed columns. Never
+// rounds a number or drops a leading zero. JSON.parse returns the nearest double and drops the original spelling. JSON with
+// such numbers is therefore parsed a second time with them quoted.
 import { isDateTime } from "../lib/clock.ts";
 import { parseCsv } from "../lib/csv.ts";
-import { isExactNumber, isWithinRange } from "../lib/numbers.ts";
 import { CELLS_MAX, type Cell, COLUMNS_MAX, type Column, type Row } from "./model.ts";
 
 /** Missing members count, and a row has at least one cell. */
@@ -81,6 +81,66 @@ function convertCell(cell: Cell, type: Column["type"]): Cell {
   return type === "boolean" ? String(cell) === "true" : String(cell);
 }
 
+/** Whether the number is finite and, where it is an integer, between -(2^53 - 1) and 2^53 - 1. */
+export const isWithinRange = (value: number): boolean =>
+  Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
+
+/** Whether a double has exactly the value of the decimal number, and the number is within range. */
+export function isExactNumber(text: string): boolean {
+  const value = Number(text);
+  const shortest = String(value);
+  return isWithinRange(value) && (shortest === text || toCanonical(shortest) === toCanonical(text));
+}
+
+/** Returns one text for each absolute value: its digits without outer zeros, and the power of ten that multiplies them. */
+function toCanonical(text: string): string {
+  const [mantissa = "", exponent = "0"] = text.toLowerCase().split("e");
+  const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".");
+  const digits = whole + fraction;
+  let end = digits.length;
+  while (digits[end - 1] === "0") end -= 1;
+  const significant = digits.slice(0, end).replace(/^0+/, "");
+  return significant && `${significant}e${Number(exponent) + whole.length - end}`;
+}
+
+/**
+ * Parses JSON without rounding the numbers that `keep` replaces. It is called only if a number is out of range or not
+ * written as JavaScript writes it, with the value and the same value in which such numbers are text.
+ */
+export function parseExactJson(
+  json: string,
+  keep: (parsed: unknown, written: unknown) => void = keepNumbers,
+): unknown {
+  const parsed: unknown = JSON.parse(json);
+  const quoted = quoteNumbers(json);
+  if (quoted !== json) keep(parsed, JSON.parse(quoted));
+  return parsed;
+}
+
+/** Quotes numbers that are out of range or unusually written; `json` must be valid. */
+function quoteNumbers(json: string): string {
+  const quoteOrNumber = /"|-?\d[\d.eE+-]*/g;
+  let quoted = "";
+  let copiedUntil = 0;
+  for (let match = quoteOrNumber.exec(json); match; match = quoteOrNumber.exec(json)) {
+    const [text] = match;
+    const value = Number(text);
+    if (text === '"') quoteOrNumber.lastIndex = findStringEnd(json, match.index);
+    else if (String(value) !== text || !isWithinRange(value)) {
+      quoted += `${json.slice(copiedUntil, match.index)}"${text}"`;
+      copiedUntil = quoteOrNumber.lastIndex;
+    }
+  }
+  return quoted + json.slice(copiedUntil);
+}
+
+/** A loop, because a regular expression overflows its stack on a string of some MiB. */
+function findStringEnd(json: string, start: number): number {
+  let end = start + 1;
+  while (json[end] !== '"') end += json[end] === "\\" ? 2 : 1;
+  return end + 1;
+}
+
 /**
  * Replaces the numbers in each column of text with their original text. `written` has the same rows, with numbers as
  * text if JavaScript would write them differently. Values that are not rows fail validation later.
@@ -98,12 +158,15 @@ export function keepNumbersOfRows(rows: unknown, written: unknown): void {
       if (row instanceof Object && typeof row[name] === "number") row[name] = written[at][name];
 }
 
-/** Keeps the numbers of `data` and `data_point`, in a body or anywhere in a seed. */
-export function keepNumbers(sent: unknown, written: unknown): void {
-  if (typeof sent !== "object" || sent === null) return;
+/** Levels down to the data of a data source in a seed. A body may be nested too deeply for a full walk. */
+const LEVELS_MAX = 5;
+
+/** Keeps the numbers of `data` and `data_point`, in a body or in a seed. */
+function keepNumbers(sent: unknown, written: unknown, levels = LEVELS_MAX): void {
+  if (typeof sent !== "object" || sent === null || levels === 0) return;
   const texts = written as Readonly<Record<string, unknown>>;
   for (const [name, value] of Object.entries(sent))
     if (name === "data") keepNumbersOfRows(value, texts.data);
     else if (name === "data_point") keepNumbersOfRows([value], [texts.data_point]);
-    else keepNumbers(value, texts[name]);
+    else keepNumbers(value, texts[name], levels - 1);
 }

@@ -1,10 +1,10 @@
-// API keys, which open the whole account, scopes and account states (spec part 5; contract, parts 2 and 5). A key is shown
-// only in the response that creates it; the store holds its SHA-256.
-import { hash } from "node:crypto";
+// API keys, which open the whole account, OAuth clients, scopes and account states (spec part 5; contract, parts 2 and 5).
+// A secret is shown only in the response that creates it; the store holds its SHA-256.
 import { toIso } from "../lib/clock.ts";
+import { type Ids, sha256, sha256Base64url } from "../lib/ids.ts";
 import type { Infer } from "../lib/schema.ts";
 import type { TaskTracker } from "../lib/tasks.ts";
-import { createCrudService } from "./crud.ts";
+import { createCrudService, toNewRecord } from "./crud.ts";
 import { type AppError, fail } from "./errors.ts";
 import {
   type AccountRecord,
@@ -12,12 +12,14 @@ import {
   accounts,
   apiKey,
   apiKeys,
+  oauthClient,
+  oauthClients,
   SCOPES,
   type Scope,
   type UserRecord,
 } from "./model.ts";
 import type { Reader } from "./store.ts";
-import type { TxContext, UnitOfWork, UnitOfWorkDeps, WithOptionalId } from "./unit-of-work.ts";
+import type { AccountContext, UnitOfWork, UnitOfWorkDeps, WithOptionalId } from "./unit-of-work.ts";
 
 export interface Caller {
   readonly account: AccountRecord;
@@ -28,17 +30,9 @@ export interface Caller {
   readonly credential: string;
 }
 
-/** The form of OAuth secrets, of PKCE's S256 (RFC 7636 4.2) and of a key's thumbprint (RFC 7638). */
-export const sha256Base64url = (text: string): string => hash("sha256", text, "base64url");
-
-export const sha256 = (text: string): string => hash("sha256", text, "hex");
-
 /** `admin` contains the other scopes (spec part 5: full account access). */
 export const hasScope = (scopes: readonly string[], scope: Scope): boolean =>
   scopes.includes(scope) || scopes.includes("admin");
-
-/** `last_used_at` is rounded down to the minute, so that a read seldom causes a write. */
-const LAST_USED_RESOLUTION_MS = 60_000;
 
 /** Returns a function that authenticates by key hash. It queries the store at every use, so that a deletion counts. */
 export function createApiKeyAuthenticator({ store, clock }: UnitOfWorkDeps, tasks: TaskTracker) {
@@ -50,15 +44,14 @@ export function createApiKeyAuthenticator({ store, clock }: UnitOfWorkDeps, task
         code: "invalid_credential",
         detail: "The credential is no known API key or access token. Check that it is complete.",
       });
-    const minutes = Math.floor(clock.now() / LAST_USED_RESOLUTION_MS);
-    const minute = toIso(minutes * LAST_USED_RESOLUTION_MS);
+    // To the minute, so that a read seldom causes a write.
+    const last_used_at = toIso(clock.now()).replace(/\d\d\.\d{3}Z$/, "00.000Z");
     // In the background: the request neither waits for it nor fails with it.
-    if (key.last_used_at !== minute)
+    if (key.last_used_at !== last_used_at)
       tasks.run("recording the use of an API key", () =>
         store.transact(async (tx) => {
           const record = await tx.get(apiKeys, key.id);
-          if (record && record.last_used_at !== minute)
-            await tx.put(apiKeys, { ...record, last_used_at: minute });
+          if (record) await tx.put(apiKeys, { ...record, last_used_at });
         }),
       );
     return { account, scopes: SCOPES, credential: key.id };
@@ -89,16 +82,17 @@ type KeyDraft = WithOptionalId<Infer<typeof apiKey.createBody>> & {
   readonly key?: string | undefined;
 };
 
-/** Creates a key, generated unless given. Its prefix lets people and secret scanners recognise it. */
-export async function createApiKey(ctx: TxContext, account_id: string, draft: KeyDraft) {
-  const { id = ctx.ids.next("key_"), name, key = `ahs_${ctx.ids.secret()}` } = draft;
+/** The prefix lets people and secret scanners recognise a key. */
+export const generateApiKey = (ids: Ids): string => `ahs_${ids.secret()}`;
+
+export async function createApiKey(
+  ctx: AccountContext,
+  { key = generateApiKey(ctx.ids), ...draft }: KeyDraft,
+) {
   const record = {
-    id,
-    name,
+    ...toNewRecord(ctx, "key_", draft),
     last_four: key.slice(-4),
-    created_at: ctx.timestamp,
     last_used_at: null,
-    account_id,
     hash: sha256(key),
   };
   await ctx.tx.put(apiKeys, record);
@@ -107,4 +101,26 @@ export async function createApiKey(ctx: TxContext, account_id: string, draft: Ke
 
 export const apiKeyService = createCrudService(apiKeys, "API key", apiKey, {
   onCreate: createApiKey,
+});
+
+type ClientDraft = WithOptionalId<Infer<typeof oauthClient.createBody>> & {
+  readonly client_secret?: string | undefined;
+};
+
+/** Creates a client; a seed may supply its secret. A public client has none. */
+export async function createOAuthClient(
+  ctx: AccountContext,
+  { client_secret = ctx.ids.secret(), ...draft }: ClientDraft,
+) {
+  const secret = draft.public ? null : client_secret;
+  const record = {
+    ...toNewRecord(ctx, "cli_", draft),
+    secret_hash: secret && sha256Base64url(secret),
+  };
+  await ctx.tx.put(oauthClients, record);
+  return { ...record, client_secret: secret };
+}
+
+export const oauthClientService = createCrudService(oauthClients, "OAuth client", oauthClient, {
+  onCreate: createOAuthClient,
 });

@@ -5,7 +5,7 @@ import { coerce, integer, type ObjectSchema, object, withDefault } from "../lib/
 import { AppError, notFound } from "./errors.ts";
 import type { AccountRecord, AccountScoped } from "./model.ts";
 import type { Collection, Entity, Range, Reader, Scalar } from "./store.ts";
-import type { TxContext, UnitOfWork } from "./unit-of-work.ts";
+import type { AccountContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 
 export const LIMIT_MAX = 100;
 const LIMIT_DEFAULT = 20;
@@ -29,23 +29,32 @@ export async function paginate<R extends Entity, I extends string>(
   const items = await reader.page(collection, index, values, range);
   return { items, total: await reader.count(collection, index, values), range };
 }
+/** A page of a list; `total` counts the whole list. */
 export interface Page<R> {
   readonly items: readonly R[];
   readonly total: number;
   readonly range: Range;
 }
 
+/** Adds the fields that every new record of an account has. */
+export const toNewRecord = <D>(
+  { ids, timestamp, account }: AccountContext,
+  idPrefix: string,
+  draft: WithOptionalId<D>,
+) => ({
+  ...draft,
+  id: draft.id ?? ids.next(idPrefix),
+  account_id: account.id,
+  created_at: timestamp,
+  updated_at: timestamp,
+});
+
 /** Hooks that run in the same transaction as the create, update or delete; an error rolls it back. */
 interface LifecycleHooks<R, D, A> {
-  onCreate(
-    ctx: TxContext,
-    account_id: string,
-    draft: D,
-    account: AccountRecord,
-  ): Promise<A | AppError>;
+  onCreate(ctx: AccountContext, draft: D): Promise<A | AppError>;
   /** Returns the record to store. */
-  onUpdate?(ctx: TxContext, after: R, before: R, account: AccountRecord): Promise<R | AppError>;
-  onDelete?(ctx: TxContext, record: R, account: AccountRecord): unknown;
+  onUpdate?(ctx: AccountContext, after: R, before: R): Promise<R | AppError>;
+  onDelete?(ctx: AccountContext, record: R): unknown;
 }
 
 /** Schemas of the request bodies and the response. A resource without `updateBody` cannot be updated. */
@@ -62,7 +71,10 @@ export type CrudService<R extends AccountScoped, D, A> = ReturnType<
 
 export type Patch<R> = { readonly [N in keyof R]?: unknown };
 
-/** Checks If-Match against the current record, inside the transaction. */
+/**
+ * Checks If-Match against the record before the change. Runs after the change, because errors of state precede it
+ * (contract, part 5); its error rolls the change back.
+ */
 type Precondition<R> = (record: R) => AppError | undefined;
 
 /** `name` is the resource's name in error messages. */
@@ -82,11 +94,11 @@ export function createCrudService<R extends AccountScoped, D, A>(
     unit: UnitOfWork,
     account: AccountRecord,
     id: string,
-    work: (ctx: TxContext, record: R) => Promise<T>,
+    work: (ctx: AccountContext, record: R) => Promise<T>,
   ) {
     return unit.run(async (ctx) => {
       const record = await get(ctx.tx, account, id);
-      return record instanceof AppError ? record : work(ctx, record);
+      return record instanceof AppError ? record : work({ ...ctx, account }, record);
     });
   }
 
@@ -96,7 +108,7 @@ export function createCrudService<R extends AccountScoped, D, A>(
     withRecord,
 
     create: (unit: UnitOfWork, account: AccountRecord, draft: D) =>
-      unit.run((ctx) => hooks.onCreate(ctx, account.id, draft, account)),
+      unit.run((ctx) => hooks.onCreate({ ...ctx, account }, draft)),
 
     list: (reader: Reader, account: AccountRecord, range: Range) =>
       paginate(reader, collection, "account", [account.id], range),
@@ -113,12 +125,8 @@ export function createCrudService<R extends AccountScoped, D, A>(
         const patched = { ...before, ...patch };
         if (!hooks.onUpdate || isDeepStrictEqual(before, patched))
           return precondition(before) ?? before;
-        const after = await hooks.onUpdate(
-          ctx,
-          { ...patched, updated_at: ctx.timestamp },
-          before,
-          account,
-        );
+        const updated = { ...patched, updated_at: ctx.timestamp };
+        const after = await hooks.onUpdate(ctx, updated, before);
         if (after instanceof AppError) return after;
         await ctx.tx.put(collection, after);
         return precondition(before) ?? after;
@@ -126,7 +134,7 @@ export function createCrudService<R extends AccountScoped, D, A>(
 
     delete: (unit: UnitOfWork, account: AccountRecord, id: string, precondition: Precondition<R>) =>
       withRecord(unit, account, id, async (ctx, record) => {
-        const error = await hooks.onDelete?.(ctx, record, account);
+        const error = await hooks.onDelete?.(ctx, record);
         if (error instanceof AppError) return error;
         await ctx.tx.remove(collection, id);
         return precondition(record) ?? record;

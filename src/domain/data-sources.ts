@@ -2,15 +2,15 @@
 // or CSV as text. The data are stored as sent and the request returns at once; the service schedules the processing.
 // Processing converts the data to rows and ends as ready or failed, with the event data.processed in the same
 // transaction. Faults in the data set the data source's `error`; they are not server errors.
-import { pick } from "../lib/schema.ts";
+import { type Infer, pick } from "../lib/schema.ts";
 import { parseCsvTable, parseObjects } from "./columns.ts";
-import { createCrudService, paginate } from "./crud.ts";
+import { createCrudService, paginate, toNewRecord } from "./crud.ts";
 import { AppError, invalidField } from "./errors.ts";
 import { recordEvent } from "./events.ts";
-import type { AccountRecord, DataSourceDraft, DataSourceRecord, Row } from "./model.ts";
+import type { AccountRecord, DataSourceRecord, Row } from "./model.ts";
 import { accounts, apps, dataSource, dataSourceContents, dataSources } from "./model.ts";
 import { ALL_RECORDS, type Range, type Reader } from "./store.ts";
-import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
+import type { AccountContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 
 export const dataSourceService = createCrudService(dataSources, "data source", dataSource, {
   onCreate: createDataSource,
@@ -22,24 +22,20 @@ export const listDataSourcesOfApp = (reader: Reader, appId: string, range: Range
   paginate(reader, dataSources, "app", [appId], range);
 
 export async function createDataSource(
-  ctx: TxContext,
-  account_id: string,
-  { id = ctx.ids.next("ds_"), data, ...fields }: WithOptionalId<DataSourceDraft>,
+  ctx: AccountContext,
+  { data, ...draft }: WithOptionalId<Infer<typeof dataSource.createBody>>,
 ) {
-  const { tx, timestamp } = ctx;
-  if (fields.app_id !== null && (await tx.get(apps, fields.app_id))?.account_id !== account_id)
+  const { tx, account } = ctx;
+  if (draft.app_id !== null && (await tx.get(apps, draft.app_id))?.account_id !== account.id)
     return invalidField("#/app_id", "must be the id of one of your apps, or null");
   const source: DataSourceRecord = {
-    id,
-    ...fields,
+    ...toNewRecord(ctx, "ds_", draft),
     status: "processing",
     columns: null,
     row_count: null,
     error: null,
-    created_at: timestamp,
-    updated_at: timestamp,
-    account_id,
   };
+  const { id } = source;
   await tx.put(dataSources, source);
   await tx.put(dataSourceContents, { id, raw: data, rows: [], request_id: ctx.requestId });
   ctx.publish("data", id);
@@ -75,9 +71,8 @@ export const processDataSource = (unit: UnitOfWork, id: string): Promise<void> =
     await tx.put(dataSources, processed);
     await tx.put(dataSourceContents, { ...content, raw: null, rows });
     // Links the event to the trace of the request that sent the data, although its response was sent earlier.
-    const ctxOfRequest = { ...ctx, requestId: content.request_id };
-    const payload = pick(dataSource.response, processed);
-    await recordEvent(ctxOfRequest, account, "data.processed", payload);
+    const ctxOfRequest = { ...ctx, account, requestId: content.request_id };
+    await recordEvent(ctxOfRequest, "data.processed", pick(dataSource.response, processed));
   });
 
 export async function listRows(reader: Reader, account: AccountRecord, id: string, range: Range) {

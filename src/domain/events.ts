@@ -1,13 +1,23 @@
-// Events (spec part 6): each is written in the transaction of its change, with one delivery for every active webhook
-// subscribed to its type. Test deliveries get sample events. This module only writes rows; the outbox sends them.
+// Events and their deliveries (spec part 6; contract, parts 3 and 6). An event is written in the transaction of its change,
+// with one delivery for every active webhook subscribed to its type. Test deliveries get sample events. Attempts, retries
+// and cancellations change the delivery's state. This module only writes rows; the outbox sends them.
+import { type Instant, parseIso, toIso } from "../lib/clock.ts";
 import { type Infer, object, optional } from "../lib/schema.ts";
+import { serviceSignature, standardSignature } from "../lib/signature.ts";
+import { VERSION } from "../lib/version.ts";
 import { paginate, paginationParameters } from "./crud.ts";
-import { createDelivery, putDelivery } from "./deliveries.ts";
 import { notFound } from "./errors.ts";
-import type { AccountRecord, EventRecord, EventType } from "./model.ts";
+import type {
+  AccountRecord,
+  Attempt,
+  DeliveryRecord,
+  EventRecord,
+  EventType,
+  WebhookRecord,
+} from "./model.ts";
 import { deliveries, events, eventType, webhooks } from "./model.ts";
 import { ALL_RECORDS, type Range, type Reader, type Tx, type Values } from "./store.ts";
-import type { TxContext } from "./unit-of-work.ts";
+import type { AccountContext, TxContext } from "./unit-of-work.ts";
 
 /** The specification's example of this type has no account; that of app.deployed has one (spec part 6). */
 export const EVENTS_WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(["user.interaction"]);
@@ -17,30 +27,29 @@ const EVENTS_KEPT = 10_000;
 
 /** Records an event about `object` and creates a delivery for every webhook subscribed to its type. */
 export async function recordEvent(
-  ctx: TxContext,
-  account: AccountRecord,
+  ctx: AccountContext,
   type: EventType,
   object: object,
 ): Promise<EventRecord> {
-  const event = await putEvent(ctx, account, type, object, false);
-  for (const webhook of await ctx.tx.page(webhooks, "account", [account.id], ALL_RECORDS))
+  const event = await putEvent(ctx, type, object, false);
+  for (const webhook of await ctx.tx.page(webhooks, "account", [ctx.account.id], ALL_RECORDS))
     if (webhook.active && webhook.events.includes(type))
       await putDelivery(ctx, createDelivery(ctx, webhook, event));
   return event;
 }
 
 /** Records the sample event of a test delivery: real in form, but in no list. */
-export const recordSample = (ctx: TxContext, account: AccountRecord, type: EventType) =>
-  putEvent(ctx, account, type, sampleObject(ctx, type), true);
+export const recordSample = (ctx: AccountContext, type: EventType) =>
+  putEvent(ctx, type, sampleObject(ctx, type), true);
 
 /** Stores the event with the envelope that webhooks receive. */
 async function putEvent(
-  ctx: TxContext,
-  { id: account_id, name }: AccountRecord,
+  ctx: AccountContext,
   type: EventType,
   object: object,
   is_sample: boolean,
 ): Promise<EventRecord> {
+  const { id: account_id, name } = ctx.account;
   const envelope = {
     id: ctx.ids.next("evt_"),
     type,
@@ -79,16 +88,9 @@ export const eventQuery = object({ ...paginationParameters, type: optional(event
 
 export const listEvents = (
   reader: Reader,
-  account: AccountRecord,
-  query: Infer<typeof eventQuery>,
-) =>
-  paginate(
-    reader,
-    events,
-    query.type ? "account_type" : "account",
-    [account.id, false, query.type],
-    query,
-  );
+  { id }: AccountRecord,
+  { type, ...range }: Infer<typeof eventQuery>,
+) => paginate(reader, events, type ? "account_type" : "account", [id, false, type], range);
 
 export async function getEvent(reader: Reader, account: AccountRecord, id: string) {
   const event = await reader.get(events, id);
@@ -100,7 +102,7 @@ export const listDeliveriesOfEvent = (reader: Reader, event: EventRecord, range:
 
 /** Returns a sample `data.object` in the exact form of a real one. Its ids are new and belong to nothing. */
 export function sampleObject(
-  { ids, timestamp }: Pick<TxContext, "ids" | "timestamp">,
+  { ids, timestamp }: Pick<AccountContext, "ids" | "timestamp">,
   type: EventType,
 ): object {
   const app = { id: ids.next("app_"), title: "Sales overview" };
@@ -146,4 +148,191 @@ export function sampleObject(
         data_point: { x: "2026-03", y: 48_250, category: "North" },
       };
   }
+}
+
+/** Manual attempts come first, because a person waits for them. */
+const PRIORITY_MANUAL = 0;
+const PRIORITY_BY_TIME = 1;
+
+/** 410 Gone (RFC 9110 15.5.11) disables the webhook at once, without a retry. */
+const GONE = 410;
+
+/** Creates a delivery that is due at once. A test is one manual attempt, whatever the webhook subscribes to. */
+export function createDelivery(
+  ctx: TxContext,
+  webhook: WebhookRecord,
+  event: EventRecord,
+  test = false,
+): DeliveryRecord {
+  return {
+    id: ctx.ids.next("dlv_"),
+    webhook_id: webhook.id,
+    event_id: event.id,
+    event_type: event.type,
+    status: "pending",
+    attempts: [],
+    timestamps_s: [],
+    next_attempt_at: ctx.timestamp,
+    created_at: ctx.timestamp,
+    account_id: webhook.account_id,
+    manual: test,
+    test,
+    priority: test ? PRIORITY_MANUAL : PRIORITY_BY_TIME,
+    due_at: ctx.timestamp,
+  };
+}
+
+/** Returns the headers of an attempt; the last three are for Standard Webhooks libraries. */
+export function deliveryHeaders(
+  { secret }: WebhookRecord,
+  event: EventRecord,
+  deliveryId: string,
+  attempt: { readonly number: number; readonly timestamp_s: number },
+) {
+  const { number, timestamp_s } = attempt;
+  return {
+    "Content-Type": "application/json",
+    "Content-Length": String(Buffer.byteLength(event.body)),
+    "User-Agent": `AppHostingService/${VERSION}`,
+    "X-Service-Signature": serviceSignature(event.body, secret),
+    "X-Service-Event": event.type,
+    "X-Service-Delivery": deliveryId,
+    "X-Service-Attempt": String(number),
+    "webhook-id": event.id,
+    "webhook-timestamp": String(timestamp_s),
+    "webhook-signature": standardSignature(event.id, timestamp_s, event.body, secret),
+  };
+}
+
+/** Requests one manual attempt at once and keeps the next scheduled attempt. */
+export function requestRedelivery(delivery: DeliveryRecord, timestamp: string): DeliveryRecord {
+  if (delivery.manual) return delivery;
+  return {
+    ...delivery,
+    status: "pending",
+    manual: true,
+    priority: PRIORITY_MANUAL,
+    due_at: timestamp,
+  };
+}
+
+/** Returns the time from which a pending delivery may be sent. */
+export const dueTime = ({ due_at }: DeliveryRecord): Instant => parseIso(due_at ?? "");
+
+export const isSuccess = ({ response_status: status }: Pick<Attempt, "response_status">): boolean =>
+  status !== null && status >= 200 && status < 300;
+
+export const isDeliverable = (
+  delivery: DeliveryRecord,
+  webhook: WebhookRecord | undefined,
+): webhook is WebhookRecord => webhook !== undefined && (webhook.active || delivery.test);
+
+/** Ends a delivery. One that arrived earlier succeeded, even if a later redelivery did not. */
+const settle = (delivery: DeliveryRecord, status: "failed" | "cancelled"): DeliveryRecord => ({
+  ...delivery,
+  status: delivery.attempts.some(isSuccess) ? "succeeded" : status,
+  next_attempt_at: null,
+  manual: false,
+  priority: PRIORITY_BY_TIME,
+  due_at: null,
+});
+
+export interface AttemptResult {
+  readonly deliveryId: string;
+  readonly type: EventType;
+  readonly url: string;
+  readonly attempt: Attempt;
+  /** `webhook-timestamp` of the attempt. */
+  readonly timestamp_s: number;
+  /** Time of the next scheduled attempt after a failure. */
+  readonly retryAt: string | null;
+}
+
+/**
+ * Returns the delivery after an attempt. Changes made during the attempt are kept: a failure does not revive a
+ * cancelled delivery, and a manual attempt requested meanwhile is still made.
+ */
+function afterAttempt(delivery: DeliveryRecord, result: AttemptResult): DeliveryRecord {
+  const { attempt, timestamp_s } = result;
+  const logged = {
+    ...delivery,
+    attempts: [...delivery.attempts, attempt],
+    timestamps_s: [...delivery.timestamps_s, timestamp_s],
+  };
+  const isOver = isSuccess(attempt) || delivery.next_attempt_at === null;
+  const next_attempt_at = isOver ? null : result.retryAt;
+  if (attempt.trigger === "schedule" && delivery.manual) return { ...logged, next_attempt_at };
+  if (delivery.due_at === null && !isSuccess(attempt)) return logged;
+  if (next_attempt_at === null || delivery.test || attempt.response_status === GONE)
+    return settle(logged, "failed");
+  return {
+    ...logged,
+    next_attempt_at,
+    manual: false,
+    priority: PRIORITY_BY_TIME,
+    due_at: next_attempt_at,
+  };
+}
+
+/** Stores a delivery and publishes the change. */
+export async function putDelivery({ tx, publish }: TxContext, delivery: DeliveryRecord) {
+  await tx.put(deliveries, delivery);
+  publish("queue", delivery.webhook_id);
+  publish("delivery", delivery.id);
+  return delivery;
+}
+
+/** Records an attempt with its consequences, unless the delivery was deleted meanwhile. */
+export async function recordAttempt(ctx: TxContext, result: AttemptResult): Promise<void> {
+  const { tx } = ctx;
+  const delivery = await tx.get(deliveries, result.deliveryId);
+  if (delivery === undefined) return;
+  await putDelivery(ctx, afterAttempt(delivery, result));
+  if (result.attempt.response_status !== GONE) return;
+  const webhook = await tx.get(webhooks, delivery.webhook_id);
+  if (!webhook?.active) return;
+  await tx.put(webhooks, {
+    ...webhook,
+    active: false,
+    disabled_reason: "gone",
+    updated_at: ctx.timestamp,
+  });
+  ctx.publish("disabled", webhook.id);
+}
+
+/** Cancels the pending deliveries of a disabled or deleted webhook. */
+export async function cancelUndeliverable(ctx: TxContext, webhookId: string): Promise<void> {
+  const webhook = await ctx.tx.get(webhooks, webhookId);
+  for (const delivery of await ctx.tx.page(deliveries, "queue", [webhookId], ALL_RECORDS))
+    if (!isDeliverable(delivery, webhook)) await putDelivery(ctx, settle(delivery, "cancelled"));
+}
+
+/** Postpones a delivery, for fault injection in tests. */
+export async function postpone(ctx: TxContext, id: string, until: string): Promise<void> {
+  const delivery = await ctx.tx.get(deliveries, id);
+  if (!delivery || delivery.due_at === null) return;
+  const next_attempt_at = delivery.manual ? delivery.next_attempt_at : until;
+  await putDelivery(ctx, {
+    ...delivery,
+    next_attempt_at,
+    priority: PRIORITY_BY_TIME,
+    due_at: until,
+  });
+}
+
+/** Moves pending deliveries back by as much as the clock was set back, so that each wait keeps its length. */
+export async function moveBack(ctx: TxContext, by_ms: number): Promise<void> {
+  const moved = (time: string | null) => time && toIso(parseIso(time) - by_ms);
+  for (const delivery of await ctx.tx.page(deliveries, "pending", ["pending"], ALL_RECORDS))
+    await putDelivery(ctx, {
+      ...delivery,
+      next_attempt_at: moved(delivery.next_attempt_at),
+      due_at: moved(delivery.due_at),
+    });
+}
+
+/** Returns the deliveries of all webhooks that are due by `time`, in the order of their due times. */
+export async function dueDeliveries(reader: Reader, time: Instant) {
+  const pending = await reader.page(deliveries, "pending", ["pending"], ALL_RECORDS);
+  return pending.filter((delivery) => dueTime(delivery) <= time);
 }

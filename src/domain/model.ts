@@ -1,6 +1,6 @@
 // Resource schemas, stored records and their indexes (spec part 2; contract part 2). The create body, the update body and
 // the response of a resource share one declaration of each field. A record is the response plus internal fields.
-import type { Infer, Issue, JsonSchema, Schema } from "../lib/schema.ts";
+import type { Infer, JsonSchema, Schema } from "../lib/schema.ts";
 import {
   addIssue,
   array,
@@ -80,13 +80,6 @@ export interface AccountScoped extends Entity {
 }
 const accountIndex = { account: { by: ["account_id"] } } as const;
 
-/** A record with an expiry. `partition` is the collection's name in every record, so that one index lists them all. */
-export interface Expiring<N extends string> extends Entity {
-  readonly expires_at: string;
-  readonly partition: N;
-}
-export const expiryIndex = { expiry: { by: ["partition"], order: ["expires_at"] } } as const;
-
 export const account = object({ id: id("acc"), name: string(), state: accountState });
 /** The account as its caller sees it; `user` is null for an API key, which belongs to no user. */
 export const shownAccount = object({
@@ -94,11 +87,7 @@ export const shownAccount = object({
   user: nullable(object({ id: id("usr"), email: string({ format: "idn-email" }), name: string() })),
 });
 export type AccountRecord = Infer<typeof account>;
-/** `partition` is the same for every account, so that `page` can list them. */
-export const accounts = collection<AccountRecord & { readonly partition: "accounts" }>()(
-  "accounts",
-  { all: { by: ["partition"] } },
-);
+export const accounts = collection<AccountRecord>()("accounts", { all: { by: [] } });
 
 const appFields = {
   title: name,
@@ -135,19 +124,13 @@ export const deployment = {
   }),
 };
 /** The URL is not stored, because it depends on the server's public URL. */
-export interface DeploymentRecord
-  extends Omit<Infer<typeof deployment.response>, "url">,
-    AccountScoped {
-  /** Environment and custom domain while live, then null. An app has one live deployment per environment. */
-  readonly live_in: string | null;
-  readonly live_domain: string | null;
-}
+export type DeploymentRecord = Omit<Infer<typeof deployment.response>, "url"> & AccountScoped;
 const appIndex = { app: { by: ["app_id"] } } as const;
-export const deployments = collection<DeploymentRecord>()(
-  "deployments",
-  { ...appIndex, live_domain: { by: ["live_domain"] } },
-  { live: ["app_id", "live_in"] },
-);
+export const deployments = collection<DeploymentRecord>()("deployments", {
+  ...appIndex,
+  environment: { by: ["app_id", "environment", "status"] },
+  domain: { by: ["custom_domain", "status"] },
+});
 
 const column = object({ name: string(), type: oneOf(["string", "number", "boolean", "datetime"]) });
 export type Column = Infer<typeof column>;
@@ -190,18 +173,11 @@ const dataSourceFields = {
   // Optional, because several apps may show the same data.
   app_id: withDefault(nullable(text({ min: 1, max: 64 })), null),
 };
-const dataSourceDraft = object({ ...dataSourceFields, data: sourceData });
 export const dataSource = {
-  createBody: {
-    ...dataSourceDraft,
-    /** Compares `type` and `data` even if other fields are wrong, so that one response lists all issues. */
-    check(value, path, issues) {
-      const draft = dataSourceDraft.check(value, path, issues);
-      for (const issue of findDataIssues(draft ?? {}))
-        addIssue(issues, [...path, ...issue.path], issue.detail);
-      return draft;
-    },
-  } satisfies typeof dataSourceDraft,
+  createBody: object({ ...dataSourceFields, data: sourceData }, function* ({ type, data }) {
+    if (type && data !== undefined && (type === "csv") !== (typeof data === "string"))
+      yield { path: ["data"], detail: "must be a string for csv and an array for json" };
+  }),
   response: object({
     id: id("ds"),
     ...required(dataSourceFields),
@@ -212,13 +188,6 @@ export const dataSource = {
     ...TIMES,
   }),
 };
-export type DataSourceDraft = Infer<typeof dataSource.createBody>;
-
-export function* findDataIssues({ type, data }: Partial<DataSourceDraft>): Generator<Issue> {
-  if (type && data !== undefined && (type === "csv") !== (typeof data === "string"))
-    yield { path: ["data"], detail: "must be a string for csv and an array for json" };
-}
-
 export type DataSourceRecord = Infer<typeof dataSource.response> & AccountScoped;
 export const dataSources = collection<DataSourceRecord>()("data_sources", {
   ...accountIndex,
@@ -272,17 +241,6 @@ export interface ApiKeyRecord extends Infer<typeof apiKey.response>, AccountScop
 }
 export const apiKeys = collection<ApiKeyRecord>()("api_keys", accountIndex, { hash: ["hash"] });
 
-/** Any application can claim a private-use scheme, so a client secret must not depend on one (RFC 8252 8.5, 8.6). */
-export function* findRedirectIssues(draft: {
-  redirect_uris: readonly string[];
-  public: boolean;
-}): Generator<Issue> {
-  const detail =
-    "must be https, or http to a loopback address: a private-use scheme is for public clients only";
-  for (const [at, uri] of draft.redirect_uris.entries())
-    if (!draft.public && isPrivateUse(uri)) yield { path: ["redirect_uris", at], detail };
-}
-
 const oauthClientFields = {
   name,
   redirect_uris: array(redirectUri, { min: 1, max: 20, distinct: true }),
@@ -290,7 +248,14 @@ const oauthClientFields = {
   public: withDefault(boolean, false),
 };
 export const oauthClient = {
-  createBody: object(oauthClientFields, findRedirectIssues),
+  /** Any application can claim a private-use scheme, so a client secret must not depend on one (RFC 8252 8.5, 8.6). */
+  createBody: object(oauthClientFields, function* (draft) {
+    const detail =
+      "must be https, or http to a loopback address: a private-use scheme is for public clients only";
+    for (const [at, uri] of (draft.redirect_uris ?? []).entries())
+      if (draft.public === false && isPrivateUse(uri))
+        yield { path: ["redirect_uris", at], detail };
+  }),
   response: object({ id: id("cli"), ...required(oauthClientFields), created_at: time }),
 };
 export interface OAuthClientRecord extends Infer<typeof oauthClient.response>, AccountScoped {
@@ -298,21 +263,6 @@ export interface OAuthClientRecord extends Infer<typeof oauthClient.response>, A
   readonly secret_hash: string | null;
 }
 export const oauthClients = collection<OAuthClientRecord>()("oauth_clients", accountIndex);
-
-/** The pending second step of a sign-in; the id is the SHA-256 of its one-time state, hexadecimal. */
-export const signInStates = collection<Expiring<"sign_in_states"> & { readonly key_id: string }>()(
-  "sign_in_states",
-  expiryIndex,
-);
-
-/** A browser session of a user; the id is the SHA-256 of the cookie's secret, hexadecimal. */
-export const sessions = collection<
-  Expiring<"sessions"> & {
-    readonly user_id: string;
-    /** The API key that opened the session, if one did. */
-    readonly key_id: string | null;
-  }
->()("sessions", expiryIndex);
 
 /** `urlRule` returns the reason why a URL is invalid, if it is. */
 export function createWebhookSchemas(urlRule: (url: string) => string | undefined) {
@@ -423,16 +373,3 @@ export const deliveries = collection<DeliveryRecord>()("deliveries", {
   queue: { by: ["webhook_id"], order: ["priority", "due_at"] },
   pending: { by: ["status"], order: ["due_at"] },
 });
-
-/** The stored response to a request with an Idempotency-Key; the id is a hash of credential and key. */
-interface IdempotencyRecord extends Expiring<"idempotency"> {
-  /** Hash of method, path and body. */
-  readonly fingerprint: string;
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-export const idempotency = collection<IdempotencyRecord>()("idempotency", expiryIndex);
-
-/** The service's time at a snapshot; nothing else writes here. */
-export const clockRecords = collection<Entity & { readonly at: string }>()("clock");

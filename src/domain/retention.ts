@@ -2,14 +2,13 @@
 // checked at each use. Events beyond their limit are deleted when a new one is recorded (domain/events.ts).
 import { type Clock, type Instant, parseIso, type Timer } from "../lib/clock.ts";
 import type { TaskTracker } from "../lib/tasks.ts";
-import { collections } from "./collections.ts";
-import type { Expiring } from "./model.ts";
+import { collections, type Expiring } from "./collections.ts";
 import { type AnyCollection, type Collection, FIRST_RECORD, type Store, type Tx } from "./store.ts";
 
 /** The longest time between two runs. */
 const INTERVAL_MS = 3_600_000;
 
-type ExpiringCollection = Collection<Expiring<string>, "expiry">;
+type ExpiringCollection = Collection<Expiring, "expiry">;
 const isExpiring = (each: AnyCollection): each is ExpiringCollection => "expiry" in each.indexes;
 const expiringCollections = collections.filter(isExpiring);
 
@@ -56,9 +55,8 @@ export function createRetention({ store, clock, tasks }: RetentionDeps) {
 
 /** Deletes the collection's expired records and returns its next expiry. */
 async function deleteExpired(tx: Tx, collection: ExpiringCollection, now: Instant) {
-  const { name } = collection;
   for (;;) {
-    const [oldest] = await tx.page(collection, "expiry", [name], FIRST_RECORD);
+    const [oldest] = await tx.page(collection, "expiry", [], FIRST_RECORD);
     if (oldest === undefined) return Number.POSITIVE_INFINITY;
     const expiry = parseIso(oldest.expires_at);
     if (expiry > now) return expiry;

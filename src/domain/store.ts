@@ -17,7 +17,8 @@ export interface Entity {
 }
 
 /**
- * A collection of records. `indexes`: lists of records with equal values in the fields `by`, in creation order.
+ * A collection of records. `indexes`: lists of records with equal values in the fields `by`, in creation order; without
+ * fields, one list of all records.
  * `unique`: fields whose combined values only one record may have at a time. A record with null in a field of an index
  * or unique key is left out of it.
  */

@@ -4,10 +4,11 @@ import { EventEmitter } from "node:events";
 import { type Clock, type Instant, toIso } from "../lib/clock.ts";
 import type { Ids } from "../lib/ids.ts";
 import { AppError } from "./errors.ts";
+import type { AccountRecord } from "./model.ts";
 import type { Store, Tx } from "./store.ts";
 
 /** Published after a commit, each with the id of a record. */
-export interface NotificationMap {
+interface NotificationMap {
   /** A delivery was created or changed. */
   delivery: [deliveryId: string];
   /** A webhook's pending deliveries changed. */
@@ -18,7 +19,7 @@ export interface NotificationMap {
   /** A data source waits for processing. */
   data: [dataSourceId: string];
 }
-export type Topic = keyof NotificationMap;
+type Topic = keyof NotificationMap;
 export type Notifications = EventEmitter<NotificationMap>;
 export const createNotifications = (): Notifications => new EventEmitter<NotificationMap>();
 
@@ -32,6 +33,11 @@ export interface TxContext {
   readonly requestId: string | null;
   /** Publishes `id` to the topic's subscribers after the commit. Duplicates are sent once. */
   publish(topic: Topic, id: string): void;
+}
+
+/** The context of work for one account. */
+export interface AccountContext extends TxContext {
+  readonly account: AccountRecord;
 }
 
 /** A draft with an optional id, which a seed may set. */

@@ -1,22 +1,20 @@
 // Webhooks (spec part 2; contract, parts 2, 4 and 6): subscriptions, delivery log, manual redelivery and test
 // deliveries. Redelivery and test only store a pending delivery, which the outbox sends after the response.
 import { type Infer, object, optional } from "../lib/schema.ts";
-import { serviceSignature, standardSignature } from "../lib/signature.ts";
-import { VERSION } from "../lib/version.ts";
-import { createCrudService, paginate, paginationParameters } from "./crud.ts";
+import { createCrudService, paginate, paginationParameters, toNewRecord } from "./crud.ts";
+import { AppError, notFound } from "./errors.ts";
 import {
   cancelUndeliverable,
   createDelivery,
   isDeliverable,
   putDelivery,
+  recordSample,
   requestRedelivery,
-} from "./deliveries.ts";
-import { AppError, notFound } from "./errors.ts";
-import { recordSample } from "./events.ts";
-import type { AccountRecord, EventRecord, EventType, WebhookRecord } from "./model.ts";
+} from "./events.ts";
+import type { AccountRecord, EventType, WebhookRecord } from "./model.ts";
 import { deliveries, deliveryStatus, eventType, webhook, webhooks } from "./model.ts";
 import type { Reader } from "./store.ts";
-import type { TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
+import type { AccountContext, TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 
 export const testBody = object({ type: eventType });
 
@@ -24,20 +22,13 @@ export const testBody = object({ type: eventType });
 const createSecret = ({ ids }: TxContext): string => `whsec_${ids.secret().slice(0, 40)}`;
 
 export async function createWebhook(
-  ctx: TxContext,
-  account_id: string,
+  ctx: AccountContext,
   draft: WithOptionalId<Infer<typeof webhook.createBody>>,
 ) {
   const record: WebhookRecord = {
-    id: draft.id ?? ctx.ids.next("wh_"),
-    url: draft.url,
-    events: draft.events,
-    active: draft.active,
+    ...toNewRecord(ctx, "wh_", draft),
     disabled_reason: null,
     secret: draft.secret ?? createSecret(ctx),
-    created_at: ctx.timestamp,
-    updated_at: ctx.timestamp,
-    account_id,
   };
   await ctx.tx.put(webhooks, record);
   return record;
@@ -59,28 +50,6 @@ async function updateWebhook(ctx: TxContext, after: WebhookRecord, before: Webho
     ctx.publish("disabled", before.id);
   }
   return { ...after, disabled_reason: null };
-}
-
-/** Returns the headers of an attempt; the last three are for Standard Webhooks libraries. */
-export function deliveryHeaders(
-  { secret }: WebhookRecord,
-  event: EventRecord,
-  deliveryId: string,
-  attempt: { readonly number: number; readonly timestamp_s: number },
-) {
-  const { number, timestamp_s } = attempt;
-  return {
-    "Content-Type": "application/json",
-    "Content-Length": String(Buffer.byteLength(event.body)),
-    "User-Agent": `AppHostingService/${VERSION}`,
-    "X-Service-Signature": serviceSignature(event.body, secret),
-    "X-Service-Event": event.type,
-    "X-Service-Delivery": deliveryId,
-    "X-Service-Attempt": String(number),
-    "webhook-id": event.id,
-    "webhook-timestamp": String(timestamp_s),
-    "webhook-signature": standardSignature(event.id, timestamp_s, event.body, secret),
-  };
 }
 
 export const deliveryQuery = object({ ...paginationParameters, status: optional(deliveryStatus) });
@@ -117,5 +86,5 @@ export const sendTest = (
   type: EventType,
 ) =>
   webhookService.withRecord(unit, account, webhookId, async (ctx, webhook) =>
-    putDelivery(ctx, createDelivery(ctx, webhook, await recordSample(ctx, account, type), true)),
+    putDelivery(ctx, createDelivery(ctx, webhook, await recordSample(ctx, type), true)),
   );

@@ -1,8 +1,9 @@
 // Access control: the Authorization header (spec part 5; RFC 6750 2.1), the rate limit (spec part 8: exceeding it is a
 // 403; contract part 8: its values) and cross-origin resource sharing (contract, part 4; Fetch standard).
-import { type Caller, sha256 } from "../domain/credentials.ts";
+import type { Caller } from "../domain/credentials.ts";
 import { AppError, fail } from "../domain/errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { sha256 } from "../lib/ids.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import { emptyResponse, type Handler, type HttpRequest } from "./message.ts";
 

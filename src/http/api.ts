@@ -1,13 +1,14 @@
 // The REST API. A request passes the checks in the order of the contract (part 5): `handleApiRequest` up to the scope,
 // then `runOperation`. The dashboard enters at `callOperation`, so it can do no more than a request and gets the same
 // errors.
-import { type Caller, checkAccountState, hasScope, sha256 } from "../domain/credentials.ts";
+import { idempotency } from "../domain/collections.ts";
+import { type Caller, checkAccountState, hasScope } from "../domain/credentials.ts";
 import type { Page } from "../domain/crud.ts";
 import { AppError, fail } from "../domain/errors.ts";
-import { idempotency } from "../domain/model.ts";
 import type { Tx } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
 import { parseIso, toIso } from "../lib/clock.ts";
+import { sha256 } from "../lib/ids.ts";
 import type { Authenticate, RateLimiter } from "./access.ts";
 import {
   emptyResponse,
@@ -201,7 +202,6 @@ async function withIdempotency(
         id,
         fingerprint,
         expires_at: toIso(clock.now() + REPLAY_MS),
-        partition: "idempotency",
       }),
     );
   } finally {

@@ -3,7 +3,7 @@
 // follow RFC 6749 5.2, not problem details, and no response with a token may be cached.
 import { AppError } from "../domain/errors.ts";
 import { SCOPES } from "../domain/model.ts";
-import { getPublicKeys } from "../domain/oauth/signing-keys.ts";
+import { revokeToken } from "../domain/oauth/access.ts";
 import {
   type AuthorizationServer,
   authenticateClient,
@@ -11,12 +11,12 @@ import {
   type ClientCredentials,
   checkRepeated,
   checkResource,
+  getPublicKeys,
   identifyClient,
   invalidClient,
   invalidRequest,
   OAuthError,
   refreshTokenGrant,
-  revokeToken,
 } from "../domain/oauth/tokens.ts";
 import {
   type HttpRequest,
@@ -42,7 +42,7 @@ export function createOAuthRouter(server: AuthorizationServer, urls: ServiceUrls
   const routes = [
     postRoute(server, TOKEN_PATH, handleToken),
     postRoute(server, REVOKE_PATH, handleRevoke),
-    documentRoute(KEYS_PATH, () => getPublicKeys(server.store, server.algorithm)),
+    documentRoute(KEYS_PATH, () => getPublicKeys(server)),
     documentRoute("/.well-known/oauth-authorization-server", () => serverMetadata(urls)),
     // OpenID Connect libraries request only their own path. The document promises no ID tokens there either.
     documentRoute("/.well-known/openid-configuration", () => serverMetadata(urls)),

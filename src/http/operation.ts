@@ -5,7 +5,6 @@ import type { Page } from "../domain/crud.ts";
 import type { AppError } from "../domain/errors.ts";
 import * as model from "../domain/model.ts";
 import type { UnitOfWork } from "../domain/unit-of-work.ts";
-import type { KeepNumbers } from "../lib/numbers.ts";
 import {
   type Infer,
   type JsonSchema,
@@ -51,8 +50,8 @@ export interface Operation<Q = unknown, B = unknown, R = unknown> extends RouteK
   /** The decision that added the operation; undefined if the specification shows it. */
   readonly decision?: string;
   readonly example?: object;
-  /** Error codes whose status no other operation of its kind returns. */
-  readonly errorCodes?: readonly ("email_taken" | "last_admin")[];
+  /** Error codes that not every operation of its kind returns. */
+  readonly errorCodes?: readonly ("domain_taken" | "email_taken" | "last_admin")[];
   /** The route that reads the resource of the path; it runs before the body's fields are validated. */
   readonly loads?: Operation;
   readonly query?: ObjectSchema<Q>;
@@ -62,8 +61,8 @@ export interface Operation<Q = unknown, B = unknown, R = unknown> extends RouteK
   body?(services: AppContext): Schema<B>;
   /** Defaults to 1 MiB. */
   readonly bodyLimit?: number;
-  /** For a body whose numbers must not be rounded. */
-  readonly keepNumbers?: KeepNumbers;
+  /** The numbers of the body must not be rounded. */
+  readonly exactNumbers?: boolean;
   readonly status: number;
   /** Serializes the result of `handler`; without it the response has no body. */
   readonly serializer?: Serializer<R>;

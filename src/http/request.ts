@@ -2,8 +2,8 @@
 // 8; RFC 9112). An operation's schemas validate query and body; one response lists all issues.
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
+import { parseExactJson } from "../domain/columns.ts";
 import { AppError, type FieldError, fail } from "../domain/errors.ts";
-import { type KeepNumbers, parseJsonKeeping } from "../lib/numbers.ts";
 import { type Issue, object, pointer, type Schema, UNKNOWN_MEMBER } from "../lib/schema.ts";
 import { type HttpRequest, JSON_TYPE } from "./message.ts";
 import type { Operation } from "./operation.ts";
@@ -144,7 +144,7 @@ export function evaluatePreconditions(
  * read, because it distinguishes requests.
  */
 export async function readRequestBody(
-  { body, bodyLimit = BODY_BYTES, keepNumbers }: Operation,
+  { body, bodyLimit = BODY_BYTES, exactNumbers }: Operation,
   request: HttpRequest,
   idempotencyKey: string | undefined,
 ): Promise<{ bytes?: Buffer; json?: unknown } | AppError> {
@@ -155,7 +155,7 @@ export async function readRequestBody(
   if (typeError) return typeError;
   const bytes = await request.readBody(bodyLimit);
   if (bytes instanceof AppError) return bytes;
-  const json = body && parseJson(bytes, keepNumbers);
+  const json = body && parseJson(bytes, exactNumbers ? parseExactJson : JSON.parse);
   return json instanceof AppError ? json : { bytes, json };
 }
 
@@ -176,15 +176,10 @@ const invalidJson = (detail: string): AppError =>
   fail({ code: "invalid_json", detail, errors: [{ pointer: "#", detail }] });
 
 /** Parses the body as JSON or returns an error; `validateBody` checks the fields. */
-function parseJson(bytes: Buffer, keepNumbers?: KeepNumbers): unknown {
+function parseJson(bytes: Buffer, parse: (json: string) => unknown): unknown {
   if (!isUtf8(bytes)) return invalidJson("The body is not valid UTF-8.");
-  const text = bytes.toString();
   try {
-    // Deep values are rejected below; the walk over the numbers must not meet them.
-    const keep: KeepNumbers = (parsed, written) => {
-      if (!isNestedDeeper(parsed, NESTING_MAX)) keepNumbers?.(parsed, written);
-    };
-    const json = keepNumbers ? parseJsonKeeping(text, keep) : JSON.parse(text);
+    const json = parse(bytes.toString());
     return isNestedDeeper(json, NESTING_MAX)
       ? invalidJson(`The body is nested deeper than ${NESTING_MAX} levels.`)
       : json;

@@ -1,14 +1,11 @@
 // The route table of the REST API (spec parts 4 and 6; contract, part 4): apps with their deployments and interactions,
 // data sources, users, API keys, OAuth clients, webhooks with their delivery log, events and the account.
 import * as apps from "../domain/apps.ts";
-import { keepNumbers } from "../domain/columns.ts";
-import { apiKeyService } from "../domain/credentials.ts";
+import { apiKeyService, oauthClientService } from "../domain/credentials.ts";
 import { listQuery, paginate } from "../domain/crud.ts";
 import * as data from "../domain/data-sources.ts";
-import * as deployments from "../domain/deployments.ts";
 import * as events from "../domain/events.ts";
 import * as model from "../domain/model.ts";
-import { oauthClientService } from "../domain/oauth/tokens.ts";
 import { userService } from "../domain/users.ts";
 import * as webhooks from "../domain/webhooks.ts";
 import { ADMIN_SCOPE, crudRoutes } from "./crud-routes.ts";
@@ -58,7 +55,7 @@ const source = crudRoutes({
   create: {
     spec: "4.create-data-source",
     bodyLimit: DATA_BODY_BYTES,
-    keepNumbers,
+    exactNumbers: true,
     example: {
       name: "Orders",
       type: "csv",
@@ -74,6 +71,7 @@ const appRoutes = [
     path: "/apps/{app_id}/deploy",
     scope: "write:apps",
     operationId: "deployApp",
+    errorCodes: ["domain_taken"],
     summary: "Deploy an app to an environment",
     spec: "4.deploy",
     loads: app.getRoute,
@@ -84,7 +82,7 @@ const appRoutes = [
     serializer: deploymentSerializer,
     location: ({ app_id, id }) => `/apps/${app_id}/deployments/${id}`,
     handler: ({ unitOfWork, account, params: { app_id = "" }, body, services }) =>
-      deployments.deploy(unitOfWork, account, app_id, body, services.urls),
+      apps.deploy(unitOfWork, account, app_id, body, services.urls),
   }),
   route({
     method: "GET",
@@ -108,7 +106,7 @@ const appRoutes = [
     status: 200,
     serializer: deploymentSerializer,
     handler: ({ unitOfWork, account, params: { app_id = "", deployment_id = "" } }) =>
-      deployments.getDeployment(unitOfWork.store, account, app_id, deployment_id),
+      apps.getDeployment(unitOfWork.store, account, app_id, deployment_id),
   }),
   route({
     method: "POST",
@@ -119,7 +117,7 @@ const appRoutes = [
     loads: app.getRoute,
     bodyName: "InteractionCreate",
     body: () => apps.interactionBody,
-    keepNumbers,
+    exactNumbers: true,
     example: {
       user_id: "visitor-17",
       interaction_type: "chart_click",
@@ -156,6 +154,7 @@ const user = crudRoutes({
   label: "user",
   service: userService,
   create: {
+    errorCodes: ["email_taken"],
     example: { email: "ada@example.com", name: "Ada", permissions: ["read:apps", "read:data"] },
   },
   update: {

@@ -10,6 +10,9 @@ import type { ConnectionFault, Handler, HttpResponse, ServiceUrls } from "./mess
 import { problemResponse } from "./problem.ts";
 import { LIMITS, type Limits, parseRequest, parserErrorToAppError } from "./request.ts";
 
+/** The reason phrases of status codes. */
+export { STATUS_CODES };
+
 /** Interval at which Node checks for timed-out requests; a timeout can fire this much late. */
 const TIMEOUT_CHECK_MS = 250;
 /** Time that requests in flight have to finish when the server stops. */

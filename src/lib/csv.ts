@@ -4,9 +4,11 @@
 // written, including spaces.
 
 class CsvError extends Error {
-  constructor(text: string, offset: number, problem: string) {
-    const line = text.slice(0, offset).split("\n").length;
-    super(`Line ${line}: ${problem}.`);
+  constructor(
+    readonly offset: number,
+    problem: string,
+  ) {
+    super(problem);
   }
 }
 
@@ -15,8 +17,9 @@ export function parseCsv(csv: string, maxColumns: number): string[][] | string {
   try {
     return parseRecords(withoutBlankEnd(csv), maxColumns);
   } catch (error) {
-    if (error instanceof CsvError) return error.message;
-    throw error;
+    if (!(error instanceof CsvError)) throw error;
+    const line = csv.slice(0, error.offset).split("\n").length;
+    return `Line ${line}: ${error.message}.`;
   }
 }
 
@@ -26,49 +29,43 @@ function withoutBlankEnd(text: string): string {
 }
 
 function parseRecords(text: string, maxColumns: number): string[][] {
-  const records: string[][] = [];
-  for (let offset = 0; offset < text.length; ) {
-    const { fields, end } = readRecord(text, offset, maxColumns);
-    const [header = fields] = records;
-    if (fields.length !== header.length)
-      throw new CsvError(
-        text,
-        offset,
-        `the number of fields is ${fields.length}, but the header has ${header.length}`,
-      );
-    records.push(fields);
-    offset = end;
-  }
-  const [names = [""]] = records;
-  // The name itself may be as long as the text.
-  const wrong = names.findIndex((name, at) => name.trim() === "" || names.indexOf(name) < at);
-  if (wrong >= 0) throw new CsvError(text, 0, `column ${wrong + 1} needs a name of its own`);
-  return records;
-}
-
-/** Returns the fields of the record at `start`, and where the next one starts. */
-function readRecord(text: string, start: number, maxColumns: number) {
   const separatorAt = /,|\r?\n|$/y;
-  const fields: string[] = [];
-  for (let offset = start; ; offset = separatorAt.lastIndex) {
+  const records: string[][] = [];
+  let fields: string[] = [];
+  let recordStart = 0;
+  for (let start = 0; start < text.length || fields.length > 0; start = separatorAt.lastIndex) {
     if (fields.length === maxColumns)
-      throw new CsvError(text, start, `there are more than ${maxColumns} columns`);
-    const isQuoted = text[offset] === '"';
-    const end = isQuoted ? findQuotedEnd(text, offset) : findPlainEnd(text, offset);
-    const field = text.slice(offset, end);
+      throw new CsvError(recordStart, `there are more than ${maxColumns} columns`);
+    const isQuoted = text[start] === '"';
+    const end = isQuoted ? findQuotedEnd(text, start) : findPlainEnd(text, start);
+    const field = text.slice(start, end);
     fields.push(isQuoted ? field.slice(1, -1).replaceAll('""', '"') : field);
     separatorAt.lastIndex = end;
     const separator = separatorAt.exec(text)?.[0];
     if (separator === undefined)
-      throw new CsvError(text, end, "a quote or a carriage return is in the wrong place");
-    if (separator !== ",") return { fields, end: separatorAt.lastIndex };
+      throw new CsvError(end, "a quote or a carriage return is in the wrong place");
+    if (separator === ",") continue;
+    const [{ length } = fields] = records;
+    if (fields.length !== length)
+      throw new CsvError(
+        recordStart,
+        `the number of fields is ${fields.length}, but the header has ${length}`,
+      );
+    records.push(fields);
+    fields = [];
+    recordStart = separatorAt.lastIndex;
   }
+  const [names = [""]] = records;
+  // The name itself may be as long as the text.
+  const wrong = names.findIndex((name, at) => name.trim() === "" || names.indexOf(name) < at);
+  if (wrong >= 0) throw new CsvError(0, `column ${wrong + 1} needs a name of its own`);
+  return records;
 }
 
 function findQuotedEnd(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 2))
     if (text[end + 1] !== '"') return end + 1;
-  throw new CsvError(text, start, "a quoted field begins here and is never closed");
+  throw new CsvError(start, "a quoted field begins here and is never closed");
 }
 
 function findPlainEnd(text: string, start: number): number {

@@ -1,6 +1,6 @@
-// Ids and secrets. An id is a prefix and 23 characters of [0-9A-Za-z] (contract, part 2). Nine characters of time and
+// Ids, secrets and their hashes. An id is a prefix and 23 characters of [0-9A-Za-z] (contract, part 2). Nine characters of time and
 // three of count make ids compare as text in creation order. Eleven random ones (65 bits) prevent guessing.
-import { createCipheriv, createHash, randomBytes } from "node:crypto";
+import { createCipheriv, createHash, hash, randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
 /** In ASCII order, which the text comparison requires. */
@@ -101,3 +101,9 @@ function toBase62(value: number, length: number): string {
     text = `${ALPHABET[rest % 62]}${text}`;
   return text;
 }
+
+/** The form in which API keys and session secrets are stored. */
+export const sha256 = (text: string): string => hash("sha256", text, "hex");
+
+/** The form of OAuth secrets, of PKCE's S256 (RFC 7636 4.2) and of a key's thumbprint (RFC 7638). */
+export const sha256Base64url = (text: string): string => hash("sha256", text, "base64url");

@@ -1,12 +1,22 @@
-// JSON Web Tokens, signed with ES256 or RS256 (RFC 7515, 7518, 7519). Verification is strict: the key fixes the
+// JSON Web Tokens, signed with ES256 or RS256 (RFC 7515, 7518, 7519), and their keys (RFC 7517). Verification is strict: the key fixes the
 // algorithm, every part is canonical base64url, and anything unknown is rejected. No encryption, no `crit`, no key from
 // a token's header (jwk, jku, x5u), no shared-secret algorithm, no leeway on expiry.
-import { type KeyObject, sign, verify } from "node:crypto";
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  type KeyObject,
+  sign,
+  verify,
+} from "node:crypto";
+import { promisify } from "node:util";
+import { sha256Base64url } from "./ids.ts";
 
 export const ALGORITHMS = ["ES256", "RS256"] as const;
 export type Algorithm = (typeof ALGORITHMS)[number];
 
 export interface JwtKey {
+  /** The RFC 7638 thumbprint of the public key, so that it never names another key. */
   readonly kid: string;
   readonly alg: Algorithm;
   /** The private key, which also verifies because it includes the public key. */
@@ -23,12 +33,40 @@ interface Expected {
   readonly now: number;
 }
 
-/** `untrusted`: not signed by one of the keys. Member names: the signature is valid, but this member does not match. */
+/** `untrusted`: not signed by the key. Member names: the signature is valid, but this member does not match. */
 export type JwtFault = "malformed" | "untrusted" | "typ" | "iss" | "aud" | "exp" | "expired";
-type JwtVerdict = { readonly kid: string; readonly claims: Claims } | { readonly fault: JwtFault };
+type JwtVerdict = { readonly claims: Claims } | { readonly fault: JwtFault };
 
 /** Ten times the size of our own tokens; a longer token is rejected before decoding. */
 const TOKEN_BYTES_MAX = 8_192;
+const RSA_BITS = 2_048;
+
+/** Generates a private key and returns it as PKCS 8 in PEM. */
+export async function generatePrivateKey(alg: Algorithm): Promise<string> {
+  const generate = promisify(generateKeyPair);
+  const { privateKey } =
+    alg === "ES256"
+      ? await generate("ec", { namedCurve: "P-256" })
+      : await generate("rsa", { modulusLength: RSA_BITS });
+  return privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+}
+
+export function toJwtKey(alg: Algorithm, privateKey: string): JwtKey {
+  const key = createPrivateKey(privateKey);
+  const sortedMembers = Object.entries(exportPublicKey(key)).sort();
+  return { kid: sha256Base64url(JSON.stringify(Object.fromEntries(sortedMembers))), alg, key };
+}
+
+/** Returns the public key for a JWK set. */
+export const toPublicJwk = ({ key, kid, alg }: JwtKey) => ({
+  ...exportPublicKey(key),
+  kid,
+  alg,
+  use: "sig",
+});
+
+/** Has exactly the members that RFC 7638 hashes. */
+const exportPublicKey = (key: KeyObject) => createPublicKey(key).export({ format: "jwk" });
 
 export function signJwt(key: JwtKey, typ: string, claims: Claims): string {
   const input = `${encodeSegment({ typ, alg: key.alg, kid: key.kid })}.${encodeSegment(claims)}`;
@@ -39,7 +77,7 @@ const encodeSegment = (value: Claims): string =>
   Buffer.from(JSON.stringify(value)).toString("base64url");
 
 /** Checks form and signature first, so that errors reveal nothing about unsigned claims. */
-export function verifyJwt(token: string, keys: readonly JwtKey[], expected: Expected): JwtVerdict {
+export function verifyJwt(token: string, key: JwtKey, expected: Expected): JwtVerdict {
   if (token.length > TOKEN_BYTES_MAX) return { fault: "malformed" };
   const segments = token.split(".");
   const [encodedHeader = "", encodedClaims = "", encodedSignature = ""] = segments;
@@ -47,8 +85,7 @@ export function verifyJwt(token: string, keys: readonly JwtKey[], expected: Expe
   const claims = parseSegment(encodedClaims);
   const signature = decodeBase64url(encodedSignature);
   if (segments.length !== 3 || !header || !claims || !signature) return { fault: "malformed" };
-  const key = keys.find(({ kid }) => kid === header.kid);
-  if (key === undefined || header.alg !== key.alg || "crit" in header)
+  if (header.kid !== key.kid || header.alg !== key.alg || "crit" in header)
     return { fault: "untrusted" };
   const input = Buffer.from(`${encodedHeader}.${encodedClaims}`);
   if (!verify("sha256", input, toSigningKey(key), signature)) return { fault: "untrusted" };
@@ -57,7 +94,7 @@ export function verifyJwt(token: string, keys: readonly JwtKey[], expected: Expe
   if (iss !== expected.iss) return { fault: "iss" };
   if (aud !== expected.aud) return { fault: "aud" };
   if (typeof exp !== "number") return { fault: "exp" };
-  return expected.now < exp * 1_000 ? { kid: key.kid, claims } : { fault: "expired" };
+  return expected.now < exp * 1_000 ? { claims } : { fault: "expired" };
 }
 
 /** RFC 7518 3.4: an ES256 signature is two concatenated numbers; the option has no effect on RSA. */

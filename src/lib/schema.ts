@@ -199,7 +199,11 @@ export const optional = <T>(schema: Schema<T>) => withDefault<T | undefined>(sch
 export type Members = { readonly [name: string]: Schema<unknown> };
 type Shape<M extends Members> = { readonly [N in keyof M]: Infer<M[N]> };
 
-export type ObjectSchema<T, M extends Members = Members> = Schema<T> & { readonly members: M };
+export interface ObjectSchema<T, M extends Members = Members> extends Schema<T> {
+  readonly members: M;
+  /** Yields the issues that concern several members, with relative paths. An invalid member is undefined. */
+  rules(value: Partial<Shape<M>>): Iterable<Issue>;
+}
 
 /** Returns a suggestion with the most similar known name, or "". */
 export function suggest(name: string, knownNames: readonly string[]): string {
@@ -224,14 +228,15 @@ function isSimilar(a: string, b: string, edits: number): boolean {
 /** The issue of an unknown member, so that a misspelled name never passes silently. */
 export const UNKNOWN_MEMBER = "is not a known member";
 
-/** An object with only these members; `rules` yields more issues of an otherwise valid value, with relative paths. */
+/** An object with only these members. */
 export function object<M extends Members>(
   members: M,
-  rules: (value: Shape<M>) => Iterable<Issue> = () => [],
+  rules: ObjectSchema<Shape<M>, M>["rules"] = () => [],
 ): ObjectSchema<Shape<M>, M> {
   const entries = Object.entries(members);
   return {
     members,
+    rules,
     json: {
       type: "object",
       properties: Object.fromEntries(entries.map(([name, { json }]) => [name, json])),
@@ -242,7 +247,6 @@ export function object<M extends Members>(
       if (typeof value !== "object" || value === null || Array.isArray(value))
         return addIssue(issues, path, "must be an object");
       const sent = new Map<string, unknown>(Object.entries(value));
-      const issueCount = issues.length;
       for (const name of sent.keys()) {
         if (issues.ignoreUnknown || Object.hasOwn(members, name)) continue;
         const hint = issues.length < ISSUES_MAX ? suggest(name, Object.keys(members)) : "";
@@ -256,12 +260,17 @@ export function object<M extends Members>(
         else if (absent.value !== undefined) accepted[name] = absent.value;
       }
       const result = accepted as Shape<M>;
-      if (issues.length === issueCount)
-        for (const issue of rules(result)) addIssue(issues, [...path, ...issue.path], issue.detail);
+      for (const issue of rules(result)) addIssue(issues, [...path, ...issue.path], issue.detail);
       return result;
     },
   };
 }
+
+/** The same object with more members. */
+export const extend = <M extends Members, E extends Members>(
+  { members, rules }: ObjectSchema<unknown, M>,
+  more: E,
+) => object<E & M>({ ...more, ...members }, rules);
 
 /** Copies the members of the schema from `from`, in the schema's order. */
 export function pick<T>({ members }: ObjectSchema<T>, from: T): T {
@@ -288,7 +297,7 @@ export const required = <M extends Members>(members: M): M =>
 export const partial = <M extends Members>(members: M) =>
   object(mapMembers(required(members), optional)) as ObjectSchema<Partial<Shape<M>>>;
 
-/** The same schema, but unknown members are ignored, at every depth. */
+/** The same schema for a whole value, but unknown members are ignored, at every depth. */
 export function passthrough<S extends Schema<unknown>>(schema: S): S {
   const openObjects = (name: string, value: unknown) =>
     name === "additionalProperties" ? true : value;
@@ -296,10 +305,7 @@ export function passthrough<S extends Schema<unknown>>(schema: S): S {
     ...schema,
     json: JSON.parse(JSON.stringify(schema.json), openObjects),
     check(value, path, issues) {
-      const found = Object.assign<Issue[], object>([], { ignoreUnknown: true });
-      const accepted = schema.check(value, path, found);
-      issues.push(...found);
-      return accepted;
+      return schema.check(value, path, Object.assign(issues, { ignoreUnknown: true }));
     },
   };
 }

@@ -1,23 +1,28 @@
 // Background tasks: concurrent, or one after the other.
 import { nextTurn } from "./clock.ts";
 
-/** Tracks each task until it ends, so that a stop can wait for it. Failures are reported, never lost. */
+/** Tracks each task until it ends, so that a stop can wait for it. */
 export class TaskTracker {
-  readonly #running = new Set<Promise<void>>();
+  readonly #running = new Set<Promise<unknown>>();
 
   constructor(private readonly onError: (error: unknown, during: string) => void) {}
 
+  /** Runs `work` and reports its failure. */
   run(what: string, work: () => Promise<void>): Promise<void> {
-    const task = work()
-      .catch((error: unknown) => this.onError(error, what))
-      .finally(() => this.#running.delete(task));
+    return this.track(work().catch((error: unknown) => this.onError(error, what)));
+  }
+
+  /** Tracks a task whose caller handles its failure. */
+  track<T>(task: Promise<T>): Promise<T> {
+    const untrack = () => this.#running.delete(task);
     this.#running.add(task);
+    task.then(untrack, untrack);
     return task;
   }
 
   /** Resolves when no task runs, including those that begin in this turn or meanwhile. */
   async idle(): Promise<void> {
-    do await Promise.all([...this.#running, nextTurn()]);
+    do await Promise.allSettled([...this.#running, nextTurn()]);
     while (this.#running.size > 0);
   }
 }

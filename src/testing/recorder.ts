@@ -10,8 +10,7 @@ import { CONTROL_PATH } from "../http/message.ts";
 import { type Clock, toIso } from "../lib/clock.ts";
 import { pick } from "../lib/schema.ts";
 import { Mutex, type TaskTracker } from "../lib/tasks.ts";
-import type { Effect } from "./chaos.ts";
-import type { FaultRule } from "./faults.ts";
+import type { Effect, FaultRule } from "./faults.ts";
 
 /** Entries per journal: more than a test creates, and a memory bound for long runs. */
 const CAPACITY = 10_000;

@@ -1,7 +1,7 @@
 // The service handle for embedding tests (contract, part 10): moves time, injects faults, shows journals and switches
 // between states. Background work is stopped before a state change.
 import { setAccountState } from "../domain/credentials.ts";
-import { dueDeliveries } from "../domain/deliveries.ts";
+import { dueDeliveries } from "../domain/events.ts";
 import {
   type AccountRecord,
   type AccountState,
@@ -35,10 +35,8 @@ import {
   text,
 } from "../lib/schema.ts";
 import { Mutex, type TaskTracker } from "../lib/tasks.ts";
-import type { ChaosRule, ChaosRuleInput } from "./chaos.ts";
-import type { FaultRule, FaultRuleInput } from "./faults.ts";
+import type { ChaosRule, ChaosRuleInput, FaultRule, FaultRuleInput, Rules } from "./faults.ts";
 import type { JournalDelivery, Recorder } from "./recorder.ts";
-import type { Rules } from "./rules.ts";
 import type { createState, StartupAccount } from "./state.ts";
 
 interface ServiceDeps {

@@ -1,12 +1,11 @@
 // The states of a service (contract, parts 1 and 10): the seed of a fresh store, existing data, or a snapshot. A snapshot
 // is all stored data as plain JSON in the format of the store's file, with the service's time as one more record. The
 // caller stops background work and waits for requests in progress.
-import { collections } from "../domain/collections.ts";
-import { createApiKey, findApiKey } from "../domain/credentials.ts";
+import { clockRecords, collections } from "../domain/collections.ts";
+import { createApiKey, findApiKey, generateApiKey } from "../domain/credentials.ts";
 import { listUnprocessed, processDataSource } from "../domain/data-sources.ts";
-import { type AccountRecord, accounts, clockRecords, deliveries, events } from "../domain/model.ts";
-import { signingKeys } from "../domain/oauth/signing-keys.ts";
-import { applySeed, DEFAULT_SEED, FIRST_KEY, seedSchema } from "../domain/seed.ts";
+import { type AccountRecord, accounts, deliveries, events } from "../domain/model.ts";
+import { applySeed, DEFAULT_SEED, seedSchema } from "../domain/seed.ts";
 import { FIRST_RECORD, type StoreData } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
 import type { AppContext } from "../http/operation.ts";
@@ -14,6 +13,8 @@ import { type AdjustableClock, parseIso, toIso } from "../lib/clock.ts";
 import { seededRandom, type TimeOrderedIds } from "../lib/ids.ts";
 import { OptionError, parseOption } from "../lib/schema.ts";
 import { memoryStore } from "../store/memory.ts";
+
+const KEY_NAME = "Start-up key";
 
 interface StateDeps {
   readonly unit: UnitOfWorkDeps & { readonly clock: AdjustableClock; readonly ids: TimeOrderedIds };
@@ -41,32 +42,26 @@ export async function createState({ unit, services, settings, needsKey, warn }: 
 
   /**
    * Makes new ids sort after all stored ones. With a random seed, equal data continue with equal ids. Only ids count,
-   * because receivers have other ports in each run; ids of signing keys are random.
+   * because receivers have other ports in each run.
    */
   function continueIds({ collections }: StoreData): void {
-    const lastIds = Object.entries(collections).map(([name, records]) =>
-      name === signingKeys.name ? "" : (records.at(-1)?.id ?? ""),
-    );
+    const lastIds = Object.values(collections).map((records) => records.at(-1)?.id ?? "");
     if (settings.randomSeed !== null)
       ids.reseed(seededRandom([settings.randomSeed, ...lastIds].join()));
     for (const id of lastIds) ids.resumeAfter(id);
   }
 
   /** Returns the account of this key, or the first account, which then gets the key. */
-  async function openAccount(data: StoreData, apiKey: string | null): Promise<StartupAccount> {
-    continueIds(data);
-    return new UnitOfWork(unit).run(async (ctx) => {
+  const openAccount = (apiKey: string | null): Promise<StartupAccount> =>
+    new UnitOfWork(unit).run(async (ctx) => {
       const storedKey = apiKey === null ? undefined : await findApiKey(ctx.tx, apiKey);
-      const [firstAccount] = await ctx.tx.page(accounts, "all", ["accounts"], FIRST_RECORD);
+      const [firstAccount] = await ctx.tx.page(accounts, "all", [], FIRST_RECORD);
       const account = storedKey ? await ctx.tx.get(accounts, storedKey.account_id) : firstAccount;
       if (account === undefined) throw new Error("The store holds no account.");
-      const { id, name, state } = account;
-      let key = apiKey;
-      if (!storedKey && (apiKey !== null || needsKey))
-        ({ key } = await createApiKey(ctx, id, { name: FIRST_KEY, key: apiKey ?? undefined }));
-      return { account: { id, name, state }, apiKey: key };
+      if (apiKey !== null && !storedKey)
+        await createApiKey({ ...ctx, account }, { name: KEY_NAME, key: apiKey });
+      return { account, apiKey };
     });
-  }
 
   /** Replaces all data. The start-up key is added if it is missing. */
   async function load(data: StoreData, apiKey: string | null): Promise<StartupAccount> {
@@ -77,17 +72,19 @@ export async function createState({ unit, services, settings, needsKey, warn }: 
     const [record] = data.collections[clockRecords.name] ?? [];
     if (record && "at" in record && settings.clock === "manual")
       clock.set(parseIso(String(record.at)));
-    return openAccount(data, apiKey);
+    continueIds(data);
+    return openAccount(apiKey);
   }
 
-  const reset = (apiKey: string | null) => load(seed.data, apiKey ?? seed.apiKey);
+  const reset = (apiKey: string | null) => load(seed.data, apiKey ?? seed.firstKey);
 
   return {
     /** Opens existing data, or loads the seed into a fresh store. */
     async open(): Promise<StartupAccount> {
-      if ((await store.count(accounts, "all", ["accounts"])) === 0) return reset(settings.apiKey);
+      if ((await store.count(accounts, "all", [])) === 0) return reset(settings.apiKey);
       if (settings.seed) warn("The seed was not used, because the store already holds an account.");
-      return openAccount(await store.snapshot(), settings.apiKey);
+      continueIds(await store.snapshot());
+      return openAccount(settings.apiKey ?? (needsKey ? generateApiKey(ids) : null));
     },
 
     /** Returns to the seed with the same start-up key. */
@@ -107,7 +104,7 @@ export async function createState({ unit, services, settings, needsKey, warn }: 
 
 /**
  * Builds the seed in a separate store, so that nobody reads a partial seed or unprocessed data. Returns the data and
- * the first account's key.
+ * the first account's first key, which is not in the data if the seed names none.
  */
 async function buildSeed(
   unit: UnitOfWorkDeps,
@@ -119,10 +116,11 @@ async function buildSeed(
   const store = memoryStore();
   await store.open(collections);
   const unitOfWork = new UnitOfWork({ ...unit, store });
-  const firstKey = await applySeed(unitOfWork, parsed, apiKey);
+  await applySeed(unitOfWork, parsed, apiKey);
   for (const id of await listUnprocessed(store)) await processDataSource(unitOfWork, id);
   const data = await store.snapshot();
   // A seed is the state before anything happened, so it has no events.
   const withoutEvents = { ...data.collections, [events.name]: [], [deliveries.name]: [] };
-  return { data: { ...data, collections: withoutEvents }, apiKey: firstKey };
+  const firstKey = parsed.accounts[0]?.api_keys[0]?.key ?? generateApiKey(unit.ids);
+  return { data: { ...data, collections: withoutEvents }, firstKey };
 }

@@ -8,45 +8,91 @@ import { SITE_STYLE } from "./sites/style.ts";
 
 const STYLE = `
 :root {
-  --soft: light-dark(dimgray, darkgray); --line: light-dark(lightgray, dimgray); --accent: light-dark(mediumblue, lightskyblue);
-  --good: light-dark(darkgreen, lightgreen); --slow: light-dark(saddlebrown, khaki); --bad: light-dark(firebrick, lightcoral);
+  --page: light-dark(#f6f7f9, #0e1217); --surface: light-dark(white, #171c23); --line: light-dark(#d8dde3, #323a44);
+  --soft: light-dark(#57606a, #9ba5b0); --accent: light-dark(#0a56cc, #8ab4f8); --accent-text: light-dark(white, #0a1628);
+  --good: light-dark(#116329, #56d07f); --slow: light-dark(#7d4e00, #e3b341); --bad: light-dark(#b3202a, #ff8f87);
 }
 * { box-sizing: border-box; }
-body { max-width: 66rem; margin: auto; padding: 1rem; font: 16px/1.5 system-ui; background: Canvas; overflow-wrap: anywhere; }
+body { margin: 0; font: .9375rem/1.6 system-ui, sans-serif; background: var(--page); overflow-wrap: anywhere; }
+main { padding: 2rem max(1rem, 50% - 550px) 4rem; }
+.top { padding: .75rem max(1rem, 50% - 550px); background: var(--surface); border-bottom: 1px solid var(--line); }
 .narrow, form.card { max-width: 36rem; }
-.narrow { margin: auto; }
-h1 { font-size: 1.5rem; }
-h2 { font-size: 1.125rem; margin-top: 2rem; }
-h3 { font-size: 1rem; }
-a, button, summary, .method { color: var(--accent); }
+.narrow { margin: auto; padding-inline: 1rem; }
+h1 { font-size: 1.5rem; line-height: 1.3; }
+h2 { font-size: 1.125rem; margin: 2rem 0 .75rem; }
+h3 { font-size: 1rem; margin: 1.5rem 0 .5rem; }
+a, summary, .method { color: var(--accent); text-underline-offset: .2em; }
+.tabs a, .badge { color: var(--soft); }
+button, .button, .count, .brand, .tabs [aria-current] { color: CanvasText; }
 .POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
 .PATCH, .pending, .processing, .limited { color: var(--slow); }
-.DELETE, .failed, .error, [role=alert], [href$="/delete"], [action$="/delete"] button { color: var(--bad); }
-form.card > .row button { font-weight: bold; }
-.soft, .lead, dt, th, small { color: var(--soft); font-weight: normal; }
-.tabs [aria-current], label[for], legend { font-weight: bold; }
-header, .row, .tabs, .legend, .code, dl > div { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: baseline; }
-header > :first-child { margin-right: auto; }
-.tabs { flex-basis: 100%; }
-.tabs a, .side a, .button { text-decoration: none; }
-.tabs [aria-current] { border-bottom: 2px solid; }
-.card, pre, .badge, .method, button, .button { border: 1px solid var(--line); border-radius: 6px; padding: 1rem; }
-.badge, .method, button, .button { padding: 0 .5rem; white-space: nowrap; border-color: currentcolor; background: none; }
-.card, .code, .tabs, header, fieldset, form > div { margin: 1rem 0; }
+.DELETE, .failed, .error, .gone, [role=alert], .button[href$="/delete"] { color: var(--bad); }
+.soft, .lead, small, dt, th { color: var(--soft); font-weight: normal; }
+header, .row, .tabs, .legend, dl > div { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: center; }
+main header { justify-content: space-between; margin-bottom: 1rem; }
+.brand, .tabs [aria-current], label, legend, strong { font-weight: 600; }
+.brand, .tabs a, .side a, .button, .count, td a { text-decoration: none; }
+a:hover { text-decoration: underline; }
+.tabs { gap: .25rem; }
+.tabs a { padding: .25rem .625rem; border-radius: 6px; }
+.tabs [aria-current] { background: color-mix(in srgb, var(--accent) 14%, transparent); }
+.top > form { margin: 0 0 0 auto; font-size: .8125rem; }
+.top > form ~ .tabs, .top > .tabs ~ .tabs { flex-basis: 100%; }
+.card, pre, .scroll, .list { background: var(--surface); border: 1px solid var(--line); border-radius: 8px; }
+.card { padding: 1.25rem; }
+.card, pre, .code, .scroll, .list, main .tabs, fieldset, form > div { margin: 1rem 0; }
 [role=status], [role=alert] { border-left: 4px solid; }
-[aria-invalid] { outline: 1px solid var(--bad); }
-pre, .lead { white-space: pre-wrap; }
-input, select, textarea, button, .button { font: inherit; padding: .25rem .75rem; }
+button, .button, input, select, textarea { font: inherit; background: var(--surface); border: 1px solid var(--soft); border-radius: 6px; padding: .4rem .75rem; }
+.button { display: inline-block; }
+.side a, .count strong { display: block; }
+button, .button { border-color: var(--line); font-weight: 500; cursor: pointer; }
+:is(button, .button):hover { border-color: currentcolor; text-decoration: none; }
+.primary { border-color: transparent; background: var(--accent); color: var(--accent-text); }
+[action$="/delete"] .primary { background: var(--bad); }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+.badge, .method { padding: .125rem .5rem; border-radius: 1rem; font-size: .8125rem; white-space: nowrap; background: color-mix(in srgb, currentcolor 12%, transparent); }
 label, input:not([type=checkbox]), select, textarea { display: block; width: 100%; }
-fieldset, legend, .list ul, .side ul, .legend { list-style: none; border: 0; padding: 0; }
-.list li + li, dl > div + div { border-top: 1px solid var(--line); padding-top: 1rem; margin-top: 1rem; }
-dt { flex: 1 1 12rem; }
-dd, .code > pre { flex: 9 1 20rem; min-width: 0; margin: 0; }
+label, legend { padding-bottom: .25rem; }
+fieldset label, label:has([type=checkbox]) { font-weight: normal; }
+form .soft, .error { font-size: .875rem; }
+[aria-invalid] { border-color: var(--bad); }
+pre, code { font: .8125rem/1.5 ui-monospace, monospace; }
+.card pre { background: var(--page); }
+pre, .lead { white-space: pre-wrap; }
+pre { padding: .875rem 1rem; }
+.code { position: relative; }
+.code > pre { padding-right: 6rem; }
+.code > button { position: absolute; top: .4rem; right: .4rem; font-size: .8125rem; }
+fieldset, legend, .side ul, .legend { list-style: none; border: 0; padding-inline: 0; }
+dl.card { padding: .5rem 1.25rem; }
+dl > div { padding: .625rem 0; align-items: baseline; }
+dl > div + div, td { border-top: 1px solid var(--line); }
+dt { flex: 1 1 10rem; }
+dd { flex: 4 1 20rem; min-width: 0; margin: 0; }
+.grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, var(--least, 25rem)), 1fr)); gap: 1.5rem; }
+.counts { --least: 15rem; gap: 1rem; }
+.counts > *, .grid > * { margin: 0; min-width: 0; }
+.count strong { font-size: 1.5rem; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; }
-th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom: 1px solid var(--line); min-width: 6rem; }
+table { border-spacing: 0; width: 100%; }
+th, td { text-align: left; padding: .625rem 1rem; min-width: 6rem; vertical-align: baseline; }
+th { font-size: .8125rem; }
+td:has(time, .badge) { white-space: nowrap; }
+.list td:first-child { min-width: 10rem; }
 .number { text-align: right; }
-li p, .row > * { margin: 0; }
+@media (width < 68rem) { .top p { display: none; } }
+@media (width < 52rem) {
+  .list, .list tbody, .list tr { display: block; }
+  .list { background: none; border: 0; }
+  .list thead { display: none; }
+  .top .tabs { order: 1; }
+  .list tr { margin: .75rem 0; padding: .75rem 1rem; background: var(--surface); border: 1px solid var(--line); border-radius: 8px; }
+  .list td { display: flex; justify-content: space-between; gap: 1rem; padding: .125rem 0; border: 0; text-align: right; }
+  .list td:first-child { text-align: left; font-weight: 600; }
+  .list td + td::before { flex: none; content: attr(data-label); color: var(--soft); }
+}
+li p, .row > *, header > * { margin: 0; }
+[type=hidden] + * { margin-top: 0; }
 :first-child { margin-top: 0; }
 :last-child { margin-bottom: 0; }
 .skip:not(:focus) { position: absolute; left: -100vw; }
@@ -58,7 +104,8 @@ const ICON =
 const SCRIPT = `
 document.addEventListener("click", async ({ target }) => {
   if (!target.matches("[data-copy]")) return;
-  const source = target.previousElementSibling;
+  const source = document.getElementById(target.dataset.copy) ?? target.previousElementSibling;
+  source.closest("details")?.setAttribute("open", "");
   getSelection().selectAllChildren(source);
   // There is no clipboard without https, except on this machine.
   await navigator.clipboard?.writeText(source.textContent);
@@ -66,8 +113,8 @@ document.addEventListener("click", async ({ target }) => {
 });
 
 const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
-const UNITS = [["second", 1, 60], ["minute", 60, 3600], ["hour", 3600, 86400]];
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+const UNITS = [["second", 1, 60], ["minute", 60, 3600], ["hour", 3600, 86400], ["day", 86400, 2592000]];
 
 function enhance() {
   for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;

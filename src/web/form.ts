@@ -123,7 +123,7 @@ function renderField(
   const text = value.join("\n");
   const noteId = `${name}-${error ? "error" : "hint"}`;
   const note = html`<div id="${noteId}">${error && html`<p class="error">${error}</p>`}${hint && muted(hint)}</div>`;
-  const attributes = html`id="${name}" name="${name}" aria-describedby="${noteId}"${error && html` aria-invalid="true"`}${isRequired && widget !== "file" && html` required`}`;
+  const attributes = html`id="${name}" name="${name}" aria-describedby="${noteId}"${error && html` aria-invalid="true"`}${isRequired && !/file|select/.test(widget) && html` required`}`;
   if (widget === "checkbox")
     return html`<div><label><input type="checkbox" ${attributes}${text === "true" && html` checked`}> ${label}</label>${note}</div>`;
   if (widget === "checkboxes") {

@@ -2,7 +2,7 @@
 // escaped as text, also inside attributes (always quoted here). Only other `html` values are inserted unescaped, so a
 // page cannot contain user-supplied markup. Components are plain HTML that works without the script, which uses data
 // attributes.
-import type { Column, Row } from "../domain/model.ts";
+import type { Cell, Column } from "../domain/model.ts";
 
 export class Html {
   constructor(readonly text: string) {}
@@ -42,8 +42,13 @@ export const list = (items: readonly Renderable[], kind: "ul" | "ol" = "ul"): Ht
 export const hidden = (name: string, value: Renderable): Html =>
   html`<input type="hidden" name="${name}" value="${value}">`;
 
-/** A state; its words are also its classes, so that the stylesheet can colour it. */
-export const badge = (state: string): Html => html`<span class="badge ${state}">${state}</span>`;
+/** Capitalises a word; names such as `app.created` stay as they are. */
+export const capitalize = (text: string): string =>
+  /^\w+$/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+
+/** A state, which is also its class, so that the stylesheet can colour it. */
+export const badge = (state: string): Html =>
+  html`<span class="badge ${state}">${capitalize(state)}</span>`;
 
 /** A time in UTC, to the second. */
 export const time = (iso: string): Html =>
@@ -74,7 +79,7 @@ export const tabs = (
   html`<nav class="tabs" aria-label="${label}">${links.map(([name, path]) => html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`)}</nav>`;
 
 /** Limits of a table, so that pages stay readable and quick to send (contract, part 8). */
-const ROWS_MAX = 200;
+export const ROWS_MAX = 200;
 const COLUMNS_MAX = 30;
 const CELL_MAX = 200;
 
@@ -82,23 +87,25 @@ const CELL_MAX = 200;
 export function table(
   label: string,
   columns: readonly Column[],
-  rows: readonly Row[],
+  rows: readonly Readonly<Record<string, Html | Cell>>[],
   total: number,
+  renderHead = ({ name, type }: Column): Html =>
+    html`<th class="${type}">${truncate(name)} <small>${type}</small></th>`,
 ): Html {
   if (rows.length === 0) return muted("It has no rows.");
   const firstColumns = columns.slice(0, COLUMNS_MAX);
   const firstRows = rows.slice(0, ROWS_MAX);
-  const head = firstColumns.map(
-    ({ name, type }) => html`<th class="${type}">${truncate(name)} <small>${type}</small></th>`,
-  );
   const body = firstRows.map(
     (row) =>
-      html`<tr>${firstColumns.map(({ name, type }) => html`<td class="${type}">${truncate(row[name] ?? "–")}</td>`)}</tr>\n`,
+      html`<tr>${firstColumns.map(({ name, type }) => html`<td${type === "number" && html` class="number"`}>${toContent(row[name])}`)}\n`,
   );
-  return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table><thead><tr>${head}</tr></thead>
+  return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table><thead><tr>${firstColumns.map(renderHead)}</tr></thead>
 <tbody>${body}</tbody></table></div>
 ${firstOfMany(firstRows.length, total, "rows")}${firstOfMany(firstColumns.length, columns.length, "columns")}`;
 }
+
+const toContent = (cell: Html | Cell = null): Renderable =>
+  cell instanceof Html ? cell : truncate(cell ?? "–");
 
 /** A note that the list is incomplete. */
 export const firstOfMany = (count: number, all: number, what: string): Renderable =>
@@ -117,5 +124,20 @@ export const alertBox = (role: "status" | "alert", text: Renderable): Html =>
 /** A code block to copy; only the script shows its button. */
 export const code = (text: Renderable, id?: string): Html =>
   html`<div class="code"><pre${id && html` id="${id}"`}>${text}</pre><button type="button" data-copy hidden>Copy</button></div>`;
+
+/** Content that opens on demand. */
+export const details = (summary: Renderable, content: Renderable): Html =>
+  html`<details><summary>${summary}</summary>${content}</details>`;
+
+/** Returns a curl command to paste into a shell. */
+export const toCurl = (url: string, headers: readonly string[], body?: string): string =>
+  [
+    `curl ${quote(url)}`,
+    ...headers.map((header) => `-H ${quote(header)}`),
+    ...(body === undefined ? [] : [`--data-binary ${quote(body)}`]),
+  ].join(" \\\n  ");
+
+/** Quotes a word for a shell. */
+const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 export const json = (value: unknown): Html => code(JSON.stringify(value, null, 2));

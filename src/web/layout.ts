@@ -3,13 +3,15 @@
 import type { AppError } from "../domain/errors.ts";
 import { emptyResponse, type HttpRequest, type HttpResponse, PATHS } from "../http/message.ts";
 import { errorHeaders, explain } from "../http/problem.ts";
-import { html, link, muted, type Renderable } from "./html.ts";
+import { html, link, muted, type Renderable, tabs } from "./html.ts";
 
 export interface Page {
   readonly title: string;
   readonly body: Renderable;
   readonly status?: number | undefined;
-  /** Content beside the service's name: the signed-in user and navigation. */
+  /** The current place in the main navigation. */
+  readonly section?: string | undefined;
+  /** Content after the main navigation: the signed-in user, and the navigation inside the section. */
   readonly header?: Renderable;
   readonly headers?: HttpResponse["headers"];
   /** A narrow page has one message or question and no script. */
@@ -21,11 +23,20 @@ export interface Page {
 }
 
 const NAME = "Application Hosting Service";
+export const SECTIONS = [
+  ["Apps", "/dashboard/apps"],
+  ["Data sources", "/dashboard/data-sources"],
+  ["Events", "/dashboard/events"],
+  ["Users", "/dashboard/users"],
+  ["Settings", "/dashboard/settings"],
+  ["Docs", PATHS.docs],
+] as const;
 
 export function page({
   title,
   body,
   status = 200,
+  section,
   header,
   headers,
   narrow,
@@ -45,7 +56,7 @@ ${!narrow && html`<script type="module" src="/assets/script.js"></script>`}
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-${!theme && html`<header>${link(PATHS.dashboard, NAME)}${header}</header>`}
+${!theme && html`<header class="top">${link(PATHS.dashboard, NAME, "brand")}${!narrow && tabs("Main", SECTIONS, section)}${header}</header>`}
 <main id="main" class="${narrow && "narrow"}">
 ${narrow && html`<h1>${title}</h1>`}
 ${body}

@@ -1,11 +1,10 @@
 // The context of a page request: the cookie of the browser session, the signed-in user, and CSRF protection. Every form
 // carries a token derived from the cookie, which no other site can read, and its Origin must be this server (contract,
 // part 5; RFC 9700 4.7). Only pages read cookies; the REST API never does.
-import { sha256 } from "../domain/credentials.ts";
 import { AppError } from "../domain/errors.ts";
 import type { AuthorizationServer } from "../domain/oauth/tokens.ts";
-import { findSession } from "../domain/sessions.ts";
 import { UnitOfWork } from "../domain/unit-of-work.ts";
+import { findSession } from "../domain/users.ts";
 import type { ApiDeps } from "../http/api.ts";
 import { getPort, type HttpRequest, type HttpResponse, hostname, PATHS } from "../http/message.ts";
 import type { Operation } from "../http/operation.ts";
@@ -17,6 +16,7 @@ import {
   RouteTable,
 } from "../http/router.ts";
 import type { Variants } from "../http/variants.ts";
+import { sha256 } from "../lib/ids.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import { type Html, hidden, html, link, type Renderable } from "./html.ts";
 import { errorPage, messagePage } from "./layout.ts";

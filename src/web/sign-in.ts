@@ -11,9 +11,9 @@ import {
   issueCode,
   validateAuthorizationRequest,
 } from "../domain/oauth/authorize.ts";
-import type { SignedIn } from "../domain/sessions.ts";
-import { closeSession, openSession, startSignIn } from "../domain/sessions.ts";
 import { ALL_RECORDS } from "../domain/store.ts";
+import type { SignedIn } from "../domain/users.ts";
+import { closeSession, openSession, startSignIn } from "../domain/users.ts";
 import { type HttpResponse, PATHS } from "../http/message.ts";
 import { alertBox, hidden, html, inlineCode, link, list, muted, type Renderable } from "./html.ts";
 import { messagePage, page, redirect } from "./layout.ts";
@@ -115,12 +115,12 @@ async function signInPage(
   });
 }
 
-const KEY_FIELD = html`<div><label for="api_key">API key</label><input id="api_key" name="api_key" type="password" autocomplete="off" required autofocus></div><button>Continue</button>`;
+const KEY_FIELD = html`<div><label for="api_key">API key</label><input id="api_key" name="api_key" type="password" autocomplete="off" required autofocus></div><button class="primary">Continue</button>`;
 
 /** Renders a button for each user of this account, or else of every account. */
 async function renderUsers({ store }: WebContext, accountId?: string): Promise<Renderable> {
   const lists: Renderable[] = [];
-  for (const { id, name } of await store.page(accounts, "all", ["accounts"], ALL_RECORDS)) {
+  for (const { id, name } of await store.page(accounts, "all", [], ALL_RECORDS)) {
     if (accountId !== undefined && id !== accountId) continue;
     const members = await store.page(users, "account", [id], ALL_RECORDS);
     const buttons = members.map((user) => {
@@ -193,16 +193,16 @@ function consentPage(
   url: string,
 ): HttpResponse {
   const { host, protocol } = new URL(redirectUri);
-  const fields = html`<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it will be able to:</p>
+  const fields = html`<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it asks for:</p>
 ${list(scopes.map((scope) => [SCOPE_LABELS[scope], " ", inlineCode(scope)]))}
 ${hidden("request", url.slice(AUTHORIZE_PATH.length + 1))}
-<div class="row"><button name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></div>`;
+<div class="row"><button class="primary" name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></div>`;
   return page({
     title: `Allow “${client.name}” to use your account?`,
     narrow: true,
     formAction: formActionTo(redirectUri),
     body: html`${web.form(CONSENT_PATH, fields, "card")}
-${muted(`Either way you return to ${host || protocol}`)}
+${muted(`Either way you return to ${host || protocol}. An admin can revoke this under Settings, OAuth apps.`)}
 <h2>Not you?</h2>${userMenu(web, url)}`,
   });
 }

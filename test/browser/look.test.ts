@@ -1,76 +1,102 @@
-// The look of the pages: nothing overflows at 380 or 1440 px, and light and dark are different and readable.
+// The look of the pages: WCAG 2.2 AA and best practice by axe-core, valid HTML by the Nu checker, nothing overflows at
+// 380, 720 or 1440 px, light and dark differ, no page is heavy. With TEST_PICTURES=1 each page is drawn into `pictures/`.
+// Without test/clients the first two checks are skipped.
 import assert from "node:assert/strict";
-import { dashboardRoutes } from "../../src/web/dashboard/dashboard.ts";
-import { inBrowser, type Stage } from "../support/chromium.ts";
-import { str } from "../support/client.ts";
+import { execFile } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Page } from "playwright-core";
+import { inBrowser } from "../support/chromium.ts";
+import { clientTest, requireClient, skipWithoutClients } from "../support/clients.ts";
+import { freshFolder } from "../support/closing.ts";
+import { createShowcase } from "../support/showcase.ts";
 import { deployed } from "../support/sites.ts";
-import { fill, makeWorld } from "../support/world.ts";
 
-const LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerk".repeat(3);
+const PICTURES = process.env.TEST_PICTURES === "1";
+/** A part of the names of pages, to look at those alone: `TEST_PAGES=site`. */
+const ONLY = process.env.TEST_PAGES ?? "";
 
-const DOCS = "/docs /docs/tour /docs/tour/6 /docs/endpoints /docs/events /docs/errors".split(" ");
-
-async function everyPath({ api }: Stage): Promise<string[]> {
-  const ids = await makeWorld(api);
-  await api.patch(`/apps/${ids.app_id}`, { title: LONG, description: LONG, public: true });
-  await api.post("/data-sources", {
-    name: LONG,
-    type: "json",
-    app_id: ids.app_id,
-    data: [{ [LONG]: LONG, n: 1 }],
-  });
-  const shown = dashboardRoutes.filter(({ method }) => method === "GET");
-  const site = (await api.get(`/apps/${ids.app_id}/deployments`)).items[0];
-  return [
-    ...shown.map(({ path }) => fill(path, ids)),
-    new URL(str(site?.url)).pathname,
-    ...DOCS,
-    "/dashboard/sign-in",
-  ];
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string }[];
 }
 
-/** The lowest contrast of any text on the page with its background (WCAG 2, relative luminance). */
-const CONTRAST = `(() => {
-  const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const rgb = (colour) => { probe.clearRect(0, 0, 1, 1); probe.fillStyle = colour; probe.fillRect(0, 0, 1, 1); return probe.getImageData(0, 0, 1, 1).data; };
-  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
-  const behind = (element) => { for (let at = element; at; at = at.parentElement) { const colour = rgb(getComputedStyle(at).backgroundColor); if (colour[3] === 255) return colour; } return [255, 255, 255]; };
-  let least = { ratio: 99 };
-  for (const element of document.querySelectorAll("body *")) {
-    if (![...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== "")) continue;
-    const [a, b] = [light(rgb(getComputedStyle(element).color)), light(behind(element))];
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < least.ratio) least = { ratio, what: element.outerHTML.slice(0, 120) };
-  }
-  return least;
-})()`;
+/** Checks all rules in light; dark can only differ in contrast. */
+async function findViolations(page: Page, colorScheme: string): Promise<string[]> {
+  const runOnly = colorScheme === "dark" ? ["color-contrast"] : [...WCAG, "best-practice"];
+  const options = { resultTypes: ["violations"], runOnly };
+  const { violations } = await page.evaluate<{ violations: readonly Violation[] }>(
+    `axe.run(document, ${JSON.stringify(options)})`,
+  );
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+}
+
+const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+
+const html = freshFolder();
 
 inBrowser(
-  "nothing overflows at 380 and 1440 pixels, and light and dark are both readable",
+  "no page has a finding of axe, overflows at 380, 720 or 1440 pixels, or is heavy, in light and dark",
+  { service: { clock: "manual" }, timeout: 300_000 },
   async (stage) => {
     const { page, go } = stage;
-    for (const path of await everyPath(stage)) {
-      await go(path);
-      for (const width of [380, 1440]) {
-        await page.setViewportSize({ width, height: 900 });
-        assert.equal(
-          await page.evaluate("document.documentElement.scrollWidth"),
-          width,
-          `${path} at ${width}`,
-        );
-      }
+    const axe = skipWithoutClients
+      ? undefined
+      : readFileSync(requireClient.resolve("axe-core/axe.min.js"), "utf8");
+    const pages = (await createShowcase(stage)).filter(({ name }) => name.includes(ONLY));
+    assert.ok(pages.length > 0);
+    if (PICTURES) mkdirSync("pictures", { recursive: true });
+    await page.clock.setFixedTime(stage.service.clock.now());
+    // Chromium reports an error status on the console, which would fail the test.
+    await page.route(/unknown|_0{24}/, async (route) =>
+      route.fulfill({ response: await route.fetch(), status: 200 }),
+    );
+    const findings: string[] = [];
+    for (const { name, path } of pages) {
+      const response = await page.goto(stage.authUrl + path);
+      const text = (await response?.text()) ?? "";
+      writeFileSync(join(html, `${name}.html`), text);
+      if (text.length > 60_000) findings.push(`${name}: ${text.length} bytes`);
       const backgrounds = new Set<unknown>();
-      for (const colorScheme of ["light", "dark"] as const) {
-        await page.emulateMedia({ colorScheme });
-        const { ratio, what } = await page.evaluate<{ ratio: number; what: string }>(CONTRAST);
-        assert.ok(ratio >= 4.5, `${path} in ${colorScheme}: ${ratio} ${what}`);
-        backgrounds.add(await page.evaluate("getComputedStyle(document.body).backgroundColor"));
-      }
-      // The app of the one site is light for everybody.
-      assert.equal(backgrounds.size, path.startsWith("/sites/") ? 1 : 2, path);
+      // 720 pixels are a screen of 1440 at 200 % zoom.
+      for (const width of [380, 720, 1440])
+        for (const colorScheme of ["light", "dark"] as const) {
+          await page.setViewportSize({ width, height: 900 });
+          await page.emulateMedia({ colorScheme });
+          if (PICTURES && width !== 720)
+            await page.screenshot({
+              path: `pictures/${name}-${width}-${colorScheme}.png`,
+              fullPage: true,
+            });
+          if (width === 1440 && axe !== undefined) {
+            await page.evaluate(axe);
+            for (const violation of await findViolations(page, colorScheme))
+              findings.push(`${name} in ${colorScheme}: ${violation}`);
+          }
+          backgrounds.add(await page.evaluate("getComputedStyle(document.body).backgroundColor"));
+          const scrollWidth = await page.evaluate("document.documentElement.scrollWidth");
+          const height = Number(await page.evaluate("document.documentElement.scrollHeight"));
+          if (width === 1440 && name.startsWith("docs") && height > 12_000)
+            findings.push(`${name} is ${height} pixels high`);
+          if (scrollWidth !== width) findings.push(`${name} overflows at ${width}: ${scrollWidth}`);
+        }
+      // The sites of the showcase have one theme for everybody.
+      const expected = /^site(?!-not-found)/.test(name) ? 1 : 2;
+      if (backgrounds.size !== expected) findings.push(`${name}: ${[...backgrounds]}`);
     }
+    await go("/dashboard");
+    assert.deepEqual(findings, []);
   },
 );
+
+clientTest("the Nu HTML checker finds no error in any page", async () => {
+  const jar = String(requireClient("vnu-jar"));
+  const args = ["-jar", jar, "--errors-only", "--skip-non-html", html];
+  const run = promisify(execFile)("java", args);
+  const { stderr } = await run.catch((error: { stderr: string }) => error);
+  assert.equal(stderr, "");
+});
 
 inBrowser(
   "no label of a chart overlaps another or overflows, and a wide chart has more of them",
@@ -87,7 +113,7 @@ inBrowser(
     ] as const)
       await give(`${length} ${count}`, bars(length, count));
     const gaps = `[...document.querySelectorAll("section")].flatMap((section) => {
-    const texts = [...section.querySelectorAll("svg > text[y='242']")].map((text) => text.getBoundingClientRect());
+    const texts = [...section.querySelectorAll("svg > text[y='262']")].map((text) => text.getBoundingClientRect());
     const seen = [...texts.filter(({ width }) => width > 0), { left: section.getBoundingClientRect().right }];
     return seen.slice(1).map(({ left }, at) => left - seen[at].right);
   })`;
@@ -104,3 +130,26 @@ inBrowser(
     assert.ok(Number((await bar.boundingBox())?.width) < 120);
   },
 );
+
+inBrowser("a point is sent by keyboard alone and keeps the focus", async ({ api, page, go }) => {
+  const { path, give } = await deployed(api);
+  const day = (at: number) => new Date(at * 86_400_000).toISOString().slice(0, 10);
+  await give(
+    "Dense",
+    Array.from({ length: 300 }, (_, at) => ({ at: day(at), value: at % 7 })),
+  );
+  await go(path);
+  const focused = () => page.evaluate("document.activeElement.title");
+  for (const expected of ["1 Jan 1970, 0 value", "4 Jan 1970, 3 value", "7 Jan 1970, 6 value"]) {
+    await page.keyboard.press("Tab");
+    if (expected.startsWith("1 Jan")) await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.locator("output", { hasText: `Sent: ${expected}` }).waitFor();
+    assert.equal(await focused(), expected);
+  }
+  await page.getByText("Show as table").click();
+  await page.getByRole("link", { name: "Value" }).click();
+  await page.getByRole("button", { name: "15 Jan 1970" }).click();
+  await page.locator("output", { hasText: "Sent: 15 Jan 1970, 0 value" }).waitFor();
+  await page.locator("th[aria-sort=ascending]", { hasText: "Value" }).waitFor();
+});

@@ -1,6 +1,8 @@
 // User journeys in a real browser against a real server: with the script and without it.
 import assert from "node:assert/strict";
+import { exec } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { follow, inBrowser, press, type Stage, sees } from "../support/chromium.ts";
 import { type Client, members } from "../support/client.ts";
@@ -26,7 +28,8 @@ inBrowser("a user can go from signing in to a redelivery", MANUAL, async (stage)
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await follow(page, "Settings", "Generate new key");
   await page.getByLabel("Name").fill("Build server");
-  await press(page, "Generate new key", "Copy");
+  await press(page, "Generate new key");
+  await press(page.locator(".code:has(#secret)"), "Copy");
   await sees(page, "Copied");
   const key = String(await page.evaluate("navigator.clipboard.readText()"));
   assert.equal((await api.as(key).get("/apps")).status, 200, "the copied key works");
@@ -38,7 +41,7 @@ inBrowser("a user can go from signing in to a redelivery", MANUAL, async (stage)
   await press(page, "Register webhook");
   await sees(page, "Copy it now");
   await follow(page, "Continue");
-  await sees(page, "Deliveries: none yet");
+  await sees(page, "No deliveries yet. Send a test event to see one.");
   await sees(page, "Updates live");
 
   const site = await context.newPage();
@@ -52,7 +55,7 @@ inBrowser("a user can go from signing in to a redelivery", MANUAL, async (stage)
     .getByLabel("Data")
     .setInputFiles({ name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from(SALES) });
   await press(site, "Upload");
-  await sees(site, "ready");
+  await sees(site, "Ready");
   await site.locator("dd a").click();
   await site.getByText("Deploy", { exact: true }).first().click();
   await site.getByLabel("Name").fill("Release 1");
@@ -60,8 +63,10 @@ inBrowser("a user can go from signing in to a redelivery", MANUAL, async (stage)
   await follow(site, "Open");
   await press(site, "2026-02, 30 revenue, North");
   await site.locator("output", { hasText: "Sent: 2026-02, 30 revenue, North" }).waitFor();
+  await follow(site, "Open the event");
+  await sees(site, "chart_click");
 
-  await sees(page, "pending");
+  await sees(page, "Pending");
   const { data } = members(JSON.parse(receiver.got[0]?.body ?? ""));
   const { data_point, interaction_type } = members(members(data).object);
   assert.deepEqual(
@@ -69,11 +74,19 @@ inBrowser("a user can go from signing in to a redelivery", MANUAL, async (stage)
     ["chart_click", { x: "2026-02", y: 30, category: "North" }],
   );
   await follow(page, "user.interaction");
+  await page.getByText("Headers").click();
   await sees(page, "X-Service-Signature");
-  await press(page, "Send again");
-  await sees(page, "succeeded");
+  await press(page, "Copy as curl");
+  await sees(page, "Copied");
+  await promisify(exec)(String(await page.evaluate("navigator.clipboard.readText()")));
+  const [sent, copy] = receiver.got;
+  assert.equal(copy?.body, sent?.body);
+  const signature = copy?.headers["x-service-signature"];
+  assert.ok(signature && signature === sent?.headers["x-service-signature"]);
+  await press(page, "Redeliver");
+  await sees(page, "Succeeded");
   await sees(page, "manual");
-  assert.equal(receiver.got.length, 2);
+  assert.equal(receiver.got.length, 3);
   assert.equal((await interactions(api)).length, 1);
 });
 
@@ -103,6 +116,26 @@ inBrowser(
   },
 );
 
+inBrowser("a failed delivery is found and sent again by keyboard alone", MANUAL, async (stage) => {
+  const { api, page, go, service } = stage;
+  const { received } = await hooked(api, ["app.created"], {}, [500, 200]);
+  await api.create("/apps", { title: "Harbour sales" });
+  await service.settled();
+  await go("/dashboard");
+  for (const name of ["Settings", "Webhooks", "http", "app.created", "Redeliver"]) {
+    const target = page.locator("a, button").filter({ hasText: name }).first();
+    await target.waitFor();
+    const isFocused = async () => (await target.and(page.locator(":focus")).count()) > 0;
+    for (let tabs = 0; tabs < 40 && !(await isFocused()); tabs += 1)
+      await page.keyboard.press("Tab");
+    assert.ok(await isFocused(), name);
+    await page.keyboard.press("Enter");
+    await page.waitForLoadState();
+  }
+  await sees(page, "Delivered on attempt 2: 200");
+  assert.equal(received[0]?.attempts.length, 2);
+});
+
 /** The README's picture of the page, stored beside this file; TEST_PICTURES=1 creates it anew. */
 const PICTURE = fileURLToPath(new URL("delivery-log.png", import.meta.url));
 
@@ -119,14 +152,11 @@ inBrowser(
     await page.setViewportSize({ width: 960, height: 660 });
     await page.clock.setFixedTime(service.clock.now());
     await go(`/dashboard/settings/webhooks/${webhook.id}`);
-    const rows = (await page.locator(".list li").allInnerTexts()).map((text) =>
+    const rows = (await page.locator(".list tbody tr").allInnerTexts()).map((text) =>
       text.replace(/\s+/g, " "),
     );
-    assert.match(rows[0] ?? "", /^app\.deployed Status: succeeded Response: 200 Attempts: 1 /);
-    assert.match(
-      rows[1] ?? "",
-      /^app\.created Status: pending Response: 500 Attempts: 1 Next attempt: in \d sec/,
-    );
+    assert.match(rows[0] ?? "", /^app\.deployed Harbour sales Succeeded 200 1 None /);
+    assert.match(rows[1] ?? "", /^app\.created Harbour sales Pending 500 1 in \d seconds/);
     if (process.env.TEST_PICTURES === "1") await page.screenshot({ path: PICTURE });
   },
 );
@@ -142,13 +172,13 @@ inBrowser(
   async (stage) => {
     const { service, api, page, go } = stage;
     const { id } = await api.create("/apps", { title: "Old" });
-    const shown = page.locator(`li:has(#${id}) time`);
+    const shown = page.locator(`#${id} time`);
     await go("/dashboard/apps");
     assert.equal(await shown.textContent(), "1 Jan 2026, 09:00:00");
     assert.equal(await shown.getAttribute("title"), "2026-01-01 00:00:00 UTC");
     await page.clock.setFixedTime(service.clock.now() + 90_000);
     await page.reload();
-    assert.match(String(await shown.textContent()), /^[12] min\.? ago$/);
+    assert.match(String(await shown.textContent()), /^[12] minutes? ago$/);
   },
 );
 
@@ -195,8 +225,8 @@ inBrowser(
 
 inBrowser("the contents of a code box can be copied", async ({ context, page, go }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  await go("/docs/endpoints");
-  const box = page.locator("#createApp .code").first();
+  await go("/docs/endpoints/apps");
+  const box = page.locator("#create-app ~ .grid .code").first();
   await press(box, "Copy");
   await sees(page, "Copied");
   const copied = String(await page.evaluate("navigator.clipboard.readText()"));
@@ -218,15 +248,15 @@ inBrowser(
     await go(await sales(stage.api));
     await press(page, "2026-02, 40 revenue, South");
     await page.locator("output", { hasText: "Sent: 2026-02, 40 revenue, South" }).waitFor();
-    await page.getByText("The same as a table").click();
+    await page.getByText("Show as table").first().click();
     await page.getByRole("cell", { name: "South" }).first().waitFor();
     const [{ data_point } = {}, ...more] = await interactions(stage.api);
     assert.deepEqual([data_point, more], [{ x: "2026-02", y: 40, category: "South" }, []]);
     await next("user.interaction");
     await go(`/dashboard/settings/webhooks/${webhook.id}`);
     await follow(page, "user.interaction");
-    await press(page, "Send again");
-    await sees(page, "Done.");
+    await press(page, "Redeliver");
+    await sees(page, "Queued. The result appears below.");
     await eventually(async () => received[0]?.attempts[1]);
     await page.getByRole("link", { name: "Back" }).click();
     await sees(page, "Delivery log");

@@ -2,9 +2,10 @@
 // the same effect as the API's.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { memoryStore } from "../../src/store/memory.ts";
 import { dashboardRoutes } from "../../src/web/dashboard/dashboard.ts";
 import { Browser, SIGN_IN } from "../support/browser.ts";
-import { type Context, choice } from "../support/clauses.ts";
+import { type Context, choice, MANUAL } from "../support/clauses.ts";
 import { type Answer, str } from "../support/client.ts";
 import {
   assertPage,
@@ -16,6 +17,7 @@ import {
   textOf,
 } from "../support/dashboard.ts";
 import { ALL_SCOPES, person } from "../support/oauth.ts";
+import { overridden } from "../support/other-stores.ts";
 import { problem } from "../support/problem.ts";
 import { attempted, eventually } from "../support/wait.ts";
 import { B_KEY, fill, makeWorld, TWO } from "../support/world.ts";
@@ -79,7 +81,10 @@ asOwner(
 asOwnerAlone(
   "an empty account has empty lists, and its last admin cannot be removed",
   async (browser, { api }) => {
-    assert.match(textOf(await browser.open("/dashboard/apps")), /Apps: none yet/);
+    assert.match(
+      textOf(await browser.open("/dashboard/apps")),
+      /No apps yet\. Create one.* Create app /,
+    );
     const [first, ...others] = (await api.get("/users")).items;
     for (const { id } of others) await api.delete(`/users/${str(id)}`);
     const again = await owner(api);
@@ -260,7 +265,7 @@ asOwner(
     const shows = async (answer: Answer, words: RegExp) => {
       const page = await eventually(async () => {
         const now = await browser.open(answer.header("location"));
-        return /Status processing/.test(now.text) ? undefined : now;
+        return /Status<\/dt><dd><span class="badge processing"/.test(now.text) ? undefined : now;
       });
       assert.match(assertPage(page), words);
     };
@@ -269,7 +274,7 @@ asOwner(
     await shows(made, /<Łódź> 670/);
     await shows(await upload({ type: "json", "data-text": '[{"a":1}]', data: "" }), /a number 1 /);
     const failed = await upload({ type: "csv", data: "a,b\r\n1\r\n" });
-    await shows(failed, /Status failed .* Error Line 2/);
+    await shows(failed, /Status Failed .* Error Line 2/);
     for (const [type, data] of Object.entries({ json: "[", csv: "", xml: "x" })) {
       const refused = await upload({ type, data });
       assertPage(refused, 422);
@@ -321,9 +326,7 @@ asOwner(
     assert.match(text, new RegExp(`Request: ${caused.header("x-request-id")} .* ${id}`));
     assert.match(
       text,
-      new RegExp(
-        `Webhook ID: ${hook.id} Status: pending Response: refused Attempts: 1 Next attempt: 20`,
-      ),
+      /Deliveries Status Attempts Next attempt Created http:\/\/127\.0\.0\.1:9\/ Pending refused 1 20/,
     );
     assert.match(page.text, new RegExp(`/webhooks/${hook.id}/deliveries/dlv_`));
     assert.match(text, /"object": \{ "id": "app_\w+", "title": "Caused"/);
@@ -342,3 +345,131 @@ asOwnerAlone("lists show the newest entry first and are paged", async (browser, 
   for (const skip of ["999", "x"])
     assert.match(textOf(await browser.open(`/dashboard/apps?skip=${skip}`)), /1 to 20 of 21/, skip);
 });
+
+asOwnerAlone(
+  "lists show what people look for: visibility, live deployment, status and last delivery",
+  async (browser, { api, service }) => {
+    const app = await api.create("/apps", { title: "Sales", public: true });
+    const url = "http://127.0.0.1:9/";
+    const hook = await api.create("/webhooks", { url, events: ["app.deployed"], active: true });
+    const deploy = (name: string) => api.create(`/apps/${app.id}/deploy`, { name });
+    await deploy("First");
+    const { id } = await deploy("Second");
+    await api.create("/data-sources", {
+      name: "Rows",
+      type: "json",
+      data: [{ a: 1 }],
+      app_id: app.id,
+    });
+    await service.settled();
+    const read = async (path: string) => textOf(await browser.open(`/dashboard/${path}`));
+    assert.match(
+      await read("apps"),
+      /Apps Visibility Live deployment Updated Sales Public Second 20\S+ \S+ UTC $/,
+    );
+    assert.ok((await browser.open("/dashboard/apps")).text.includes(`/sites/${id}/`));
+    assert.match(
+      await read("settings/webhooks"),
+      /Status Last delivery http:\/\/127\.0\.0\.1:9\/ app\.deployed Active Pending 20/,
+    );
+    assert.match(await read("data-sources"), /Rows Sales 1 Ready 20/);
+    assert.match(
+      await read("events"),
+      /app\.deployed Sales 1 Pending 20.* app\.created Sales None 20/,
+    );
+    await api.patch(`/webhooks/${hook.id}`, { active: false });
+    await service.settled();
+    assert.match(await read("settings/webhooks"), / Disabled Cancelled 20/);
+    const keys = await read("settings/api-keys");
+    assert.match(keys, /Last used Start-up key/);
+  },
+);
+
+const reads = { records: 0 };
+const memory = memoryStore();
+const countingStore = overridden(memory, {
+  async page(...args) {
+    const records = await memory.page(...args);
+    reads.records += records.length;
+    return records;
+  },
+});
+
+choice(
+  "1.dashboard",
+  "a list page reads as many records however many are stored",
+  { store: countingStore, ...MANUAL },
+  async ({ api, service }) => {
+    const browser = await owner(api);
+    const hook = await api.create("/webhooks", {
+      url: "http://127.0.0.1:9/",
+      events: ["app.created"],
+      active: false,
+    });
+    const add = async (count: number) => {
+      for (let n = 0; n < count; n += 1) {
+        const app = await api.create("/apps", { title: "One of many" });
+        for (const name of ["A", "B"]) await api.create(`/apps/${app.id}/deploy`, { name });
+        await api.post(`/webhooks/${hook.id}/test`, { type: "app.created" });
+      }
+      await service.settled();
+    };
+    const cost = async () => {
+      reads.records = 0;
+      for (const path of [
+        "",
+        "/apps",
+        "/events",
+        "/settings/webhooks",
+        `/settings/webhooks/${hook.id}`,
+      ])
+        assertPage(await browser.open(`/dashboard${path}`));
+      return reads.records;
+    };
+    await add(20);
+    const before = await cost();
+    await add(10);
+    assert.equal(await cost(), before);
+  },
+);
+
+asOwnerAlone(
+  "the first page offers the next steps of a new account, then counts, and a request to paste",
+  async (browser, { api, baseUrl }) => {
+    const empty = textOf(await browser.open("/dashboard"));
+    for (const step of ["No apps yet", "No data yet", "No webhooks yet", "No events yet"])
+      assert.ok(empty.includes(step), step);
+    assert.ok(empty.includes(`curl "${baseUrl}/apps" -H "Authorization: Bearer $API_KEY"`));
+    await api.create("/apps", { title: "Counted" });
+    const page = await browser.open("/dashboard");
+    assert.match(textOf(page), /1 Apps No data yet.*app\.created Counted/);
+    const { text } = await browser.open("/dashboard/apps");
+    assert.match(text, /<a href="\/dashboard\/apps" aria-current="page">Apps<\/a>/);
+  },
+);
+
+asOwner(
+  "a filter without a match says so, and every empty list offers its next action",
+  async (browser, { api }) => {
+    const app = await api.create("/apps", { title: "Empty" });
+    const hook = await api.create("/webhooks", {
+      url: "http://127.0.0.1:9/",
+      events: ["app.created"],
+    });
+    const appPage = `/dashboard/apps/${app.id}`;
+    const hookPage = `/dashboard/settings/webhooks/${hook.id}`;
+    for (const [path, words, action] of [
+      [appPage, /Not deployed yet\. .* Deploy /, `${appPage}/deploy`],
+      [
+        hookPage,
+        /No deliveries yet\. Send a test event to see one\. Send test event /,
+        `${hookPage}/test`,
+      ],
+      [`${hookPage}?status=failed`, /None here\. Choose another filter\./, `${hookPage}/test`],
+    ] as const) {
+      const page = await browser.open(path);
+      assert.match(assertPage(page), words);
+      assert.ok(page.text.includes(`href="${action}" class="button"`) !== path.includes("?"), path);
+    }
+  },
+);

@@ -1,7 +1,7 @@
 // Deployed apps (spec part 2: url and custom_domain of a deployment; part 6: user.interaction): what their address
 // shows to which visitor, and the effect of a click on a point.
 import assert from "node:assert/strict";
-import { Browser, formsOf } from "../support/browser.ts";
+import { Browser, decoded, formsOf } from "../support/browser.ts";
 import { choice } from "../support/clauses.ts";
 import { type Answer, type Client, freshHost, str } from "../support/client.ts";
 import { assertPage, csrfOf, textOf } from "../support/dashboard.ts";
@@ -14,11 +14,14 @@ const SALES =
 
 const many = <T>(count: number, create: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => create(index));
-const buttonsIn = ({ text }: Answer) => text.split('<button class="point"').length - 1;
+const buttonsIn = ({ text }: Answer) => text.split("<foreignObject ").length - 1;
+/** Returns the rows of values that send their points, in the order of the page. */
+const rowsIn = ({ text }: Answer) =>
+  [...text.matchAll(/<tr><td><button name="point" value="(\d+)">/g)].map(([, row]) => Number(row));
 
 /** Clicks the point with this label in the first chart. */
-async function click(browser: Browser, path: string, label: string): Promise<Answer> {
-  const site = await browser.open(path);
+async function click(browser: Browser, path: string, label: string, query = ""): Promise<Answer> {
+  const site = await browser.open(`${path}?${query}`);
   const [form] = formsOf(site);
   const point = new RegExp(`value="(\\d+)" title="${label}"`).exec(site.text)?.[1] ?? "none";
   return browser.post(path + str(form?.action), { ...form?.fields, point });
@@ -29,7 +32,10 @@ choice(
   "a site shows the title, the description and a chart or table of each ready data source, all escaped",
   async ({ api }) => {
     const { path, give, page: site } = await deployed(api, { description: "Net of <returns>" });
-    assert.match(assertPage(await site()), /Sales Net of <returns> No data yet/);
+    assert.match(
+      assertPage(await site()),
+      /Sales Net of <returns> No data yet\. Charts will appear/,
+    );
     await give("Revenue", SALES);
     await give("Names", [{ name: "Ada" }, { name: "<b>Bob</b>" }]);
     await give("<i>Marks</i>", [{ 'n"><i>': `'"><i>`, "<i>": 7 }]);
@@ -38,28 +44,80 @@ choice(
     const text = assertPage(shown);
     assert.equal(buttonsIn(shown), 4);
     for (const part of [
-      /revenue by month, by region ?\. Drawn: 3 of 4 rows North South/,
-      /The same as a table month string region string revenue number 2026-01 North 10 /,
-      /Names name string Ada <b>Bob<\/b>/,
+      /Revenue North South Revenue Month 0 /,
+      /Show as table Month Region Revenue 2026-01 North 10 /,
+      /Names Name Ada <b>Bob<\/b>/,
     ])
       assert.match(text, part);
     assert.match(shown.text, /title="&#39;&quot;&gt;&lt;i&gt;, 7 &lt;i&gt;"/);
-    assert.match(shown.text, /y="184" width="[^"]*" height="36"><button [^>]*title="2026-02, -4 /);
+    assert.match(shown.text, /y="201" width="[^"]*" height="39"><button [^>]*title="2026-02, -4 /);
     assert.doesNotMatch(shown.text, /<i>|Broken/);
   },
 );
 
 choice(
   "2.data-reading.chart-points",
-  "a chart draws the first 1,000 rows as points",
+  "a chart draws the first 2,000 rows, and the table has a button for each point",
   async ({ api }) => {
-    const { give, page: site } = await deployed(api);
-    const row = (day: number) => ({ at: new Date(day * 86_400_000).toISOString(), value: day });
-    await give("Long", many(1_001, row));
-    const shown = await site();
-    assert.match(textOf(shown), /Drawn: 1000 of 1001 rows/);
-    assert.equal(buttonsIn(shown), 1_000);
-    assert.equal(/<path class="s0" d="([^"]*)"/.exec(shown.text)?.[1]?.split("L").length, 1_000);
+    const { path, give } = await deployed(api);
+    const row = (day: number) => ({ at: new Date(day * 86_400_000).toISOString(), value: -day });
+    const id = await give("Long", many(2_001, row));
+    const shown = await page(api, path);
+    assert.match(textOf(shown), /The first 2000 of 2001 rows/);
+    assert.equal(/<path d="m([^"]*)"/.exec(shown.text)?.[1]?.split(" ").length, 2_000);
+    assert.equal(buttonsIn(shown), 100, "every twentieth point");
+    assert.match(textOf(shown), / 1 2 3 4 5 6 7 8 9 10 The first 2000 of 2001 rows/);
+    assert.deepEqual(rowsIn(shown), [...Array(200).keys()]);
+    const last = await page(api, `${path}?table=${id}&sort=value&page=10`);
+    assert.deepEqual(
+      rowsIn(last),
+      many(200, (index) => 199 - index),
+    );
+    assert.match(last.text, /aria-current="page">10</);
+    const sent = await page(api, `${path}?chart=${id}&point=1999`);
+    assert.equal(buttonsIn(sent), 101, "the sent point has a button");
+  },
+);
+
+choice(
+  "2.data-reading.chart-points",
+  "links sort the rows of a table in both orders, with empty cells last",
+  async ({ api }) => {
+    const { path, give } = await deployed(api);
+    const row = (name: string, at: string, amount: number | null) => ({ name, at, amount });
+    await give("Other", [row("x", "2026-01-01", 1)]);
+    const id = await give("Rows", [
+      row("K10", "2026-01-02T00:30:00+02:00", 5),
+      row("K9", "2026-01-01T23:00:00Z", null),
+      row("k1", "2026-01-01", 40),
+    ]);
+    const namesBy = async (query: string) => {
+      const shown = await page(api, path + query);
+      const [, other = "", rows = ""] = shown.text.split("<tbody>");
+      assert.match(other, /<td>1 Jan 2026/);
+      return {
+        shown,
+        names: [...rows.matchAll(/<tr><td>(?:<button[^>]*>)?(\w+)/g)]
+          .map(([, name]) => name)
+          .join(" "),
+      };
+    };
+    assert.equal((await namesBy("")).names, "K10 K9 k1");
+    const byLink = (text: string, { shown }: Awaited<ReturnType<typeof namesBy>>) => {
+      const link = new RegExp(`<a href="([^"]*${id}[^"]*)">${text}<`).exec(shown.text)?.[1];
+      return namesBy(decoded(str(link?.split("#")[0])));
+    };
+    const start = await namesBy("");
+    for (const [column, up, down] of [
+      ["Name", "k1 K9 K10", "K10 K9 k1"],
+      ["At", "k1 K10 K9", "K9 K10 k1"],
+      ["Amount", "K10 k1 K9", "k1 K10 K9"],
+    ] as const) {
+      const ascending = await byLink(column, start);
+      const descending = await byLink(column, ascending);
+      assert.deepEqual([ascending.names, descending.names], [up, down], column);
+      assert.match(descending.shown.text, /<details open>.*<th[^>]* aria-sort="descending">/s);
+    }
   },
 );
 
@@ -80,7 +138,11 @@ choice(
       assert.match(textOf(shown), /x{199}…/);
       assert.doesNotMatch(shown.text, /c30\.|x{200}/);
     }
-    assert.match(textOf(await browser.open(path)), /The first 200 of 201 rows/);
+    const { text } = await browser.open(path);
+    assert.deepEqual(
+      [text.split("<tr>").length - 2, /page=(\d+)#[^>]*>2</.exec(text)?.[1]],
+      [200, "2"],
+    );
   },
 );
 
@@ -107,9 +169,12 @@ choice(
     const chart = await give("Revenue", SALES);
     const browser = new Browser(api);
     const { headers } = await click(browser, path, "2026-01, 20\\.5 revenue, South");
-    assert.equal(headers.location, `./?chart=${chart}&point=1#${chart}`);
-    const back = await browser.open(`${path}?chart=${chart}&point=1`);
-    assert.match(textOf(back), /Sent: 2026-01, 20\.5 revenue, South/);
+    assert.match(
+      str(headers.location),
+      new RegExp(`^\\./\\?chart=${chart}&point=1&event=evt_\\w+$`),
+    );
+    const back = await browser.open(path + str(headers.location).slice(2));
+    assert.match(textOf(back), /Sent: 2026-01, 20\.5 revenue, South\. Show as table/);
     const [member, stranger] = [await person(api, []), await person(api.as(B_KEY), ["admin"])];
     for (const { browser } of [member, stranger])
       await click(browser, path, "2026-02, -4 revenue, North");
@@ -126,6 +191,34 @@ choice(
     assert.equal(second?.user_id, member.id);
     assert.match(str(third?.user_id), /^visitor_/, "a user of another account is a visitor");
     assertPage(await stranger.browser.open((await deployed(api, { public: false })).path), 404);
+  },
+);
+
+choice(
+  "4.app-endpoints.interaction-user",
+  "after a click, the page of an administrator links to the event and keeps the table's state",
+  TWO,
+  async ({ api }) => {
+    const { path, give } = await deployed(api);
+    const chart = await give("Revenue", SALES);
+    const table = `table=${chart}&sort=revenue`;
+    for (const [permission, isLinked] of [
+      ["admin", true],
+      ["read:apps", false],
+    ] as const) {
+      const { browser } = await person(api, [permission]);
+      const sent = await click(browser, path, "2026-02, -4 revenue, North", table);
+      const location = str(sent.headers.location);
+      assert.ok(location.startsWith(`./?${table}&chart=`), location);
+      const back = await browser.open(path + location.slice(2));
+      assert.deepEqual(rowsIn(back), [2, 0, 1]);
+      const event = /evt_\w+/.exec(location)?.[0];
+      assert.equal(back.text.includes(`href="/dashboard/events/${event}"`), isLinked, permission);
+      if (isLinked) assertPage(await browser.open(`/dashboard/events/${event}`));
+    }
+    const { browser } = await person(api.as(B_KEY), ["admin"]);
+    const foreign = await browser.open(`${path}?chart=${chart}&point=0&event=evt_1`);
+    assert.doesNotMatch(foreign.text, /dashboard\/events/);
   },
 );
 

@@ -297,16 +297,19 @@ choice(
     await service.settled();
     const { id } = await attempted(api, webhook);
     const page = `${path}/deliveries/${id}`;
-    assert.match(await read(path), /app\.created .*pending/);
+    assert.match(await read(path), /Deliveries .* app\.created .* Pending 503 1 2026-01-01/);
     const failed = await browser.open(page);
     assertPage(failed);
-    assert.match(textOf(failed), /Attempt 1 .* 503/);
-    assert.match(textOf(failed), /Next attempt:? 2026-01-01 00:00:0[456] UTC/);
+    assert.match(textOf(failed), /Not delivered yet: 503 .*Attempt 1: 503 .*Request .*Response /);
+    assert.match(textOf(failed), /The next attempt is due 2026-01-01 00:00:0[456] UTC/);
     assertPage(await browser.submit(failed, `${page}/redeliver`, {}));
     await service.settled();
     const shown = await read(page);
-    assert.match(shown, /Attempt 2 .* 200 .*Attempt 1 .* 503/);
-    assert.match(shown, /succeeded/);
+    assert.match(
+      shown,
+      /Delivered on attempt 2: 200 .*Attempt 2 \(manual\): 200 .*Attempt 1: 503 /,
+    );
+    assert.match(shown, /Succeeded .*What happens next Nothing, because it has arrived/);
     const attempts = received[0]?.attempts ?? [];
     assert.equal(attempts.length, 2);
     for (const { rawBody, headers } of attempts)
@@ -315,5 +318,39 @@ choice(
     const isListed = async (status: string) =>
       (await browser.open(`${path}?status=${status}`)).text.includes(page);
     assert.deepEqual([await isListed("failed"), await isListed("succeeded")], [false, true]);
+  },
+);
+
+choice(
+  "1.dashboard.live-log",
+  "the page of a delivery says why it did not arrive and what happens next",
+  FIXED,
+  async ({ api, service }) => {
+    const browser = await owner(api);
+    const { webhook } = await hooked(api, ["app.updated"], {}, [410]);
+    const refused = await api.create("/webhooks", {
+      url: "http://127.0.0.1:9/",
+      events: ["app.created"],
+    });
+    const sendTest = async (id: string) =>
+      str((await api.post(`/webhooks/${id}/test`, { type: "app.created" })).json.id);
+    const read = async (hookId: string, id: string) => {
+      await service.settled();
+      return assertPage(await browser.open(`${HOOKS}/${hookId}/deliveries/${id}`));
+    };
+    assert.match(
+      await read(refused.id, await sendTest(refused.id)),
+      /Failed Not delivered: No response \(refused\)\. \S+ The connection was refused.*next Nothing: a test is sent once\. Correct the receiver/,
+    );
+    const app = await newApp(api);
+    await service.settled();
+    const id = str((await logOf(api, refused)).at(-1)?.id);
+    await api.patch(`/webhooks/${refused.id}`, { active: false });
+    assert.match(await read(refused.id, id), /Cancelled Not delivered: .*the webhook is disabled/);
+    await api.patch(`/apps/${app.id}`, { title: "It’s 'quoted'" });
+    const gone = await attempted(api, webhook);
+    const page = await read(str(webhook.id), str(gone.id));
+    assert.match(page, /Not delivered: 410 Gone\..*the webhook is disabled/);
+    assert.ok(page.includes(String.raw`"title":"It’s '\''quoted'\''"`), "quoted for a shell");
   },
 );

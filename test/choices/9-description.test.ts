@@ -22,7 +22,11 @@ import { attempted, attemptsOf } from "../support/wait.ts";
 import { headersIn, sendExamples } from "../support/world.ts";
 
 const TOUR = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((part) => `/tour/${part}`);
-const PAGES = ["", "/tour", ...TOUR, "/endpoints", "/events", "/errors"];
+const GROUPS = [...new Set(API.routes.map(({ path }) => path.split("/")[1]))];
+const PAGES = [
+  ...["", "/tour", "/endpoints", "/events", "/errors", ...TOUR],
+  ...GROUPS.map((group) => `/endpoints/${group}`),
+];
 
 const docs = (api: Client, page = "") => api.root.as(null).get(`/docs${page}`);
 const firstGroup = (text: string, pattern: string): string =>
@@ -32,6 +36,12 @@ const groups = (text: string, pattern: RegExp): string[] =>
   Array.from(text.matchAll(pattern), ([, group = ""]) => group);
 /** The contents of the code blocks. */
 const codeIn = (text: string): string[] => groups(text, /<pre>([\s\S]*?)<\/pre>/g).map(decoded);
+/** The part of a page from the heading with this id to the next heading of its level. */
+const sectionOf = (text: string, id: string): string =>
+  new RegExp(`<(h\\d) id="${id}">[\\s\\S]*?(?=<\\1 id|</article>)`).exec(text)?.[0] ?? "";
+/** The text of a part of a page. */
+const withoutTags = (text: string): string =>
+  decoded(text.replace(/<[^>]*>/g, " ")).replace(/\s+/g, " ");
 const withoutSpace = (text: string): string => text.replace(/[\s`]/g, "");
 
 choice(
@@ -49,8 +59,8 @@ choice(
       assert.deepEqual([wrong.status, wrong.header("allow")], [405, "GET, HEAD"]);
     }
     for (const [path, text] of texts) {
-      const navigation = firstGroup(text, '(<nav class="side"[\\s\\S]*?</nav>)');
-      for (const id of groups(text, /<(?:h2|div)[^>]* id="([^"]*)"/g))
+      const navigation = firstGroup(text, '(<nav aria-label="On this page"[\\s\\S]*?</nav>)');
+      for (const id of groups(text, /<(?:h\d|div|section)[^>]* id="([^"]*)"/g))
         assert.ok(navigation.includes(`"#${id}"`), id);
       for (const href of new Set(groups(text, /href="([^"]*)"/g))) {
         const [page = "", anchor] = href.split("#");
@@ -65,35 +75,111 @@ choice(
 choice("1.docs", "the type of every problem is the URL of its entry", async ({ api, authUrl }) => {
   const { text } = await docs(api, "/errors");
   for (const [code, [status, title]] of Object.entries(PROBLEMS)) {
-    const entry = decoded(firstGroup(text, `<div id="${code}">(.*?)</div>`));
-    assert.ok(entry.includes(`${status} ${code}`) && entry.includes(title), code);
+    const entry = decoded(sectionOf(text, code));
+    assert.ok(entry.includes(`${status}: ${title}`), code);
   }
   assert.equal((await api.get("/nothing")).json.type, `${authUrl}/docs/errors#not_found`);
 });
+
+/** The parts of a group's page by operation id. */
+const sectionsOf = async (api: Client): Promise<ReadonlyMap<string, string>> => {
+  const sections = new Map<string, string>();
+  for (const { operationId, path, summary } of API.routes) {
+    const { text } = await docs(api, `/endpoints/${path.split("/")[1]}`);
+    sections.set(operationId, sectionOf(text, summary.toLowerCase().replace(/\W+/g, "-")));
+  }
+  return sections;
+};
 
 choice(
   "1.docs",
   "every endpoint is shown with its origin, scope, fields and a request",
   async ({ api, baseUrl }) => {
-    const { text } = await docs(api, "/endpoints");
+    const sections = await sectionsOf(api);
     for (const { operationId, method, path, scope, decision } of API.routes) {
-      const entry = firstGroup(text, `<div (id="${operationId}">[\\s\\S]*?)</dd></div>`);
+      const entry = sections.get(operationId) ?? "";
       const url = baseUrl + path.replace(/\{(\w+)\}/g, (_, name) => `$${name.toUpperCase()}`);
       const origin = decision ? `#decision-${decision}` : "specification";
       for (const part of [path, scope ?? "Any credential", url, origin, `class="method ${method}"`])
         assert.ok(entry.includes(part), `${operationId}: ${part}`);
     }
-    const shown = textOf(await docs(api, "/endpoints"));
-    assert.match(shown, /Body: title – string, at most 200 characters, required/);
-    assert.match(shown, /type – one of csv, json, required/);
-    assert.match(shown, /Each item of the list: id – string, required/);
+    for (const [operation, fields] of [
+      [
+        "createApp",
+        /Body title string, required, 1 to 200 characters description string, 0 to 5000/,
+      ],
+      ["createDataSource", /type one of csv , json , required app_id string or null, 1 to 64/],
+      ["createDataSource", /data string or array of object, 0 to 1000000 items, required/],
+      ["listApps", /Query limit integer, 1 to 100, default 20 offset integer, default 0 public/],
+      ["getDataSource", /columns array of object name string type one of boolean , datetime ,/],
+      ["getWebhook", /disabled_reason one of gone or null/],
+    ] as const)
+      assert.match(withoutTags(sections.get(operation) ?? ""), fields);
+  },
+);
+
+choice(
+  "1.docs",
+  "the response of every endpoint has its status and matches the schema of the OpenAPI document",
+  async ({ api, document }) => {
+    const sections = await sectionsOf(api);
+    for (const { value } of document.api) {
+      const [, response = ""] = codeIn(sections.get(str(value.operationId)) ?? "");
+      const [, status = "", body = ""] =
+        /^HTTP\/1\.1 (\d+)(?:\n\n([\s\S]+))?$/.exec(response) ?? [];
+      const { content } = document.deref(members(members(value.responses)[status]));
+      assert.equal(body !== "", content !== undefined, `${value.operationId}: ${response}`);
+      if (content === undefined) continue;
+      const { schema } = members(members(content)["application/json"]);
+      assert.deepEqual(breaches(JSON.parse(body), members(schema), document.document), []);
+    }
+    const [, created = ""] = codeIn(sections.get("createDataSource") ?? "");
+    assert.match(created, /"status": "processing",\s*"columns": null/);
+    const [, read = ""] = codeIn(sections.get("getDataSource") ?? "");
+    assert.match(read, /"status": "ready",\s*"columns": \[/);
+  },
+);
+
+choice(
+  "1.docs",
+  "every endpoint lists its errors, and with those of any endpoint all statuses of the OpenAPI document",
+  async ({ api, document }) => {
+    const sections = await sectionsOf(api);
+    const general = firstGroup(
+      (await docs(api, "/errors")).text,
+      "Any endpoint can return (.*?)</p>",
+    );
+    const found = new Set(groups(general, /<code>(\w+)<\/code>/g));
+    for (const { value } of document.api) {
+      const section = sections.get(str(value.operationId)) ?? "";
+      const codes = groups(section, /href="\/docs\/errors#(\w+)">\1</g);
+      for (const code of codes) found.add(code);
+      const shown = [...groups(general, /(\d{3})/g), ...groups(section, /(\d{3}) <a/g)];
+      const declared = Object.keys(members(value.responses)).filter(
+        (status) => Number(status) >= 400,
+      );
+      assert.deepEqual(
+        [...new Set(shown)].filter((status) => status !== "405").sort(),
+        declared.sort(),
+        str(value.operationId),
+      );
+    }
+    for (const [operation, code] of [
+      ["deployApp", "domain_taken"],
+      ["createUser", "email_taken"],
+      ["deleteUser", "last_admin"],
+    ] as const)
+      assert.ok(sections.get(operation)?.includes(`409 <a href="/docs/errors#${code}">`), code);
+    assert.ok(!sections.get("createApp")?.includes("domain_taken"));
+    for (const [code, [status]] of Object.entries(PROBLEMS))
+      assert.ok(found.has(code) || (status !== 400 && general.includes(String(status))), code);
   },
 );
 
 choice("1.docs", "every event has a sample", async ({ api }) => {
   const { text } = await docs(api, "/events");
   for (const type of EVENT_TYPES) {
-    const sample = firstGroup(text, `<div id="${type}">[\\s\\S]*?<pre>([\\s\\S]*?)</pre>`);
+    const [sample = ""] = codeIn(sectionOf(text, type));
     assert.ok(sample.includes(type) && sample.includes("evt_"), type);
   }
 });
@@ -175,9 +261,11 @@ choice(
     for (const [index, path] of TOUR.entries()) {
       const page = await docs(api, path);
       const isOfPart = (id: string) => id.startsWith(`${index + 1}.`);
-      const clauses = firstGroup(page.text, 'id="what-it-says">([\\s\\S]*?)</dl>');
+      const clauses = firstGroup(page.text, 'id="what-it-says">([\\s\\S]*?)</ul>');
       assert.deepEqual(
-        groups(clauses, /<code>([^<]*)<\/code>/g).sort(),
+        groups(clauses, /<small>([^<]*)<\/small>/g)
+          .flatMap((ids) => ids.split(" "))
+          .sort(),
         [...CLAUSES].filter(isOfPart).sort(),
       );
       const text = withoutSpace(textOf(page));
@@ -192,6 +280,26 @@ choice(
           assert.ok(text.includes(withoutSpace(sentence)), sentence);
       }
     }
+  },
+);
+
+choice(
+  "1.docs.tour",
+  "a sequence has a lane for each party, and an arrow and a text for each message",
+  async ({ api }) => {
+    const section = sectionOf((await docs(api, "/tour/6")).text, "step-by-step-on-this-server");
+    assert.match(withoutTags(section), /Client Service Receiver Client → Service POST \/v1\/apps/);
+    const [client, service, receiver] = [50, 150, 250];
+    assert.deepEqual(groups(section, /d="M(\d+ 6H\d+)/g), [
+      `${client} 6H${service}`,
+      `${service} 6H${service}`,
+      `${service} 6H${client}`,
+      `${service} 6H${receiver}`,
+      `${receiver} 6H${service}`,
+      `${service} 6H${service}`,
+      `${service} 6H${receiver}`,
+      `${receiver} 6H${service}`,
+    ]);
   },
 );
 

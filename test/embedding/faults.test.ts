@@ -3,7 +3,12 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
+import { API } from "../../src/http/api.ts";
+import type { HttpRequest } from "../../src/http/message.ts";
 import { type ChaosRule, memoryStore, type ReceiverAnswer, type Store } from "../../src/index.ts";
+import { AdjustableClock } from "../../src/lib/clock.ts";
+import { TaskTracker } from "../../src/lib/tasks.ts";
+import { createFaults } from "../../src/testing/faults.ts";
 import { choice } from "../support/clauses.ts";
 import { str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
@@ -99,6 +104,22 @@ test("clear lets a delayed request go on", async () => {
   it.service.faults.clear();
   (await delayed).is(503);
   assert.deepEqual(await it.service.clock.advance("5s"), []);
+});
+
+test("a delayed request that fails reports its error to its caller only", async () => {
+  const reported: unknown[] = [];
+  const clock = new AdjustableClock(0);
+  const tasks = new TaskTracker((error) => reported.push(error));
+  const faults = createFaults({ clock, tasks, annotate: () => {} });
+  const operation = API.find("/apps")?.methods.get("GET");
+  assert.ok(operation);
+  faults.add({ ...LIST, delayMs: 5 });
+  const request = { id: "req_1", path: LIST.path } as HttpRequest;
+  const fails = () => Promise.reject(new Error("full"));
+  const rejected = assert.rejects(faults.apply(request, operation, fails), /full/);
+  await clock.advance(5, () => tasks.idle());
+  await rejected;
+  assert.deepEqual(reported, []);
 });
 
 choice(

@@ -35,7 +35,11 @@ export interface Stage extends Embedded {
 
 type Run = (stage: Stage) => Promise<void>;
 /** Options of the server, and of the browser. */
-type Staging = { readonly service?: ServiceOptions; readonly browser?: BrowserContextOptions };
+interface Staging {
+  readonly service?: ServiceOptions;
+  readonly browser?: BrowserContextOptions;
+  readonly timeout?: number;
+}
 
 let shared: Promise<Browser> | undefined;
 function browser(): Promise<Browser> {
@@ -49,10 +53,10 @@ closeLater(async () => (await shared)?.close());
 
 /** A test in the browser, with a server and a browser profile of its own. */
 export function inBrowser(name: string, ...how: readonly [Run] | readonly [Staging, Run]): void {
-  const [staging, run] = how.length === 1 ? [{}, how[0]] : how;
+  const [staging, run]: readonly [Staging, Run] = how.length === 1 ? [{}, how[0]] : how;
   const skip =
     FOUND === undefined && !REQUIRED && `no Chromium was found (looked at ${PLACES.join(", ")})`;
-  test(`browser: ${name}`, { skip, timeout: 60_000 }, async () => {
+  test(`browser: ${name}`, { skip, timeout: staging.timeout ?? 60_000 }, async () => {
     assert.ok(
       FOUND !== undefined,
       "TEST_REQUIRE_BROWSER=1, but no Chromium was found: apt-get install chromium",

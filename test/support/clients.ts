@@ -15,13 +15,15 @@ const INSTALL = "npm ci --prefix test/clients --ignore-scripts";
 /** Resolves and loads packages of test/clients. */
 export const requireClient = createRequire(`${CLIENTS}package.json`);
 
+/** The reason to skip a test that needs packages of test/clients; false if it can run or must fail. */
+export const skipWithoutClients =
+  !isInstalled &&
+  process.env.TEST_REQUIRE_CLIENTS !== "1" &&
+  `test/clients is not installed: ${INSTALL}`;
+
 /** A test that needs packages of test/clients. */
 export function clientTest(name: string, run: () => Promise<unknown>, timeout = 120_000): void {
-  const skip =
-    !isInstalled &&
-    process.env.TEST_REQUIRE_CLIENTS !== "1" &&
-    `test/clients is not installed: ${INSTALL}`;
-  test(name, { skip, timeout }, async () => {
+  test(name, { skip: skipWithoutClients, timeout }, async () => {
     assert.ok(isInstalled, `TEST_REQUIRE_CLIENTS=1, but test/clients is not installed: ${INSTALL}`);
     await run();
   });

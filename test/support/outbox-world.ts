@@ -4,9 +4,8 @@ import { RETRY_WAITS_MS } from "../../src/delivery/attempt.ts";
 import type { OutboxDeps } from "../../src/delivery/outbox.ts";
 import { createHttpSender } from "../../src/delivery/sender.ts";
 import { collections } from "../../src/domain/collections.ts";
-import { dueDeliveries } from "../../src/domain/deliveries.ts";
 import { AppError } from "../../src/domain/errors.ts";
-import { recordEvent } from "../../src/domain/events.ts";
+import { dueDeliveries, recordEvent } from "../../src/domain/events.ts";
 import {
   type AccountRecord,
   accounts,
@@ -47,7 +46,7 @@ export async function outboxWorld(
   const account = accountOf("acc_1");
   if (options.store === undefined) {
     await store.open(collections);
-    await store.transact((tx) => tx.put(accounts, { ...account, partition: "accounts" }));
+    await store.transact((tx) => tx.put(accounts, account));
   }
   const ids = new TimeOrderedIds(clock, seededRandom("outbox"));
   const errors: unknown[] = [];
@@ -90,7 +89,7 @@ export async function outboxWorld(
         }),
       ),
     emit: async (object: object = {}, from: AccountRecord = account) =>
-      kept(await unit.run((ctx) => recordEvent(ctx, from, "app.created", object))),
+      kept(await unit.run((ctx) => recordEvent({ ...ctx, account: from }, "app.created", object))),
     log: ({ id }: WebhookRecord) => store.page(deliveries, "webhook", [id], ALL_RECORDS),
     pending: () => dueDeliveries(store, clock.now()),
   };

@@ -2,7 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Column } from "../../src/domain/model.ts";
-import { type Axis, createChart, describePoint } from "../../src/web/sites/chart.ts";
+import {
+  type Axis,
+  createChart,
+  describePoint,
+  formatCell,
+  toTitle,
+} from "../../src/web/sites/chart.ts";
 
 const TYPES = new Map<string, Column["type"]>([
   ["s", "string"],
@@ -31,7 +37,7 @@ const drawBars = (values: readonly number[]) =>
   );
 const summary = (chart: ReturnType<typeof draw>) =>
   chart &&
-  `${chart.kind} ${chart.x.name} ${chart.y.name} ${chart.category?.name ?? "-"} ${chart.points.length}`;
+  `${chart.isLine ? "line" : "bars"} ${chart.x.name} ${chart.y.name} ${chart.category?.name ?? "-"} ${chart.points.length}`;
 const toTexts = (axis: Axis | undefined) => axis?.labels.map(([, text]) => text).join(", ");
 
 for (const [title, expected, header, ...rows] of [
@@ -65,8 +71,8 @@ test("chart: at most 8 names form a category, and at most 200 bars are drawn", (
     return draw("m:s v:n k:s", rows)?.category?.name;
   };
   assert.deepEqual([groups(8), groups(9)], ["k", undefined]);
-  const bars = (count: number) => drawBars(Array(count).fill(1))?.kind;
-  assert.deepEqual([bars(200), bars(201)], ["bars", undefined]);
+  const bars = (count: number) => drawBars(Array(count).fill(1))?.isLine;
+  assert.deepEqual([bars(200), bars(201)], [false, undefined]);
 });
 
 test("chart: a point keeps its row and values, and its text is cut to the length that an event allows", () => {
@@ -121,6 +127,23 @@ test("chart: the label of a point is written for people", () => {
     const chart = draw("a:s visitors:n", [[x, y]]);
     assert.equal(chart?.points[0] && describePoint(chart.y, chart.points[0]), label);
   }
+});
+
+test("chart: titles and values are written for people, and the case of a unit is kept", () => {
+  assert.deepEqual(["water_level", "created_at", "kWh used", "pH", "x".repeat(41)].map(toTitle), [
+    "Water level",
+    "Created",
+    "kWh used",
+    "pH",
+    `X${"x".repeat(38)}…`,
+  ]);
+  assert.deepEqual([null, true, 1_234.5, "2026-10-13T14:05:00+02:00", "2026-10"].map(formatCell), [
+    "–",
+    "true",
+    "1,234.5",
+    "13 Oct 2026, 12:05",
+    "2026-10",
+  ]);
 });
 
 test("chart: numbers whose distance is no number are only shown in the table", () => {

@@ -3,10 +3,15 @@
 // test/choices/2-apps lists the numbers that a double represents exactly.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseCsvTable, parseObjects, type Table } from "../../src/domain/columns.ts";
+import {
+  isExactNumber,
+  parseCsvTable,
+  parseExactJson,
+  parseObjects,
+  type Table,
+} from "../../src/domain/columns.ts";
 import { CELLS_MAX, type Cell, type Row } from "../../src/domain/model.ts";
 import { parseCsv } from "../../src/lib/csv.ts";
-import { isExactNumber, parseJsonKeeping } from "../../src/lib/numbers.ts";
 
 function table(text: string) {
   const result = parseCsv(text, 5);
@@ -179,7 +184,7 @@ test("8.bounds.cells: rows with missing members cannot produce more cells than a
 /** The arguments of the `keep` call; empty if there was no call. */
 function keepCall(json: string): unknown[] {
   const calls: unknown[] = [];
-  const parsed = parseJsonKeeping(json, (...values) => calls.push(...values));
+  const parsed = parseExactJson(json, (...values) => calls.push(...values));
   assert.deepEqual(parsed, JSON.parse(json));
   return calls;
 }

@@ -5,8 +5,7 @@ import type { ServerResponse } from "node:http";
 import { test } from "node:test";
 import { parseRetryAfter, parseRetrySchedule } from "../../src/delivery/attempt.ts";
 import { createHttpSender } from "../../src/delivery/sender.ts";
-import { createDelivery, putDelivery } from "../../src/domain/deliveries.ts";
-import { recordEvent } from "../../src/domain/events.ts";
+import { createDelivery, putDelivery, recordEvent } from "../../src/domain/events.ts";
 import { deliveries, type WebhookRecord, webhooks } from "../../src/domain/model.ts";
 import { ALL_RECORDS, StorageUnavailable } from "../../src/domain/store.ts";
 import { redeliver, webhookService } from "../../src/domain/webhooks.ts";
@@ -322,7 +321,7 @@ const MANY = 2_500;
 /** Creates `count` pending deliveries that wait for their retry. */
 const failedOnce = (world: World, webhook: WebhookRecord, count: number) =>
   world.unit.run(async (ctx) => {
-    const event = await recordEvent(ctx, world.account, "app.updated", {});
+    const event = await recordEvent({ ...ctx, account: world.account }, "app.updated", {});
     const due_at = toIso(ctx.now + H);
     for (let n = 0; n < count; n += 1)
       await putDelivery(ctx, {

@@ -1,8 +1,9 @@
 // Retention: the newest 10,000 events per account with their deliveries, and expired records.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sessions } from "../../src/domain/collections.ts";
 import { getEvent, recordEvent, recordSample } from "../../src/domain/events.ts";
-import { events, sessions } from "../../src/domain/model.ts";
+import { events } from "../../src/domain/model.ts";
 import { createRetention } from "../../src/domain/retention.ts";
 import { toIso } from "../../src/lib/clock.ts";
 import { accountOf, kept, outboxWorld, START, type World } from "../support/outbox-world.ts";
@@ -14,10 +15,10 @@ const KEPT = 10_000;
 /** Creates many events in one transaction. */
 const emitMany = (world: World, count: number, record: typeof recordSample = recordUpdate) =>
   world.unit.run(async (ctx) => {
-    for (let n = 0; n < count; n += 1) await record(ctx, world.account, "app.updated");
+    for (let n = 0; n < count; n += 1)
+      await record({ ...ctx, account: world.account }, "app.updated");
   });
-const recordUpdate: typeof recordSample = (ctx, account, type) =>
-  recordEvent(ctx, account, type, {});
+const recordUpdate: typeof recordSample = (ctx, type) => recordEvent(ctx, type, {});
 
 const count = ({ store, account }: World, isSample = false) =>
   store.count(events, "account", [account.id, isSample]);
@@ -64,14 +65,13 @@ async function expiring(...expiries_ms: readonly number[]) {
         id,
         user_id: "usr_1",
         key_id: null,
-        partition: "sessions",
         expires_at: toIso(START + after_ms),
       }),
     );
   for (const [at, after_ms] of expiries_ms.entries()) await add(`session-${at}`, after_ms);
   const retention = createRetention({ store, clock, tasks });
   await retention.run();
-  const left = () => store.count(sessions, "expiry", ["sessions"]);
+  const left = () => store.count(sessions, "expiry", []);
   return { clock, store, retention, add, left, errors };
 }
 

@@ -1,17 +1,17 @@
 // The authorization request (spec part 5, step 1; RFC 6749 4.1.1): validated completely before the user sees it, then
 // allowed or denied. An unregistered redirect URI never receives a redirect: such a request ends on an error page.
 import { toIso } from "../../lib/clock.ts";
+import { sha256Base64url } from "../../lib/ids.ts";
 import { isLoopbackHost } from "../../lib/loopback.ts";
-import { sha256Base64url } from "../credentials.ts";
+import { grants } from "../collections.ts";
 import { type OAuthClientRecord, oauthClients } from "../model.ts";
-import type { SignedIn } from "../sessions.ts";
 import type { Reader } from "../store.ts";
 import { UnitOfWork } from "../unit-of-work.ts";
+import type { SignedIn } from "../users.ts";
 import {
   type AuthorizationServer,
   checkRepeated,
   checkResource,
-  grants,
   intersectScopes,
   invalidRequest,
   isSubset,
@@ -96,14 +96,11 @@ export async function issueCode(
       user_id,
       client_id: request.client.id,
       scopes,
-      code: {
-        redirect_uri: request.redirectUri,
-        challenge: request.codeChallenge,
-        used: false,
-      },
       code_hash: sha256Base64url(code),
+      is_code_used: false,
+      redirect_uri: request.redirectUri,
+      code_challenge: request.codeChallenge,
       expires_at,
-      partition: "grants",
     });
   });
   return redirectTo(server, request, { code });

@@ -1,31 +1,29 @@
-// The authorization server's clients, grants and tokens (spec part 5, steps 2 and 3; contract part 5). A grant is the
-// access that a user has given a client. Each token leads to its grant, and the grant, client and user are loaded at
-// every use. Deleting any of them therefore takes effect with the next request. Secrets are stored as SHA-256 only.
+// Issues access and refresh tokens (spec part 5, steps 2 and 3; contract part 5), in the order of a code exchange: the
+// client authenticates, its code is redeemed, and tokens are signed. Each token leads to its grant, which is the access
+// that a user has given a client. The grant, client and user are loaded at every use, so that deleting one of them takes
+// effect with the next request. Secrets are stored as SHA-256 only.
 import { parseIso, toIso } from "../../lib/clock.ts";
-import { type Algorithm, type JwtFault, signJwt, verifyJwt } from "../../lib/jwt.ts";
-import type { Infer } from "../../lib/schema.ts";
-import { hasScope, sha256Base64url } from "../credentials.ts";
-import { createCrudService } from "../crud.ts";
-import { AppError, fail } from "../errors.ts";
+import { sha256Base64url } from "../../lib/ids.ts";
 import {
-  type Expiring,
-  expiryIndex,
+  type Algorithm,
+  generatePrivateKey,
+  type JwtKey,
+  signJwt,
+  toJwtKey,
+  toPublicJwk,
+} from "../../lib/jwt.ts";
+import { type GrantRecord, grants, refreshTokens, signingKeys } from "../collections.ts";
+import { hasScope } from "../credentials.ts";
+import {
   type OAuthClientRecord,
-  oauthClient,
   oauthClients,
   SCOPES,
   type Scope,
   type UserRecord,
 } from "../model.ts";
-import { collection, type Reader, type Tx } from "../store.ts";
-import {
-  type TxContext,
-  UnitOfWork,
-  type UnitOfWorkDeps,
-  type WithOptionalId,
-} from "../unit-of-work.ts";
+import type { Reader, Store, Tx } from "../store.ts";
+import { type TxContext, UnitOfWork, type UnitOfWorkDeps } from "../unit-of-work.ts";
 import { findUser } from "../users.ts";
-import { getSigningKey } from "./signing-keys.ts";
 
 /** Dependencies of the authorization server, created once the public address is known. */
 export interface AuthorizationServer extends UnitOfWorkDeps {
@@ -39,7 +37,7 @@ export interface AuthorizationServer extends UnitOfWorkDeps {
   readonly verifiedTokens: Map<string, VerifiedToken>;
 }
 
-interface VerifiedToken {
+export interface VerifiedToken {
   readonly grantId: string;
   readonly scopes: readonly Scope[];
   /** Seconds since 1970, as in the token. */
@@ -48,12 +46,11 @@ interface VerifiedToken {
 
 const ACCESS_TOKEN_LIFETIME_S = 3_600;
 const REFRESH_TOKEN_LIFETIME_MS = 30 * 86_400_000;
-/** RFC 9068. */
-const TYP = "at+jwt";
+/** The `typ` of an access token (RFC 9068). */
+export const TOKEN_TYPE = "at+jwt";
 /** The client_id of tokens that the service issues without a client. */
 const NO_CLIENT = "app-hosting-service";
-/** When the cache is full, it is cleared and tokens are verified again. */
-const CACHE_MAX = 10_000;
+const DESCRIPTION_MAX = 300;
 
 /** RFC 6749 4.1.2.1 and 5.2, RFC 8707 2. */
 type OAuthErrorCode =
@@ -64,8 +61,6 @@ type OAuthErrorCode =
   | "invalid_target"
   | "unsupported_grant_type"
   | "unsupported_response_type";
-
-const DESCRIPTION_MAX = 300;
 
 /** Thrown. The message is the `error_description`: ASCII without quotes and backslash (RFC 6749 5.2). */
 export class OAuthError extends Error {
@@ -80,7 +75,7 @@ export class OAuthError extends Error {
 export const invalidRequest = (description: string) =>
   new OAuthError("invalid_request", description);
 export const invalidClient = (description: string) => new OAuthError("invalid_client", description);
-const invalidGrant = (description: string) => new OAuthError("invalid_grant", description);
+export const invalidGrant = (description: string) => new OAuthError("invalid_grant", description);
 
 /** Only resource may be repeated (RFC 8707 2). */
 export function checkRepeated(parameters: URLSearchParams): void {
@@ -98,61 +93,17 @@ export function checkResource(parameters: URLSearchParams, audience: string): vo
     throw new OAuthError("invalid_target", `The resource must be ${audience}.`);
 }
 
-/** Returns the distinct scopes of a space-separated list. */
-export function parseScope(list: string): readonly Scope[] {
-  const names = new Set(list.split(" ").filter(Boolean));
-  if (names.size === 0) throw new OAuthError("invalid_scope", "The scope is missing.");
-  return [...names].map((name) => {
-    const scope = SCOPES.find((each) => each === name);
-    if (scope !== undefined) return scope;
-    throw new OAuthError(
-      "invalid_scope",
-      `${name} is not a scope. Separate scopes with spaces; they are ${SCOPES.join(", ")}.`,
-    );
-  });
-}
-
-export const isSubset = (scopes: readonly Scope[], held: readonly Scope[]): boolean =>
-  scopes.every((scope) => hasScope(held, scope));
-
-/** Returns the requested scopes that are held; all that are held if `admin` is requested in vain. */
-export function intersectScopes(
-  requested: readonly Scope[],
-  held: readonly Scope[],
-): readonly Scope[] {
-  if (held.includes("admin")) return requested;
-  return requested.includes("admin") ? held : requested.filter((scope) => held.includes(scope));
-}
-
-type ClientDraft = WithOptionalId<Infer<typeof oauthClient.createBody>> & {
-  readonly client_secret?: string | undefined;
-};
-
-/** Creates a client; a seed may supply its secret. A public client has none. */
-export async function createOAuthClient(
-  ctx: TxContext,
-  account_id: string,
-  { id = ctx.ids.next("cli_"), client_secret = ctx.ids.secret(), ...fields }: ClientDraft,
-) {
-  const secret = fields.public ? null : client_secret;
-  const record = {
-    id,
-    ...fields,
-    created_at: ctx.timestamp,
-    account_id,
-    secret_hash: secret && sha256Base64url(secret),
-  };
-  await ctx.tx.put(oauthClients, record);
-  return { ...record, client_secret: secret };
-}
-
-export const oauthClientService = createCrudService(oauthClients, "OAuth client", oauthClient, {
-  onCreate: createOAuthClient,
-});
-
 export interface ClientCredentials {
   readonly id: string | null;
   readonly secret: string | null;
+}
+
+/** Authenticates the client (RFC 6749 2.3). A confidential client must send its secret. */
+export async function authenticateClient(reader: Reader, credentials: ClientCredentials) {
+  const client = await identifyClient(reader, credentials);
+  if (client === null || (!client.public && credentials.secret === null))
+    throw invalidClient("Send client_id and client_secret.");
+  return client;
 }
 
 /** Returns the client that the credentials name, or null without credentials. A secret that is sent must be right. */
@@ -165,51 +116,6 @@ export async function identifyClient(reader: Reader, { id, secret }: ClientCrede
   return client;
 }
 
-/** Authenticates the client (RFC 6749 2.3). A confidential client must send its secret. */
-export async function authenticateClient(reader: Reader, credentials: ClientCredentials) {
-  const client = await identifyClient(reader, credentials);
-  if (client === null || (!client.public && credentials.secret === null))
-    throw invalidClient("Send client_id and client_secret.");
-  return client;
-}
-
-interface AuthorizationCode {
-  readonly redirect_uri: string;
-  /** The S256 challenge of RFC 7636, or null. */
-  readonly challenge: string | null;
-  /** Stays in the grant when used, so that reuse is detected while there is access to revoke. */
-  readonly used: boolean;
-}
-
-/** Revocation removes the record. It expires with its code, and once that is used, with the last of its tokens. */
-export interface GrantRecord extends Expiring<"grants"> {
-  readonly user_id: string;
-  /** Null if the service itself signed the user in, without a client (contract, part 10: signIn). */
-  readonly client_id: string | null;
-  readonly scopes: readonly Scope[];
-  readonly code: AuthorizationCode | null;
-  readonly code_hash: string | null;
-}
-export const grants = collection<GrantRecord>()("grants", expiryIndex, { code: ["code_hash"] });
-
-/** The id is the hash of the token. Used tokens are retained, so that reuse is detected. */
-interface RefreshTokenRecord extends Expiring<"refresh_tokens"> {
-  readonly grant_id: string;
-  readonly used: boolean;
-}
-export const refreshTokens = collection<RefreshTokenRecord>()("refresh_tokens", expiryIndex);
-
-/** Returns the grant with its user and account, or a sentence that says which part was deleted. */
-async function loadActiveGrant(reader: Reader, grant: GrantRecord | undefined) {
-  if (grant === undefined) return "The access of this application has been revoked.";
-  if (grant.client_id !== null && !(await reader.get(oauthClients, grant.client_id)))
-    return "The application was deleted, so its access has been revoked.";
-  const holder = await findUser(reader, grant.user_id);
-  return holder
-    ? { grant, ...holder }
-    : "The user was deleted, so the access of this application has been revoked.";
-}
-
 /**
  * Exchanges an authorization code for tokens; `client` is already authenticated. Errors other than reuse leave the code
  * usable: a stranger who has seen a code must not be able to invalidate it.
@@ -217,23 +123,22 @@ async function loadActiveGrant(reader: Reader, grant: GrantRecord | undefined) {
 export const authorizationCodeGrant = (
   server: AuthorizationServer,
   client: OAuthClientRecord,
-  secret: string,
+  code: string,
   parameters: URLSearchParams,
 ) =>
   issueTokens(server, async ({ tx, now }) => {
-    const storedGrant = await tx.find(grants, "code", [sha256Base64url(secret)]);
-    if (!storedGrant?.code || storedGrant.client_id !== client.id)
+    const storedGrant = await tx.find(grants, "code", [sha256Base64url(code)]);
+    if (storedGrant?.client_id !== client.id)
       throw invalidGrant("The code is not known, has expired or was issued to another client.");
-    const { code } = storedGrant;
-    if (code.used) return revokeOnReuse(tx, storedGrant.id, "code");
+    if (storedGrant.is_code_used) return revokeOnReuse(tx, storedGrant.id, "code");
     if (now >= parseIso(storedGrant.expires_at)) throw invalidGrant("The code has expired.");
-    if (parameters.get("redirect_uri") !== code.redirect_uri)
+    if (parameters.get("redirect_uri") !== storedGrant.redirect_uri)
       throw invalidGrant("The redirect_uri is not the one that was authorized.");
     const verifier = parameters.get("code_verifier");
-    if (code.challenge !== (verifier && sha256Base64url(verifier)))
+    if (storedGrant.code_challenge !== (verifier && sha256Base64url(verifier)))
       throw invalidGrant("The code_verifier is missing, wrong or unexpected.");
     const { grant, scopes } = await loadAccess(tx, storedGrant);
-    return { grant: { ...grant, code: { ...code, used: true } }, scopes };
+    return { grant: { ...grant, is_code_used: true }, scopes };
   });
 
 /** Exchanges a refresh token for the next one. `client` is null if no credentials were sent, which the spec allows. */
@@ -250,9 +155,10 @@ export const refreshTokenGrant = (
     const storedGrant = await tx.get(grants, refreshToken.grant_id);
     if (storedGrant && client && storedGrant.client_id !== client.id)
       throw invalidGrant("The refresh token was issued to another client.");
-    if (storedGrant && refreshToken.used) return revokeOnReuse(tx, storedGrant.id, "refresh token");
+    if (storedGrant && refreshToken.is_used)
+      return revokeOnReuse(tx, storedGrant.id, "refresh token");
     const access = await loadAccess(tx, storedGrant, scope);
-    await tx.put(refreshTokens, { ...refreshToken, used: true });
+    await tx.put(refreshTokens, { ...refreshToken, is_used: true });
     return access;
   });
 
@@ -270,10 +176,11 @@ export const issueForUser = (
       user_id: user.id,
       client_id: null,
       scopes,
-      code: null,
       code_hash: null,
+      is_code_used: false,
+      redirect_uri: null,
+      code_challenge: null,
       expires_at: timestamp,
-      partition: "grants",
     };
     return { grant, scopes };
   });
@@ -288,9 +195,8 @@ async function issueTokens(
     ctx: TxContext,
   ) => Promise<OAuthError | { readonly grant: GrantRecord; readonly scopes: readonly Scope[] }>,
 ) {
-  const { issuer, audience } = server;
   // The key may have to be stored first. If that fails, the code stays unused.
-  const key = await getSigningKey(server.store, server.algorithm);
+  const key = await getSigningKey(server);
   const result = await new UnitOfWork(server).run(async (ctx) => {
     const access = await redeem(ctx);
     if (access instanceof OAuthError) return access;
@@ -300,19 +206,14 @@ async function issueTokens(
     await tx.put(grants, { ...grant, expires_at });
     // The prefix lets people and secret scanners recognise the token.
     const refresh_token = `ahr_${ids.secret()}`;
-    await tx.put(refreshTokens, {
-      id: sha256Base64url(refresh_token),
-      grant_id: grant.id,
-      used: false,
-      expires_at,
-      partition: "refresh_tokens",
-    });
+    const id = sha256Base64url(refresh_token);
+    await tx.put(refreshTokens, { id, grant_id: grant.id, is_used: false, expires_at });
     const scope = scopes.join(" ");
     const iat = Math.floor(now / 1_000);
-    const access_token = signJwt(key, TYP, {
-      iss: issuer,
+    const access_token = signJwt(key, TOKEN_TYPE, {
+      iss: server.issuer,
       sub: grant.user_id,
-      aud: audience,
+      aud: server.audience,
       client_id: grant.client_id ?? NO_CLIENT,
       scope,
       jti: `${grant.id}.${ids.next("")}`, // leads to the grant without another claim
@@ -351,77 +252,61 @@ async function loadAccess(
   return { grant, scopes };
 }
 
-/**
- * Revokes the token's grant, because a client that revokes a token means the access (RFC 7009 2.1). An unknown token is
- * not an error (RFC 7009 2.2). Without a client, only tokens from `signIn` can be revoked.
- */
-export async function revokeToken(
-  server: AuthorizationServer,
-  client: OAuthClientRecord | null,
-  token: string,
-): Promise<void> {
-  const { store } = server;
-  const verifiedToken = await verifyToken(server, token);
-  const grantId =
-    verifiedToken instanceof AppError
-      ? (await store.get(refreshTokens, sha256Base64url(token)))?.grant_id
-      : verifiedToken.grantId;
-  const grant = await store.get(grants, grantId ?? "");
-  if (grant === undefined) return;
-  if (grant.client_id !== (client?.id ?? null))
-    throw client
-      ? invalidGrant("The token was issued to another client.")
-      : invalidClient("Send client_id and client_secret of the client that holds the token.");
-  await store.transact((tx) => tx.remove(grants, grant.id));
+/** Returns the grant with its user and account, or a sentence that says which part was deleted. */
+export async function loadActiveGrant(reader: Reader, grant: GrantRecord | undefined) {
+  if (grant === undefined) return "The access of this application has been revoked.";
+  if (grant.client_id !== null && !(await reader.get(oauthClients, grant.client_id)))
+    return "The application was deleted, so its access has been revoked.";
+  const holder = await findUser(reader, grant.user_id);
+  return holder
+    ? { grant, ...holder }
+    : "The user was deleted, so the access of this application has been revoked.";
 }
 
-/** Returns the token's user, account and current scopes as the caller, or the error that makes it invalid. */
-export async function verifyAccessToken(server: AuthorizationServer, token: string) {
-  const verifiedToken = await verifyToken(server, token);
-  if (verifiedToken instanceof AppError) return verifiedToken;
-  const { store } = server;
-  const storedGrant = await store.get(grants, verifiedToken.grantId);
-  const activeGrant = await loadActiveGrant(store, storedGrant);
-  if (typeof activeGrant === "string")
-    return fail({ code: "invalid_credential", detail: activeGrant });
-  const { grant, user, account } = activeGrant;
-  const scopes = intersectScopes(verifiedToken.scopes, user.permissions);
-  return { account, user, scopes, credential: grant.id };
+/** Returns the distinct scopes of a space-separated list. */
+export function parseScope(list: string): readonly Scope[] {
+  const names = new Set(list.split(" ").filter(Boolean));
+  if (names.size === 0) throw new OAuthError("invalid_scope", "The scope is missing.");
+  return [...names].map((name) => {
+    const scope = SCOPES.find((each) => each === name);
+    if (scope !== undefined) return scope;
+    throw new OAuthError(
+      "invalid_scope",
+      `${name} is not a scope. Separate scopes with spaces; they are ${SCOPES.join(", ")}.`,
+    );
+  });
 }
 
-/** Verifies signature, claims and expiry. Only valid tokens are cached, so that strangers cannot fill the memory. */
-async function verifyToken(
-  server: AuthorizationServer,
-  token: string,
-): Promise<VerifiedToken | AppError> {
-  const { issuer, audience, verifiedTokens, clock } = server;
-  const now = clock.now();
-  const cachedToken = verifiedTokens.get(token);
-  if (cachedToken !== undefined)
-    return now < cachedToken.exp * 1_000 ? cachedToken : tokenError("expired");
-  const expected = { typ: TYP, iss: issuer, aud: audience, now };
-  const result = verifyJwt(token, [await getSigningKey(server.store, server.algorithm)], expected);
-  if ("fault" in result) return tokenError(result.fault);
-  // A valid signature means that `issueTokens` wrote the claims.
-  const { jti, scope, exp } = result.claims;
-  const [grantId = ""] = String(jti).split(".");
-  const verifiedToken = { grantId, scopes: parseScope(String(scope)), exp: Number(exp) };
-  if (verifiedTokens.size >= CACHE_MAX) verifiedTokens.clear();
-  verifiedTokens.set(token, verifiedToken);
-  return verifiedToken;
+export const isSubset = (scopes: readonly Scope[], held: readonly Scope[]): boolean =>
+  scopes.every((scope) => hasScope(held, scope));
+
+/** Returns the requested scopes that are held; all that are held if `admin` is requested in vain. */
+export function intersectScopes(
+  requested: readonly Scope[],
+  held: readonly Scope[],
+): readonly Scope[] {
+  if (held.includes("admin")) return requested;
+  return requested.includes("admin") ? held : requested.filter((scope) => held.includes(scope));
 }
 
-/** Converts a JWT fault to an error. Any other fault is the name of the member that does not match. */
-function tokenError(fault: JwtFault): AppError {
-  if (fault === "expired")
-    return fail({
-      code: "expired_credential",
-      detail: "The access token has expired; POST its refresh_token to /oauth/token.",
-    });
-  const details: { readonly [F in JwtFault]?: string } = {
-    malformed: "The access token is not a well-formed JWT.",
-    untrusted: "The access token was not signed by this service.",
-  };
-  const detail = details[fault] ?? `The access token is for another use: its ${fault} is wrong.`;
-  return fail({ code: "invalid_credential", detail });
+/** Returns the key that signs access tokens. It is generated on first use: an RSA key takes longer than a start. */
+export async function getSigningKey({ store, algorithm }: AuthorizationServer): Promise<JwtKey> {
+  const { private_key } =
+    (await store.get(signingKeys, algorithm)) ?? (await createSigningKey(store, algorithm));
+  return toJwtKey(algorithm, private_key);
 }
+
+async function createSigningKey(store: Store, id: Algorithm) {
+  const newKey = { id, private_key: await generatePrivateKey(id) };
+  return store.transact(async (tx) => {
+    // A concurrent first use may have stored its key already.
+    const record = (await tx.get(signingKeys, id)) ?? newKey;
+    await tx.put(signingKeys, record);
+    return record;
+  });
+}
+
+/** Returns the public key as a JWK set (RFC 7517), which clients fetch before the first token. */
+export const getPublicKeys = async (server: AuthorizationServer) => ({
+  keys: [toPublicJwk(await getSigningKey(server))],
+});

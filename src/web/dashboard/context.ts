@@ -5,11 +5,10 @@ import { checkAccountState, hasScope } from "../../domain/credentials.ts";
 import { type AppError, fail } from "../../domain/errors.ts";
 import { API, callOperation, serializeResponse } from "../../http/api.ts";
 import type { HttpResponse } from "../../http/message.ts";
-import { PATHS } from "../../http/message.ts";
 import type { Operation } from "../../http/operation.ts";
 import type { PathParams, Result, RouteKey } from "../../http/router.ts";
-import { alertBox, html, type Renderable, tabs } from "../html.ts";
-import { type Page, page } from "../layout.ts";
+import { alertBox, html, link, type Renderable, tabs } from "../html.ts";
+import { type Page, page, SECTIONS } from "../layout.ts";
 import type { SubmittedFields, WebContext } from "../session.ts";
 import { userMenu } from "../sign-in.ts";
 
@@ -86,40 +85,39 @@ export const fillPath = (path: string, values: Readonly<Record<string, unknown>>
 
 export const ASK_ADMIN = "A user with the permission admin can grant it under Users.";
 
-const SECTIONS = [
-  ["Apps", "/dashboard/apps"],
-  ["Data sources", "/dashboard/data-sources"],
-  ["Users", "/dashboard/users"],
-  ["Events", "/dashboard/events"],
-  ["Settings", "/dashboard/settings"],
-  ["Docs", PATHS.docs],
-] as const;
 const SETTINGS = [
-  ["API Keys", "/dashboard/settings/api-keys"],
+  ["API keys", "/dashboard/settings/api-keys"],
   ["Webhooks", "/dashboard/settings/webhooks"],
   ["OAuth apps", "/dashboard/settings/oauth-apps"],
 ] as const;
 
-/** Draws a page; `actions` are the links and buttons beside its title. */
+/** Actions whose effect follows the response. */
+const QUEUED = /^(test|redeliver)$/;
+
+/** Draws a page; `actions` are the links and buttons beside its title, and `back` is the page above a live one. */
 export function dashboardPage(
   context: PageContext,
-  { actions, body, ...rest }: Page & { readonly actions?: Renderable },
+  {
+    actions,
+    back,
+    body,
+    ...rest
+  }: Page & { readonly actions?: Renderable; readonly back?: string },
 ): HttpResponse {
   const { request, query, account } = context;
+  const done = query.get("done");
   const isCurrent = ([, path]: readonly [string, string]) => request.path.startsWith(path);
   const [section] = SECTIONS.find(isCurrent) ?? [];
   const [setting] = SETTINGS.find(isCurrent) ?? [];
   return page({
     ...rest,
-    header: [
-      userMenu(context),
-      tabs("Dashboard", SECTIONS, section),
-      section === "Settings" && tabs("Settings", SETTINGS, setting),
-    ],
+    section,
+    header: [userMenu(context), section === "Settings" && tabs("Settings", SETTINGS, setting)],
     body: [
       account.state === "limited" &&
         alertBox("status", "This account is limited. You can view everything but change nothing."),
-      query.has("done") && alertBox("status", "Done."),
+      done && alertBox("status", QUEUED.test(done) ? "Queued. The result appears below." : "Done."),
+      back && html`<p>${link(back, "← Back")} <small data-live></small></p>`,
       html`<header><h1>${rest.title}</h1><div class="row">${actions}</div></header>`,
       body,
     ],

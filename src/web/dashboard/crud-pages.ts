@@ -8,7 +8,7 @@ import type { Operation } from "../../http/operation.ts";
 import type { Result } from "../../http/router.ts";
 import * as forms from "../form.ts";
 import * as ui from "../html.ts";
-import { html, type Renderable } from "../html.ts";
+import { Html, html, type Renderable } from "../html.ts";
 import { redirect } from "../layout.ts";
 import { countField, type SubmittedFields } from "../session.ts";
 import {
@@ -21,7 +21,10 @@ import {
 
 export interface Resource<R extends Entity = Entity> {
   readonly title: string;
-  readonly intro: string;
+  readonly intro?: string;
+  /** What an empty list says, and the action that it offers; by default `new`. */
+  readonly empty: string;
+  readonly next?: Action | undefined;
   /** The path of a record's page. */
   readonly path: string;
   /** The path of a record in the API, with the same parameters. */
@@ -36,13 +39,18 @@ export interface Resource<R extends Entity = Entity> {
   readonly toBody?: (values: forms.FormValues) => forms.FormValues | AppError;
   /** Returns the name of a record, if it is not one of its usual members. */
   getName?(record: R): string;
-  /** The members to show below the name in a list. */
-  readonly summary: readonly string[];
-  /** Returns members that a list shows and the API does not have. */
-  getExtraMembers?(record: R): object;
+  /** The members that a list shows beside the name. */
+  readonly columns: readonly string[];
+  /** Returns members for the list that the API does not have or shows otherwise; `name` is the text of the link. */
+  getCells?(record: R, page: PageContext): Promise<Cells>;
+  /** What to do with a value that is shown once. */
+  renderSecret?(secret: string, page: PageContext): Renderable;
   /** Content of the record's page above its details. */
   renderContent?(record: R, page: PageContext): Promise<Renderable>;
 }
+
+/** Values of a row by the names of their columns. */
+export type Cells = Readonly<Record<string, Html | string | number>>;
 
 type Handler = DashboardRoute["handler"];
 
@@ -56,9 +64,14 @@ function getListPath({ path }: Resource): string {
   return listPath.includes("{") ? parentPath(listPath) : listPath;
 }
 
-type Action = ReturnType<typeof getActions>[number];
+interface Action {
+  readonly name: string;
+  readonly label: string;
+  readonly path: string;
+  readonly operation: Operation;
+}
 
-function getActions(resource: Resource) {
+export function getActions(resource: Resource): readonly Action[] {
   const { path, apiPath, actions = {} } = resource;
   const standardKeys: Record<string, string> = {
     new: `POST ${parentPath(apiPath)}`,
@@ -85,7 +98,8 @@ export function crudRoutes(resource: Resource): DashboardRoute[] {
     addRoute("GET", listPath, listOperation(resource), async (page) =>
       dashboardPage(page, {
         title: resource.title,
-        actions: renderActions(resource, page, true),
+        // An empty list has this action in its place.
+        actions: (await countRecords(resource, page)) > 0 && renderActions(resource, page, true),
         body: await renderList(resource, page),
       }),
     );
@@ -97,24 +111,38 @@ export function crudRoutes(resource: Resource): DashboardRoute[] {
   return routes;
 }
 
-/** Links to the forms that this user may send: that of the list or those of a record. */
+/** Links to the forms that this user may send: that of the list or those of a record. The first one is the primary one. */
 const renderActions = (resource: Resource, page: PageContext, isList: boolean): Renderable =>
   getActions(resource)
     .filter(({ name, operation }) => (name === "new") === isList && page.can(operation))
     .map(({ name, operation, label, path }) => {
       const url = fillPath(path, page.params);
+      const look = /^(edit|delete)$/.test(name) ? "button" : "button primary";
       // An action without fields and without a warning needs no form of its own.
       return operation.body || name === "delete"
-        ? ui.link(url, label, "button")
-        : page.form(url, html`<button>${label}</button>`);
+        ? ui.link(url, label, look)
+        : page.form(url, html`<button class="primary">${label}</button>`);
     });
 
 const PAGE_LENGTH = 20;
 
+/** Returns a range of a list, in creation order; nothing if the user may not read it. */
+async function readList(resource: Resource, page: PageContext, query: object) {
+  const found = await page.callApi<Page<Entity>>(listOperation(resource), { query });
+  return found instanceof AppError ? { items: [], total: 0 } : found;
+}
+
+const countRecords = async (resource: Resource, page: PageContext): Promise<number> =>
+  (await readList(resource, page, { limit: 0 })).total;
+
 /** Renders a page of the list with its filter, newest first; the API lists in creation order. */
-export async function renderList(resource: Resource, page: PageContext): Promise<Renderable> {
-  const operation = listOperation(resource);
-  const parameters = Object.entries(operation.query?.members ?? {});
+export async function renderList(
+  resource: Resource,
+  page: PageContext,
+  length = PAGE_LENGTH,
+): Promise<Renderable> {
+  const { intro } = resource;
+  const parameters = Object.entries(listOperation(resource).query?.members ?? {});
   const [
     filter = "",
     {
@@ -122,27 +150,47 @@ export async function renderList(resource: Resource, page: PageContext): Promise
     } = { json: {} },
   ] = parameters.find(([, { json }]) => json.enum) ?? [];
   const value = values.find((each) => each === page.query.get(filter));
-  const read = async (offset: number, limit: number) => {
-    const query = { offset, limit, ...(value && { [filter]: value }) };
-    const found = await page.callApi<Page<Entity>>(operation, { query });
-    return found instanceof AppError ? { items: [], total: 0 } : found;
-  };
-  const { total } = await read(0, 0);
+  const range = (offset: number, limit: number) =>
+    readList(resource, page, { offset, limit, ...(value && { [filter]: value }) });
+  const { total } = await range(0, 0);
   const requestedSkip = countField(page.query, "skip") ?? 0;
   const skip = requestedSkip < total ? requestedSkip : 0;
-  const end = Math.min(skip + PAGE_LENGTH, total);
-  const { items } = await read(total - end, end - skip);
+  const end = Math.min(skip + length, total);
+  const { items } = await range(total - end, end - skip);
   const url = fillPath(getListPath(resource), page.params);
-  const filters = values.map((each) => [each, `${url}?${filter}=${each}`] as const);
+  const filters = values.map((each) => [ui.capitalize(each), `${url}?${filter}=${each}`] as const);
   const pageUrl = (start: number) => `${url}?${value ? `${filter}=${value}&` : ""}skip=${start}`;
   return [
-    html`<p class="lead">${ui.inlineMarkdown(resource.intro)}</p>`,
-    filter && ui.tabs("Filter", [["all", url], ...filters], value ?? "all"),
-    renderRecords(resource, items.toReversed()),
-    total > items.length && ui.muted(`${skip + 1} to ${end} of ${total}, newest first`),
-    skip > 0 && ui.link(pageUrl(Math.max(skip - PAGE_LENGTH, 0)), "Newer", "button"),
-    end < total && ui.link(pageUrl(end), "Older", "button"),
+    intro && html`<p class="lead">${ui.inlineMarkdown(intro)}</p>`,
+    (value ?? (total > 0 && length === PAGE_LENGTH && filter)) &&
+      ui.tabs("Filter", [["All", url], ...filters], ui.capitalize(value ?? "all")),
+    value && total === 0
+      ? ui.muted("None here. Choose another filter.")
+      : await renderRecords(resource, items.toReversed(), page),
+    total > items.length &&
+      html`<nav class="row" aria-label="Pages">${ui.muted(`${skip + 1} to ${end} of ${total}, newest first`)}
+${skip > 0 && ui.link(pageUrl(Math.max(skip - length, 0)), "Newer", "button")}
+${end < total && ui.link(pageUrl(end), "Older", "button")}</nav>`,
   ];
+}
+
+/** Renders the number of records as a link to them, or how to create the first one. */
+export async function renderCount(resource: Resource, page: PageContext): Promise<Renderable> {
+  if (!page.can(listOperation(resource))) return null;
+  const total = await countRecords(resource, page);
+  const text = html`<strong>${total}</strong> ${resource.title}`;
+  return total === 0
+    ? renderEmpty(resource, page)
+    : ui.link(getListPath(resource), text, "card count");
+}
+
+function renderEmpty(resource: Resource, page: PageContext): Renderable {
+  const { empty, next = getActions(resource)[0] } = resource;
+  const action =
+    next &&
+    page.can(next.operation) &&
+    ui.link(fillPath(next.path, page.params), next.label, "button");
+  return html`<div class="card"><p>${empty}</p>${action}</div>`;
 }
 
 function getRecordName({ getName }: Resource, record: Entity): string {
@@ -151,19 +199,30 @@ function getRecordName({ getName }: Resource, record: Entity): string {
   return getName?.(record) ?? String(title || name || email || url || event_type || id);
 }
 
-/** Renders each record with its name and summary. */
-export function renderRecords(resource: Resource, records: readonly Entity[]): Renderable {
-  const { title, path, summary, getExtraMembers } = resource;
-  if (records.length === 0) return html`<p class="card">${title}: none yet.</p>`;
-  const items = records.map((record) => {
-    const members: Record<string, unknown> = { ...record, ...getExtraMembers?.(record) };
+/** Renders records as a table, whose rows are cards on a phone. */
+export async function renderRecords(
+  resource: Resource,
+  records: readonly Entity[],
+  page: PageContext,
+): Promise<Renderable> {
+  const { title, path, columns } = resource;
+  if (records.length === 0) return renderEmpty(resource, page);
+  const rows: Html[] = [];
+  for (const record of records) {
+    const cells: Cells = (await resource.getCells?.(record, page)) ?? {};
+    const members: Record<string, unknown> = { ...record, ...cells };
     const url = fillPath(`${parentPath(path)}/{id}`, members);
-    const line = summary.map(
-      (name) => html`${forms.toLabel(name)}: ${renderValue(name, members[name])} `,
+    const others = columns.map(
+      (name) =>
+        html`<td data-label="${forms.toLabel(name)}"><div>${renderValue(name, members[name])}</div></td>`,
     );
-    return html`<strong><a id="${record.id}" href="${url}">${getRecordName(resource, record)}</a></strong>${ui.muted(line)}`;
-  });
-  return html`<div class="card list">${ui.list(items)}</div>`;
+    rows.push(
+      html`<tr id="${record.id}"><td>${ui.link(url, cells.name ?? getRecordName(resource, record))}</td>${others}</tr>\n`,
+    );
+  }
+  const labels = [title, ...columns.map(forms.toLabel)];
+  return html`<table class="list"><thead><tr>${labels.map((label) => html`<th scope="col">${label}</th>`)}</tr></thead>
+<tbody>${rows}</tbody></table>`;
 }
 
 /** The pages of resources that others refer to. */
@@ -174,9 +233,10 @@ const PAGES: Readonly<Record<string, string>> = {
 };
 
 function renderValue(name: string, value: unknown): Renderable {
-  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (value instanceof Html) return value;
+  if (typeof value === "boolean") return value ? "Yes" : "No";
   const text = [value ?? ""].flat().join(", ");
-  if (text === "") return "none";
+  if (text === "") return name === "last_used_at" ? "Never" : "None";
   if (name === "status") return ui.badge(text);
   if (/_at$|^created$/.test(name)) return ui.time(text);
   const page = PAGES[name];
@@ -191,12 +251,11 @@ async function recordPage(resource: Resource, page: PageContext): Promise<Result
   const details = Object.entries(page.toJson(operation, record))
     .filter(([, value]) => ![value].flat().some((each) => each instanceof Object))
     .map(([name, value]) => [forms.toLabel(name), renderValue(name, value)] as const);
-  const back = ui.link(fillPath(getListPath(resource), page.params), "Back");
   return dashboardPage(page, {
     title: getRecordName(resource, record),
+    back: fillPath(getListPath(resource), page.params),
     actions: renderActions(resource, page, false),
-    body: html`<p>${back} <span class="soft" data-live></span></p>
-<div data-follow>${await resource.renderContent?.(record, page)}<h2>Details</h2>${ui.definitionList(details)}</div>`,
+    body: html`<div data-follow>${await resource.renderContent?.(record, page)}<h2>Details</h2>${ui.definitionList(details)}</div>`,
   });
 }
 
@@ -226,12 +285,12 @@ async function formPage(
   }
   const cancel = ui.link(parentPath(page.request.path), "Cancel", "button");
   return dashboardPage(page, {
-    title: record ? `${label} ${getRecordName(resource, record)}` : label,
+    title: record ? `${label}: ${getRecordName(resource, record)}` : label,
     status: form.status,
     body: page.form(
       page.request.path,
       html`<p>${name === "delete" && resource.deleteWarning}</p>${forms.renderFields(form, schema, resource.hints)}
-<div class="row"><button>${label}</button>${cancel}</div>`,
+<div class="row"><button class="primary">${isEdit ? "Save" : label}</button>${cancel}</div>`,
       "card",
     ),
   });
@@ -253,12 +312,12 @@ async function runAction(
   const nextPath = { ...standardPaths, ...nextPaths }[name] ?? path;
   const next = fillPath(nextPath, { ...page.params, id: json.id });
   const { shownOnce = "" } = operation;
-  const secret = json[shownOnce];
-  if (!secret) return redirect(`${next}?done=1`);
+  const secret = String(json[shownOnce] ?? "");
+  if (secret === "") return redirect(`${next}?done=${name}`);
   return dashboardPage(page, {
     title: label,
     status: 201,
-    body: html`<h2>${forms.toLabel(shownOnce)}</h2>${ui.code(String(secret), "secret")}
-<p>Copy it now. It is not shown again.</p>${ui.link(next, "Continue", "button")}`,
+    body: html`<h2>${forms.toLabel(shownOnce)}</h2><p>Copy it now. It is not shown again.</p>${ui.code(secret, "secret")}
+${resource.renderSecret?.(secret, page)}${ui.link(next, "Continue", "button primary")}`,
   });
 }

@@ -2,7 +2,7 @@
 // account state, permission and form, in this order.
 import { type HttpResponse, PATHS, search } from "../../http/message.ts";
 import type { Router } from "../../http/router.ts";
-import { badge, code, html, link } from "../html.ts";
+import { badge, code, html, inlineCode, inlineMarkdown, link, type Renderable } from "../html.ts";
 import { describeError, errorPage, redirect } from "../layout.ts";
 import { createPageRouter, type WebDeps } from "../session.ts";
 import { requireSignIn } from "../sign-in.ts";
@@ -14,23 +14,34 @@ import {
   getOperation,
   type PageContext,
 } from "./context.ts";
-import { crudRoutes, renderList } from "./crud-pages.ts";
-import { events, resources } from "./resources.ts";
+import { crudRoutes, renderCount, renderList } from "./crud-pages.ts";
+import { apps, dataSources, events, resources, webhooks } from "./resources.ts";
+
+const EVENTS_SHOWN = 5;
+const KEY_HINT =
+  "Put an [API key](/dashboard/settings/api-keys) into `API_KEY`. The [docs](/docs/endpoints) show every request.";
 
 /** The first page after signing in. */
 async function homePage(page: PageContext): Promise<HttpResponse> {
   const { user, account, urls } = page;
+  const counts: Renderable[] = [];
+  for (const resource of [apps, dataSources, webhooks])
+    counts.push(await renderCount(resource, page));
   return dashboardPage(page, {
     title: account.name,
     actions: [
       badge(account.state),
-      page.can(getOperation("POST /apps")) && link("/dashboard/apps/new", "Create app", "button"),
+      page.can(getOperation("POST /apps")) &&
+        link("/dashboard/apps/new", "Create app", "button primary"),
     ],
     body: [
       user.permissions.length === 0 && `${user.email} has no permissions. ${ASK_ADMIN}`,
-      html`<h2>Your API</h2>${code(urls.baseUrl)}`,
+      html`<div class="grid counts">${counts}</div>`,
+      html`<h2>Call the API</h2>
+<p>Base URL: ${inlineCode(urls.baseUrl)}. ${inlineMarkdown(KEY_HINT)}</p>
+${code(`curl "${urls.baseUrl}/apps" -H "Authorization: Bearer $API_KEY"`)}`,
       page.can(getOperation("GET /events")) &&
-        html`<h2>Latest events</h2>${await renderList(events, page)}`,
+        html`<h2>Latest events</h2>${await renderList(events, page, EVENTS_SHOWN)}`,
     ],
   });
 }

@@ -1,25 +1,41 @@
 // The dashboard's resources. Their actions, forms and details come from the REST API's operations.
-import { keepNumbersOfRows } from "../../domain/columns.ts";
+import { keepNumbersOfRows, parseExactJson } from "../../domain/columns.ts";
 import { LIMIT_MAX, type Page } from "../../domain/crud.ts";
 import { listDataSourcesOfApp } from "../../domain/data-sources.ts";
 import { AppError, invalidField } from "../../domain/errors.ts";
-import { listDeliveriesOfEvent } from "../../domain/events.ts";
+import {
+  deliveryHeaders,
+  isDeliverable,
+  isSuccess,
+  listDeliveriesOfEvent,
+} from "../../domain/events.ts";
 import * as model from "../../domain/model.ts";
-import { deliveryHeaders } from "../../domain/webhooks.ts";
-import { parseIso } from "../../lib/clock.ts";
-import { parseJsonKeeping } from "../../lib/numbers.ts";
+import type { Collection, Entity } from "../../domain/store.ts";
+import { STATUS_CODES } from "../../http/server.ts";
 import type { FormValues } from "../form.ts";
 import * as ui from "../html.ts";
-import { html, type Renderable } from "../html.ts";
+import { type Html, html, type Renderable } from "../html.ts";
 import { getOperation, type PageContext } from "./context.ts";
-import { type Resource, renderList, renderRecords } from "./crud-pages.ts";
+import { type Cells, getActions, type Resource, renderList, renderRecords } from "./crud-pages.ts";
 
 /** The related records that a page shows. */
 const FIRST_RELATED = { offset: 0, limit: LIMIT_MAX };
 
-const apps: Resource<model.AppRecord> = {
+/** Returns the newest record with this value in the index. */
+async function findNewest<R extends Entity, I extends string>(
+  { store }: PageContext,
+  collection: Collection<R, I>,
+  index: I,
+  id: string,
+): Promise<R | undefined> {
+  const total = await store.count(collection, index, [id]);
+  const range = { offset: Math.max(total - 1, 0), limit: 1 };
+  return (await store.page(collection, index, [id], range))[0];
+}
+
+export const apps: Resource<model.AppRecord> = {
   title: "Apps",
-  intro: "An app shows your data at its own address.",
+  empty: "No apps yet. Create one, add data to it and deploy it to its own address.",
   path: "/dashboard/apps/{app_id}",
   apiPath: "/apps/{app_id}",
   actions: { new: "Create app", deploy: "Deploy", edit: "Edit", delete: "Delete" },
@@ -31,7 +47,15 @@ const apps: Resource<model.AppRecord> = {
     environment: "A new deployment replaces the live one of the same environment.",
     custom_domain: "A host name that points to this server.",
   },
-  summary: ["public", "updated_at"],
+  columns: ["visibility", "live_deployment", "updated_at"],
+  async getCells({ id, public: isPublic }, page) {
+    // Each deployment replaces the live one of its environment, so the newest is live.
+    const live = await findNewest(page, model.deployments, "app", id);
+    return {
+      visibility: isPublic ? "Public" : "Private",
+      live_deployment: live ? ui.link(page.urls.site(live.id), live.name) : "",
+    };
+  },
   renderContent: async (app, page) => [
     html`<h2>Deployments</h2>`,
     await renderList(deployments, page),
@@ -45,7 +69,8 @@ async function renderDataSources({ id }: model.AppRecord, page: PageContext) {
   const { items, total } = await listDataSourcesOfApp(page.store, id, FIRST_RELATED);
   const addUrl = `/dashboard/data-sources/new?app_id=${id}`;
   return [
-    renderRecords(dataSources, items),
+    items.length > 0 && (await renderRecords(dataSources, items, page)),
+    items.length === 0 && ui.muted("No data yet. Add a CSV or JSON file to show it as a chart."),
     ui.firstOfMany(items.length, total, "data sources"),
     page.can(getOperation("POST /data-sources")) && ui.link(addUrl, "Add data", "button"),
   ];
@@ -53,28 +78,33 @@ async function renderDataSources({ id }: model.AppRecord, page: PageContext) {
 
 const deployments: Resource<model.DeploymentRecord> = {
   title: "Deployments",
-  intro: "A deployment has its own address.",
+  empty: "Not deployed yet. Deploy the app to give it an address.",
+  next: getActions(apps)[1],
   path: "/dashboard/apps/{app_id}/deployments/{deployment_id}",
   apiPath: "/apps/{app_id}/deployments/{deployment_id}",
-  summary: ["environment", "status", "deployed_at"],
+  columns: ["environment", "custom_domain", "status", "deployed_at"],
   renderContent: async ({ id, status }, { urls }) =>
-    status === "live" && ui.link(urls.site(id), "Open", "button"),
+    status === "live" && ui.link(urls.site(id), "Open", "button primary"),
 };
 
-const dataSources: Resource<model.DataSourceRecord> = {
+export const dataSources: Resource<model.DataSourceRecord> = {
   title: "Data sources",
-  intro:
-    "A data source is a table uploaded as CSV or JSON. Assign it to an app to show it as a chart.",
+  empty:
+    "No data yet. Upload a table as CSV or JSON and assign it to an app to show it as a chart.",
   path: "/dashboard/data-sources/{data_source_id}",
   apiPath: "/data-sources/{data_source_id}",
-  actions: { new: "Upload", delete: "Delete" },
+  actions: { new: "Upload data", delete: "Delete" },
   deleteWarning: "This deletes the rows, and the app no longer shows them. It cannot be undone.",
   hints: {
     app_id: "The app that shows the data. “Add data” on the page of an app fills this in.",
     data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB.",
   },
   toBody: toDataSourceBody,
-  summary: ["type", "row_count", "status", "created_at"],
+  columns: ["app", "row_count", "status", "created_at"],
+  async getCells({ app_id }, { store }) {
+    const app = app_id && (await store.get(model.apps, app_id));
+    return { app: app ? ui.link(`/dashboard/apps/${app.id}`, app.title) : "" };
+  },
   renderContent: renderRows,
 };
 
@@ -83,7 +113,7 @@ function toDataSourceBody(values: FormValues): FormValues | AppError {
   const { type, data } = values;
   if (type !== "json" || typeof data !== "string") return values;
   try {
-    return { ...values, data: parseJsonKeeping(data, keepNumbersOfRows) };
+    return { ...values, data: parseExactJson(data, keepNumbersOfRows) };
   } catch (error) {
     return invalidField("#/data", `is not JSON (${error})`);
   }
@@ -101,27 +131,33 @@ async function renderRows(
 
 const users: Resource<model.UserRecord> = {
   title: "Users",
+  empty: "No users yet.",
   intro: "Users sign in to this dashboard and allow applications to act for them.",
   path: "/dashboard/users/{user_id}",
   apiPath: "/users/{user_id}",
   actions: { new: "Add user", edit: "Edit", delete: "Delete" },
   deleteWarning: "This also ends the user’s sessions and the tokens of their applications.",
-  summary: ["email", "permissions", "created_at"],
+  columns: ["email", "permissions", "created_at"],
 };
 
 const apiKeys: Resource<model.ApiKeyRecord> = {
   title: "API keys",
+  empty: "No API keys yet. Generate one to call the API.",
   intro: "A key opens the whole account. Keep it out of code that others can read.",
   path: "/dashboard/settings/api-keys/{key_id}",
   apiPath: "/api-keys/{key_id}",
   actions: { new: "Generate new key", delete: "Delete" },
   deleteWarning: "Requests with this key fail at once, and sessions that it opened end.",
-  summary: ["last_four", "created_at", "last_used_at"],
+  columns: ["last_four", "created_at", "last_used_at"],
+  renderSecret: (key, { urls }) =>
+    html`<p>Call the API with it:</p>${ui.code(ui.toCurl(`${urls.baseUrl}/account`, [`Authorization: Bearer ${key}`]))}`,
 };
 
 const oauthApps: Resource<model.OAuthClientRecord> = {
   title: "OAuth apps",
-  intro: "OAuth apps act for users of this account, as far as each user allows.",
+  empty: "No OAuth apps yet. Register one to let it act for users of this account.",
+  intro:
+    "OAuth apps act for users of this account, as far as each user allows. To revoke what users allowed, delete the app.",
   path: "/dashboard/settings/oauth-apps/{client_id}",
   apiPath: "/oauth-clients/{client_id}",
   actions: { new: "Register OAuth app", delete: "Delete" },
@@ -132,43 +168,66 @@ const oauthApps: Resource<model.OAuthClientRecord> = {
     public:
       "For apps that cannot keep a secret, such as in a browser or on a phone. They use PKCE.",
   },
-  summary: ["public", "scopes", "created_at"],
+  columns: ["public", "scopes", "created_at"],
+  renderContent: async () => ui.paragraph(OAUTH_APP),
 };
+
+const OAUTH_APP =
+  "[How users allow this app](/docs#oauth). To revoke what they allowed, delete the app: all its tokens stop working at once. The app itself revokes those of one user by `POST /oauth/revoke`.";
 
 export const events: Resource<model.EventRecord> = {
   title: "Events",
-  intro: "Changes to apps, deployments and data, and clicks on charts, are recorded as events.",
+  empty: "No events yet. Create an app to see one.",
+  next: getActions(apps)[0],
   path: "/dashboard/events/{event_id}",
   apiPath: "/events/{event_id}",
-  getName: getEventName,
-  summary: ["created"],
+  getName: (event) => `${event.type}: ${getObjectName(event)}`,
+  columns: ["object", "deliveries", "created"],
+  async getCells(event, { store }) {
+    const { items, total } = await listDeliveriesOfEvent(store, event, FIRST_RELATED);
+    const statuses = new Set(items.map(({ status }) => status));
+    return {
+      name: event.type,
+      object: getObjectName(event),
+      deliveries: html`${total || "None"} ${[...statuses].map(ui.badge)}`,
+    };
+  },
   renderContent: renderEvent,
 };
 
-/** Returns the event's type and the title or name of its object. */
-function getEventName({ type, body }: model.EventRecord): string {
+/** Returns the title, the name or else the app of the event's object. */
+function getObjectName({ body }: model.EventRecord): string {
   const { title, name, app_id } = JSON.parse(body).data.object;
-  return `${type} · ${title ?? name ?? app_id}`;
+  return title ?? name ?? app_id;
 }
 
-async function renderEvent(event: model.EventRecord, { store }: PageContext): Promise<Renderable> {
-  const { items, total } = await listDeliveriesOfEvent(store, event, FIRST_RELATED);
+async function renderEvent(event: model.EventRecord, page: PageContext): Promise<Renderable> {
+  const { items, total } = await listDeliveriesOfEvent(page.store, event, FIRST_RELATED);
   return [
-    html`<p>Request: ${ui.inlineCode(event.request_id ?? "none")}</p>`,
-    ui.json(JSON.parse(event.body)),
     html`<h2>Deliveries</h2>`,
-    renderRecords({ ...deliveries, summary: ["webhook_id", ...deliveries.summary] }, items),
+    items.length === 0
+      ? ui.muted("None. No active webhook subscribed to this type when it happened.")
+      : await renderRecords({ ...deliveries, getCells: getCellsOfEvent }, items, page),
     ui.firstOfMany(items.length, total, "deliveries"),
+    html`<h2>What webhooks receive</h2>`,
+    ui.code(indentJson(event.body)),
+    html`<p>Request: ${ui.inlineCode(event.request_id ?? "None")}</p>`,
   ];
 }
 
-const webhooks: Resource<model.WebhookRecord> = {
+async function getCellsOfEvent(delivery: model.DeliveryRecord, page: PageContext): Promise<Cells> {
+  const webhook = await page.store.get(model.webhooks, delivery.webhook_id);
+  return { ...(await getDeliveryCells(delivery, page)), name: webhook?.url ?? "" };
+}
+
+export const webhooks: Resource<model.WebhookRecord> = {
   title: "Webhooks",
+  empty: "No webhooks yet. Register one to receive events as they happen.",
   intro:
     "Each active webhook receives a signed POST when an event happens. [How to receive it](/docs/events#receiving-deliveries).",
   path: "/dashboard/settings/webhooks/{webhook_id}",
   apiPath: "/webhooks/{webhook_id}",
-  actions: { new: "Register webhook", test: "Send test", edit: "Edit", delete: "Delete" },
+  actions: { new: "Register webhook", test: "Send test event", edit: "Edit", delete: "Delete" },
   deleteWarning:
     "This cancels pending deliveries and deletes the delivery log. It cannot be undone.",
   nextPaths: { test: "/dashboard/settings/webhooks/{webhook_id}/deliveries/{id}" },
@@ -176,7 +235,14 @@ const webhooks: Resource<model.WebhookRecord> = {
     secret: "Used to sign deliveries. Leave it empty to generate one, or to keep the current one.",
     type: "A sample event is sent once, even if the webhook is disabled.",
   },
-  summary: ["active", "disabled_reason", "events"],
+  columns: ["events", "status", "last_delivery"],
+  async getCells({ id, active, disabled_reason }, page) {
+    const last = await findNewest(page, model.deliveries, "webhook", id);
+    return {
+      status: active ? "active" : (disabled_reason ?? "disabled"),
+      last_delivery: last ? html`${ui.badge(last.status)} ${ui.time(last.created_at)}` : "",
+    };
+  },
   renderContent: async (_, page) => [
     html`<h2>Delivery log</h2>`,
     await renderList(deliveries, page),
@@ -186,39 +252,115 @@ const webhooks: Resource<model.WebhookRecord> = {
 /** The delivery log (spec part 6): status, response codes and attempts. */
 const deliveries: Resource<model.DeliveryRecord> = {
   title: "Deliveries",
-  intro: "Send a test to see a delivery now.",
+  empty: "No deliveries yet. Send a test event to see one.",
+  next: getActions(webhooks)[1],
   path: "/dashboard/settings/webhooks/{webhook_id}/deliveries/{delivery_id}",
   apiPath: "/webhooks/{webhook_id}/deliveries/{delivery_id}",
-  actions: { redeliver: "Send again" },
-  summary: ["status", "response", "attempts", "next_attempt_at", "created_at"],
-  getExtraMembers: ({ attempts }) => ({
-    attempts: attempts.length,
-    response: attempts.at(-1)?.response_status ?? attempts.at(-1)?.error,
-  }),
-  renderContent: renderAttempts,
+  actions: { redeliver: "Redeliver" },
+  columns: ["status", "attempts", "next_attempt_at", "created_at"],
+  getCells: getDeliveryCells,
+  renderContent: renderDelivery,
 };
 
-/** Shows each attempt's request and response, newest first. */
-async function renderAttempts(
+async function getDeliveryCells(
+  { event_id, event_type, status, attempts }: model.DeliveryRecord,
+  { store }: PageContext,
+): Promise<Cells> {
+  const event = await store.get(model.events, event_id);
+  const last = attempts.at(-1);
+  return {
+    name: html`${event_type} <small>${event && getObjectName(event)}</small>`,
+    status: html`${ui.badge(status)} ${last?.response_status ?? last?.error}`,
+    attempts: attempts.length,
+  };
+}
+
+/** Says whether it arrived, what was sent, what came back and what happens next; earlier attempts are folded. */
+async function renderDelivery(
   delivery: model.DeliveryRecord,
   { store }: PageContext,
 ): Promise<Renderable> {
+  const { status, attempts, timestamps_s } = delivery;
   const webhook = await store.get(model.webhooks, delivery.webhook_id);
   const event = await store.get(model.events, delivery.event_id);
   if (webhook === undefined || event === undefined) return null;
-  const attempts = delivery.attempts.map((attempt, index) => {
-    const { number, at, trigger, response_status, response_body, error, error_detail } = attempt;
-    const timestamp_s = delivery.timestamps_s[index] ?? 0;
-    const sent = { number, at: parseIso(at), timestamp_s };
+  const parts = attempts.map((attempt, index) => {
+    const sent = { number: attempt.number, timestamp_s: timestamps_s[index] ?? 0 };
     const headers = Object.entries(deliveryHeaders(webhook, event, delivery.id, sent));
-    const request = [...headers.map((header) => header.join(": ")), "", event.body];
-    const response = [response_status ?? error, error_detail, response_body].filter(Boolean);
-    return html`<h2>Attempt ${number} (${trigger})</h2>${ui.time(at)} · ${attempt.duration_ms} ms
-<h3>Response</h3><pre>${response.join("\n\n")}</pre>
-<h3>Request</h3><pre>${request.join("\n")}</pre>`;
+    const lines = headers.map((header) => header.join(": "));
+    return [
+      describeAttempt(attempt),
+      renderAttempt(webhook.url, lines, event.body, attempt),
+    ] as const;
   });
-  const hasChanged = delivery.attempts.some(({ at }) => at < webhook.updated_at);
-  return [hasChanged && "Requests are signed here with the current secret.", attempts.toReversed()];
+  const [last, ...earlier] = parts.reverse();
+  return [
+    html`<div class="card">${ui.badge(status)} <strong>${describeOutcome(delivery)}</strong> ${attempts.at(-1)?.error_detail}</div>`,
+    html`<h2>${last?.[0] ?? "What is sent"}</h2>${last?.[1] ?? html`<pre>${indentJson(event.body)}</pre>`}`,
+    attempts.some(({ at }) => at < webhook.updated_at) &&
+      ui.muted("The webhook has changed since; its current URL and secret are shown."),
+    html`<h2>What happens next</h2><p>${describeNext(delivery, webhook)}</p>`,
+    earlier.length > 0 && html`<h2>Earlier attempts</h2>`,
+    earlier.map(([summary, content]) => ui.details(summary, content)),
+  ];
+}
+
+const describeResponse = ({
+  response_status: status,
+  error,
+}: Pick<model.Attempt, "response_status" | "error">): string =>
+  status === null ? `No response (${error})` : `${status} ${STATUS_CODES[status] ?? ""}`.trim();
+
+const describeAttempt = (attempt: model.Attempt): Renderable => [
+  `Attempt ${attempt.number}${attempt.trigger === "manual" ? " (manual)" : ""}: ${describeResponse(attempt)}, `,
+  ui.time(attempt.at),
+];
+
+function describeOutcome({ status, attempts }: model.DeliveryRecord): string {
+  const success = attempts.find(isSuccess);
+  const last = attempts.at(-1);
+  if (success)
+    return `Delivered on attempt ${success.number}: ${success.response_status} in ${success.duration_ms} ms.`;
+  if (last === undefined) return "Not sent yet.";
+  return `Not delivered${status === "pending" ? " yet" : ""}: ${describeResponse(last)}.`;
+}
+
+function describeNext(delivery: model.DeliveryRecord, webhook: model.WebhookRecord): Renderable {
+  const { status, due_at, manual, test } = delivery;
+  if (!isDeliverable(delivery, webhook))
+    return "Nothing, because the webhook is disabled. Edit the webhook to enable it, then redeliver.";
+  if (manual) return "It is sent now.";
+  if (due_at !== null) return ["The next attempt is due ", ui.time(due_at), "."];
+  if (status === "succeeded") return "Nothing, because it has arrived.";
+  return `Nothing: ${test ? "a test is sent once" : "there are no attempts left"}. Correct the receiver, then redeliver.`;
+}
+
+/** Shows request and response side by side. */
+function renderAttempt(
+  url: string,
+  headers: readonly string[],
+  body: string,
+  { number, response_body, duration_ms, ...attempt }: model.Attempt,
+): Html {
+  const id = `curl-${number}`;
+  return html`<div class="grid"><section class="card"><header><h3>Request</h3><button type="button" data-copy="${id}" hidden>Copy as curl</button></header>
+<p>POST ${url}</p>
+${ui.details("Headers", [html`<pre>${headers.join("\n")}</pre>`, ui.muted(ui.inlineMarkdown(SIGNATURE))])}
+${ui.details("curl", html`<pre id="${id}">${ui.toCurl(url, headers, body)}</pre>`)}
+<pre>${indentJson(body)}</pre></section>
+<section class="card"><h3>Response</h3><p>${describeResponse(attempt)} in ${duration_ms} ms</p>
+${response_body ? html`<pre>${indentJson(response_body)}</pre>` : ui.muted("It has no body.")}</section></div>`;
+}
+
+const SIGNATURE =
+  "`X-Service-Signature` is `sha256=` and the HMAC-SHA256 of the exact body, in hexadecimal; the key is the secret of the webhook. [How to check it](/docs/events#receiving-deliveries).";
+
+function indentJson(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text; // not JSON: shown as it is
+  }
 }
 
 export const resources: readonly Resource[] = [

@@ -1,52 +1,69 @@
-// The layout of a page of /docs: a side navigation and sections, some of which are lists of entries with anchors.
+// The layout of a page of /docs: links to all pages, links into this one, and its sections.
 import type { HttpResponse } from "../../http/message.ts";
 import {
+  code,
   definitionList,
+  type Html,
   html,
-  inlineCode,
   inlineMarkdown,
   link,
   list,
+  muted,
+  paragraph,
   type Renderable,
+  tabs,
 } from "../html.ts";
 import { page } from "../layout.ts";
 
-/** An entry has an anchor. `name` is its text in the side navigation and, without a `term`, in the page. */
-export interface Entry {
-  readonly id: string;
-  readonly name?: string;
-  readonly term?: Renderable;
-  readonly meaning: Renderable;
-}
+/** A section has the anchor `what-it-says` for the title "What it says". One with an id is a part of the one before. */
+export type Section = readonly [title: string, body?: Renderable, id?: string];
 
-export interface DocsPage {
+/** A page of the documentation, with the pages below it, which it lists. */
+export interface Doc {
+  readonly title: string;
+  readonly path: string;
   readonly lead: string;
-  readonly sections: readonly {
-    readonly title: string;
-    readonly body?: Renderable;
-    readonly entries?: readonly Entry[];
-  }[];
+  readonly sections: readonly Section[];
+  readonly pages?: readonly Doc[];
 }
 
-export function renderDocsPage(
-  title: string,
-  header: Renderable,
-  { lead, sections }: DocsPage,
-): HttpResponse {
-  const navigation = sections.map(({ title, entries }) => [
-    link(`#${toAnchor(title)}`, title),
-    entries && list(entries.map(({ id, name = id }) => link(`#${id}`, name))),
-  ]);
-  const content = sections.map(({ title, body, entries }) => {
-    const rows = entries?.map(
-      ({ id, name = id, term = inlineCode(name), meaning }) => [term, meaning, id] as const,
-    );
-    return html`<h2 id="${toAnchor(title)}">${title}</h2>${body}\n${rows && definitionList(rows)}`;
+/** `docs` are the pages of the highest level. */
+export function renderDoc(docs: readonly Doc[], doc: Doc): HttpResponse {
+  const { title, lead, sections, pages = [] } = doc;
+  const links = docs
+    .flatMap((each) => (doc.path.startsWith(each.path) ? [each, ...(each.pages ?? [])] : each))
+    .map((each) => [each.title, each.path] as const);
+  const anchors: Html[] = [];
+  const content = sections.map(([title, body, id]) => {
+    const level = id ? "h3" : "h2";
+    const anchor = id ?? title.toLowerCase().replace(/\W+/g, "-");
+    anchors.push(link(`#${anchor}`, title, level));
+    return html`<${level} id="${anchor}">${title}</${level}>\n${body}\n`;
   });
-  const body = html`<div class="docs"><nav class="side" aria-label="On this page">${list(navigation)}</nav>
-<div><h1>${title}</h1><p class="lead">${inlineMarkdown(lead)}</p>${content}</div></div>`;
-  return page({ title, header, body });
+  const contents = pages.map(({ path, title, lead }) => [
+    html`<h2>${link(path, title)}</h2>`,
+    paragraph(lead),
+  ]);
+  const body = html`<div class="docs"><div class="side">${tabs("Documentation", links, title)}
+<nav aria-label="On this page">${list(anchors)}</nav></div>
+<article><h1>${title}</h1><p class="lead">${inlineMarkdown(lead)}</p>${contents}${content}</article></div>`;
+  return page({ title, section: "Docs", body });
 }
 
-/** `what-it-says` for "What it says". */
-const toAnchor = (title: string): string => title.toLowerCase().replace(/\W+/g, "-");
+/** A list of terms with their meanings. */
+export const terms = (texts: Readonly<Record<string, string>>): Html =>
+  definitionList(
+    Object.entries(texts).map(([term, text]) => [inlineMarkdown(term), inlineMarkdown(text)]),
+  );
+
+/** Two columns where the page is wide. */
+export const split = (left: Renderable, right: Renderable): Html =>
+  html`<div class="grid"><div>${left}</div><div>${right}</div></div>`;
+
+/** A request to paste and its response. */
+export const exchange = (request: string, response: string): Renderable => [
+  muted("Request"),
+  code(request),
+  muted("Response"),
+  code(response),
+];

@@ -1,181 +1,155 @@
-// The reference of endpoints and events in /docs, built from the route table and the event samples. It marks whether the
-// specification or a decision of this project shows an operation.
-import { EVENTS_WITHOUT_ACCOUNT, sampleObject } from "../../domain/events.ts";
-import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
-import { PATHS } from "../../http/message.ts";
+// The reference of the endpoints in /docs, built from the route table: one page for each group of paths. It marks whether
+// the specification or a decision of this project shows an operation.
+import type { ErrorCode } from "../../domain/errors.ts";
 import type { Operation } from "../../http/operation.ts";
-import { AdjustableClock, DURATION_UNITS, parseIso } from "../../lib/clock.ts";
-import { seededRandom, TimeOrderedIds } from "../../lib/ids.ts";
+import { CODES, PROBLEMS } from "../../http/problem.ts";
 import type { JsonSchema } from "../../lib/schema.ts";
 import { getMembers } from "../form.ts";
 import {
   badge,
-  code,
   html,
   inlineCode,
   inlineMarkdown,
-  json,
   link,
   list,
   paragraph,
   type Renderable,
 } from "../html.ts";
 import type { WebDeps } from "../session.ts";
-import type { DocsPage, Entry } from "./page.ts";
+import { type Doc, exchange, split } from "./page.ts";
+import { sampleResponse } from "./samples.ts";
 
-const timestamp = "2026-03-14T09:26:53.589Z";
+/** The groups by their first path segment: title and introduction. */
+const GROUPS = {
+  apps: [
+    "Apps",
+    "An app shows data as charts. Create it, deploy it to an environment, and report how its users interact with it.",
+  ],
+  "data-sources": [
+    "Data sources",
+    "A data source is a table that apps show. Upload CSV or JSON; processing finds the columns and their types.",
+  ],
+  webhooks: [
+    "Webhooks",
+    "A webhook receives events by POST. Its deliveries can be read and sent again. [Events](/docs/events) says how to receive them.",
+  ],
+  events: [
+    "Event log",
+    "Every event of the account can be read here, whether or not a webhook received it.",
+  ],
+  users: ["Users", "Users sign in to the dashboard and allow applications to act for them."],
+  "api-keys": ["API keys", "An API key has full access to the account."],
+  "oauth-clients": [
+    "OAuth clients",
+    "An OAuth client is an application that acts for users of the account, as far as each user allows.",
+  ],
+  account: ["Account", "A client can read whose credential it has."],
+} as const;
 
-const getResource = ({ path }: Operation): string => path.split("/")[1] ?? "";
+export const endpointsDoc = (deps: WebDeps): Doc => ({
+  title: "Endpoints",
+  path: "/docs/endpoints",
+  lead: `All paths are below \`${deps.services.urls.baseUrl}\`. Bodies are JSON. The same for programs: [openapi.json](/openapi.json).`,
+  sections: [],
+  pages: Object.entries(GROUPS).map(([group, [title, lead]]) => ({
+    title,
+    path: `/docs/endpoints/${group}`,
+    lead,
+    sections: deps.operations
+      .filter(({ path }) => path.split("/")[1] === group)
+      .map((route) => [route.summary, describeOperation(route, deps)]),
+  })),
+});
 
-export function endpointsPage(deps: WebDeps): DocsPage {
-  const { services, operations } = deps;
-  const resources = [...new Set(operations.map(getResource))];
-  return {
-    lead: `All paths are below \`${services.urls.baseUrl}\`, and all bodies are JSON. The same for programs: [openapi.json](${PATHS.openapi}).`,
-    sections: resources.map((resource) => ({
-      title: resource,
-      entries: operations
-        .filter((route) => getResource(route) === resource)
-        .map((route) => endpointEntry(route, deps)),
-    })),
-  };
-}
-
-function endpointEntry(route: Operation, { services }: WebDeps): Entry {
-  const { method, path, operationId, summary, decision, scope, example, status, serializer } =
-    route;
-  const decisionUrl = `${PATHS.docs}/tour/${decision?.[0]}#decision-${decision}`;
-  const origin = decision ? link(decisionUrl, "our decision", "badge") : badge("specification");
-  const access = scope === null ? "Any credential will do." : `Requires the scope ${scope}.`;
+function describeOperation(route: Operation, deps: WebDeps): Renderable {
+  const { method, path, decision, scope, example, query, body, serializer } = route;
+  const { services } = deps;
+  const origin = decision
+    ? link(`/docs/tour/${decision[0]}#decision-${decision}`, "our decision", "badge")
+    : badge("specification");
   const shellPath = path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
-  const request = curl(`${method} ${services.urls.baseUrl}${shellPath}`, { body: example });
-  const result = serializer?.kind === "page" ? "Each item of the list" : "Response";
-  return {
-    id: operationId,
-    name: summary,
-    term: html`<span class="method ${method}">${method}</span> ${inlineCode(path)}`,
-    meaning: html`<p>${summary}. ${origin} ${access} Returns ${inlineCode(status)}.</p>
-${fields("Query", route.query?.json)}${fields("Body", route.body?.(services).json)}${code(request)}
-${fields(result, serializer?.json)}`,
-  };
+  const request = curl(
+    `${method} ${services.urls.baseUrl}${shellPath}`,
+    example && JSON.stringify(example, null, 2),
+  );
+  const errors = findErrors(route).map((code) => {
+    const [status, title] = PROBLEMS[code];
+    return [`${status} `, link(`/docs/errors#${code}`, code), ` ${title}.`];
+  });
+  const facts = [
+    paragraph(scope === null ? "Any credential will do." : `Requires the scope \`${scope}\`.`),
+    fields("Query", query?.json),
+    fields("Body", body?.(services).json),
+    readsOne(route) && fields("Response", serializer?.json, false),
+    html`<h3>Errors</h3>`,
+    list([...errors, inlineMarkdown("Those of [any endpoint](/docs/errors#all-codes).")]),
+  ];
+  return [
+    html`<p class="row"><span class="method ${method}">${method}</span> ${inlineCode(path)} ${origin}</p>`,
+    split(facts, exchange(request, sampleResponse(route, deps))),
+  ];
 }
 
-/** Lists the members of a schema and their rules. */
-function fields(caption: string, schema: JsonSchema = {}): Renderable {
+const readsOne = ({ method, serializer }: Operation): boolean =>
+  method === "GET" && serializer?.kind === "one";
+
+/** The errors of an endpoint beyond those of any endpoint. */
+function findErrors(route: Operation): readonly ErrorCode[] {
+  const { method, path, errorCodes = [] } = route;
+  const hasBody = route.body !== undefined;
+  const isPost = method === "POST";
+  const applies: { readonly [code in ErrorCode]?: boolean } = {
+    not_found: path.includes("{"),
+    invalid_json: hasBody,
+    unsupported_media_type: hasBody,
+    validation_failed: hasBody,
+    payload_too_large: hasBody || isPost,
+    idempotency_in_progress: isPost,
+    idempotency_key_reused: isPost,
+    precondition_failed: ["PATCH", "DELETE"].includes(method) || readsOne(route),
+  };
+  return CODES.filter((code) => applies[code] || errorCodes.some((each) => each === code));
+}
+
+/** Lists the members of an object with their rules, and their own members indented. */
+function fields(title: string, schema: JsonSchema = {}, isInput = true): Renderable {
   const items = getMembers(schema).map(({ name, schema, isRequired }) => [
     inlineCode(name),
-    ` – ${describeRules(schema)}`,
-    isRequired && ", required",
+    html` <small>${inlineMarkdown(describe(schema, isInput && isRequired))}</small>`,
+    fields("", schema.items ?? schema, isInput),
   ]);
-  return items.length > 0 && html`<p>${caption}:</p>${list(items)}`;
+  return items.length > 0 && [title && html`<h3>${title}</h3>`, list(items)];
 }
 
-/** Describes a schema in words: "string, at most 200 characters". */
-function describeRules({
-  type,
-  enum: values,
-  items,
-  maxLength,
-  maximum,
-  ...rest
-}: JsonSchema): string {
+const FORMATS: { readonly [format: string]: string } = {
+  "date-time": "ISO 8601",
+  "idn-email": "e-mail address",
+  "idn-hostname": "host name",
+  uri: "URL",
+};
+
+/** Describes a schema in words: "string, required, 1 to 200 characters". */
+function describe(schema: JsonSchema, isRequired = false): string {
+  const { type, anyOf, enum: values, items, maxLength, maxItems, maximum } = schema;
+  const kinds = Array.isArray(anyOf) ? anyOf.map((each) => describe(each)) : [type].flat();
+  const kind = items ? `array of ${describe(items)}` : kinds.join(" or ");
   const rules = [
-    values ? `one of ${values.join(", ")}` : [type ?? "object or null"].flat().join(" or "),
-    items && `of ${describeRules(items)}`,
-    maxLength && `at most ${maxLength} characters`,
-    maximum && `at most ${maximum}`,
-    rest.default !== undefined && `default ${JSON.stringify(rest.default)}`,
+    values ? `one of \`${values.join("`, `")}\`` : kind,
+    FORMATS[String(schema.format)],
+    isRequired && "required",
+    maxLength && `${schema.minLength} to ${maxLength} characters`,
+    maxItems && `${schema.minItems} to ${maxItems} items`,
+    Number(maximum) < Number.MAX_SAFE_INTEGER && `${schema.minimum} to ${maximum}`,
+    schema.default !== undefined && `default ${JSON.stringify(schema.default)}`,
   ];
   return rules.filter(Boolean).join(", ");
 }
 
-/** Returns a request to paste into a shell. `target` is its method and URL. */
-export function curl(
-  target: string,
-  { body, token = "API_KEY" }: { readonly body?: unknown; readonly token?: string | null },
-): string {
+/** Returns a request to paste into a shell. `target` is its method and URL, `body` is JSON. */
+export function curl(target: string, body?: string, credential = true): string {
   const [method, url] = target.split(" ");
-  const lines = [`curl -X ${method} "${url}"`];
-  if (token !== null) lines.push(`-H "Authorization: Bearer $${token}"`);
-  if (body !== undefined)
-    lines.push('-H "Content-Type: application/json"', `-d '${JSON.stringify(body)}'`);
+  const lines = [`curl ${method === "GET" ? "" : `-X ${method} `}"${url}"`];
+  if (credential) lines.push('-H "Authorization: Bearer $API_KEY"');
+  if (body) lines.push('-H "Content-Type: application/json"', `-d '${body}'`);
   return lines.join(" \\\n  ");
 }
-
-/** A separate generator, so that samples use no ids of the running server. */
-const ids = new TimeOrderedIds(new AdjustableClock(parseIso(timestamp)), seededRandom("samples"));
-const account = { id: ids.next("acc_"), name: "Example account" };
-
-const sampleEvent = (type: EventType) => ({
-  id: ids.next("evt_"),
-  type,
-  created: timestamp,
-  data: { object: sampleObject({ ids, timestamp }, type) },
-  account: EVENTS_WITHOUT_ACCOUNT.has(type) ? undefined : account,
-});
-
-export function eventsPage({ retryWaits_ms }: WebDeps): DocsPage {
-  const types = EVENT_TYPES.map((type) => ({ id: type, meaning: json(sampleEvent(type)) }));
-  const waits = retryWaits_ms.map(formatDuration).join(", ");
-  return {
-    lead: "An event is recorded in the same transaction as its change and sent to every active webhook that subscribes to its type. A request that changes nothing emits no event. Processing emits one whether it succeeds or fails; `status` says which.",
-    sections: [
-      { title: "Event types", entries: types },
-      {
-        title: "Receiving deliveries",
-        body: [
-          list(RULES.map(inlineMarkdown), "ol"),
-          code(RECEIVER),
-          paragraph(HEADERS),
-          paragraph(STANDARD_WEBHOOKS),
-          paragraph(RETRIES.replace("<waits>", waits)),
-          paragraph(CERTIFICATES),
-        ],
-      },
-    ],
-  };
-}
-
-/** Formats a duration in its largest whole unit. */
-function formatDuration(duration_ms: number): string {
-  const [name = "ms", unit_ms = 1] =
-    [...DURATION_UNITS].findLast(([, unit_ms]) => duration_ms % unit_ms === 0) ?? [];
-  return `${duration_ms / unit_ms} ${name}`;
-}
-
-const RULES = [
-  "Be reachable over HTTPS. Under the webhook policy `local` the server also sends http to the same machine and to private networks.",
-  "Verify the signature first. `X-Service-Signature` is `sha256=` and the HMAC-SHA256 of the raw body in lower-case hexadecimal, keyed with the webhook's secret. Compare in constant time, and respond with 401 if it differs.",
-  "Respond with 2xx within 30 seconds. Store the event and process it afterwards.",
-  "Expect an event more than once. Remember the `id` of each event, and respond with 2xx to a repeated one.",
-  "Do not rely on the order. Sort events by `created` and `id`.",
-];
-
-const HEADERS =
-  "A delivery also has the event type in `X-Service-Event`, an id that is the same at every attempt in `X-Service-Delivery`, and the number of the attempt, from 1, in `X-Service-Attempt`.";
-
-const STANDARD_WEBHOOKS =
-  "Libraries for Standard Webhooks verify `webhook-id`, `webhook-timestamp` (the real time of sending, except with `--random-seed`) and `webhook-signature`. Generated secrets have their form, `whsec_` and base64, and work there unchanged: `new Webhook(secret)`. Any other secret is used there as raw bytes. `X-Service-Signature` always uses the whole text of the secret.";
-
-const RETRIES =
-  "Any response but 2xx is retried after <waits>, each 20 % more or less. `Retry-After` with 429 or 503 makes a wait longer. 410 switches the webhook off. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks.";
-
-const CERTIFICATES =
-  "The receiver's certificate must be signed by one of Node's root certificates. To trust another CA, set `NODE_EXTRA_CA_CERTS` to its PEM file and restart the server. `error_detail` of an attempt says which check failed.";
-
-const RECEIVER = `const { createHmac, timingSafeEqual } = require("node:crypto");
-const seen = new Set();
-
-require("node:http").createServer(async (request, response) => {
-  const body = Buffer.concat(await request.toArray());
-  const mac = createHmac("sha256", process.env.WEBHOOK_SECRET).update(body).digest("hex");
-  const expected = Buffer.from("sha256=" + mac);
-  const signature = Buffer.from(request.headers["x-service-signature"] ?? "");
-  if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) {
-    return response.writeHead(401).end();
-  }
-  const event = JSON.parse(body);
-  if (!seen.has(event.id)) console.log(event.type, event.data.object);
-  seen.add(event.id);
-  response.writeHead(204).end();
-}).listen(4700);`;

@@ -1,5 +1,27 @@
 // The part of the stylesheet for the documentation.
 
-export const DOCS_STYLE = `@media (width >= 60rem) { .docs { display: grid; grid-template-columns: 12rem minmax(0, 1fr); gap: 2.5rem; } }
-@media (width < 60rem) { .side ul ul { display: none; } }
+export const DOCS_STYLE = `
+.docs .grid, .side { font-size: .875rem; }
+.docs .grid ul, .sequence ol { list-style: none; padding: 0; }
+.docs .grid li { margin: .25rem 0; }
+.docs .grid pre { padding-right: 1rem; }
+.docs .grid button { top: -2.4rem; right: 0; }
+.side a { padding: .125rem .5rem; }
+.side .tabs { margin-top: 0; }
+.docs .grid li li { margin-left: 1rem; }
+.sequence { display: grid; grid-template-columns: repeat(3, 1fr); max-width: 44rem; text-align: center; }
+.sequence ol { grid-column: 1 / -1; }
+.sequence path { fill: none; stroke: var(--accent); }
+.sequence path:first-child { stroke: var(--line); }
+@media (width < 60rem) {
+  .tabs + nav { display: none; }
+  .docs pre { padding-right: 1rem; }
+  .docs .code > button { position: static; }
+}
+@media (width >= 60rem) {
+  .docs { display: grid; grid-template-columns: 11rem minmax(0, 1fr); gap: 2.5rem; }
+  .side { position: sticky; top: 1rem; height: calc(100vh - 2rem); overflow-y: auto; }
+  .side .h3, .side [href*="nts/"], .side [href*="tour/"] { margin-left: 1rem; }
+  .side .tabs { flex-direction: column; align-items: stretch; }
+}
 `;

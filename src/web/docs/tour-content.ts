@@ -2,20 +2,26 @@
 // compares the response, in which "…" stands for text that varies. This file imports nothing.
 
 export interface Part {
+  readonly summary: string;
   /** Sentences by the ids of their clauses, which are also the names of their tests. */
   readonly clauses: { readonly [ids: string]: string };
-  /** `target` is relative to the server's URL; `$NAME` is a shell variable. `token: null` sends no credential. */
-  readonly request: { readonly target: string; readonly body?: object; readonly token?: null };
+  /** Method and path; `$NAME` is a shell variable. */
+  readonly request: string;
+  readonly body?: string;
+  /** Sends no credential. */
+  readonly anonymous?: true;
   /** The relevant lines of the response, as `curl -i` prints them. */
   readonly response: readonly string[];
   readonly exercise: string;
-  /** A sequence of messages: `Client → Service: text – note`. */
+  /** A sequence of messages between three parties: `Client → Service: text – note`. */
   readonly steps?: readonly string[];
 }
 
 /** The parts by title, in order. */
 export const PARTS: { readonly [title: string]: Part } = {
   Purpose: {
+    summary:
+      "What the service is for: hosting apps that show data, and telling other programs what happens to them.",
     clauses: {
       "1.apps": "A client can create, list and delete apps, which show data.",
       "1.deploy":
@@ -25,10 +31,8 @@ export const PARTS: { readonly [title: string]: Part } = {
       "1.webhooks": "It can register webhooks and get events instead of polling.",
       "1.json": "Requests and responses are JSON over HTTPS.",
     },
-    request: {
-      target: "POST /v1/data-sources",
-      body: { name: "Visitors", type: "csv", data: "month,count\n2026-01,9" },
-    },
+    request: "POST /v1/data-sources",
+    body: '{"name":"Visitors","type":"csv","data":"month,count\\n2026-01,9"}',
     response: [
       "HTTP/1.1 201 Created",
       "location: $URL/v1/data-sources/ds_…",
@@ -38,6 +42,7 @@ export const PARTS: { readonly [title: string]: Part } = {
       "Read the URL in `location` to see the columns. Then send CSV with an unclosed quotation mark, and look at `status` and `error`.",
   },
   Resources: {
+    summary: "What apps, deployments, webhooks and accounts consist of.",
     clauses: {
       "2.app.id": "The service assigns the id of an app, which starts with app_.",
       "2.app.title 2.app.description 2.app.theme 2.app.public":
@@ -54,10 +59,8 @@ export const PARTS: { readonly [title: string]: Part } = {
         "It has a secret that signs deliveries, and can be inactive.",
       "2.account": "Some events contain the account: its id (acc_…) and its name.",
     },
-    request: {
-      target: "POST /v1/apps",
-      body: { title: "Harbour sales", description: "", theme: "dark", public: true },
-    },
+    request: "POST /v1/apps",
+    body: '{"title":"Harbour sales","description":"","theme":"dark","public":true}',
     response: [
       "HTTP/1.1 201 Created",
       '{"id":"app_…","title":"Harbour sales","description":"","theme":"dark","public":true,"created_at":"…Z","updated_at":"…Z"}',
@@ -66,14 +69,13 @@ export const PARTS: { readonly [title: string]: Part } = {
       "Misspell a field: this server names it in an error, others ignore it. For the next page, run `export APP_ID=app_…`.",
   },
   States: {
+    summary: "Which states a resource can be in.",
     clauses: {
       "3.deployment.live": "The only status of a deployment that occurs is live.",
       "3.app-no-state": "An app has no state.",
     },
-    request: {
-      target: "POST /v1/apps/$APP_ID/deploy",
-      body: { name: "Release 1", environment: "production" },
-    },
+    request: "POST /v1/apps/$APP_ID/deploy",
+    body: '{"name":"Release 1","environment":"production"}',
     response: [
       "HTTP/1.1 201 Created",
       '{"id":"dep_…","app_id":"app_…","name":"Release 1",…,"url":"$URL/sites/dep_…/","status":"live","deployed_at":"…Z"}',
@@ -82,6 +84,7 @@ export const PARTS: { readonly [title: string]: Part } = {
       "Deploy again and read `/apps/$APP_ID/deployments`. The new status of the first deployment is this project's decision.",
   },
   Endpoints: {
+    summary: "The six operations that the specification shows, and the parameters of its one list.",
     clauses: {
       "4.paths": "The specification shows six operations, all below the base URL.",
       "4.create-app": "One creates an app from four fields and returns all seven.",
@@ -93,7 +96,7 @@ export const PARTS: { readonly [title: string]: Part } = {
       "4.create-data-source": "One creates a data source; its fields are not shown.",
       "4.create-webhook": "One creates a webhook with url, events, secret and active.",
     },
-    request: { target: "GET /v1/apps?public=true&limit=1" },
+    request: "GET /v1/apps?public=true&limit=1",
     response: [
       "HTTP/1.1 200 OK",
       '{"data":[{"id":"app_…","title":"Harbour sales",…}],"total":…,"limit":1,"offset":0}',
@@ -102,6 +105,8 @@ export const PARTS: { readonly [title: string]: Part } = {
       "Create more apps and follow `link`. A client for every server also accepts a bare array, where a short page is the last.",
   },
   Authentication: {
+    summary:
+      "How a request proves who sends it: by an API key, or by an access token that a user allowed.",
     clauses: {
       "5.bearer-header": "Each request has the header Authorization: Bearer with a key or a token.",
       "5.api-key.full-access": "An API key grants full access to the account.",
@@ -122,28 +127,30 @@ export const PARTS: { readonly [title: string]: Part } = {
       "5.403.scope 5.403.suspended 5.403.limited":
         "403: the scope is insufficient, or the account is suspended or limited.",
     },
-    request: { target: "GET /v1/apps", token: null },
+    request: "GET /v1/apps",
+    anonymous: true,
     response: [
       "HTTP/1.1 401 Unauthorized",
       'www-authenticate: Bearer realm="app-hosting", resource_metadata="…"',
       '{"type":"$URL/docs/errors#missing_credential","title":"No credential was sent","status":401,…,"code":"missing_credential"}',
     ],
     exercise:
-      "Send `Authorization: Basic abc`, then an invalid key, and compare `code`. The page Start shows the whole OAuth flow.",
+      "Send `Authorization: Basic abc`, then an invalid key, and compare `code`. The page [Start](/docs#oauth) has the whole OAuth flow to paste.",
     steps: [
       "User → Client: wants to use the client",
       "Client → User: 302 to /oauth/authorize – with client_id, redirect_uri, response_type, scope and a new state",
-      "User → Authorization server: GET /oauth/authorize – the signed-in user is asked for consent",
-      "User → Authorization server: allows",
-      "Authorization server → User: 303 to redirect_uri?code=…&state=…",
+      "User → Service: GET /oauth/authorize – the service asks the signed-in user for consent",
+      "User → Service: allows",
+      "Service → User: 303 to redirect_uri – with a code and the state",
       "User → Client: code and state – the client compares the state first",
-      "Client → Authorization server: POST /oauth/token – code, redirect_uri, client_secret; a code is valid for a minute, once (our decision)",
-      "Authorization server → Client: 200 and the tokens – in the form of RFC 6749 (our decision)",
-      "Client → API: GET /v1/apps – Authorization: Bearer and the access token",
-      "API → Client: 200 – or 401 after the token has expired: the refresh token gets another",
+      "Client → Service: POST /oauth/token – with code, redirect_uri and client_secret; a code is valid for a minute, once (our decision)",
+      "Service → Client: 200 and the tokens – in the form of RFC 6749 (our decision)",
+      "Client → Service: GET /v1/apps – with Authorization: Bearer and the access token",
+      "Service → Client: 200 – or 401 after the token has expired; the refresh token gets another",
     ],
   },
   Events: {
+    summary: "What the service sends when something happens, and what a receiver must do.",
     clauses: {
       "6.types.app-created 6.types.app-updated 6.types.app-deleted":
         "Creating, updating and deleting an app emits an event.",
@@ -163,15 +170,8 @@ export const PARTS: { readonly [title: string]: Part } = {
       "6.signature":
         "X-Service-Signature is sha256= and the HMAC-SHA256 of the raw body in lower-case hexadecimal.",
     },
-    request: {
-      target: "POST /v1/webhooks",
-      body: {
-        url: "http://localhost:4700/",
-        events: ["app.created"],
-        secret: "between-us",
-        active: true,
-      },
-    },
+    request: "POST /v1/webhooks",
+    body: '{"url":"http://localhost:4700/","events":["app.created"],"secret":"between-us","active":true}',
     response: [
       "HTTP/1.1 201 Created",
       '{"id":"wh_…","url":"http://localhost:4700/","events":["app.created"],"active":true,…,"secret":"between-us"}',
@@ -180,22 +180,24 @@ export const PARTS: { readonly [title: string]: Part } = {
       "Run `npm run receiver -- --port 4700 --secret between-us --answers 500,200`, and create an app. Then try `npm run exercise`.",
     steps: [
       "Client → Service: POST /v1/apps",
-      "Service: records app.created – in the same transaction as the app",
+      "Service → Service: records app.created – in the same transaction as the app",
       "Service → Client: 201 – the response waits for no receiver",
-      "Service → Receiver: POST, signed: attempt 1 – X-Service-Signature covers the bytes of the body",
+      "Service → Receiver: POST, signed, attempt 1 – X-Service-Signature covers the bytes of the body",
       "Receiver → Service: 500 – a redirect or no response in 30 seconds fails as well",
-      "Service: waits about 5 s – retries are possible by the specification; when and how often is our decision",
-      "Service → Receiver: the same bytes: attempt 2 – the receiver recognises the event by its id",
+      "Service → Service: waits about 5 s – retries are possible by the specification; when and how often is our decision",
+      "Service → Receiver: the same bytes, attempt 2 – the receiver recognises the event by its id",
       "Receiver → Service: 204 – it verifies and stores the event, responds, and then does the work",
     ],
   },
   Errors: {
+    summary: "Which statuses tell a client that something is wrong.",
     clauses: {
       "7.401": "401: the credential is missing, malformed, invalid or expired.",
       "7.403":
         "403: the scope is insufficient, the account is suspended or limited, or the rate limit is exceeded.",
     },
-    request: { target: "POST /v1/apps", body: { themes: "dark" } },
+    request: "POST /v1/apps",
+    body: '{"themes":"dark"}',
     response: [
       "HTTP/1.1 422 Unprocessable Entity",
       "content-type: application/problem+json",
@@ -205,12 +207,14 @@ export const PARTS: { readonly [title: string]: Part } = {
       "Every status besides 401 and 403 is this project's decision. Write a client that only uses the class of a status.",
   },
   Limits: {
+    summary:
+      "How much a list returns, how long a receiver may take, and how many requests are too many.",
     clauses: {
       "8.default-limit 8.default-offset": "By default a list starts at the first app and has 20.",
       "8.answer-time": "A receiver has 30 seconds to respond.",
       "8.rate-limit-403": "Requests over the rate limit get 403.",
     },
-    request: { target: "GET /v1/apps" },
+    request: "GET /v1/apps",
     response: [
       "HTTP/1.1 200 OK",
       'ratelimit-policy: "default";q=6000;w=60',
@@ -221,10 +225,11 @@ export const PARTS: { readonly [title: string]: Part } = {
       "Start the server with `--rate-limit 3` and send four requests: 403, where other services return 429. Then try `?limit=101`.",
   },
   Versions: {
+    summary: "Where the version of the interface stands.",
     clauses: {
       "9.path-segment": "The version is a segment of the path: the base URL ends in /v1.",
     },
-    request: { target: "GET /v2/apps" },
+    request: "GET /v2/apps",
     response: [
       "HTTP/1.1 404 Not Found",
       '{…"status":404,"detail":"This server speaks /v1 only.",…}',

@@ -2,6 +2,7 @@
 // Nothing is drawn here.
 import type { Cell, Column, Row } from "../../domain/model.ts";
 import { isDateTime, parseIso } from "../../lib/clock.ts";
+import { toLabel } from "../form.ts";
 import { truncate } from "../html.ts";
 
 /** A point of the data; user.interaction contains its x, y and category. */
@@ -29,8 +30,9 @@ const SERIES_MAX = 8;
 const BARS_MAX = 200;
 /** The maximum text length in an event's data point. */
 const TEXT_MAX = 1_000;
-const ACROSS_LABELS_MAX = 12;
-const UP_LABELS_MAX = 6;
+const TITLE_MAX = 40;
+const TIME_LABELS_MAX = 12;
+const NUMBER_LABELS_MAX = 6;
 
 /** Returns a line of the first numeric column over times, or else bars over names; undefined if neither fits. */
 export function createChart(columns: readonly Column[], rows: readonly Row[]) {
@@ -38,29 +40,24 @@ export function createChart(columns: readonly Column[], rows: readonly Row[]) {
   const numbers = columns.filter(({ type }) => type === "number");
   const y = numbers.find(({ name }) => !/(^|[\s_-])id$/i.test(name)) ?? numbers[0];
   if (x === undefined || y === undefined) return undefined;
-  const kind = x.type === "datetime" ? "line" : "bars";
+  const isLine = x.type === "datetime";
   const category = columns.find((column) => column !== x && isCategory(column, rows));
   const names = new Map<string, number>();
-  const points: Point[] = [];
-  for (const [row, cells] of rows.entries()) {
+  const points = rows.flatMap((cells, row): readonly Point[] => {
     const name = toText(cells[x.name]);
     const height = cells[y.name];
-    if (name === null || typeof height !== "number") continue;
+    if (name === null || typeof height !== "number") return [];
     if (!names.has(name)) names.set(name, names.size);
-    const position = kind === "line" ? parseIso(name) : (names.get(name) ?? 0);
-    const group = category === undefined ? null : toText(cells[category.name]);
-    points.push({ row, position, x: name, y: height, category: group });
-  }
+    const position = isLine ? parseIso(name) : (names.get(name) ?? 0);
+    const group = category ? toText(cells[category.name]) : null;
+    return [{ row, position, x: name, y: height, category: group }];
+  });
   points.sort((a, b) => a.position - b.position);
-  const up = createScale([0, ...points.map((point) => point.y)], UP_LABELS_MAX);
-  if (points.length === 0 || up === undefined) return undefined;
+  const up = createScale([0, ...points.map((point) => point.y)], false);
+  const times = points.map(({ position }) => position);
+  const across = isLine ? createScale(times, true) : createBarAxis([...names.keys()], points);
   const series = [...new Set(points.map((point) => point.category))];
-  const positions = points.map(({ position }) => position);
-  const across =
-    kind === "line"
-      ? createScale(positions, ACROSS_LABELS_MAX, true)
-      : createBarAxis([...names.keys()], points);
-  return across && { kind, x, y, category, series, points, across, up };
+  return up && across && { isLine, x, y, category, series, points, across, up };
 }
 
 const isText = ({ type }: Column): boolean => type === "string";
@@ -68,8 +65,8 @@ const isText = ({ type }: Column): boolean => type === "string";
 /** Returns true if the column has several values, but few enough for one colour each. */
 function isCategory(column: Column, rows: readonly Row[]): boolean {
   if (!isText(column) && column.type !== "boolean") return false;
-  const values = new Set(rows.map((cells) => cells[column.name]));
-  return values.size > 1 && values.size <= SERIES_MAX;
+  const { size } = new Set(rows.map((cells) => cells[column.name]));
+  return size > 1 && size <= SERIES_MAX;
 }
 
 const toText = (cell: Cell = null): string | null =>
@@ -83,50 +80,39 @@ const createAxis = (low: number, high: number, labels: Axis["labels"]): Axis => 
 /** Bars need one value for each name and category. */
 function createBarAxis(names: readonly string[], points: readonly Point[]): Axis | undefined {
   const bars = new Set(points.map(({ x, category }) => JSON.stringify([x, category])));
-  if (bars.size < points.length || bars.size > BARS_MAX) return undefined;
-  return createAxis(
-    -0.5,
-    names.length - 0.5,
-    names.map((name, index) => [index, name]),
-  );
+  if (bars.size === 0 || bars.size < points.length || bars.size > BARS_MAX) return undefined;
+  const labels = names.map((name, index) => [index, name] as const);
+  return createAxis(-0.5, names.length - 0.5, labels);
 }
 
 /** Creates the axis from the smallest to the largest value; undefined if their distance is not a number. */
-function createScale(
-  values: readonly number[],
-  labelsMax: number,
-  isTime = false,
-): Axis | undefined {
+function createScale(values: readonly number[], isTime: boolean): Axis | undefined {
   const low = Math.min(...values);
   const high = Math.max(...values);
   if (!Number.isFinite(high - low)) return undefined;
-  const formatOne = isTime ? formatDate : formatNumber;
-  if (low === high) return createAxis(low - 1, low + 1, [[low, formatOne(low)]]);
-  return createAxis(low, high, roundLabels(low, high, labelsMax, isTime));
+  if (low === high)
+    return createAxis(low - 1, low + 1, [[low, isTime ? formatDate(low) : formatNumber(low)]]);
+  return createAxis(low, high, roundLabels(low, high, isTime));
 }
 
 const DAY_MS = 86_400_000;
 /** An average. Two days after such a multiple, the calendar is in the same month and year. */
 const YEAR_MS = 365.2425 * DAY_MS;
+const MONTH_MS = YEAR_MS / 12;
 const STEPS_MS = [
-  ...[1, 5, 15].map((seconds) => seconds * 1_000),
-  ...[1, 5, 15, 60, 180, 360, 720, 1_440, 2_880, 10_080].map((minutes) => minutes * 60_000),
-  ...[1 / 12, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 500, 2_000].map((years) => years * YEAR_MS),
+  ...[1, 5, 15, 60, 300, 900, 3_600, 10_800, 21_600, 43_200].map((seconds) => seconds * 1_000),
+  ...[1, 2, 7].map((days) => days * DAY_MS),
+  ...[1, 3, 6, 12, 24, 60, 120, 240, 600, 1_200, 6_000].map((months) => months * MONTH_MS),
 ];
 
-/** Returns the multiples of a round number, or of a round duration, between two values. */
-function roundLabels(
-  low: number,
-  high: number,
-  labelsMax: number,
-  isTime: boolean,
-): Axis["labels"] {
-  const power = 10 ** Math.floor(Math.log10((high - low) / labelsMax));
+/** Labels the multiples of a round number, or of a round duration, between two values. */
+function roundLabels(low: number, high: number, isTime: boolean): Axis["labels"] {
+  const least = (high - low) / (isTime ? TIME_LABELS_MAX : NUMBER_LABELS_MAX);
+  const power = 10 ** Math.floor(Math.log10(least));
   const steps = isTime ? STEPS_MS : [1, 2, 5, 10].map((factor) => factor * power);
-  const step = steps.find((size) => (high - low) / size <= labelsMax) ?? high - low;
-  const isCalendar = isTime && step >= YEAR_MS / 12;
+  const step = steps.find((size) => size >= least) ?? high - low;
   // Months and years are counted from the year 0.
-  const origin = isCalendar ? -1970 * YEAR_MS : 0;
+  const origin = isTime && step >= MONTH_MS ? -1970 * YEAR_MS : 0;
   const first = Math.ceil((low - origin) / step);
   const last = Math.floor((high - origin) / step);
   return Array.from({ length: last - first + 1 }, (_, index) => {
@@ -135,23 +121,27 @@ function roundLabels(
   });
 }
 
+const createDateFormat = (options: Intl.DateTimeFormatOptions) =>
+  new Intl.DateTimeFormat("en-GB", { ...options, timeZone: "UTC" });
+const YEAR = createDateFormat({ year: "numeric" });
+const MONTH = createDateFormat({ month: "short", year: "numeric" });
+const DAY = createDateFormat({ day: "numeric", month: "short" });
+const DATE = createDateFormat({ dateStyle: "medium" });
+const MINUTE = createDateFormat({ timeStyle: "short" });
+const SECOND = createDateFormat({ timeStyle: "medium" });
+
 /** Formats a time as precisely as the step requires. */
 function formatTick(time: number, step: number): string {
-  if (step >= YEAR_MS) return format(time + 2 * DAY_MS, { year: "numeric" });
-  if (step >= YEAR_MS / 12) return format(time + 2 * DAY_MS, { month: "short", year: "numeric" });
-  return time % DAY_MS === 0
-    ? format(time, { day: "numeric", month: "short" })
-    : format(time, { timeStyle: step < 60_000 ? "medium" : "short" });
+  if (step >= MONTH_MS) return (step < YEAR_MS ? MONTH : YEAR).format(time + 2 * DAY_MS);
+  if (time % DAY_MS === 0) return DAY.format(time);
+  return (step < 60_000 ? SECOND : MINUTE).format(time);
 }
 
-const format = (time: number, options: Intl.DateTimeFormatOptions): string =>
-  new Intl.DateTimeFormat("en-GB", { ...options, timeZone: "UTC" }).format(time);
-
-const formatDate = (time: number): string =>
-  format(time, {
-    dateStyle: "medium",
-    ...(time % DAY_MS !== 0 && { timeStyle: time % 60_000 === 0 ? "short" : "medium" }),
-  });
+function formatDate(time: number): string {
+  const date = DATE.format(time);
+  if (time % DAY_MS === 0) return date;
+  return `${date}, ${(time % 60_000 === 0 ? MINUTE : SECOND).format(time)}`;
+}
 
 const FULL = new Intl.NumberFormat("en", { maximumSignificantDigits: 15 });
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 6 });
@@ -161,9 +151,19 @@ const formatNumber = (value: number, numberFormat = FULL): string =>
     ? numberFormat.format(value)
     : value.toExponential();
 
+/** Formats a value for people. */
+export function formatCell(cell: Cell = null): string {
+  if (typeof cell === "number") return formatNumber(cell);
+  const text = String(cell ?? "–");
+  return isDateTime(text) ? formatDate(parseIso(text)) : text;
+}
+
 /** Describes a point in words, for screen readers and tooltips. */
 export function describePoint({ name }: Column, { x, y, category }: Point): string {
-  const place = isDateTime(x) ? formatDate(parseIso(x)) : x;
-  const parts = [place, `${formatNumber(y)} ${truncate(name)}`];
-  return (category === null ? parts : [...parts, category]).join(", ");
+  const height = `${formatCell(y)} ${truncate(name.replaceAll("_", " "))}`;
+  return [formatCell(x), height, category ?? []].flat().join(", ");
 }
+
+/** Returns a column's name as a title; mixed case may be a unit, so it stays. */
+export const toTitle = (name: string): string =>
+  truncate(/^[a-z\d_ ]+$/.test(name) ? toLabel(name) : name, TITLE_MAX);

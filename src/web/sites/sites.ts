@@ -1,15 +1,15 @@
 // Deployed apps (contract, part 1), at /sites/{dep_id}/ and at / of their custom domain. A page shows the title, the
 // description and each ready data source. A click on a point becomes user.interaction (spec part 6).
-import { recordInteraction } from "../../domain/apps.ts";
-import { checkAccountState, sha256 } from "../../domain/credentials.ts";
+import { checkViewAccess, findSiteById, recordInteraction, type Site } from "../../domain/apps.ts";
+import { checkAccountState, hasScope } from "../../domain/credentials.ts";
 import { LIMIT_MAX } from "../../domain/crud.ts";
 import { dataSourceService, listDataSourcesOfApp } from "../../domain/data-sources.ts";
-import { checkViewAccess, findSiteById, type Site } from "../../domain/deployments.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { AccountRecord } from "../../domain/model.ts";
 import { type HttpResponse, isSafeMethod, PATHS } from "../../http/message.ts";
 import type { Result, RouteKey } from "../../http/router.ts";
-import { alertBox, firstOfMany, type Html, html } from "../html.ts";
+import { sha256 } from "../../lib/ids.ts";
+import { alertBox, firstOfMany, type Html, html, link } from "../html.ts";
 import { messagePage, page, redirect } from "../layout.ts";
 import {
   createPageRouter,
@@ -77,16 +77,20 @@ async function denyAccess(site: Site, web: WebContext): Promise<HttpResponse | u
 async function renderSite(web: WebContext, { app, account }: Site): Promise<Result> {
   const range = { offset: 0, limit: LIMIT_MAX };
   const { items, total } = await listDataSourcesOfApp(web.store, app.id, range);
+  const event = web.query.get("event");
+  const canReadEvents = hasScope(findMember(web, account)?.permissions ?? [], "admin");
+  const eventLink =
+    canReadEvents && event && link(`${PATHS.dashboard}/events/${event}`, "Open the event");
   const panels: Html[] = [];
   for (const source of items)
-    if (source.status === "ready") panels.push(await renderPanel(web, account, source));
+    if (source.status === "ready") panels.push(await renderPanel(web, account, source, eventLink));
   return page({
     title: app.title,
     theme: /^(light|dark)$/.test(app.theme) ? app.theme : "light dark",
     headers: web.setCookie,
     body: html`<h1>${app.title}</h1>
 <p class="lead">${app.description}</p>
-${panels.length === 0 && alertBox("status", "No data yet. Add a data source to this app to see a chart here.")}${panels}
+${panels.length === 0 && alertBox("status", "No data yet. Charts will appear here as soon as this app has data.")}${panels}
 ${firstOfMany(items.length, total, "data sources")}`,
   });
 }
@@ -96,7 +100,7 @@ async function recordClick(
   web: WebContext,
   { app, account }: Site,
   fields: SubmittedFields,
-): Promise<HttpResponse> {
+): Promise<Result> {
   const { unit, store } = web;
   const chart_id = fields.get("chart") ?? "";
   const source = await dataSourceService.get(store, account, chart_id);
@@ -106,17 +110,21 @@ async function recordClick(
   if (point === undefined)
     return messagePage(404, "There is no such point", "The app has changed. Load its page again.");
   const { x, y, category } = point;
-  await recordInteraction(unit, account, app.id, {
+  const event = await recordInteraction(unit, account, app.id, {
     user_id: visitorId(web, account),
     interaction_type: "chart_click",
     chart_id,
     data_point: { x, y, category },
   });
-  return redirect(`./?chart=${chart_id}&point=${point.row}#${chart_id}`);
+  if (event instanceof AppError) return event;
+  const sent = { chart: chart_id, point: String(point.row), event: event.id };
+  return redirect(`./?${new URLSearchParams({ ...Object.fromEntries(web.query), ...sent })}`);
 }
 
-/** The user's id if signed in to the app's account; otherwise an anonymous one-way hash of the cookie. */
-const visitorId = ({ signedIn, secret }: WebContext, account: AccountRecord): string =>
-  signedIn?.account.id === account.id
-    ? signedIn.user.id
-    : `visitor_${sha256(`visitor ${secret}`).slice(0, 20)}`;
+/** Returns the signed-in user of the app's account. */
+const findMember = ({ signedIn }: WebContext, { id }: AccountRecord) =>
+  signedIn?.account.id === id ? signedIn.user : undefined;
+
+/** Anybody else is known by a one-way hash of the cookie. */
+const visitorId = (web: WebContext, account: AccountRecord): string =>
+  findMember(web, account)?.id ?? `visitor_${sha256(`visitor ${web.secret}`).slice(0, 20)}`;

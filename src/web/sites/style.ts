@@ -3,16 +3,25 @@
 /** The hues of a chart's series; most people can distinguish each from its neighbours. */
 const HUES = [258, 33, 168, 303, 78, 213, 348, 123];
 
-export const SITE_STYLE = `text { fill: CanvasText; font-size: 12px; }
-line { stroke: var(--line); }
-.plot { container-type: inline-size; padding: .75rem 1.25rem 2rem 4.5rem; }
+export const SITE_STYLE = `.plot { container-type: inline-size; padding: 2rem 1.25rem 3.5rem 3.5rem; }
 .plot svg, foreignObject { overflow: visible; }
+text { fill: var(--soft); font-size: 12px; }
+line { stroke: var(--line); }
+.base { stroke: var(--soft); }
 @container (width < 54rem) { .wide { display: none; } }
 ${HUES.map((hue, series) => `.s${series} { --s: light-dark(oklch(.5 .13 ${hue}), oklch(.8 .11 ${hue})); }`).join("\n")}
-.line path { fill: none; stroke: var(--s); stroke-width: 2; }
+path { fill: none; stroke: var(--s); stroke-width: 2; pointer-events: none; }
 .line > foreignObject { width: 24px; height: 24px; transform: translate(-12px, -12px); }
-.point { display: block; width: 100%; height: 100%; padding: 0; border: 0; border-radius: 0; background: var(--s); }
-.line .point { background: radial-gradient(circle, var(--s) 3px, transparent 4px); }
-.point:is(:hover, :focus-visible) { outline: 2px solid CanvasText; }
+.plot button { width: 100%; height: 100%; padding: 0; border: 0; border-radius: 3px; background: var(--s); forced-color-adjust: none; }
+.line button { border-radius: 50%; background: radial-gradient(var(--s) 4px, transparent 5px); }
+.dense button:not(:hover, :focus-visible, [aria-current]) { background: none; }
+.plot button:is(:hover, [aria-current]) { outline: 2px solid; }
 .legend > li::before { content: "■ "; color: var(--s); }
+output + details { margin-top: .5rem; }
+details .scroll { max-height: 24rem; }
+details thead { position: sticky; top: 0; background: var(--surface); }
+.card table { width: 100%; }
+td button { min-width: 9rem; border: 0; padding: 0; color: var(--accent); text-align: left; }
+[aria-sort]::after { content: " ↑"; }
+[aria-sort=descending]::after { content: " ↓"; }
 `;

@@ -42,6 +42,7 @@ export const data: Cases = {
       const range = { offset: pick(owned.length + 2), limit: 25 };
       const slice = (all: readonly Item[]) => all.slice(range.offset, range.offset + range.limit);
       assert.deepEqual(await from.page(items, "owner", [owner], range), slice(owned));
+      assert.deepEqual(await from.page(items, "all", [], range), slice([...records.values()]));
       const ranked = await from.page(items, "ranked", [owner], range);
       assert.deepEqual(ranked, slice(owned.toSorted(byRank)));
       assert.equal(await from.count(items, "ranked", [owner]), owned.length);

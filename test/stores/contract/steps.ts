@@ -23,6 +23,7 @@ export interface Item {
 export const items = collection<Item>()(
   "items",
   {
+    all: { by: [] },
     owner: { by: ["owner"] },
     owner_colour: { by: ["owner", "colour"] },
     bright: { by: ["bright"] },
