@@ -8,7 +8,7 @@ import {
   type Tx,
   UniqueViolation,
 } from "../domain/store.ts";
-import { after } from "../lib/clock.ts";
+import { after, type Timer } from "../lib/clock.ts";
 import { Mutex } from "../lib/tasks.ts";
 import {
   type Change,
@@ -68,16 +68,18 @@ export function createStore(storage: Storage): Store {
   let tables: Tables = new Map();
   let waiting: Call[] = [];
   /** The changes that are in the tables, but not yet in the storage. */
-  let unsaved: Change[] = [];
-  let isExecuting = false;
+  let unsaved: readonly Change[] = [];
+  /** Rejects the unit of work that runs; undefined between units of work. */
+  let giveUp: ((error: Error) => void) | undefined;
+  let timer: Timer | undefined;
 
-  /** Runs a read of saved data at once. All other calls wait for the next batch. */
-  async function run<T>(work: () => Promise<T>, readFrom?: string): Promise<T> {
-    if (state !== "open") throw new Error(`The store is ${state}`);
-    const isSaved = !unsaved.some(({ table }) => table.name === readFrom);
-    if (readFrom !== undefined && isSaved && !isExecuting) return work();
+  /** Runs `work` in the next batch. */
+  function run<T>(work: () => Promise<T>): Promise<T> {
     return new Promise<unknown>((resolve, reject) => {
+      if (state !== "open") throw new Error(`The store is ${state}`);
       enqueue({ work, resolve, reject });
+      // The unit of work that runs may wait for just this call.
+      if (giveUp) timer ??= after(WORK_MS_MAX, rejectAll);
     }) as Promise<T>;
   }
 
@@ -86,19 +88,24 @@ export function createStore(storage: Storage): Store {
     if (waiting.length === 1) void mutex.run(runBatch);
   }
 
+  /** Rejects the unit of work, and the calls that it may have made itself. They must not run after its end. */
+  function rejectAll(): void {
+    const error = new Error(GIVEN_UP);
+    for (const call of waiting.splice(0)) call.reject(error);
+    giveUp?.(error);
+  }
+
   /** Runs all waiting calls one after the other, then saves their changes together. */
   async function runBatch(): Promise<void> {
     const calls = waiting;
     waiting = [];
     const outcomes = [];
-    isExecuting = true;
     for (const call of calls) {
       const count = unsaved.length;
       const result = call.work();
       await Promise.allSettled([result]);
       outcomes.push({ call, result, hasChanges: unsaved.length > count });
     }
-    isExecuting = false;
     try {
       if (unsaved.length > 0) await storage.append(unsaved, tables);
       for (const { call, result } of outcomes) call.resolve(result);
@@ -128,17 +135,17 @@ export function createStore(storage: Storage): Store {
         const conflict = table.findConflict(record);
         if (conflict !== undefined) violation = new UniqueViolation(conflict);
         if (violation !== undefined) throw violation;
-        changes.push(table.write(record.id, record));
+        changes.push(table.put(record));
       },
       async remove(from, id) {
-        changes.push(getTable(from).write(id));
+        const change = getTable(from).remove(id);
+        if (change) changes.push(change);
       },
     };
     try {
-      const running = work(tx);
       const result = await new Promise<T>((resolve, reject) => {
-        const timer = after(WORK_MS_MAX, () => reject(giveUp()));
-        running.then(resolve, reject).finally(timer.cancel);
+        giveUp = reject;
+        work(tx).then(resolve, reject);
       });
       if (violation !== undefined) throw violation;
       unsaved = unsaved.concat(changes);
@@ -148,20 +155,19 @@ export function createStore(storage: Storage): Store {
       throw error;
     } finally {
       isOpen = false;
+      giveUp = undefined;
+      timer?.cancel();
+      timer = undefined;
     }
   }
 
-  /** Rejects the calls that this unit of work may have made itself. They must not run after its end. */
-  function giveUp(): Error {
-    const error = new Error(GIVEN_UP);
-    for (const call of waiting.splice(0)) call.reject(error);
-    return error;
-  }
-
   return {
-    ...createReader((from, query) =>
-      run(async () => query(getDeclared(tables, from.name)), from.name),
-    ),
+    /** A read of saved data runs at once. */
+    ...createReader(async (from, query) => {
+      const work = async () => query(getDeclared(tables, from.name));
+      const isSaved = !giveUp && !unsaved.some(({ table }) => table.name === from.name);
+      return isSaved && state === "open" ? work() : run(work);
+    }),
 
     async open(declared) {
       if (state !== "not open") throw new Error("A store can be opened only once");

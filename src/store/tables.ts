@@ -15,42 +15,44 @@ interface StoredRecord extends Entity {
 
 /** A stored record and its place in creation order, which it keeps when it is replaced. */
 interface Row {
-  readonly record: StoredRecord;
+  record: StoredRecord;
   readonly seq: number;
 }
 
 /** One write. `before` is undefined for a created record, `after` for a removed one. */
 export interface Change {
   readonly table: Table;
-  readonly id: string;
-  readonly before: Row | undefined;
-  readonly after: Row | undefined;
+  readonly row: Row;
+  readonly before: StoredRecord | undefined;
+  readonly after: StoredRecord | undefined;
 }
 
 export type Tables = ReadonlyMap<string, Table>;
 export type Table = ReturnType<typeof createTable>;
 
-const toKey = (values: readonly unknown[]): string => JSON.stringify(values);
+/** The keys of one index have the same number of values. */
+const toKey = (values: readonly unknown[]): unknown =>
+  values.length === 1 ? values[0] : JSON.stringify(values);
 
 /** Lists of rows with equal values in the fields `by`, sorted by the fields `order` and then by creation. */
 function createIndex(by: readonly string[], order: readonly string[] = []) {
-  const lists = new Map<string, Row[]>();
+  const lists = new Map<unknown, Row[]>();
   const fields = [...by, ...order];
   const list = (values: Values): readonly Row[] => lists.get(toKey(values)) ?? [];
 
-  /** Returns an empty key if the record is not in the index, because one of its fields is null. */
-  function getKey(record: StoredRecord): string {
+  /** Returns undefined if the record is not in the index, because one of its fields is null. */
+  function getKey(record: StoredRecord): unknown {
     const hasNull = fields.some((field) => (record[field] ?? null) === null);
-    return hasNull ? "" : toKey(by.map((field) => record[field]));
+    return hasNull ? undefined : toKey(by.map((field) => record[field]));
   }
 
-  function isBefore(one: Row, other: Row): boolean {
+  function isBefore({ record, seq }: Row, other: Row): boolean {
     for (const field of order) {
-      const value = one.record[field] as string | number;
+      const value = record[field] as string | number;
       const otherValue = other.record[field] as string | number;
       if (value !== otherValue) return value < otherValue;
     }
-    return one.seq < other.seq;
+    return seq < other.seq;
   }
 
   /** Binary search for the position of a row, or the position to insert it at. */
@@ -65,14 +67,16 @@ function createIndex(by: readonly string[], order: readonly string[] = []) {
     return low;
   }
 
-  function insert(row: Row, key: string): void {
-    if (key === "") return;
+  function insert(row: Row): void {
+    const key = getKey(row.record);
+    if (key === undefined) return;
     const rows = lists.get(key) ?? [];
     rows.splice(findPosition(row, rows), 0, row);
     lists.set(key, rows);
   }
 
-  function remove(row: Row, key: string): void {
+  function remove(row: Row): void {
+    const key = getKey(row.record);
     const rows = lists.get(key);
     if (rows === undefined) return;
     const position = findPosition(row, rows);
@@ -82,54 +86,50 @@ function createIndex(by: readonly string[], order: readonly string[] = []) {
     if (rows.length === 0) lists.delete(key);
   }
 
-  /** Inserts, replaces or removes a row. One that keeps its place is replaced there, which moves no other row. */
-  function update(before: Row | undefined, after: Row | undefined): void {
-    const keyBefore = before ? getKey(before.record) : "";
-    const keyAfter = after ? getKey(after.record) : "";
-    const rows = keyBefore === keyAfter && lists.get(keyAfter);
-    if (rows && before && after && !isBefore(before, after) && !isBefore(after, before)) {
-      rows[findPosition(before, rows)] = after;
-      return;
-    }
-    if (before) remove(before, keyBefore);
-    if (after) insert(after, keyAfter);
-  }
+  /** Whether a record that replaces another one has another key or place. */
+  const isMoved = (before: StoredRecord, after: StoredRecord): boolean =>
+    fields.some((field) => before[field] !== after[field]);
 
   /** Returns the first record with the same values, which may be the record itself. */
   const findEqual = (record: StoredRecord) => lists.get(getKey(record))?.[0]?.record;
-  return { list, update, findEqual };
+  return { list, insert, remove, isMoved, findEqual };
 }
 
 function createTable({ name, indexes, unique }: AnyCollection) {
   const rows = new Map<string, Row>();
   const lists = new Map(
-    Object.entries(indexes).map(([index, { by, order = [] }]) => [
-      index,
-      createIndex(by, [order].flat()),
-    ]),
+    Object.entries(indexes).map(([index, { by, order }]) => [index, createIndex(by, order)]),
   );
   const uniques = new Map(Object.entries(unique).map(([key, by]) => [key, createIndex(by)]));
+  const all = [...lists.values(), ...uniques.values()];
   const list = (index: string, values: Values) => getDeclared(lists, index).list(values);
   let lastSeq = 0;
 
-  function apply({ id, before, after }: Omit<Change, "table">): void {
-    for (const index of [...lists.values(), ...uniques.values()]) index.update(before, after);
-    if (after) rows.set(id, after);
-    else rows.delete(id);
-  }
-
-  /** Puts a record, or removes the one with this id. */
-  function write(id: string, record?: Entity): Change {
-    const before = rows.get(id);
-    const after = record && { record: record as StoredRecord, seq: before?.seq ?? ++lastSeq };
-    const change = { table, id, before, after };
-    apply(change);
+  function apply(change: Change): Change {
+    const { row, before, after } = change;
+    const changed = before && after ? all.filter((index) => index.isMoved(before, after)) : all;
+    if (before) for (const index of changed) index.remove(row);
+    if (after) {
+      row.record = after;
+      rows.set(after.id, row);
+      for (const index of changed) index.insert(row);
+    } else rows.delete(row.record.id);
     return change;
   }
 
   const table = {
     name,
-    write,
+    put(record: Entity): Change {
+      const after = record as StoredRecord;
+      const row = rows.get(record.id);
+      return row
+        ? apply({ table, row, before: row.record, after })
+        : apply({ table, row: { record: after, seq: ++lastSeq }, before: undefined, after });
+    },
+    remove(id: string): Change | undefined {
+      const row = rows.get(id);
+      return row && apply({ table, row, before: row.record, after: undefined });
+    },
     // The type of a collection determines the type of its records.
     get: <R>(id: string) => rows.get(id)?.record as R | undefined,
     find: <R>(key: string, values: Values) =>
@@ -151,7 +151,7 @@ function createTable({ name, indexes, unique }: AnyCollection) {
       }
       return undefined;
     },
-    undo: ({ id, before, after }: Change) => apply({ id, before: after, after: before }),
+    undo: ({ row, before, after }: Change) => apply({ table, row, before: after, after: before }),
   };
   return table;
 }
@@ -189,7 +189,7 @@ export function loadTables(
     for (const [n, record] of records.entries()) {
       const problem = findProblem(table, record);
       if (problem !== undefined) fail(`[${n}] is ${problem}`);
-      table.write(record.id, record);
+      table.put(record);
     }
   }
   return tables;
