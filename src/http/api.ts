@@ -61,7 +61,7 @@ export const createApiRouter = (
 ): Router<Operation> => ({
   basePath: VERSION_PREFIX,
   routes: new RouteTable(routes),
-  handle: (request, lookup, headers) => handleApiRequest(deps, request, lookup, headers),
+  handle: (request, lookup) => handleApiRequest(deps, request, lookup),
   onError: (error, request) => problemResponse(error, request.id, deps.services.urls),
 });
 
@@ -69,16 +69,15 @@ async function handleApiRequest(
   deps: ApiDeps,
   request: HttpRequest,
   lookup: Lookup<Operation>,
-  responseHeaders: Record<string, string>,
 ): Promise<Result> {
   // 401
-  const caller = await deps.authenticate(request.header("authorization"));
+  const caller = await deps.authenticate(request.headers.authorization);
   if (caller instanceof AppError) return caller;
 
   // 403: account state, then rate limit
   const stateError = checkAccountState(caller.account, request.method);
   const rate = deps.limiter.count(caller.account.id);
-  Object.assign(responseHeaders, rate?.headers);
+  Object.assign(request.responseHeaders, rate?.headers);
   if (stateError) return stateError;
   if (rate?.exceeded) return fail({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
 

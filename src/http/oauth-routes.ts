@@ -158,8 +158,8 @@ async function readOAuthRequest(request: HttpRequest) {
   checkRepeated(parameters);
   const id = parameters.get("client_id");
   const secret = parameters.get("client_secret");
-  const authorization = request.header("authorization").join();
-  if (authorization === "") return { parameters, credentials: { id, secret } };
+  const { authorization } = request.headers;
+  if (!authorization) return { parameters, credentials: { id, secret } };
   const credentials = parseBasicCredentials(authorization);
   if (secret !== null || (id !== null && id !== credentials.id))
     throw invalidRequest("Send the client credentials in the Authorization header or in the body.");

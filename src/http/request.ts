@@ -46,8 +46,9 @@ export function parseRequest(id: string, request: IncomingMessage): HttpRequest 
     query: query.join("?"),
     host: authority ?? headers.host ?? "",
     protocolError,
-    header: (name) => request.headersDistinct[name] ?? [],
-    headerNames: () => Object.keys(headers),
+    // Only Set-Cookie, which no request has, would be a list.
+    headers: headers as HttpRequest["headers"],
+    responseHeaders: { "x-request-id": id },
     readBody: (limit_bytes) => readBody(request, limit_bytes),
   };
 }
@@ -55,9 +56,9 @@ export function parseRequest(id: string, request: IncomingMessage): HttpRequest 
 /** Reads the body; the rest of one that is too large is discarded, so that the client gets to read the response. */
 function readBody(request: IncomingMessage, limit_bytes: number): Promise<Buffer | AppError> {
   return new Promise((resolve) => {
-    const aborted = () => resolve(badRequest("The connection ended before the body did."));
+    const onAborted = () => resolve(badRequest("The connection ended before the body did."));
     // During an injected delay the connection may have closed.
-    if (request.destroyed) return aborted();
+    if (request.destroyed) return onAborted();
     const chunks: Buffer[] = [];
     let length = 0;
     request.on("data", (chunk: Buffer) => {
@@ -66,7 +67,7 @@ function readBody(request: IncomingMessage, limit_bytes: number): Promise<Buffer
       else resolve(tooLarge("payload_too_large", limit_bytes));
     });
     request.once("end", () => resolve(Buffer.concat(chunks)));
-    request.once("close", aborted);
+    request.once("error", onAborted);
   });
 }
 
@@ -96,22 +97,23 @@ export interface Preconditions {
 
 /** Parses headers and query, or returns one error for all unknown, repeated and invalid values. */
 export function parseInput({ query: schema = NO_QUERY }: Operation, request: HttpRequest) {
+  const { headers } = request;
   const errors: FieldError[] = [];
-  const values: Record<string, string> = Object.create(null);
+  const values = new Map<string, string>();
   // URLSearchParams drops a leading `?`.
-  for (const [name, value] of new URLSearchParams(`?${request.query}`)) {
-    if (name in values && Object.hasOwn(schema.members, name))
+  for (const [name, value] of request.query ? new URLSearchParams(`?${request.query}`) : []) {
+    if (values.has(name) && Object.hasOwn(schema.members, name))
       errors.push({ parameter: name, detail: "is given more than once" });
-    values[name] = value;
+    values.set(name, value);
   }
   const issues: Issue[] = [];
-  const query = schema.check(values, [], issues);
+  const query = schema.check(Object.fromEntries(values), [], issues);
   for (const { path, detail } of issues)
     errors.push({
       parameter: String(path[0]),
       detail: detail.replace(UNKNOWN_MEMBER, "is not a parameter of this operation"),
     });
-  const [idempotencyKey] = request.method === "POST" ? request.header("idempotency-key") : [];
+  const idempotencyKey = request.method === "POST" ? headers["idempotency-key"] : undefined;
   const isKeyWrong =
     idempotencyKey !== undefined && (idempotencyKey === "" || idempotencyKey.length > KEY_MAX);
   if (isKeyWrong)
@@ -119,14 +121,14 @@ export function parseInput({ query: schema = NO_QUERY }: Operation, request: Htt
   if (errors.length > 0)
     return fail({ code: isKeyWrong ? "invalid_header" : "invalid_parameter", errors });
   const preconditions: Preconditions = {
-    ifMatch: parseEntityTags(request.header("if-match")),
-    ifNoneMatch: parseEntityTags(request.header("if-none-match")),
+    ifMatch: parseEntityTags(headers["if-match"]),
+    ifNoneMatch: parseEntityTags(headers["if-none-match"]),
   };
   return { query, idempotencyKey, preconditions };
 }
 
-const parseEntityTags = (values: readonly string[]): readonly string[] | undefined =>
-  values.length === 0 ? undefined : (values.join().match(/^\*$|(W\/)?"[^"]*"/g) ?? []);
+const parseEntityTags = (value: string | undefined): readonly string[] | undefined =>
+  value === undefined ? undefined : (value.match(/^\*$|(W\/)?"[^"]*"/g) ?? []);
 
 /** Evaluates If-Match by strong and If-None-Match by weak comparison (RFC 9110 13.1.1, 13.1.2). */
 export function evaluatePreconditions(
@@ -149,7 +151,7 @@ export async function readRequestBody(
   idempotencyKey: string | undefined,
 ): Promise<{ bytes?: Buffer; json?: unknown } | AppError> {
   if (!body && idempotencyKey === undefined) return {};
-  if (Number(request.header("content-length")[0] ?? 0) > bodyLimit)
+  if (Number(request.headers["content-length"] ?? 0) > bodyLimit)
     return tooLarge("payload_too_large", bodyLimit);
   const typeError = body && checkMediaType(request);
   if (typeError) return typeError;
@@ -160,8 +162,8 @@ export async function readRequestBody(
 }
 
 /** Returns the media type in lower case. Parameters have no effect, including charset (RFC 8259 11). */
-export const getMediaType = (request: HttpRequest): string =>
-  request.header("content-type")[0]?.split(";")[0]?.trim().toLowerCase() ?? "";
+export const getMediaType = ({ headers }: HttpRequest): string =>
+  headers["content-type"]?.split(";")[0]?.trim().toLowerCase() ?? "";
 
 /** Requires application/json, or for PATCH also a merge patch (RFC 7396). */
 function checkMediaType(request: HttpRequest): AppError | undefined {
