@@ -3,7 +3,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { parseExactJson } from "../domain/columns.ts";
-import { AppError, type FieldError, fail } from "../domain/errors.ts";
+import { type AppError, type FieldError, fail } from "../domain/errors.ts";
 import { type Issue, object, pointer, type Schema, UNKNOWN_MEMBER } from "../lib/schema.ts";
 import { type HttpRequest, JSON_TYPE } from "./message.ts";
 import type { Operation } from "./operation.ts";
@@ -25,7 +25,7 @@ export const BODY_BYTES = MIB;
 export const DATA_BODY_BYTES = 10 * MIB;
 const NESTING_MAX = 64;
 export const KEY_MAX = 255;
-export const MERGE_PATCH_TYPE = "application/merge-patch+json";
+const MERGE_PATCH_TYPE = "application/merge-patch+json";
 const ABSOLUTE_FORM = /^https?:\/\/([^/?]*)(.*)$/i;
 export const NO_QUERY = object({});
 
@@ -141,47 +141,39 @@ export function evaluatePreconditions(
     : undefined;
 }
 
-/**
- * Reads the body: its bytes, and the JSON value that the operation takes. With an idempotency key even an unused body is
- * read, because it distinguishes requests.
- */
-export async function readRequestBody(
-  { body, bodyLimit = BODY_BYTES, exactNumbers }: Operation,
+/** Reads the body after a check of its size and, if the operation uses it, its media type. */
+export function readRequestBody(
+  { method, body, bodyLimit = BODY_BYTES }: Operation,
   request: HttpRequest,
-  idempotencyKey: string | undefined,
-): Promise<{ bytes?: Buffer; json?: unknown } | AppError> {
-  if (!body && idempotencyKey === undefined) return {};
+): Promise<Buffer | AppError> | AppError {
   if (Number(request.headers["content-length"] ?? 0) > bodyLimit)
     return tooLarge("payload_too_large", bodyLimit);
-  const typeError = body && checkMediaType(request);
-  if (typeError) return typeError;
-  const bytes = await request.readBody(bodyLimit);
-  if (bytes instanceof AppError) return bytes;
-  const json = body && parseJson(bytes, exactNumbers ? parseExactJson : JSON.parse);
-  return json instanceof AppError ? json : { bytes, json };
+  const types = bodyTypes(method);
+  if (body && !types.includes(getMediaType(request))) {
+    const detail = `The Content-Type must be ${types.join(" or ")}.`;
+    return fail({ code: "unsupported_media_type", detail });
+  }
+  return request.readBody(bodyLimit);
 }
+
+/** A PATCH also takes a merge patch (RFC 7396). */
+export const bodyTypes = (method: string): readonly string[] =>
+  method === "PATCH" ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
 
 /** Returns the media type in lower case. Parameters have no effect, including charset (RFC 8259 11). */
 export const getMediaType = ({ headers }: HttpRequest): string =>
   headers["content-type"]?.split(";")[0]?.trim().toLowerCase() ?? "";
-
-/** Requires application/json, or for PATCH also a merge patch (RFC 7396). */
-function checkMediaType(request: HttpRequest): AppError | undefined {
-  const types = request.method === "PATCH" ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
-  if (types.includes(getMediaType(request))) return undefined;
-  const detail = `The Content-Type must be ${types.join(" or ")}.`;
-  return fail({ code: "unsupported_media_type", detail });
-}
 
 /** The issue concerns the body as a whole. */
 const invalidJson = (detail: string): AppError =>
   fail({ code: "invalid_json", detail, errors: [{ pointer: "#", detail }] });
 
 /** Parses the body as JSON or returns an error; `validateBody` checks the fields. */
-function parseJson(bytes: Buffer, parse: (json: string) => unknown): unknown {
+export function parseJson(bytes: Buffer, exactNumbers = false): unknown {
   if (!isUtf8(bytes)) return invalidJson("The body is not valid UTF-8.");
   try {
-    const json = parse(bytes.toString());
+    const text = bytes.toString();
+    const json = exactNumbers ? parseExactJson(text) : JSON.parse(text);
     return isNestedDeeper(json, NESTING_MAX)
       ? invalidJson(`The body is nested deeper than ${NESTING_MAX} levels.`)
       : json;

@@ -102,13 +102,15 @@ export function createStore(storage: Storage): Store {
     const outcomes = [];
     for (const call of calls) {
       const count = unsaved.length;
-      const result = call.work();
-      await Promise.allSettled([result]);
-      outcomes.push({ call, result, hasChanges: unsaved.length > count });
+      const settle = await call.work().then(
+        (result) => () => call.resolve(result),
+        (error) => () => call.reject(error),
+      );
+      outcomes.push({ call, settle, hasChanges: unsaved.length > count });
     }
     try {
       if (unsaved.length > 0) await storage.append(unsaved, tables);
-      for (const { call, result } of outcomes) call.resolve(result);
+      for (const { settle } of outcomes) settle();
     } catch (error) {
       undoAll(unsaved);
       for (const { call, hasChanges } of outcomes) {
@@ -164,9 +166,10 @@ export function createStore(storage: Storage): Store {
   return {
     /** A read of saved data runs at once. */
     ...createReader(async (from, query) => {
-      const work = async () => query(getDeclared(tables, from.name));
       const isSaved = !giveUp && !unsaved.some(({ table }) => table.name === from.name);
-      return isSaved && state === "open" ? work() : run(work);
+      return isSaved && state === "open"
+        ? query(getDeclared(tables, from.name))
+        : run(async () => query(getDeclared(tables, from.name)));
     }),
 
     async open(declared) {
