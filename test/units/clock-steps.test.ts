@@ -2,14 +2,14 @@
 // wait keeps its length. Time is moved by hand; everything else is as in a service.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { RETRY_WAITS_MS } from "../../src/delivery/attempt.ts";
+import { RETRY_WAITS_MS } from "../../src/delivery/outbox.ts";
 import { type DispatchResult, failure, type Sender } from "../../src/delivery/sender.ts";
 import { collections } from "../../src/domain/collections.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import { accounts, type DeliveryRecord, deliveries } from "../../src/domain/model.ts";
 import { FIRST_RECORD } from "../../src/domain/store.ts";
 import { createNotifications, UnitOfWork } from "../../src/domain/unit-of-work.ts";
-import { webhookService } from "../../src/domain/webhooks.ts";
+import { redeliver, webhookService } from "../../src/domain/webhooks.ts";
 import { createRateLimiter } from "../../src/http/access.ts";
 import { type AdjustableClock, parseIso } from "../../src/lib/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../src/lib/ids.ts";
@@ -33,11 +33,13 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
   const errors: unknown[] = [];
   const background = new TaskTracker((error) => errors.push(error));
   let sent = 0;
+  let duringSend = async () => {};
   const sender: Sender = {
     close: () => {},
     async send(): Promise<DispatchResult> {
       const response_status = statuses[sent] ?? statuses.at(-1) ?? 200;
       sent += 1;
+      await duringSend();
       return { ...failure("status"), response_status };
     },
   };
@@ -73,6 +75,16 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
     step,
     chaos,
     emit,
+    /** Requests a manual attempt, during which the machine's clock is set. */
+    async redeliverWithStep(by_ms: number) {
+      duringSend = async () => {
+        step(by_ms);
+        clock.now();
+        await store.transact(async () => undefined); // the rows have moved by then
+      };
+      kept(await redeliver(unit, account, id, (await row()).id));
+      await background.idle();
+    },
     row,
     sent: () => sent,
     /** Passes this much real time and waits until due work is done. */
@@ -114,6 +126,15 @@ test("steps: a step back keeps a retry's wait, as next_attempt_at shows", async 
   await it.passes(1);
   assert.equal(it.sent(), 3);
   assert.equal((await it.row()).status, "succeeded");
+});
+
+test("steps: a step back during a manual attempt keeps the wait of the scheduled retry", async (t) => {
+  const it = await delivering(t, 500);
+  await it.emit();
+  const wait_ms = waitOf(await it.row(), it.clock);
+  await it.redeliverWithStep(-HOUR_MS);
+  assert.equal(it.sent(), 2);
+  assert.equal(waitOf(await it.row(), it.clock), wait_ms);
 });
 
 test("steps: a chaos delay keeps its length after a step back", async (t) => {

@@ -1,7 +1,7 @@
 // Retry-After, and retry schedules given as durations. test/units/outbox has the default schedule and its jitter.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseRetryAfter, parseRetrySchedule } from "../../src/delivery/attempt.ts";
+import { parseRetryAfter, parseRetrySchedule } from "../../src/delivery/outbox.ts";
 
 const S = 1_000;
 const H = 3_600 * S;
