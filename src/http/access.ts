@@ -125,7 +125,6 @@ export function withCors(handle: Handler, onlyLoopback: boolean): Handler {
 
 /** Accepts a scheme, a loopback host and an optional port, as browsers write them; neither `null` nor a list. */
 function isLoopbackOrigin(origin: string): boolean {
-  const [, host] =
-    /^[a-z][a-z\d+.-]*:\/\/(\[[\da-f:]+\]|[\w.-]+)(?::\d{1,5})?$/.exec(origin) ?? [];
+  const [, host] = /^[a-z][a-z\d+.-]*:\/\/(\[[\da-f:]+\]|[\w.-]+)(?::\d{1,5})?$/.exec(origin) ?? [];
   return host !== undefined && isLoopbackHost(host);
 }
