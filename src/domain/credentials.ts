@@ -1,6 +1,6 @@
 // API keys, which open the whole account, OAuth clients, scopes and account states (spec part 5; contract, parts 2 and 5).
 // A secret is shown only in the response that creates it; the store holds its SHA-256.
-import { toIso } from "../lib/clock.ts";
+import { parseIso, toIso } from "../lib/clock.ts";
 import { type Ids, sha256, sha256Base64url } from "../lib/ids.ts";
 import type { Infer } from "../lib/schema.ts";
 import type { TaskTracker } from "../lib/tasks.ts";
@@ -34,8 +34,16 @@ export interface Caller {
 export const hasScope = (scopes: readonly string[], scope: Scope): boolean =>
   scopes.includes(scope) || scopes.includes("admin");
 
+const MINUTE_MS = 60_000;
+
 /** Returns a function that authenticates by key hash. It queries the store at every use, so that a deletion counts. */
 export function createApiKeyAuthenticator({ store, clock }: UnitOfWorkDeps, tasks: TaskTracker) {
+  const recordUse = (id: string, last_used_at: string): Promise<void> =>
+    store.transact(async (tx) => {
+      const record = await tx.get(apiKeys, id);
+      if (record) await tx.put(apiKeys, { ...record, last_used_at });
+    });
+
   return async (keyHash: string): Promise<Caller | AppError> => {
     const key = await store.find(apiKeys, "hash", [keyHash]);
     const account = key && (await store.get(accounts, key.account_id));
@@ -45,15 +53,11 @@ export function createApiKeyAuthenticator({ store, clock }: UnitOfWorkDeps, task
         detail: "The credential is no known API key or access token. Check that it is complete.",
       });
     // To the minute, so that a read seldom causes a write.
-    const last_used_at = toIso(clock.now()).replace(/\d\d\.\d{3}Z$/, "00.000Z");
+    const now = clock.now();
+    const minute = now - (now % MINUTE_MS);
     // In the background: the request neither waits for it nor fails with it.
-    if (key.last_used_at !== last_used_at)
-      tasks.run("recording the use of an API key", () =>
-        store.transact(async (tx) => {
-          const record = await tx.get(apiKeys, key.id);
-          if (record) await tx.put(apiKeys, { ...record, last_used_at });
-        }),
-      );
+    if (parseIso(key.last_used_at ?? "") !== minute)
+      tasks.run("recording the use of an API key", () => recordUse(key.id, toIso(minute)));
     return { account, scopes: SCOPES, credential: key.id };
   };
 }

@@ -244,7 +244,7 @@ export interface AttemptResult {
   readonly attempt: Attempt;
   /** `webhook-timestamp` of the attempt. */
   readonly timestamp_s: number;
-  /** Time of the next scheduled attempt after a failure. */
+  /** Time of the next scheduled attempt if this one of the schedule failed. */
   readonly retryAt: string | null;
 }
 
@@ -260,7 +260,8 @@ function afterAttempt(delivery: DeliveryRecord, result: AttemptResult): Delivery
     timestamps_s: [...delivery.timestamps_s, timestamp_s],
   };
   const isOver = isSuccess(attempt) || delivery.next_attempt_at === null;
-  const next_attempt_at = isOver ? null : result.retryAt;
+  const retryAt = attempt.trigger === "manual" ? delivery.next_attempt_at : result.retryAt;
+  const next_attempt_at = isOver ? null : retryAt;
   if (attempt.trigger === "schedule" && delivery.manual) return { ...logged, next_attempt_at };
   if (delivery.due_at === null && !isSuccess(attempt)) return logged;
   if (next_attempt_at === null || delivery.test || attempt.response_status === GONE)

@@ -37,7 +37,7 @@ interface IndexRule<R> {
    * The list is sorted by these fields, then by creation. Numbers compare by value, strings by UTF-16 code units. All
    * values of a field have one type.
    */
-  readonly order?: (keyof R & string) | readonly (keyof R & string)[];
+  readonly order?: readonly (keyof R & string)[];
 }
 
 /** Declares a collection. The caller gives the record type; the names of indexes and unique keys are inferred. */

@@ -80,7 +80,7 @@ export class UnitOfWork {
         };
         const value = await work(ctx);
         if (value instanceof AppError) throw value; // thrown so that the store rolls back
-        await this.beforeCommit?.(ctx, value);
+        if (this.beforeCommit) await this.beforeCommit(ctx, value);
         return value;
       });
       for (const [topic, id] of published.values()) notifications.emit(topic, id);

@@ -5,13 +5,13 @@ import { AppError, fail } from "../domain/errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { sha256 } from "../lib/ids.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
-import { emptyResponse, type Handler, type HttpRequest } from "./message.ts";
+import { emptyResponse, type Handler } from "./message.ts";
 
 /** A JWT, even a truncated one, starts with a JSON object in base64url; a pinned key may do so too. */
 const JWT = /^eyJ[^.]*\./;
 
 /** Returns the token of the Authorization header. */
-export function bearerToken([header]: readonly string[]): string | AppError {
+export function bearerToken(header: string | undefined): string | AppError {
   if (header === undefined)
     return fail({
       code: "missing_credential",
@@ -36,8 +36,8 @@ export function createAuthenticator(
   findKeyHolder: (hash: string) => Promise<Caller | AppError>,
   findTokenUser: (token: string) => Promise<Caller | AppError>,
 ) {
-  return async function authenticate(headers: readonly string[]): Promise<Caller | AppError> {
-    const token = bearerToken(headers);
+  return async function authenticate(header: string | undefined): Promise<Caller | AppError> {
+    const token = bearerToken(header);
     if (token instanceof AppError) return token;
     const holder = await findKeyHolder(sha256(token));
     return holder instanceof AppError && JWT.test(token) ? findTokenUser(token) : holder;
@@ -105,32 +105,26 @@ const EXPOSED_HEADERS =
  * reaches allows only origins of this machine; otherwise every web page could use a start-up key such as `test`.
  */
 export function withCors(handle: Handler, onlyLoopback: boolean): Handler {
-  function originHeaders(request: HttpRequest): Record<string, string> {
-    if (!onlyLoopback) return { "access-control-allow-origin": "*" };
-    const [origin = ""] = request.header("origin");
-    // Sent to other origins too, or a cache could serve their response to an allowed one.
-    const vary = { vary: "Origin" };
-    return isLoopbackOrigin(origin) ? { ...vary, "access-control-allow-origin": origin } : vary;
-  }
-
   return async function handleWithCors(request) {
-    if (!SHARED_PATHS.test(request.path)) return handle(request);
-    const headers = originHeaders(request);
-    const isAllowed = "access-control-allow-origin" in headers;
-    const isPreflight =
-      request.method === "OPTIONS" && request.header("access-control-request-method").length > 0;
-    if (isPreflight) return emptyResponse(204, { ...headers, ...(isAllowed && PREFLIGHT_HEADERS) });
-    const response = await handle(request);
+    const { path, method, headers, responseHeaders } = request;
+    if (!SHARED_PATHS.test(path)) return handle(request);
+    const { origin = "" } = headers;
+    const isPreflight = method === "OPTIONS" && "access-control-request-method" in headers;
+    const response = isPreflight ? emptyResponse(204) : await handle(request);
     // A deployed app may have a page below /.well-known under its custom domain.
     if (response.headers["content-type"]?.startsWith("text/html")) return response;
-    const exposed = isAllowed && { "access-control-expose-headers": EXPOSED_HEADERS };
-    return { ...response, headers: { ...response.headers, ...headers, ...exposed } };
+    // Sent to other origins too, or a cache could serve their response to an allowed one.
+    if (onlyLoopback) responseHeaders.vary = "Origin";
+    if (onlyLoopback && !isLoopbackOrigin(origin)) return response;
+    responseHeaders["access-control-allow-origin"] = onlyLoopback ? origin : "*";
+    if (isPreflight) Object.assign(responseHeaders, PREFLIGHT_HEADERS);
+    else responseHeaders["access-control-expose-headers"] = EXPOSED_HEADERS;
+    return response;
   };
 }
 
 /** Accepts a scheme, a loopback host and an optional port, as browsers write them; neither `null` nor a list. */
 function isLoopbackOrigin(origin: string): boolean {
-  const [, host = ""] =
-    /^[a-z][a-z\d+.-]*:\/\/(\[[\da-f:]+\]|[\w.-]+)(?::\d{1,5})?$/.exec(origin) ?? [];
-  return isLoopbackHost(host);
+  const [, host] = /^[a-z][a-z\d+.-]*:\/\/(\[[\da-f:]+\]|[\w.-]+)(?::\d{1,5})?$/.exec(origin) ?? [];
+  return host !== undefined && isLoopbackHost(host);
 }

@@ -29,6 +29,7 @@ import {
   evaluatePreconditions,
   type Preconditions,
   parseInput,
+  parseJson,
   readRequestBody,
   validateBody,
 } from "./request.ts";
@@ -61,7 +62,7 @@ export const createApiRouter = (
 ): Router<Operation> => ({
   basePath: VERSION_PREFIX,
   routes: new RouteTable(routes),
-  handle: (request, lookup, headers) => handleApiRequest(deps, request, lookup, headers),
+  handle: (request, lookup) => handleApiRequest(deps, request, lookup),
   onError: (error, request) => problemResponse(error, request.id, deps.services.urls),
 });
 
@@ -69,16 +70,15 @@ async function handleApiRequest(
   deps: ApiDeps,
   request: HttpRequest,
   lookup: Lookup<Operation>,
-  responseHeaders: Record<string, string>,
 ): Promise<Result> {
   // 401
-  const caller = await deps.authenticate(request.header("authorization"));
+  const caller = await deps.authenticate(request.headers.authorization);
   if (caller instanceof AppError) return caller;
 
   // 403: account state, then rate limit
   const stateError = checkAccountState(caller.account, request.method);
   const rate = deps.limiter.count(caller.account.id);
-  Object.assign(responseHeaders, rate?.headers);
+  Object.assign(request.responseHeaders, rate?.headers);
   if (stateError) return stateError;
   if (rate?.exceeded) return fail({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
 
@@ -94,7 +94,7 @@ async function handleApiRequest(
   }
 
   const run = () => runOperation(deps, lookup, caller, request);
-  return deps.faults.apply(request, lookup.route, run);
+  return await deps.faults.apply(request, lookup.route, run);
 }
 
 /** Handles the request of an authorized caller. */
@@ -104,45 +104,49 @@ export async function runOperation(
   { account, user, credential }: Caller,
   request: HttpRequest,
 ): Promise<Result> {
+  const { unit, services, textCache } = deps;
   // 400: headers and query
   const input = parseInput(route, request);
   if (input instanceof AppError) return input;
   const { query, idempotencyKey, preconditions } = input;
 
-  // 413, 415, 400: body
-  const body = await readRequestBody(route, request, idempotencyKey);
-  if (body instanceof AppError) return body;
+  // 413, 415, 400: body. With a key even an unused one is read, because it distinguishes requests.
+  const isBodyRead = route.body !== undefined || idempotencyKey !== undefined;
+  const bytes = isBodyRead ? await readRequestBody(route, request) : undefined;
+  if (bytes instanceof AppError) return bytes;
+  const json = route.body && bytes && parseJson(bytes, route.exactNumbers);
+  if (json instanceof AppError) return json;
 
-  const { bytes, json } = body;
-
-  const toResponse = (result: unknown, isReplay = false) =>
-    serializeResponse(route, result, deps.textCache, request, isReplay);
-
+  let response: HttpResponse | undefined;
   async function execute(save?: SaveResponse): Promise<Result> {
     // 404, 422, 409, 412
     const result = await callOperation(route, {
       unitOfWork: new UnitOfWork(
-        deps.unit,
+        unit,
         request.id,
-        save && (({ tx }, value) => save(tx, toResponse(value, true))),
+        save &&
+          (({ tx }, value) => {
+            response = serializeResponse(route, value, textCache, request);
+            return save(tx, toReplay(route, response));
+          }),
       ),
       account,
       user,
       params,
-      services: deps.services,
+      services,
       query,
       body: json,
       request,
-      precondition: (record) => checkPrecondition(deps.textCache, route, preconditions, record),
+      precondition: (record) => checkPrecondition(textCache, route, preconditions, record),
     });
     if (result instanceof AppError) return result;
-    const response = toResponse(result);
+    response ??= serializeResponse(route, result, textCache, request);
     return route.method === "GET" ? evaluateRead(preconditions, response) : response;
   }
 
   return idempotencyKey === undefined
-    ? execute()
-    : withIdempotency(deps, idempotencyKey, credential, request, bytes, execute);
+    ? await execute()
+    : await withIdempotency(deps, idempotencyKey, credential, request, bytes, execute);
 }
 
 /**
@@ -150,11 +154,11 @@ export async function runOperation(
  * handler, which checks states (409, 412). Returns the handler's result or an error.
  */
 export async function callOperation(route: Operation, context: HandlerContext): Promise<unknown> {
-  const resource = await route.loads?.handler(context);
+  const resource = route.loads && (await route.loads.handler(context));
   if (resource instanceof AppError) return resource;
   const body = route.body && validateBody(route.body(context.services), context.body);
   if (body instanceof AppError) return body;
-  return route.handler({ ...context, body });
+  return await route.handler({ ...context, body });
 }
 
 const REPLAY_MS = 24 * 3_600_000;
@@ -232,13 +236,12 @@ function evaluateRead(preconditions: Preconditions, response: HttpResponse): Res
   return etag && outcome === "not modified" ? emptyResponse(304, { etag }) : response;
 }
 
-/** Serializes the result of an operation. In a stored replay the value that is shown once is null. */
+/** Serializes the result of an operation. */
 export function serializeResponse(
   { method, status, serializer, location, shownOnce }: Operation,
   result: unknown,
   textCache: TextCache,
   request: Pick<HttpRequest, "path" | "query">,
-  isReplay = false,
 ): HttpResponse {
   if (!serializer) return emptyResponse(status);
   const headers: Record<string, string> = { "content-type": JSON_TYPE };
@@ -259,10 +262,18 @@ export function serializeResponse(
       : serializeOnce(serializer, record, textCache);
   headers.etag = etag;
   if (location) headers.location = textCache.urls.baseUrl + location(record);
-  if (shownOnce === undefined) return { status, headers, body: text };
-  const value = isReplay ? null : record[shownOnce];
-  return { status, headers, body: JSON.stringify({ ...JSON.parse(text), [shownOnce]: value }) };
+  const body = shownOnce === undefined ? text : withMember(text, shownOnce, record[shownOnce]);
+  return { status, headers, body };
 }
+
+/** Returns the response to store: in a replay the value that is shown once is null. */
+const toReplay = ({ shownOnce }: Operation, response: HttpResponse): HttpResponse =>
+  shownOnce === undefined
+    ? response
+    : { ...response, body: withMember(response.body, shownOnce, null) };
+
+const withMember = (json: string, name: string, value: unknown): string =>
+  JSON.stringify({ ...JSON.parse(json), [name]: value });
 
 /** Returns the Link header for the next and previous page (RFC 8288), if there is one. */
 function paginationLinks(

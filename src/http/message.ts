@@ -14,10 +14,10 @@ export interface HttpRequest {
   readonly host: string;
   /** Error that applies to every route: the request is too large or malformed. */
   readonly protocolError?: AppError | undefined;
-  /** Returns every value of the header, in order; `name` is in lower case. */
-  header(name: string): readonly string[];
-  /** Returns the names of all headers, in lower case. */
-  headerNames(): readonly string[];
+  /** By name in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** The headers of every response to this request, errors included. */
+  readonly responseHeaders: Record<string, string>;
   /** Reads the body; may be called once. */
   readBody(limit_bytes: number): Promise<Buffer | AppError>;
 }

@@ -158,8 +158,8 @@ async function readOAuthRequest(request: HttpRequest) {
   checkRepeated(parameters);
   const id = parameters.get("client_id");
   const secret = parameters.get("client_secret");
-  const authorization = request.header("authorization").join();
-  if (authorization === "") return { parameters, credentials: { id, secret } };
+  const { authorization } = request.headers;
+  if (!authorization) return { parameters, credentials: { id, secret } };
   const credentials = parseBasicCredentials(authorization);
   if (secret !== null || (id !== null && id !== credentials.id))
     throw invalidRequest("Send the client credentials in the Authorization header or in the body.");
@@ -172,7 +172,10 @@ async function readParameters(request: HttpRequest): Promise<[name: string, valu
   if (![JSON_TYPE, FORM_TYPE].includes(type))
     throw invalidRequest(`The Content-Type must be ${JSON_TYPE} or ${FORM_TYPE}.`);
   const bytes = await request.readBody(BODY_BYTES);
-  if (bytes instanceof AppError) throw invalidRequest("The body is larger than 1 MiB.");
+  if (bytes instanceof AppError) {
+    const { title, detail } = explain(bytes);
+    throw invalidRequest(`${title}. ${detail}`);
+  }
   try {
     const text = bytes.toString();
     const pairs = type === FORM_TYPE ? [...new URLSearchParams(text)] : parseJsonParameters(text);

@@ -11,14 +11,12 @@ import { JSON_TYPE, PATHS } from "./message.ts";
 import type { AppContext, Operation } from "./operation.ts";
 import { closedObject } from "./operation.ts";
 import { CODES, PROBLEM_TYPE, PROBLEMS } from "./problem.ts";
-import { KEY_MAX, MERGE_PATCH_TYPE } from "./request.ts";
+import { bodyTypes, KEY_MAX } from "./request.ts";
+import type { Variants } from "./variants.ts";
 
-/** The variants that change responses in general. The route table already follows the others. */
-type Variants = {
-  readonly [name in "list-shape" | "error-body" | "validation-status" | "rate-headers"]?: unknown;
-};
 type Named = Record<string, JsonSchema>;
 
+/** The route table already follows the variants that change single routes. */
 export function createOpenApiDocument(
   routes: readonly Operation[],
   services: AppContext,
@@ -94,7 +92,6 @@ function describeOperation(route: Operation, variants: Variants): JsonSchema {
     responses[304] = describeResponse("Not changed.", ["ETag", ...rateHeaders(variants)]);
   for (const error of errorStatuses(route, variants))
     responses[error] = { $ref: `#/components/responses/Problem${error}` };
-  const types = method === "PATCH" ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
   const media = bodyName && { schema: schemaRef(bodyName), example };
   return {
     operationId,
@@ -107,7 +104,7 @@ function describeOperation(route: Operation, variants: Variants): JsonSchema {
     parameters: describeParameters(route),
     requestBody: media && {
       required: true,
-      content: Object.fromEntries(types.map((type) => [type, media])),
+      content: Object.fromEntries(bodyTypes(method).map((type) => [type, media])),
     },
     responses,
   };

@@ -152,10 +152,12 @@ export function explain({ details }: AppError) {
   return { title, status, detail };
 }
 
-/** The first issue, and how many more there are. */
+/** The first issue, how many more there are, and how many of those are not listed. */
 function summarize(errors: readonly FieldError[]): string {
   const { detail, ...place } = truncateNames(errors[0] ?? { detail: "is wrong" });
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
+  const unlisted = errors.length - ISSUES_MAX;
+  const note = unlisted > 0 ? `, ${unlisted} of them not listed` : "";
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more${note})` : "";
   const text = `${Object.values(place)} ${detail}${more}`;
   return text.endsWith("?") ? text : `${text}.`;
 }

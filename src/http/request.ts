@@ -3,7 +3,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { parseExactJson } from "../domain/columns.ts";
-import { AppError, type FieldError, fail } from "../domain/errors.ts";
+import { type AppError, type FieldError, fail } from "../domain/errors.ts";
 import { type Issue, object, pointer, type Schema, UNKNOWN_MEMBER } from "../lib/schema.ts";
 import { type HttpRequest, JSON_TYPE } from "./message.ts";
 import type { Operation } from "./operation.ts";
@@ -25,7 +25,7 @@ export const BODY_BYTES = MIB;
 export const DATA_BODY_BYTES = 10 * MIB;
 const NESTING_MAX = 64;
 export const KEY_MAX = 255;
-export const MERGE_PATCH_TYPE = "application/merge-patch+json";
+const MERGE_PATCH_TYPE = "application/merge-patch+json";
 const ABSOLUTE_FORM = /^https?:\/\/([^/?]*)(.*)$/i;
 export const NO_QUERY = object({});
 
@@ -46,8 +46,9 @@ export function parseRequest(id: string, request: IncomingMessage): HttpRequest 
     query: query.join("?"),
     host: authority ?? headers.host ?? "",
     protocolError,
-    header: (name) => request.headersDistinct[name] ?? [],
-    headerNames: () => Object.keys(headers),
+    // Only Set-Cookie, which no request has, would be a list.
+    headers: headers as HttpRequest["headers"],
+    responseHeaders: { "x-request-id": id },
     readBody: (limit_bytes) => readBody(request, limit_bytes),
   };
 }
@@ -55,9 +56,9 @@ export function parseRequest(id: string, request: IncomingMessage): HttpRequest 
 /** Reads the body; the rest of one that is too large is discarded, so that the client gets to read the response. */
 function readBody(request: IncomingMessage, limit_bytes: number): Promise<Buffer | AppError> {
   return new Promise((resolve) => {
-    const aborted = () => resolve(badRequest("The connection ended before the body did."));
+    const onAborted = () => resolve(badRequest("The connection ended before the body did."));
     // During an injected delay the connection may have closed.
-    if (request.destroyed) return aborted();
+    if (request.destroyed) return onAborted();
     const chunks: Buffer[] = [];
     let length = 0;
     request.on("data", (chunk: Buffer) => {
@@ -66,7 +67,7 @@ function readBody(request: IncomingMessage, limit_bytes: number): Promise<Buffer
       else resolve(tooLarge("payload_too_large", limit_bytes));
     });
     request.once("end", () => resolve(Buffer.concat(chunks)));
-    request.once("close", aborted);
+    request.once("error", onAborted);
   });
 }
 
@@ -96,22 +97,23 @@ export interface Preconditions {
 
 /** Parses headers and query, or returns one error for all unknown, repeated and invalid values. */
 export function parseInput({ query: schema = NO_QUERY }: Operation, request: HttpRequest) {
+  const { headers } = request;
   const errors: FieldError[] = [];
-  const values: Record<string, string> = Object.create(null);
+  const values = new Map<string, string>();
   // URLSearchParams drops a leading `?`.
-  for (const [name, value] of new URLSearchParams(`?${request.query}`)) {
-    if (name in values && Object.hasOwn(schema.members, name))
+  for (const [name, value] of request.query ? new URLSearchParams(`?${request.query}`) : []) {
+    if (values.has(name) && Object.hasOwn(schema.members, name))
       errors.push({ parameter: name, detail: "is given more than once" });
-    values[name] = value;
+    values.set(name, value);
   }
   const issues: Issue[] = [];
-  const query = schema.check(values, [], issues);
+  const query = schema.check(Object.fromEntries(values), [], issues);
   for (const { path, detail } of issues)
     errors.push({
       parameter: String(path[0]),
       detail: detail.replace(UNKNOWN_MEMBER, "is not a parameter of this operation"),
     });
-  const [idempotencyKey] = request.method === "POST" ? request.header("idempotency-key") : [];
+  const idempotencyKey = request.method === "POST" ? headers["idempotency-key"] : undefined;
   const isKeyWrong =
     idempotencyKey !== undefined && (idempotencyKey === "" || idempotencyKey.length > KEY_MAX);
   if (isKeyWrong)
@@ -119,14 +121,14 @@ export function parseInput({ query: schema = NO_QUERY }: Operation, request: Htt
   if (errors.length > 0)
     return fail({ code: isKeyWrong ? "invalid_header" : "invalid_parameter", errors });
   const preconditions: Preconditions = {
-    ifMatch: parseEntityTags(request.header("if-match")),
-    ifNoneMatch: parseEntityTags(request.header("if-none-match")),
+    ifMatch: parseEntityTags(headers["if-match"]),
+    ifNoneMatch: parseEntityTags(headers["if-none-match"]),
   };
   return { query, idempotencyKey, preconditions };
 }
 
-const parseEntityTags = (values: readonly string[]): readonly string[] | undefined =>
-  values.length === 0 ? undefined : (values.join().match(/^\*$|(W\/)?"[^"]*"/g) ?? []);
+const parseEntityTags = (value: string | undefined): readonly string[] | undefined =>
+  value === undefined ? undefined : (value.match(/^\*$|(W\/)?"[^"]*"/g) ?? []);
 
 /** Evaluates If-Match by strong and If-None-Match by weak comparison (RFC 9110 13.1.1, 13.1.2). */
 export function evaluatePreconditions(
@@ -139,47 +141,39 @@ export function evaluatePreconditions(
     : undefined;
 }
 
-/**
- * Reads the body: its bytes, and the JSON value that the operation takes. With an idempotency key even an unused body is
- * read, because it distinguishes requests.
- */
-export async function readRequestBody(
-  { body, bodyLimit = BODY_BYTES, exactNumbers }: Operation,
+/** Reads the body after a check of its size and, if the operation uses it, its media type. */
+export function readRequestBody(
+  { method, body, bodyLimit = BODY_BYTES }: Operation,
   request: HttpRequest,
-  idempotencyKey: string | undefined,
-): Promise<{ bytes?: Buffer; json?: unknown } | AppError> {
-  if (!body && idempotencyKey === undefined) return {};
-  if (Number(request.header("content-length")[0] ?? 0) > bodyLimit)
+): Promise<Buffer | AppError> | AppError {
+  if (Number(request.headers["content-length"] ?? 0) > bodyLimit)
     return tooLarge("payload_too_large", bodyLimit);
-  const typeError = body && checkMediaType(request);
-  if (typeError) return typeError;
-  const bytes = await request.readBody(bodyLimit);
-  if (bytes instanceof AppError) return bytes;
-  const json = body && parseJson(bytes, exactNumbers ? parseExactJson : JSON.parse);
-  return json instanceof AppError ? json : { bytes, json };
+  const types = bodyTypes(method);
+  if (body && !types.includes(getMediaType(request))) {
+    const detail = `The Content-Type must be ${types.join(" or ")}.`;
+    return fail({ code: "unsupported_media_type", detail });
+  }
+  return request.readBody(bodyLimit);
 }
+
+/** A PATCH also takes a merge patch (RFC 7396). */
+export const bodyTypes = (method: string): readonly string[] =>
+  method === "PATCH" ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
 
 /** Returns the media type in lower case. Parameters have no effect, including charset (RFC 8259 11). */
-export const getMediaType = (request: HttpRequest): string =>
-  request.header("content-type")[0]?.split(";")[0]?.trim().toLowerCase() ?? "";
-
-/** Requires application/json, or for PATCH also a merge patch (RFC 7396). */
-function checkMediaType(request: HttpRequest): AppError | undefined {
-  const types = request.method === "PATCH" ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
-  if (types.includes(getMediaType(request))) return undefined;
-  const detail = `The Content-Type must be ${types.join(" or ")}.`;
-  return fail({ code: "unsupported_media_type", detail });
-}
+export const getMediaType = ({ headers }: HttpRequest): string =>
+  headers["content-type"]?.split(";")[0]?.trim().toLowerCase() ?? "";
 
 /** The issue concerns the body as a whole. */
 const invalidJson = (detail: string): AppError =>
   fail({ code: "invalid_json", detail, errors: [{ pointer: "#", detail }] });
 
 /** Parses the body as JSON or returns an error; `validateBody` checks the fields. */
-function parseJson(bytes: Buffer, parse: (json: string) => unknown): unknown {
+export function parseJson(bytes: Buffer, exactNumbers = false): unknown {
   if (!isUtf8(bytes)) return invalidJson("The body is not valid UTF-8.");
   try {
-    const json = parse(bytes.toString());
+    const text = bytes.toString();
+    const json = exactNumbers ? parseExactJson(text) : JSON.parse(text);
     return isNestedDeeper(json, NESTING_MAX)
       ? invalidJson(`The body is nested deeper than ${NESTING_MAX} levels.`)
       : json;

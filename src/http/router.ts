@@ -38,13 +38,9 @@ export interface Router<R extends RouteKey = RouteKey> {
   readonly routes: RouteTable<R>;
   /**
    * Handles a request to a path of the router. A `lookup` without a route is returned after authentication, so that
-   * the response does not reveal which paths exist. `responseHeaders` are added to every response, errors included.
+   * the response does not reveal which paths exist.
    */
-  handle(
-    request: HttpRequest,
-    lookup: Lookup<R>,
-    responseHeaders: Record<string, string>,
-  ): Promise<Result>;
+  handle(request: HttpRequest, lookup: Lookup<R>): Promise<Result>;
   onError(error: AppError, request: HttpRequest): HttpResponse;
 }
 
@@ -159,21 +155,19 @@ export function createRequestHandler(deps: RouterDeps): Handler {
 
   /** The only catch of unexpected exceptions: logs them in full and responds without their details. */
   return async function handleRequest(request) {
-    const responseHeaders: Record<string, string> = {};
     let owner = findOwner(request.path);
     let result: Result;
     try {
       if (request.protocolError) return owner.router.onError(request.protocolError, request);
       if (!isOwnPath(owner, request)) owner = await findOwnerByHost(request);
       const lookup = findRoute(owner.match, request);
-      result = await owner.router.handle(request, lookup, responseHeaders);
+      result = await owner.router.handle(request, lookup);
     } catch (error) {
       deps.onError(error, request.id);
       const isUnavailable = isStoreError(error, "StorageUnavailable");
       result = fail({ code: isUnavailable ? "storage_unavailable" : "internal_error" });
     }
-    const response = result instanceof AppError ? owner.router.onError(result, request) : result;
-    return { ...response, headers: { ...response.headers, ...responseHeaders } };
+    return result instanceof AppError ? owner.router.onError(result, request) : result;
   };
 }
 

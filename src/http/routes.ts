@@ -8,9 +8,10 @@ import * as events from "../domain/events.ts";
 import * as model from "../domain/model.ts";
 import { userService } from "../domain/users.ts";
 import * as webhooks from "../domain/webhooks.ts";
-import { ADMIN_SCOPE, crudRoutes } from "./crud-routes.ts";
 import {
+  ADMIN_SCOPE,
   accountSerializer,
+  crudRoutes,
   deliverySerializer,
   deploymentSerializer,
   eventSerializer,

@@ -54,6 +54,8 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       // Checked by `parseRequest`, because Node's own error has no body.
       requireHostHeader: false,
+      // A second credential makes the header invalid; Node would ignore it.
+      joinDuplicateHeaders: true,
     };
     const server = tls
       ? process.getBuiltinModule("node:https").createServer({ ...options, ...tls })
@@ -77,7 +79,8 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
     const { ids, handle, onError } = await ready;
     const id = ids.next("req_");
     try {
-      sendResponse(response, id, await handle(parseRequest(id, request)));
+      const parsed = parseRequest(id, request);
+      sendResponse(response, parsed.responseHeaders, await handle(parsed));
     } catch (error) {
       // Node throws for a response that it cannot write, such as one with a line break in a header.
       onError(error, id);
@@ -85,21 +88,23 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
     }
   }
 
-  function sendResponse(response: ServerResponse, id: string, result: HttpResponse): void {
-    const { status, headers, body, connectionFault } = result;
+  function sendResponse(
+    response: ServerResponse,
+    headers: Record<string, string>,
+    result: HttpResponse,
+  ): void {
+    const { status, body, connectionFault } = result;
     if (response.destroyed) return;
     if (connectionFault) {
       abortConnection(response.req, connectionFault);
       return;
     }
-    response.writeHead(status, {
-      "x-request-id": id,
-      ...headers,
-      ...(stopping && { connection: "close" }),
-      ...(status !== 204 && status !== 304 && { "content-length": Buffer.byteLength(body) }),
-    });
-    response.req.socket.setTimeout(limits.unread_ms);
-    response.end(body);
+    Object.assign(headers, result.headers);
+    if (stopping) headers.connection = "close";
+    if (status !== 204 && status !== 304) headers["content-length"] = `${Buffer.byteLength(body)}`;
+    response.writeHead(status, headers).end(body);
+    // What the system did not take at once waits for its reader.
+    if (response.writableLength > 0) response.req.socket.setTimeout(limits.unread_ms);
   }
 
   /** Responds to input that is not HTTP (RFC 9112) or did not arrive in time, and closes the connection. */

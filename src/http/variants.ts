@@ -71,7 +71,8 @@ export function withVariants(handle: Handler, variants: Variants): Handler {
     // Before the body that has its code changes.
     if (variants["validation-status"]) response = toBadRequest(response);
     if (variants["error-body"]) response = toFlatError(response);
-    return variants["rate-headers"] ? toXRateLimit(response) : response;
+    if (variants["rate-headers"]) renameRateLimit(request.responseHeaders);
+    return response;
   };
 }
 
@@ -104,19 +105,16 @@ function toFlatError(response: HttpResponse): HttpResponse {
       );
 }
 
-function toXRateLimit(response: HttpResponse): HttpResponse {
-  const { ratelimit = "", "ratelimit-policy": policy = "", ...headers } = response.headers;
+function renameRateLimit(headers: Record<string, string>): void {
+  const { ratelimit = "", "ratelimit-policy": policy = "" } = headers;
   const [, limit, remaining = "", reset = ""] =
     /q=(\d+).*r=(\d+);t=(\d+)/.exec(policy + ratelimit) ?? [];
-  return limit === undefined
-    ? response
-    : {
-        ...response,
-        headers: {
-          ...headers,
-          "x-ratelimit-limit": limit,
-          "x-ratelimit-remaining": remaining,
-          "x-ratelimit-reset": reset,
-        },
-      };
+  if (limit === undefined) return;
+  delete headers.ratelimit;
+  delete headers["ratelimit-policy"];
+  Object.assign(headers, {
+    "x-ratelimit-limit": limit,
+    "x-ratelimit-remaining": remaining,
+    "x-ratelimit-reset": reset,
+  });
 }

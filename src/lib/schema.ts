@@ -274,8 +274,9 @@ export const extend = <M extends Members, E extends Members>(
 
 /** Copies the members of the schema from `from`, in the schema's order. */
 export function pick<T>({ members }: ObjectSchema<T>, from: T): T {
-  const names = Object.keys(members) as (keyof T)[];
-  return Object.fromEntries(names.map((name) => [name, from[name]])) as T;
+  const picked = {} as T;
+  for (const name of Object.keys(members) as (keyof T)[]) picked[name] = from[name];
+  return picked;
 }
 
 const mapMembers = <M extends Members>(

@@ -13,8 +13,7 @@ import {
 import { after } from "../lib/clock.ts";
 import { encodeBatch, encodeSnapshot, FILE_MODE, readFiles, tryCall } from "./json-file/format.ts";
 import { acquireLock, type Lock, type LockOptions } from "./json-file/lock.ts";
-import { createStore } from "./memory.ts";
-import type { Change, Tables } from "./tables.ts";
+import { type Change, createStore, type Tables } from "./memory.ts";
 
 interface Settings extends LockOptions {
   /** The journal is folded into FILE when it is longer than this and more than twice as long as FILE. */

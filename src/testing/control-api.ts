@@ -41,7 +41,7 @@ export function createControlRouter(deps: ControlDeps): Router<Operation> {
           code: "not_found",
           detail: "The test controls are off; start the server with --control.",
         });
-      const token = bearerToken(request.header("authorization"));
+      const token = bearerToken(request.headers.authorization);
       if (token instanceof AppError) return token;
       const { apiKey, account } = service;
       // The time to compare hashes reveals nothing about the key.

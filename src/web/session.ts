@@ -47,7 +47,7 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
   // Browsers send a host's cookies to all of its ports, so the name contains the port.
   const port = getPort(request) || (isSecure ? "443" : "80");
   const name = `${isSecure ? "__Host-" : ""}apphost_session_${port}`;
-  const cookies = request.header("cookie").join(";");
+  const cookies = request.headers.cookie ?? "";
   const cookie = new RegExp(`(?:^|;) *${name}=([\\w-]{43}) *(?:;|$)`).exec(cookies)?.[1];
   // A browser without a cookie gets one now, because the sign-in form needs its CSRF token.
   const secret = cookie ?? unit.ids.secret();
@@ -69,10 +69,11 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
     // A server can have other names than its public one, so the origin in use is accepted too.
     const origins = [authUrl, `http://${request.host}`, `https://${request.host}`];
     // Scripts may send no Origin; they still need the cookie and its token.
-    if (!request.header("origin").every((origin) => origins.includes(origin))) return CSRF_FAILED;
+    const { origin, "content-type": type = "" } = request.headers;
+    if (origin !== undefined && !origins.includes(origin)) return CSRF_FAILED;
     const body = await request.readBody(FORM_BYTES + data_bytes);
     if (body instanceof AppError) return body;
-    const form = await parseFormBody(body, request.header("content-type").join());
+    const form = await parseFormBody(body, type);
     if (form === undefined) return UNREADABLE_FORM;
     return form.get("csrf") === csrfToken ? run(form) : CSRF_FAILED;
   }

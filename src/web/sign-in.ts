@@ -40,7 +40,7 @@ export const signInRoutes: readonly PageRoute[] = [
 const PROXY_HEADER = /^(forwarded|via|x-real-ip|x-forwarded-.*)$/;
 
 const needsApiKey = ({ isLocal, request }: WebContext): boolean =>
-  !isLocal || request.headerNames().some((name) => PROXY_HEADER.test(name));
+  !isLocal || Object.keys(request.headers).some((name) => PROXY_HEADER.test(name));
 
 async function showSignIn(web: WebContext, fields: SubmittedFields): Promise<HttpResponse> {
   const next = safeNext(fields);

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { failure, type Sender } from "../../src/delivery/sender.ts";
 import type { DeliveryRecord } from "../../src/domain/model.ts";
+import { redeliver } from "../../src/domain/webhooks.ts";
 import { createRateLimiter } from "../../src/http/access.ts";
 import { AdjustableClock, after, parseIso } from "../../src/lib/clock.ts";
 import { seededRandom } from "../../src/lib/ids.ts";
@@ -141,11 +142,13 @@ test("clock: a pause of the process between two readings of the machine's clocks
 async function delivering(t: TestContext, ...statuses: readonly number[]) {
   const { clock, pass, step } = createMachine();
   let sent = 0;
+  let duringSend = async () => {};
   const sender: Sender = {
     close: () => {},
     async send() {
       const response_status = statuses[sent] ?? statuses.at(-1) ?? 200;
       sent += 1;
+      await duringSend();
       return { ...failure("status"), response_status };
     },
   };
@@ -163,6 +166,17 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
     step,
     row: async () => kept((await world.log(webhook))[0]),
     sent: () => sent,
+    /** Requests a manual attempt, during which the machine's clock is set. */
+    async redeliverWithStep(by_ms: number) {
+      duringSend = async () => {
+        step(by_ms);
+        clock.now();
+        await world.store.transact(async () => undefined); // the rows have moved by then
+      };
+      const [first] = await world.log(webhook);
+      kept(await redeliver(world.unit, world.account, webhook.id, kept(first).id));
+      await world.idle();
+    },
     /** Passes this much real time and waits until due work is done. */
     async passes(by_ms: number) {
       pass(by_ms);
@@ -200,6 +214,14 @@ test("steps: a step back keeps a retry's wait, as next_attempt_at shows", async 
   await it.passes(1);
   assert.equal(it.sent(), 3);
   assert.equal((await it.row()).status, "succeeded");
+});
+
+test("steps: a step back during a manual attempt keeps the wait of the scheduled retry", async (t) => {
+  const it = await delivering(t, 500);
+  const wait_ms = waitOf(await it.row(), it.clock);
+  await it.redeliverWithStep(-HOUR_MS);
+  assert.equal(it.sent(), 2);
+  assert.equal(waitOf(await it.row(), it.clock), wait_ms);
 });
 
 test("steps: a rate window keeps its length after a step back, and a step forward ends it", async () => {

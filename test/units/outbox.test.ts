@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
-import { parseRetryAfter, parseRetrySchedule } from "../../src/delivery/attempt.ts";
+import { parseRetryAfter, parseRetrySchedule } from "../../src/delivery/outbox.ts";
 import { createHttpSender } from "../../src/delivery/sender.ts";
 import { createDelivery, putDelivery, recordEvent } from "../../src/domain/events.ts";
 import { deliveries, type WebhookRecord, webhooks } from "../../src/domain/model.ts";

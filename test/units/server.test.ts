@@ -78,6 +78,16 @@ for (const [what, limits, ...parts] of [
     }
   });
 
+test("a handler gets both values of a repeated header, so that it can refuse a second credential", async () => {
+  const handle = async ({ headers }: HttpRequest) =>
+    emptyResponse(204, { "x-authorization": headers.authorization ?? "" });
+  await using it = await listening({}, { handle });
+  const answer = await it.ask(
+    GET.replace("host: x", "host: x\r\nauthorization: a\r\nauthorization: b"),
+  );
+  assert.equal(answer.headers["x-authorization"], "a, b");
+});
+
 test("reading an aborted body returns an error", { timeout: 10_000 }, async () => {
   const read = promised<Buffer | AppError>();
   const handle = async (request: HttpRequest) => {

@@ -3,7 +3,7 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { type AnyCollection, type Entity, StoreOpenError } from "../../domain/store.ts";
-import { type Change, getDeclared, listRecords, loadTables, type Tables } from "../tables.ts";
+import { type Change, getDeclared, listRecords, loadTables, type Tables } from "../memory.ts";
 
 /** Only the owner may read the files, because they hold secrets of webhooks and the signing key. */
 export const FILE_MODE = 0o600;
@@ -29,7 +29,7 @@ export function encodeSnapshot(seq: number, tables: Tables): string {
 
 /** Returns a line of the journal. A write has the name of its collection, the id, and the record or null. */
 export function encodeBatch(seq: number, changes: readonly Change[]): Buffer {
-  const writes = changes.map(({ table, id, after }) => [table.name, id, after?.record]);
+  const writes = changes.map(({ table, row, after }) => [table.name, row.record.id, after]);
   const body = `"seq":${seq},"writes":${JSON.stringify(writes)}}`;
   return Buffer.from(`{"crc":"${toChecksum(body)}",${body}\n`);
 }
@@ -129,8 +129,11 @@ function replayJournal(file: string, bytes: Buffer, tables: Tables, contained: n
       failAtLine(file, n + 1, `number ${batch.seq} where ${next} should follow`);
     next += 1;
     if (batch.seq <= contained) continue;
-    for (const [name, id, record] of batch.writes)
-      getDeclared(tables, name).write(id, record ?? undefined);
+    for (const [name, id, record] of batch.writes) {
+      const table = getDeclared(tables, name);
+      if (record) table.put(record);
+      else table.remove(id);
+    }
   }
   return { seq: Math.max(contained, next - 1), torn };
 }
