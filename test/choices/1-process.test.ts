@@ -217,7 +217,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--host", "300.1.1.1", "--api-key", "secret-key-1"], /^--host (?!.*secret-key-1)/],
   [["--tls-cert", PEM.cert, "--tls-key", PEM.empty], /^--tls-key must be .* not empty/],
   [["--tls-cert", PEM.cert], /^--tls-cert and --tls-key must .* given together/],
-  [["--store", "./none.mjs"], /^store must be .*none\.mjs/],
+  [["--store", "./none.mjs"], /^--store must be .*none\.mjs/],
   [
     ["--variant", "create-status=200", "--variant", "list-shap=bare"],
     /^--variant .*list-shape=bare/,
