@@ -21,6 +21,7 @@ import { closedPort, listen } from "./support/ports.ts";
 import { printedBy, ran, script } from "./support/process.ts";
 import { httpReceiver } from "./support/receivers.ts";
 import { CLAUSES } from "./support/sources.ts";
+import { isRetryOf } from "./support/trial.ts";
 
 test("attack: generated requests, malformed ones and slow connections find no fault", async () => {
   for (const attack of [fuzz(300, 1), spoiled(100, 1), slow(20, 5, 0)])
@@ -220,11 +221,25 @@ test("conformance:self: a server that sends each event twice passes, and its fai
   assert.match(wrong.failed.join(), /^6\.success\.2xx-only: answered 404 and not sent again/);
 });
 
+test("conformance: a late duplicate is no retry where the sender numbers its attempts, and otherwise time decides", () => {
+  const request = (at: number, attempt?: string) => {
+    const headers = attempt === undefined ? {} : { "x-service-attempt": attempt };
+    return { method: "POST", headers, body: Buffer.of(), event: {}, at, ended_at: at };
+  };
+  for (const [expected, ...attempts] of [
+    [false, "1", "1"],
+    [true, "1", "2"],
+    [true, undefined, undefined],
+  ] as const)
+    assert.equal(isRetryOf(request(0, attempts[0]), request(1_000, attempts[1])), expected);
+  assert.equal(isRetryOf(request(0), request(100)), false);
+});
+
 test("conformance:self: deliveries go through the proxy, which changes them only if the fault says so", async () => {
   for (const [name, method] of Object.entries({ "sent-put": "PUT", "": "POST" })) {
     await using server = await startFaultyServer(FAULTS.find(({ id }) => id === name));
     const { target, proxy, service } = server;
-    const hub = await openHub();
+    await using hub = await openHub();
     const { url, arrived } = hub.open();
     const api = server.api.at(target["base-url"]);
     const webhook = await api.create("/webhooks", { url, events: ["app.created"], secret: "s" });
@@ -236,7 +251,6 @@ test("conformance:self: deliveries go through the proxy, which changes them only
     assert.ok(
       verifySignature(first?.body ?? "", String(first?.headers["x-service-signature"]), "s"),
     );
-    await hub.close();
   }
 });
 

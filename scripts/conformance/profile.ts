@@ -9,7 +9,7 @@ import {
   isMembers,
   type Members,
 } from "../../test/support/client.ts";
-import type { Hub, Inbox } from "../../test/support/hub.ts";
+import { type Hub, type Inbox, orNothing } from "../../test/support/hub.ts";
 import { objectIn, succeeded } from "../../test/support/shown.ts";
 
 /** A sentence for each gap, by its name, such as `create`. */
@@ -184,14 +184,14 @@ async function deliveries(
   began: number,
   isDeployed: boolean,
 ): Promise<Says> {
-  const [first] = isDeployed ? await inbox.arrived(() => true).catch(() => []) : [];
+  const [first] = isDeployed ? await inbox.arrived(() => true).catch(orNothing) : [];
   if (first === undefined) {
     hub.hurry();
     return { delivery: "delivers no event" };
   }
   const [deleted] = await inbox
     .arrived(({ event }) => event.type === "app.deleted", 1, DELETED_MS)
-    .catch(() => []);
+    .catch(orNothing);
   const names = Object.keys(Object(Object(deleted?.event.data).object)).join(", ");
   return {
     delivery: `delivers an event within ${Math.ceil(first.at - began)} ms`,

@@ -7,12 +7,17 @@ import { startReceiver } from "../../src/receiver.ts";
 import { Client, members, str } from "../support/client.ts";
 import { closeLater, freshFile } from "../support/closing.ts";
 import { serving } from "../support/process.ts";
+import { skipUnless } from "../support/required.ts";
 import { attemptsOf, eventually, logOf } from "../support/wait.ts";
 
 const LIBRARY = ["x86_64-linux-gnu", "aarch64-linux-gnu"]
   .map((each) => `/usr/lib/${each}/faketime/libfaketime.so.1`)
   .find((path) => existsSync(path));
-const skip = LIBRARY === undefined && "libfaketime is not installed";
+const skip = skipUnless(
+  LIBRARY !== undefined,
+  "FAKETIME",
+  "libfaketime is not installed: apt-get install libfaketime",
+);
 const HOUR_MS = 3_600_000;
 
 test("a server follows its machine's clock when it is set back or forward, and waits keep their length", {

@@ -44,7 +44,7 @@ export class Kit {
     try {
       return new Kit({ ...target, "base-url": baseUrl }, api, hub, await profiled(api, hub));
     } catch (error) {
-      await hub.close();
+      await hub[Symbol.asyncDispose]();
       return gone(api, error);
     }
   }
@@ -61,7 +61,7 @@ export class Kit {
   async [Symbol.asyncDispose](): Promise<void> {
     const left = [...this.#left].reverse();
     for (const path of left) await this.api.delete(path).catch(() => undefined);
-    await this.hub.close();
+    await this.hub[Symbol.asyncDispose]();
   }
 
   /** Returns a target option that cannot be created; without it the clause is skipped. */

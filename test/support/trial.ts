@@ -1,14 +1,15 @@
 // A trial of deliveries: a failed one may be sent again, a successful one is not. One event goes to receivers that
 // respond in every way at the same time, so that no clause has to wait for each of them.
 import { setTimeout as wait } from "node:timers/promises";
-import type { Answered, Arrival } from "./hub.ts";
+import { type Answered, type Arrival, orNothing } from "./hub.ts";
 import { type Hook, type Kit, ofApp } from "./kit.ts";
 
 /** Longest wait for a retry: the specification shows no schedule, so no retry within it proves nothing. */
 const RETRY_MAX_MS = 8_000;
 /** The factor by which retry delays vary between deliveries. */
 const SPREAD = 1.5;
-/** A duplicate comes sooner than a retry. */
+/** A duplicate has the number of its original; where the sender gives none, it comes sooner than a retry. */
+const ATTEMPT = "x-service-attempt";
 const DUPLICATE_MS = 250;
 const SPARE_MS = 300;
 
@@ -62,11 +63,8 @@ export async function startTrial(kit: Kit) {
     const hooks = [...good, ...bad, ...held];
     await Promise.all(hooks.map((hook) => hook.arrived(isOurs)));
     const usual = bad.filter(({ status }) => status === 500);
-    await Promise.all(
-      usual.map((hook) => hook.arrived(isRetry(hook, isOurs), 1, RETRY_MAX_MS)),
-    ).catch(
-      () => [], // never retried
-    );
+    for (const hook of usual)
+      await hook.arrived(isRetry(hook, isOurs), 1, RETRY_MAX_MS).catch(orNothing);
     const [retry_ms] = usual.flatMap((hook) => findRetry(hook, isOurs) ?? []);
     const tried = await Promise.all(hooks.map((hook) => watch(hook, isOurs, retry_ms ?? 0)));
     const succeeded = tried.splice(0, good.length);
@@ -92,10 +90,19 @@ async function answering(kit: Kit, answer: Answered, isOurs: IsOurs): Promise<An
   return { ...hook, ...answer };
 }
 
-const isRetry =
-  ({ got }: Answerer, isOurs: IsOurs) =>
-  (each: Arrival) =>
-    isOurs(each) && each.at - (got.find(isOurs)?.ended_at ?? Infinity) > DUPLICATE_MS;
+/** Tells a retry of the first request from a duplicate of it. */
+export function isRetryOf(first: Arrival, each: Arrival): boolean {
+  const [before, after] = [first.headers[ATTEMPT], each.headers[ATTEMPT]];
+  if (before !== undefined && after !== undefined) return before !== after;
+  return each.at - (first.ended_at ?? Infinity) > DUPLICATE_MS;
+}
+
+const isRetry = ({ got }: Answerer, isOurs: IsOurs) => {
+  return (each: Arrival): boolean => {
+    const first = got.find(isOurs);
+    return first !== undefined && isOurs(each) && isRetryOf(first, each);
+  };
+};
 
 /** Returns the delay between the first response and the retry, if there was one. */
 function findRetry(hook: Answerer, isOurs: IsOurs): number | undefined {
