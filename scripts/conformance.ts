@@ -23,15 +23,15 @@ const [asked, wrong] = parseOptions(USE, {
     ...textOption(
       "SCOPES=TOKEN",
       "an access token, such as read:apps=eyJ… (repeatable; commas between scopes)",
-      ["SCOPES=TOKEN", (value) => /^[^=]+=./.test(value)],
+      ["SCOPES=TOKEN", /^[^=]+=./],
     ),
     multiple: true,
   },
   only: textOption("ID", "only clauses whose id begins so, such as 6.signature or 8", [
     "the beginning of a clause's id",
-    (value) => /^(\d[\w.-]*)?$/.test(value),
+    /^(\d[\w.-]*)?$/,
   ]),
-  report: textOption("FORM", forms, [`one of ${forms}`, (value) => Object.hasOwn(FORMS, value)]),
+  report: textOption("FORM", forms, [`one of ${forms}`, /^(text|junit|json)$/]),
   slow: flagOption("waits for the real 30 seconds of part 6"),
   own: flagOption("in place of URL and key: this server, with all that can be given"),
 });

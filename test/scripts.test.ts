@@ -286,7 +286,7 @@ const WRONG: readonly (readonly [script: string, says: RegExp, ...uses: readonly
   ["conformance.ts", /^No clause begins with 9\.nothing\.$/m, "--own --only 9.nothing"],
   ["conformance.ts", /^--token must be SCOPES=TOKEN/, `${AT_X} --token x`],
   ["conformance.ts", /^--client-id, .* must be given together/, `${AT_X} --client-id c`],
-  ["bench/main.ts", /^There is no part calm\. Choose from: http, file, delivery, start/, "calm"],
+  ["bench/main.ts", /^There is no calm\. Choose from: http, file, delivery, start/, "calm"],
   ["mutate.ts", /Usage: npm run mutate/, "--rooms attic", "--sample some", "--everything"],
   ["wrong/riddle.ts", /Usage: npm run riddle -- N/, "", "--number 1000", "--number 7 --tell"],
   ["wrong/self.ts", /Usage: npm run conformance:self/, "--only nothing", "--part 0"],
