@@ -9,7 +9,7 @@ import { slow, spoiled } from "../scripts/attack/wire.ts";
 import { ownTarget } from "../scripts/conformance/own.ts";
 import { FORMS } from "../scripts/conformance/report.ts";
 import { CONFORMING } from "../scripts/wrong/conforming.ts";
-import { parseFaults, patchApps, remove, respondWith } from "../scripts/wrong/patches.ts";
+import { parseFaults, patchApps, respondWith } from "../scripts/wrong/patches.ts";
 import { FAULTS, judgeFault, startFaultyServer } from "../scripts/wrong/server.ts";
 import { startService } from "../src/index.ts";
 import { verifySignature } from "../src/lib/signature.ts";
@@ -201,7 +201,7 @@ test("conformance:self: a correct server passes, and a fault that no clause dete
   const [unseen] = parseFaults({
     "unseen 9: nobody asks for it": respondWith("GET /nowhere", 500),
   });
-  const [seen] = parseFaults({ "seen 9: nobody looks at a title": patchApps("title", remove) });
+  const [seen] = parseFaults({ "seen 9: nobody looks at a title": patchApps("title", undefined) });
   const verdicts = [right, unseen, seen].map((fault) => fault && judgeFault(fault, "9"));
   const reported = (await Promise.all(verdicts)).map(
     (verdict) => `${verdict?.failed.length} ${verdict?.unseen}`,

@@ -2,19 +2,13 @@
 // client or your own receiver. The number does not reveal the fault, but always selects the same one.
 import { hash } from "node:crypto";
 import { flagOption, parseOptions, textOption } from "../arguments.ts";
-import { judge } from "../conformance/judge.ts";
-import { formatText, reportOf } from "../conformance/report.ts";
 import { FAULTS, startFaultyServer } from "./server.ts";
 
 const lot = ({ id }: { readonly id: string }) => hash("sha256", `riddle ${id}`);
 const drawn = [...FAULTS].sort((a, b) => (lot(a) < lot(b) ? -1 : 1));
-const [{ number = "", kit, answer }, wrong] = parseOptions(
-  `riddle -- N [--kit] [--answer], with N from 1 to ${drawn.length}`,
-  {
-    number: textOption(),
-    kit: flagOption("has the conformance kit look at it, and ends"),
-    answer: flagOption("prints what is wrong, and ends"),
-  },
+const [{ number = "", answer }, wrong] = parseOptions(
+  `riddle -- N [--answer], with N from 1 to ${drawn.length}`,
+  { number: textOption(), answer: flagOption("prints what is wrong, and ends") },
 );
 const fault = drawn[Number(number) - 1] ?? wrong("There is no such riddle.");
 
@@ -24,10 +18,6 @@ if (answer) {
 }
 const { target } = await startFaultyServer(fault);
 const { "base-url": baseUrl, "api-key": apiKey } = target;
-if (kit) {
-  console.log(formatText(reportOf(baseUrl, await judge(target, ""))));
-  process.exit();
-}
 console.log(`Riddle ${number}: one sentence of the specification does not hold here. Which?
   base URL        ${baseUrl}
   API key         ${apiKey}
@@ -38,5 +28,4 @@ console.log(`Riddle ${number}: one sentence of the specification does not hold h
   expired token   ${target["expired-token"]}
 Try     curl ${baseUrl}/apps -H 'Authorization: Bearer ${apiKey}'
 or      npm run conformance -- --base-url ${baseUrl} --api-key ${apiKey}
-or      npm run riddle -- ${number} --kit
 Solved  npm run riddle -- ${number} --answer`);
