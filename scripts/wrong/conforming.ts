@@ -19,6 +19,7 @@ import {
   patchResponseBody,
   rename,
   respondWith,
+  withBody,
   withHeader,
 } from "./patches.ts";
 
