@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import { test } from "node:test";
 import { fuzz } from "../scripts/attack/fuzz.ts";
-import { slow, spoiled } from "../scripts/attack/wire.ts";
+import { spoiled } from "../scripts/attack/wire.ts";
 import { ownTarget } from "../scripts/conformance/own.ts";
 import { FORMS } from "../scripts/conformance/report.ts";
 import { CONFORMING } from "../scripts/wrong/conforming.ts";
@@ -23,9 +23,8 @@ import { httpReceiver } from "./support/receivers.ts";
 import { CLAUSES } from "./support/sources.ts";
 import { isRetryOf } from "./support/trial.ts";
 
-test("attack: generated requests, malformed ones and slow connections find no fault", async () => {
-  for (const attack of [fuzz(300, 1), spoiled(100, 1), slow(20, 5, 0)])
-    assert.deepEqual((await attack).wrong, []);
+test("attack: generated requests and malformed ones find no fault", async () => {
+  for (const attack of [fuzz(300, 1), spoiled(100, 1)]) assert.deepEqual((await attack).wrong, []);
 });
 
 const KEY = "a-key-for-tests";
