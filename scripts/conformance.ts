@@ -1,11 +1,11 @@
 // Runs the clauses of test/spec against any implementation of the specification, and reports how it reads the gaps:
 //   npm run conformance -- --base-url https://host/v1 --api-key KEY [--only 6.signature]
-// Runs one clause, or one of the project's choices, against this server: npm run clause 6.signature
+// Runs one clause against this server: npm run clause 6.signature
 // Exit code 0 if nothing failed, 1 if something did, 2 for wrong usage or if no clause could run.
 import { spawn } from "node:child_process";
 import * as consumed from "node:stream/consumers";
 import { exitWithUsage, flagOption, parseOptions, textOption } from "./arguments.ts";
-import { judge, runChoices } from "./conformance/judge.ts";
+import { judge } from "./conformance/judge.ts";
 import { ownTarget } from "./conformance/own.ts";
 import { FORMS, reportOf } from "./conformance/report.ts";
 import { type Target, TEXTS, Unreachable } from "./conformance/target.ts";
@@ -66,11 +66,10 @@ const { profile, results } = await judge(target, only).catch((error: unknown) =>
   if (error instanceof Unreachable) return exitWithUsage(error.message, "Nothing was judged.");
   throw error;
 });
-const all = [...results, ...(own && only !== "" ? await runChoices(only) : [])];
-if (all.length === 0) wrong(`No clause begins with ${only}.`);
-const report = reportOf(target["base-url"], { profile, results: all });
+if (results.length === 0) wrong(`No clause begins with ${only}.`);
+const report = reportOf(target["base-url"], { profile, results });
 const { sums } = report;
 console.log(FORMS[form]?.(report));
-if (sums.shown + sums.chosen + sums.failed === 0)
+if (sums.shown + sums.failed === 0)
   exitWithUsage("Nothing could be tried:", "what is missing stands above.");
 process.exitCode = sums.failed > 0 ? 1 : 0;

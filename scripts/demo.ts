@@ -1,5 +1,5 @@
 // `npm run demo`: walks through the nine parts of the specification on a live server and a live receiver. Each step
-// names its clause or decision (`npm run clause ID` runs the test), sends a request, prints the relevant part of the
+// names its clause or decision (`npm test -- --name ID` runs its test), sends a request, prints the relevant part of the
 // response and checks it. With --step it waits for Enter after each step. The first mismatch ends it with exit code 1.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -81,7 +81,7 @@ const chapter = (part: number) =>
 console.log(
   `Server ${service.baseUrl}, receiver ${receiver.url}, and a clock that is moved by hand.`,
 );
-console.log("Each step names a clause or a decision: npm run clause ID runs its test.");
+console.log("Each step names a clause or a decision: npm test -- --name ID runs its test.");
 
 chapter(1);
 const source = { name: "Revenue", type: "csv", data: "region,revenue\nNorth,48250\n" };

@@ -118,7 +118,7 @@ function requestFor(
       ...request,
       ...content,
       ...(request.method !== method && { violations: [] }),
-      path: `${fill(path, ids)}?${new URLSearchParams(Object.entries(search).map(([name, text = ""]) => [name, text]))}`.replace(
+      path: `${fill(path, ids)}?${new URLSearchParams(Object.entries(search).map(([name, text = ""]): [string, string] => [name, text]))}`.replace(
         /\?$/,
         "",
       ),

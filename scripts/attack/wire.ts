@@ -62,5 +62,7 @@ async function sendPieces(address: string, pieces: readonly Buffer[]): Promise<v
     const answer = await connection.answer().catch((error: Error) => error);
     if (answer instanceof Error) return assert.equal(answer.message, 'closed after ""');
     assert.ok(answer.status < 500, `answered ${answer.status}`);
+    // Node's own response to a spoiled Expect is chunked, which a RawConnection does not read.
+    if (answer.status === 417) return void connection.socket.destroy();
   }
 }

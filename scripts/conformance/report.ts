@@ -6,7 +6,7 @@ import type { Judgement, Result, Verdict } from "./judge.ts";
 export type Report = ReturnType<typeof reportOf>;
 
 export function reportOf(baseUrl: string, { profile, results }: Judgement) {
-  const sums: Record<Verdict, number> = { shown: 0, chosen: 0, failed: 0, "not tried": 0 };
+  const sums: Record<Verdict, number> = { shown: 0, failed: 0, "not tried": 0 };
   for (const { verdict } of results) sums[verdict] += 1;
   return { baseUrl, profile, results, sums };
 }
@@ -17,7 +17,7 @@ export const FORMS: Readonly<Record<string, (report: Report) => string>> = {
   json: (report) => JSON.stringify(report, null, 2),
 };
 
-const COLOURS = { shown: "green", chosen: "green", failed: "red", "not tried": "dim" } as const;
+const COLOURS = { shown: "green", failed: "red", "not tried": "dim" } as const;
 const LINES_MAX = 6;
 
 export function formatText({ baseUrl, profile, results, sums }: Report): string {
