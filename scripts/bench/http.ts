@@ -10,7 +10,7 @@ import { compare, OWN, type Row, type Side, scaled } from "./measure.ts";
 import { BUILT_BIN, createFolder, KEY, program, type Server, startServer } from "./server.ts";
 
 const STORED = 100;
-const AMOUNT = scaled(3_000);
+const AMOUNT = scaled(2_000);
 const UNIT = "µs of CPU a request";
 /** The load ends with a sample, so that long samples would only add waiting. */
 const SAMPLE_MS = 20;

@@ -1,7 +1,7 @@
 // Comparison of servers as ratios to a base. Rounds alternate the order, and the median of the rounds' ratios counts,
 // because it is stable on a noisy machine.
 
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 4);
 const SCALE = Number(process.env.BENCH_SCALE ?? 1);
 
 /** Scales a count: BENCH_SCALE=0.01 tries everything out in little time. */

@@ -44,7 +44,7 @@ export async function* start(): AsyncGenerator<Row> {
     sides: [startTime(OWN, String(scripts.start).split(" ").slice(1))],
     goal: 4,
   });
-  const lives = String(scaled(100));
+  const lives = String(scaled(60));
   const embedded = program("embedded.mjs");
   yield compare({
     what: "startService, a request, close",
@@ -61,7 +61,7 @@ export async function* delivery(): AsyncGenerator<Row> {
   });
   const url = `http://127.0.0.1:${await listen(receiver)}/`;
   const side = (name: string, subject: string, webhooks: number) =>
-    figureOf(name, program("delivery.ts"), subject, url, `${webhooks}`, `${scaled(4_000)}`);
+    figureOf(name, program("delivery.ts"), subject, url, `${webhooks}`, `${scaled(2_000)}`);
   for (const [webhooks, goal] of [
     [16, 0.5],
     [1, 0.4],
