@@ -16,43 +16,34 @@ const [{ receiver: file = FILE }, misused] = parseOptions("exercise [-- --receiv
 });
 if (!existsSync(file)) misused(`--receiver: there is no ${file}.`);
 
-const SECRET = "between-us";
+const secret = "between-us";
 /** The specification's 30-second timeout, and work that takes longer, both at a thirtieth. */
 const [WAITS, WORK_MS] = ["1s", "1500"];
 const PATIENCE_MS = 8_000;
 
-/** An event that no other sender has sent; `indent` formats its JSON. */
-function event(id: string, indent = 0): string {
-  const [created, object] = [new Date().toISOString(), { id: `app_of_${id}`, title: "Café" }];
-  return JSON.stringify({ id, type: "app.created", created, data: { object } }, null, indent);
-}
-
-/**
- * Starts this server with a webhook to the receiver at `url`, and returns functions that post to the receiver directly.
- */
-async function sceneOf(url: string) {
+/** Starts this server with a webhook to the receiver at `url`. */
+async function createScene(url: string) {
   const server = await embedded({ clock: "system", webhookTimeout: WAITS, retrySchedule: "1h" });
   const { service, api } = server;
-  await api.create("/webhooks", { url, events: ["app.created", "app.updated"], secret: SECRET });
-  const send = async (body: string, signature = "") =>
-    (
-      await fetch(url, {
-        method: "POST",
-        body,
-        headers: signature ? { "x-service-signature": signature } : {},
-      })
-    ).status;
-  const signed = (body: string) => send(body, serviceSignature(body, SECRET));
+  await api.create("/webhooks", { url, events: ["app.created", "app.updated"], secret });
 
+  /** Posts an event that no other sender has sent, and returns the status; `indent` formats its JSON. */
+  async function send(id: string, { indent = 0, isSigned = true } = {}): Promise<number> {
+    const [created, object] = [new Date().toISOString(), { id: `app_of_${id}`, title: "Café" }];
+    const event = { id, type: "app.created", created, data: { object } };
+    const body = JSON.stringify(event, null, indent);
+    const headers = { "x-service-signature": serviceSignature(body, secret) };
+    const response = await fetch(url, { method: "POST", body, headers: isSigned ? headers : {} });
+    return response.status;
+  }
   /** The receiver's final state: it has processed everything once it has processed one more event. */
   async function outcome() {
     const last = `evt_${randomUUID()}`;
     await service.settled({ timeoutMs: PATIENCE_MS });
-    await signed(event(last));
+    await send(last);
     for (const end = performance.now() + PATIENCE_MS; ; await passed(50)) {
-      const seen: { handled: string[]; apps: Record<string, string> } = JSON.parse(
-        await (await fetch(url)).text(),
-      );
+      const text = await (await fetch(url)).text();
+      const seen: { handled: string[]; apps: Record<string, string> } = JSON.parse(text);
       if (seen.handled.includes(last) || performance.now() > end) return seen;
     }
   }
@@ -64,22 +55,21 @@ async function sceneOf(url: string) {
     const times = handled.filter((each) => each === service.events[0]?.id).length;
     return { id, answer: String(attempt?.response_status ?? attempt?.error), times };
   }
-  return { ...server, send, signed, outcome, createApp };
+  return { ...server, send, outcome, createApp };
 }
 
 /** Returns the fault, or false if there is none. */
-type Check = (scene: Awaited<ReturnType<typeof sceneOf>>) => Promise<string | false>;
+type Check = (scene: Awaited<ReturnType<typeof createScene>>) => Promise<string | false>;
 
 const CHECKS: { readonly [about: string]: Check } = {
-  async "what is signed"({ signed, outcome }) {
-    const status = await signed(event("evt_laid_out", 2));
+  async "what is signed"({ send, outcome }) {
+    const status = await send("evt_laid_out", { indent: 2 });
     const { handled } = await outcome();
-    return (
-      !handled.includes("evt_laid_out") && `a signed event of several lines was answered ${status}`
-    );
+    const isRight = handled.includes("evt_laid_out");
+    return !isRight && `a signed event of several lines was answered ${status}`;
   },
   async "who sends"({ send, service, createApp, outcome }) {
-    const status = await send(event("evt_forged"));
+    const status = await send("evt_forged", { isSigned: false });
     service.chaos.add({ effect: "bad_signature" });
     const { answer, times } = await createApp();
     if (times > 0 || !answer.startsWith("4"))
@@ -109,32 +99,23 @@ const CHECKS: { readonly [about: string]: Check } = {
   },
 };
 
-async function check([about, run]: [string, Check]) {
-  const { child, said, prints, kill } = started([file], {
-    PORT: "0",
-    WEBHOOK_SECRET: SECRET,
-    WORK_MS,
-  });
+async function check([about, run]: [string, Check]): Promise<boolean> {
+  const env = { PORT: "0", WEBHOOK_SECRET: secret, WORK_MS };
+  const { child, said, prints, kill } = started([file], env);
   child.stderr.pipe(process.stderr);
   // A receiver that exits early has already printed its error.
   await prints("\n").catch(() => undefined);
   const [url] = /http:\S+/.exec(said.stdout) ?? misused(`${file} does not say where it listens.`);
-  await using scene = await sceneOf(url);
+  await using scene = await createScene(url);
   const wrong = await run(scene).catch(({ message }: Error) => message);
   await kill();
-  console.log(
-    wrong
-      ? `${styleText("red", "wrong")}  ${about}: ${wrong}`
-      : `${styleText("green", "right")}  ${about}`,
-  );
-  return wrong;
+  const verdict = wrong ? styleText("red", "wrong") : styleText("green", "right");
+  console.log(`${verdict}  ${about}${wrong ? `: ${wrong}` : ""}`);
+  return wrong !== false;
 }
 
 const all = await Promise.all(Object.entries(CHECKS).map(check));
-const left = all.filter((wrong) => wrong !== false).length;
-console.log(
-  left === 0
-    ? `\nNothing is wrong with ${file}.`
-    : `\n${left} of ${all.length} to mend in ${file}.`,
-);
+const left = all.filter(Boolean).length;
+const result = left === 0 ? "Nothing is wrong with" : `${left} of ${all.length} to mend in`;
+console.log(`\n${result} ${file}.`);
 process.exitCode = left === 0 ? 0 : 1;

@@ -247,19 +247,10 @@ test("conformance:self: deliveries go through the proxy, which changes them only
   }
 });
 
-test("riddle: a number always selects the same faulty server, and the fault stays hidden until requested", async () => {
-  const answer = () => printedBy("wrong/riddle.ts", "--number", "7", "--answer");
-  const reported = await answer();
-  assert.equal(await answer(), reported);
-  const [, clause = ""] = /^([\w.-]+): .+\n$/.exec(reported) ?? [];
-  assert.ok(CLAUSES.has(clause), reported);
-  const { said, prints, kill } = script("wrong/riddle.ts", "--number", "7");
-  await prints("API key");
-  assert.match(
-    said.stdout,
-    /^Riddle 7: .*\n +base URL +http:\/\/127\.0\.0\.1:\d+\/v1\n +API key +\S+\n/,
-  );
-  assert.ok(!said.stdout.includes(clause));
+test("conformance:self: --serve starts the named server, with all that a client needs", async () => {
+  const { said, prints, kill } = script("wrong/self.ts", "--serve", "app-status");
+  await prints("}");
+  assert.match(said.stdout, /'base-url': 'http:\/\/127\.0\.0\.1:\d+\/v1',\n +.*\n +'api-key'/);
   await kill();
 });
 
@@ -281,8 +272,13 @@ const WRONG: readonly (readonly [script: string, says: RegExp, ...uses: readonly
   ["conformance.ts", /^--client-id, .* must be given together/, `${AT_X} --client-id c`],
   ["bench/main.ts", /^There is no calm\. Choose from: http, file, delivery, start/, "calm"],
   ["mutate.ts", /Usage: npm run mutate/, "--rooms attic", "--sample some", "--everything"],
-  ["wrong/riddle.ts", /Usage: npm run riddle -- N/, "", "--number 1000", "--number 7 --tell"],
-  ["wrong/self.ts", /Usage: npm run conformance:self/, "--only nothing", "--part 0"],
+  [
+    "wrong/self.ts",
+    /Usage: npm run conformance:self/,
+    "--only nothing",
+    "--part 0",
+    "--serve nothing",
+  ],
 ];
 
 test("scripts: wrong use prints the usage and exits with code 2", async () => {

@@ -1,20 +1,26 @@
 // `npm run conformance:self`: tests the conformance kit itself. Servers that keep the specification, this one and some
 // with other readings of its gaps, must pass. Each fault gives one wrong server; a clause of the broken part must catch
-// at least 95 % of them. Survivors are named.
+// at least 95 % of them. Survivors are named. With --serve one of these servers runs, for you to find its fault.
 import { parseOptions, textOption } from "../arguments.ts";
 import { pool } from "../pool.ts";
 import { CONFORMING } from "./conforming.ts";
 import { type Fault, parseFaults } from "./patches.ts";
-import { FAULTS, judgeFault } from "./server.ts";
+import { FAULTS, judgeFault, startFaultyServer } from "./server.ts";
 
 /** Most of a run is waiting for deliveries. */
 const AT_ONCE = 12;
 const CAUGHT_LEAST = 0.95;
 
-const [{ only, part = "" }, misused] = parseOptions("conformance:self -- [options]", {
+const [{ only, part = "", serve }, misused] = parseOptions("conformance:self -- [options]", {
   only: textOption("NAME", "this fault or reading alone"),
   part: textOption("N", "only the faults of that part of the specification"),
+  serve: textOption("NAME", "starts that server in place of judging it"),
 });
+if (serve !== undefined) {
+  const fault = FAULTS.find(({ id }) => id === serve) ?? misused("There is no such fault.");
+  console.log((await startFaultyServer(fault)).target);
+  await new Promise(() => {});
+}
 const isAsked = ({ id, clause }: Fault) => (only ?? id) === id && clause.startsWith(part);
 const right = parseFaults(CONFORMING).filter((each) => part === "" && isAsked(each));
 const wrong = FAULTS.filter(isAsked);
