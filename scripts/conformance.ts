@@ -31,7 +31,7 @@ const [asked, wrong] = parseOptions(USE, {
     "the beginning of a clause's id",
     /^(\d[\w.-]*)?$/,
   ]),
-  report: textOption("FORM", forms, [`one of ${forms}`, /^(text|junit|json)$/]),
+  report: textOption("FORM", forms, [`one of ${forms}`, /^(text|json)$/]),
   slow: flagOption("waits for the real 30 seconds of part 6"),
   own: flagOption("in place of URL and key: this server, with all that can be given"),
 });
