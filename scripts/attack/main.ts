@@ -3,20 +3,17 @@
 import { COUNT, parseOptions, textOption } from "../arguments.ts";
 import { report } from "../findings.ts";
 import { fuzz } from "./fuzz.ts";
-import { soak } from "./soak.ts";
 import { spoiled } from "./wire.ts";
 
-const [{ requests = "50000", minutes = "10", seed = "1" }] = parseOptions("attack -- [options]", {
+const [{ requests = "50000", seed = "1" }] = parseOptions("attack -- [options]", {
   requests: textOption(
     "N",
     "so many drawn from the OpenAPI document (50000), and a tenth of it spoiled on the wire",
     COUNT,
   ),
-  minutes: textOption("N", "so long under mixed load (10)", COUNT),
   seed: textOption("N", "another number draws others (1)", COUNT),
 });
 await report([
   () => fuzz(Number(requests), Number(seed)),
   () => spoiled(Math.ceil(Number(requests) / 10), Number(seed)),
-  () => soak(Number(minutes)),
 ]);

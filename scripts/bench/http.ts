@@ -85,9 +85,9 @@ async function stayAwake(isRunning: () => boolean): Promise<void> {
 const cpuOf = (server: Server, load: Load, name = server.name): Side => ({
   name,
   measure: async () => {
-    const before = await server.ask("usage");
+    const before = await server.usage();
     await run(server, load);
-    const after = await server.ask("usage");
+    const after = await server.usage();
     return (after.cpu_us - before.cpu_us) / AMOUNT;
   },
 });
