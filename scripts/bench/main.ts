@@ -5,8 +5,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { flagOption, parseOptions } from "../arguments.ts";
-import { file, http, OTHERS } from "./http.ts";
-import { NAMES } from "./measure.ts";
+import { BASE, file, http, OTHERS } from "./http.ts";
+import { NAMES, type Row } from "./measure.ts";
 import { delivery, start } from "./processes.ts";
 import { pinLoad } from "./server.ts";
 
@@ -22,23 +22,28 @@ pinLoad();
 if (OTHERS.length < NAMES.length - 1)
   console.log("To compare with other servers: npm ci --prefix scripts/bench/neighbours\n");
 const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-const head = ["Ratio (min–max)", "to", ...NAMES];
-const printed = [line(head), line(head.map(() => "---"))];
-console.log(printed.join("\n"));
+const head = ["Ratio (min–max)", ...NAMES, "to"];
+console.log(`${line(head)}\n${line(head.map(() => "---"))}`);
+const rows: Row[] = [];
 for (const [name, part] of Object.entries(PARTS)) {
   if (!names.includes(name)) continue;
-  for await (const { what, base, cells, note } of part()) {
-    printed.push(line([what, base, ...cells]));
-    console.log(`${printed.at(-1)} ${note}`);
+  for await (const row of part()) {
+    rows.push(row);
+    console.log(line([row.what, ...row.cells, row.note]));
   }
 }
 const machine = `${cpus().length} cores (${cpus()[0]?.model}), Node ${process.versions.node}`;
 console.log(`\n${machine}.`);
+
 if (readme) {
-  const text = readFileSync("README.md", "utf8");
-  const figures = `<!-- npm run bench -- --readme, ${machine} -->\n${printed.join("\n")}\n`;
+  const figures = rows.map(({ what, base, cells: [own, ...others] }) => {
+    const compared = others.flatMap((cell, n) => (cell ? [`${NAMES[n + 1]} ${cell}`] : []));
+    return `${[`${what} ${own}`, ...compared].join(", ")}${base === BASE.name ? "" : ` of ${base}`}`;
+  });
+  const text = `\`npm run bench\`: processor time of a request, or time, as a ratio to ${BASE.name} (lowest and highest of the rounds). ${figures.join("; ")}. ${machine}.`;
+  const place = /(?<=<!-- npm run bench -- --readme -->\n)[\s\S]*(?=<!-- end -->)/;
   writeFileSync(
     "README.md",
-    text.replace(/<!-- npm run bench.*?-->\n(\|.*\n)*/, () => figures),
+    readFileSync("README.md", "utf8").replace(place, () => `${text}\n`),
   );
 }
