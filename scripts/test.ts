@@ -10,7 +10,8 @@ import { styleText } from "node:util";
 import { parseOptions, textOption } from "./arguments.ts";
 
 const AT_ONCE = Math.max(4, availableParallelism());
-const TIMEOUT_MS = 300_000;
+/** For a whole process, on a busy machine. */
+const TIMEOUT_MS = 900_000;
 const LINES_MAX = 8;
 /** Folders whose files run in one process, the slowest first. */
 const SHARED = ["choices", "units", "spec"];
@@ -69,17 +70,21 @@ function printFailure(test: string, error: Error): void {
 /** The file and the folder whose results arrive; they are reported one after the other. */
 let [file, folder] = ["", ""];
 let [passed, failed, startedAt] = [0, 0, performance.now()];
-let skips: string[] = [];
+/** How many tests were skipped for each reason. */
+const skips = new Map<string, number>();
 let [total, isFailed] = [0, false];
 
 function printFolder(): void {
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
-  const counts = [`${passed} passed`, failed > 0 && `${failed} failed`, ...skips].filter(Boolean);
+  const counts = [`${passed} passed`];
+  if (failed > 0) counts.push(`${failed} failed`);
+  for (const [reason, count] of skips) counts.push(`${count} skipped: ${reason}`);
   const sign = failed > 0 ? styleText("red", "✖") : styleText("green", "✔");
   console.log(`${sign} ${folder.padEnd(10)} ${seconds.padStart(3)} s  ${counts.join(", ")}`);
   total += passed;
   isFailed ||= failed > 0;
-  [passed, failed, startedAt, skips] = [0, 0, performance.now(), []];
+  [passed, failed, startedAt] = [0, 0, performance.now()];
+  skips.clear();
 }
 
 const events = run({
@@ -98,7 +103,8 @@ for await (const { type, data } of events) {
   if (type === "test:stderr") stderr = data.message;
   if (type === "test:pass" && data.details.type !== "suite") {
     if (data.skip === undefined) passed += 1;
-    else if (data.skip !== NOT_SELECTED) skips.push(`skipped: ${data.skip}`);
+    else if (data.skip !== NOT_SELECTED)
+      skips.set(String(data.skip), (skips.get(String(data.skip)) ?? 0) + 1);
   }
   if (type === "test:fail" && !data.details.error.message.match(/^\d+ subtests? failed$/)) {
     failed += 1;

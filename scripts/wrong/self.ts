@@ -7,8 +7,7 @@ import { CONFORMING } from "./conforming.ts";
 import { type Fault, parseFaults } from "./patches.ts";
 import { FAULTS, judgeFault, startFaultyServer } from "./server.ts";
 
-/** Most of a run is waiting for deliveries. */
-const AT_ONCE = 12;
+const AT_ONCE = 6;
 const CAUGHT_LEAST = 0.95;
 
 const [{ only, part = "", serve }, misused] = parseOptions("conformance:self -- [options]", {

@@ -12,6 +12,8 @@ const SPREAD = 1.5;
 const ATTEMPT = "x-service-attempt";
 const DUPLICATE_MS = 250;
 const SPARE_MS = 300;
+/** A busy machine may delay the retry of a failure so much longer. */
+const BUSY_MS = 4_000;
 
 const SUCCESSES = [200, 202, 204, 299] as const;
 const FAILURES = [302, 307, 400, 404, 500, 503] as const;
@@ -66,7 +68,7 @@ export async function startTrial(kit: Kit) {
     for (const hook of usual)
       await hook.arrived(isRetry(hook, isOurs), 1, RETRY_MAX_MS).catch(orNothing);
     const [retry_ms] = usual.flatMap((hook) => findRetry(hook, isOurs) ?? []);
-    const tried = await Promise.all(hooks.map((hook) => watch(hook, isOurs, retry_ms ?? 0)));
+    const tried = await Promise.all(hooks.map((hook) => watch(hook, isOurs, retry_ms)));
     const succeeded = tried.splice(0, good.length);
     const failed = tried.splice(0, bad.length);
     return { retry_ms, succeeded, failed, held: tried, followed: goal.got.length };
@@ -111,11 +113,13 @@ function findRetry(hook: Answerer, isOurs: IsOurs): number | undefined {
 }
 
 /** Waits until a retry would have arrived. */
-async function watch(hook: Answerer, isOurs: IsOurs, retry_ms: number): Promise<Tried> {
+async function watch(hook: Answerer, isOurs: IsOurs, retry_ms = 0): Promise<Tried> {
   const { status, after_ms = 0, got } = hook;
   const first = got.find(isOurs);
   const until = (first?.at ?? 0) + after_ms + retry_ms * SPREAD + SPARE_MS;
   await wait(Math.max(until - performance.now(), 0));
+  if (status >= 300 && retry_ms > 0)
+    await hook.arrived(isRetry(hook, isOurs), 1, BUSY_MS).catch(orNothing);
   const says = after_ms === 0 ? `${status}` : `${status} after ${after_ms / 1_000} s`;
   return { says, first, again: findRetry(hook, isOurs) !== undefined };
 }
