@@ -1,5 +1,5 @@
 // `npm run check`: types, lint and the tests with their coverage, side by side. Each gets one line; what a failed one
-// printed follows, shortened, with the command that repeats it alone.
+// printed follows, shortened, with the command that repeats it alone. Arguments are those of npm test.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
@@ -8,8 +8,8 @@ import { styleText } from "node:util";
 const LINES_MAX = 20;
 const CHECKS = {
   types: "npx tsc -p .",
-  lint: "npx biome ci .",
-  tests: "npx c8 npm test --silent",
+  lint: "npx biome ci . --colors=off",
+  tests: `npx c8 npm test --silent -- ${process.argv.slice(2).join(" ")}`,
 } as const;
 
 async function check([name, command]: readonly [string, string]): Promise<boolean> {

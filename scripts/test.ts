@@ -81,7 +81,7 @@ function printFolder(): void {
   for (const [reason, count] of skips) counts.push(`${count} skipped: ${reason}`);
   const sign = failed > 0 ? styleText("red", "✖") : styleText("green", "✔");
   console.log(`${sign} ${folder.padEnd(10)} ${seconds.padStart(3)} s  ${counts.join(", ")}`);
-  total += passed;
+  total += passed + failed;
   isFailed ||= failed > 0;
   [passed, failed, startedAt] = [0, 0, performance.now()];
   skips.clear();
