@@ -30,16 +30,16 @@ const say = (id: string, text: string) => console.log(`  ${styleText("cyan", id)
 let appId = "";
 
 /** Sends the request of the part, and checks the response against the lines of the tour. */
-async function send({ request, response }: Part): Promise<void> {
+async function send({ request, body, anonymous, response }: Part): Promise<void> {
   const here = (text: string) =>
     text.replace("$APP_ID", appId).replaceAll("$URL", authUrl).replaceAll(RECEIVER, receiver.url);
-  const [method = "", path = ""] = here(request.target).split(" ");
-  const body = request.body && JSON.parse(here(JSON.stringify(request.body)));
-  const client = request.token === null ? api.root.as(null) : api.root;
-  const { status, headers, text } = await client.call(method, path, body);
+  const [method = "", path = ""] = here(request).split(" ");
+  const sent = body === undefined ? undefined : here(body);
+  const client = anonymous ? api.root.as(null) : api.root;
+  const { status, headers, text } = await client.call(method, path, sent && JSON.parse(sent));
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const output = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...head, text].join("\n");
-  console.log(`\n    ${styleText("bold", `${method} ${path}`)} ${JSON.stringify(body) ?? ""}`);
+  console.log(`\n    ${styleText("bold", `${method} ${path}`)} ${sent ?? ""}`);
   console.log(`    ${styleText(status < 300 ? "green" : "yellow", String(status))} ${text}`);
   shows(output, here(response.join("\n")));
   appId ||= /app_\w{20,}/.exec(text)?.[0] ?? "";
