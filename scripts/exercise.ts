@@ -1,11 +1,9 @@
 // `npm run exercise`: checks whether scripts/exercise/receiver.mjs, or another receiver, does what part 6 of the
 // specification requires. Each check starts the receiver and this server anew, injects a fault into the deliveries and
 // reports the observation, never the fix. Exit code 0 if nothing is wrong, 1 otherwise.
-import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { setTimeout as passed } from "node:timers/promises";
 import { styleText } from "node:util";
-import { serviceSignature } from "../src/lib/signature.ts";
 import { embedded } from "../test/support/embedded.ts";
 import { started } from "../test/support/process.ts";
 import { parseOptions, textOption } from "./arguments.ts";
@@ -20,121 +18,103 @@ const SECRET = "between-us";
 /** The specification's 30-second timeout, and work that takes longer, both at a thirtieth. */
 const [WAITS, WORK_MS] = ["1s", "1500"];
 const PATIENCE_MS = 8_000;
-
-/** An event that no other sender has sent; `indent` formats its JSON. */
-function event(id: string, indent = 0): string {
-  const [created, object] = [new Date().toISOString(), { id: `app_of_${id}`, title: "Café" }];
-  return JSON.stringify({ id, type: "app.created", created, data: { object } }, null, indent);
-}
-
-/**
- * Starts this server with a webhook to the receiver at `url`, and returns functions that post to the receiver directly.
- */
-async function sceneOf(url: string) {
-  const server = await embedded({ clock: "system", webhookTimeout: WAITS, retrySchedule: "1h" });
-  const { service, api } = server;
-  await api.create("/webhooks", { url, events: ["app.created", "app.updated"], secret: SECRET });
-  const send = async (body: string, signature = "") =>
-    (
-      await fetch(url, {
-        method: "POST",
-        body,
-        headers: signature ? { "x-service-signature": signature } : {},
-      })
-    ).status;
-  const signed = (body: string) => send(body, serviceSignature(body, SECRET));
-
-  /** The receiver's final state: it has processed everything once it has processed one more event. */
-  async function outcome() {
-    const last = `evt_${randomUUID()}`;
-    await service.settled({ timeoutMs: PATIENCE_MS });
-    await signed(event(last));
-    for (const end = performance.now() + PATIENCE_MS; ; await passed(50)) {
-      const seen: { handled: string[]; apps: Record<string, string> } = JSON.parse(
-        await (await fetch(url)).text(),
-      );
-      if (seen.handled.includes(last) || performance.now() > end) return seen;
-    }
-  }
-  /** Creates an app; returns the response to its event, and how often the receiver processed that event. */
-  async function createApp() {
-    const { id } = await api.create("/apps", { title: "First" });
-    const { handled } = await outcome();
-    const attempt = service.deliveries[0]?.attempts[0];
-    const times = handled.filter((each) => each === service.events[0]?.id).length;
-    return { id, answer: String(attempt?.response_status ?? attempt?.error), times };
-  }
-  return { ...server, send, signed, outcome, createApp };
-}
-
-/** Returns the fault, or false if there is none. */
-type Check = (scene: Awaited<ReturnType<typeof sceneOf>>) => Promise<string | false>;
-
-const CHECKS: { readonly [about: string]: Check } = {
-  async "what is signed"({ signed, outcome }) {
-    const status = await signed(event("evt_laid_out", 2));
-    const { handled } = await outcome();
-    return (
-      !handled.includes("evt_laid_out") && `a signed event of several lines was answered ${status}`
-    );
-  },
-  async "who sends"({ send, service, createApp, outcome }) {
-    const status = await send(event("evt_forged"));
-    service.chaos.add({ effect: "bad_signature" });
-    const { answer, times } = await createApp();
-    if (times > 0 || !answer.startsWith("4"))
-      return `an event with a wrong signature was answered ${answer}`;
-    const { handled } = await outcome();
-    return handled.includes("evt_forged") && `an event without a signature was answered ${status}`;
-  },
-  async "the same again"({ service, createApp }) {
-    service.chaos.add({ effect: "duplicate" });
-    const { times } = await createApp();
-    return times !== 1 && `an event that came twice was worked on ${times} times`;
-  },
-  async "how long a sender waits"({ createApp }) {
-    const { answer, times } = await createApp();
-    const isRight = times === 1 && answer.startsWith("2");
-    return !isRight && `the sender saw ${answer}, the event was worked on ${times} times`;
-  },
-  async "which comes first"({ service, api, createApp, outcome }) {
-    const { id } = await createApp();
-    service.chaos.add({ effect: "reorder" });
-    for (const title of ["Second", "Third"]) {
-      await api.patch(`/apps/${id}`, { title });
-      await passed(2); // so that their times differ
-    }
-    const title = (await outcome()).apps[id];
-    return title !== "Third" && `the app is called Third, and in the receiver ${title}`;
-  },
+const FORGED = {
+  id: "evt_forged",
+  type: "app.created",
+  created: "2026-01-01T00:00:00.000Z",
+  data: { object: { id: "app_forged", title: "Forged" } },
 };
 
-async function check([about, run]: [string, Check]) {
-  const { child, said, prints, kill } = started([file], {
-    PORT: "0",
-    WEBHOOK_SECRET: SECRET,
-    WORK_MS,
+type Effect = "reformat" | "bad_signature" | "duplicate" | "reorder";
+
+/** Creates an app under this effect, and changes it twice for "reorder"; returns what became of its events. */
+async function observe(url: string, effect?: Effect) {
+  await using server = await embedded({
+    clock: "system",
+    webhookTimeout: WAITS,
+    retrySchedule: "1h",
   });
+  const { service, api } = server;
+  const webhook = { url, events: ["app.created", "app.updated"], secret: SECRET };
+  await api.create("/webhooks", webhook);
+  if (effect && effect !== "reorder") service.chaos.add({ effect });
+  const { id } = await api.create("/apps", { title: "First" });
+  await service.settled({ timeoutMs: PATIENCE_MS });
+  if (effect === "reorder") service.chaos.add({ effect });
+  for (const title of effect === "reorder" ? ["Second", "Third"] : []) {
+    await api.patch(`/apps/${id}`, { title });
+    await passed(2); // so that their times differ
+  }
+  const forged = await fetch(url, { method: "POST", body: JSON.stringify(FORGED) });
+  // The receiver has processed everything once it has processed one more event.
+  await api.create("/apps", { title: "Last" });
+  await service.settled({ timeoutMs: PATIENCE_MS });
+  const [first, last] = [service.events[0]?.id, service.events.at(-1)?.id ?? ""];
+  const attempt = service.deliveries[0]?.attempts[0];
+  for (const end = performance.now() + PATIENCE_MS; ; await passed(50)) {
+    const text = await (await fetch(url)).text();
+    const { handled, apps }: { handled: string[]; apps: Record<string, string> } = JSON.parse(text);
+    if (!handled.includes(last) && performance.now() < end) continue;
+    return {
+      answer: String(attempt?.response_status ?? attempt?.error),
+      times: handled.filter((each) => each === first).length,
+      title: apps[id],
+      forgedStatus: handled.includes(FORGED.id) && forged.status,
+    };
+  }
+}
+
+/** The effect of each check, and a function that returns the fault, or false if there is none. */
+type Check = readonly [
+  effect: Effect | undefined,
+  findFault: (seen: Awaited<ReturnType<typeof observe>>) => string | false,
+];
+
+const CHECKS: { readonly [about: string]: Check } = {
+  "what is signed": [
+    "reformat",
+    ({ answer, times }) =>
+      times === 0 && `a signed event with other white space was answered ${answer}`,
+  ],
+  "who sends": [
+    "bad_signature",
+    ({ answer, times, forgedStatus }) =>
+      times > 0 || !answer.startsWith("4")
+        ? `an event with a wrong signature was answered ${answer}`
+        : forgedStatus !== false && `an event without a signature was answered ${forgedStatus}`,
+  ],
+  "the same again": [
+    "duplicate",
+    ({ times }) => times !== 1 && `an event that came twice was worked on ${times} times`,
+  ],
+  "how long a sender waits": [
+    undefined,
+    ({ answer, times }) =>
+      !(times === 1 && answer.startsWith("2")) &&
+      `the sender saw ${answer}, the event was worked on ${times} times`,
+  ],
+  "which comes first": [
+    "reorder",
+    ({ title }) => title !== "Third" && `the app is called Third, and in the receiver ${title}`,
+  ],
+};
+
+async function check([about, [effect, findFault]]: [string, Check]): Promise<boolean> {
+  const env = { PORT: "0", WEBHOOK_SECRET: SECRET, WORK_MS };
+  const { child, said, prints, kill } = started([file], env);
   child.stderr.pipe(process.stderr);
   // A receiver that exits early has already printed its error.
   await prints("\n").catch(() => undefined);
   const [url] = /http:\S+/.exec(said.stdout) ?? misused(`${file} does not say where it listens.`);
-  await using scene = await sceneOf(url);
-  const wrong = await run(scene).catch(({ message }: Error) => message);
+  const wrong = await observe(url, effect).then(findFault, ({ message }: Error) => message);
   await kill();
-  console.log(
-    wrong
-      ? `${styleText("red", "wrong")}  ${about}: ${wrong}`
-      : `${styleText("green", "right")}  ${about}`,
-  );
-  return wrong;
+  const verdict = wrong ? styleText("red", "wrong") : styleText("green", "right");
+  console.log(`${verdict}  ${about}${wrong ? `: ${wrong}` : ""}`);
+  return wrong !== false;
 }
 
 const all = await Promise.all(Object.entries(CHECKS).map(check));
-const left = all.filter((wrong) => wrong !== false).length;
-console.log(
-  left === 0
-    ? `\nNothing is wrong with ${file}.`
-    : `\n${left} of ${all.length} to mend in ${file}.`,
-);
+const left = all.filter(Boolean).length;
+const result = left === 0 ? "Nothing is wrong with" : `${left} of ${all.length} to mend in`;
+console.log(`\n${result} ${file}.`);
 process.exitCode = left === 0 ? 0 : 1;

@@ -1,39 +1,28 @@
-// Mutation testing: changes one line of src at a time and reports the changes that no test detects. Each is a missing
-// test or an unnecessary line. All test files that execute the line run, the fastest first. A line that no test
-// executes survives; a mutant that hangs counts as detected. Test files that fail without a change are skipped and
-// named. Changes that leave the JavaScript the same (types, comments) do not count. On a busy machine tests fail by
-// themselves, so the detection rate looks higher than it is.
+// `npm run mutate`: changes one line of src at a time and reports the changes that no test detects. Each is a missing
+// test or an unnecessary line. The test files that execute the line run, the fastest first; a mutant that hangs counts
+// as detected. Test files that fail without a change are left out and named. Changes that leave the JavaScript the same
+// (types, comments) do not count. On a busy machine tests fail by themselves, and the detection rate looks too high.
 import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { transformSync } from "esbuild";
-import { type SourceFile, sourcesIn } from "../test/support/sources.ts";
+import { sourcesIn } from "../test/support/sources.ts";
 import { COUNT, parseOptions, textOption } from "./arguments.ts";
 import { changesOf } from "./mutate/changes.ts";
-import { measured, passes } from "./mutate/runs.ts";
+import { measure, passes } from "./mutate/runs.ts";
 import { pool } from "./pool.ts";
 
 const AT_ONCE = 2;
-const [values, wrong] = parseOptions("mutate -- [options]", {
-  rooms: textOption(
-    "LIST",
-    "folders or files of src, with commas between them (store,delivery,domain,lib)",
-  ),
-  sample: textOption("N", "so many lines of each (60)", COUNT),
-  seed: textOption("TEXT", "another text chooses other lines and changes (1)"),
-});
-const { rooms: list = "store,delivery,domain,lib", sample = "60", seed = "1" } = values;
-const rooms = list.split(",");
-const missing = rooms.find((room) => !existsSync(`src/${room}`) && !existsSync(`src/${room}.ts`));
-if (missing !== undefined) wrong(`There is no src/${missing}.`);
-
-/** Shuffles the items in an order determined by the seed. */
-function shuffled<T>(items: readonly T[], name: (item: T) => string): readonly T[] {
-  const lot = (item: T) => hash("sha256", `${seed} ${name(item)}`);
-  return [...items].sort((a, b) => (lot(a) < lot(b) ? -1 : 1));
-}
+const [{ rooms = "store,delivery,domain,lib", sample = "60", seed = "1" }, wrong] = parseOptions(
+  "mutate -- [options]",
+  {
+    rooms: textOption("LIST", "folders or files of src (store,delivery,domain,lib)"),
+    sample: textOption("N", "so many lines of each (60)", COUNT),
+    seed: textOption("TEXT", "another text chooses other lines and changes (1)"),
+  },
+);
 
 /** Transpiles to JavaScript; undefined on a syntax error. */
-function javaScript(text: string): string | undefined {
+function toJavaScript(text: string): string | undefined {
   try {
     return transformSync(text, { loader: "ts", logLevel: "silent" }).code;
   } catch {
@@ -41,53 +30,64 @@ function javaScript(text: string): string | undefined {
   }
 }
 
-/** A sample of mutants of a folder or file, each with the original line, its change and the whole changed file. */
-function mutantsOf(room: string) {
-  const isOf = ({ path }: SourceFile) =>
-    path.startsWith(`src/${room}/`) || path === `src/${room}.ts`;
-  const files = sourcesIn("src").filter((file) => isOf(file));
-  const lines = files.flatMap(({ path, text }) =>
-    changesOf(text).map((one) => ({ path, text, ...one })),
+/** Draws one change for each of some lines of a folder or file, in an order determined by the seed. */
+function* mutantsOf(room: string) {
+  const files = sourcesIn("src").filter(({ path }) =>
+    [`src/${room}.ts`, `src/${room}/`].some((start) => path.startsWith(start)),
   );
-  const mutants = [];
-  for (const { path, text, line, was, changes } of shuffled(
-    lines,
-    ({ path, line }) => `${path} ${line}`,
-  )) {
-    if (mutants.length >= Number(sample)) break;
-    const all = text.split("\n");
-    const other = shuffled(changes, (is) => is).map((is) => ({
-      is,
-      text: all.with(line - 1, is).join("\n"),
-    }));
-    const unchanged = javaScript(text);
-    const found = other.find(({ text }) => ![unchanged, undefined].includes(javaScript(text)));
-    if (found !== undefined) mutants.push({ room, path, line, was, ...found });
+  const drawn = files
+    .flatMap(({ path, text }) =>
+      changesOf(text).map((change) => ({
+        ...change,
+        path,
+        original: text,
+        lot: hash("sha256", `${seed} ${path} ${change.line} ${change.is}`),
+      })),
+    )
+    .sort((a, b) => (a.lot < b.lot ? -1 : 1));
+  const lines = new Set<string>();
+  for (const { path, original, line, was, is } of drawn) {
+    const text = original
+      .split("\n")
+      .with(line - 1, is)
+      .join("\n");
+    if (lines.size >= Number(sample)) return;
+    if (lines.has(`${path}:${line}`)) continue;
+    if ([undefined, toJavaScript(original)].includes(toJavaScript(text))) continue;
+    lines.add(`${path}:${line}`);
+    yield { room, path, line, was, is, text };
   }
-  return mutants;
 }
 
-/** Runs the tests and returns a description of the mutant if none detects it. */
-async function survivor(mutant: ReturnType<typeof mutantsOf>[number]): Promise<string | undefined> {
-  const { path, line, was, is } = mutant;
-  const those = tests.filter(({ passed, lines }) => passed && lines.get(path)?.has(line));
-  for (const test of those) if (!(await passes(test, mutant))) return undefined;
-  return `  ${path}:${line}${those.length > 0 ? "" : " (no test runs it)"}\n    - ${was.trim()}\n    + ${is.trim()}`;
-}
+type Mutant = ReturnType<typeof mutantsOf> extends Iterable<infer M> ? M : never;
 
-const mutants = rooms.flatMap(mutantsOf);
+const names = rooms.split(",");
+for (const name of names)
+  if (![`src/${name}`, `src/${name}.ts`].some((path) => existsSync(path)))
+    wrong(`There is no src/${name}.`);
+const mutants = names.flatMap((name) => [...mutantsOf(name)]);
 const files = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));
-const tests = (await pool(AT_ONCE, files, ({ path }) => measured(path))).sort(
+const tests = (await pool(AT_ONCE, files, ({ path }) => measure(path))).sort(
   (a, b) => a.took_ms - b.took_ms,
 );
-const survivors = await pool(AT_ONCE, mutants, survivor);
-
 for (const { path, passed } of tests)
   if (!passed) console.log(`left out, it fails unchanged: ${path}`);
-for (const room of [...rooms, "all"]) {
-  const those = survivors.filter((_, at) => room === "all" || mutants[at]?.room === room);
-  const left = those.filter((shown) => shown !== undefined);
-  const share = ((100 * left.length) / those.length).toFixed(1);
-  console.log(`\n${room}: ${left.length} of ${those.length} survived, ${share} %`);
-  if (room !== "all") for (const shown of left) console.log(shown);
+
+/** Runs the tests of the line; returns the mutant if none detects it. */
+async function findSurvivor(mutant: Mutant): Promise<Mutant | undefined> {
+  const { path, line } = mutant;
+  for (const test of tests)
+    if (test.passed && test.lines.has(`${path}:${line}`) && !(await passes(test, mutant)))
+      return undefined;
+  console.log(`survived: ${path}:${line}\n  - ${mutant.was.trim()}\n  + ${mutant.is.trim()}`);
+  return mutant;
+}
+
+const survivors = (await pool(AT_ONCE, mutants, findSurvivor)).filter((one) => one !== undefined);
+for (const name of [...names, ""]) {
+  const [left, all] = [survivors, mutants].map(
+    (list) => list.filter(({ room }) => name === "" || room === name).length,
+  );
+  const share = ((100 * Number(left)) / Number(all)).toFixed(1);
+  console.log(`${name || "all"}: ${left} of ${all} survived, ${share} %`);
 }

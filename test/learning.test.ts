@@ -1,42 +1,35 @@
-// Learning material: the walk through the specification, the exercise and the trace of a request.
+// Learning material: the walk through the specification and the exercise.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { DECISIONS } from "../src/decisions.ts";
-import { startService } from "../src/index.ts";
 import { freshFile } from "./support/closing.ts";
-import { embedded } from "./support/embedded.ts";
 import { printedBy, ran, script } from "./support/process.ts";
-import { hooked } from "./support/receivers.ts";
 import { CLAUSES } from "./support/sources.ts";
 
-/** Returns the ids at the start of the demo's steps. */
-const stepsIn = (output: string) =>
-  Array.from(
-    stripVTControlCharacters(output).matchAll(/^ {2}(\d\.[\w.-]+) /gm),
-    ([, id = ""]) => id,
-  );
+/** Returns the titles of the parts shown so far. */
+const partsIn = (output: string) => stripVTControlCharacters(output).match(/^\d [A-Z].*$/gm) ?? [];
 
-test("demo: all nine parts succeed in under 10 s, and each step names a clause or a decision", async () => {
+test("demo: all nine parts succeed in under 10 s, and each line of them names a clause or a decision", async () => {
   const output = stripVTControlCharacters(await printedBy("demo.ts"));
-  for (const part of "123456789") assert.match(output, new RegExp(`^${part} [A-Z]`, "m"));
-  const ids = stepsIn(output);
+  assert.equal(partsIn(output).length, 9);
+  const ids = Array.from(output.matchAll(/^ {2}(\d\.[\w.-]+) /gm), ([, id = ""]) => id);
   assert.ok(ids.length >= 30);
   for (const id of ids) assert.ok(CLAUSES.has(id) || id in DECISIONS, id);
   const [, duration_ms] = /in (\d+) ms\.\n$/.exec(output) ?? [];
   assert.ok(Number(duration_ms) < 10_000, output.slice(-200));
 });
 
-test("demo: with --step each step waits for Enter", async () => {
+test("demo: with --step each part waits for Enter", async () => {
   const { child, said, ended } = script("demo.ts", "--step");
   const steps = async (count: number) => {
-    while (stepsIn(said.stdout).length < count) await once(child.stdout, "data");
+    while (partsIn(said.stdout).length < count) await once(child.stdout, "data");
   };
   await steps(1);
   await ran("demo.ts"); // takes longer than a walk that does not wait
-  assert.equal(stepsIn(said.stdout).length, 1);
+  assert.equal(partsIn(said.stdout).length, 1);
   child.stdin.write("\n");
   await steps(2);
   child.stdin.end();
@@ -79,45 +72,4 @@ test("exercise: five bugs are reported without their solution, and the fixed rec
     [1, 4],
     [0, 0],
   ]);
-});
-
-const KEY = "a-key-for-tests";
-const trace = (id: string, url: string) =>
-  ["trace.ts", "--id", id, "--base-url", url, "--api-key", KEY] as const;
-
-test("trace: the output lists the events and deliveries caused by a request of a running server", async () => {
-  await using own = await embedded({ apiKey: KEY, control: true });
-  const { service, api } = own;
-  await hooked(api, ["app.created"], {}, [500, 200]);
-  const id = (await api.post("/apps", { title: "Sales" })).header("x-request-id");
-  await service.settled();
-  const before = await printedBy(...trace(id, service.baseUrl));
-  assert.match(
-    before,
-    /^1\. Client → Service: POST \/v1\/apps – req_\w+.*\n2\. Service: app\.created – evt_/,
-  );
-  assert.match(
-    before,
-    /: attempt 1 – .*: 500 – 0 ms\n.*: pending – next attempt at .* our decision\n$/s,
-  );
-  await service.clock.advance("10s");
-  const after = await printedBy(...trace(id, service.baseUrl));
-  assert.match(after, /: attempt 2 – .*: 200 – 0 ms\n.*: succeeded\n$/s);
-});
-
-test("trace: a wrong id, URL or server prints one line and exits with code 2", async () => {
-  await using service = await startService({ apiKey: KEY, control: true });
-  await using withoutControls = await startService({ apiKey: KEY });
-  for (const [id, url, message] of [
-    ["req_1", service.baseUrl, /no such request in the journal/],
-    ["req_1", withoutControls.baseUrl, /start the server with --control/],
-    ["req_1", "http://127.0.0.1:9/v1", /Nothing answers/],
-    ["req_1", "localhost:4600/v1", /--base-url must be a URL, which begins with http/],
-    ["", service.baseUrl, /id of a request is missing/],
-  ] as const) {
-    const { code, stdout, stderr } = await ran(...trace(id, url));
-    assert.deepEqual([code, stdout], [2, ""]);
-    assert.match(stderr, message);
-    assert.equal(stderr.trim().split("\n").length, 1, stderr);
-  }
 });

@@ -6,6 +6,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { installPackage } from "./support/installed-package.ts";
+import { skipUnless } from "./support/required.ts";
 import { eventually } from "./support/wait.ts";
 
 const TARBALL_BYTES_MAX = 200_000;
@@ -184,7 +185,8 @@ test("README: the recipe for node:test passes", async () => {
 test("README: the recipe for Python passes", async (t) => {
   const file = await installed.copyRecipe("test_apps.py");
   const isHere = await run("python3", "-c", "import requests").catch(() => undefined);
-  if (!isHere) return t.skip("python3 with requests is not here");
+  const skip = skipUnless(isHere !== undefined, "PYTHON", "python3 with requests is not here");
+  if (skip) return t.skip(skip);
   const { stderr } = await run("python3", "-m", "unittest", file);
   assert.match(stderr, /^Ran 2 tests .*\n\nOK$/m);
 });

@@ -1,27 +1,19 @@
 // `npm run attack`: simulates attackers and a bad network. Each row reports one attack and its findings. A finding is
 // listed below the table with the request that caused it, and fails the run.
-import { LIMITS } from "../../src/http/request.ts";
 import { COUNT, parseOptions, textOption } from "../arguments.ts";
 import { report } from "../findings.ts";
 import { fuzz } from "./fuzz.ts";
-import { soak } from "./soak.ts";
-import { slow, spoiled } from "./wire.ts";
+import { spoiled } from "./wire.ts";
 
-const [{ requests = "50000", minutes = "10", seed = "1" }] = parseOptions("attack -- [options]", {
+const [{ requests = "50000", seed = "1" }] = parseOptions("attack -- [options]", {
   requests: textOption(
     "N",
     "so many drawn from the OpenAPI document (50000), and a tenth of it spoiled on the wire",
     COUNT,
   ),
-  minutes: textOption("N", "so long under mixed load (10)", COUNT),
   seed: textOption("N", "another number draws others (1)", COUNT),
 });
-/** Sends one byte a second, for longer than a request may take. */
-const SECONDS = 45;
-
 await report([
   () => fuzz(Number(requests), Number(seed)),
   () => spoiled(Math.ceil(Number(requests) / 10), Number(seed)),
-  () => slow(LIMITS.connections - 10, SECONDS, 1_000),
-  () => soak(Number(minutes)),
 ]);

@@ -1,14 +1,12 @@
 // Benchmarks of whole processes: the start of the command, an embedded service from start to close, and deliveries.
-// Each measurement of the last two runs in a process of its own (servers/embedded.mjs, servers/delivery.ts), so that it
-// does not start with a heap warmed by another.
+// Each measurement of the last two runs in a process of its own, so that it does not start with a heap warmed by another.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { listen } from "../../test/support/ports.ts";
-import { compare, type Side, scaled } from "./compare.ts";
+import { BASE, OTHERS } from "./http.ts";
+import { compare, OWN, type Row, type Side, scaled } from "./measure.ts";
 import { BUILT_BIN, BUILT_INDEX, program, startNode, startServer } from "./server.ts";
-
-const BARE = [program("bare.mjs")];
 
 /** Measures the time from the start of the process to the first response. */
 const startTime = (name: string, args: readonly string[]): Side => ({
@@ -28,52 +26,52 @@ const figureOf = (name: string, ...args: readonly string[]): Side => ({
   },
 });
 
-export async function start(): Promise<void> {
+export async function* start(): AsyncGenerator<Row> {
   const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
-  const npmStart = String(scripts.start).split(" ").slice(1);
-  const bare = startTime("a bare file", BARE);
-  await compare({
-    what: "First response of the command",
-    own: startTime("the command", [BUILT_BIN]),
-    other: bare,
+  const base = startTime(BASE.name, BASE.args);
+  const others = OTHERS.map(({ name, args }) => startTime(name, args));
+  yield compare({
+    what: "Start of the command",
     unit: "ms",
-    goal: "<= 1.40",
+    base,
+    sides: [startTime(OWN, [BUILT_BIN]), ...others],
+    goal: 1.4,
   });
-  await compare({
-    what: "First response of npm start, without npm",
-    own: startTime("npm start", npmStart),
-    other: bare,
+  yield compare({
+    what: "npm start, without npm",
     unit: "ms",
-    goal: "<= 4.00",
+    base,
+    sides: [startTime(OWN, String(scripts.start).split(" ").slice(1))],
+    goal: 4,
   });
-  const lives = String(scaled(200));
+  const lives = String(scaled(60));
   const embedded = program("embedded.mjs");
-  await compare({
-    what: "Service in a test: start, request, close",
-    own: figureOf("startService", embedded, BUILT_INDEX, lives),
-    other: figureOf("bare node:http", embedded, "bare", lives),
+  yield compare({
+    what: "startService, a request, close",
     unit: "ms",
-    goal: "<= 2.50",
-    warmRounds: 0,
+    base: figureOf("bare node:http", embedded, "bare", lives),
+    sides: [figureOf(OWN, embedded, BUILT_INDEX, lives)],
+    goal: 2.5,
   });
 }
 
-export async function delivery(): Promise<void> {
+export async function* delivery(): AsyncGenerator<Row> {
   await using receiver = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     request.resume().on("end", () => response.end());
   });
   const url = `http://127.0.0.1:${await listen(receiver)}/`;
-  const posts = String(scaled(8_000));
+  const side = (name: string, subject: string, webhooks: number) =>
+    figureOf(name, program("delivery.ts"), subject, url, `${webhooks}`, `${scaled(2_000)}`);
   for (const [webhooks, goal] of [
-    ["16", ">= 0.50"],
-    ["1", ">= 0.40"],
+    [16, 0.5],
+    [1, 0.4],
   ] as const)
-    await compare({
-      what: `Deliveries to ${webhooks} webhooks`,
-      own: figureOf("the outbox", program("delivery.ts"), "outbox", url, webhooks, posts),
-      other: figureOf("a keep-alive agent", program("delivery.ts"), "agent", url, webhooks, posts),
+    yield compare({
+      what: `Deliveries to ${webhooks} webhook${webhooks > 1 ? "s" : ""}`,
       unit: "a second",
+      base: side("a keep-alive agent", "agent", webhooks),
+      sides: [side(OWN, "outbox", webhooks)],
       goal,
-      warmRounds: 0,
+      isMoreBetter: true,
     });
 }

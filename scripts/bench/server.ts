@@ -55,9 +55,6 @@ export function startNode(args: readonly string[], env: NodeJS.ProcessEnv = {}) 
 
 export interface Usage {
   readonly cpu_us: number;
-  readonly rss: number;
-  /** Bytes of heap after a garbage collection; only for the question "heap". */
-  readonly heap: number;
 }
 
 export type Server = Awaited<ReturnType<typeof startServer>>;
@@ -66,7 +63,7 @@ export type Server = Awaited<ReturnType<typeof startServer>>;
 export async function startServer(name: string, args: readonly string[]) {
   const port = await closedPort();
   const startedAt = performance.now();
-  const child = startNode(["--expose-gc", "--require", program("meter.cjs"), ...args], {
+  const child = startNode(["--require", program("meter.cjs"), ...args], {
     APPHOST_PORT: String(port),
   });
   while (!(await responds(port))) {
@@ -84,14 +81,14 @@ export async function startServer(name: string, args: readonly string[]) {
     port,
     start_ms: performance.now() - startedAt,
     stop,
-    async ask(question: "usage" | "heap"): Promise<Usage> {
-      child.send(question);
+    /** The CPU time that the process has used. */
+    async usage(): Promise<Usage> {
+      child.send("usage");
       const [usage] = await once(child, "message");
       return usage;
     },
     /** A client for requests that are not measured. */
     api: new Client({ baseUrl: `http://127.0.0.1:${port}/v1`, key: KEY }),
-    signal: (signal: NodeJS.Signals) => child.kill(signal),
     [Symbol.asyncDispose]: stop,
   };
 }

@@ -1,14 +1,11 @@
-// Runs the clauses of test/spec against an implementation, one after the other, in this process. For this server it
-// also runs the tests of the project's own choices. It never prints or exits; it returns the report.
-import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
-import { run } from "node:test";
+// Runs the clauses of test/spec against an implementation, one after the other, in this process. It never prints or
+// exits; it returns the report.
+import { readdirSync } from "node:fs";
 import { type Clause, collected, finish } from "../../test/support/clause.ts";
 import { Kit, NotTried } from "../../test/support/kit.ts";
 import type { Target } from "./target.ts";
 
-/** `chosen`: a test of one of the project's own choices passes. */
-export type Verdict = "shown" | "chosen" | "failed" | "not tried";
+export type Verdict = "shown" | "failed" | "not tried";
 
 export interface Result {
   readonly id: string;
@@ -75,29 +72,4 @@ async function hindered(
   // The key could read this list before the run.
   const { status } = await api.get("/apps?limit=1").catch(() => ({ status: 0 }));
   return status === 403 ? "403 to all by now: give a key with a higher rate limit" : undefined;
-}
-
-const CHOICES = "test/choices";
-const CHOICE = /^(?<id>\d[\w.-]*) \(our choice\): (?<requirement>.*)$/s;
-
-/** Returns the result of each choice test whose id starts with `only`; node:test runs each file in its own process. */
-export async function runChoices(only: string): Promise<readonly Result[]> {
-  const paths = readdirSync(CHOICES).map((name) => `${CHOICES}/${name}`);
-  const files = paths.filter((path) => readFileSync(path, "utf8").includes(`"${only}`));
-  const results: Result[] = [];
-  if (files.length === 0) return results;
-  const reported = (name: string, error?: Error) => {
-    const { id, requirement } = CHOICE.exec(name)?.groups ?? {};
-    const { message } = error?.cause instanceof Error ? error.cause : (error ?? { message: "" });
-    if (!id?.startsWith(only) || requirement === undefined) return;
-    results.push({ id, requirement, verdict: error ? "failed" : "chosen", why: message });
-  };
-  const testNamePatterns = [
-    new RegExp(`^${only.replaceAll(".", "\\.")}[\\w.-]* \\(our choice\\): `),
-  ];
-  const events = run({ files, concurrency: 1, testNamePatterns });
-  events.on("test:pass", ({ name, skip }) => skip === undefined && reported(name));
-  events.on("test:fail", ({ name, details }) => reported(name, details.error));
-  await once(events.resume(), "end");
-  return results;
 }

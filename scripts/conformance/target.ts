@@ -2,9 +2,9 @@
 // client cannot create through the specified operations; clauses that need a missing one are not tried. `reached`
 // checks that the address responds in JSON and accepts the key; the clauses check the rest.
 import type { Answer, Client } from "../../test/support/client.ts";
-import { HTTP_URL, PORT, textOption } from "../arguments.ts";
+import { COUNT, HTTP_URL, textOption } from "../arguments.ts";
 
-const URI = ["a URI", (value: string) => URL.canParse(value)] as const;
+const URI = ["a URI", /^[a-z][a-z\d+.-]*:/i] as const;
 
 export const TEXTS = {
   "base-url": textOption("URL", "the REST API of the implementation, which ends in /v1", HTTP_URL),
@@ -24,7 +24,7 @@ export const TEXTS = {
   "suspended-key": textOption("KEY", "of an account that is suspended"),
   "rate-limited-key": textOption("KEY", "of an account that may be driven over its rate limit"),
   "receiver-url": textOption("URL", "the public address of deliveries", HTTP_URL),
-  "receiver-port": textOption("N", "where it leads to on this machine", PORT),
+  "receiver-port": textOption("N", "where it leads to on this machine", COUNT),
 };
 
 type Texts = { readonly [name in keyof typeof TEXTS]?: string | undefined };

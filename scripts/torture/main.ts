@@ -1,5 +1,5 @@
 // `npm run torture [name…]`: the full torture runs; `npm test` runs a slice of them.
-import { selectParts } from "../arguments.ts";
+import { parseOptions } from "../arguments.ts";
 import { type Finding, report } from "../findings.ts";
 import { damage, fullDisk } from "./disk.ts";
 import { faults } from "./faults.ts";
@@ -16,8 +16,10 @@ const TORTURES: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
   restarts: (lab) => restarts(lab, 9_000, 20),
 };
 
+const [, , names] = parseOptions("torture -- [name…]", {}, Object.keys(TORTURES));
+const selected = Object.entries(TORTURES).filter(([name]) => names.includes(name));
 await report(
-  selectParts("torture", TORTURES, process.argv.slice(2)).map((torture) => async () => {
+  selected.map(([, torture]) => async () => {
     using lab = new Lab();
     return await torture(lab);
   }),

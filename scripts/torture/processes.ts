@@ -12,8 +12,7 @@ const KILL_WITHIN_MS = 120;
 
 export async function kill(lab: Lab, runs: number): Promise<Finding> {
   const wrong: string[] = [];
-  let torn = 0;
-  let acknowledged = 0;
+  let [torn, acknowledged] = [0, 0];
   const files = Array.from({ length: STORES }, lab.file);
   /** The number that each store has reached. */
   const reached = files.map(() => 0);
@@ -26,13 +25,12 @@ export async function kill(lab: Lab, runs: number): Promise<Finding> {
       reached[at] = Math.max(reached[at] ?? 0, number);
       acknowledged += 1;
     }
-    const checks = files.map(async (file, at) => {
+    for (const [at, file] of files.entries()) {
       const found = await examine(file, reached[at] ?? 0);
       wrong.push(...found.wrong);
       torn += found.torn.length;
       reached[at] = found.total;
-    });
-    await Promise.all(checks);
+    }
   }
   const tried = `${runs} stores killed, ${acknowledged} commits acknowledged, ${torn} torn lines set aside`;
   return { what: "kill -9", tried, wrong };
@@ -44,7 +42,13 @@ const CONTENDERS = 5;
 export async function twoProcesses(lab: Lab, times: number, races: number): Promise<Finding> {
   const wrong: string[] = [];
   const files = Array.from({ length: times }, lab.file);
-  const holder = await holding(lab, files);
+  /** Starts a process that opens the files, and waits until it has them or is rejected. */
+  const hold = async (held: readonly string[]) => {
+    const child = lab.child("hold", held);
+    await child.prints("\n");
+    return child;
+  };
+  const holder = await hold(files);
   let slowest_ms = 0;
   for (const file of files) {
     const start = performance.now();
@@ -55,30 +59,17 @@ export async function twoProcesses(lab: Lab, times: number, races: number): Prom
   }
   if (slowest_ms > REJECTED_WITHIN_MS) wrong.push(`a rejection took ${slowest_ms} ms`);
   await holder.kill();
-  const checks = await Promise.all(files.map((file) => examine(file, 1, 1)));
-  wrong.push(...checks.flatMap((check) => check.wrong));
-  for (let race = 0; race < races; race += 1) wrong.push(...(await contend(lab)));
+  for (const file of files) wrong.push(...(await examine(file, 1, 1)).wrong);
+  for (let race = 0; race < races; race += 1) {
+    const contested = [lab.file()];
+    await (await hold(contested)).kill();
+    const contenders = await Promise.all(Array.from({ length: CONTENDERS }, () => hold(contested)));
+    const ended = await Promise.all(contenders.map((child) => child.kill()));
+    const [open = "", ...rejected] = ended.flatMap(linesOf).sort();
+    if (open !== "open" || rejected.some((line) => !line.startsWith("rejected: ")))
+      wrong.push(`race for a stale lock: ${[open, ...rejected].join(", ")}`);
+  }
   const slowest = `${times} rejected in ${slowest_ms.toFixed(1)} ms at most`;
   const tried = `${slowest}, ${times} stale locks, ${races} races`;
   return { what: "two processes", tried, wrong };
-}
-
-/** Starts a process that opens the files, and waits until it has them or is rejected. */
-async function holding(lab: Lab, files: readonly string[]) {
-  const child = lab.child("hold", files);
-  await child.prints("\n");
-  return child;
-}
-
-async function contend(lab: Lab): Promise<string[]> {
-  const files = [lab.file()];
-  await (await holding(lab, files)).kill();
-  const contenders = await Promise.all(
-    Array.from({ length: CONTENDERS }, () => holding(lab, files)),
-  );
-  const lines = (await Promise.all(contenders.map((child) => child.kill()))).flatMap(linesOf);
-  const winners = lines.filter((line) => line === "open").length;
-  const rejected = lines.filter((line) => line.startsWith("rejected: ")).length;
-  const isFair = winners === 1 && rejected === CONTENDERS - 1;
-  return isFair ? [] : [`race for a stale lock: ${lines.join(", ")}`];
 }

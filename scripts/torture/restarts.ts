@@ -20,20 +20,20 @@ export async function restarts(lab: Lab, events: number, kills: number): Promise
   const random = Array.from({ length: 2 * events }, () => (Math.random() < 0.3 ? 500 : 200));
   const receiver = await startReceiver({ secret: SECRET, answers: [...random, 200] });
   let server = await startServer("the service", args);
-  const draft = { url: receiver.url, events: ["app.created"], secret: SECRET };
-  const { id } = await server.api.create("/webhooks", draft);
+  const webhook = { url: receiver.url, events: ["app.created"], secret: SECRET };
+  const { id } = await server.api.create("/webhooks", webhook);
   const acknowledged: string[] = [];
   const createApps = async (until: number) => {
     while (acknowledged.length < until) {
-      const { api } = server;
-      const response = await api.post("/apps", { title: "Torture" }).catch(() => sleep(POLL_MS));
+      const sent = server.api.post("/apps", { title: "Torture" });
+      const response = await sent.catch(() => sleep(POLL_MS));
       if (response?.status === 201) acknowledged.push(response.id);
     }
   };
-  for (let part = 0; part <= kills; part += 1) {
-    const until = (events * (part + 1)) / (kills + 1);
+  for (let part = 1; part <= kills + 1; part += 1) {
+    const until = (events * part) / (kills + 1);
     const creating = pool(CLIENTS, Array(CLIENTS), () => createApps(until));
-    if (part > 0) {
+    if (part > 1) {
       await server.stop();
       server = await startServer("the service", args);
     }
@@ -47,8 +47,8 @@ export async function restarts(lab: Lab, events: number, kills: number): Promise
   const accepted = receiver.received
     .filter(({ attempts }) => attempts.some(({ answer }) => answer === 200))
     .map(({ event }) => event.data.object.id);
-  const missing = acknowledged.filter((id) => !accepted.includes(id));
-  const wrong = missing.map((id) => `the event of ${id} was never accepted`);
+  const missing = acknowledged.filter((app) => !accepted.includes(app));
+  const wrong = missing.map((app) => `the event of ${app} was never accepted`);
   const totals = await pool(1, ["/apps", "/events?type=app.created", deliveries], count);
   if (new Set(totals).size > 1) wrong.push(`${totals} apps, events and deliveries`);
   await server.stop();

@@ -3,18 +3,21 @@
 import { SCOPES } from "../../src/domain/model.ts";
 import { objectIn } from "../../test/support/shown.ts";
 import { SECRET } from "../conformance/own.ts";
-import type { ProxyRequest } from "./patches.ts";
-import * as patches from "./patches.ts";
 import {
   allow,
   type FaultTable,
-  type Patch,
+  isJson,
+  type ProxyRequest,
+  patchQuery,
+  patchRequest,
   patchRequestBody,
+  patchResponse,
   patchResponseBody,
   replaceStatus,
   respondWith,
   tokenIn,
-  toValue,
+  withHeader,
+  withToken,
 } from "./patches.ts";
 
 const [CREATE, HOOK] = ["POST /apps", "POST /webhooks"];
@@ -36,7 +39,7 @@ const isForged = (request: ProxyRequest) => isToken(request) && !isUnsigned(requ
 
 const named = (request: ProxyRequest) =>
   /^\S+$/.test(request.headers.authorization ?? "")
-    ? patches.withToken(request, tokenIn(request))
+    ? withToken(request, tokenIn(request))
     : request;
 
 const opens = (scope: string, at: string) =>
@@ -47,7 +50,7 @@ const everyScope = (query: URLSearchParams) => query.set("scope", SCOPES.join(" 
 const [TOKEN, AUTHORIZE] = ["POST /oauth/token", "GET /oauth/authorize"];
 const grants = (type: string) => (request: ProxyRequest) =>
   request.body.includes(`"grant_type":"${type}"`);
-const [exchanges, refreshes] = [grants("authorization_code"), grants("refresh_token")];
+const refreshes = grants("refresh_token");
 const isUnnamed = (request: ProxyRequest) =>
   refreshes(request) && !request.body.includes("client_id");
 const anonymous = (body: unknown) =>
@@ -57,28 +60,13 @@ const anonymous = (body: unknown) =>
 
 /** The redirect after consent lacks this query parameter. */
 const loses = (name: string) =>
-  patches.patchResponse("POST /oauth/consent", (response) =>
-    patches.withHeader(
+  patchResponse("POST /oauth/consent", (response) =>
+    withHeader(
       response,
       "location",
       response.headers.location?.replace(new RegExp(`\\b${name}=[^&]*`), ""),
     ),
   );
-
-/** Replaces each access token with an opaque one. */
-const opaque: Patch = async (request, send) => {
-  const [, hex] = /^opaque(\w+)$/.exec(tokenIn(request)) ?? [];
-  const response = await send(
-    hex === undefined ? request : patches.withToken(request, Buffer.from(hex, "hex").toString()),
-  );
-  const hidden = (token: unknown) => `opaque${Buffer.from(String(token)).toString("hex")}`;
-  return request.url === "/oauth/token" && response.status === 200
-    ? patches.withBody(response, "access_token", hidden)
-    : response;
-};
-
-const anySecret: Patch = (request, send) =>
-  send(patches.withBody(request, "client_secret", toValue(SECRET)));
 
 const unversioned = (request: ProxyRequest) => ({
   ...request,
@@ -100,7 +88,7 @@ export const access: FaultTable = {
   "invalid-403 5.401.invalid: an invalid credential is 403": replaceStatus(INVALID, 403),
   "expired-lives 5.401.invalid: an expired token is taken": allow(EXPIRED),
   "format-400 5.401.format: a wrong format is 400": replaceStatus("malformed_credential", 400),
-  "format-bare 5.401.format: a key without Bearer is taken": patches.patchRequest("", named),
+  "format-bare 5.401.format: a key without Bearer is taken": patchRequest("", named),
   "errors-200 7.401: what fails is 200, and the body says what": replaceStatus("_credential", 200),
   "key-hookless 5.api-key.full-access: a key does not register webhooks": respondWith(
     HOOK,
@@ -127,21 +115,25 @@ export const access: FaultTable = {
   "authorize-post 5.oauth.authorize: it is POST alone": respondWith(AUTHORIZE, 405),
   "state-lost 5.oauth.authorize: the state does not come back": loses("state"),
   "code-lost 5.oauth.authorize: the code does not come back": loses("code"),
-  "scopes-all 5.oauth.authorize: more scopes are granted than request for": patches.patchQuery(
+  "scopes-all 5.oauth.authorize: more scopes are granted than request for": patchQuery(
     AUTHORIZE,
     everyScope,
   ),
-  "token-form 5.oauth.exchange: a JSON body is refused": respondWith(TOKEN, 400, patches.isJson),
-  "token-opaque 5.oauth.jwt: the access token is an opaque text": patches.on("", opaque),
+  "token-form 5.oauth.exchange: a JSON body is refused": respondWith(TOKEN, 400, isJson),
+  "token-opaque 5.oauth.jwt: the access token is an opaque text": patchResponseBody(
+    TOKEN,
+    "access_token",
+    "opaque",
+  ),
   "token-unknown 5.oauth.bearer: the API does not know the flow's tokens": respondWith(
     "",
     401,
     isToken,
   ),
-  "secret-any 5.oauth.client-credentials: a wrong client secret will do": patches.on(
+  "secret-any 5.oauth.client-credentials: a wrong client secret will do": patchRequestBody(
     TOKEN,
-    anySecret,
-    exchanges,
+    "client_secret",
+    (secret) => (secret === undefined ? secret : SECRET),
   ),
   "refresh-none 5.oauth.refresh: there is none": respondWith(TOKEN, 400, refreshes),
   "refresh-named 5.oauth.refresh: it fails where no client is named": respondWith(
@@ -152,7 +144,7 @@ export const access: FaultTable = {
   "refresh-dead 5.oauth.refresh: its tokens open nothing": patchResponseBody(
     TOKEN,
     "access_token",
-    toValue("e.e.e"),
+    "e.e.e",
     refreshes,
   ),
   "refresh-expired 5.refresh-failure.expired: an expired refresh token works": replaceStatus(
@@ -163,7 +155,7 @@ export const access: FaultTable = {
     patchRequestBody(TOKEN, "", anonymous),
   "refresh-revoked 5.refresh-failure.revoked: revoked access works": replaceStatus("revoked", 200),
   "version-nowhere 9.path-segment: the base URL has no version": {
-    patch: patches.patchRequest("", unversioned),
+    patch: patchRequest("", unversioned),
     base: "/api",
   },
   "version-header 9.path-segment: the version has to stand in a header": respondWith(

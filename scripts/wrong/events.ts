@@ -4,38 +4,38 @@ import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EVENT_TYPES } from "../../src/domain/model.ts";
 import { objectIn } from "../../test/support/shown.ts";
-import type { ProxyRequest } from "./patches.ts";
-import * as patches from "./patches.ts";
 import {
+  compose,
   EVENT,
+  emptyObject,
   type FaultTable,
   on,
+  type ProxyRequest,
   patchRequest,
   patchRequestBody,
-  remove,
+  patchResponse,
+  rename,
   respondWith,
-  toValue,
+  toSeconds,
   withHeader,
+  withoutPrefix,
 } from "./patches.ts";
 import { SIGNATURE } from "./proxy.ts";
 
 const [DEPLOYED, CLICKED] = ["EVENT app.deployed", "EVENT user.interaction"];
 const never = (type: string) => respondWith(`EVENT ${type}`, 200);
-const called =
-  (name: string, other: string): patches.Change =>
-  (value) => ({ ...Object(value), [name]: undefined, [other]: Object(value)[name] });
 const [idOf, listed] = [(it: unknown) => Object(it).id, (it: unknown) => [it]];
 const renumbered = (app: unknown) => ({ ...Object(app), id: Object(app).deployment.id });
 const FORM = "application/x-www-form-urlencoded";
 const asForm = (each: ProxyRequest) =>
   withHeader({ ...each, body: `payload=${encodeURIComponent(each.body)}` }, "content-type", FORM);
-const everyType = patchRequestBody("POST /webhooks", "events", toValue(EVENT_TYPES));
+const everyType = patchRequestBody("POST /webhooks", "events", EVENT_TYPES);
 /** Delivers each event to only one of its webhooks. */
 const served = new Map<unknown, string>();
 const oneWebhook = on(EVENT, async (delivery, send) => {
   const { id } = objectIn(delivery.body);
   if (!served.has(id)) served.set(id, delivery.url);
-  return served.get(id) === delivery.url ? send(delivery) : patches.emptyObject(200);
+  return served.get(id) === delivery.url ? send(delivery) : emptyObject(200);
 });
 const follows = on(EVENT, async (delivery, send) => {
   const response = await send(delivery);
@@ -46,10 +46,10 @@ const follows = on(EVENT, async (delivery, send) => {
 });
 /** Returns a success to the server just before the deadline. */
 const waits = on(EVENT, (delivery, send) =>
-  Promise.race([send(delivery), sleep(29_500, patches.emptyObject(200), { ref: false })]),
+  Promise.race([send(delivery), sleep(29_500, emptyObject(200), { ref: false })]),
 );
 const counts = (statuses: RegExp, status: number) =>
-  patches.patchResponse(EVENT, (response) =>
+  patchResponse(EVENT, (response) =>
     statuses.test(String(response.status)) ? { ...response, status } : response,
   );
 type Form = (digest: Buffer) => string;
@@ -74,35 +74,27 @@ export const events: FaultTable = {
   "no-deployed 6.types.app-deployed: it is never sent": never("app.deployed"),
   "no-deleted 6.types.app-deleted: it is never sent": never("app.deleted"),
   "no-interaction 6.types.user-interaction: it is never sent": never("user.interaction"),
-  "event-no-id 6.envelope: there is no id": patchRequestBody(EVENT, "id", remove),
-  "event-id-bare 6.envelope: the id has no prefix": patchRequestBody(
-    EVENT,
-    "id",
-    patches.withoutPrefix,
-  ),
+  "event-no-id 6.envelope: there is no id": patchRequestBody(EVENT, "id", undefined),
+  "event-id-bare 6.envelope: the id has no prefix": patchRequestBody(EVENT, "id", withoutPrefix),
   "event-type 6.envelope: the type is in capitals": patchRequestBody(EVENT, "type", (type) =>
     String(type).toUpperCase(),
   ),
   "event-called 6.envelope: created is called created_at": patchRequestBody(
     EVENT,
     "",
-    called("created", "created_at"),
+    rename("created", "created_at"),
   ),
   "event-seconds 6.envelope: created is a number of seconds": patchRequestBody(
     EVENT,
     "created",
-    patches.toSeconds,
+    toSeconds,
   ),
   "event-flat 6.envelope: data is the object itself": patchRequestBody(
     EVENT,
     "data",
     (data) => Object(data).object,
   ),
-  "event-two 6.envelope: data has a second member": patchRequestBody(
-    EVENT,
-    "data.previous",
-    toValue(null),
-  ),
+  "event-two 6.envelope: data has a second member": patchRequestBody(EVENT, "data.previous", null),
   "event-wrapped 6.envelope: the event is a member of the body": patchRequestBody(
     EVENT,
     "",
@@ -114,22 +106,18 @@ export const events: FaultTable = {
   "account-lost 6.envelope.account: app.deployed has none": patchRequestBody(
     DEPLOYED,
     "account",
-    remove,
+    undefined,
   ),
-  "account-text 6.envelope.account: it is an id": patchRequestBody(
-    DEPLOYED,
-    "account",
-    toValue("acc_1"),
-  ),
+  "account-text 6.envelope.account: it is an id": patchRequestBody(DEPLOYED, "account", "acc_1"),
   "account-present 6.envelope.account-absent: user.interaction has one": patchRequestBody(
     CLICKED,
     "account",
-    toValue({}),
+    {},
   ),
   "deployed-untitled 6.data.app-deployed: the title is missing": patchRequestBody(
     DEPLOYED,
     "data.object.title",
-    remove,
+    undefined,
   ),
   "deployed-id 6.data.app-deployed: the id is the deployment's": patchRequestBody(
     DEPLOYED,
@@ -144,12 +132,12 @@ export const events: FaultTable = {
   "clicked-app 6.data.user-interaction: app_id is called id": patchRequestBody(
     CLICKED,
     "data.object",
-    called("app_id", "id"),
+    rename("app_id", "id"),
   ),
   "clicked-nobody 6.data.user-interaction: there is no user_id": patchRequestBody(
     CLICKED,
     "data.object.user_id",
-    remove,
+    undefined,
   ),
   "clicked-list 6.data.user-interaction: data_point is a list": patchRequestBody(
     CLICKED,
@@ -169,7 +157,7 @@ export const events: FaultTable = {
   "only-200 6.success.2xx: no other 2xx is a success": counts(/^2(?!00)/, 500),
   "never-success 6.success.2xx: every response is a failure": counts(/^2/, 500),
   "missing-success-twice 6.success.2xx-only: 404 counts as success, and each event is sent twice":
-    patches.compose(
+    compose(
       counts(/^404/, 200),
       on(EVENT, async (delivery, send) => {
         await send(delivery);

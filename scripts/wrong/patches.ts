@@ -53,19 +53,20 @@ export const parseFaults = (faults: FaultTable): Fault[] =>
     return { id, clause, says, ...(typeof fault === "function" ? { patch: fault } : fault) };
   });
 
-/** Returns the new value of a JSON member; undefined removes the member. */
-export type Change<T = unknown> = (value: T) => unknown;
-export const remove: Change = () => undefined;
-export const toSeconds: Change = (time) => Math.floor(Date.parse(String(time)) / 1_000);
-export const withoutPrefix: Change = (id) => String(id).slice(4);
-export const toValue =
-  (value: unknown): Change =>
-  () =>
-    value;
+/** The new value of a JSON member, or a function of the former one; undefined removes the member. */
+export type Change = ((value: unknown) => unknown) | string | boolean | object | null | undefined;
+export const toSeconds = (time: unknown) => Math.floor(Date.parse(String(time)) / 1_000);
+export const withoutPrefix = (id: unknown) => String(id).slice(4);
+export const rename = (name: string, other: string) => (value: unknown) => ({
+  ...Object(value),
+  [name]: undefined,
+  [other]: Object(value)[name],
+});
 
 /** Changes the member at a path such as "data.object.id"; "" changes the whole value. */
 export function setMember(value: unknown, path: string, change: Change): unknown {
-  if (path === "" || !isMembers(value)) return change(value);
+  if (path === "" || !isMembers(value))
+    return typeof change === "function" ? change(value) : change;
   const [name = "", ...rest] = path.split(".");
   return { ...value, [name]: setMember(value[name], rest.join("."), change) };
 }

@@ -2,14 +2,16 @@
 // 380, 720 or 1440 px, light and dark differ, no page is heavy. With TEST_PICTURES=1 each page is drawn into `pictures/`.
 // Without test/clients the first two checks are skipped.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { test } from "node:test";
 import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { inBrowser } from "../support/chromium.ts";
-import { clientTest, requireClient, skipWithoutClients } from "../support/clients.ts";
+import { requireClient, skipWithoutClients } from "../support/clients.ts";
 import { freshFolder } from "../support/closing.ts";
+import { skipUnless } from "../support/required.ts";
 import { createShowcase } from "../support/showcase.ts";
 import { deployed } from "../support/sites.ts";
 
@@ -92,7 +94,10 @@ inBrowser(
   },
 );
 
-clientTest("the Nu HTML checker finds no error in any page", async () => {
+const hasJava = spawnSync("java", ["-version"]).status === 0;
+const skip = skipWithoutClients || skipUnless(hasJava, "JAVA", "Java is not installed");
+
+test("the Nu HTML checker finds no error in any page", { skip, timeout: 120_000 }, async () => {
   const jar = String(requireClient("vnu-jar"));
   const args = ["-jar", jar, "--errors-only", "--skip-non-html", html];
   const run = promisify(execFile)("java", args);

@@ -8,13 +8,14 @@ import { type TestContext, test } from "node:test";
 import { Client, members, str } from "../support/client.ts";
 import { freshFolder } from "../support/closing.ts";
 import { serverProgram, started } from "../support/process.ts";
+import { skipUnless } from "../support/required.ts";
 
 /** Runs in its own PID and mount namespaces, so that no process or mount outlives it. */
 const APART = ["--mount", "--pid", "--fork", "--mount-proc", "--kill-child"];
 const isAllowed = spawnSync("unshare", [...APART, "true"]).status === 0;
 const inContainer = {
   timeout: 60_000,
-  skip: !isAllowed && "this user may not make namespaces and mounts (CAP_SYS_ADMIN)",
+  skip: skipUnless(isAllowed, "MOUNTS", "this user may not make namespaces and mounts"),
 };
 const FLAGS = "--port 0 --log json --api-key a-key-for-all --data".split(" ");
 

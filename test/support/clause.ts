@@ -29,7 +29,7 @@ export function clause(
 ): void {
   defined.push({ id, requirement, run, begin });
   if (collecting) return;
-  if (defined.length === 1) after(closed);
+  after(closed);
   test(`${id}: ${requirement}`, async () => finish(await run(await ownKit())));
 }
 
@@ -65,8 +65,10 @@ async function ownKit(): Promise<Kit> {
   return (await shared).kit;
 }
 
+/** Ends with a file's last clause; the next file of the same process gets a server of its own. */
 async function closed(): Promise<void> {
   const own = await shared;
+  shared = undefined;
   await own?.kit[Symbol.asyncDispose]();
   await own?.[Symbol.asyncDispose]();
 }

@@ -1,9 +1,8 @@
 // Names each black-box test after this project's decision where the specification is silent, so that
 // `--test-name-pattern=4.etag` runs one. The tests of a file share one server.
-import { test } from "node:test";
+import { after, test } from "node:test";
 import type { DecisionId } from "../../src/decisions.ts";
 import type { ServiceOptions } from "../../src/index.ts";
-import { closeLater } from "./closing.ts";
 import { type Described, described } from "./embedded.ts";
 import { Gate } from "./other-stores.ts";
 
@@ -26,6 +25,7 @@ export function choice(
   requirement: string,
   ...how: readonly [Run] | readonly [ServiceOptions, Run]
 ) {
+  after(closeCommon);
   test(`${id} (our choice): ${requirement}`, async () => {
     if (how.length === 1) await how[0](await common());
     else await withService(...how);
@@ -38,7 +38,12 @@ function common(): Promise<Described> {
   shared ??= described({ clock: "system" });
   return shared;
 }
-closeLater(async () => (await shared)?.[Symbol.asyncDispose]());
+/** Ends with a file's last test, because the next file of the same process must not see its resources. */
+async function closeCommon(): Promise<void> {
+  const own = await shared;
+  shared = undefined;
+  await own?.[Symbol.asyncDispose]();
+}
 
 /** Runs `use` with a separate server, and closes it afterwards in any case. */
 export async function withService(options: ServiceOptions, use: Run): Promise<void> {

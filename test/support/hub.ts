@@ -47,6 +47,15 @@ export interface Inbox {
   ) => Promise<Arrival[]>;
 }
 
+/** The expected requests did not arrive in time. */
+export class NothingArrived extends Error {}
+
+/** Returns an empty list where that is a result and no failure. */
+export function orNothing(error: unknown): Arrival[] {
+  if (error instanceof NothingArrived) return [];
+  throw error;
+}
+
 /** Timeout for an event's arrival: longer than our receivers block a sender that makes one delivery at a time. */
 const PATIENCE_MS = 6_000;
 const HURRY_MS = 200;
@@ -95,9 +104,10 @@ export async function openHub(publicUrl?: string, onPort = "0") {
       for (;;) {
         const found = got.filter(matches);
         if (found.length >= count) return found;
-        await once(arrivals, "request", { signal }).catch(() => {
+        await once(arrivals, "request", { signal }).catch((error: unknown) => {
+          if (!signal.aborted) throw error;
           const types = got.map(({ event }) => String(event.type)).join(", ") || "nothing";
-          throw new Error(
+          throw new NothingArrived(
             `no delivery of it within ${limit_ms / 1_000} s; what came to this webhook: ${types}`,
           );
         });
@@ -117,5 +127,5 @@ export async function openHub(publicUrl?: string, onPort = "0") {
   const hurry = () => {
     patience_ms = HURRY_MS;
   };
-  return { open, hurry, close, isPublic: publicUrl !== undefined };
+  return { open, hurry, isPublic: publicUrl !== undefined, [Symbol.asyncDispose]: close };
 }

@@ -13,6 +13,7 @@ import {
   isMembers,
   type Members,
   members,
+  PATIENCE_MS,
   str,
 } from "./client.ts";
 import { type Answers, type Arrival, type Hub, type Inbox, openHub } from "./hub.ts";
@@ -38,13 +39,13 @@ export class Kit {
   /** Rejects with a one-line error if no clause can run at all. */
   static async open(target: Target, observe: Observe = () => {}): Promise<Kit> {
     const baseUrl = target["base-url"].replace(/\/+$/, "");
-    const api = new Client({ baseUrl, key: target["api-key"], patience_ms: 5_000, observe });
+    const api = new Client({ baseUrl, key: target["api-key"], patience_ms: PATIENCE_MS, observe });
     await reached(api);
     const hub = await openHub(target["receiver-url"], target["receiver-port"]);
     try {
       return new Kit({ ...target, "base-url": baseUrl }, api, hub, await profiled(api, hub));
     } catch (error) {
-      await hub.close();
+      await hub[Symbol.asyncDispose]();
       return gone(api, error);
     }
   }
@@ -61,7 +62,7 @@ export class Kit {
   async [Symbol.asyncDispose](): Promise<void> {
     const left = [...this.#left].reverse();
     for (const path of left) await this.api.delete(path).catch(() => undefined);
-    await this.hub.close();
+    await this.hub[Symbol.asyncDispose]();
   }
 
   /** Returns a target option that cannot be created; without it the clause is skipped. */

@@ -1,16 +1,19 @@
 // A trial of deliveries: a failed one may be sent again, a successful one is not. One event goes to receivers that
 // respond in every way at the same time, so that no clause has to wait for each of them.
 import { setTimeout as wait } from "node:timers/promises";
-import type { Answered, Arrival } from "./hub.ts";
+import { type Answered, type Arrival, orNothing } from "./hub.ts";
 import { type Hook, type Kit, ofApp } from "./kit.ts";
 
 /** Longest wait for a retry: the specification shows no schedule, so no retry within it proves nothing. */
 const RETRY_MAX_MS = 8_000;
 /** The factor by which retry delays vary between deliveries. */
 const SPREAD = 1.5;
-/** A duplicate comes sooner than a retry. */
+/** A duplicate has the number of its original; where the sender gives none, it comes sooner than a retry. */
+const ATTEMPT = "x-service-attempt";
 const DUPLICATE_MS = 250;
 const SPARE_MS = 300;
+/** A busy machine may delay the retry of a failure so much longer. */
+const BUSY_MS = 4_000;
 
 const SUCCESSES = [200, 202, 204, 299] as const;
 const FAILURES = [302, 307, 400, 404, 500, 503] as const;
@@ -62,13 +65,10 @@ export async function startTrial(kit: Kit) {
     const hooks = [...good, ...bad, ...held];
     await Promise.all(hooks.map((hook) => hook.arrived(isOurs)));
     const usual = bad.filter(({ status }) => status === 500);
-    await Promise.all(
-      usual.map((hook) => hook.arrived(isRetry(hook, isOurs), 1, RETRY_MAX_MS)),
-    ).catch(
-      () => [], // never retried
-    );
+    for (const hook of usual)
+      await hook.arrived(isRetry(hook, isOurs), 1, RETRY_MAX_MS).catch(orNothing);
     const [retry_ms] = usual.flatMap((hook) => findRetry(hook, isOurs) ?? []);
-    const tried = await Promise.all(hooks.map((hook) => watch(hook, isOurs, retry_ms ?? 0)));
+    const tried = await Promise.all(hooks.map((hook) => watch(hook, isOurs, retry_ms)));
     const succeeded = tried.splice(0, good.length);
     const failed = tried.splice(0, bad.length);
     return { retry_ms, succeeded, failed, held: tried, followed: goal.got.length };
@@ -92,10 +92,19 @@ async function answering(kit: Kit, answer: Answered, isOurs: IsOurs): Promise<An
   return { ...hook, ...answer };
 }
 
-const isRetry =
-  ({ got }: Answerer, isOurs: IsOurs) =>
-  (each: Arrival) =>
-    isOurs(each) && each.at - (got.find(isOurs)?.ended_at ?? Infinity) > DUPLICATE_MS;
+/** Tells a retry of the first request from a duplicate of it. */
+export function isRetryOf(first: Arrival, each: Arrival): boolean {
+  const [before, after] = [first.headers[ATTEMPT], each.headers[ATTEMPT]];
+  if (before !== undefined && after !== undefined) return before !== after;
+  return each.at - (first.ended_at ?? Infinity) > DUPLICATE_MS;
+}
+
+const isRetry = ({ got }: Answerer, isOurs: IsOurs) => {
+  return (each: Arrival): boolean => {
+    const first = got.find(isOurs);
+    return first !== undefined && isOurs(each) && isRetryOf(first, each);
+  };
+};
 
 /** Returns the delay between the first response and the retry, if there was one. */
 function findRetry(hook: Answerer, isOurs: IsOurs): number | undefined {
@@ -104,11 +113,13 @@ function findRetry(hook: Answerer, isOurs: IsOurs): number | undefined {
 }
 
 /** Waits until a retry would have arrived. */
-async function watch(hook: Answerer, isOurs: IsOurs, retry_ms: number): Promise<Tried> {
+async function watch(hook: Answerer, isOurs: IsOurs, retry_ms = 0): Promise<Tried> {
   const { status, after_ms = 0, got } = hook;
   const first = got.find(isOurs);
   const until = (first?.at ?? 0) + after_ms + retry_ms * SPREAD + SPARE_MS;
   await wait(Math.max(until - performance.now(), 0));
+  if (status >= 300 && retry_ms > 0)
+    await hook.arrived(isRetry(hook, isOurs), 1, BUSY_MS).catch(orNothing);
   const says = after_ms === 0 ? `${status}` : `${status} after ${after_ms / 1_000} s`;
   return { says, first, again: findRetry(hook, isOurs) !== undefined };
 }
