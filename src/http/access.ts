@@ -24,7 +24,7 @@ export function bearerToken(header: string | undefined): string | AppError {
     code: "malformed_credential",
     scheme: isBearer ? "bearer" : "other",
     detail: isBearer
-      ? "After Bearer there must be one token of letters, digits and -._~+/ with = at its end."
+      ? "After Bearer there must be one token of letters, digits and -._~+/ with = at its end. If nothing follows it, your variable is empty."
       : "The Authorization header's scheme must be Bearer.",
   });
 }
