@@ -41,6 +41,7 @@ import { memoryStore } from "./store/memory.ts";
 import { createControlRouter } from "./testing/control-api.ts";
 import { createChaos, createFaults } from "./testing/faults.ts";
 import { createRecorder } from "./testing/recorder.ts";
+import { createRequestTracker } from "./testing/requests.ts";
 import { openService, type Service } from "./testing/service.ts";
 import { createState } from "./testing/state.ts";
 import { createWorkers } from "./workers.ts";
@@ -73,6 +74,7 @@ export async function startWithSettings(
   const unit = { store, clock, ids, notifications };
   const tasks = new TaskTracker(log.error);
   const recorder = createRecorder({ store, clock, notifications, tasks });
+  const requests = createRequestTracker();
   const faults = createFaults({ clock, tasks, annotate: recorder.annotate });
   const chaos = createChaos({ unit, effects: recorder.effects });
   const sender = createHttpSender({ policy: webhookPolicy, timeout_ms: settings.webhookTimeout });
@@ -134,6 +136,7 @@ export async function startWithSettings(
       state,
       workers,
       tasks,
+      requests,
       recorder,
       faults,
       chaos,
@@ -182,7 +185,7 @@ export async function startWithSettings(
     const respond = withCors(withVariants(handleRoute, settings.variants), isLocal);
     const handle = settings.log === "off" ? respond : withLog(respond, log);
     server.setHandler({
-      handle: isTested ? recorder.wrap(handle) : handle,
+      handle: isTested ? requests.wrap(recorder.wrap(handle)) : handle,
       ids,
       urls,
       onError: log.error,

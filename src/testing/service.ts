@@ -1,5 +1,5 @@
 // The service handle for embedding tests (contract, part 10): moves time, injects faults, shows journals and switches
-// between states. Background work is stopped before a state change.
+// between states. Before a state change, requests end and background work stops.
 import { setAccountState } from "../domain/credentials.ts";
 import { dueDeliveries } from "../domain/events.ts";
 import {
@@ -37,6 +37,7 @@ import {
 import { Mutex, type TaskTracker } from "../lib/tasks.ts";
 import type { ChaosRule, ChaosRuleInput, FaultRule, FaultRuleInput, Rules } from "./faults.ts";
 import type { JournalDelivery, Recorder } from "./recorder.ts";
+import type { RequestTracker } from "./requests.ts";
 import type { createState, StartupAccount } from "./state.ts";
 
 interface ServiceDeps {
@@ -47,6 +48,7 @@ interface ServiceDeps {
   readonly state: Awaited<ReturnType<typeof createState>>;
   readonly workers: Readonly<Record<"start" | "stop" | "scheduleExpiry", () => Promise<void>>>;
   readonly tasks: TaskTracker;
+  readonly requests: RequestTracker;
   readonly recorder: Recorder;
   readonly faults: Rules<FaultRuleInput, FaultRule>;
   readonly chaos: Rules<ChaosRuleInput, ChaosRule>;
@@ -78,7 +80,7 @@ export type Service = Awaited<ReturnType<typeof openService>>;
 
 /** Loads the state, starts background work and returns the handle. */
 export async function openService(deps: ServiceDeps) {
-  const { state, workers, tasks, recorder, faults, chaos, clearCaches, stop } = deps;
+  const { state, workers, tasks, requests, recorder, faults, chaos, clearCaches, stop } = deps;
   const { unit, authorizationServer } = deps;
   const { store, clock } = unit;
   const mutex = new Mutex();
@@ -87,9 +89,7 @@ export async function openService(deps: ServiceDeps) {
   let closed: Promise<void> | undefined;
 
   function changeState(load: (apiKey: string | null) => Promise<StartupAccount>): Promise<void> {
-    return mutex.run(async () => {
-      // Delayed requests are released first, so that they run against the state they were sent to.
-      faults.clear();
+    async function change(): Promise<void> {
       await workers.stop();
       try {
         startup = await load(startup.apiKey);
@@ -100,7 +100,8 @@ export async function openService(deps: ServiceDeps) {
       } finally {
         if (closed === undefined) await workers.start();
       }
-    });
+    }
+    return mutex.run(() => requests.runBetweenRequests(faults.clear, change));
   }
 
   function close(): Promise<void> {

@@ -19,8 +19,11 @@ import {
   struck,
   titles,
 } from "../support/embedded.ts";
+import { problem } from "../support/problem.ts";
 import { printedOn } from "../support/process.ts";
+import { begun } from "../support/raw.ts";
 import { hooked } from "../support/receivers.ts";
+import { turns } from "../support/wait.ts";
 
 const ACCOUNT = {
   name: "Seeded",
@@ -130,6 +133,23 @@ test("reset: a delayed request is applied to the state before the reset", async 
   (await delayed).is(201);
   assert.equal(await appTitles(it), "");
   assert.deepEqual([it.service.events, it.service.requests.length], [[], 1]);
+});
+
+test("reset: it waits for requests in progress, holds later ones back, and ends one whose client stalls", async () => {
+  await using it = await embedded();
+  const body = '{"title":"Before"}';
+  const sending = await begun(it.authUrl, it, body.length);
+  const stalled = await begun(it.authUrl, it, body.length);
+  const reset = it.service.reset();
+  await turns(50);
+  const later = it.api.post("/apps", { title: "Later" });
+  (await sending.write(body).answer()).is(201);
+  problem(await stalled.answer(), "request_timeout");
+  await reset;
+  (await later).is(201);
+  assert.equal(await appTitles(it), "Later");
+  assert.equal(it.service.requests.map(({ method }) => method).join(), "POST,GET");
+  for (const { socket } of [sending, stalled]) socket.destroy();
 });
 
 test("a snapshot is plain JSON that later changes do not affect, and a restore brings back its data, time and pending deliveries", async () => {
