@@ -192,9 +192,9 @@ export async function openService(deps: ServiceDeps) {
 
     async setAccountState(newState: AccountState): Promise<AccountRecord> {
       const state = parseOption(accountState, newState, "setAccountState");
-      await setAccountState(new UnitOfWork(unit), startup.account.id, state);
-      startup = { ...startup, account: { ...startup.account, state } };
-      return startup.account;
+      const account = await setAccountState(new UnitOfWork(unit), startup.account, state);
+      startup = { ...startup, account };
+      return account;
     },
 
     /** Returns all stored data and the time as plain JSON. */

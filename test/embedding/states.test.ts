@@ -195,9 +195,20 @@ test("an invalid snapshot is rejected and changes nothing", async () => {
   const { restore } = it.service;
   for (const snapshot of [null, "text", { format: 1, collections }, { format: 2, collections: {} }])
     await assert.rejects(restore(snapshot as StoreData), OptionError);
+  for (const changed of [
+    { clock: [{ id: "now", at: "garbage" }] },
+    { accounts: [{ id: "acc_1" }] },
+  ])
+    await assert.rejects(
+      restore({ format: 2, collections: { ...collections, ...changed } }),
+      OptionError,
+    );
   const unknown = { format: 2, collections: { ...collections, unknown: [] } } as const;
   await assert.rejects(restore(unknown), { name: "StoreOpenError" });
   assert.equal(await appTitles(it), "Old");
+  await it.service.setAccountState("suspended");
+  assert.equal((await it.api.get("/apps")).json.code, "account_suspended");
+  await it.service.setAccountState("active");
   await create(it, "New");
   await it.service.settled();
   assert.deepEqual(titles(hook), ["Old", "New"]);
