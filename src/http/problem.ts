@@ -135,8 +135,8 @@ export const PROBLEMS: {
   ],
   storage_unavailable: [
     503,
-    "The change could not be stored",
-    "Nothing was changed, and reading still works. Try again soon.",
+    "The storage is not available",
+    "Nothing was changed. Try again soon; reading may still work.",
   ],
 };
 

@@ -4,11 +4,12 @@
 // unknown paths, accounts that cannot see each other, and hostile values, which get a declared response, never a 500.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { StorageUnavailable } from "../../src/index.ts";
+import { memoryStore, StorageUnavailable } from "../../src/index.ts";
 import { type Context, choice, gated, MANUAL, withService } from "../support/clauses.ts";
 import { type Answer, type Client, members } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
 import { HOSTILE, RAW } from "../support/hostile.ts";
+import { overridden } from "../support/other-stores.ts";
 import { badHeader, badParameter, errorsOf, invalid, problem } from "../support/problem.ts";
 import { B_KEY, exampleBody, fill, makeWorld, NOWHERE, TWO } from "../support/world.ts";
 
@@ -323,9 +324,25 @@ gated(
       await api.post(`${app}/deploy`, { name: "Lost" }),
     ]) {
       problem(answer, "storage_unavailable");
+      assert.match(String(answer.json.detail), /Nothing was changed/);
       assert.match(answer.header("RateLimit"), /^"default";r=\d+;t=\d+$/);
     }
     assert.deepEqual(await lists(), before, "reads go on, and show what was");
+  },
+);
+
+const UNREADABLE = overridden(memoryStore(), {
+  find: () => Promise.reject(new StorageUnavailable("connection lost")),
+});
+
+choice(
+  "7.error-codes.storage",
+  "a failed read responds with 503, and does not say that a change failed or that reading works",
+  { store: UNREADABLE, apiKey: "pinned-key-1" },
+  async ({ api }) => {
+    const answer = await api.get("/apps");
+    problem(answer, "storage_unavailable");
+    assert.doesNotMatch(answer.text, /The change|reading still works/);
   },
 );
 
