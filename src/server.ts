@@ -182,7 +182,7 @@ export async function startWithSettings(
       },
       onError: log.error,
     });
-    const respond = withCors(withVariants(handleRoute, settings.variants), isLocal);
+    const respond = withVariants(withCors(handleRoute, isLocal), settings.variants);
     const handle = settings.log === "off" ? respond : withLog(respond, log);
     server.setHandler({
       handle: isTested ? requests.wrap(recorder.wrap(handle)) : handle,
