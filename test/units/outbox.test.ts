@@ -294,6 +294,23 @@ test("a result that the store rejects is saved later, and the delivery is not se
   assert.equal(receiver.got.length, 1);
 });
 
+test("a delivery is sent even if the response to its commit was lost", async (t) => {
+  const { world, receiver } = await hooked();
+  const { transact } = world.store;
+  t.mock.method(
+    world.store,
+    "transact",
+    async (work: Parameters<typeof transact>[0]) => {
+      await transact(work);
+      throw new Error("response lost");
+    },
+    { times: 1 },
+  );
+  await assert.rejects(world.emit(), /response lost/);
+  await world.idle();
+  assert.equal(receiver.got.length, 1);
+});
+
 test("a queue that cannot be read is reported and read again once a second, and not after a stop", async (t) => {
   const { world, webhook } = await hooked();
   await emitted(world);
