@@ -169,7 +169,7 @@ choice(
 choice("4.etag.if-match", "If-Match passes only with the current ETag", async ({ api }) => {
   const path = `/apps/${(await api.create("/apps", { title: "Guarded" })).id}`;
   const tag = (await api.get(path)).header("etag");
-  for (const value of [OTHER, `W/${tag}`, `${OTHER}, "x"`, "unquoted"])
+  for (const value of [OTHER, `W/${tag}`, `${OTHER}, "x"`, `,${OTHER} ,, "*",`, '""', '"é"'])
     problem(await api.patch(path, { title: "Lost" }, { "if-match": value }), "precondition_failed");
   problem(await api.get(path, { "if-match": OTHER }), "precondition_failed");
   (await api.get(path, { "if-match": tag })).is(200);
@@ -182,6 +182,24 @@ choice("4.etag.if-match", "If-Match passes only with the current ETag", async ({
   assert.deepEqual(statuses, [200, 412, 412, 412], "of many with the same tag one wins");
   (await api.delete(path, { "if-match": (await api.get(path)).header("etag") })).is(204);
 });
+
+choice(
+  "4.etag.malformed",
+  "an If-Match or If-None-Match that is neither * nor entity tags is rejected, and nothing changes",
+  async ({ api }) => {
+    const path = `/apps/${(await api.create("/apps", { title: "Guarded" })).id}`;
+    const values = ["unquoted", "", ",", '"a" "b"', '"a', '"a b"', 'w/"a"', '*, "a"', "**"];
+    for (const name of ["If-Match", "If-None-Match"])
+      for (const value of values) {
+        badHeader(await api.delete(path, { [name]: value }), name);
+        badHeader(await api.get(path, { [name]: value }), name);
+      }
+    const both = await api.get(`${path}?no=1`, { "If-Match": "a", "If-None-Match": "b" });
+    assert.equal(errorsOf(problem(both, "invalid_header")).length, 3);
+    problem(await api.as(null).get(path, { "If-Match": "a" }), "missing_credential");
+    (await api.get(path)).is(200);
+  },
+);
 
 const newKey = () => ({ "idempotency-key": randomUUID() });
 type Key = ReturnType<typeof newKey>;
