@@ -13,7 +13,6 @@ import { type RouteKey, type Router, RouteTable } from "../http/router.ts";
 import { parseDuration, toIso } from "../lib/clock.ts";
 import { sha256 } from "../lib/ids.ts";
 import {
-  boolean,
   type ObjectSchema,
   OptionError,
   object,
@@ -108,11 +107,16 @@ const duration = refine<string>({ type: "string" }, (value) =>
     ? "must be a duration such as 250ms, 30s, 5m, 2h or 1d"
     : undefined,
 );
-const clockChange = object({
-  advance: optional(duration),
-  freeze: optional(boolean),
-  resume: optional(boolean),
-});
+const onlyTrue = refine<true>({ const: true }, (value) =>
+  value === true ? undefined : "must be true",
+);
+const clockChange = object(
+  { advance: optional(duration), freeze: optional(onlyTrue), resume: optional(onlyTrue) },
+  function* (change) {
+    if (Object.keys(change).length !== 1)
+      yield { path: [], detail: "must have advance, freeze or resume, and only one of them" };
+  },
+);
 /** Validated when it is restored. */
 const snapshot = refine<StoreData>(ANY_OBJECT, () => undefined);
 
