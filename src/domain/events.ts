@@ -308,6 +308,12 @@ export async function cancelUndeliverable(ctx: TxContext, webhookId: string): Pr
     if (!isDeliverable(delivery, webhook)) await putDelivery(ctx, settle(delivery, "cancelled"));
 }
 
+/** Ends a delivery that cannot be sent, because the data lack its event. */
+export async function failDelivery(ctx: TxContext, id: string): Promise<void> {
+  const delivery = await ctx.tx.get(deliveries, id);
+  if (delivery) await putDelivery(ctx, settle(delivery, "failed"));
+}
+
 /** Postpones a delivery, for fault injection in tests. */
 export async function postpone(ctx: TxContext, id: string, until: string): Promise<void> {
   const delivery = await ctx.tx.get(deliveries, id);
