@@ -59,8 +59,8 @@ export const seedSchema = (webhook: WebhookSchemas) =>
 export type Seed = Infer<ReturnType<typeof seedSchema>>;
 
 /**
- * Writes the whole seed in one transaction. Throws an OptionError for duplicate ids, keys and addresses. `startupKey` is
- * for the first account, so that only this one may list it.
+ * Writes the whole seed in one transaction. Throws an OptionError for duplicate ids, keys and addresses. Only the
+ * first account may list `startupKey`.
  */
 export const applySeed = (unit: UnitOfWork, seed: Seed, startupKey: string | null) =>
   unit.run(async (ctx) => {
@@ -94,9 +94,10 @@ export const applySeed = (unit: UnitOfWork, seed: Seed, startupKey: string | nul
       const path = `The seed is wrong: #/accounts/${at}`;
       const account = { id, name, state };
       assertUnique(id, `${path}/id`);
+      if (at > 0 && lists.api_keys.some(({ key }) => key === startupKey))
+        throw new OptionError(`${path}/api_keys has the start-up key of the first account`);
       await ctx.tx.put(accounts, account);
       await insert(account, `${path}/api_keys`, lists.api_keys, createApiKey);
-      if (startupKey !== null) usedValues.add(startupKey);
       const users = lists.users.length > 0 ? lists.users : [OWNER];
       await insert(account, `${path}/users`, users, createUser);
       await insert(account, `${path}/oauth_clients`, lists.oauth_clients, createOAuthClient);

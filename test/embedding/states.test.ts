@@ -254,7 +254,7 @@ const INVALID: readonly (readonly [accounts: readonly object[], error: string])[
   [[{ data_sources: [source] }, { data_sources: [source] }], "1/data_sources/0/id is the same"],
   [[{ id: "acc_1" }, { id: "acc_1" }], "1/id is the same"],
   [[withKey("secret-1"), withKey("secret-1")], "1/api_keys/0/key is the same"],
-  [[{}, withKey("secret-2")], "1/api_keys/0/key is the same"],
+  [[{}, withKey("secret-2")], "1/api_keys has the start-up key of the first account"],
   [[{ users }], '0/users/1: {"code":"email_taken"'],
   [
     [withApps("app_1"), { data_sources: [{ ...source, app_id: "app_1" }] }],
