@@ -43,16 +43,17 @@ const VALUES: { readonly [name: string]: object } = {
         error_detail: null,
       },
     ],
-    next_attempt_at: "2026-03-14T09:26:58.613Z",
+    next_attempt_at: timestamp,
   },
-  testWebhook: { attempts: [], next_attempt_at: timestamp },
+  testWebhook: { attempts: [] },
   Event: { body: JSON.stringify(sampleEvent("user.interaction")) },
   OAuthClient: { client_secret: secret },
   Webhook: { secret: `whsec_${secret}=` },
 };
 
 /** Returns the response to the operation's example request. */
-export function sampleResponse(route: Operation, { operations, textCache }: WebDeps): string {
+export function sampleResponse(route: Operation, deps: WebDeps): string {
+  const { operations, textCache, variants } = deps;
   const { serializer, operationId, example, path } = route;
   const { name = "", json = {}, kind } = serializer ?? {};
   const create = operations.find((each) => each.serializer?.name === name && each.example);
@@ -68,5 +69,8 @@ export function sampleResponse(route: Operation, { operations, textCache }: WebD
   const page = { items: [record], total: 1, range: { limit: 20, offset: 0 } };
   const result = kind === "page" ? page : record;
   const { status, body } = serializeResponse(route, result, textCache, { path, query: "" });
-  return `HTTP/1.1 ${status}${body && `\n\n${JSON.stringify(JSON.parse(body), null, 2)}`}`;
+  if (!body) return `HTTP/1.1 ${status}`;
+  const shown = JSON.parse(body);
+  const isBare = kind === "page" && variants["list-shape"];
+  return `HTTP/1.1 ${status}\n\n${JSON.stringify(isBare ? shown.data : shown, null, 2)}`;
 }
