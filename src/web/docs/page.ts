@@ -9,7 +9,6 @@ import {
   link,
   list,
   muted,
-  paragraph,
   type Renderable,
   tabs,
 } from "../html.ts";
@@ -40,13 +39,12 @@ export function renderDoc(docs: readonly Doc[], doc: Doc): HttpResponse {
     anchors.push(link(`#${anchor}`, title, level));
     return html`<${level} id="${anchor}">${title}</${level}>\n${body}\n`;
   });
-  const contents = pages.map(({ path, title, lead }) => [
-    html`<h2>${link(path, title)}</h2>`,
-    paragraph(lead),
-  ]);
+  const contents = pages.map(
+    ({ path, title, lead }) => [link(path, title), inlineMarkdown(lead)] as const,
+  );
   const body = html`<div class="docs"><div class="side">${tabs("Documentation", links, title)}
 <nav aria-label="On this page">${list(anchors)}</nav></div>
-<article><h1>${title}</h1><p class="lead">${inlineMarkdown(lead)}</p>${contents}${content}</article></div>`;
+<article><h1>${title}</h1><p class="lead">${inlineMarkdown(lead)}</p>${pages.length > 0 && definitionList(contents)}${content}</article></div>`;
   return page({ title, section: "Docs", body });
 }
 
