@@ -5,16 +5,7 @@ import type { Operation } from "../../http/operation.ts";
 import { CODES, PROBLEMS } from "../../http/problem.ts";
 import type { JsonSchema } from "../../lib/schema.ts";
 import { getMembers } from "../form.ts";
-import {
-  badge,
-  html,
-  inlineCode,
-  inlineMarkdown,
-  link,
-  list,
-  paragraph,
-  type Renderable,
-} from "../html.ts";
+import { badge, html, inlineCode, inlineMarkdown, link, list, type Renderable } from "../html.ts";
 import type { WebDeps } from "../session.ts";
 import { type Doc, exchange, split } from "./page.ts";
 import { sampleResponse } from "./samples.ts";
@@ -74,15 +65,15 @@ function describeOperation(route: Operation, deps: WebDeps): Renderable {
   );
   const errors = findErrors(route).map((code) => {
     const [status, title] = PROBLEMS[code];
-    return [`${status} `, link(`/docs/errors#${code}`, code), ` ${title}.`];
+    return `${status} [${code}](/docs/errors#${code}) ${title}.`;
   });
   const facts = [
-    paragraph(scope === null ? "Any credential will do." : `Requires the scope \`${scope}\`.`),
+    scope === null ? "Any credential will do." : `Requires the scope \`${scope}\`.`,
     fields("Query", query?.json),
     fields("Body", body?.(services).json),
     readsOne(route) && fields("Response", serializer?.json, false),
     html`<h3>Errors</h3>`,
-    list([...errors, inlineMarkdown("Those of [any endpoint](/docs/errors#all-codes).")]),
+    list([...errors, "Those of [any endpoint](/docs/errors#all-codes)."].map(inlineMarkdown)),
   ];
   return [
     html`<p class="row"><span class="method ${method}">${method}</span> ${inlineCode(path)} ${origin}</p>`,

@@ -1,6 +1,6 @@
 // The tour in /docs: the specification part by part. What it says and what this project decided are never mixed.
 import { ADDITIONS, type Decision, GAPS } from "../../decisions.ts";
-import { type Html, html, list, paragraph } from "../html.ts";
+import { type Html, html, list } from "../html.ts";
 import type { WebDeps } from "../session.ts";
 import { type Doc, exchange, type Section, terms } from "./page.ts";
 import { curl } from "./reference.ts";
@@ -24,23 +24,22 @@ export const tourDoc = (deps: WebDeps): Doc => ({
 });
 
 function explain(part: Part, { services }: WebDeps): readonly Section[] {
-  const { clauses, request, body, anonymous, response, exercise, steps } = part;
   const { authUrl } = services.urls;
-  const command = curl(request.replace(" ", ` ${authUrl}`), body, !anonymous);
-  const sentences = Object.entries(clauses).map(
+  const command = curl(part.request.replace(" ", ` ${authUrl}`), part.body, !part.anonymous);
+  const response = part.response.join("\n").replaceAll("$URL", authUrl);
+  const clauses = Object.entries(part.clauses).map(
     ([ids, sentence]) => html`${sentence} <small>${ids}</small>`,
   );
-  const example = exchange(
-    command.replace("curl", "curl -i"),
-    response.join("\n").replaceAll("$URL", authUrl),
-  );
   return [
+    ["What it says", [list(clauses), "Each clause has a test: `npm run clause ID` runs it."]],
     [
-      "What it says",
-      [list(sentences), paragraph("Each clause has a test: `npm run clause ID` runs it.")],
+      "Try it",
+      [
+        exchange(command.replace("curl", "curl -i"), response),
+        `${part.exercise} In the response … stands for text that varies.`,
+      ],
     ],
-    ["Try it", [example, paragraph(`${exercise} In the response … stands for text that varies.`)]],
-    ...(steps ? [["Step by step on this server", sequence(steps)] as const] : []),
+    ...(part.steps ? [["Step by step on this server", sequence(part.steps)] as const] : []),
   ];
 }
 
