@@ -36,7 +36,8 @@ const NUMBER_LABELS_MAX = 6;
 
 /** Returns a line of the first numeric column over times, or else bars over names; undefined if neither fits. */
 export function createChart(columns: readonly Column[], rows: readonly Row[]) {
-  const x = columns.find(({ type }) => type === "datetime") ?? columns.find(isText);
+  const findColumn = (kind: Column["type"]) => columns.find(({ type }) => type === kind);
+  const x = findColumn("datetime") ?? findColumn("string");
   const numbers = columns.filter(({ type }) => type === "number");
   const y = numbers.find(({ name }) => !/(^|[\s_-])id$/i.test(name)) ?? numbers[0];
   if (x === undefined || y === undefined) return undefined;
@@ -66,11 +67,9 @@ export function createChart(columns: readonly Column[], rows: readonly Row[]) {
   return up && across && { isLine, x, y, category, series, points, across, up };
 }
 
-const isText = ({ type }: Column): boolean => type === "string";
-
 /** Returns true if the column has several values, but few enough for one colour each. */
 function isCategory(column: Column, rows: readonly Row[]): boolean {
-  if (!isText(column) && column.type !== "boolean") return false;
+  if (!/string|boolean/.test(column.type)) return false;
   const { size } = new Set(rows.map((cells) => cells[column.name]));
   return size > 1 && size <= SERIES_MAX;
 }
