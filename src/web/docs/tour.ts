@@ -1,5 +1,5 @@
 // The tour in /docs: the specification part by part. What it says and what this project decided are never mixed.
-import { ADDITIONS, type Decision, GAPS } from "../../decisions.ts";
+import { DECISIONS } from "../../decisions.ts";
 import { type Html, html, list } from "../html.ts";
 import type { WebDeps } from "../session.ts";
 import { type Doc, exchange, type Section, terms } from "./page.ts";
@@ -15,11 +15,7 @@ export const tourDoc = (deps: WebDeps): Doc => ({
     title: `${index + 1} ${title}`,
     path: `/docs/tour/${index + 1}`,
     lead: part.summary,
-    sections: [
-      ...explain(part, deps),
-      ...listDecisions("What it leaves open", GAPS, index + 1),
-      ...listDecisions("What this server adds", ADDITIONS, index + 1),
-    ],
+    sections: [...explain(part, deps), ["What it leaves open"], ...listDecisions(index + 1)],
   })),
 });
 
@@ -43,20 +39,14 @@ function explain(part: Part, { services }: WebDeps): readonly Section[] {
   ];
 }
 
-function listDecisions(
-  title: string,
-  decisions: { readonly [id: string]: Decision },
-  part: number,
-): readonly Section[] {
-  const sections = Object.entries(decisions)
+const listDecisions = (part: number): readonly Section[] =>
+  Object.entries(DECISIONS)
     .filter(([id]) => id.startsWith(`${part}.`))
     .map(([id, { open, choice, why, others, variant }]) => {
       const other = variant ? ` To try it, start the server with \`--variant ${variant}\`.` : "";
       const body = terms({ "This server": choice, Why: why, "Other services": others + other });
-      return [open, body, `decision-${id}`] as const;
+      return [open, body, `decision-${id}`];
     });
-  return sections.length > 0 ? [[title], ...sections] : [];
-}
 
 /** Draws steps such as `Client → Service: text – note` with a lane for each of three parties. */
 function sequence(steps: readonly string[]): Html {

@@ -100,10 +100,11 @@ const DAY_MS = 86_400_000;
 /** An average. Two days after such a multiple, the calendar is in the same month and year. */
 const YEAR_MS = 365.2425 * DAY_MS;
 const MONTH_MS = YEAR_MS / 12;
+const STEPS_S = [1, 5, 15, 60, 300, 900, 3_600, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800];
+const STEPS_MONTHS = [1, 3, 6, 12, 24, 60, 120, 240, 600, 1_200, 6_000];
 const STEPS_MS = [
-  ...[1, 5, 15, 60, 300, 900, 3_600, 10_800, 21_600, 43_200].map((seconds) => seconds * 1_000),
-  ...[1, 2, 7].map((days) => days * DAY_MS),
-  ...[1, 3, 6, 12, 24, 60, 120, 240, 600, 1_200, 6_000].map((months) => months * MONTH_MS),
+  ...STEPS_S.map((seconds) => seconds * 1_000),
+  ...STEPS_MONTHS.map((months) => months * MONTH_MS),
 ];
 
 /** Labels the multiples of a round number, or of a round duration, between two values. */
