@@ -64,11 +64,11 @@ export const inlineMarkdown = (text: string): readonly Renderable[] =>
 
 export const paragraph = (text: string): Html => html`<p>${inlineMarkdown(text)}</p>`;
 
-/** A list of terms and meanings, or names and values; an entry with an id is a link target. */
+/** A list of terms and meanings, or names and values. */
 export const definitionList = (
-  entries: readonly (readonly [term: Renderable, meaning: Renderable, id?: string])[],
+  entries: readonly (readonly [term: Renderable, meaning: Renderable])[],
 ): Html =>
-  html`<dl class="card">${entries.map(([term, meaning, id]) => html`<div${id && html` id="${id}"`}><dt>${term}</dt><dd>${meaning}</dd></div>\n`)}</dl>`;
+  html`<dl class="card">${entries.map(([term, meaning]) => html`<div><dt>${term}</dt><dd>${meaning}</dd></div>\n`)}</dl>`;
 
 /** Links, one of which is the current page. */
 export const tabs = (
@@ -130,11 +130,11 @@ export const details = (summary: Renderable, content: Renderable): Html =>
   html`<details><summary>${summary}</summary>${content}</details>`;
 
 /** Returns a curl command to paste into a shell. */
-export const toCurl = (url: string, headers: readonly string[], body?: string): string =>
+export const toCurl = (url: string, headers: readonly string[], body: string): string =>
   [
     `curl ${quote(url)}`,
     ...headers.map((header) => `-H ${quote(header)}`),
-    ...(body === undefined ? [] : [`--data-binary ${quote(body)}`]),
+    `--data-binary ${quote(body)}`,
   ].join(" \\\n  ");
 
 /** Quotes a word for a shell. */

@@ -163,9 +163,9 @@ export async function renderList(
       ? ui.muted("None here. Choose another filter.")
       : await renderRecords(resource, items.toReversed(), page),
     total > items.length &&
-      html`<nav class="row" aria-label="Pages">${ui.muted(`${skip + 1} to ${end} of ${total}, newest first`)}
+      html`<div class="row">${ui.muted(`${skip + 1} to ${end} of ${total}, newest first`)}
 ${skip > 0 && ui.link(pageUrl(Math.max(skip - length, 0)), "Newer", "button")}
-${end < total && ui.link(pageUrl(end), "Older", "button")}</nav>`,
+${end < total && ui.link(pageUrl(end), "Older", "button")}</div>`,
   ];
 }
 
@@ -213,7 +213,7 @@ export async function renderRecords(
         html`<td data-label="${forms.toLabel(name)}"><div>${renderValue(name, members[name])}</div></td>`,
     );
     rows.push(
-      html`<tr id="${record.id}"><td>${ui.link(url, cells?.name ?? getRecordName(record))}</td>${others}</tr>\n`,
+      html`<tr class="card" id="${record.id}"><td>${ui.link(url, cells?.name ?? getRecordName(record))}</td>${others}</tr>\n`,
     );
   }
   const labels = [title, ...columns.map(forms.toLabel)];
@@ -285,7 +285,7 @@ async function formPage(
     status: form.status,
     body: page.form(
       page.request.path,
-      html`<p>${name === "delete" && resource.deleteWarning}</p>${forms.renderFields(form, schema, resource.hints)}
+      html`${name === "delete" && html`<p>${resource.deleteWarning}</p>`}${forms.renderFields(form, schema, resource.hints)}
 <div class="row"><button class="primary">${isEdit ? "Save" : label}</button>${cancel}</div>`,
       "card",
     ),
