@@ -22,7 +22,7 @@ main { padding-block: 2rem 4rem; }
 h1 { font-size: 1.5rem; line-height: 1.3; }
 h2 { font-size: 1.125rem; margin: 2rem 0 .75rem; }
 h3 { font-size: 1rem; }
-a, summary, .method { color: var(--accent); text-underline-offset: .2em; }
+a, summary, .method { color: var(--accent); }
 .tabs a, .badge { color: var(--soft); }
 button, .button, .brand { color: CanvasText; }
 .POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
@@ -37,7 +37,7 @@ td a:hover { text-decoration: underline; }
 .tabs { gap: .25rem; }
 .tabs a { padding: .25rem .625rem; border-radius: 6px; }
 .tabs [aria-current] { background: color-mix(in srgb, var(--accent) 14%, transparent); color: CanvasText; font-weight: 600; }
-.top > form { margin: 0 0 0 auto; font-size: .8125rem; }
+.top form { margin-left: auto; font-size: .8125rem; }
 .top form ~ .tabs { flex-basis: 100%; }
 .card, pre, .scroll, .list, button, .button, input, select, textarea { background: var(--surface); border: 1px solid var(--line); border-radius: 8px; }
 .card { padding: 1rem 1.25rem; }
@@ -52,10 +52,10 @@ button, .button { font-weight: 500; cursor: pointer; }
 .primary { border-color: transparent; background: var(--accent); color: var(--accent-text); }
 [action$="/delete"] .primary { background: var(--bad); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
-.badge, .method { padding: .125rem .5rem; border-radius: 1rem; font-size: .8125rem; white-space: nowrap; background: color-mix(in srgb, currentcolor 12%, transparent); }
+.badge, .method { padding: .125rem .5rem; border-radius: 1rem; font-size: .8125rem; background: color-mix(in srgb, currentcolor 12%, transparent); }
 label, input:not([type=checkbox]), select, textarea { display: block; width: 100%; }
 label, legend { padding-bottom: .25rem; }
-fieldset label, label:has([type=checkbox]) { font-weight: normal; }
+label:has(input) { font-weight: normal; }
 [aria-invalid] { border-color: var(--bad); }
 pre, code { font: .8125rem/1.5 ui-monospace, monospace; }
 .card pre { background: var(--page); }
@@ -68,9 +68,9 @@ fieldset, legend, .side ul, .legend { list-style: none; border: 0; padding-inlin
 dl > div { padding: .625rem 0; align-items: baseline; }
 dl > div + div, td { border-top: 1px solid var(--line); }
 dt { flex: 1 1 10rem; }
-dd { flex: 4 1 20rem; min-width: 0; margin: 0; }
+dd { flex: 4 1 20rem; margin: 0; }
 .grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 25rem), 1fr)); gap: 1.5rem; }
-.grid > * { margin: 0; min-width: 0; }
+.grid > * { margin: 0; }
 .scroll { overflow-x: auto; }
 table { border-spacing: 0; width: 100%; overflow: clip; }
 th, td { text-align: left; padding: .625rem 1rem; min-width: 6rem; vertical-align: baseline; }
@@ -113,15 +113,22 @@ document.addEventListener("click", async ({ target }) => {
 
 const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
-const UNITS = [["second", 1, 60], ["minute", 60, 3600], ["hour", 3600, 86400], ["day", 86400, 2592000]];
+const UNITS = { second: 60, minute: 60, hour: 24, day: 30 };
+
+function describe(time) {
+  let distance = (time - Date.now()) / 1000;
+  for (const [unit, length] of Object.entries(UNITS)) {
+    if (Math.abs(distance) < length) return relative.format(Math.round(distance), unit);
+    distance /= length;
+  }
+  return absolute.format(time);
+}
 
 function enhance() {
   for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
   for (const time of document.querySelectorAll("time")) {
     time.title ||= time.textContent;
-    const date = new Date(time.dateTime), seconds = (date - Date.now()) / 1000;
-    const unit = UNITS.find(([, , limit]) => Math.abs(seconds) < limit);
-    time.textContent = unit ? relative.format(Math.round(seconds / unit[1]), unit[0]) : absolute.format(date);
+    time.textContent = describe(Date.parse(time.dateTime));
   }
 }
 enhance();

@@ -4,7 +4,7 @@ import type { AppError, FieldError } from "../domain/errors.ts";
 import { SCOPE_LABELS } from "../domain/model.ts";
 import { explain } from "../http/problem.ts";
 import { ISSUES_MAX, type JsonSchema } from "../lib/schema.ts";
-import { alertBox, type Html, html, muted, type Renderable } from "./html.ts";
+import { alertBox, type Html, html, muted, type Renderable, toLabel } from "./html.ts";
 
 export type FormValues = Readonly<Record<string, unknown>>;
 
@@ -45,14 +45,6 @@ function getWidget({ type, items, maxLength, format, enum: options }: JsonSchema
   if (maxLength === undefined) return "file";
   return Number(maxLength) > LINE_CHARS && format === undefined ? "textarea" : "input";
 }
-
-/** Returns the label of a member in sentence case: "Redirect URIs". */
-export const toLabel = (member: string): string =>
-  member
-    .replace(/_at$/, "")
-    .replaceAll("_", " ")
-    .replace(/\b(id|ur[il])(?=s?\b)/g, (word) => word.toUpperCase())
-    .replace(/^./, (first) => first.toUpperCase());
 
 /** Builds the body from submitted fields. An empty field counts as absent. */
 export function parseFields(fields: ReadonlyMap<string, string>, schema: JsonSchema): FormValues {

@@ -42,13 +42,17 @@ export const list = (items: readonly Renderable[], kind: "ul" | "ol" = "ul"): Ht
 export const hidden = (name: string, value: Renderable): Html =>
   html`<input type="hidden" name="${name}" value="${value}">`;
 
-/** Capitalises a word; names such as `app.created` stay as they are. */
-export const capitalize = (text: string): string =>
-  /^\w+$/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+/** Returns a name in sentence case: "Redirect URIs". Names such as `app.created` stay as they are. */
+export const toLabel = (name: string): string =>
+  name
+    .replace(/_at$/, "")
+    .replaceAll("_", " ")
+    .replace(/\b(id|ur[il])(?=s?\b)/g, (word) => word.toUpperCase())
+    .replace(/^.(?!\w*\.)/, (first) => first.toUpperCase());
 
 /** A state, which is also its class, so that the stylesheet can colour it. */
 export const badge = (state: string): Html =>
-  html`<span class="badge ${state}">${capitalize(state)}</span>`;
+  html`<span class="badge ${state}">${toLabel(state)}</span>`;
 
 /** A time in UTC, to the second. */
 export const time = (iso: string): Html =>
@@ -56,11 +60,9 @@ export const time = (iso: string): Html =>
 
 /** Renders our own text with `code` and [links](url). */
 export const inlineMarkdown = (text: string): readonly Renderable[] =>
-  text.split(/(`[^`]+`|\[[^\]]+\]\([^)]+\))/).map((part) => {
-    const [, code, name = "", href] = /^(?:`(.+)`|\[(.+)\]\((.+)\))$/.exec(part) ?? [];
-    if (href !== undefined) return link(href, name);
-    return code === undefined ? part : inlineCode(code);
-  });
+  Array.from(text.matchAll(/`(.+?)`|\[(.+?)\]\((.+?)\)|[^`[]+|./g), ([plain, code, name, href]) =>
+    href ? link(href, name) : code ? inlineCode(code) : plain,
+  );
 
 export const paragraph = (text: string): Html => html`<p>${inlineMarkdown(text)}</p>`;
 

@@ -47,10 +47,8 @@ export interface Resource<R extends Entity = Entity> {
   renderContent?(record: R, page: PageContext): Promise<Renderable>;
 }
 
-type Handler = DashboardRoute["handler"];
-
 const parentPath = (path: string): string => path.slice(0, path.lastIndexOf("/"));
-const listOperation = ({ apiPath }: Resource) => getOperation(`GET ${parentPath(apiPath)}`);
+export const listOperation = ({ apiPath }: Resource) => getOperation(`GET ${parentPath(apiPath)}`);
 const readOperation = ({ apiPath }: Resource) => getOperation(`GET ${apiPath}`);
 
 /** The page with the list: its own, or that of the record to which the resource belongs. */
@@ -84,30 +82,40 @@ export function getActions(resource: Resource): readonly Action[] {
 /** Returns all dashboard routes of a resource. */
 export function crudRoutes(resource: Resource): DashboardRoute[] {
   const listPath = getListPath(resource);
-  const routes: DashboardRoute[] = [];
-  const addRoute = (method: "GET" | "POST", path: string, operation: Operation, handler: Handler) =>
-    routes.push({ method, path, operation, handler });
-
-  addRoute("GET", resource.path, readOperation(resource), (page) => recordPage(resource, page));
+  const routes: DashboardRoute[] = [
+    {
+      method: "GET",
+      path: resource.path,
+      operation: readOperation(resource),
+      handler: (page) => recordPage(resource, page),
+    },
+  ];
   if (!listPath.includes("{"))
-    addRoute("GET", listPath, listOperation(resource), async (page) =>
-      dashboardPage(page, {
-        title: resource.title,
-        // An empty list has this action in its place.
-        actions:
-          (await readList(resource, page, 0, 0)).total > 0 && renderActions(resource, page, true),
-        body: [
-          resource.intro && html`<p class="lead">${ui.inlineMarkdown(resource.intro)}</p>`,
-          await renderList(resource, page),
-        ],
-      }),
-    );
+    routes.push({
+      method: "GET",
+      path: listPath,
+      operation: listOperation(resource),
+      handler: (page) => listPage(resource, page),
+    });
   for (const action of getActions(resource))
     for (const method of ["GET", "POST"] as const)
-      addRoute(method, action.path, action.operation, (page, fields) =>
-        formPage(resource, action, page, fields),
-      );
+      routes.push({
+        method,
+        ...action,
+        handler: (page, fields) => formPage(resource, action, page, fields),
+      });
   return routes;
+}
+
+async function listPage(resource: Resource, page: PageContext): Promise<Result> {
+  const { title, intro = "" } = resource;
+  const { total } = await readList(resource, page, 0, 0);
+  return dashboardPage(page, {
+    title,
+    // An empty list has this action in its place.
+    actions: total > 0 && renderActions(resource, page, true),
+    body: [html`<p class="lead">${ui.inlineMarkdown(intro)}</p>`, await renderList(resource, page)],
+  });
 }
 
 /** Links to the forms that this user may send: that of the list or those of a record. The first one is the primary one. */
@@ -154,11 +162,11 @@ export async function renderList(
   const end = Math.min(skip + length, total);
   const { items } = await readList(resource, page, total - end, end - skip, condition);
   const url = fillPath(getListPath(resource), page.params);
-  const filters = values.map((each) => [ui.capitalize(each), `${url}?${filter}=${each}`] as const);
+  const filters = values.map((each) => [ui.toLabel(each), `${url}?${filter}=${each}`] as const);
   const pageUrl = (start: number) => `${url}?${value ? `${filter}=${value}&` : ""}skip=${start}`;
   return [
     (value ?? (total > 0 && length === PAGE_LENGTH && filter)) &&
-      ui.tabs("Filter", [["All", url], ...filters], ui.capitalize(value ?? "all")),
+      ui.tabs("Filter", [["All", url], ...filters], ui.toLabel(value ?? "all")),
     value && total === 0
       ? ui.muted("None here. Choose another filter.")
       : await renderRecords(resource, items.toReversed(), page),
@@ -167,26 +175,6 @@ export async function renderList(
 ${skip > 0 && ui.link(pageUrl(Math.max(skip - length, 0)), "Newer", "button")}
 ${end < total && ui.link(pageUrl(end), "Older", "button")}</div>`,
   ];
-}
-
-/** Renders the newest records below a heading; nothing if the user may not read them. */
-export const renderSection = async (
-  resource: Resource,
-  page: PageContext,
-  length: number,
-): Promise<Renderable> =>
-  page.can(listOperation(resource)) && [
-    html`<h2>${resource.title}</h2>`,
-    await renderList(resource, page, length),
-  ];
-
-function renderEmpty(resource: Resource, page: PageContext): Renderable {
-  const { empty, next = getActions(resource)[0] } = resource;
-  const action =
-    next &&
-    page.can(next.operation) &&
-    ui.link(fillPath(next.path, page.params), next.label, "button");
-  return html`<div class="card"><p>${empty}</p>${action}</div>`;
 }
 
 function getRecordName(record: Entity): string {
@@ -201,8 +189,14 @@ export async function renderRecords(
   records: readonly Entity[],
   page: PageContext,
 ): Promise<Renderable> {
-  const { title, path, columns } = resource;
-  if (records.length === 0) return renderEmpty(resource, page);
+  const { title, path, columns, empty, next = getActions(resource)[0] } = resource;
+  if (records.length === 0) {
+    const action =
+      next &&
+      page.can(next.operation) &&
+      ui.link(fillPath(next.path, page.params), next.label, "button");
+    return html`<div class="card"><p>${empty}</p>${action}</div>`;
+  }
   const rows: Html[] = [];
   for (const record of records) {
     const cells = await resource.getCells?.(record, page);
@@ -210,13 +204,13 @@ export async function renderRecords(
     const url = fillPath(`${parentPath(path)}/{id}`, members);
     const others = columns.map(
       (name) =>
-        html`<td data-label="${forms.toLabel(name)}"><div>${renderValue(name, members[name])}</div></td>`,
+        html`<td data-label="${ui.toLabel(name)}"><div>${renderValue(name, members[name])}</div></td>`,
     );
     rows.push(
       html`<tr class="card" id="${record.id}"><td>${ui.link(url, cells?.name ?? getRecordName(record))}</td>${others}</tr>\n`,
     );
   }
-  const labels = [title, ...columns.map(forms.toLabel)];
+  const labels = [title, ...columns.map(ui.toLabel)];
   return html`<table class="list"><thead><tr>${labels.map((label) => html`<th scope="col">${label}</th>`)}</tr></thead>
 <tbody>${rows}</tbody></table>`;
 }
@@ -246,7 +240,7 @@ async function recordPage(resource: Resource, page: PageContext): Promise<Result
   // Nested objects are part of the content.
   const details = Object.entries(page.toJson(operation, record))
     .filter(([, value]) => ![value].flat().some((each) => each instanceof Object))
-    .map(([name, value]) => [forms.toLabel(name), renderValue(name, value)] as const);
+    .map(([name, value]) => [ui.toLabel(name), renderValue(name, value)] as const);
   return dashboardPage(page, {
     title: getRecordName(record),
     back: fillPath(getListPath(resource), page.params),
@@ -313,7 +307,7 @@ async function runAction(
   return dashboardPage(page, {
     title: label,
     status: 201,
-    body: html`<h2>${forms.toLabel(shownOnce)}</h2><p>Copy it now. It is not shown again.</p>${ui.code(secret, "secret")}
+    body: html`<h2>${ui.toLabel(shownOnce)}</h2><p>Copy it now. It is not shown again.</p>${ui.code(secret, "secret")}
 ${ui.link(next, "Continue", "button primary")}`,
   });
 }

@@ -14,7 +14,7 @@ import {
   getOperation,
   type PageContext,
 } from "./context.ts";
-import { crudRoutes, renderSection } from "./crud-pages.ts";
+import { crudRoutes, listOperation, renderList } from "./crud-pages.ts";
 import { apps, dataSources, events, resources, webhooks } from "./resources.ts";
 
 /** Records of each list on the first page. */
@@ -27,7 +27,8 @@ async function homePage(page: PageContext): Promise<HttpResponse> {
   const { user, account, urls } = page;
   const lists: Renderable[] = [];
   for (const resource of [apps, dataSources, webhooks, events])
-    lists.push(await renderSection(resource, page, NEWEST));
+    if (page.can(listOperation(resource)))
+      lists.push(html`<h2>${resource.title}</h2>`, await renderList(resource, page, NEWEST));
   return dashboardPage(page, {
     title: account.name,
     actions: badge(account.state),
