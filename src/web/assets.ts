@@ -23,20 +23,21 @@ h1 { font-size: 1.5rem; line-height: 1.3; }
 h2 { font-size: 1.125rem; margin: 2rem 0 .75rem; }
 h3 { font-size: 1rem; }
 a, summary, .method { color: var(--accent); }
-.tabs a, .badge { color: var(--soft); }
+.soft, .lead, .badge, .tabs a, small, dt, th { color: var(--soft); font-weight: normal; }
 button, .button, .brand { color: CanvasText; }
 .POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
 .PATCH, .pending, .processing, .limited { color: var(--slow); }
 .DELETE, .failed, .error, .gone, [role=alert], .button[href$="/delete"] { color: var(--bad); }
-.soft, .lead, small, dt, th { color: var(--soft); font-weight: normal; }
 header, .row, .tabs, .legend, dl > div { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: center; }
 main header { justify-content: space-between; margin-bottom: 1rem; }
 .brand, label, legend { font-weight: 600; }
 .brand, .tabs a, .side a, .button, td a { text-decoration: none; }
 td a:hover { text-decoration: underline; }
-.tabs { gap: .25rem; }
-.tabs a { padding: .25rem .625rem; border-radius: 6px; }
-.tabs [aria-current] { background: color-mix(in srgb, var(--accent) 14%, transparent); color: CanvasText; font-weight: 600; }
+.tabs {
+  gap: .25rem;
+  a { padding: .25rem .625rem; border-radius: 6px; }
+  [aria-current] { background: color-mix(in srgb, var(--accent) 14%, transparent); color: CanvasText; font-weight: 600; }
+}
 .top form { margin-left: auto; font-size: .8125rem; }
 .top form ~ .tabs { flex-basis: 100%; }
 .card, pre, .scroll, .list, button, .button, input, select, textarea { background: var(--surface); border: 1px solid var(--line); border-radius: 8px; }
@@ -61,9 +62,11 @@ pre, code { font: .8125rem/1.5 ui-monospace, monospace; }
 .card pre { background: var(--page); }
 pre, .lead { white-space: pre-wrap; }
 pre { padding: .875rem 1rem; }
-.code { position: relative; }
-.code > pre { padding-right: 6rem; }
-.code > button { position: absolute; top: .4rem; right: .4rem; font-size: .8125rem; }
+.code {
+  position: relative;
+  > pre { padding-right: 6rem; }
+  > button { position: absolute; top: .4rem; right: .4rem; font-size: .8125rem; }
+}
 fieldset, legend, .side ul, .legend { list-style: none; border: 0; padding-inline: 0; }
 dl > div { padding: .625rem 0; align-items: baseline; }
 dl > div + div, td { border-top: 1px solid var(--line); }

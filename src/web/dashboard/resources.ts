@@ -29,8 +29,8 @@ async function findNewest<R extends Entity, I extends string>(
   id: string,
 ): Promise<R | undefined> {
   const total = await store.count(collection, index, [id]);
-  const range = { offset: Math.max(total - 1, 0), limit: 1 };
-  return (await store.page(collection, index, [id], range))[0];
+  const offset = Math.max(total - 1, 0);
+  return (await store.page(collection, index, [id], { offset, limit: 1 }))[0];
 }
 
 export const apps: Resource<model.AppRecord> = {
@@ -267,21 +267,17 @@ async function renderDelivery(
   delivery: model.DeliveryRecord,
   { store }: PageContext,
 ): Promise<Renderable> {
-  const { status, attempts, timestamps_s } = delivery;
+  const { status, attempts } = delivery;
   const webhook = await store.get(model.webhooks, delivery.webhook_id);
   const event = await store.get(model.events, delivery.event_id);
   if (webhook === undefined || event === undefined) return null;
-  const parts = attempts.map((attempt, index) => {
-    const sent = { number: attempt.number, timestamp_s: timestamps_s[index] ?? 0 };
-    const headers = Object.entries(deliveryHeaders(webhook, event, delivery.id, sent));
-    return renderAttempt(
-      attempt,
-      webhook.url,
-      headers.map((header) => header.join(": ")),
-      event.body,
-    );
-  });
-  const [last, ...earlier] = parts.reverse();
+  const [last, ...earlier] = attempts
+    .map((attempt, index) => {
+      const timestamp_s = delivery.timestamps_s[index] ?? 0;
+      const headers = deliveryHeaders(webhook, event, delivery.id, { ...attempt, timestamp_s });
+      return renderAttempt(attempt, webhook.url, headers, event.body);
+    })
+    .reverse();
   return [
     html`<div class="card">${ui.badge(status)} <strong>${describeOutcome(delivery)}</strong> ${attempts.at(-1)?.error_detail}</div>`,
     last,
@@ -315,16 +311,17 @@ function describeNext(delivery: model.DeliveryRecord, webhook: model.WebhookReco
 function renderAttempt(
   attempt: model.Attempt,
   url: string,
-  headers: readonly string[],
+  headers: Readonly<Record<string, string>>,
   body: string,
 ): Html {
   const { number, trigger, at, response_body, duration_ms } = attempt;
   const id = `curl-${number}`;
+  const lines = Object.entries(headers).map((header) => header.join(": "));
   return html`<h2>Attempt ${number}${trigger === "manual" && " (manual)"}, ${ui.time(at)}</h2>
 <div class="grid"><section class="card"><header><h3>Request</h3><button type="button" data-copy="${id}" hidden>Copy as curl</button></header>
 <p>POST ${url}</p>
-${ui.details("Headers", [html`<pre>${headers.join("\n")}</pre>`, ui.muted(ui.inlineMarkdown(SIGNATURE))])}
-${ui.details("curl", html`<pre id="${id}">${ui.toCurl(url, headers, body)}</pre>`)}
+${ui.details("Headers", [html`<pre>${lines.join("\n")}</pre>`, ui.muted(ui.inlineMarkdown(SIGNATURE))])}
+${ui.details("curl", html`<pre id="${id}">${ui.toCurl(url, lines, body)}</pre>`)}
 <pre>${indentJson(body)}</pre></section>
 <section class="card"><h3>Response</h3><p>${describeResponse(attempt)} in ${duration_ms} ms</p>
 ${response_body ? html`<pre>${indentJson(response_body)}</pre>` : ui.muted("It has no body.")}</section></div>`;
