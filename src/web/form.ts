@@ -29,11 +29,11 @@ interface Member {
   readonly isRequired: boolean;
 }
 
-/** Returns the members of a schema. */
+/** Returns the members of a schema, with allowed values in alphabetical order. */
 export const getMembers = ({ properties = {}, required = [] }: JsonSchema): Member[] =>
   Object.entries(properties).map(([name, schema]) => ({
     name,
-    schema,
+    schema: schema.enum ? { ...schema, enum: schema.enum.toSorted() } : schema,
     isRequired: required.includes(name),
   }));
 
@@ -120,9 +120,9 @@ function renderField(
     );
     return html`<fieldset aria-describedby="${noteId}"><legend>${label}</legend>${options}${note}</fieldset>`;
   }
-  const options = schema.enum
-    ?.toSorted()
-    .map((option) => html`<option${text === option && html` selected`}>${option}</option>`);
+  const options = schema.enum?.map(
+    (option) => html`<option${text === option && html` selected`}>${option}</option>`,
+  );
   const controls: Readonly<Record<string, Html>> = {
     select: html`<select ${attributes}>${options}</select>`,
     input: html`<input ${attributes} value="${text}" autocomplete="off">`,

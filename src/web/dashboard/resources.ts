@@ -302,9 +302,8 @@ function describeNext(delivery: model.DeliveryRecord, webhook: model.WebhookReco
   if (!isDeliverable(delivery, webhook))
     return "Nothing, because the webhook is disabled. Edit the webhook to enable it, then redeliver.";
   if (delivery.due_at !== null) return ["The next attempt is due ", ui.time(delivery.due_at), "."];
-  return delivery.status === "succeeded"
-    ? "Nothing, because it has arrived."
-    : "Nothing, because no attempt is left. Correct the receiver, then redeliver.";
+  if (delivery.status === "succeeded") return "Nothing, because it has arrived.";
+  return `Nothing: ${delivery.test ? "a test is sent once" : "there are no attempts left"}. Correct the receiver, then redeliver.`;
 }
 
 /** Shows request and response side by side. */
@@ -317,7 +316,7 @@ function renderAttempt(
   const { number, trigger, at, response_body, duration_ms } = attempt;
   const id = `curl-${number}`;
   const lines = Object.entries(headers).map((header) => header.join(": "));
-  return html`<h2>Attempt ${number}${trigger === "manual" && " (manual)"}, ${ui.time(at)}</h2>
+  return html`<h2>Attempt ${number}${trigger === "manual" && " (manual)"}: ${describeResponse(attempt)}, ${ui.time(at)}</h2>
 <div class="grid"><section class="card"><header><h3>Request</h3><button type="button" data-copy="${id}" hidden>Copy as curl</button></header>
 <p>POST ${url}</p>
 ${ui.details("Headers", [html`<pre>${lines.join("\n")}</pre>`, ui.muted(ui.inlineMarkdown(SIGNATURE))])}
