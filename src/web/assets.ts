@@ -14,67 +14,68 @@ const STYLE = `
 }
 * { box-sizing: border-box; }
 body { margin: 0; font: .9375rem/1.6 system-ui, sans-serif; background: var(--page); overflow-wrap: anywhere; }
-main { padding: 2rem max(1rem, 50% - 550px) 4rem; }
-.top { padding: .75rem max(1rem, 50% - 550px); background: var(--surface); border-bottom: 1px solid var(--line); }
+main, .top { padding: .75rem max(1rem, 50% - 550px); }
+main { padding-block: 2rem 4rem; }
+.top { background: var(--surface); border-bottom: 1px solid var(--line); }
 .narrow, form.card { max-width: 36rem; }
 .narrow { margin: auto; padding-inline: 1rem; }
 h1 { font-size: 1.5rem; line-height: 1.3; }
 h2 { font-size: 1.125rem; margin: 2rem 0 .75rem; }
-h3 { font-size: 1rem; margin: 1.5rem 0 .5rem; }
-a, summary, .method { color: var(--accent); text-underline-offset: .2em; }
-.tabs a, .badge { color: var(--soft); }
-button, .button, .count, .brand, .tabs [aria-current] { color: CanvasText; }
+h3 { font-size: 1rem; }
+a, summary, .method { color: var(--accent); }
+.soft, .lead, .badge, .tabs a, small, dt, th { color: var(--soft); font-weight: normal; }
+button, .button, .brand { color: CanvasText; }
 .POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
 .PATCH, .pending, .processing, .limited { color: var(--slow); }
 .DELETE, .failed, .error, .gone, [role=alert], .button[href$="/delete"] { color: var(--bad); }
-.soft, .lead, small, dt, th { color: var(--soft); font-weight: normal; }
 header, .row, .tabs, .legend, dl > div { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: center; }
 main header { justify-content: space-between; margin-bottom: 1rem; }
-.brand, .tabs [aria-current], label, legend, strong { font-weight: 600; }
-.brand, .tabs a, .side a, .button, .count, td a { text-decoration: none; }
-a:hover { text-decoration: underline; }
-.tabs { gap: .25rem; }
-.tabs a { padding: .25rem .625rem; border-radius: 6px; }
-.tabs [aria-current] { background: color-mix(in srgb, var(--accent) 14%, transparent); }
-.top > form { margin: 0 0 0 auto; font-size: .8125rem; }
-.top > form ~ .tabs, .top > .tabs ~ .tabs { flex-basis: 100%; }
-.card, pre, .scroll, .list { background: var(--surface); border: 1px solid var(--line); border-radius: 8px; }
-.card { padding: 1.25rem; }
+.brand, label, legend { font-weight: 600; }
+.brand, .tabs a, .side a, .button, td a { text-decoration: none; }
+td a:hover { text-decoration: underline; }
+.tabs {
+  gap: .25rem;
+  a { padding: .25rem .625rem; border-radius: 6px; }
+  [aria-current] { background: color-mix(in srgb, var(--accent) 14%, transparent); color: CanvasText; font-weight: 600; }
+}
+.top form { margin-left: auto; font-size: .8125rem; }
+.top form ~ .tabs { flex-basis: 100%; }
+.card, pre, .scroll, .list, button, .button, input, select, textarea { background: var(--surface); border: 1px solid var(--line); border-radius: 8px; }
+.card { padding: 1rem 1.25rem; }
 .card, pre, .code, .scroll, .list, main .tabs, fieldset, form > div { margin: 1rem 0; }
 [role=status], [role=alert] { border-left: 4px solid; }
-button, .button, input, select, textarea { font: inherit; background: var(--surface); border: 1px solid var(--soft); border-radius: 6px; padding: .4rem .75rem; }
+button, .button, input, select, textarea { font: inherit; padding: .4rem .75rem; }
+input, select, textarea { border-color: var(--soft); margin-bottom: .25rem; }
 .button { display: inline-block; }
-.side a, .count strong { display: block; }
-button, .button { border-color: var(--line); font-weight: 500; cursor: pointer; }
-:is(button, .button):hover { border-color: currentcolor; text-decoration: none; }
+.side a { display: block; }
+button, .button { font-weight: 500; cursor: pointer; }
+:is(button, .button):hover { border-color: currentcolor; }
 .primary { border-color: transparent; background: var(--accent); color: var(--accent-text); }
 [action$="/delete"] .primary { background: var(--bad); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
-.badge, .method { padding: .125rem .5rem; border-radius: 1rem; font-size: .8125rem; white-space: nowrap; background: color-mix(in srgb, currentcolor 12%, transparent); }
+.badge, .method { padding: .125rem .5rem; border-radius: 1rem; font-size: .8125rem; background: color-mix(in srgb, currentcolor 12%, transparent); }
 label, input:not([type=checkbox]), select, textarea { display: block; width: 100%; }
 label, legend { padding-bottom: .25rem; }
-fieldset label, label:has([type=checkbox]) { font-weight: normal; }
-form .soft, .error { font-size: .875rem; }
+label:has(input) { font-weight: normal; }
 [aria-invalid] { border-color: var(--bad); }
 pre, code { font: .8125rem/1.5 ui-monospace, monospace; }
 .card pre { background: var(--page); }
 pre, .lead { white-space: pre-wrap; }
 pre { padding: .875rem 1rem; }
-.code { position: relative; }
-.code > pre { padding-right: 6rem; }
-.code > button { position: absolute; top: .4rem; right: .4rem; font-size: .8125rem; }
+.code {
+  position: relative;
+  > pre { padding-right: 6rem; }
+  > button { position: absolute; top: .4rem; right: .4rem; font-size: .8125rem; }
+}
 fieldset, legend, .side ul, .legend { list-style: none; border: 0; padding-inline: 0; }
-dl.card { padding: .5rem 1.25rem; }
 dl > div { padding: .625rem 0; align-items: baseline; }
 dl > div + div, td { border-top: 1px solid var(--line); }
 dt { flex: 1 1 10rem; }
-dd { flex: 4 1 20rem; min-width: 0; margin: 0; }
-.grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, var(--least, 25rem)), 1fr)); gap: 1.5rem; }
-.counts { --least: 15rem; gap: 1rem; }
-.counts > *, .grid > * { margin: 0; min-width: 0; }
-.count strong { font-size: 1.5rem; }
+dd { flex: 4 1 20rem; margin: 0; }
+.grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 25rem), 1fr)); gap: 1.5rem; }
+.grid > * { margin: 0; }
 .scroll { overflow-x: auto; }
-table { border-spacing: 0; width: 100%; }
+table { border-spacing: 0; width: 100%; overflow: clip; }
 th, td { text-align: left; padding: .625rem 1rem; min-width: 6rem; vertical-align: baseline; }
 th { font-size: .8125rem; }
 td:has(time, .badge) { white-space: nowrap; }
@@ -82,14 +83,15 @@ td:has(time, .badge) { white-space: nowrap; }
 .number { text-align: right; }
 @media (width < 68rem) { .top p { display: none; } }
 @media (width < 52rem) {
-  .list, .list tbody, .list tr { display: block; }
-  .list { background: none; border: 0; }
-  .list thead { display: none; }
   .top .tabs { order: 1; }
-  .list tr { margin: .75rem 0; padding: .75rem 1rem; background: var(--surface); border: 1px solid var(--line); border-radius: 8px; }
-  .list td { display: flex; justify-content: space-between; gap: 1rem; padding: .125rem 0; border: 0; text-align: right; }
-  .list td:first-child { text-align: left; font-weight: 600; }
-  .list td + td::before { flex: none; content: attr(data-label); color: var(--soft); }
+  .list {
+    background: none; border: 0;
+    &, tbody, tr { display: block; }
+    thead { display: none; }
+    td { display: flex; justify-content: space-between; gap: 1rem; padding: .125rem 0; border: 0; text-align: right; }
+    td:first-child { text-align: left; font-weight: 600; }
+    td + td::before { flex: none; content: attr(data-label); color: var(--soft); }
+  }
 }
 li p, .row > *, header > * { margin: 0; }
 [type=hidden] + * { margin-top: 0; }
@@ -114,15 +116,22 @@ document.addEventListener("click", async ({ target }) => {
 
 const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
-const UNITS = [["second", 1, 60], ["minute", 60, 3600], ["hour", 3600, 86400], ["day", 86400, 2592000]];
+const UNITS = { second: 60, minute: 60, hour: 24, day: 30 };
+
+function describe(time) {
+  let distance = (time - Date.now()) / 1000;
+  for (const [unit, length] of Object.entries(UNITS)) {
+    if (Math.abs(distance) < length) return relative.format(Math.round(distance), unit);
+    distance /= length;
+  }
+  return absolute.format(time);
+}
 
 function enhance() {
   for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
   for (const time of document.querySelectorAll("time")) {
     time.title ||= time.textContent;
-    const date = new Date(time.dateTime), seconds = (date - Date.now()) / 1000;
-    const unit = UNITS.find(([, , limit]) => Math.abs(seconds) < limit);
-    time.textContent = unit ? relative.format(Math.round(seconds / unit[1]), unit[0]) : absolute.format(date);
+    time.textContent = describe(Date.parse(time.dateTime));
   }
 }
 enhance();
@@ -133,15 +142,11 @@ let lastText = "";
 
 async function refresh() {
   if (document.hidden) return;
-  try {
-    const response = await fetch(location, { redirect: "error" });
-    const text = await response.text();
-    live.textContent = response.ok ? "Updates live" : "Not connected";
-    if (response.ok && text !== lastText) show(new DOMParser().parseFromString(text, "text/html"));
-    lastText = text;
-  } catch {
-    live.textContent = "Not connected";
-  }
+  const response = await fetch(location, { redirect: "error" }).catch(() => Response.error());
+  live.textContent = response.ok ? "Updates live" : "Not connected";
+  const text = response.ok ? await response.text() : lastText;
+  if (text !== lastText) show(new DOMParser().parseFromString(text, "text/html"));
+  lastText = text;
 }
 
 function show(page) {

@@ -4,7 +4,7 @@ import type { AppError, FieldError } from "../domain/errors.ts";
 import { SCOPE_LABELS } from "../domain/model.ts";
 import { explain } from "../http/problem.ts";
 import { ISSUES_MAX, type JsonSchema } from "../lib/schema.ts";
-import { alertBox, type Html, html, muted, type Renderable } from "./html.ts";
+import { alertBox, type Html, html, muted, type Renderable, toLabel } from "./html.ts";
 
 export type FormValues = Readonly<Record<string, unknown>>;
 
@@ -18,6 +18,8 @@ export interface Form {
 /** Hints shown at fields. */
 export type Hints = Readonly<Record<string, string>>;
 
+const OPTION_LABELS: Hints = SCOPE_LABELS;
+
 /** Longer text gets a textarea. */
 const LINE_CHARS = 1_000;
 
@@ -27,21 +29,13 @@ interface Member {
   readonly isRequired: boolean;
 }
 
-/** Returns the members of a schema. Those of alternatives are merged: the last one wins, with all allowed values. */
-export function getMembers({ properties = {}, required = [], oneOf }: JsonSchema): Member[] {
-  const alternatives = oneOf ?? [{ properties, required }];
-  const merged = new Map<string, Member>();
-  for (const alternative of alternatives)
-    for (const [name, schema] of Object.entries(alternative.properties ?? {})) {
-      const values = [...(merged.get(name)?.schema.enum ?? []), ...(schema.enum ?? [])];
-      merged.set(name, {
-        name,
-        schema: values.length > 0 ? { ...schema, enum: values.sort() } : schema,
-        isRequired: alternative.required?.includes(name) ?? false,
-      });
-    }
-  return [...merged.values()];
-}
+/** Returns the members of a schema, with allowed values in alphabetical order. */
+export const getMembers = ({ properties = {}, required = [] }: JsonSchema): Member[] =>
+  Object.entries(properties).map(([name, schema]) => ({
+    name,
+    schema: schema.enum ? { ...schema, enum: schema.enum.toSorted() } : schema,
+    isRequired: required.includes(name),
+  }));
 
 /** Text without a maximum length is a file upload or pasted text. */
 function getWidget({ type, items, maxLength, format, enum: options }: JsonSchema) {
@@ -51,14 +45,6 @@ function getWidget({ type, items, maxLength, format, enum: options }: JsonSchema
   if (maxLength === undefined) return "file";
   return Number(maxLength) > LINE_CHARS && format === undefined ? "textarea" : "input";
 }
-
-/** Returns the label of a member in sentence case: "Redirect URIs". */
-export const toLabel = (member: string): string =>
-  member
-    .replace(/_at$/, "")
-    .replaceAll("_", " ")
-    .replace(/\b(id|ur[il])(?=s?\b)/g, (word) => word.toUpperCase())
-    .replace(/^./, (first) => first.toUpperCase());
 
 /** Builds the body from submitted fields. An empty field counts as absent. */
 export function parseFields(fields: ReadonlyMap<string, string>, schema: JsonSchema): FormValues {
@@ -95,7 +81,7 @@ export function formWithErrors(values: FormValues, error: AppError): Form {
     const [, name = "", position] = issue.pointer?.split("/") ?? [];
     const subject = position ? `Entry ${Number(position) + 1}` : "It";
     const message = name ? `${subject} ${issue.detail}.` : issue.detail;
-    errors.set(name, [errors.get(name) ?? [], message].flat().join(" "));
+    errors.set(name, [errors.get(name), message].join(" ").trim());
   }
   return { values, errors, status };
 }
@@ -130,26 +116,19 @@ function renderField(
     // Each option has its own name, because only the last value of a repeated name is kept.
     const options = schema.items?.enum?.map(
       (option) =>
-        html`<label><input type="checkbox" name="${name}.${option}"${value.includes(option) && html` checked`}> ${toOptionLabel(option)}</label>`,
+        html`<label><input type="checkbox" name="${name}.${option}"${value.includes(option) && html` checked`}> ${option} <small>${OPTION_LABELS[option]}</small></label>`,
     );
     return html`<fieldset aria-describedby="${noteId}"><legend>${label}</legend>${options}${note}</fieldset>`;
   }
   const options = schema.enum?.map(
     (option) => html`<option${text === option && html` selected`}>${option}</option>`,
   );
-  const controls = {
+  const controls: Readonly<Record<string, Html>> = {
     select: html`<select ${attributes}>${options}</select>`,
     input: html`<input ${attributes} value="${text}" autocomplete="off">`,
     file: html`<input type="file" ${attributes}> or paste it here: ${textarea(html`name="${name}-text" aria-label="Pasted text"`, text)}`,
-    lines: textarea(attributes, text),
-    textarea: textarea(attributes, text),
   };
-  return html`<div><label for="${name}">${label}${!isRequired && html` <small>optional</small>`}</label>${controls[widget]}${note}</div>`;
-}
-
-function toOptionLabel(option: string): string {
-  const labels: Hints = SCOPE_LABELS;
-  return labels[option] ? `${labels[option]} (${option})` : option;
+  return html`<div><label for="${name}">${label}${!isRequired && html` <small>optional</small>`}</label>${controls[widget] ?? textarea(attributes, text)}${note}</div>`;
 }
 
 /** HTML drops a line break at the start of a textarea, so the template adds one. */

@@ -42,13 +42,17 @@ export const list = (items: readonly Renderable[], kind: "ul" | "ol" = "ul"): Ht
 export const hidden = (name: string, value: Renderable): Html =>
   html`<input type="hidden" name="${name}" value="${value}">`;
 
-/** Capitalises a word; names such as `app.created` stay as they are. */
-export const capitalize = (text: string): string =>
-  /^\w+$/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+/** Returns a name in sentence case: "Redirect URIs". Names such as `app.created` stay as they are. */
+export const toLabel = (name: string): string =>
+  name
+    .replace(/_at$/, "")
+    .replaceAll("_", " ")
+    .replace(/\b(id|ur[il])(?=s?\b)/g, (word) => word.toUpperCase())
+    .replace(/^.(?!\w*\.)/, (first) => first.toUpperCase());
 
 /** A state, which is also its class, so that the stylesheet can colour it. */
 export const badge = (state: string): Html =>
-  html`<span class="badge ${state}">${capitalize(state)}</span>`;
+  html`<span class="badge ${state}">${toLabel(state)}</span>`;
 
 /** A time in UTC, to the second. */
 export const time = (iso: string): Html =>
@@ -56,19 +60,17 @@ export const time = (iso: string): Html =>
 
 /** Renders our own text with `code` and [links](url). */
 export const inlineMarkdown = (text: string): readonly Renderable[] =>
-  text.split(/(`[^`]+`|\[[^\]]+\]\([^)]+\))/).map((part) => {
-    const [, code, name = "", href] = /^(?:`(.+)`|\[(.+)\]\((.+)\))$/.exec(part) ?? [];
-    if (href !== undefined) return link(href, name);
-    return code === undefined ? part : inlineCode(code);
-  });
+  Array.from(text.matchAll(/`(.+?)`|\[(.+?)\]\((.+?)\)|[^`[]+|./g), ([plain, code, name, href]) =>
+    href ? link(href, name) : code ? inlineCode(code) : plain,
+  );
 
 export const paragraph = (text: string): Html => html`<p>${inlineMarkdown(text)}</p>`;
 
-/** A list of terms and meanings, or names and values; an entry with an id is a link target. */
+/** A list of terms and meanings, or names and values. */
 export const definitionList = (
-  entries: readonly (readonly [term: Renderable, meaning: Renderable, id?: string])[],
+  entries: readonly (readonly [term: Renderable, meaning: Renderable])[],
 ): Html =>
-  html`<dl class="card">${entries.map(([term, meaning, id]) => html`<div${id && html` id="${id}"`}><dt>${term}</dt><dd>${meaning}</dd></div>\n`)}</dl>`;
+  html`<dl class="card">${entries.map(([term, meaning]) => html`<div><dt>${term}</dt><dd>${meaning}</dd></div>\n`)}</dl>`;
 
 /** Links, one of which is the current page. */
 export const tabs = (
@@ -130,11 +132,11 @@ export const details = (summary: Renderable, content: Renderable): Html =>
   html`<details><summary>${summary}</summary>${content}</details>`;
 
 /** Returns a curl command to paste into a shell. */
-export const toCurl = (url: string, headers: readonly string[], body?: string): string =>
+export const toCurl = (url: string, headers: readonly string[], body: string): string =>
   [
     `curl ${quote(url)}`,
     ...headers.map((header) => `-H ${quote(header)}`),
-    ...(body === undefined ? [] : [`--data-binary ${quote(body)}`]),
+    `--data-binary ${quote(body)}`,
   ].join(" \\\n  ");
 
 /** Quotes a word for a shell. */

@@ -19,7 +19,7 @@ export function createPageRouters(deps: WebDeps): readonly Router[] {
     publicRouter([getRoute(PATHS.openapi, () => jsonResponse(200, document))], (error, { id }) =>
       problemResponse(error, id, services.urls),
     ),
-    createPageRouter(deps, "", routes, (route, { web }) =>
+    createPageRouter(deps, "", routes, (route, web) =>
       web.withForm((fields) => route.handler(web, fields)),
     ),
     createDashboardRouter(deps),

@@ -129,12 +129,6 @@ const CSRF_FAILED = messagePage(
   "Nothing was changed. Reload the page and try again.",
 );
 
-/** Returns a count of rows, records or positions. */
-export function countField(fields: SubmittedFields, name: string): number | undefined {
-  const text = fields.get(name) ?? "";
-  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
-}
-
 /** Pages on which a user makes a decision without entering a password. */
 const LOOPBACK_ONLY = /^\/(dashboard|oauth\/authorize|oauth\/consent)(\/|$)/;
 
@@ -150,25 +144,13 @@ function checkHost({ isLocal, services }: WebDeps, request: HttpRequest): HttpRe
   ]);
 }
 
-interface PageRequest {
-  readonly request: HttpRequest;
-  readonly web: WebContext;
-  readonly params: PathParams;
-}
-
-interface PageRouterOptions {
-  /** Returns the response for a visitor who may not see any of the pages. */
-  readonly guard?: (web: WebContext) => HttpResponse | undefined;
-  readonly onError?: (error: AppError, web: WebContext) => HttpResponse;
-}
-
 /** Creates a router for the pages below a base path, or for pages with fixed URLs. */
 export const createPageRouter = <R extends RouteKey>(
   deps: WebDeps,
   basePath: string,
   routes: readonly R[],
-  handle: (route: R, request: PageRequest) => Promise<Result>,
-  { guard, onError = (error, web) => errorPage(error, web.request) }: PageRouterOptions = {},
+  handle: (route: R, web: WebContext, params: PathParams) => Promise<Result>,
+  onError = (error: AppError, { request }: WebContext) => errorPage(error, request),
 ): Router<R> => ({
   basePath,
   routes: new RouteTable(
@@ -178,12 +160,8 @@ export const createPageRouter = <R extends RouteKey>(
     const wrongHost = checkHost(deps, request);
     if (wrongHost) return wrongHost;
     const web = await createWebContext(deps, request);
-    const denied = guard?.(web);
-    if (denied) return denied;
     const result =
-      lookup instanceof AppError
-        ? lookup
-        : await handle(lookup.route, { request, web, params: lookup.params });
+      lookup instanceof AppError ? lookup : await handle(lookup.route, web, lookup.params);
     return result instanceof AppError ? onError(result, web) : result;
   },
   onError: errorPage,

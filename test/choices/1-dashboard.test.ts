@@ -434,7 +434,7 @@ choice(
 );
 
 asOwnerAlone(
-  "the first page offers the next steps of a new account, then counts, and a request to paste",
+  "the first page offers the next steps of a new account, then its newest records, and a request to paste",
   async (browser, { api, baseUrl }) => {
     const empty = textOf(await browser.open("/dashboard"));
     for (const step of ["No apps yet", "No data yet", "No webhooks yet", "No events yet"])
@@ -442,7 +442,7 @@ asOwnerAlone(
     assert.ok(empty.includes(`curl "${baseUrl}/apps" -H "Authorization: Bearer $API_KEY"`));
     await api.create("/apps", { title: "Counted" });
     const page = await browser.open("/dashboard");
-    assert.match(textOf(page), /1 Apps No data yet.*app\.created Counted/);
+    assert.match(textOf(page), / Counted Private None .*No data yet.*app\.created Counted/);
     const { text } = await browser.open("/dashboard/apps");
     assert.match(text, /<a href="\/dashboard\/apps" aria-current="page">Apps<\/a>/);
   },

@@ -10,7 +10,7 @@ import * as forms from "../form.ts";
 import * as ui from "../html.ts";
 import { Html, html, type Renderable } from "../html.ts";
 import { redirect } from "../layout.ts";
-import { countField, type SubmittedFields } from "../session.ts";
+import type { SubmittedFields } from "../session.ts";
 import {
   type DashboardRoute,
   dashboardPage,
@@ -37,25 +37,18 @@ export interface Resource<R extends Entity = Entity> {
   readonly hints?: forms.Hints;
   /** Converts form values to the request body, if they differ. */
   readonly toBody?: (values: forms.FormValues) => forms.FormValues | AppError;
-  /** Returns the name of a record, if it is not one of its usual members. */
-  getName?(record: R): string;
+  /** The query parameter by which the list can be filtered. */
+  readonly filter?: string;
   /** The members that a list shows beside the name. */
   readonly columns: readonly string[];
   /** Returns members for the list that the API does not have or shows otherwise; `name` is the text of the link. */
-  getCells?(record: R, page: PageContext): Promise<Cells>;
-  /** What to do with a value that is shown once. */
-  renderSecret?(secret: string, page: PageContext): Renderable;
+  getCells?(record: R, page: PageContext): Promise<Readonly<Record<string, Renderable>>>;
   /** Content of the record's page above its details. */
   renderContent?(record: R, page: PageContext): Promise<Renderable>;
 }
 
-/** Values of a row by the names of their columns. */
-export type Cells = Readonly<Record<string, Html | string | number>>;
-
-type Handler = DashboardRoute["handler"];
-
 const parentPath = (path: string): string => path.slice(0, path.lastIndexOf("/"));
-const listOperation = ({ apiPath }: Resource) => getOperation(`GET ${parentPath(apiPath)}`);
+export const listOperation = ({ apiPath }: Resource) => getOperation(`GET ${parentPath(apiPath)}`);
 const readOperation = ({ apiPath }: Resource) => getOperation(`GET ${apiPath}`);
 
 /** The page with the list: its own, or that of the record to which the resource belongs. */
@@ -89,26 +82,40 @@ export function getActions(resource: Resource): readonly Action[] {
 /** Returns all dashboard routes of a resource. */
 export function crudRoutes(resource: Resource): DashboardRoute[] {
   const listPath = getListPath(resource);
-  const routes: DashboardRoute[] = [];
-  const addRoute = (method: "GET" | "POST", path: string, operation: Operation, handler: Handler) =>
-    routes.push({ method, path, operation, handler });
-
-  addRoute("GET", resource.path, readOperation(resource), (page) => recordPage(resource, page));
+  const routes: DashboardRoute[] = [
+    {
+      method: "GET",
+      path: resource.path,
+      operation: readOperation(resource),
+      handler: (page) => recordPage(resource, page),
+    },
+  ];
   if (!listPath.includes("{"))
-    addRoute("GET", listPath, listOperation(resource), async (page) =>
-      dashboardPage(page, {
-        title: resource.title,
-        // An empty list has this action in its place.
-        actions: (await countRecords(resource, page)) > 0 && renderActions(resource, page, true),
-        body: await renderList(resource, page),
-      }),
-    );
+    routes.push({
+      method: "GET",
+      path: listPath,
+      operation: listOperation(resource),
+      handler: (page) => listPage(resource, page),
+    });
   for (const action of getActions(resource))
     for (const method of ["GET", "POST"] as const)
-      addRoute(method, action.path, action.operation, (page, fields) =>
-        formPage(resource, action, page, fields),
-      );
+      routes.push({
+        method,
+        ...action,
+        handler: (page, fields) => formPage(resource, action, page, fields),
+      });
   return routes;
+}
+
+async function listPage(resource: Resource, page: PageContext): Promise<Result> {
+  const { title, intro = "" } = resource;
+  const { total } = await readList(resource, page, 0, 0);
+  return dashboardPage(page, {
+    title,
+    // An empty list has this action in its place.
+    actions: total > 0 && renderActions(resource, page, true),
+    body: [html`<p class="lead">${ui.inlineMarkdown(intro)}</p>`, await renderList(resource, page)],
+  });
 }
 
 /** Links to the forms that this user may send: that of the list or those of a record. The first one is the primary one. */
@@ -127,13 +134,17 @@ const renderActions = (resource: Resource, page: PageContext, isList: boolean): 
 const PAGE_LENGTH = 20;
 
 /** Returns a range of a list, in creation order; nothing if the user may not read it. */
-async function readList(resource: Resource, page: PageContext, query: object) {
-  const found = await page.callApi<Page<Entity>>(listOperation(resource), { query });
-  return found instanceof AppError ? { items: [], total: 0 } : found;
+async function readList(
+  resource: Resource,
+  page: PageContext,
+  offset: number,
+  limit: number,
+  condition: object = {},
+) {
+  const query = { offset, limit, ...condition };
+  const range = await page.callApi<Page<Entity>>(listOperation(resource), { query });
+  return range instanceof AppError ? { items: [], total: 0 } : range;
 }
-
-const countRecords = async (resource: Resource, page: PageContext): Promise<number> =>
-  (await readList(resource, page, { limit: 0 })).total;
 
 /** Renders a page of the list with its filter, newest first; the API lists in creation order. */
 export async function renderList(
@@ -141,62 +152,35 @@ export async function renderList(
   page: PageContext,
   length = PAGE_LENGTH,
 ): Promise<Renderable> {
-  const { intro } = resource;
-  const parameters = Object.entries(listOperation(resource).query?.members ?? {});
-  const [
-    filter = "",
-    {
-      json: { enum: values = [] },
-    } = { json: {} },
-  ] = parameters.find(([, { json }]) => json.enum) ?? [];
+  const { filter = "" } = resource;
+  const values = listOperation(resource).query?.members[filter]?.json.enum ?? [];
   const value = values.find((each) => each === page.query.get(filter));
-  const range = (offset: number, limit: number) =>
-    readList(resource, page, { offset, limit, ...(value && { [filter]: value }) });
-  const { total } = await range(0, 0);
-  const requestedSkip = countField(page.query, "skip") ?? 0;
+  const condition = { [filter]: value };
+  const { total } = await readList(resource, page, 0, 0, condition);
+  const requestedSkip = Math.abs(Number.parseInt(page.query.get("skip") ?? "", 10));
   const skip = requestedSkip < total ? requestedSkip : 0;
   const end = Math.min(skip + length, total);
-  const { items } = await range(total - end, end - skip);
+  const { items } = await readList(resource, page, total - end, end - skip, condition);
   const url = fillPath(getListPath(resource), page.params);
-  const filters = values.map((each) => [ui.capitalize(each), `${url}?${filter}=${each}`] as const);
+  const filters = values.map((each) => [ui.toLabel(each), `${url}?${filter}=${each}`] as const);
   const pageUrl = (start: number) => `${url}?${value ? `${filter}=${value}&` : ""}skip=${start}`;
   return [
-    intro && html`<p class="lead">${ui.inlineMarkdown(intro)}</p>`,
     (value ?? (total > 0 && length === PAGE_LENGTH && filter)) &&
-      ui.tabs("Filter", [["All", url], ...filters], ui.capitalize(value ?? "all")),
+      ui.tabs("Filter", [["All", url], ...filters], ui.toLabel(value ?? "all")),
     value && total === 0
       ? ui.muted("None here. Choose another filter.")
       : await renderRecords(resource, items.toReversed(), page),
     total > items.length &&
-      html`<nav class="row" aria-label="Pages">${ui.muted(`${skip + 1} to ${end} of ${total}, newest first`)}
+      html`<div class="row">${ui.muted(`${skip + 1} to ${end} of ${total}, newest first`)}
 ${skip > 0 && ui.link(pageUrl(Math.max(skip - length, 0)), "Newer", "button")}
-${end < total && ui.link(pageUrl(end), "Older", "button")}</nav>`,
+${end < total && ui.link(pageUrl(end), "Older", "button")}</div>`,
   ];
 }
 
-/** Renders the number of records as a link to them, or how to create the first one. */
-export async function renderCount(resource: Resource, page: PageContext): Promise<Renderable> {
-  if (!page.can(listOperation(resource))) return null;
-  const total = await countRecords(resource, page);
-  const text = html`<strong>${total}</strong> ${resource.title}`;
-  return total === 0
-    ? renderEmpty(resource, page)
-    : ui.link(getListPath(resource), text, "card count");
-}
-
-function renderEmpty(resource: Resource, page: PageContext): Renderable {
-  const { empty, next = getActions(resource)[0] } = resource;
-  const action =
-    next &&
-    page.can(next.operation) &&
-    ui.link(fillPath(next.path, page.params), next.label, "button");
-  return html`<div class="card"><p>${empty}</p>${action}</div>`;
-}
-
-function getRecordName({ getName }: Resource, record: Entity): string {
+function getRecordName(record: Entity): string {
   const members: Record<string, unknown> = { ...record };
-  const { title, name, email, url, event_type, id } = members;
-  return getName?.(record) ?? String(title || name || email || url || event_type || id);
+  const { title, name, email, url, event_type, type, id } = members;
+  return String(title || name || email || url || event_type || type || id);
 }
 
 /** Renders records as a table, whose rows are cards on a phone. */
@@ -205,22 +189,28 @@ export async function renderRecords(
   records: readonly Entity[],
   page: PageContext,
 ): Promise<Renderable> {
-  const { title, path, columns } = resource;
-  if (records.length === 0) return renderEmpty(resource, page);
+  const { title, path, columns, empty, next = getActions(resource)[0] } = resource;
+  if (records.length === 0) {
+    const action =
+      next &&
+      page.can(next.operation) &&
+      ui.link(fillPath(next.path, page.params), next.label, "button");
+    return html`<div class="card"><p>${empty}</p>${action}</div>`;
+  }
   const rows: Html[] = [];
   for (const record of records) {
-    const cells: Cells = (await resource.getCells?.(record, page)) ?? {};
+    const cells = await resource.getCells?.(record, page);
     const members: Record<string, unknown> = { ...record, ...cells };
     const url = fillPath(`${parentPath(path)}/{id}`, members);
     const others = columns.map(
       (name) =>
-        html`<td data-label="${forms.toLabel(name)}"><div>${renderValue(name, members[name])}</div></td>`,
+        html`<td data-label="${ui.toLabel(name)}"><div>${renderValue(name, members[name])}</div></td>`,
     );
     rows.push(
-      html`<tr id="${record.id}"><td>${ui.link(url, cells.name ?? getRecordName(resource, record))}</td>${others}</tr>\n`,
+      html`<tr class="card" id="${record.id}"><td>${ui.link(url, cells?.name ?? getRecordName(record))}</td>${others}</tr>\n`,
     );
   }
-  const labels = [title, ...columns.map(forms.toLabel)];
+  const labels = [title, ...columns.map(ui.toLabel)];
   return html`<table class="list"><thead><tr>${labels.map((label) => html`<th scope="col">${label}</th>`)}</tr></thead>
 <tbody>${rows}</tbody></table>`;
 }
@@ -250,9 +240,9 @@ async function recordPage(resource: Resource, page: PageContext): Promise<Result
   // Nested objects are part of the content.
   const details = Object.entries(page.toJson(operation, record))
     .filter(([, value]) => ![value].flat().some((each) => each instanceof Object))
-    .map(([name, value]) => [forms.toLabel(name), renderValue(name, value)] as const);
+    .map(([name, value]) => [ui.toLabel(name), renderValue(name, value)] as const);
   return dashboardPage(page, {
-    title: getRecordName(resource, record),
+    title: getRecordName(record),
     back: fillPath(getListPath(resource), page.params),
     actions: renderActions(resource, page, false),
     body: html`<div data-follow>${await resource.renderContent?.(record, page)}<h2>Details</h2>${ui.definitionList(details)}</div>`,
@@ -285,11 +275,11 @@ async function formPage(
   }
   const cancel = ui.link(parentPath(page.request.path), "Cancel", "button");
   return dashboardPage(page, {
-    title: record ? `${label}: ${getRecordName(resource, record)}` : label,
+    title: record ? `${label}: ${getRecordName(record)}` : label,
     status: form.status,
     body: page.form(
       page.request.path,
-      html`<p>${name === "delete" && resource.deleteWarning}</p>${forms.renderFields(form, schema, resource.hints)}
+      html`${name === "delete" && html`<p>${resource.deleteWarning}</p>`}${forms.renderFields(form, schema, resource.hints)}
 <div class="row"><button class="primary">${isEdit ? "Save" : label}</button>${cancel}</div>`,
       "card",
     ),
@@ -317,7 +307,7 @@ async function runAction(
   return dashboardPage(page, {
     title: label,
     status: 201,
-    body: html`<h2>${forms.toLabel(shownOnce)}</h2><p>Copy it now. It is not shown again.</p>${ui.code(secret, "secret")}
-${resource.renderSecret?.(secret, page)}${ui.link(next, "Continue", "button primary")}`,
+    body: html`<h2>${ui.toLabel(shownOnce)}</h2><p>Copy it now. It is not shown again.</p>${ui.code(secret, "secret")}
+${ui.link(next, "Continue", "button primary")}`,
   });
 }

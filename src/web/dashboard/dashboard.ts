@@ -2,9 +2,9 @@
 // account state, permission and form, in this order.
 import { type HttpResponse, PATHS, search } from "../../http/message.ts";
 import type { Router } from "../../http/router.ts";
-import { badge, code, html, inlineCode, inlineMarkdown, link, type Renderable } from "../html.ts";
-import { describeError, errorPage, redirect } from "../layout.ts";
-import { createPageRouter, type WebDeps } from "../session.ts";
+import { badge, code, html, inlineCode, inlineMarkdown, type Renderable } from "../html.ts";
+import { describeError, redirect } from "../layout.ts";
+import { createPageRouter, type WebContext, type WebDeps } from "../session.ts";
 import { requireSignIn } from "../sign-in.ts";
 import {
   ASK_ADMIN,
@@ -14,34 +14,30 @@ import {
   getOperation,
   type PageContext,
 } from "./context.ts";
-import { crudRoutes, renderCount, renderList } from "./crud-pages.ts";
+import { crudRoutes, listOperation, renderList } from "./crud-pages.ts";
 import { apps, dataSources, events, resources, webhooks } from "./resources.ts";
 
-const EVENTS_SHOWN = 5;
+/** Records of each list on the first page. */
+const NEWEST = 3;
 const KEY_HINT =
   "Put an [API key](/dashboard/settings/api-keys) into `API_KEY`. The [docs](/docs/endpoints) show every request.";
 
 /** The first page after signing in. */
 async function homePage(page: PageContext): Promise<HttpResponse> {
   const { user, account, urls } = page;
-  const counts: Renderable[] = [];
-  for (const resource of [apps, dataSources, webhooks])
-    counts.push(await renderCount(resource, page));
+  const lists: Renderable[] = [];
+  for (const resource of [apps, dataSources, webhooks, events])
+    if (page.can(listOperation(resource)))
+      lists.push(html`<h2>${resource.title}</h2>`, await renderList(resource, page, NEWEST));
   return dashboardPage(page, {
     title: account.name,
-    actions: [
-      badge(account.state),
-      page.can(getOperation("POST /apps")) &&
-        link("/dashboard/apps/new", "Create app", "button primary"),
-    ],
+    actions: badge(account.state),
     body: [
       user.permissions.length === 0 && `${user.email} has no permissions. ${ASK_ADMIN}`,
-      html`<div class="grid counts">${counts}</div>`,
+      lists,
       html`<h2>Call the API</h2>
 <p>Base URL: ${inlineCode(urls.baseUrl)}. ${inlineMarkdown(KEY_HINT)}</p>
 ${code(`curl "${urls.baseUrl}/apps" -H "Authorization: Bearer $API_KEY"`)}`,
-      page.can(getOperation("GET /events")) &&
-        html`<h2>Latest events</h2>${await renderList(events, page, EVENTS_SHOWN)}`,
     ],
   });
 }
@@ -66,17 +62,17 @@ export const createDashboardRouter = (deps: WebDeps): Router<DashboardRoute> =>
     deps,
     PATHS.dashboard,
     dashboardRoutes,
-    async ({ operation, handler }, { request, web, params }) => {
+    async ({ operation, handler }, web, params) => {
+      if (!web.signedIn) return signInFirst(web);
       const page = createPageContext(web, params);
-      const error = page.checkPermission(operation, request.method);
+      const error = page.checkPermission(operation, web.request.method);
       return error ?? web.withForm((fields) => handler(page, fields), operation.bodyLimit);
     },
-    {
-      guard: (web) =>
-        web.signedIn ? undefined : requireSignIn(web.request.path + search(web.request)),
-      onError: (error, web) =>
-        web.signedIn
-          ? dashboardPage(createPageContext(web, {}), describeError(error, web.request))
-          : errorPage(error, web.request),
-    },
+    (error, web) =>
+      web.signedIn
+        ? dashboardPage(createPageContext(web, {}), describeError(error, web.request))
+        : signInFirst(web),
   );
+
+const signInFirst = ({ request }: WebContext): HttpResponse =>
+  requireSignIn(request.path + search(request));

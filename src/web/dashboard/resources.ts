@@ -16,7 +16,7 @@ import type { FormValues } from "../form.ts";
 import * as ui from "../html.ts";
 import { type Html, html, type Renderable } from "../html.ts";
 import { getOperation, type PageContext } from "./context.ts";
-import { type Cells, getActions, type Resource, renderList, renderRecords } from "./crud-pages.ts";
+import { getActions, type Resource, renderList, renderRecords } from "./crud-pages.ts";
 
 /** The related records that a page shows. */
 const FIRST_RELATED = { offset: 0, limit: LIMIT_MAX };
@@ -29,8 +29,8 @@ async function findNewest<R extends Entity, I extends string>(
   id: string,
 ): Promise<R | undefined> {
   const total = await store.count(collection, index, [id]);
-  const range = { offset: Math.max(total - 1, 0), limit: 1 };
-  return (await store.page(collection, index, [id], range))[0];
+  const offset = Math.max(total - 1, 0);
+  return (await store.page(collection, index, [id], { offset, limit: 1 }))[0];
 }
 
 export const apps: Resource<model.AppRecord> = {
@@ -56,25 +56,33 @@ export const apps: Resource<model.AppRecord> = {
       live_deployment: live ? ui.link(page.urls.site(live.id), live.name) : "",
     };
   },
-  renderContent: async (app, page) => [
+  renderContent: async ({ id }, page) => [
     html`<h2>Deployments</h2>`,
     await renderList(deployments, page),
-    html`<h2>Data sources</h2>`,
-    await renderDataSources(app, page),
+    page.can(getOperation("GET /data-sources"))
+      ? await renderRelated(
+          dataSources,
+          await listDataSourcesOfApp(page.store, id, FIRST_RELATED),
+          page,
+          "No data yet. Add a CSV or JSON file to show it as a chart.",
+        )
+      : "This takes the permission read:data.",
+    page.can(getOperation("POST /data-sources")) &&
+      ui.link(`/dashboard/data-sources/new?app_id=${id}`, "Add data", "button"),
   ],
 };
 
-async function renderDataSources({ id }: model.AppRecord, page: PageContext) {
-  if (!page.can(getOperation("GET /data-sources"))) return "This takes the permission read:data.";
-  const { items, total } = await listDataSourcesOfApp(page.store, id, FIRST_RELATED);
-  const addUrl = `/dashboard/data-sources/new?app_id=${id}`;
-  return [
-    items.length > 0 && (await renderRecords(dataSources, items, page)),
-    items.length === 0 && ui.muted("No data yet. Add a CSV or JSON file to show it as a chart."),
-    ui.firstOfMany(items.length, total, "data sources"),
-    page.can(getOperation("POST /data-sources")) && ui.link(addUrl, "Add data", "button"),
-  ];
-}
+/** Renders the first records that belong to the record of the page. */
+const renderRelated = async (
+  resource: Resource,
+  { items, total }: Omit<Page<Entity>, "range">,
+  page: PageContext,
+  empty: string,
+): Promise<Renderable> => [
+  html`<h2>${resource.title}</h2>`,
+  total === 0 ? ui.muted(empty) : await renderRecords(resource, items, page),
+  ui.firstOfMany(items.length, total, "records"),
+];
 
 const deployments: Resource<model.DeploymentRecord> = {
   title: "Deployments",
@@ -105,7 +113,12 @@ export const dataSources: Resource<model.DataSourceRecord> = {
     const app = app_id && (await store.get(model.apps, app_id));
     return { app: app ? ui.link(`/dashboard/apps/${app.id}`, app.title) : "" };
   },
-  renderContent: renderRows,
+  async renderContent({ columns }, page) {
+    const operation = getOperation("GET /data-sources/{data_source_id}/rows");
+    const rows = await page.callApi<Page<model.Row>>(operation);
+    if (rows instanceof AppError || columns === null) return null;
+    return ui.table("Rows", columns, rows.items, rows.total);
+  },
 };
 
 /** Builds the body of POST /data-sources, which takes JSON as a value and CSV as text. */
@@ -117,16 +130,6 @@ function toDataSourceBody(values: FormValues): FormValues | AppError {
   } catch (error) {
     return invalidField("#/data", `is not JSON (${error})`);
   }
-}
-
-async function renderRows(
-  { columns }: model.DataSourceRecord,
-  page: PageContext,
-): Promise<Renderable> {
-  const operation = getOperation("GET /data-sources/{data_source_id}/rows");
-  const rows = await page.callApi<Page<model.Row>>(operation);
-  if (rows instanceof AppError || columns === null) return null;
-  return ui.table("Rows", columns, rows.items, rows.total);
 }
 
 const users: Resource<model.UserRecord> = {
@@ -149,15 +152,13 @@ const apiKeys: Resource<model.ApiKeyRecord> = {
   actions: { new: "Generate new key", delete: "Delete" },
   deleteWarning: "Requests with this key fail at once, and sessions that it opened end.",
   columns: ["last_four", "created_at", "last_used_at"],
-  renderSecret: (key, { urls }) =>
-    html`<p>Call the API with it:</p>${ui.code(ui.toCurl(`${urls.baseUrl}/account`, [`Authorization: Bearer ${key}`]))}`,
 };
 
 const oauthApps: Resource<model.OAuthClientRecord> = {
   title: "OAuth apps",
   empty: "No OAuth apps yet. Register one to let it act for users of this account.",
   intro:
-    "OAuth apps act for users of this account, as far as each user allows. To revoke what users allowed, delete the app.",
+    "OAuth apps act for users of this account, [as far as each user allows](/docs#oauth). To revoke what users allowed, delete the app.",
   path: "/dashboard/settings/oauth-apps/{client_id}",
   apiPath: "/oauth-clients/{client_id}",
   actions: { new: "Register OAuth app", delete: "Delete" },
@@ -169,11 +170,7 @@ const oauthApps: Resource<model.OAuthClientRecord> = {
       "For apps that cannot keep a secret, such as in a browser or on a phone. They use PKCE.",
   },
   columns: ["public", "scopes", "created_at"],
-  renderContent: async () => ui.paragraph(OAUTH_APP),
 };
-
-const OAUTH_APP =
-  "[How users allow this app](/docs#oauth). To revoke what they allowed, delete the app: all its tokens stop working at once. The app itself revokes those of one user by `POST /oauth/revoke`.";
 
 export const events: Resource<model.EventRecord> = {
   title: "Events",
@@ -181,43 +178,33 @@ export const events: Resource<model.EventRecord> = {
   next: getActions(apps)[0],
   path: "/dashboard/events/{event_id}",
   apiPath: "/events/{event_id}",
-  getName: (event) => `${event.type}: ${getObjectName(event)}`,
+  filter: "type",
   columns: ["object", "deliveries", "created"],
   async getCells(event, { store }) {
     const { items, total } = await listDeliveriesOfEvent(store, event, FIRST_RELATED);
     const statuses = new Set(items.map(({ status }) => status));
     return {
-      name: event.type,
       object: getObjectName(event),
       deliveries: html`${total || "None"} ${[...statuses].map(ui.badge)}`,
     };
   },
-  renderContent: renderEvent,
+  renderContent: async (event, page) => [
+    await renderRelated(
+      deliveries,
+      await listDeliveriesOfEvent(page.store, event, FIRST_RELATED),
+      page,
+      "None. No active webhook subscribed to this type when it happened.",
+    ),
+    html`<h2>What webhooks receive</h2>`,
+    ui.code(indentJson(event.body)),
+    html`<p>Request: ${ui.inlineCode(event.request_id ?? "None")}</p>`,
+  ],
 };
 
 /** Returns the title, the name or else the app of the event's object. */
 function getObjectName({ body }: model.EventRecord): string {
   const { title, name, app_id } = JSON.parse(body).data.object;
   return title ?? name ?? app_id;
-}
-
-async function renderEvent(event: model.EventRecord, page: PageContext): Promise<Renderable> {
-  const { items, total } = await listDeliveriesOfEvent(page.store, event, FIRST_RELATED);
-  return [
-    html`<h2>Deliveries</h2>`,
-    items.length === 0
-      ? ui.muted("None. No active webhook subscribed to this type when it happened.")
-      : await renderRecords({ ...deliveries, getCells: getCellsOfEvent }, items, page),
-    ui.firstOfMany(items.length, total, "deliveries"),
-    html`<h2>What webhooks receive</h2>`,
-    ui.code(indentJson(event.body)),
-    html`<p>Request: ${ui.inlineCode(event.request_id ?? "None")}</p>`,
-  ];
-}
-
-async function getCellsOfEvent(delivery: model.DeliveryRecord, page: PageContext): Promise<Cells> {
-  const webhook = await page.store.get(model.webhooks, delivery.webhook_id);
-  return { ...(await getDeliveryCells(delivery, page)), name: webhook?.url ?? "" };
 }
 
 export const webhooks: Resource<model.WebhookRecord> = {
@@ -257,96 +244,83 @@ const deliveries: Resource<model.DeliveryRecord> = {
   path: "/dashboard/settings/webhooks/{webhook_id}/deliveries/{delivery_id}",
   apiPath: "/webhooks/{webhook_id}/deliveries/{delivery_id}",
   actions: { redeliver: "Redeliver" },
+  filter: "status",
   columns: ["status", "attempts", "next_attempt_at", "created_at"],
-  getCells: getDeliveryCells,
+  async getCells({ event_id, event_type, webhook_id, status, attempts }, { store, params }) {
+    const event = await store.get(model.events, event_id);
+    const webhook = await store.get(model.webhooks, webhook_id);
+    const last = attempts.at(-1);
+    return {
+      // The page of an event names its webhooks, and that of a webhook its events.
+      name: params.event_id
+        ? webhook?.url
+        : html`${event_type} <small>${event && getObjectName(event)}</small>`,
+      status: html`${ui.badge(status)} ${last?.response_status ?? last?.error}`,
+      attempts: attempts.length,
+    };
+  },
   renderContent: renderDelivery,
 };
-
-async function getDeliveryCells(
-  { event_id, event_type, status, attempts }: model.DeliveryRecord,
-  { store }: PageContext,
-): Promise<Cells> {
-  const event = await store.get(model.events, event_id);
-  const last = attempts.at(-1);
-  return {
-    name: html`${event_type} <small>${event && getObjectName(event)}</small>`,
-    status: html`${ui.badge(status)} ${last?.response_status ?? last?.error}`,
-    attempts: attempts.length,
-  };
-}
 
 /** Says whether it arrived, what was sent, what came back and what happens next; earlier attempts are folded. */
 async function renderDelivery(
   delivery: model.DeliveryRecord,
   { store }: PageContext,
 ): Promise<Renderable> {
-  const { status, attempts, timestamps_s } = delivery;
+  const { status, attempts } = delivery;
   const webhook = await store.get(model.webhooks, delivery.webhook_id);
   const event = await store.get(model.events, delivery.event_id);
   if (webhook === undefined || event === undefined) return null;
-  const parts = attempts.map((attempt, index) => {
-    const sent = { number: attempt.number, timestamp_s: timestamps_s[index] ?? 0 };
-    const headers = Object.entries(deliveryHeaders(webhook, event, delivery.id, sent));
-    const lines = headers.map((header) => header.join(": "));
-    return [
-      describeAttempt(attempt),
-      renderAttempt(webhook.url, lines, event.body, attempt),
-    ] as const;
-  });
-  const [last, ...earlier] = parts.reverse();
+  const [last, ...earlier] = attempts
+    .map((attempt, index) => {
+      const timestamp_s = delivery.timestamps_s[index] ?? 0;
+      const headers = deliveryHeaders(webhook, event, delivery.id, { ...attempt, timestamp_s });
+      return renderAttempt(attempt, webhook.url, headers, event.body);
+    })
+    .reverse();
   return [
     html`<div class="card">${ui.badge(status)} <strong>${describeOutcome(delivery)}</strong> ${attempts.at(-1)?.error_detail}</div>`,
-    html`<h2>${last?.[0] ?? "What is sent"}</h2>${last?.[1] ?? html`<pre>${indentJson(event.body)}</pre>`}`,
+    last,
     attempts.some(({ at }) => at < webhook.updated_at) &&
       ui.muted("The webhook has changed since; its current URL and secret are shown."),
     html`<h2>What happens next</h2><p>${describeNext(delivery, webhook)}</p>`,
-    earlier.length > 0 && html`<h2>Earlier attempts</h2>`,
-    earlier.map(([summary, content]) => ui.details(summary, content)),
+    earlier.length > 0 && ui.details("Earlier attempts", earlier),
   ];
 }
 
-const describeResponse = ({
-  response_status: status,
-  error,
-}: Pick<model.Attempt, "response_status" | "error">): string =>
+const describeResponse = ({ response_status: status, error }: model.Attempt): string =>
   status === null ? `No response (${error})` : `${status} ${STATUS_CODES[status] ?? ""}`.trim();
 
-const describeAttempt = (attempt: model.Attempt): Renderable => [
-  `Attempt ${attempt.number}${attempt.trigger === "manual" ? " (manual)" : ""}: ${describeResponse(attempt)}, `,
-  ui.time(attempt.at),
-];
-
 function describeOutcome({ status, attempts }: model.DeliveryRecord): string {
-  const success = attempts.find(isSuccess);
-  const last = attempts.at(-1);
-  if (success)
-    return `Delivered on attempt ${success.number}: ${success.response_status} in ${success.duration_ms} ms.`;
-  if (last === undefined) return "Not sent yet.";
-  return `Not delivered${status === "pending" ? " yet" : ""}: ${describeResponse(last)}.`;
+  const attempt = attempts.find(isSuccess) ?? attempts.at(-1);
+  if (attempt === undefined) return "Not sent yet.";
+  const outcome = status === "pending" ? "Not delivered yet" : "Not delivered";
+  return `${isSuccess(attempt) ? `Delivered on attempt ${attempt.number}` : outcome}: ${describeResponse(attempt)}.`;
 }
 
 function describeNext(delivery: model.DeliveryRecord, webhook: model.WebhookRecord): Renderable {
-  const { status, due_at, manual, test } = delivery;
   if (!isDeliverable(delivery, webhook))
     return "Nothing, because the webhook is disabled. Edit the webhook to enable it, then redeliver.";
-  if (manual) return "It is sent now.";
-  if (due_at !== null) return ["The next attempt is due ", ui.time(due_at), "."];
-  if (status === "succeeded") return "Nothing, because it has arrived.";
-  return `Nothing: ${test ? "a test is sent once" : "there are no attempts left"}. Correct the receiver, then redeliver.`;
+  if (delivery.due_at !== null) return ["The next attempt is due ", ui.time(delivery.due_at), "."];
+  if (delivery.status === "succeeded") return "Nothing, because it has arrived.";
+  return `Nothing: ${delivery.test ? "a test is sent once" : "there are no attempts left"}. Correct the receiver, then redeliver.`;
 }
 
 /** Shows request and response side by side. */
 function renderAttempt(
+  attempt: model.Attempt,
   url: string,
-  headers: readonly string[],
+  headers: Readonly<Record<string, string>>,
   body: string,
-  { number, response_body, duration_ms, ...attempt }: model.Attempt,
 ): Html {
+  const { number, trigger, at, response_body, duration_ms } = attempt;
   const id = `curl-${number}`;
-  return html`<div class="grid"><section class="card"><header><h3>Request</h3><button type="button" data-copy="${id}" hidden>Copy as curl</button></header>
+  const lines = Object.entries(headers).map((header) => header.join(": "));
+  return html`<h2>Attempt ${number}${trigger === "manual" && " (manual)"}: ${describeResponse(attempt)}, ${ui.time(at)}</h2>
+<div class="grid"><section class="card"><header><h3>Request</h3><button type="button" data-copy="${id}" hidden>Copy as curl</button></header>
 <p>POST ${url}</p>
-${ui.details("Headers", [html`<pre>${headers.join("\n")}</pre>`, ui.muted(ui.inlineMarkdown(SIGNATURE))])}
-${ui.details("curl", html`<pre id="${id}">${ui.toCurl(url, headers, body)}</pre>`)}
+${ui.details("Headers", [html`<pre>${lines.join("\n")}</pre>`, ui.muted(ui.inlineMarkdown(SIGNATURE))])}
+${ui.details("curl", html`<pre id="${id}">${ui.toCurl(url, lines, body)}</pre>`)}
 <pre>${indentJson(body)}</pre></section>
 <section class="card"><h3>Response</h3><p>${describeResponse(attempt)} in ${duration_ms} ms</p>
 ${response_body ? html`<pre>${indentJson(response_body)}</pre>` : ui.muted("It has no body.")}</section></div>`;

@@ -2,8 +2,7 @@
 // Nothing is drawn here.
 import type { Cell, Column, Row } from "../../domain/model.ts";
 import { isDateTime, parseIso, toIso } from "../../lib/clock.ts";
-import { toLabel } from "../form.ts";
-import { truncate } from "../html.ts";
+import { toLabel, truncate } from "../html.ts";
 
 /** A point of the data; user.interaction contains its x, y and category. */
 export interface Point {

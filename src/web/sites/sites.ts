@@ -37,7 +37,8 @@ const routes: readonly SiteRoute[] = [
 ];
 
 export const createSiteRouter = (deps: WebDeps) =>
-  createPageRouter(deps, PATHS.sites, routes, async (route, { request, web, params }) => {
+  createPageRouter(deps, PATHS.sites, routes, async (route, web, params) => {
+    const { request } = web;
     const site = await findSiteById(web.store, params.id ?? "");
     if (site === undefined)
       return messagePage(
