@@ -15,9 +15,9 @@ import { isLoopbackHost } from "./lib/loopback.ts";
 import {
   addIssue,
   coerce,
+  enumOf,
   integer,
   OptionError,
-  oneOf,
   parseOption,
   type Schema,
   suggest,
@@ -164,7 +164,7 @@ export const SETTINGS = {
   ),
   webhookPolicy: setting(
     "--webhook-policy NAME",
-    oneOf(WEBHOOK_POLICIES),
+    enumOf(WEBHOOK_POLICIES),
     "addresses of webhooks: local or strict (local on loopback)",
     null,
   ),
@@ -176,7 +176,7 @@ export const SETTINGS = {
   ),
   tokenAlg: setting(
     "--token-alg NAME",
-    oneOf(ALGORITHMS),
+    enumOf(ALGORITHMS),
     "signature of access tokens: ES256 or RS256 (ES256)",
     "ES256",
   ),
@@ -195,13 +195,13 @@ export const SETTINGS = {
   control: setting("--control", trueOrFalse, "serve the test controls under /_control", false),
   log: setting(
     "--log FORMAT",
-    oneOf(LOG_FORMATS),
+    enumOf(LOG_FORMATS),
     "format of the log: pretty, json or off (pretty)",
     "pretty",
   ),
   clock: setting(
     "",
-    oneOf(["system", "manual"]),
+    enumOf(["system", "manual"]),
     "a manual clock stands still until it is advanced",
     "system",
   ),

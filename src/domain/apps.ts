@@ -8,14 +8,14 @@ import {
   nullable,
   object,
   optional,
-  pick,
+  pickMembers,
   stringOrNumber,
   text,
   withDefault,
 } from "../lib/schema.ts";
 import { hasScope } from "./credentials.ts";
 import { createCrudService, paginate, paginationParameters, toNewRecord } from "./crud.ts";
-import { fail, invalidField, notFound } from "./errors.ts";
+import { appError, invalidField, notFound } from "./errors.ts";
 import { recordEvent } from "./events.ts";
 import type { AccountRecord, DeploymentRecord } from "./model.ts";
 import { accounts, app, apps, dataSources, type deployment, deployments } from "./model.ts";
@@ -44,7 +44,7 @@ export async function createApp(
 ) {
   const record = toNewRecord(ctx, "app_", draft);
   await ctx.tx.put(apps, record);
-  await recordEvent(ctx, "app.created", pick(app.response, record));
+  await recordEvent(ctx, "app.created", pickMembers(app.response, record));
   return record;
 }
 
@@ -52,7 +52,7 @@ export const appService = createCrudService(apps, "app", app, {
   onCreate: createApp,
 
   async onUpdate(ctx, after) {
-    await recordEvent(ctx, "app.updated", pick(app.response, after));
+    await recordEvent(ctx, "app.updated", pickMembers(app.response, after));
     return after;
   },
 
@@ -63,7 +63,7 @@ export const appService = createCrudService(apps, "app", app, {
       await tx.remove(deployments, id);
     for (const source of await tx.page(dataSources, "app", [deletedApp.id], ALL_RECORDS))
       await tx.put(dataSources, { ...source, app_id: null, updated_at: timestamp });
-    await recordEvent(ctx, "app.deleted", pick(app.response, deletedApp));
+    await recordEvent(ctx, "app.deleted", pickMembers(app.response, deletedApp));
   },
 });
 
@@ -111,7 +111,7 @@ export const deploy = (
         return invalidField("#/custom_domain", "must not be this server's own host");
       const [holder] = await tx.page(deployments, "domain", [domain, "live"], FIRST_RECORD);
       if (holder && holder.app_id !== app_id)
-        return fail({
+        return appError({
           code: "domain_taken",
           detail: `${domain} is held by a live deployment of another app. Use another domain.`,
         });

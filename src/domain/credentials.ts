@@ -5,7 +5,7 @@ import { type Ids, sha256, sha256Base64url } from "../lib/ids.ts";
 import type { Infer } from "../lib/schema.ts";
 import type { TaskTracker } from "../lib/tasks.ts";
 import { createCrudService, toNewRecord } from "./crud.ts";
-import { type AppError, fail } from "./errors.ts";
+import { type AppError, appError } from "./errors.ts";
 import {
   type AccountRecord,
   type AccountState,
@@ -48,7 +48,7 @@ export function createApiKeyAuthenticator({ store, clock }: UnitOfWorkDeps, task
     const key = await store.find(apiKeys, "hash", [keyHash]);
     const account = key && (await store.get(accounts, key.account_id));
     if (!account)
-      return fail({
+      return appError({
         code: "invalid_credential",
         detail: "The credential is no known API key or access token. Check that it is complete.",
       });
@@ -68,8 +68,8 @@ export const findApiKey = (reader: Reader, key: string) =>
 /** Returns the error if the account's state forbids this method (spec part 5: suspended or limited account). */
 export function checkAccountState(account: AccountRecord, method: string): AppError | undefined {
   const isRead = ["GET", "HEAD", "OPTIONS"].includes(method);
-  if (account.state === "suspended") return fail({ code: "account_suspended" });
-  return account.state === "limited" && !isRead ? fail({ code: "account_limited" }) : undefined;
+  if (account.state === "suspended") return appError({ code: "account_suspended" });
+  return account.state === "limited" && !isRead ? appError({ code: "account_limited" }) : undefined;
 }
 
 export const setAccountState = (

@@ -2,7 +2,7 @@
 // or CSV as text. The data are stored as sent and the request returns at once; the service schedules the processing.
 // Processing converts the data to rows and ends as ready or failed, with the event data.processed in the same
 // transaction. Faults in the data set the data source's `error`; they are not server errors.
-import { type Infer, pick } from "../lib/schema.ts";
+import { type Infer, pickMembers } from "../lib/schema.ts";
 import { parseCsvTable, parseObjects } from "./columns.ts";
 import { createCrudService, paginate, toNewRecord } from "./crud.ts";
 import { AppError, invalidField } from "./errors.ts";
@@ -72,7 +72,7 @@ export const processDataSource = (unit: UnitOfWork, id: string): Promise<void> =
     await tx.put(dataSourceContents, { ...content, raw: null, rows });
     // Links the event to the trace of the request that sent the data, although its response was sent earlier.
     const ctxOfRequest = { ...ctx, account, requestId: content.request_id };
-    await recordEvent(ctxOfRequest, "data.processed", pick(dataSource.response, processed));
+    await recordEvent(ctxOfRequest, "data.processed", pickMembers(dataSource.response, processed));
   });
 
 export async function listRows(reader: Reader, account: AccountRecord, id: string, range: Range) {

@@ -30,8 +30,8 @@ export const DEFAULT_SEED = { accounts: [{ name: "Example account" }] };
 
 const withId = <M extends Members>(prefix: string, body: ObjectSchema<unknown, M>) => {
   const pattern = new RegExp(`^${prefix}_[0-9A-Za-z]+$`);
-  const says = `${prefix}_ and letters or digits`;
-  return extend(body, { id: optional(text({ max: 64, pattern, says })) });
+  const patternText = `${prefix}_ and letters or digits`;
+  return extend(body, { id: optional(text({ max: 64, pattern, patternText })) });
 };
 const listOf = <T>(item: Schema<T>) => withDefault(array(item, { max: ITEMS_MAX }), []);
 

@@ -8,7 +8,7 @@ import type { Infer } from "../lib/schema.ts";
 import { sessions, signInStates } from "./collections.ts";
 import { findApiKey } from "./credentials.ts";
 import { createCrudService, toNewRecord } from "./crud.ts";
-import { fail } from "./errors.ts";
+import { appError } from "./errors.ts";
 import { accounts, apiKeys, type UserRecord, user, users } from "./model.ts";
 import type { Reader, Store, Tx } from "./store.ts";
 import type { AccountContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
@@ -53,14 +53,14 @@ const withDerivedFields = (record: Omit<UserRecord, "email_key" | "is_admin">): 
 async function checkEmailFree(tx: Tx, { id, account_id, email, email_key }: UserRecord) {
   const holder = await tx.find(users, "email", [account_id, email_key]);
   return holder && holder.id !== id
-    ? fail({ code: "email_taken", detail: `${email} is already a user of this account.` })
+    ? appError({ code: "email_taken", detail: `${email} is already a user of this account.` })
     : undefined;
 }
 
 async function checkNotLastAdmin(tx: Tx, { is_admin, account_id }: UserRecord) {
   if (!is_admin) return undefined;
   const admins = await tx.count(users, "account_admin", [account_id, true]);
-  return admins > 1 ? undefined : fail({ code: "last_admin" });
+  return admins > 1 ? undefined : appError({ code: "last_admin" });
 }
 
 /** Counted from sign-in, regardless of activity, so that a thief cannot keep a stolen cookie alive. */

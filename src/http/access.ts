@@ -1,7 +1,7 @@
 // Access control: the Authorization header (spec part 5; RFC 6750 2.1), the rate limit (spec part 8: exceeding it is a
 // 403; contract part 8: its values) and cross-origin resource sharing (contract, part 4; Fetch standard).
 import type { Caller } from "../domain/credentials.ts";
-import { AppError, fail } from "../domain/errors.ts";
+import { AppError, appError } from "../domain/errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { sha256 } from "../lib/ids.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
@@ -13,14 +13,14 @@ const JWT = /^eyJ[^.]*\./;
 /** Returns the token of the Authorization header. */
 export function bearerToken(header: string | undefined): string | AppError {
   if (header === undefined)
-    return fail({
+    return appError({
       code: "missing_credential",
       detail: "The Authorization header is missing; send Bearer and an API key or access token.",
     });
   const [, token] = /^bearer +([\w.~+/-]+=*)$/i.exec(header) ?? [];
   if (token !== undefined) return token;
   const isBearer = /^bearer( |$)/i.test(header);
-  return fail({
+  return appError({
     code: "malformed_credential",
     scheme: isBearer ? "bearer" : "other",
     detail: isBearer

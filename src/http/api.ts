@@ -4,7 +4,7 @@
 import { idempotency } from "../domain/collections.ts";
 import { type Caller, checkAccountState, hasScope } from "../domain/credentials.ts";
 import type { Page } from "../domain/crud.ts";
-import { AppError, fail } from "../domain/errors.ts";
+import { AppError, appError } from "../domain/errors.ts";
 import type { Tx } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
 import { parseIso, toIso } from "../lib/clock.ts";
@@ -80,7 +80,7 @@ async function handleApiRequest(
   const rate = deps.limiter.count(caller.account.id);
   Object.assign(request.responseHeaders, rate?.headers);
   if (stateError) return stateError;
-  if (rate?.exceeded) return fail({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
+  if (rate?.exceeded) return appError({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
 
   // 404, 405
   if (lookup instanceof AppError) return lookup;
@@ -90,7 +90,7 @@ async function handleApiRequest(
   if (scope !== null && !hasScope(caller.scopes, scope)) {
     const held = caller.scopes.join(", ") || "none that its user still holds";
     const detail = `This needs the scope ${scope}; the token has ${held}.`;
-    return fail({ code: "insufficient_scope", scope, detail });
+    return appError({ code: "insufficient_scope", scope, detail });
   }
 
   const run = () => runOperation(deps, lookup, caller, request);
@@ -163,7 +163,7 @@ export async function callOperation(route: Operation, context: HandlerContext): 
 
 const REPLAY_MS = 24 * 3_600_000;
 
-const KEY_REUSED = fail({
+const KEY_REUSED = appError({
   code: "idempotency_key_reused",
   errors: [
     {
@@ -199,7 +199,7 @@ async function withIdempotency(
       const { status, headers, body } = stored;
       return { status, headers: { ...headers, "idempotency-replayed": "true" }, body };
     }
-    if (!isFirst) return fail({ code: "idempotency_in_progress" });
+    if (!isFirst) return appError({ code: "idempotency_in_progress" });
     return await run(async (tx, response) =>
       tx.put(idempotency, {
         ...response,
@@ -213,7 +213,7 @@ async function withIdempotency(
   }
 }
 
-const PRECONDITION_FAILED = fail({ code: "precondition_failed" });
+const PRECONDITION_FAILED = appError({ code: "precondition_failed" });
 
 /** Evaluates If-Match and If-None-Match of a change for the current record. */
 function checkPrecondition(

@@ -10,7 +10,7 @@ import {
   type Infer,
   type JsonSchema,
   type ObjectSchema,
-  pick,
+  pickMembers,
   type Schema,
 } from "../lib/schema.ts";
 import type { HttpRequest, ServiceUrls } from "./message.ts";
@@ -150,7 +150,7 @@ export const resourceSerializer = <R extends object>(
   kind: "one",
   name,
   json: response.json,
-  toJson: (record) => JSON.stringify(pick(response, record)),
+  toJson: (record) => JSON.stringify(pickMembers(response, record)),
 });
 
 export const jsonSerializer = (json: JsonSchema): Serializer<object> => ({
@@ -175,7 +175,9 @@ export const listSerializer = <R extends object>(item: Serializer<R>): Serialize
 export const deploymentSerializer: Serializer<model.DeploymentRecord> = {
   ...resourceSerializer("Deployment", model.deployment.response),
   toJson: (record, { urls }) =>
-    JSON.stringify(pick(model.deployment.response, { ...record, url: urls.site(record.id) })),
+    JSON.stringify(
+      pickMembers(model.deployment.response, { ...record, url: urls.site(record.id) }),
+    ),
 };
 
 export const deliverySerializer = resourceSerializer<model.DeliveryRecord>(

@@ -3,7 +3,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { parseExactJson } from "../domain/columns.ts";
-import { type AppError, type FieldError, fail } from "../domain/errors.ts";
+import { type AppError, appError, type FieldError } from "../domain/errors.ts";
 import { type Issue, object, pointer, type Schema, UNKNOWN_MEMBER } from "../lib/schema.ts";
 import { type HttpRequest, JSON_TYPE } from "./message.ts";
 import type { Operation } from "./operation.ts";
@@ -73,7 +73,7 @@ function readBody(request: IncomingMessage, limit_bytes: number): Promise<Buffer
 
 /** Converts a parse or timeout error of Node to the error to send. */
 export function parserErrorToAppError(error: NodeJS.ErrnoException): AppError {
-  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return fail({ code: "request_timeout" });
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return appError({ code: "request_timeout" });
   if (error.code !== "HPE_HEADER_OVERFLOW") return badRequest("This is not an HTTP/1.1 request.");
   const { rawPacket } = error as { rawPacket?: Buffer };
   const hasFullLine = rawPacket?.subarray(0, LIMITS.header_bytes).includes("\r\n");
@@ -82,12 +82,12 @@ export function parserErrorToAppError(error: NodeJS.ErrnoException): AppError {
     : tooLarge("uri_too_long", LIMITS.url_bytes);
 }
 
-const badRequest = (detail: string): AppError => fail({ code: "invalid_request", detail });
+const badRequest = (detail: string): AppError => appError({ code: "invalid_request", detail });
 
 const tooLarge = (
   code: "payload_too_large" | "uri_too_long" | "headers_too_large",
   limit_bytes: number,
-): AppError => fail({ code, detail: `The limit is ${limit_bytes} bytes.` });
+): AppError => appError({ code, detail: `The limit is ${limit_bytes} bytes.` });
 
 /** The entity tags of If-Match and If-None-Match, or "*" alone; undefined if the header is absent. */
 export interface Preconditions {
@@ -119,7 +119,7 @@ export function parseInput({ query: schema = NO_QUERY }: Operation, request: Htt
   if (isKeyWrong)
     errors.push({ header: "Idempotency-Key", detail: `must have 1 to ${KEY_MAX} characters` });
   if (errors.length > 0)
-    return fail({ code: isKeyWrong ? "invalid_header" : "invalid_parameter", errors });
+    return appError({ code: isKeyWrong ? "invalid_header" : "invalid_parameter", errors });
   const preconditions: Preconditions = {
     ifMatch: parseEntityTags(headers["if-match"]),
     ifNoneMatch: parseEntityTags(headers["if-none-match"]),
@@ -151,7 +151,7 @@ export function readRequestBody(
   const types = bodyTypes(method);
   if (body && !types.includes(getMediaType(request))) {
     const detail = `The Content-Type must be ${types.join(" or ")}.`;
-    return fail({ code: "unsupported_media_type", detail });
+    return appError({ code: "unsupported_media_type", detail });
   }
   return request.readBody(bodyLimit);
 }
@@ -166,7 +166,7 @@ export const getMediaType = ({ headers }: HttpRequest): string =>
 
 /** The issue concerns the body as a whole. */
 const invalidJson = (detail: string): AppError =>
-  fail({ code: "invalid_json", detail, errors: [{ pointer: "#", detail }] });
+  appError({ code: "invalid_json", detail, errors: [{ pointer: "#", detail }] });
 
 /** Parses the body as JSON or returns an error; `validateBody` checks the fields. */
 export function parseJson(bytes: Buffer, exactNumbers = false): unknown {
@@ -194,5 +194,5 @@ export function validateBody(schema: Schema<unknown>, body: unknown): unknown {
   const value = schema.check(body, [], issues);
   if (issues.length === 0) return value;
   const errors = issues.map(({ path, detail }) => ({ pointer: pointer(path), detail }));
-  return fail({ code: "validation_failed", errors });
+  return appError({ code: "validation_failed", errors });
 }

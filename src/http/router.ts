@@ -1,6 +1,6 @@
 // Router. Every endpoint is a route in a table. Each router owns a part of the paths (contract, part 1) and has its own
 // authentication and error format. Route lookup, 404, 405 and unexpected exceptions are handled here for all routers.
-import { AppError, fail } from "../domain/errors.ts";
+import { AppError, appError } from "../domain/errors.ts";
 import { isStoreError } from "../domain/store.ts";
 import {
   emptyResponse,
@@ -165,7 +165,7 @@ export function createRequestHandler(deps: RouterDeps): Handler {
     } catch (error) {
       deps.onError(error, request.id);
       const isUnavailable = isStoreError(error, "StorageUnavailable");
-      result = fail({ code: isUnavailable ? "storage_unavailable" : "internal_error" });
+      result = appError({ code: isUnavailable ? "storage_unavailable" : "internal_error" });
     }
     return result instanceof AppError ? owner.router.onError(result, request) : result;
   };
@@ -178,11 +178,11 @@ function findRoute(match: Owner["match"], { method, path }: HttpRequest): Lookup
     const detail = isOtherVersion
       ? `This server speaks ${VERSION_PREFIX} only.`
       : "There is no such path.";
-    return fail({ code: "not_found", detail });
+    return appError({ code: "not_found", detail });
   }
   const { methods, params } = match;
   const route = methods.get(method === "HEAD" ? "GET" : method);
   if (route) return { route, params };
   const allow = [...methods.keys()].flatMap((each) => (each === "GET" ? ["GET", "HEAD"] : each));
-  return fail({ code: "method_not_allowed", allow });
+  return appError({ code: "method_not_allowed", allow });
 }

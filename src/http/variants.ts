@@ -1,7 +1,7 @@
 // Variants: other readings of the gaps in the specification (contract, part 11), so that a client can be tested against
 // every common one. Besides these functions, only the documents that describe the service follow them.
 import { LIMIT_MAX, paginationParameters } from "../domain/crud.ts";
-import { object, passthrough, type Schema } from "../lib/schema.ts";
+import { object, type Schema, strip } from "../lib/schema.ts";
 import {
   type Handler,
   type HttpResponse,
@@ -52,8 +52,8 @@ export const applyVariants = (
     if (variants["unknown-members"])
       result = {
         ...result,
-        query: passthrough(result.query ?? NO_QUERY),
-        ...(body && { body: (services) => passthrough(body(services)) }),
+        query: strip(result.query ?? NO_QUERY),
+        ...(body && { body: (services) => strip(body(services)) }),
       };
     if (variants["create-status"] && status === 201) result = { ...result, status: 200 };
     if (variants["delete-response"] && method === "DELETE" && loads?.serializer)

@@ -1,6 +1,6 @@
 // The test controls (contract, part 10): the methods of the service handle over HTTP, for tests in any language. Only
 // the start-up API key is accepted. It works while the account is suspended and after the key has been deleted.
-import { AppError, fail, invalidField, notFound } from "../domain/errors.ts";
+import { AppError, appError, invalidField, notFound } from "../domain/errors.ts";
 import { accountState } from "../domain/model.ts";
 import { isStoreError, type StoreData } from "../domain/store.ts";
 import { bearerToken } from "../http/access.ts";
@@ -14,11 +14,11 @@ import { parseDuration, toIso } from "../lib/clock.ts";
 import { sha256 } from "../lib/ids.ts";
 import {
   boolean,
+  custom,
   type ObjectSchema,
   OptionError,
   object,
   optional,
-  refine,
   type Schema,
   withDefault,
 } from "../lib/schema.ts";
@@ -37,7 +37,7 @@ export function createControlRouter(deps: ControlDeps): Router<Operation> {
     routes: new RouteTable(routes),
     async handle(request, lookup) {
       if (service === undefined)
-        return fail({
+        return appError({
           code: "not_found",
           detail: "The test controls are off; start the server with --control.",
         });
@@ -46,7 +46,7 @@ export function createControlRouter(deps: ControlDeps): Router<Operation> {
       const { apiKey, account } = service;
       // The time to compare hashes reveals nothing about the key.
       if (apiKey === null || sha256(token) !== sha256(apiKey))
-        return fail({
+        return appError({
           code: "insufficient_scope",
           scope: "admin",
           detail: "The test controls take the start-up API key and no other credential.",
@@ -103,7 +103,7 @@ function control<Q = unknown, B = unknown>(
 /** Large enough for a snapshot of 100,000 apps. */
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 
-const duration = refine<string>({ type: "string" }, (value) =>
+const duration = custom<string>({ type: "string" }, (value) =>
   parseDuration(String(value)) === undefined
     ? "must be a duration such as 250ms, 30s, 5m, 2h or 1d"
     : undefined,
@@ -114,7 +114,7 @@ const clockChange = object({
   resume: optional(boolean),
 });
 /** Validated when it is restored. */
-const snapshot = refine<StoreData>(ANY_OBJECT, () => undefined);
+const snapshot = custom<StoreData>(ANY_OBJECT, () => undefined);
 
 const toList = (data: readonly object[]) => ({ data, total: data.length });
 

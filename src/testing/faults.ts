@@ -3,7 +3,7 @@
 // tests of receivers, disturbs delivery attempts. It wraps the sender of the outbox, and every outcome is recorded as usual.
 import { EventEmitter } from "node:events";
 import { failure, type Sender, type WebhookRequest } from "../delivery/sender.ts";
-import { type ErrorCode, type ErrorDetails, fail } from "../domain/errors.ts";
+import { appError, type ErrorCode, type ErrorDetails } from "../domain/errors.ts";
 import { postpone } from "../domain/events.ts";
 import { type DeliveryRecord, eventType } from "../domain/model.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
@@ -14,11 +14,11 @@ import { CODES, PROBLEM_TYPE, PROBLEMS } from "../http/problem.ts";
 import type { Result } from "../http/router.ts";
 import { type Clock, toIso } from "../lib/clock.ts";
 import {
+  enumOf,
   type Infer,
   integer,
   type ObjectSchema,
   object,
-  oneOf,
   optional,
   parseOption,
   text,
@@ -77,10 +77,10 @@ function createRules<Input, R extends Rule>(name: string, schema: ObjectSchema<R
 
 const faultRule = object(
   {
-    method: oneOf(["GET", "POST", "PATCH", "DELETE"]),
+    method: enumOf(["GET", "POST", "PATCH", "DELETE"]),
     path: text({ max: 8_192 }),
     status: optional(integer({ min: 400, max: 599 })),
-    connection: optional(oneOf(["reset", "empty"])),
+    connection: optional(enumOf(["reset", "empty"])),
     ...RULE_MEMBERS,
   },
   function* ({ method, path, status, connection, delayMs }) {
@@ -154,7 +154,7 @@ function faultResponse({ status, connection }: FaultRule, requestId: string): Re
   const detail = "A fault rule caused this response.";
   const code = COMMON_CODES[status] ?? CODES.find((each) => PROBLEMS[each][0] === status);
   // Some codes take a header's value from one of these members.
-  if (code) return fail({ code, detail, allow: [], retry_after_s: 1 } as ErrorDetails);
+  if (code) return appError({ code, detail, allow: [], retry_after_s: 1 } as ErrorDetails);
   const problem = {
     type: "about:blank",
     title: "Injected fault",
@@ -168,7 +168,7 @@ function faultResponse({ status, connection }: FaultRule, requestId: string): Re
 
 const chaosRule = object(
   {
-    effect: oneOf(["duplicate", "reorder", "drop", "delay", "bad_signature", "reformat"]),
+    effect: enumOf(["duplicate", "reorder", "drop", "delay", "bad_signature", "reformat"]),
     type: optional(eventType),
     webhookId: optional(text({ max: 100 })),
     ...RULE_MEMBERS,

@@ -8,7 +8,7 @@ import type { Notifications } from "../domain/unit-of-work.ts";
 import type { Handler, HttpRequest } from "../http/message.ts";
 import { CONTROL_PATH } from "../http/message.ts";
 import { type Clock, toIso } from "../lib/clock.ts";
-import { pick } from "../lib/schema.ts";
+import { pickMembers } from "../lib/schema.ts";
 import { Mutex, type TaskTracker } from "../lib/tasks.ts";
 import type { Effect, FaultRule } from "./faults.ts";
 
@@ -67,7 +67,7 @@ export function createRecorder({ store, clock, notifications, tasks }: RecorderD
       ...attempt,
       chaos: effects.get(`${delivery.id} ${attempt.number}`) ?? null,
     }));
-    return { ...pick(model.delivery, delivery), attempts };
+    return { ...pickMembers(model.delivery, delivery), attempts };
   }
 
   /** Returns the matching events as they were sent. */

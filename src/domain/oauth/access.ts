@@ -2,7 +2,7 @@
 import { sha256Base64url } from "../../lib/ids.ts";
 import { type JwtFault, verifyJwt } from "../../lib/jwt.ts";
 import { grants, refreshTokens } from "../collections.ts";
-import { AppError, fail } from "../errors.ts";
+import { AppError, appError } from "../errors.ts";
 import type { OAuthClientRecord } from "../model.ts";
 import {
   type AuthorizationServer,
@@ -27,7 +27,7 @@ export async function verifyAccessToken(server: AuthorizationServer, token: stri
   const storedGrant = await store.get(grants, verifiedToken.grantId);
   const activeGrant = await loadActiveGrant(store, storedGrant);
   if (typeof activeGrant === "string")
-    return fail({ code: "invalid_credential", detail: activeGrant });
+    return appError({ code: "invalid_credential", detail: activeGrant });
   const { grant, user, account } = activeGrant;
   const scopes = intersectScopes(verifiedToken.scopes, user.permissions);
   return { account, user, scopes, credential: grant.id };
@@ -63,7 +63,7 @@ const FAULTS: { readonly [F in JwtFault]?: string } = {
 };
 
 const tokenError = (fault: JwtFault): AppError =>
-  fail({
+  appError({
     code: fault === "expired" ? "expired_credential" : "invalid_credential",
     detail: FAULTS[fault] ?? `The access token is for another use: its ${fault} is wrong.`,
   });

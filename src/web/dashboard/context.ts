@@ -2,7 +2,7 @@
 // scope, existence, fields and states, so a page can do no more than the API and shows the same errors. Only this file
 // uses the API's routes. It also draws the frame of the dashboard.
 import { checkAccountState, hasScope } from "../../domain/credentials.ts";
-import { type AppError, fail } from "../../domain/errors.ts";
+import { type AppError, appError } from "../../domain/errors.ts";
 import { API, callOperation, serializeResponse } from "../../http/api.ts";
 import type { HttpResponse } from "../../http/message.ts";
 import type { Operation } from "../../http/operation.ts";
@@ -38,7 +38,7 @@ export function createPageContext(web: WebContext, params: PathParams) {
     const stateError = checkAccountState(account, method);
     if (stateError || scope === null || hasScope(user.permissions, scope)) return stateError;
     const detail = `This takes the permission ${scope}. ${ASK_ADMIN}`;
-    return fail({ code: "insufficient_scope", scope, detail });
+    return appError({ code: "insufficient_scope", scope, detail });
   }
 
   return {
