@@ -13,8 +13,8 @@ import type { AuthorizationServer } from "./domain/oauth/tokens.ts";
 import type { Store } from "./domain/store.ts";
 import { createNotifications } from "./domain/unit-of-work.ts";
 import { createAuthenticator, createRateLimiter, withCors } from "./http/access.ts";
-import { API, createApiRouter } from "./http/api.ts";
-import { createUrls, type Handler, PATHS } from "./http/message.ts";
+import { API_ROUTES, createApiRouter } from "./http/api.ts";
+import { createUrls, PATHS, type RequestHandler } from "./http/message.ts";
 import { createOAuthRouter } from "./http/oauth-routes.ts";
 import { TextCache } from "./http/operation.ts";
 import { problemResponse } from "./http/problem.ts";
@@ -59,7 +59,7 @@ export async function startWithSettings(
   label: Label = (name) => name,
 ): Promise<Service> {
   const { randomSeed } = settings;
-  const isTested = isEmbedded || settings.control;
+  const hasTestControls = isEmbedded || settings.control;
   const isLocal = isLoopbackOnly(settings);
   const webhookPolicy = webhookPolicyFor(settings);
   const clock = new AdjustableClock(
@@ -103,7 +103,7 @@ export async function startWithSettings(
     // Listens before it loads the data: if the port is in use, no API key is created that nobody would see.
     const port = await server.listen(settings.port, settings.host);
     const urls = createUrls(settings.publicUrl ?? localUrl(settings, port));
-    if (isTested) recorder.subscribe();
+    if (hasTestControls) recorder.subscribe();
     const authorizationServer: AuthorizationServer = {
       store,
       clock,
@@ -123,7 +123,7 @@ export async function startWithSettings(
       unit,
       services,
       settings,
-      needsKey: isTested,
+      needsKey: hasTestControls,
       warn: log.warn,
     });
     const service = await openService({
@@ -148,7 +148,7 @@ export async function startWithSettings(
     const authenticate = createAuthenticator(createApiKeyAuthenticator(unit, tasks), (token) =>
       verifyAccessToken(authorizationServer, token),
     );
-    const operations = applyVariants(API.routes, settings.variants);
+    const operations = applyVariants(API_ROUTES.routes, settings.variants);
     const apiDeps = { unit, services, textCache, keysInProgress, authenticate, limiter, faults };
     const api = createApiRouter(apiDeps, operations);
     const oauth = createOAuthRouter(authorizationServer, urls);
@@ -182,7 +182,7 @@ export async function startWithSettings(
     const respond = withCors(withVariants(handleRoute, settings.variants), isLocal);
     const handle = settings.log === "off" ? respond : withLog(respond, log);
     server.setHandler({
-      handle: isTested ? recorder.wrap(handle) : handle,
+      handle: hasTestControls ? recorder.wrap(handle) : handle,
       ids,
       urls,
       onError: log.error,
@@ -240,7 +240,7 @@ function localUrl({ tlsCert, host }: Settings, port: number): string {
 
 /** Logs each request with its response status; 0 if there is no response. */
 const withLog =
-  (handle: Handler, log: Log): Handler =>
+  (handle: RequestHandler, log: Log): RequestHandler =>
   async (request) => {
     const startedAt = monotonicNow();
     const response = await handle(request);

@@ -21,7 +21,7 @@ import type { AccountRecord, DeploymentRecord } from "./model.ts";
 import { accounts, app, apps, dataSources, type deployment, deployments } from "./model.ts";
 import { ALL_RECORDS, FIRST_RECORD, type Reader } from "./store.ts";
 import type { AccountContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
-import type { SignedIn } from "./users.ts";
+import type { SessionUser } from "./users.ts";
 import { toCanonicalHost } from "./validators.ts";
 
 /** Smallest valid create body, shown to new users. */
@@ -169,7 +169,7 @@ async function loadSite(reader: Reader, deployment: DeploymentRecord | undefined
 /** Users who may read the app through the API may view its site. An anonymous visitor is asked to sign in. */
 export function checkViewAccess(
   { app }: Site,
-  signedIn: SignedIn | undefined,
+  signedIn: SessionUser | undefined,
 ): "yes" | "sign in" | "not yours" | "no" {
   if (app.public) return "yes";
   if (signedIn === undefined) return "sign in";

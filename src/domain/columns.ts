@@ -149,13 +149,13 @@ export function keepNumbersOfRows(rows: unknown, written: unknown): void {
   if (!Array.isArray(rows) || !Array.isArray(written)) return;
   const isInexact = (text: unknown) => typeof text === "string" && !isExactNumber(text);
   const textColumns = new Set<string>();
-  for (const [at, row] of rows.entries())
+  for (const [index, row] of rows.entries())
     for (const [name, cell] of Object.entries(row ?? {}))
-      if (typeof cell === "number" ? isInexact(written[at][name]) : cell !== null)
+      if (typeof cell === "number" ? isInexact(written[index][name]) : cell !== null)
         textColumns.add(name);
-  for (const [at, row] of rows.entries())
+  for (const [index, row] of rows.entries())
     for (const name of textColumns)
-      if (row instanceof Object && typeof row[name] === "number") row[name] = written[at][name];
+      if (row instanceof Object && typeof row[name] === "number") row[name] = written[index][name];
 }
 
 /** Levels down to the data of a data source in a seed. A body may be nested too deeply for a full walk. */

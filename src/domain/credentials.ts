@@ -27,7 +27,7 @@ export interface Caller {
   readonly user?: UserRecord;
   readonly scopes: readonly Scope[];
   /** Id of the API key or of the access token's grant. Idempotency keys are scoped to it. */
-  readonly credential: string;
+  readonly credentialId: string;
 }
 
 /** `admin` contains the other scopes (spec part 5: full account access). */
@@ -58,7 +58,7 @@ export function createApiKeyAuthenticator({ store, clock }: UnitOfWorkDeps, task
     // In the background: the request neither waits for it nor fails with it.
     if (parseIso(key.last_used_at ?? "") !== minute)
       tasks.run("recording the use of an API key", () => recordUse(key.id, toIso(minute)));
-    return { account, scopes: SCOPES, credential: key.id };
+    return { account, scopes: SCOPES, credentialId: key.id };
   };
 }
 

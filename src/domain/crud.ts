@@ -30,7 +30,7 @@ export async function paginate<R extends Entity, I extends string>(
   return { items, total: await reader.count(collection, index, values), range };
 }
 /** A page of a list; `total` counts the whole list. */
-export interface Page<R> {
+export interface ListPage<R> {
   readonly items: readonly R[];
   readonly total: number;
   readonly range: Range;

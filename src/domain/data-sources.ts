@@ -38,7 +38,7 @@ export async function createDataSource(
   const { id } = source;
   await tx.put(dataSources, source);
   await tx.put(dataSourceContents, { id, raw: data, rows: [], request_id: ctx.requestId });
-  ctx.publish("data", id);
+  ctx.publish("dataSourceCreated", id);
   return source;
 }
 

@@ -255,9 +255,9 @@ export const oauthClient = {
   createBody: object(oauthClientFields, function* (draft) {
     const detail =
       "must be https, or http to a loopback address: a private-use scheme is for public clients only";
-    for (const [at, uri] of (draft.redirect_uris ?? []).entries())
+    for (const [index, uri] of (draft.redirect_uris ?? []).entries())
       if (draft.public === false && isPrivateUse(uri))
-        yield { path: ["redirect_uris", at], detail };
+        yield { path: ["redirect_uris", index], detail };
   }),
   response: object({ id: id("cli"), ...required(oauthClientFields), created_at: time }),
 };

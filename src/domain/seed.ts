@@ -78,20 +78,20 @@ export const applySeed = (unit: UnitOfWork, seed: Seed, startupKey: string | nul
       drafts: readonly D[],
       create: (ctx: AccountContext, draft: D) => Promise<unknown>,
     ): Promise<void> {
-      for (const [at, draft] of drafts.entries()) {
-        assertUnique(draft.id, `${path}/${at}/id`);
-        assertUnique(draft.key, `${path}/${at}/key`);
+      for (const [index, draft] of drafts.entries()) {
+        assertUnique(draft.id, `${path}/${index}/id`);
+        assertUnique(draft.key, `${path}/${index}/key`);
         const result = await create({ ...ctx, account }, draft);
         if (result instanceof AppError)
-          throw new OptionError(`${path}/${at}: ${JSON.stringify(result.details)}`);
+          throw new OptionError(`${path}/${index}: ${JSON.stringify(result.details)}`);
       }
     }
 
     for (const [
-      at,
+      index,
       { id = ctx.ids.next("acc_"), name, state, ...lists },
     ] of seed.accounts.entries()) {
-      const path = `The seed is wrong: #/accounts/${at}`;
+      const path = `The seed is wrong: #/accounts/${index}`;
       const account = { id, name, state };
       assertUnique(id, `${path}/id`);
       await ctx.tx.put(accounts, account);

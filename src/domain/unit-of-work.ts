@@ -10,14 +10,14 @@ import type { Store, Tx } from "./store.ts";
 /** Published after a commit, each with the id of a record. */
 interface NotificationMap {
   /** A delivery was created or changed. */
-  delivery: [deliveryId: string];
+  deliveryChanged: [deliveryId: string];
   /** A webhook's pending deliveries changed. */
-  queue: [webhookId: string];
+  queueChanged: [webhookId: string];
   /** A webhook was disabled or deleted, so its pending deliveries must be cancelled. */
-  disabled: [webhookId: string];
-  event: [eventId: string];
+  webhookStopped: [webhookId: string];
+  eventRecorded: [eventId: string];
   /** A data source waits for processing. */
-  data: [dataSourceId: string];
+  dataSourceCreated: [dataSourceId: string];
 }
 type Topic = keyof NotificationMap;
 export type Notifications = EventEmitter<NotificationMap>;

@@ -75,7 +75,7 @@ export async function findSession(reader: Reader, secret: string, now: number) {
   if (key_id !== null && (await reader.get(apiKeys, key_id)) === undefined) return undefined;
   return findUser(reader, user_id);
 }
-export type SignedIn = NonNullable<Awaited<ReturnType<typeof findSession>>>;
+export type SessionUser = NonNullable<Awaited<ReturnType<typeof findSession>>>;
 
 /** Returns the key's account and the one-time state of the second step, or undefined if there is no such key. */
 export const startSignIn = (unitOfWork: UnitOfWork, key: string) =>

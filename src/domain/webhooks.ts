@@ -37,7 +37,7 @@ export async function createWebhook(
 export const webhookService = createCrudService(webhooks, "webhook", webhook, {
   onCreate: createWebhook,
   onUpdate: updateWebhook,
-  onDelete: (ctx, { id }) => ctx.publish("disabled", id),
+  onDelete: (ctx, { id }) => ctx.publish("webhookStopped", id),
 });
 
 /** Disabling a webhook abandons its pending deliveries; enabling it clears the disabled reason. */
@@ -47,7 +47,7 @@ async function updateWebhook(ctx: TxContext, after: WebhookRecord, before: Webho
     // The workers may not have cancelled them yet, and enabling the webhook must not revive them.
     await cancelUndeliverable(ctx, before.id);
   } else {
-    ctx.publish("disabled", before.id);
+    ctx.publish("webhookStopped", before.id);
   }
   return { ...after, disabled_reason: null };
 }

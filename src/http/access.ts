@@ -5,7 +5,7 @@ import { AppError, appError } from "../domain/errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { sha256 } from "../lib/ids.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
-import { emptyResponse, type Handler } from "./message.ts";
+import { emptyResponse, type RequestHandler } from "./message.ts";
 
 /** A JWT, even a truncated one, starts with a JSON object in base64url; a pinned key may do so too. */
 const JWT = /^eyJ[^.]*\./;
@@ -33,14 +33,14 @@ export type Authenticate = ReturnType<typeof createAuthenticator>;
 
 /** Returns the function that finds the caller of an Authorization header. */
 export function createAuthenticator(
-  findKeyHolder: (hash: string) => Promise<Caller | AppError>,
-  findTokenUser: (token: string) => Promise<Caller | AppError>,
+  authenticateKey: (hash: string) => Promise<Caller | AppError>,
+  authenticateToken: (token: string) => Promise<Caller | AppError>,
 ) {
   return async function authenticate(header: string | undefined): Promise<Caller | AppError> {
     const token = bearerToken(header);
     if (token instanceof AppError) return token;
-    const holder = await findKeyHolder(sha256(token));
-    return holder instanceof AppError && JWT.test(token) ? findTokenUser(token) : holder;
+    const holder = await authenticateKey(sha256(token));
+    return holder instanceof AppError && JWT.test(token) ? authenticateToken(token) : holder;
   };
 }
 
@@ -104,7 +104,7 @@ const EXPOSED_HEADERS =
  * Adds the CORS headers to the responses of `handle` and responds to preflight requests. A server that only this machine
  * reaches allows only origins of this machine; otherwise every web page could use a start-up key such as `test`.
  */
-export function withCors(handle: Handler, onlyLoopback: boolean): Handler {
+export function withCors(handle: RequestHandler, onlyLoopback: boolean): RequestHandler {
   return async function handleWithCors(request) {
     const { path, method, headers, responseHeaders } = request;
     if (!SHARED_PATHS.test(path)) return handle(request);

@@ -3,7 +3,7 @@
 // errors.
 import { idempotency } from "../domain/collections.ts";
 import { type Caller, checkAccountState, hasScope } from "../domain/credentials.ts";
-import type { Page } from "../domain/crud.ts";
+import type { ListPage } from "../domain/crud.ts";
 import { AppError, appError } from "../domain/errors.ts";
 import type { Tx } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
@@ -18,9 +18,9 @@ import {
   VERSION_PREFIX,
 } from "./message.ts";
 import {
-  type AppContext,
   type HandlerContext,
   type Operation,
+  type RouteDeps,
   serializeOnce,
   type TextCache,
 } from "./operation.ts";
@@ -40,7 +40,7 @@ export interface OperationDeps {
   readonly unit: UnitOfWorkDeps;
   /** Ids of the idempotency keys whose first request is running. */
   readonly keysInProgress: Set<string>;
-  readonly services: AppContext;
+  readonly services: RouteDeps;
   readonly textCache: TextCache;
 }
 
@@ -54,7 +54,7 @@ export interface ApiDeps extends OperationDeps {
 }
 
 /** The route table (spec part 4; contract, part 4), without variants. */
-export const API = new RouteTable(apiRoutes);
+export const API_ROUTES = new RouteTable(apiRoutes);
 
 export const createApiRouter = (
   deps: ApiDeps,
@@ -101,7 +101,7 @@ async function handleApiRequest(
 export async function runOperation(
   deps: OperationDeps,
   { route, params }: RouteMatch<Operation>,
-  { account, user, credential }: Caller,
+  { account, user, credentialId: credential }: Caller,
   request: HttpRequest,
 ): Promise<Result> {
   const { unit, services, textCache } = deps;
@@ -250,7 +250,7 @@ export function serializeResponse(
     if (serializer.kind === "page")
       Object.assign(
         headers,
-        paginationLinks(result as Page<unknown>, textCache.urls.authUrl, request),
+        paginationLinks(result as ListPage<unknown>, textCache.urls.authUrl, request),
       );
     return { status, headers, body: serializer.toJson(result, textCache) };
   }
@@ -277,7 +277,7 @@ const withMember = (json: string, name: string, value: unknown): string =>
 
 /** Returns the Link header for the next and previous page (RFC 8288), if there is one. */
 function paginationLinks(
-  { total, range: { limit, offset } }: Page<unknown>,
+  { total, range: { limit, offset } }: ListPage<unknown>,
   authUrl: string,
   { path, query }: Pick<HttpRequest, "path" | "query">,
 ): { link?: string } {

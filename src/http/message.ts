@@ -33,7 +33,7 @@ export interface HttpResponse {
   readonly body: string;
 }
 
-export type Handler = (request: HttpRequest) => Promise<HttpResponse>;
+export type RequestHandler = (request: HttpRequest) => Promise<HttpResponse>;
 
 export const JSON_TYPE = "application/json";
 
@@ -53,7 +53,7 @@ export const emptyResponse = (
 ): HttpResponse => ({ status, headers, body: "" });
 
 /** Returns the query with its leading `?`, or "", to append to another path. */
-export const search = ({ query }: HttpRequest): string => query && `?${query}`;
+export const queryString = ({ query }: HttpRequest): string => query && `?${query}`;
 
 /** HEAD is handled like GET. */
 export const isSafeMethod = ({ method }: HttpRequest): boolean =>

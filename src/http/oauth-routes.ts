@@ -28,7 +28,7 @@ import {
 } from "./message.ts";
 import { errorHeaders, explain } from "./problem.ts";
 import { BODY_BYTES, getMediaType } from "./request.ts";
-import { getRoute, type PublicRoute, publicRouter } from "./router.ts";
+import { type PublicRoute, publicGet, publicRouter } from "./router.ts";
 
 const TOKEN_PATH = "/oauth/token";
 const REVOKE_PATH = "/oauth/revoke";
@@ -52,7 +52,7 @@ export function createOAuthRouter(server: AuthorizationServer, urls: ServiceUrls
 }
 
 const documentRoute = (path: string, read: () => unknown): PublicRoute =>
-  getRoute(path, async () => jsonResponse(200, await read()));
+  publicGet(path, async () => jsonResponse(200, await read()));
 
 const postRoute = (
   server: AuthorizationServer,

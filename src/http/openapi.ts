@@ -8,7 +8,7 @@ import * as model from "../domain/model.ts";
 import { type JsonSchema, nullable, object, required } from "../lib/schema.ts";
 import { VERSION } from "../lib/version.ts";
 import { JSON_TYPE, PATHS } from "./message.ts";
-import type { AppContext, Operation } from "./operation.ts";
+import type { Operation, RouteDeps } from "./operation.ts";
 import { closedObject } from "./operation.ts";
 import { CODES, PROBLEM_TYPE, PROBLEMS } from "./problem.ts";
 import { bodyTypes, KEY_MAX } from "./request.ts";
@@ -19,7 +19,7 @@ type Named = Record<string, JsonSchema>;
 /** The route table already follows the variants that change single routes. */
 export function createOpenApiDocument(
   routes: readonly Operation[],
-  services: AppContext,
+  services: RouteDeps,
   variants: Variants,
 ): JsonSchema {
   const { authUrl, baseUrl } = services.urls;

@@ -2,7 +2,7 @@
 // that nearly every resource has (contract, part 4). One plain object gives the route, scope, query and body validation,
 // successful response and OpenAPI operation.
 import { hash } from "node:crypto";
-import { type CrudService, listQuery, type Page, type Patch } from "../domain/crud.ts";
+import { type CrudService, type ListPage, listQuery, type Patch } from "../domain/crud.ts";
 import type { AppError } from "../domain/errors.ts";
 import * as model from "../domain/model.ts";
 import type { UnitOfWork } from "../domain/unit-of-work.ts";
@@ -17,7 +17,7 @@ import type { HttpRequest, ServiceUrls } from "./message.ts";
 import type { PathParams, RouteKey } from "./router.ts";
 
 /** Services available to operations besides the unit of work. */
-export interface AppContext {
+export interface RouteDeps {
   readonly urls: ServiceUrls;
   /** Schemas for creating and updating a webhook under the current URL policy. */
   readonly webhook: model.WebhookSchemas;
@@ -30,7 +30,7 @@ export interface HandlerContext<Q = unknown, B = unknown> {
   /** The user of the access token or session. */
   readonly user?: model.UserRecord | undefined;
   readonly params: PathParams;
-  readonly services: AppContext;
+  readonly services: RouteDeps;
   readonly query: Q;
   readonly body: B;
   /** The request itself, for values that no route declares, such as its host. */
@@ -59,7 +59,7 @@ export interface Operation<Q = unknown, B = unknown, R = unknown> extends RouteK
   /** Schema name of the request body in the OpenAPI document; every route with a body has one. */
   readonly bodyName?: string;
   /** The schema of the body, which may depend on the settings. */
-  body?(services: AppContext): Schema<B>;
+  body?(services: RouteDeps): Schema<B>;
   /** Defaults to 1 MiB. */
   readonly bodyLimit?: number;
   /** The numbers of the body must not be rounded. */
@@ -160,7 +160,7 @@ export const jsonSerializer = (json: JsonSchema): Serializer<object> => ({
   toJson: (value) => JSON.stringify(value),
 });
 
-export const listSerializer = <R extends object>(item: Serializer<R>): Serializer<Page<R>> => ({
+export const listSerializer = <R extends object>(item: Serializer<R>): Serializer<ListPage<R>> => ({
   kind: "page",
   name: item.name,
   json: item.json,
@@ -226,7 +226,7 @@ interface CrudOptions<R extends model.AccountScoped, D, N, Q> {
 }
 
 /** `R` is the record, `N` the created record with its secret, `D` the create body, `Q` the query of the list. */
-export function crudRoutes<R extends model.AccountScoped, N extends R, D, Q>({
+export function crudOperations<R extends model.AccountScoped, N extends R, D, Q>({
   path,
   noun,
   label,
@@ -239,7 +239,7 @@ export function crudRoutes<R extends model.AccountScoped, N extends R, D, Q>({
   const parameter = path.slice(collectionPath.length + 2, -1);
   const getId = ({ params }: HandlerContext) => params[parameter] ?? "";
   const serializer = resourceSerializer<R>(noun, service.response);
-  const getRoute = route({
+  const readOperation = route({
     method: "GET",
     path,
     scope: scopes.read,
@@ -249,7 +249,7 @@ export function crudRoutes<R extends model.AccountScoped, N extends R, D, Q>({
     serializer,
     handler: (context) => service.get(context.unitOfWork.store, context.account, getId(context)),
   });
-  const createRoute = route({
+  const createOperation = route({
     method: "POST",
     path: collectionPath,
     scope: scopes.write,
@@ -262,7 +262,7 @@ export function crudRoutes<R extends model.AccountScoped, N extends R, D, Q>({
     location: ({ id }) => `${collectionPath}/${id}`,
     handler: ({ unitOfWork, account, body }) => service.create(unitOfWork, account, body),
   });
-  const listRoute = route({
+  const listOperation = route({
     method: "GET",
     path: collectionPath,
     scope: scopes.read,
@@ -273,7 +273,7 @@ export function crudRoutes<R extends model.AccountScoped, N extends R, D, Q>({
     serializer: listSerializer(serializer),
     handler: ({ unitOfWork, account, query }) => service.list(unitOfWork.store, account, query),
   });
-  const updateRoute =
+  const updateOperation =
     updateBody &&
     route({
       method: "PATCH",
@@ -281,7 +281,7 @@ export function crudRoutes<R extends model.AccountScoped, N extends R, D, Q>({
       scope: scopes.write,
       operationId: `update${noun}`,
       summary: `Update ${label}`,
-      loads: getRoute,
+      loads: readOperation,
       bodyName: `${noun}Update`,
       body: () => updateBody,
       status: 200,
@@ -295,23 +295,23 @@ export function crudRoutes<R extends model.AccountScoped, N extends R, D, Q>({
           context.precondition,
         ),
     });
-  const deleteRoute = route({
+  const deleteOperation = route({
     method: "DELETE",
     path,
     scope: scopes.delete,
     operationId: `delete${noun}`,
     summary: `Delete ${label}`,
-    loads: getRoute,
+    loads: readOperation,
     status: 204,
     handler: (context) =>
       service.delete(context.unitOfWork, context.account, getId(context), context.precondition),
   });
-  const routes: Operation[] = [
-    { ...createRoute, ...overrides.create },
-    { ...listRoute, ...overrides.list },
-    getRoute,
-    ...(updateRoute ? [{ ...updateRoute, ...overrides.update }] : []),
-    { ...deleteRoute, ...overrides.delete },
+  const operations: Operation[] = [
+    { ...createOperation, ...overrides.create },
+    { ...listOperation, ...overrides.list },
+    readOperation,
+    ...(updateOperation ? [{ ...updateOperation, ...overrides.update }] : []),
+    { ...deleteOperation, ...overrides.delete },
   ];
-  return { getRoute, routes };
+  return { readOperation, operations };
 }

@@ -163,12 +163,12 @@ function summarize(errors: readonly FieldError[]): string {
 }
 
 /** Pointers and parameters quote input; truncated, no problem is larger than 16 KiB. */
-const NAME_MAX = 100;
+const QUOTED_CHARS_MAX = 100;
 
 const truncateNames = (error: FieldError): FieldError => ({
   ...error,
-  ...(error.pointer && { pointer: error.pointer.slice(0, NAME_MAX) }),
-  ...(error.parameter && { parameter: error.parameter.slice(0, NAME_MAX).toWellFormed() }),
+  ...(error.pointer && { pointer: error.pointer.slice(0, QUOTED_CHARS_MAX) }),
+  ...(error.parameter && { parameter: error.parameter.slice(0, QUOTED_CHARS_MAX).toWellFormed() }),
 });
 
 /** Headers that the error requires: RFC 6750 3, RFC 9110 15.5.6, Retry-After. */

@@ -4,12 +4,12 @@ import { AppError, appError } from "../domain/errors.ts";
 import { isStoreError } from "../domain/store.ts";
 import {
   emptyResponse,
-  type Handler,
   type HttpRequest,
   type HttpResponse,
   hostname,
   jsonResponse,
   PATHS,
+  type RequestHandler,
   VERSION_PREFIX,
 } from "./message.ts";
 
@@ -90,17 +90,17 @@ export const publicRouter = (
   onError,
 });
 
-export const getRoute = (path: string, handler: PublicRoute["handler"]): PublicRoute => ({
+export const publicGet = (path: string, handler: PublicRoute["handler"]): PublicRoute => ({
   method: "GET",
   path,
   handler,
 });
 
 export const ROOT_ROUTES = [
-  getRoute(PATHS.health, () =>
+  publicGet(PATHS.health, () =>
     jsonResponse(200, { status: "ok" }, { "cache-control": "no-store" }),
   ),
-  getRoute(PATHS.home, () => emptyResponse(302, { location: PATHS.dashboard })),
+  publicGet(PATHS.home, () => emptyResponse(302, { location: PATHS.dashboard })),
 ];
 
 interface RouterDeps {
@@ -115,18 +115,18 @@ interface RouterDeps {
 }
 
 /** The router of a path; without a match it owns the prefix. */
-interface Owner {
+interface RouteOwner {
   readonly router: Router;
   readonly match?: PathMatch<RouteKey>;
 }
 
-export function createRequestHandler(deps: RouterDeps): Handler {
+export function createRequestHandler(deps: RouterDeps): RequestHandler {
   const { fallback } = deps;
   let routers = [...deps.routers, fallback];
   let lazyLoaded: Promise<void> | undefined;
 
   /** The first router with a matching route handles the request. */
-  function findOwner(path: string): Owner {
+  function findOwner(path: string): RouteOwner {
     for (const router of routers) {
       const { basePath, routes } = router;
       const match = path.startsWith(basePath) && routes.find(path.slice(basePath.length));
@@ -139,10 +139,10 @@ export function createRequestHandler(deps: RouterDeps): Handler {
   }
 
   /** The server's own paths work on every host; all other paths of a host belong to its site. */
-  const isOwnPath = ({ router, match }: Owner, { path }: HttpRequest) =>
+  const isOwnPath = ({ router, match }: RouteOwner, { path }: HttpRequest) =>
     path !== PATHS.home && (router !== fallback || match !== undefined);
 
-  async function findOwnerByHost(request: HttpRequest): Promise<Owner> {
+  async function findOwnerByHost(request: HttpRequest): Promise<RouteOwner> {
     lazyLoaded ??= deps.lazyRouters().then((more) => {
       routers = [...routers, ...more];
     });
@@ -171,7 +171,7 @@ export function createRequestHandler(deps: RouterDeps): Handler {
   };
 }
 
-function findRoute(match: Owner["match"], { method, path }: HttpRequest): Lookup<RouteKey> {
+function findRoute(match: RouteOwner["match"], { method, path }: HttpRequest): Lookup<RouteKey> {
   if (!match) {
     const isOtherVersion =
       /^\/v\d+(\/|$)/.test(path) && !`${path}/`.startsWith(`${VERSION_PREFIX}/`);

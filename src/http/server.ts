@@ -6,7 +6,7 @@ import { isIP, type Server, type Socket } from "node:net";
 import { after } from "../lib/clock.ts";
 import type { Ids } from "../lib/ids.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
-import type { ConnectionFault, Handler, HttpResponse, ServiceUrls } from "./message.ts";
+import type { ConnectionFault, HttpResponse, RequestHandler, ServiceUrls } from "./message.ts";
 import { problemResponse } from "./problem.ts";
 import { LIMITS, type Limits, parseRequest, parserErrorToAppError } from "./request.ts";
 
@@ -22,7 +22,7 @@ const NO_IPV6 = ["EADDRNOTAVAIL", "EAFNOSUPPORT"];
 
 export interface HttpServerDeps {
   readonly ids: Ids;
-  readonly handle: Handler;
+  readonly handle: RequestHandler;
   readonly urls: ServiceUrls;
   readonly onError: (error: unknown, requestId: string) => void;
 }

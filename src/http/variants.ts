@@ -3,10 +3,10 @@
 import { LIMIT_MAX, paginationParameters } from "../domain/crud.ts";
 import { object, type Schema, strip } from "../lib/schema.ts";
 import {
-  type Handler,
   type HttpResponse,
   JSON_TYPE,
   jsonResponse,
+  type RequestHandler,
   VERSION_PREFIX,
 } from "./message.ts";
 import type { Operation } from "./operation.ts";
@@ -62,7 +62,7 @@ export const applyVariants = (
   });
 
 /** Applies the variants that change responses to everything under /v1. */
-export function withVariants(handle: Handler, variants: Variants): Handler {
+export function withVariants(handle: RequestHandler, variants: Variants): RequestHandler {
   if (Object.keys(variants).length === 0) return handle;
   return async (request) => {
     let response = await handle(request);

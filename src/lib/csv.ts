@@ -57,7 +57,7 @@ function parseRecords(text: string, maxColumns: number): string[][] {
   }
   const [names = [""]] = records;
   // The name itself may be as long as the text.
-  const wrong = names.findIndex((name, at) => name.trim() === "" || names.indexOf(name) < at);
+  const wrong = names.findIndex((name, index) => name.trim() === "" || names.indexOf(name) < index);
   if (wrong >= 0) throw new CsvError(0, `column ${wrong + 1} needs a name of its own`);
   return records;
 }

@@ -52,7 +52,7 @@ export function createControlRouter(deps: ControlDeps): Router<Operation> {
           detail: "The test controls take the start-up API key and no other credential.",
         });
       if (lookup instanceof AppError) return lookup;
-      return runOperation(deps, lookup, { account, scopes: [], credential: "" }, request);
+      return runOperation(deps, lookup, { account, scopes: [], credentialId: "" }, request);
     },
     onError: (error, request) => problemResponse(error, request.id, services.urls),
   };

@@ -7,7 +7,7 @@ import { appError, type ErrorCode, type ErrorDetails } from "../domain/errors.ts
 import { postpone } from "../domain/events.ts";
 import { type DeliveryRecord, eventType } from "../domain/model.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
-import { API } from "../http/api.ts";
+import { API_ROUTES } from "../http/api.ts";
 import { emptyResponse, type HttpRequest, jsonResponse, VERSION_PREFIX } from "../http/message.ts";
 import type { Operation } from "../http/operation.ts";
 import { CODES, PROBLEM_TYPE, PROBLEMS } from "../http/problem.ts";
@@ -98,7 +98,7 @@ export type FaultRuleInput = Pick<FaultRule, "method" | "path"> & Partial<FaultR
 /** A path is a route's template verbatim, or matches it without braces and query. */
 function isOperation(method: string, path: string): boolean {
   if (!path.startsWith(`${VERSION_PREFIX}/`)) return false;
-  const operation = API.find(path.slice(VERSION_PREFIX.length))?.methods.get(method);
+  const operation = API_ROUTES.find(path.slice(VERSION_PREFIX.length))?.methods.get(method);
   if (operation === undefined) return false;
   return path === VERSION_PREFIX + operation.path || !/[{}?#]/.test(path);
 }
@@ -206,7 +206,7 @@ export function createChaos({ unit, effects }: ChaosDeps) {
 
   /** Returns a sender that applies the chosen effect to each attempt. */
   const wrap = (sender: Sender): Sender => ({
-    async send(request, delivery, signedRequest) {
+    async send(request, delivery, buildSignedRequest) {
       const { id, webhook_id, attempts } = delivery;
       const closesBefore = closes;
       const attempt = `${id} ${attempts.length + 1}`;
@@ -215,24 +215,24 @@ export function createChaos({ unit, effects }: ChaosDeps) {
       const rule = effects.has(attempt) ? undefined : takeRule(delivery);
       if (rule) effects.set(attempt, rule.effect);
       // Held until the webhook's next attempt has been sent, however long that takes.
-      if (rule?.effect === "reorder") return { again: rules.hold(webhook_id) };
+      if (rule?.effect === "reorder") return { after: rules.hold(webhook_id) };
       if (rule?.effect === "delay") {
         const until = toIso(unit.clock.now() + rule.delayMs);
         await new UnitOfWork(unit).run((ctx) => postpone(ctx, id, until));
-        return { again: Promise.resolve() };
+        return { after: Promise.resolve() };
       }
       const effect = effects.get(attempt);
       const outcome =
         effect === "drop"
           ? failure("dropped")
           : await sender.send(
-              changeRequest(request, effect, signedRequest),
+              changeRequest(request, effect, buildSignedRequest),
               delivery,
-              signedRequest,
+              buildSignedRequest,
             );
       // The receiver gets the same attempt twice, unless the service has stopped; the first response counts.
       if (effect === "duplicate" && closes === closesBefore)
-        await sender.send(request, delivery, signedRequest);
+        await sender.send(request, delivery, buildSignedRequest);
       if (isOvertaking) rules.release(webhook_id);
       return outcome;
     },
@@ -254,11 +254,11 @@ const INVALID_SIGNATURES = {
 function changeRequest(
   request: WebhookRequest,
   effect: Effect | undefined,
-  signedRequest: (body: string) => WebhookRequest,
+  buildSignedRequest: (body: string) => WebhookRequest,
 ): WebhookRequest {
   if (effect === "bad_signature")
     return { ...request, headers: { ...request.headers, ...INVALID_SIGNATURES } };
   if (effect !== "reformat") return request;
   // The same JSON with white space, which real deliveries do not have.
-  return signedRequest(JSON.stringify(JSON.parse(request.body), null, 2));
+  return buildSignedRequest(JSON.stringify(JSON.parse(request.body), null, 2));
 }

@@ -5,7 +5,7 @@ import type { DeliveryRecord, EventEnvelope, EventRecord } from "../domain/model
 import * as model from "../domain/model.ts";
 import type { Collection, Entity, Store } from "../domain/store.ts";
 import type { Notifications } from "../domain/unit-of-work.ts";
-import type { Handler, HttpRequest } from "../http/message.ts";
+import type { HttpRequest, RequestHandler } from "../http/message.ts";
 import { CONTROL_PATH } from "../http/message.ts";
 import { type Clock, toIso } from "../lib/clock.ts";
 import { pickMembers } from "../lib/schema.ts";
@@ -79,7 +79,7 @@ export function createRecorder({ store, clock, notifications, tasks }: RecorderD
     [...deliveries.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).map(toJson);
 
   function record<R extends Entity>(
-    topic: "event" | "delivery",
+    topic: "eventRecorded" | "deliveryChanged",
     collection: Collection<R>,
     journal: BoundedMap<R>,
   ): void {
@@ -99,12 +99,12 @@ export function createRecorder({ store, clock, notifications, tasks }: RecorderD
 
     /** Records published events and deliveries. */
     subscribe(): void {
-      record("event", model.events, events);
-      record("delivery", model.deliveries, deliveries);
+      record("eventRecorded", model.events, events);
+      record("deliveryChanged", model.deliveries, deliveries);
     },
 
     /** Returns a handler that records each request and its response, except requests to the test controls. */
-    wrap(handle: Handler): Handler {
+    wrap(handle: RequestHandler): RequestHandler {
       return async (request) => {
         const { id, method, path, query } = request;
         const at = toIso(clock.now());

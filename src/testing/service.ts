@@ -1,7 +1,7 @@
 // The service handle for embedding tests (contract, part 10): moves time, injects faults, shows journals and switches
 // between states. Background work is stopped before a state change.
 import { setAccountState } from "../domain/credentials.ts";
-import { dueDeliveries } from "../domain/events.ts";
+import { listDueDeliveries } from "../domain/events.ts";
 import {
   type AccountRecord,
   type AccountState,
@@ -45,7 +45,7 @@ interface ServiceDeps {
   readonly unit: UnitOfWorkDeps & { readonly clock: AdjustableClock };
   readonly authorizationServer: AuthorizationServer;
   readonly state: Awaited<ReturnType<typeof createState>>;
-  readonly workers: Readonly<Record<"start" | "stop" | "scheduleExpiry", () => Promise<void>>>;
+  readonly workers: Readonly<Record<"start" | "stop" | "runRetention", () => Promise<void>>>;
   readonly tasks: TaskTracker;
   readonly recorder: Recorder;
   readonly faults: Rules<FaultRuleInput, FaultRule>;
@@ -139,7 +139,7 @@ export async function openService(deps: ServiceDeps) {
           );
         return mutex.run(async () => {
           await tasks.idle();
-          await workers.scheduleExpiry();
+          await workers.runRetention();
           return clock.advance(by_ms, () => tasks.idle());
         });
       },
@@ -167,7 +167,7 @@ export async function openService(deps: ServiceDeps) {
       const deadline = monotonicNow() + timeoutMs;
       for (;;) {
         await within(deadline - monotonicNow(), tasks.idle());
-        const due = await dueDeliveries(store, clock.now());
+        const due = await listDueDeliveries(store, clock.now());
         if (due.length === 0 || !(monotonicNow() < deadline))
           return { settled: due.length === 0, pending: due.map(recorder.toJson) };
         await new Promise<void>((resolve) => after(POLL_MS, resolve));

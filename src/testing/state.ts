@@ -8,7 +8,7 @@ import { type AccountRecord, accounts, deliveries, events } from "../domain/mode
 import { applySeed, DEFAULT_SEED, seedSchema } from "../domain/seed.ts";
 import { FIRST_RECORD, type StoreData } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
-import type { AppContext } from "../http/operation.ts";
+import type { RouteDeps } from "../http/operation.ts";
 import { type AdjustableClock, parseIso, toIso } from "../lib/clock.ts";
 import { seededRandom, type TimeOrderedIds } from "../lib/ids.ts";
 import { OptionError, parseOption } from "../lib/schema.ts";
@@ -18,7 +18,7 @@ const KEY_NAME = "Start-up key";
 
 interface StateDeps {
   readonly unit: UnitOfWorkDeps & { readonly clock: AdjustableClock; readonly ids: TimeOrderedIds };
-  readonly services: AppContext;
+  readonly services: RouteDeps;
   readonly settings: {
     readonly apiKey: string | null;
     readonly randomSeed: string | null;
@@ -108,7 +108,7 @@ export async function createState({ unit, services, settings, needsKey, warn }: 
  */
 async function buildSeed(
   unit: UnitOfWorkDeps,
-  services: AppContext,
+  services: RouteDeps,
   { seed, apiKey }: StateDeps["settings"],
 ) {
   const schema = seedSchema(services.webhook);

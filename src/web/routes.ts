@@ -3,7 +3,7 @@
 import { jsonResponse, PATHS } from "../http/message.ts";
 import { createOpenApiDocument } from "../http/openapi.ts";
 import { problemResponse } from "../http/problem.ts";
-import { getRoute, publicRouter, type Router } from "../http/router.ts";
+import { publicGet, publicRouter, type Router } from "../http/router.ts";
 import { assets } from "./assets.ts";
 import { createDashboardRouter } from "./dashboard/dashboard.ts";
 import { docsRoutes } from "./docs/docs.ts";
@@ -16,7 +16,7 @@ export function createPageRouters(deps: WebDeps): readonly Router[] {
   const document = createOpenApiDocument(operations, services, variants);
   const routes = [...signInRoutes, ...docsRoutes(deps), ...assets];
   return [
-    publicRouter([getRoute(PATHS.openapi, () => jsonResponse(200, document))], (error, { id }) =>
+    publicRouter([publicGet(PATHS.openapi, () => jsonResponse(200, document))], (error, { id }) =>
       problemResponse(error, id, services.urls),
     ),
     createPageRouter(deps, "", routes, (route, { web }) =>

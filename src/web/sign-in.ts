@@ -12,7 +12,7 @@ import {
   validateAuthorizationRequest,
 } from "../domain/oauth/authorize.ts";
 import { ALL_RECORDS } from "../domain/store.ts";
-import type { SignedIn } from "../domain/users.ts";
+import type { SessionUser } from "../domain/users.ts";
 import { closeSession, openSession, startSignIn } from "../domain/users.ts";
 import { type HttpResponse, PATHS } from "../http/message.ts";
 import { alertBox, hidden, html, inlineCode, link, list, muted, type Renderable } from "./html.ts";
@@ -188,7 +188,7 @@ function errorPage({ signedIn, request }: WebContext, { page: message, client }:
 /** The scopes of the request are those that the user holds. */
 function consentPage(
   web: WebContext,
-  { user, account }: SignedIn,
+  { user, account }: SessionUser,
   { client, redirectUri, scopes }: AuthorizationRequest,
   url: string,
 ): HttpResponse {

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { DECISIONS } from "../../src/decisions.ts";
 import { EVENT_TYPES } from "../../src/domain/model.ts";
-import { API } from "../../src/http/api.ts";
+import { API_ROUTES } from "../../src/http/api.ts";
 import { PROBLEMS } from "../../src/http/problem.ts";
 import { decoded } from "../support/browser.ts";
 import { choice } from "../support/clauses.ts";
@@ -22,7 +22,7 @@ import { attempted, attemptsOf } from "../support/wait.ts";
 import { headersIn, sendExamples } from "../support/world.ts";
 
 const TOUR = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((part) => `/tour/${part}`);
-const GROUPS = [...new Set(API.routes.map(({ path }) => path.split("/")[1]))];
+const GROUPS = [...new Set(API_ROUTES.routes.map(({ path }) => path.split("/")[1]))];
 const PAGES = [
   ...["", "/tour", "/endpoints", "/events", "/errors", ...TOUR],
   ...GROUPS.map((group) => `/endpoints/${group}`),
@@ -84,7 +84,7 @@ choice("1.docs", "the type of every problem is the URL of its entry", async ({ a
 /** The parts of a group's page by operation id. */
 const sectionsOf = async (api: Client): Promise<ReadonlyMap<string, string>> => {
   const sections = new Map<string, string>();
-  for (const { operationId, path, summary } of API.routes) {
+  for (const { operationId, path, summary } of API_ROUTES.routes) {
     const { text } = await docs(api, `/endpoints/${path.split("/")[1]}`);
     sections.set(operationId, sectionOf(text, summary.toLowerCase().replace(/\W+/g, "-")));
   }
@@ -96,7 +96,7 @@ choice(
   "every endpoint is shown with its origin, scope, fields and a request",
   async ({ api, baseUrl }) => {
     const sections = await sectionsOf(api);
-    for (const { operationId, method, path, scope, decision } of API.routes) {
+    for (const { operationId, method, path, scope, decision } of API_ROUTES.routes) {
       const entry = sections.get(operationId) ?? "";
       const url = baseUrl + path.replace(/\{(\w+)\}/g, (_, name) => `$${name.toUpperCase()}`);
       const origin = decision ? `#decision-${decision}` : "specification";

@@ -6,7 +6,7 @@ import { RETRY_WAITS_MS } from "../../src/delivery/outbox.ts";
 import { createHttpSender } from "../../src/delivery/sender.ts";
 import { collections } from "../../src/domain/collections.ts";
 import { AppError } from "../../src/domain/errors.ts";
-import { dueDeliveries, recordEvent } from "../../src/domain/events.ts";
+import { listDueDeliveries, recordEvent } from "../../src/domain/events.ts";
 import {
   type AccountRecord,
   accounts,
@@ -92,6 +92,6 @@ export async function outboxWorld(
     emit: async (object: object = {}, from: AccountRecord = account) =>
       kept(await unit.run((ctx) => recordEvent({ ...ctx, account: from }, "app.created", object))),
     log: ({ id }: WebhookRecord) => store.page(deliveries, "webhook", [id], ALL_RECORDS),
-    pending: () => dueDeliveries(store, clock.now()),
+    pending: () => listDueDeliveries(store, clock.now()),
   };
 }

@@ -298,7 +298,7 @@ test("a queue that cannot be read is reported and read again once a second, and 
   const { world, webhook } = await hooked();
   await emitted(world);
   const page = t.mock.method(world.store, "page", () => Promise.reject(new Error("broken"))).mock;
-  world.parts.notifications.emit("queue", webhook.id);
+  world.parts.notifications.emit("queueChanged", webhook.id);
   await world.advance(10 * S);
   assert.deepEqual([page.callCount(), world.errors.length], [11, 11]);
   await world.stop();
@@ -311,7 +311,7 @@ test("an outbox that stops while it reads a queue schedules nothing", async (t) 
     void world.stop();
     throw new Error("broken");
   });
-  world.parts.notifications.emit("queue", webhook.id);
+  world.parts.notifications.emit("queueChanged", webhook.id);
   await world.idle();
   assert.deepEqual(await world.clock.advance(2 * S), []);
 });

@@ -3,7 +3,7 @@
 // uses the API's routes. It also draws the frame of the dashboard.
 import { checkAccountState, hasScope } from "../../domain/credentials.ts";
 import { type AppError, appError } from "../../domain/errors.ts";
-import { API, callOperation, serializeResponse } from "../../http/api.ts";
+import { API_ROUTES, callOperation, serializeResponse } from "../../http/api.ts";
 import type { HttpResponse } from "../../http/message.ts";
 import type { Operation } from "../../http/operation.ts";
 import type { PathParams, Result, RouteKey } from "../../http/router.ts";
@@ -23,7 +23,9 @@ export type PageContext = ReturnType<typeof createPageContext>;
 
 /** Returns the operation with this method and path: `GET /apps/{app_id}`. */
 export function getOperation(methodAndPath: string): Operation {
-  const operation = API.routes.find(({ method, path }) => `${method} ${path}` === methodAndPath);
+  const operation = API_ROUTES.routes.find(
+    ({ method, path }) => `${method} ${path}` === methodAndPath,
+  );
   if (operation === undefined) throw new Error(`There is no operation ${methodAndPath}`);
   return operation;
 }

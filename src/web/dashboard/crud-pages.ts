@@ -1,6 +1,6 @@
 // The pages of one kind of resource: the list, a page for each record, and a form for each action. Each page calls the
 // operation of the REST API that has the same path.
-import type { Page } from "../../domain/crud.ts";
+import type { ListPage } from "../../domain/crud.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { Entity } from "../../domain/store.ts";
 import { isSafeMethod } from "../../http/message.ts";
@@ -128,7 +128,7 @@ const PAGE_LENGTH = 20;
 
 /** Returns a range of a list, in creation order; nothing if the user may not read it. */
 async function readList(resource: Resource, page: PageContext, query: object) {
-  const found = await page.callApi<Page<Entity>>(listOperation(resource), { query });
+  const found = await page.callApi<ListPage<Entity>>(listOperation(resource), { query });
   return found instanceof AppError ? { items: [], total: 0 } : found;
 }
 

@@ -1,6 +1,6 @@
 // The account dashboard (contract, part 1; spec parts 5 and 6): its home page and its router. The router checks session,
 // account state, permission and form, in this order.
-import { type HttpResponse, PATHS, search } from "../../http/message.ts";
+import { type HttpResponse, PATHS, queryString } from "../../http/message.ts";
 import type { Router } from "../../http/router.ts";
 import { badge, code, html, inlineCode, inlineMarkdown, link, type Renderable } from "../html.ts";
 import { describeError, errorPage, redirect } from "../layout.ts";
@@ -73,7 +73,7 @@ export const createDashboardRouter = (deps: WebDeps): Router<DashboardRoute> =>
     },
     {
       guard: (web) =>
-        web.signedIn ? undefined : requireSignIn(web.request.path + search(web.request)),
+        web.signedIn ? undefined : requireSignIn(web.request.path + queryString(web.request)),
       onError: (error, web) =>
         web.signedIn
           ? dashboardPage(createPageContext(web, {}), describeError(error, web.request))

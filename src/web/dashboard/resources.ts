@@ -1,6 +1,6 @@
 // The dashboard's resources. Their actions, forms and details come from the REST API's operations.
 import { keepNumbersOfRows, parseExactJson } from "../../domain/columns.ts";
-import { LIMIT_MAX, type Page } from "../../domain/crud.ts";
+import { LIMIT_MAX, type ListPage } from "../../domain/crud.ts";
 import { listDataSourcesOfApp } from "../../domain/data-sources.ts";
 import { AppError, invalidField } from "../../domain/errors.ts";
 import {
@@ -124,7 +124,7 @@ async function renderRows(
   page: PageContext,
 ): Promise<Renderable> {
   const operation = getOperation("GET /data-sources/{data_source_id}/rows");
-  const rows = await page.callApi<Page<model.Row>>(operation);
+  const rows = await page.callApi<ListPage<model.Row>>(operation);
   if (rows instanceof AppError || columns === null) return null;
   return ui.table("Rows", columns, rows.items, rows.total);
 }
