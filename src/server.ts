@@ -70,11 +70,11 @@ export async function startWithSettings(
   const random = randomSeed === null ? systemRandom : seededRandom(randomSeed);
   const ids = new TimeOrderedIds(clock, random);
   const notifications = createNotifications();
-  const unit = { store, clock, ids, notifications };
+  const unitOfWorkDeps = { store, clock, ids, notifications };
   const tasks = new TaskTracker(log.error);
   const recorder = createRecorder({ store, clock, notifications, tasks });
   const faults = createFaults({ clock, tasks, annotate: recorder.annotate });
-  const chaos = createChaos({ unit, effects: recorder.effects });
+  const chaos = createChaos({ unitOfWorkDeps, effects: recorder.effects });
   const sender = createHttpSender({ policy: webhookPolicy, timeout_ms: settings.webhookTimeout });
   const workers = createWorkers({
     store,
@@ -114,14 +114,14 @@ export async function startWithSettings(
       audience: urls.baseUrl,
       verifiedTokens: new Map(),
     };
-    const services = {
+    const routeDeps = {
       urls,
       webhook: createWebhookSchemas((url) => checkUrl(url, webhookPolicy)),
     };
     const limiter = createRateLimiter(clock, settings.rateLimit);
     const state = await createState({
-      unit,
-      services,
+      unitOfWorkDeps,
+      routeDeps,
       settings,
       needsKey: hasTestControls,
       warn: log.warn,
@@ -129,7 +129,7 @@ export async function startWithSettings(
     const service = await openService({
       port,
       urls,
-      unit,
+      unitOfWorkDeps,
       authorizationServer,
       state,
       workers,
@@ -145,11 +145,20 @@ export async function startWithSettings(
     });
     const textCache = new TextCache(urls);
     const keysInProgress = new Set<string>();
-    const authenticate = createAuthenticator(createApiKeyAuthenticator(unit, tasks), (token) =>
-      verifyAccessToken(authorizationServer, token),
+    const authenticate = createAuthenticator(
+      createApiKeyAuthenticator(unitOfWorkDeps, tasks),
+      (token) => verifyAccessToken(authorizationServer, token),
     );
     const operations = applyVariants(API_ROUTES.routes, settings.variants);
-    const apiDeps = { unit, services, textCache, keysInProgress, authenticate, limiter, faults };
+    const apiDeps = {
+      unitOfWorkDeps,
+      routeDeps,
+      textCache,
+      keysInProgress,
+      authenticate,
+      limiter,
+      faults,
+    };
     const api = createApiRouter(apiDeps, operations);
     const oauth = createOAuthRouter(authorizationServer, urls);
     const control = createControlRouter({

@@ -79,12 +79,12 @@ export const interactionBody = object({
 
 /** Records an interaction of a user with the app as an event, without other changes. */
 export const recordInteraction = (
-  unit: UnitOfWork,
+  unitOfWork: UnitOfWork,
   account: AccountRecord,
   app_id: string,
   interaction: Infer<typeof interactionBody>,
 ) =>
-  appService.withRecord(unit, account, app_id, (ctx) =>
+  appService.withRecord(unitOfWork, account, app_id, (ctx) =>
     recordEvent(ctx, "user.interaction", { app_id, ...interaction }),
   );
 
@@ -96,13 +96,13 @@ interface SiteUrls {
 
 /** Deploys the app to an environment. The same transaction retires the deployment that was live there. */
 export const deploy = (
-  unit: UnitOfWork,
+  unitOfWork: UnitOfWork,
   account: AccountRecord,
   app_id: string,
   request: Infer<typeof deployment.createBody>,
   urls: SiteUrls,
 ) =>
-  appService.withRecord(unit, account, app_id, async (ctx, { title }) => {
+  appService.withRecord(unitOfWork, account, app_id, async (ctx, { title }) => {
     const { tx } = ctx;
     const { environment, custom_domain } = request;
     const domain = custom_domain && (toCanonicalHost(custom_domain) ?? null);

@@ -91,12 +91,12 @@ export function createCrudService<R extends AccountScoped, D, A>(
 
   /** Runs `work` on a record of the caller's account in one transaction. */
   function withRecord<T>(
-    unit: UnitOfWork,
+    unitOfWork: UnitOfWork,
     account: AccountRecord,
     id: string,
     work: (ctx: AccountContext, record: R) => Promise<T>,
   ) {
-    return unit.run(async (ctx) => {
+    return unitOfWork.run(async (ctx) => {
       const record = await get(ctx.tx, account, id);
       return record instanceof AppError ? record : work({ ...ctx, account }, record);
     });
@@ -107,21 +107,21 @@ export function createCrudService<R extends AccountScoped, D, A>(
     get,
     withRecord,
 
-    create: (unit: UnitOfWork, account: AccountRecord, draft: D) =>
-      unit.run((ctx) => hooks.onCreate({ ...ctx, account }, draft)),
+    create: (unitOfWork: UnitOfWork, account: AccountRecord, draft: D) =>
+      unitOfWork.run((ctx) => hooks.onCreate({ ...ctx, account }, draft)),
 
     list: (reader: Reader, account: AccountRecord, range: Range) =>
       paginate(reader, collection, "account", [account.id], range),
 
     /** Updates the fields sent, which the schema has validated. */
     update: (
-      unit: UnitOfWork,
+      unitOfWork: UnitOfWork,
       account: AccountRecord,
       id: string,
       patch: Patch<R>,
       precondition: Precondition<R>,
     ) =>
-      withRecord(unit, account, id, async (ctx, before) => {
+      withRecord(unitOfWork, account, id, async (ctx, before) => {
         const patched = { ...before, ...patch };
         if (!hooks.onUpdate || isDeepStrictEqual(before, patched))
           return precondition(before) ?? before;
@@ -132,8 +132,13 @@ export function createCrudService<R extends AccountScoped, D, A>(
         return precondition(before) ?? after;
       }),
 
-    delete: (unit: UnitOfWork, account: AccountRecord, id: string, precondition: Precondition<R>) =>
-      withRecord(unit, account, id, async (ctx, record) => {
+    delete: (
+      unitOfWork: UnitOfWork,
+      account: AccountRecord,
+      id: string,
+      precondition: Precondition<R>,
+    ) =>
+      withRecord(unitOfWork, account, id, async (ctx, record) => {
         const error = await hooks.onDelete?.(ctx, record);
         if (error instanceof AppError) return error;
         await ctx.tx.remove(collection, id);

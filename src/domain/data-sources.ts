@@ -49,8 +49,8 @@ export async function listUnprocessed(reader: Reader) {
 }
 
 /** Processes a data source once; does nothing if it was deleted or is already processed. */
-export const processDataSource = (unit: UnitOfWork, id: string): Promise<void> =>
-  unit.run(async (ctx) => {
+export const processDataSource = (unitOfWork: UnitOfWork, id: string): Promise<void> =>
+  unitOfWork.run(async (ctx) => {
     const { tx, timestamp } = ctx;
     const source = await tx.get(dataSources, id);
     const content = await tx.get(dataSourceContents, id);

@@ -62,8 +62,8 @@ export type Seed = Infer<ReturnType<typeof seedSchema>>;
  * Writes the whole seed in one transaction. Throws an OptionError for duplicate ids, keys and addresses. `startupKey` is
  * for the first account, so that only this one may list it.
  */
-export const applySeed = (unit: UnitOfWork, seed: Seed, startupKey: string | null) =>
-  unit.run(async (ctx) => {
+export const applySeed = (unitOfWork: UnitOfWork, seed: Seed, startupKey: string | null) =>
+  unitOfWork.run(async (ctx) => {
     const usedValues = new Set<string>();
 
     function assertUnique(value: string | undefined, place: string): void {

@@ -68,23 +68,23 @@ export async function getDelivery(reader: Reader, webhookId: string, id: string)
 
 /** Requests a manual attempt. Returns the delivery unchanged if its webhook is disabled, unless it is a test. */
 export const redeliver = (
-  unit: UnitOfWork,
+  unitOfWork: UnitOfWork,
   account: AccountRecord,
   webhookId: string,
   id: string,
 ) =>
-  webhookService.withRecord(unit, account, webhookId, async (ctx, webhook) => {
+  webhookService.withRecord(unitOfWork, account, webhookId, async (ctx, webhook) => {
     const delivery = await getDelivery(ctx.tx, webhookId, id);
     if (delivery instanceof AppError || !isDeliverable(delivery, webhook)) return delivery;
     return putDelivery(ctx, requestRedelivery(delivery, ctx.timestamp));
   });
 
 export const sendTest = (
-  unit: UnitOfWork,
+  unitOfWork: UnitOfWork,
   account: AccountRecord,
   webhookId: string,
   type: EventType,
 ) =>
-  webhookService.withRecord(unit, account, webhookId, async (ctx, webhook) =>
+  webhookService.withRecord(unitOfWork, account, webhookId, async (ctx, webhook) =>
     putDelivery(ctx, createDelivery(ctx, webhook, await recordSample(ctx, type), true)),
   );

@@ -37,10 +37,10 @@ import { type Lookup, type Result, type RouteMatch, type Router, RouteTable } fr
 import { apiRoutes } from "./routes.ts";
 
 export interface OperationDeps {
-  readonly unit: UnitOfWorkDeps;
+  readonly unitOfWorkDeps: UnitOfWorkDeps;
   /** Ids of the idempotency keys whose first request is running. */
   readonly keysInProgress: Set<string>;
-  readonly services: RouteDeps;
+  readonly routeDeps: RouteDeps;
   readonly textCache: TextCache;
 }
 
@@ -63,7 +63,7 @@ export const createApiRouter = (
   basePath: VERSION_PREFIX,
   routes: new RouteTable(routes),
   handle: (request, lookup) => handleApiRequest(deps, request, lookup),
-  onError: (error, request) => problemResponse(error, request.id, deps.services.urls),
+  onError: (error, request) => problemResponse(error, request.id, deps.routeDeps.urls),
 });
 
 async function handleApiRequest(
@@ -104,7 +104,7 @@ export async function runOperation(
   { account, user, credentialId: credential }: Caller,
   request: HttpRequest,
 ): Promise<Result> {
-  const { unit, services, textCache } = deps;
+  const { unitOfWorkDeps, routeDeps, textCache } = deps;
   // 400: headers and query
   const input = parseInput(route, request);
   if (input instanceof AppError) return input;
@@ -122,7 +122,7 @@ export async function runOperation(
     // 404, 422, 409, 412
     const result = await callOperation(route, {
       unitOfWork: new UnitOfWork(
-        unit,
+        unitOfWorkDeps,
         request.id,
         save &&
           (({ tx }, value) => {
@@ -133,7 +133,7 @@ export async function runOperation(
       account,
       user,
       params,
-      services,
+      routeDeps,
       query,
       body: json,
       request,
@@ -156,7 +156,7 @@ export async function runOperation(
 export async function callOperation(route: Operation, context: HandlerContext): Promise<unknown> {
   const resource = route.loads && (await route.loads.handler(context));
   if (resource instanceof AppError) return resource;
-  const body = route.body && validateBody(route.body(context.services), context.body);
+  const body = route.body && validateBody(route.body(context.routeDeps), context.body);
   if (body instanceof AppError) return body;
   return await route.handler({ ...context, body });
 }
@@ -181,7 +181,7 @@ type SaveResponse = (tx: Tx, response: HttpResponse) => Promise<void>;
  * the transaction of the change. Keys of different credentials are unrelated.
  */
 async function withIdempotency(
-  { unit: { store, clock }, keysInProgress }: OperationDeps,
+  { unitOfWorkDeps: { store, clock }, keysInProgress }: OperationDeps,
   key: string,
   credential: string,
   { path, query }: HttpRequest,

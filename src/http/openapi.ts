@@ -19,10 +19,10 @@ type Named = Record<string, JsonSchema>;
 /** The route table already follows the variants that change single routes. */
 export function createOpenApiDocument(
   routes: readonly Operation[],
-  services: RouteDeps,
+  routeDeps: RouteDeps,
   variants: Variants,
 ): JsonSchema {
-  const { authUrl, baseUrl } = services.urls;
+  const { authUrl, baseUrl } = routeDeps.urls;
   const paths: Named = {};
   const schemas: Named = { Problem: problemSchema(variants) };
   const responses: Named = {};
@@ -32,7 +32,7 @@ export function createOpenApiDocument(
     for (const status of errorStatuses(route, variants))
       responses[`Problem${status}`] = errorResponse(status, variants);
     Object.assign(schemas, responseSchemas(route, variants));
-    if (bodyName && body) schemas[bodyName] = withoutDefaults(body(services).json);
+    if (bodyName && body) schemas[bodyName] = withoutDefaults(body(routeDeps).json);
   }
   const tokenUrl = `${authUrl}/oauth/token`;
   const authorizationCode = {

@@ -16,7 +16,7 @@ import {
 import type { HttpRequest, ServiceUrls } from "./message.ts";
 import type { PathParams, RouteKey } from "./router.ts";
 
-/** Services available to operations besides the unit of work. */
+/** What operations depend on besides the unit of work. */
 export interface RouteDeps {
   readonly urls: ServiceUrls;
   /** Schemas for creating and updating a webhook under the current URL policy. */
@@ -30,7 +30,7 @@ export interface HandlerContext<Q = unknown, B = unknown> {
   /** The user of the access token or session. */
   readonly user?: model.UserRecord | undefined;
   readonly params: PathParams;
-  readonly services: RouteDeps;
+  readonly routeDeps: RouteDeps;
   readonly query: Q;
   readonly body: B;
   /** The request itself, for values that no route declares, such as its host. */
@@ -59,7 +59,7 @@ export interface Operation<Q = unknown, B = unknown, R = unknown> extends RouteK
   /** Schema name of the request body in the OpenAPI document; every route with a body has one. */
   readonly bodyName?: string;
   /** The schema of the body, which may depend on the settings. */
-  body?(services: RouteDeps): Schema<B>;
+  body?(routeDeps: RouteDeps): Schema<B>;
   /** Defaults to 1 MiB. */
   readonly bodyLimit?: number;
   /** The numbers of the body must not be rounded. */

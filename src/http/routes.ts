@@ -82,8 +82,8 @@ const appRoutes = [
     status: 201,
     serializer: deploymentSerializer,
     location: ({ app_id, id }) => `/apps/${app_id}/deployments/${id}`,
-    handler: ({ unitOfWork, account, params: { app_id = "" }, body, services }) =>
-      apps.deploy(unitOfWork, account, app_id, body, services.urls),
+    handler: ({ unitOfWork, account, params: { app_id = "" }, body, routeDeps }) =>
+      apps.deploy(unitOfWork, account, app_id, body, routeDeps.urls),
   }),
   route({
     method: "GET",
@@ -196,7 +196,7 @@ const webhook = crudOperations({
   service: webhooks.webhookService,
   create: {
     spec: "4.create-webhook",
-    body: (services) => services.webhook.createBody,
+    body: (routeDeps) => routeDeps.webhook.createBody,
     example: {
       url: "https://hooks.example.com/apps",
       events: ["app.created", "app.deployed"],
@@ -204,7 +204,7 @@ const webhook = crudOperations({
     },
     shownOnce: "secret",
   },
-  update: { body: (services) => services.webhook.updateBody, example: { active: false } },
+  update: { body: (routeDeps) => routeDeps.webhook.updateBody, example: { active: false } },
 });
 
 const webhookRoutes = [

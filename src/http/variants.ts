@@ -53,7 +53,7 @@ export const applyVariants = (
       result = {
         ...result,
         query: strip(result.query ?? NO_QUERY),
-        ...(body && { body: (services) => strip(body(services)) }),
+        ...(body && { body: (routeDeps) => strip(body(routeDeps)) }),
       };
     if (variants["create-status"] && status === 201) result = { ...result, status: 200 };
     if (variants["delete-response"] && method === "DELETE" && loads?.serializer)

@@ -30,7 +30,7 @@ interface ControlDeps extends OperationDeps {
 }
 
 export function createControlRouter(deps: ControlDeps): Router<Operation> {
-  const { service, services } = deps;
+  const { service, routeDeps } = deps;
   const routes = service ? controlRoutes(service) : [];
   return {
     basePath: CONTROL_PATH,
@@ -54,7 +54,7 @@ export function createControlRouter(deps: ControlDeps): Router<Operation> {
       if (lookup instanceof AppError) return lookup;
       return runOperation(deps, lookup, { account, scopes: [], credentialId: "" }, request);
     },
-    onError: (error, request) => problemResponse(error, request.id, services.urls),
+    onError: (error, request) => problemResponse(error, request.id, routeDeps.urls),
   };
 }
 

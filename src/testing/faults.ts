@@ -185,12 +185,12 @@ export type Effect = ChaosRule["effect"];
 export type ChaosRuleInput = Pick<ChaosRule, "effect"> & Partial<ChaosRule>;
 
 interface ChaosDeps {
-  readonly unit: UnitOfWorkDeps;
+  readonly unitOfWorkDeps: UnitOfWorkDeps;
   /** Keyed by delivery id and attempt number. */
   readonly effects: Map<string, Effect>;
 }
 
-export function createChaos({ unit, effects }: ChaosDeps) {
+export function createChaos({ unitOfWorkDeps, effects }: ChaosDeps) {
   const rules = createRules<ChaosRuleInput, ChaosRule>("chaos", chaosRule);
 
   /** Returns the first matching rule; a second `reorder` for a webhook waits until the first has gone. */
@@ -217,8 +217,8 @@ export function createChaos({ unit, effects }: ChaosDeps) {
       // Held until the webhook's next attempt has been sent, however long that takes.
       if (rule?.effect === "reorder") return { after: rules.hold(webhook_id) };
       if (rule?.effect === "delay") {
-        const until = toIso(unit.clock.now() + rule.delayMs);
-        await new UnitOfWork(unit).run((ctx) => postpone(ctx, id, until));
+        const until = toIso(unitOfWorkDeps.clock.now() + rule.delayMs);
+        await new UnitOfWork(unitOfWorkDeps).run((ctx) => postpone(ctx, id, until));
         return { after: Promise.resolve() };
       }
       const effect = effects.get(attempt);

@@ -42,7 +42,7 @@ import type { createState, StartupAccount } from "./state.ts";
 interface ServiceDeps {
   readonly port: number;
   readonly urls: ServiceUrls;
-  readonly unit: UnitOfWorkDeps & { readonly clock: AdjustableClock };
+  readonly unitOfWorkDeps: UnitOfWorkDeps & { readonly clock: AdjustableClock };
   readonly authorizationServer: AuthorizationServer;
   readonly state: Awaited<ReturnType<typeof createState>>;
   readonly workers: Readonly<Record<"start" | "stop" | "runRetention", () => Promise<void>>>;
@@ -79,8 +79,8 @@ export type Service = Awaited<ReturnType<typeof openService>>;
 /** Loads the state, starts background work and returns the handle. */
 export async function openService(deps: ServiceDeps) {
   const { state, workers, tasks, recorder, faults, chaos, clearCaches, stop } = deps;
-  const { unit, authorizationServer } = deps;
-  const { store, clock } = unit;
+  const { unitOfWorkDeps, authorizationServer } = deps;
+  const { store, clock } = unitOfWorkDeps;
   const mutex = new Mutex();
   let startup = await state.open();
   /** Resolves when the service has closed; undefined until `close` is called. */
@@ -191,7 +191,7 @@ export async function openService(deps: ServiceDeps) {
 
     async setAccountState(newState: AccountState): Promise<AccountRecord> {
       const state = parseOption(accountState, newState, "setAccountState");
-      await setAccountState(new UnitOfWork(unit), startup.account.id, state);
+      await setAccountState(new UnitOfWork(unitOfWorkDeps), startup.account.id, state);
       startup = { ...startup, account: { ...startup.account, state } };
       return startup.account;
     },

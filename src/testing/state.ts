@@ -17,8 +17,11 @@ import { memoryStore } from "../store/memory.ts";
 const KEY_NAME = "Start-up key";
 
 interface StateDeps {
-  readonly unit: UnitOfWorkDeps & { readonly clock: AdjustableClock; readonly ids: TimeOrderedIds };
-  readonly services: RouteDeps;
+  readonly unitOfWorkDeps: UnitOfWorkDeps & {
+    readonly clock: AdjustableClock;
+    readonly ids: TimeOrderedIds;
+  };
+  readonly routeDeps: RouteDeps;
   readonly settings: {
     readonly apiKey: string | null;
     readonly randomSeed: string | null;
@@ -36,9 +39,15 @@ export interface StartupAccount {
   readonly apiKey: string | null;
 }
 
-export async function createState({ unit, services, settings, needsKey, warn }: StateDeps) {
-  const { store, clock, ids } = unit;
-  const seed = await buildSeed(unit, services, settings);
+export async function createState({
+  unitOfWorkDeps,
+  routeDeps,
+  settings,
+  needsKey,
+  warn,
+}: StateDeps) {
+  const { store, clock, ids } = unitOfWorkDeps;
+  const seed = await buildSeed(unitOfWorkDeps, routeDeps, settings);
 
   /**
    * Makes new ids sort after all stored ones. With a random seed, equal data continue with equal ids. Only ids count,
@@ -53,7 +62,7 @@ export async function createState({ unit, services, settings, needsKey, warn }: 
 
   /** Returns the account of this key, or the first account, which then gets the key. */
   const openAccount = (apiKey: string | null): Promise<StartupAccount> =>
-    new UnitOfWork(unit).run(async (ctx) => {
+    new UnitOfWork(unitOfWorkDeps).run(async (ctx) => {
       const storedKey = apiKey === null ? undefined : await findApiKey(ctx.tx, apiKey);
       const [firstAccount] = await ctx.tx.page(accounts, "all", [], FIRST_RECORD);
       const account = storedKey ? await ctx.tx.get(accounts, storedKey.account_id) : firstAccount;
@@ -107,20 +116,20 @@ export async function createState({ unit, services, settings, needsKey, warn }: 
  * the first account's first key, which is not in the data if the seed names none.
  */
 async function buildSeed(
-  unit: UnitOfWorkDeps,
-  services: RouteDeps,
+  unitOfWorkDeps: UnitOfWorkDeps,
+  routeDeps: RouteDeps,
   { seed, apiKey }: StateDeps["settings"],
 ) {
-  const schema = seedSchema(services.webhook);
+  const schema = seedSchema(routeDeps.webhook);
   const parsed = parseOption(schema, seed ?? DEFAULT_SEED, "The seed is wrong");
   const store = memoryStore();
   await store.open(collections);
-  const unitOfWork = new UnitOfWork({ ...unit, store });
+  const unitOfWork = new UnitOfWork({ ...unitOfWorkDeps, store });
   await applySeed(unitOfWork, parsed, apiKey);
   for (const id of await listUnprocessed(store)) await processDataSource(unitOfWork, id);
   const data = await store.snapshot();
   // A seed is the state before anything happened, so it has no events.
   const withoutEvents = { ...data.collections, [events.name]: [], [deliveries.name]: [] };
-  const firstKey = parsed.accounts[0]?.api_keys[0]?.key ?? generateApiKey(unit.ids);
+  const firstKey = parsed.accounts[0]?.api_keys[0]?.key ?? generateApiKey(unitOfWorkDeps.ids);
   return { data: { ...data, collections: withoutEvents }, firstKey };
 }

@@ -12,12 +12,12 @@ import { signInRoutes } from "./sign-in.ts";
 import { createSiteRouter } from "./sites/sites.ts";
 
 export function createPageRouters(deps: WebDeps): readonly Router[] {
-  const { services, operations, variants } = deps;
-  const document = createOpenApiDocument(operations, services, variants);
+  const { routeDeps, operations, variants } = deps;
+  const document = createOpenApiDocument(operations, routeDeps, variants);
   const routes = [...signInRoutes, ...docsRoutes(deps), ...assets];
   return [
     publicRouter([publicGet(PATHS.openapi, () => jsonResponse(200, document))], (error, { id }) =>
-      problemResponse(error, id, services.urls),
+      problemResponse(error, id, routeDeps.urls),
     ),
     createPageRouter(deps, "", routes, (route, { web }) =>
       web.withForm((fields) => route.handler(web, fields)),

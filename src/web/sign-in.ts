@@ -52,11 +52,11 @@ async function submitSignIn(web: WebContext, fields: SubmittedFields): Promise<H
   const next = safeNext(fields);
   const userId = fields.get("user_id");
   if (needsApiKey(web) && userId === undefined) {
-    const signIn = await startSignIn(web.unit, fields.get("api_key")?.trim() ?? "");
+    const signIn = await startSignIn(web.unitOfWork, fields.get("api_key")?.trim() ?? "");
     return signInPage(web, next, signIn ?? { error: "This API key is not valid. Try again." });
   }
   // The session gets a new secret, so that a planted cookie is worthless (session fixation).
-  const secret = await openSession(web.unit, {
+  const secret = await openSession(web.unitOfWork, {
     userId: userId ?? "",
     state: needsApiKey(web) ? (fields.get("state") ?? "") : null,
     previousSecret: web.secret,

@@ -14,7 +14,7 @@ const KEPT = 10_000;
 
 /** Creates many events in one transaction. */
 const emitMany = (world: World, count: number, record: typeof recordSample = recordUpdate) =>
-  world.unit.run(async (ctx) => {
+  world.unitOfWork.run(async (ctx) => {
     for (let n = 0; n < count; n += 1)
       await record({ ...ctx, account: world.account }, "app.updated");
   });

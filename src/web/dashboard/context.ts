@@ -31,7 +31,7 @@ export function getOperation(methodAndPath: string): Operation {
 }
 
 export function createPageContext(web: WebContext, params: PathParams) {
-  const { request, unit, services, textCache, signedIn } = web;
+  const { request, unitOfWork, routeDeps, textCache, signedIn } = web;
   if (signedIn === undefined) throw new Error("A dashboard page needs a signed-in user");
   const { user, account } = signedIn;
 
@@ -60,10 +60,10 @@ export function createPageContext(web: WebContext, params: PathParams) {
       const error = checkPermission(operation, operation.method);
       if (error) return error;
       const result = await callOperation(operation, {
-        unitOfWork: unit,
+        unitOfWork,
         account,
         user,
-        services,
+        routeDeps,
         request,
         params,
         query: { offset: 0, limit: 20, ...query },

@@ -273,7 +273,7 @@ async function formPage(
   const isEdit = name === "edit";
   // PATCH requires no fields, but the form shows all of them.
   const { body } = isEdit ? getOperation(`POST ${parentPath(resource.apiPath)}`) : operation;
-  const schema = body?.(page.services).json ?? {};
+  const schema = body?.(page.routeDeps).json ?? {};
   let form: forms.Form = {
     values: isEdit ? page.toJson(read, record) : Object.fromEntries(page.query),
   };

@@ -23,9 +23,9 @@ export const tourDoc = (deps: WebDeps): Doc => ({
   })),
 });
 
-function explain(part: Part, { services }: WebDeps): readonly Section[] {
+function explain(part: Part, { routeDeps }: WebDeps): readonly Section[] {
   const { clauses, request, body, anonymous, response, exercise, steps } = part;
-  const { authUrl } = services.urls;
+  const { authUrl } = routeDeps.urls;
   const command = curl(request.replace(" ", ` ${authUrl}`), body, !anonymous);
   const sentences = Object.entries(clauses).map(
     ([ids, sentence]) => html`${sentence} <small>${ids}</small>`,

@@ -101,7 +101,7 @@ async function recordClick(
   { app, account }: Site,
   fields: SubmittedFields,
 ): Promise<Result> {
-  const { unit, store } = web;
+  const { unitOfWork, store } = web;
   const chart_id = fields.get("chart") ?? "";
   const source = await dataSourceService.get(store, account, chart_id);
   const isShown = !(source instanceof AppError) && source.app_id === app.id;
@@ -110,7 +110,7 @@ async function recordClick(
   if (point === undefined)
     return messagePage(404, "There is no such point", "The app has changed. Load its page again.");
   const { x, y, category } = point;
-  const event = await recordInteraction(unit, account, app.id, {
+  const event = await recordInteraction(unitOfWork, account, app.id, {
     user_id: visitorId(web, account),
     interaction_type: "chart_click",
     chart_id,
