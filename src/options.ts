@@ -1,5 +1,5 @@
-// All settings of the service (contract, parts 1 and 10). One table gives each setting its option of `startService`, flag,
-// environment variable, schema, default and help text. An OptionError names the setting and the rule that it breaks.
+// All settings of the service. One table gives each setting its option of `startService`, flag, environment variable,
+// schema, default and help text. An OptionError names the setting and the rule that it breaks.
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
@@ -83,7 +83,7 @@ const seed = transform<object>("the name of a file that holds a JSON object", (v
   return typeof content === "object" && content !== null ? content : undefined;
 });
 
-/** Recognizes a store; `npm run store-contract` checks its behaviour. */
+/** Recognizes a store; `npm run store-contract` checks its behavior. */
 export function assertStore(value: unknown): Store {
   if (typeof Object(value).transact === "function") return Object(value);
   throw new Error("it has no method transact");
@@ -189,7 +189,7 @@ export const SETTINGS = {
   variants: setting(
     "--variant NAME=VALUE",
     variants,
-    "behaviour of other servers, such as list-shape=bare; repeatable",
+    "behavior of other servers, such as list-shape=bare; repeatable",
     {},
   ),
   control: setting("--control", trueOrFalse, "serve the test controls under /_control", false),

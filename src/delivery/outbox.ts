@@ -1,6 +1,6 @@
-// The outbox (spec part 6; contract, part 6): makes the due attempts and stores each result. The rows are authoritative,
-// so a crash loses nothing and interrupted deliveries are sent again. It cannot be restarted after `stop`. Due times are
-// pure functions of the attempt, the time and the receiver's Retry-After.
+// The outbox (spec part 6; 6.retry-schedule, 6.webhook-concurrency): makes the due attempts and stores each result. The
+// rows are authoritative, so a crash loses nothing and interrupted deliveries are sent again. It cannot be restarted
+// after `stop`. Due times are pure functions of the attempt, the time and the receiver's Retry-After.
 import { createHash } from "node:crypto";
 import {
   type AttemptResult,

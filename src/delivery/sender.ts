@@ -1,6 +1,6 @@
-// HTTP sender: sends one POST per attempt and returns its outcome as a value (spec part 6: 2xx within 30 seconds;
-// contract, part 6). It never rejects, follows redirects or sends twice. The deadline is total and in real time, because
-// Node's own timeouts only detect silence.
+// HTTP sender: sends one POST per attempt and returns its outcome as a value (spec part 6: 2xx within 30 seconds). It
+// never rejects, follows redirects or sends twice. The deadline is total and in real time, because Node's own timeouts
+// only detect silence.
 import type { LookupAddress } from "node:dns";
 import * as http from "node:http";
 import { isSuccess } from "../domain/events.ts";

@@ -1,6 +1,6 @@
-// Apps, their deployments and user interactions (spec parts 2, 3, 4 and 6; contract, parts 1 to 3). A change, its event and
-// that event's deliveries share one transaction. One deployment is live in an environment, and a custom domain belongs to
-// one app. Finds the site for an address and checks who may view it. Rendering is elsewhere.
+// Apps, their deployments and user interactions (spec parts 2, 3, 4 and 6; 3.redeploy, 3.custom-domain). A change, its
+// event and that event's deliveries share one transaction. One deployment is live in an environment, and a custom
+// domain belongs to one app. Finds the site for an address and checks who may view it. Rendering is elsewhere.
 import type { Infer } from "../lib/schema.ts";
 import {
   boolean,

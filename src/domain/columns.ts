@@ -1,6 +1,6 @@
-// Tables of a data source (spec part 2: data source; contract, parts 2 and 8): converts cells to typed columns. Never
-// rounds a number or drops a leading zero. JSON.parse returns the nearest double and drops the original spelling. JSON with
-// such numbers is therefore parsed a second time with them quoted.
+// Tables of a data source (spec part 2: data source; 2.data-reading, 8.bounds): converts cells to typed columns. Never
+// rounds a number or drops a leading zero. JSON.parse returns the nearest double and drops the original spelling. JSON
+// with such numbers is therefore parsed a second time with them quoted.
 import { isDateTime } from "../lib/clock.ts";
 import { parseCsv } from "../lib/csv.ts";
 import { CELLS_MAX, type Cell, COLUMNS_MAX, type Column, type Row } from "./model.ts";

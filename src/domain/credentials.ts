@@ -1,5 +1,5 @@
-// API keys, which open the whole account, OAuth clients, scopes and account states (spec part 5; contract, parts 2 and 5).
-// A secret is shown only in the response that creates it; the store holds its SHA-256.
+// API keys, which open the whole account, OAuth clients, scopes and account states (spec part 5; 3.account-states,
+// 5.scope-per-endpoint). A secret is shown only in the response that creates it; the store holds its SHA-256.
 import { parseIso, toIso } from "../lib/clock.ts";
 import { type Ids, sha256, sha256Base64url } from "../lib/ids.ts";
 import type { Infer } from "../lib/schema.ts";
@@ -86,7 +86,7 @@ type KeyDraft = WithOptionalId<Infer<typeof apiKey.createBody>> & {
   readonly key?: string | undefined;
 };
 
-/** The prefix lets people and secret scanners recognise a key. */
+/** The prefix lets people and secret scanners recognize a key. */
 export const generateApiKey = (ids: Ids): string => `ahs_${ids.secret()}`;
 
 export async function createApiKey(

@@ -1,5 +1,5 @@
-// CRUD service for the resources of an account (spec part 4, query parameters of GET /apps; contract, part 4). Records
-// of other accounts count as missing, and an update without changes writes nothing.
+// CRUD service for the resources of an account (spec part 4, query parameters of GET /apps; 4.list-shape). Records of
+// other accounts count as missing, and an update without changes writes nothing.
 import { isDeepStrictEqual } from "node:util";
 import { coerce, integer, type ObjectSchema, object, withDefault } from "../lib/schema.ts";
 import { AppError, notFound } from "./errors.ts";
@@ -72,8 +72,8 @@ export type CrudService<R extends AccountScoped, D, A> = ReturnType<
 export type Patch<R> = { readonly [N in keyof R]?: unknown };
 
 /**
- * Checks If-Match against the record before the change. Runs after the change, because errors of state precede it
- * (contract, part 5); its error rolls the change back.
+ * Checks If-Match against the record before the change. Evaluated last, because 409 precedes 412. An error rolls the
+ * change back.
  */
 type Precondition<R> = (record: R) => AppError | undefined;
 

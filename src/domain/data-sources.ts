@@ -1,7 +1,7 @@
-// Data sources (spec parts 2 and 4, their fields and bodies "not shown"; contract, parts 2, 3, 4): flat JSON objects,
-// or CSV as text. The data are stored as sent and the request returns at once; the service schedules the processing.
-// Processing converts the data to rows and ends as ready or failed, with the event data.processed in the same
-// transaction. Faults in the data set the data source's `error`; they are not server errors.
+// Data sources (spec parts 2 and 4, their fields and bodies "not shown"; 2.data-source-request, 3.data-processing):
+// flat JSON objects, or CSV as text. The data are stored as sent and the request returns at once; the service schedules
+// the processing. Processing converts the data to rows and ends as ready or failed, with the event data.processed in
+// the same transaction. Faults in the data set the data source's `error`; they are not server errors.
 import { type Infer, pickMembers } from "../lib/schema.ts";
 import { parseCsvTable, parseObjects } from "./columns.ts";
 import { createCrudService, paginate, toNewRecord } from "./crud.ts";

@@ -1,5 +1,5 @@
 // Errors of the service as one closed union. Functions return an error as a value instead of throwing it. Only
-// http/problem maps an error to its HTTP status (spec part 7; contract part 7).
+// http/problem maps an error to its HTTP status (spec part 7; 7.error-codes).
 import type { Scope } from "./model.ts";
 
 export interface FieldError {

@@ -1,6 +1,6 @@
-// Events and their deliveries (spec part 6; contract, parts 3 and 6). An event is written in the transaction of its change,
-// with one delivery for every active webhook subscribed to its type. Test deliveries get sample events. Attempts, retries
-// and cancellations change the delivery's state. This module only writes rows; the outbox sends them.
+// Events and their deliveries (spec part 6; 6.emitted-by, 3.delivery-cancelled). An event is written in the transaction
+// of its change, with one delivery for every active webhook subscribed to its type. Test deliveries get sample events.
+// Attempts, retries and cancellations change the delivery's state. This module only writes rows; the outbox sends them.
 import { type Instant, parseIso, toIso } from "../lib/clock.ts";
 import { type Infer, object, optional } from "../lib/schema.ts";
 import { serviceSignature, standardSignature } from "../lib/signature.ts";

@@ -1,5 +1,5 @@
-// Resource schemas, stored records and their indexes (spec part 2; contract part 2). The create body, the update body and
-// the response of a resource share one declaration of each field. A record is the response plus internal fields.
+// Resource schemas, stored records and their indexes (spec part 2). The create body, the update body and the response
+// of a resource share one declaration of each field. A record is the response plus internal fields.
 import type { Infer, JsonSchema, Schema } from "../lib/schema.ts";
 import {
   addIssue,
@@ -308,7 +308,7 @@ export type EventEnvelope = Omit<Infer<typeof envelopeSchema>, "account"> & {
 };
 
 export interface EventRecord extends Pick<EventEnvelope, "id" | "type" | "created">, AccountScoped {
-  /** The envelope, serialised once: the same bytes at every attempt and in GET /events/{event_id}. */
+  /** The envelope, serialized once: the same bytes at every attempt and in GET /events/{event_id}. */
   readonly body: string;
   /** The sample event of a test delivery, which is in no list of the API. */
   readonly is_sample: boolean;

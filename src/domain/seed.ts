@@ -1,5 +1,5 @@
-// Seed of a fresh server (contract, part 1): one account with its owner, or a custom seed. A seed uses the schemas of the
-// create bodies, each with an optional id.
+// Seed of a fresh server: one account with its owner, or a custom seed. A seed uses the schemas of the create bodies,
+// each with an optional id.
 import type { Infer, Members, ObjectSchema, Schema } from "../lib/schema.ts";
 import { array, extend, OptionError, object, optional, text, withDefault } from "../lib/schema.ts";
 import { createApp } from "./apps.ts";
@@ -59,8 +59,8 @@ export const seedSchema = (webhook: WebhookSchemas) =>
 export type Seed = Infer<ReturnType<typeof seedSchema>>;
 
 /**
- * Writes the whole seed in one transaction. Throws an OptionError for duplicate ids, keys and addresses. `startupKey` is
- * for the first account, so that only this one may list it.
+ * Writes the whole seed in one transaction. Throws an OptionError for duplicate ids, keys and addresses. `startupKey`
+ * will belong to the first account, so no other account may list it.
  */
 export const applySeed = (unitOfWork: UnitOfWork, seed: Seed, startupKey: string | null) =>
   unitOfWork.run(async (ctx) => {

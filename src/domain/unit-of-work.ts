@@ -1,5 +1,5 @@
-// The unit of work: one store transaction with a fixed time, id generation and recorded events. An error returned by
-// the work rolls it back. After the commit it publishes which records changed; subscribers then query for due work.
+// The unit of work: one store transaction with one timestamp. It rolls back if the work returns an AppError. After the
+// commit it publishes the ids of changed records; subscribers then query for due work.
 import { EventEmitter } from "node:events";
 import { type Clock, type Instant, toIso } from "../lib/clock.ts";
 import type { Ids } from "../lib/ids.ts";

@@ -1,7 +1,7 @@
-// Users (spec part 1; contract, parts 2 and 4). An e-mail address is unique in its account, ignoring case, and an account
-// never loses its last admin. A browser session belongs to a user and, if an API key opened it, to that key; it ends with
-// either. There is no password. On a local server a user is enough; elsewhere an API key comes first. The two steps are
-// joined by a one-time state. Secrets are stored as SHA-256 only.
+// Users (spec part 1; 2.user-fields, 4.user-area). An e-mail address is unique in its account, ignoring case, and an
+// account never loses its last admin. A browser session belongs to a user and, if an API key opened it, to that key; it
+// ends with either. There is no password. On a local server a user is enough; elsewhere an API key comes first. The two
+// steps are joined by a one-time state. Secrets are stored as SHA-256 only.
 import { parseIso, toIso } from "../lib/clock.ts";
 import { sha256 } from "../lib/ids.ts";
 import type { Infer } from "../lib/schema.ts";

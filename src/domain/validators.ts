@@ -1,6 +1,5 @@
-// Schemas of text fields with a format of their own (contract, parts 1, 2 and 5): names, e-mail addresses, pinned keys,
-// redirect URIs, host names and environments. Valid text is stored as sent, except for host names, which have a
-// canonical form.
+// Schemas of text fields with a format of their own (8.field-lengths): names, e-mail addresses, pinned keys, redirect
+// URIs, host names and environments. Valid text is stored as sent, except for host names, which have a canonical form.
 import { domainToASCII } from "node:url";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import { text } from "../lib/schema.ts";

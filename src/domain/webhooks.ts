@@ -1,5 +1,5 @@
-// Webhooks (spec part 2; contract, parts 2, 4 and 6): subscriptions, delivery log, manual redelivery and test
-// deliveries. Redelivery and test only store a pending delivery, which the outbox sends after the response.
+// Webhooks (spec part 2; 2.webhook-fields, 4.webhook-endpoints): subscriptions, delivery log, manual redelivery and
+// test deliveries. Redelivery and test only store a pending delivery, which the outbox sends after the response.
 import { type Infer, object, optional } from "../lib/schema.ts";
 import { createCrudService, paginate, paginationParameters, toNewRecord } from "./crud.ts";
 import { AppError, notFound } from "./errors.ts";
@@ -40,7 +40,7 @@ export const webhookService = createCrudService(webhooks, "webhook", webhook, {
   onDelete: (ctx, { id }) => ctx.publish("webhookStopped", id),
 });
 
-/** Disabling a webhook abandons its pending deliveries; enabling it clears the disabled reason. */
+/** Disabling a webhook cancels its pending deliveries; enabling it clears the disabled reason. */
 async function updateWebhook(ctx: TxContext, after: WebhookRecord, before: WebhookRecord) {
   if (after.active === before.active) return after;
   if (after.active) {

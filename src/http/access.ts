@@ -1,5 +1,5 @@
-// Access control: the Authorization header (spec part 5; RFC 6750 2.1), the rate limit (spec part 8: exceeding it is a
-// 403; contract part 8: its values) and cross-origin resource sharing (contract, part 4; Fetch standard).
+// Access control: the Authorization header (spec part 5; RFC 6750 2.1), the rate limit (8.rate-limit; spec part 8:
+// exceeding it is a 403) and cross-origin resource sharing (Fetch standard).
 import type { Caller } from "../domain/credentials.ts";
 import { AppError, appError } from "../domain/errors.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -102,7 +102,7 @@ const EXPOSED_HEADERS =
 
 /**
  * Adds the CORS headers to the responses of `handle` and responds to preflight requests. A server that only this machine
- * reaches allows only origins of this machine; otherwise every web page could use a start-up key such as `test`.
+ * reaches allows only origins of this machine; otherwise any web page could use a guessable start-up key.
  */
 export function withCors(handle: RequestHandler, onlyLoopback: boolean): RequestHandler {
   return async function handleWithCors(request) {

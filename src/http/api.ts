@@ -1,6 +1,5 @@
-// The REST API. A request passes the checks in the order of the contract (part 5): `handleApiRequest` up to the scope,
-// then `runOperation`. The dashboard enters at `callOperation`, so it can do no more than a request and gets the same
-// errors.
+// The REST API. A request passes the checks in a fixed order: `handleApiRequest` up to the scope, then `runOperation`.
+// The dashboard checks permission and account state itself and enters at `callOperation`, so it gets the same errors.
 import { idempotency } from "../domain/collections.ts";
 import { type Caller, checkAccountState, hasScope } from "../domain/credentials.ts";
 import type { ListPage } from "../domain/crud.ts";
@@ -53,7 +52,7 @@ export interface ApiDeps extends OperationDeps {
   };
 }
 
-/** The route table (spec part 4; contract, part 4), without variants. */
+/** The route table (spec part 4), without variants. */
 export const API_ROUTES = new RouteTable(apiRoutes);
 
 export const createApiRouter = (
@@ -88,8 +87,8 @@ async function handleApiRequest(
   // 403: scope
   const { scope } = lookup.route;
   if (scope !== null && !hasScope(caller.scopes, scope)) {
-    const held = caller.scopes.join(", ") || "none that its user still holds";
-    const detail = `This needs the scope ${scope}; the token has ${held}.`;
+    const scopes = caller.scopes.join(", ") || "none";
+    const detail = `This operation requires the scope ${scope}. The token's current scopes: ${scopes}.`;
     return appError({ code: "insufficient_scope", scope, detail });
   }
 

@@ -84,7 +84,7 @@ export const PATHS = {
 
 export type ServiceUrls = ReturnType<typeof createUrls>;
 
-/** Builds every absolute URL of the service (contract, part 1). */
+/** Builds every absolute URL of the service. */
 export function createUrls(publicUrl: string) {
   /** `authUrl`: `{auth_url}`, in the one spelling that browsers send as Origin. */
   const { origin: authUrl, hostname: publicHost } = new URL(publicUrl);

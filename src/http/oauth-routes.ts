@@ -1,4 +1,4 @@
-// Endpoints of the authorization server for programs (spec part 5; contract part 5): token, revoke, keys and metadata.
+// Endpoints of the authorization server for programs (spec part 5; 5.token-response): token, revoke, keys and metadata.
 // The pages, authorize and consent, live in web/. Requests are JSON, as the spec shows, or a form (RFC 6749). Errors
 // follow RFC 6749 5.2, not problem details, and no response with a token may be cached.
 import { AppError } from "../domain/errors.ts";

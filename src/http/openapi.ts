@@ -96,7 +96,7 @@ function describeOperation(route: Operation, variants: Variants): JsonSchema {
   return {
     operationId,
     summary,
-    description: scope === null ? "Any credential will do." : `Takes the scope ${scope}.`,
+    description: scope === null ? "Any credential will do." : `Requires the scope ${scope}.`,
     tags: [route.path.split("/")[1]],
     security: [{ apiKey: [] }, { oauth: scope === null ? [] : [scope] }],
     "x-spec": route.spec,
@@ -345,7 +345,7 @@ function describeWebhook(type: model.EventType): JsonSchema {
     requestBody: { required: true, content: { [JSON_TYPE]: { schema: schemaRef(name) } } },
     responses: {
       204: { description: "Received, as with any other 2xx status. Other statuses are retried." },
-      410: { description: "The receiver is gone: the webhook is switched off." },
+      410: { description: "The receiver is gone: the webhook is disabled." },
     },
   };
   return { post };

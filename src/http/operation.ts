@@ -1,6 +1,6 @@
 // Operations: the routes of the REST API and the test controls, the serializers of their results, and the CRUD routes
-// that nearly every resource has (contract, part 4). One plain object gives the route, scope, query and body validation,
-// successful response and OpenAPI operation.
+// that nearly every resource has. One plain object gives the route, scope, query and body validation, successful
+// response and OpenAPI operation.
 import { hash } from "node:crypto";
 import { type CrudService, type ListPage, listQuery, type Patch } from "../domain/crud.ts";
 import type { AppError } from "../domain/errors.ts";
@@ -169,8 +169,6 @@ export const listSerializer = <R extends object>(item: Serializer<R>): Serialize
     return `{"data":[${data}],"total":${total},"limit":${limit},"offset":${offset}}`;
   },
 });
-
-// Resources with routes beyond CRUD, or with a response unlike the stored record.
 
 export const deploymentSerializer: Serializer<model.DeploymentRecord> = {
   ...resourceSerializer("Deployment", model.deployment.response),

@@ -1,5 +1,6 @@
 // Errors at the wire: the status, title and advice of each code, and problem details (RFC 9457). The specification
-// defines 401 and 403 (part 7), the contract the rest (part 7). A code that is missing here does not compile.
+// defines 401 and 403 (part 7), the decision 7.validation-status the rest. A code that is missing here does not
+// compile.
 import type { AppError, ErrorCode, ErrorDetails, FieldError } from "../domain/errors.ts";
 import { ISSUES_MAX } from "../lib/schema.ts";
 import { type HttpResponse, jsonResponse, type ServiceUrls } from "./message.ts";
@@ -135,8 +136,8 @@ export const PROBLEMS: {
   ],
   storage_unavailable: [
     503,
-    "The change could not be stored",
-    "Nothing was changed, and reading still works. Try again soon.",
+    "The storage is not available",
+    "Nothing was changed. Try again soon.",
   ],
 };
 

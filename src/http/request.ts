@@ -1,5 +1,5 @@
-// Reads and validates requests: size and form of the head, the body, JSON, headers and query (contract, parts 4, 7 and
-// 8; RFC 9112). An operation's schemas validate query and body; one response lists all issues.
+// Reads and validates requests: size and form of the head, the body, JSON, headers and query (7.validation-status,
+// 8.body-size, 8.bounds; RFC 9112). An operation's schemas validate query and body; one response lists all issues.
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { parseExactJson } from "../domain/columns.ts";

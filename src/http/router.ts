@@ -1,5 +1,5 @@
-// Router. Every endpoint is a route in a table. Each router owns a part of the paths (contract, part 1) and has its own
-// authentication and error format. Route lookup, 404, 405 and unexpected exceptions are handled here for all routers.
+// Router. Every endpoint is a route in a table. Each router owns a part of the paths and has its own authentication and
+// error format. Route lookup, 404, 405 and unexpected exceptions are handled here for all routers.
 import { AppError, appError } from "../domain/errors.ts";
 import { isStoreError } from "../domain/store.ts";
 import {

@@ -1,5 +1,5 @@
-// The route table of the REST API (spec parts 4 and 6; contract, part 4): apps with their deployments and interactions,
-// data sources, users, API keys, OAuth clients, webhooks with their delivery log, events and the account.
+// The route table of the REST API (spec parts 4 and 6): apps with their deployments and interactions, data sources,
+// users, API keys, OAuth clients, webhooks with their delivery log, events and the account.
 import * as apps from "../domain/apps.ts";
 import { apiKeyService, oauthClientService } from "../domain/credentials.ts";
 import { listQuery, paginate } from "../domain/crud.ts";

@@ -1,5 +1,5 @@
-// Variants: other readings of the gaps in the specification (contract, part 11), so that a client can be tested against
-// every common one. Besides these functions, only the documents that describe the service follow them.
+// Variants: other readings of the gaps in the specification (the `variant` of a decision), so that a client can be
+// tested against every common one. Besides these functions, only the documents that describe the service follow them.
 import { LIMIT_MAX, paginationParameters } from "../domain/crud.ts";
 import { object, type Schema, strip } from "../lib/schema.ts";
 import {

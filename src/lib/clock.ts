@@ -99,8 +99,8 @@ export class AdjustableClock {
   }
 
   /**
-   * Calls `run` once `at` is reached, never synchronously. `what` names the entry in the result of `advance`, which
-   * omits null: a check for work to do. `advance` awaits the promise of `run` before time moves on.
+   * Calls `run` once `at` is reached, never synchronously. `what` names the entry in the result of `advance`;
+   * entries with null are internal and not reported. `advance` awaits the promise of `run` before time moves on.
    */
   schedule(at: Instant, what: string | null, run: () => void | Promise<void>): Timer {
     const entry = { at, what, run };

@@ -1,6 +1,6 @@
-// JSON Web Tokens, signed with ES256 or RS256 (RFC 7515, 7518, 7519), and their keys (RFC 7517). Verification is strict: the key fixes the
-// algorithm, every part is canonical base64url, and anything unknown is rejected. No encryption, no `crit`, no key from
-// a token's header (jwk, jku, x5u), no shared-secret algorithm, no leeway on expiry.
+// JSON Web Tokens, signed with ES256 or RS256 (RFC 7515, 7518, 7519), and their keys (RFC 7517). Verification is
+// strict: the key fixes the algorithm, every part is canonical base64url, and anything unknown is rejected. No
+// encryption, no `crit`, no key from a token's header (jwk, jku, x5u), no shared-secret algorithm, no leeway on expiry.
 import {
   createPrivateKey,
   createPublicKey,

@@ -1,6 +1,7 @@
 // The store behind `--data FILE`: records in memory, each commit in FILE.journal before it is acknowledged, and FILE as
 // readable JSON. Commits that wait at the same time are written together with one fdatasync. A start, a clean stop and
-// a long journal write a checkpoint: FILE with all data, and an empty journal. At every moment the two files hold all data.
+// a long journal write a checkpoint: FILE with all data, and an empty journal. At every moment the two files hold all
+// data.
 import { appendFileSync, readlinkSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname, resolve } from "node:path";

@@ -1,6 +1,6 @@
 // The in-memory store: the records in tables with their indexes. Units of work run one after the other and change the
-// tables in place; a failed one is undone. Another kind of storage can save the changes of all calls that wait at the
-// same time.
+// tables in place; a failed one is undone. A `Storage` persists the changes of all waiting calls as one batch (group
+// commit).
 import {
   type AnyCollection,
   type Entity,

@@ -1,5 +1,5 @@
-// The test controls (contract, part 10): the methods of the service handle over HTTP, for tests in any language. Only
-// the start-up API key is accepted. It works while the account is suspended and after the key has been deleted.
+// The test controls (1.test-controls): the methods of the service handle over HTTP, for tests in any language. Only the
+// start-up API key is accepted. It works while the account is suspended and after the key has been deleted.
 import { AppError, appError, invalidField, notFound } from "../domain/errors.ts";
 import { accountState } from "../domain/model.ts";
 import { isStoreError, type StoreData } from "../domain/store.ts";
@@ -49,7 +49,7 @@ export function createControlRouter(deps: ControlDeps): Router<Operation> {
         return appError({
           code: "insufficient_scope",
           scope: "admin",
-          detail: "The test controls take the start-up API key and no other credential.",
+          detail: "The test controls accept only the start-up API key.",
         });
       if (lookup instanceof AppError) return lookup;
       return runOperation(deps, lookup, { account, scopes: [], credentialId: "" }, request);

@@ -1,6 +1,7 @@
-// Fault injection (contract, part 10). Faults, for tests of clients, replace an operation after authentication, rate limit
-// and scope checks. Nothing is validated, changed or stored, so a retry succeeds with the same Idempotency-Key. Chaos, for
-// tests of receivers, disturbs delivery attempts. It wraps the sender of the outbox, and every outcome is recorded as usual.
+// Fault injection (1.test-controls, 1.chaos). Faults, for tests of clients, replace an operation after authentication,
+// rate limit and scope checks. Nothing is validated, changed or stored, so a retry succeeds with the same
+// Idempotency-Key. Chaos, for tests of receivers, disturbs delivery attempts. It wraps the sender of the outbox, and
+// every outcome is recorded as usual.
 import { EventEmitter } from "node:events";
 import { failure, type Sender, type WebhookRequest } from "../delivery/sender.ts";
 import { appError, type ErrorCode, type ErrorDetails } from "../domain/errors.ts";

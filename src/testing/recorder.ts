@@ -1,6 +1,6 @@
-// Journals of requests, events and deliveries since the start or the last reset, for tests to inspect (contract, part
-// 10). They live in memory and keep the newest entries. They hold no client address and no request body, so that two
-// identical runs give the same bytes.
+// Journals of requests, events and deliveries since the start or the last reset, for tests to inspect
+// (1.test-controls). They live in memory and keep the newest entries. They hold no client address and no request body,
+// so that two identical runs give the same bytes.
 import type { DeliveryRecord, EventEnvelope, EventRecord } from "../domain/model.ts";
 import * as model from "../domain/model.ts";
 import type { Collection, Entity, Store } from "../domain/store.ts";

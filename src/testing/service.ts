@@ -1,4 +1,4 @@
-// The service handle for embedding tests (contract, part 10): moves time, injects faults, shows journals and switches
+// The service handle for embedding tests (1.test-controls): moves time, injects faults, shows journals and switches
 // between states. Background work is stopped before a state change.
 import { setAccountState } from "../domain/credentials.ts";
 import { listDueDeliveries } from "../domain/events.ts";

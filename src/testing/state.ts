@@ -1,6 +1,6 @@
-// The states of a service (contract, parts 1 and 10): the seed of a fresh store, existing data, or a snapshot. A snapshot
-// is all stored data as plain JSON in the format of the store's file, with the service's time as one more record. The
-// caller stops background work and waits for requests in progress.
+// The states of a service (1.test-controls): the seed of a fresh store, existing data, or a snapshot. A snapshot is all
+// stored data as plain JSON in the format of the store's file, with the service's time as one more record. The caller
+// stops background work and waits for requests in progress.
 import { clockRecords, collections } from "../domain/collections.ts";
 import { createApiKey, findApiKey, generateApiKey } from "../domain/credentials.ts";
 import { listUnprocessed, processDataSource } from "../domain/data-sources.ts";

@@ -1,5 +1,5 @@
-// The entry point of this layer: all routers of pages (contract, part 1): dashboard, deployed apps, consent, sign-in,
-// documentation and the API description. server.ts loads it on first use, so that it does not delay a start.
+// The entry point of this layer: all routers of pages: dashboard, deployed apps, consent, sign-in, documentation and
+// the API description. server.ts loads it on first use, so that it does not delay a start.
 import { jsonResponse, PATHS } from "../http/message.ts";
 import { createOpenApiDocument } from "../http/openapi.ts";
 import { problemResponse } from "../http/problem.ts";

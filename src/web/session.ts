@@ -1,6 +1,6 @@
 // The context of a page request: the cookie of the browser session, the signed-in user, and CSRF protection. Every form
-// carries a token derived from the cookie, which no other site can read, and its Origin must be this server (contract,
-// part 5; RFC 9700 4.7). Only pages read cookies; the REST API never does.
+// carries a token derived from the cookie, which no other site can read, and its Origin must be this server (RFC 9700
+// 4.7). Only pages read cookies; the REST API never does.
 import { AppError } from "../domain/errors.ts";
 import type { AuthorizationServer } from "../domain/oauth/tokens.ts";
 import { UnitOfWork } from "../domain/unit-of-work.ts";

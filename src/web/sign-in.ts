@@ -1,5 +1,5 @@
-// Signing in and out, and consent (contract, part 5; spec part 5, step 1). There is no password. On a local server the
-// page lists the users. Everywhere else, and behind a proxy, it asks for an API key first and then lists the users of that
+// Signing in and out, and consent (5.sign-in; spec part 5, step 1). There is no password. On a local server the page
+// lists the users. Everywhere else, and behind a proxy, it asks for an API key first and then lists the users of that
 // key's account. The key is never stored, logged or shown again.
 import { checkAccountState, hasScope } from "../domain/credentials.ts";
 import { accounts, SCOPE_LABELS, users } from "../domain/model.ts";

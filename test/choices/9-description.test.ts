@@ -1,5 +1,5 @@
 // The service's documentation: /docs and the OpenAPI document, which every other test compares with the responses.
-// Other API versions and deprecation (contract, part 9).
+// Other API versions and deprecation (9.other-versions, 9.deprecation).
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -351,7 +351,7 @@ choice(
       assert.notEqual(str(value.summary), "", where);
       assert.match(
         str(value.description),
-        /^(Takes the scope [a-z]+(:[a-z]+)?|Any credential will do)\.$/,
+        /^(Requires the scope [a-z]+(:[a-z]+)?|Any credential will do)\.$/,
       );
       const [clause, decision] = [value["x-spec"], value["x-decision"]];
       if (clause === undefined) assert.ok(String(decision) in DECISIONS, where);
@@ -404,7 +404,7 @@ choice(
   },
 );
 
-/** The parameters of the contract's part 4. */
+/** The parameters that lists have. */
 const PATH_PARAMETERS =
   "app_id client_id data_source_id delivery_id deployment_id event_id key_id user_id webhook_id";
 

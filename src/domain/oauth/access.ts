@@ -1,4 +1,4 @@
-// Verifies access tokens and revokes access (spec part 5; contract part 5; RFC 7009).
+// Verifies access tokens and revokes access (spec part 5; RFC 7009).
 import { sha256Base64url } from "../../lib/ids.ts";
 import { type JwtError, verifyJwt } from "../../lib/jwt.ts";
 import { grants, refreshTokens } from "../collections.ts";

@@ -1,4 +1,4 @@
-// The account dashboard (contract, part 1; spec parts 5 and 6): its home page and its router. The router checks session,
+// The account dashboard (1.dashboard; spec parts 5 and 6): its home page and its router. The router checks session,
 // account state, permission and form, in this order.
 import { type HttpResponse, PATHS, queryString } from "../../http/message.ts";
 import type { Router } from "../../http/router.ts";

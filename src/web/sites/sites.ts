@@ -1,5 +1,5 @@
-// Deployed apps (contract, part 1), at /sites/{dep_id}/ and at / of their custom domain. A page shows the title, the
-// description and each ready data source. A click on a point becomes user.interaction (spec part 6).
+// Deployed apps, at /sites/{dep_id}/ and at / of their custom domain. A page shows the title, the description and each
+// ready data source. A click on a point becomes user.interaction (spec part 6).
 import { checkViewAccess, findSiteById, recordInteraction, type Site } from "../../domain/apps.ts";
 import { checkAccountState, hasScope } from "../../domain/credentials.ts";
 import { LIMIT_MAX } from "../../domain/crud.ts";
