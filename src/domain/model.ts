@@ -63,7 +63,8 @@ const unchecked = <T>(json: JsonSchema): Schema<T> => ({
   check: (value) => value as T,
 });
 const string = (rules: JsonSchema = {}) => unchecked<string>({ type: "string", ...rules });
-const id = (prefix: string) => string({ pattern: `^${prefix}_[0-9A-Za-z]+$` });
+export const idPattern = (prefix: string): string => `^${prefix}_[0-9A-Za-z]+$`;
+const id = (prefix: string) => string({ pattern: idPattern(prefix) });
 const url = string({ format: "uri" });
 const time = string({
   format: "date-time",

@@ -13,6 +13,7 @@ import {
   apiKey,
   app,
   dataSource,
+  idPattern,
   oauthClient,
   user,
   type WebhookSchemas,
@@ -29,7 +30,7 @@ const OWNER = { email: "owner@example.com", name: "Owner", permissions: ["admin"
 export const DEFAULT_SEED = { accounts: [{ name: "Example account" }] };
 
 const withId = <M extends Members>(prefix: string, body: ObjectSchema<unknown, M>) => {
-  const pattern = new RegExp(`^${prefix}_[0-9A-Za-z]+$`);
+  const pattern = new RegExp(idPattern(prefix));
   const patternText = `${prefix}_ and letters or digits`;
   return extend(body, { id: optional(text({ max: 64, pattern, patternText })) });
 };

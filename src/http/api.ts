@@ -100,7 +100,7 @@ async function handleApiRequest(
 export async function runOperation(
   deps: OperationDeps,
   { route, params }: RouteMatch<Operation>,
-  { account, user, credentialId: credential }: Caller,
+  { account, user, credentialId }: Caller,
   request: HttpRequest,
 ): Promise<Result> {
   const { unitOfWorkDeps, routeDeps, textCache } = deps;
@@ -145,7 +145,7 @@ export async function runOperation(
 
   return idempotencyKey === undefined
     ? await execute()
-    : await withIdempotency(deps, idempotencyKey, credential, request, bytes, execute);
+    : await withIdempotency(deps, idempotencyKey, credentialId, request, bytes, execute);
 }
 
 /**
@@ -182,12 +182,12 @@ type SaveResponse = (tx: Tx, response: HttpResponse) => Promise<void>;
 async function withIdempotency(
   { unitOfWorkDeps: { store, clock }, keysInProgress }: OperationDeps,
   key: string,
-  credential: string,
+  credentialId: string,
   { path, query }: HttpRequest,
   body: Buffer | undefined,
   run: (save: SaveResponse) => Promise<Result>,
 ): Promise<Result> {
-  const id = sha256(`${credential} ${key}`);
+  const id = sha256(`${credentialId} ${key}`);
   const fingerprint = sha256([path, query, body?.toString("latin1")].join(" "));
   const isFirst = !keysInProgress.has(id);
   keysInProgress.add(id);

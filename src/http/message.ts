@@ -75,6 +75,8 @@ export const PATHS = {
   home: "/",
   dashboard: "/dashboard",
   sign_in: "/dashboard/sign-in",
+  authorize: "/oauth/authorize",
+  token: "/oauth/token",
   sites: "/sites",
   docs: "/docs",
   openapi: "/openapi.json",

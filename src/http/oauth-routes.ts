@@ -30,7 +30,6 @@ import { errorHeaders, explain } from "./problem.ts";
 import { BODY_BYTES, getMediaType } from "./request.ts";
 import { type PublicRoute, publicGet, publicRouter } from "./router.ts";
 
-const TOKEN_PATH = "/oauth/token";
 const REVOKE_PATH = "/oauth/revoke";
 const KEYS_PATH = "/oauth/jwks";
 const FORM_TYPE = "application/x-www-form-urlencoded";
@@ -40,7 +39,7 @@ type OAuthRequest = Awaited<ReturnType<typeof readOAuthRequest>>;
 
 export function createOAuthRouter(server: AuthorizationServer, urls: ServiceUrls) {
   const routes = [
-    postRoute(server, TOKEN_PATH, handleToken),
+    postRoute(server, PATHS.token, handleToken),
     postRoute(server, REVOKE_PATH, handleRevoke),
     documentRoute(KEYS_PATH, () => getPublicKeys(server)),
     documentRoute("/.well-known/oauth-authorization-server", () => serverMetadata(urls)),
@@ -95,8 +94,8 @@ function toServerError(error: AppError, urls: ServiceUrls): HttpResponse {
 /** RFC 8414: everything that a client library needs to know, given {auth_url}. */
 const serverMetadata = ({ authUrl, baseUrl }: ServiceUrls) => ({
   issuer: authUrl,
-  authorization_endpoint: `${authUrl}/oauth/authorize`,
-  token_endpoint: authUrl + TOKEN_PATH,
+  authorization_endpoint: authUrl + PATHS.authorize,
+  token_endpoint: authUrl + PATHS.token,
   revocation_endpoint: authUrl + REVOKE_PATH,
   // Login clients read the signed-in user from it: the member `user` of its response.
   userinfo_endpoint: `${baseUrl}/account`,

@@ -34,9 +34,9 @@ export function createOpenApiDocument(
     Object.assign(schemas, responseSchemas(route, variants));
     if (bodyName && body) schemas[bodyName] = withoutDefaults(body(routeDeps).json);
   }
-  const tokenUrl = `${authUrl}/oauth/token`;
+  const tokenUrl = authUrl + PATHS.token;
   const authorizationCode = {
-    authorizationUrl: `${authUrl}/oauth/authorize`,
+    authorizationUrl: authUrl + PATHS.authorize,
     tokenUrl,
     refreshUrl: tokenUrl,
     scopes: model.SCOPE_LABELS,

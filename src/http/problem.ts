@@ -137,7 +137,7 @@ export const PROBLEMS: {
   storage_unavailable: [
     503,
     "The storage is not available",
-    "Nothing was changed. Try again soon.",
+    "Nothing was changed. Try again soon; reading may still work.",
   ],
 };
 

@@ -51,6 +51,8 @@ export const DURATION_UNITS = new Map([
   ["d", 86_400_000],
 ]);
 
+export const DURATION_EXAMPLES = "250ms, 30s, 5m, 2h or 1d";
+
 /**
  * Parses "250ms", "30s", "5m", "2h" or "1d" to ms, else returns undefined. A bare number is ambiguous: seconds or ms.
  */

@@ -24,6 +24,9 @@ const WORK_MS_MAX = 100;
 const GIVEN_UP =
   "A unit of work may await only its own transaction; this one waited for something else and was rolled back";
 
+/** The format of snapshots and data files. */
+export const DATA_FORMAT = 2;
+
 /** Where a store keeps its data besides memory. A rejected `append` or `replace` has stored nothing. */
 interface Storage {
   load(collections: readonly AnyCollection[]): Promise<Tables>;
@@ -178,7 +181,8 @@ export function createStore(storage: Storage): Store {
 
     transact: (work) => run(() => execute(work)),
 
-    snapshot: () => run(async () => ({ format: 2, collections: copy(listRecords(tables)) })),
+    snapshot: () =>
+      run(async () => ({ format: DATA_FORMAT, collections: copy(listRecords(tables)) })),
 
     restore: (data: StoreData) =>
       run(async () => {

@@ -10,7 +10,7 @@ import type { HandlerContext, Operation } from "../http/operation.ts";
 import { jsonSerializer } from "../http/operation.ts";
 import { problemResponse } from "../http/problem.ts";
 import { type RouteKey, type Router, RouteTable } from "../http/router.ts";
-import { parseDuration, toIso } from "../lib/clock.ts";
+import { DURATION_EXAMPLES, parseDuration, toIso } from "../lib/clock.ts";
 import { sha256 } from "../lib/ids.ts";
 import {
   boolean,
@@ -105,7 +105,7 @@ const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 
 const duration = custom<string>({ type: "string" }, (value) =>
   parseDuration(String(value)) === undefined
-    ? "must be a duration such as 250ms, 30s, 5m, 2h or 1d"
+    ? `must be a duration such as ${DURATION_EXAMPLES}`
     : undefined,
 );
 const clockChange = object({

@@ -18,6 +18,7 @@ import type { ServiceUrls } from "../http/message.ts";
 import {
   type AdjustableClock,
   after,
+  DURATION_EXAMPLES,
   type FiredTimer,
   type Instant,
   monotonicNow,
@@ -135,7 +136,7 @@ export async function openService(deps: ServiceDeps) {
         const by_ms = parseDuration(String(duration));
         if (by_ms === undefined || clock.now() + by_ms > LAST)
           throw new OptionError(
-            `advance must be a duration such as 250ms, 30s, 5m, 2h or 1d, and end before the year 10000; it is ${duration}`,
+            `advance must be a duration such as ${DURATION_EXAMPLES}, and end before the year 10000; it is ${duration}`,
           );
         return mutex.run(async () => {
           await tasks.idle();

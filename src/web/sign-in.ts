@@ -20,7 +20,6 @@ import { messagePage, page, redirect } from "./layout.ts";
 import type { PageRoute, SubmittedFields, WebContext } from "./session.ts";
 
 const SIGN_OUT_PATH = `${PATHS.dashboard}/sign-out`;
-const AUTHORIZE_PATH = "/oauth/authorize";
 const CONSENT_PATH = "/oauth/consent";
 
 export const signInRoutes: readonly PageRoute[] = [
@@ -28,7 +27,7 @@ export const signInRoutes: readonly PageRoute[] = [
   { method: "POST", path: PATHS.sign_in, handler: submitSignIn },
   { method: "POST", path: SIGN_OUT_PATH, handler: signOut },
   // Opening the consent page grants nothing, so a link or an image that loads it is harmless.
-  { method: "GET", path: AUTHORIZE_PATH, handler: (web) => authorize(web, web.request.query) },
+  { method: "GET", path: PATHS.authorize, handler: (web) => authorize(web, web.request.query) },
   {
     method: "POST",
     path: CONSENT_PATH,
@@ -107,7 +106,7 @@ async function signInPage(
     status: error ? 400 : 200,
     headers: web.setCookie,
     narrow: true,
-    formAction: formActionTo(next.startsWith(AUTHORIZE_PATH) ? redirectUri : ""),
+    formAction: formActionTo(next.startsWith(PATHS.authorize) ? redirectUri : ""),
     body: [
       error && alertBox("alert", error),
       web.form(PATHS.sign_in, [hidden("next", next), step], "card"),
@@ -158,7 +157,7 @@ async function authorize(
   const request = await validateAuthorizationRequest(oauth, query);
   if ("page" in request) return errorPage(web, request);
   if ("redirect" in request) return redirect(request.redirect);
-  const url = `${AUTHORIZE_PATH}?${query}`;
+  const url = `${PATHS.authorize}?${query}`;
   if (signedIn === undefined) return requireSignIn(url);
   const scopes = findGrantableScopes(oauth, request, signedIn);
   if ("redirect" in scopes) return redirect(scopes.redirect);
@@ -195,7 +194,7 @@ function consentPage(
   const { host, protocol } = new URL(redirectUri);
   const fields = html`<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it asks for:</p>
 ${list(scopes.map((scope) => [SCOPE_LABELS[scope], " ", inlineCode(scope)]))}
-${hidden("request", url.slice(AUTHORIZE_PATH.length + 1))}
+${hidden("request", url.slice(PATHS.authorize.length + 1))}
 <div class="row"><button class="primary" name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></div>`;
   return page({
     title: `Allow “${client.name}” to use your account?`,
