@@ -110,7 +110,10 @@ export async function startReceiver(options: ReceiverOptions) {
           returnedByNext.add(event);
           return event;
         }
-        if (!(await within(deadline - monotonicNow(), once(arrivals, "event")))) {
+        const wait = new AbortController();
+        const arrival = once(arrivals, "event", { signal: wait.signal });
+        if (!(await within(deadline - monotonicNow(), arrival))) {
+          wait.abort(); // removes the listener
           const types = received.map((each) => each.type).join(", ") || "nothing";
           throw new Error(`No ${type} within ${timeoutMs} ms; received: ${types}`);
         }

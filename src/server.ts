@@ -41,6 +41,7 @@ import { memoryStore } from "./store/memory.ts";
 import { createControlRouter } from "./testing/control-api.ts";
 import { createChaos, createFaults } from "./testing/faults.ts";
 import { createRecorder } from "./testing/recorder.ts";
+import { createRequestTracker } from "./testing/requests.ts";
 import { openService, type Service } from "./testing/service.ts";
 import { createState } from "./testing/state.ts";
 import { createWorkers } from "./workers.ts";
@@ -73,6 +74,7 @@ export async function startWithSettings(
   const unitOfWorkDeps = { store, clock, ids, notifications };
   const tasks = new TaskTracker(log.error);
   const recorder = createRecorder({ store, clock, notifications, tasks });
+  const requests = createRequestTracker();
   const faults = createFaults({ clock, tasks, annotate: recorder.annotate });
   const chaos = createChaos({ unitOfWorkDeps, effects: recorder.effects });
   const sender = createHttpSender({ policy: webhookPolicy, timeout_ms: settings.webhookTimeout });
@@ -134,6 +136,7 @@ export async function startWithSettings(
       state,
       workers,
       tasks,
+      requests,
       recorder,
       faults,
       chaos,
@@ -188,10 +191,10 @@ export async function startWithSettings(
       },
       onError: log.error,
     });
-    const respond = withCors(withVariants(handleRoute, settings.variants), isLocal);
+    const respond = withVariants(withCors(handleRoute, isLocal), settings.variants);
     const handle = settings.log === "off" ? respond : withLog(respond, log);
     server.setHandler({
-      handle: hasTestControls ? recorder.wrap(handle) : handle,
+      handle: hasTestControls ? requests.wrap(recorder.wrap(handle)) : handle,
       ids,
       urls,
       onError: log.error,

@@ -6,7 +6,7 @@ import { listUnprocessed, processDataSource } from "./domain/data-sources.ts";
 import { cancelUndeliverable, shiftPendingDeliveries } from "./domain/events.ts";
 import { createRetention, type Retention } from "./domain/retention.ts";
 import { UnitOfWork } from "./domain/unit-of-work.ts";
-import { nextTurn } from "./lib/clock.ts";
+import { nextTurn, type Timer } from "./lib/clock.ts";
 
 const PROCESSING = "processing a data source";
 /** The delay before a failed processing is retried: a full disk rarely has room a second later. */
@@ -18,6 +18,8 @@ export function createWorkers(deps: OutboxDeps) {
   /** Undefined while the workers are stopped. */
   let outbox: Outbox | undefined;
   let retention: Retention | undefined;
+  /** The timer of each data source whose processing failed. */
+  const retries = new Map<string, Timer>();
 
   const processSource = (id: string): Promise<void> =>
     tasks.run(PROCESSING, async () => {
@@ -25,7 +27,10 @@ export function createWorkers(deps: OutboxDeps) {
         await processDataSource(unitOfWork, id);
       } catch (error) {
         const retryAt = clock.now() + PROCESSING_RETRY_MS;
-        clock.schedule(retryAt, PROCESSING, () => processSource(id));
+        retries.set(
+          id,
+          clock.schedule(retryAt, PROCESSING, () => processSource(id)),
+        );
         throw error;
       }
     });
@@ -63,6 +68,8 @@ export function createWorkers(deps: OutboxDeps) {
       outbox = undefined;
       retention = undefined;
       await tasks.idle();
+      for (const retry of retries.values()) retry.cancel();
+      retries.clear();
     },
     /** Reschedules the next expiry before time is moved by hand, because records were created since the last run. */
     runRetention: async (): Promise<void> => retention?.run(),

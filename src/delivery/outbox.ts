@@ -7,6 +7,7 @@ import {
   cancelUndeliverable,
   deliveryHeaders,
   dueTime,
+  failDelivery,
   isDeliverable,
   isSuccess,
   recordAttempt,
@@ -15,6 +16,7 @@ import {
   type Attempt,
   type DeliveryRecord,
   deliveries,
+  type EventRecord,
   events,
   type WebhookRecord,
   webhooks,
@@ -118,18 +120,20 @@ export function createOutbox(deps: OutboxDeps) {
     const delivery = rows.find(({ id }) => !heldBack.has(id));
     if (delivery === undefined || stopped) return undefined;
     const webhook = await store.get(webhooks, webhookId);
+    const event = await store.get(events, delivery.event_id);
     const due = dueTime(delivery);
     if (!isDeliverable(delivery, webhook))
       await unitOfWork.run((ctx) => cancelUndeliverable(ctx, webhookId));
+    else if (event === undefined) await unitOfWork.run((ctx) => failDelivery(ctx, delivery.id));
     else if (due > clock.now()) setTimer(webhookId, due, async () => notify(webhookId));
     else if (inFlight === CONCURRENCY_MAX) waiting.add(webhookId);
-    else return attempt(delivery, webhook);
+    else return attempt(delivery, webhook, event);
     return undefined;
   }
 
-  async function attempt(delivery: DeliveryRecord, webhook: WebhookRecord) {
+  async function attempt(delivery: DeliveryRecord, webhook: WebhookRecord, event: EventRecord) {
     inFlight += 1;
-    const result = await makeAttempt(deps, delivery, webhook).finally(() => {
+    const result = await makeAttempt(deps, delivery, webhook, event).finally(() => {
       inFlight -= 1;
       for (const webhookId of waiting) notify(webhookId);
       waiting.clear();
@@ -161,10 +165,9 @@ async function makeAttempt(
   deps: OutboxDeps,
   delivery: DeliveryRecord,
   webhook: WebhookRecord,
+  event: EventRecord,
 ): Promise<AttemptResult | RetryLater> {
-  const { store, clock, sender } = deps;
-  const event = await store.get(events, delivery.event_id);
-  if (event === undefined) throw new Error(`The store holds ${delivery.id} without its event`);
+  const { clock, sender } = deps;
   const start = clock.now();
   const number = delivery.attempts.length + 1;
   const timestamp_s = Math.floor(deps.timestamp() / 1_000);

@@ -74,12 +74,13 @@ export function checkAccountState(account: AccountRecord, method: string): AppEr
 
 export const setAccountState = (
   unitOfWork: UnitOfWork,
-  accountId: string,
+  account: AccountRecord,
   state: AccountState,
-): Promise<void> =>
+): Promise<AccountRecord> =>
   unitOfWork.run(async ({ tx }) => {
-    const account = await tx.get(accounts, accountId);
-    if (account) await tx.put(accounts, { ...account, state });
+    const changed = { ...account, state };
+    await tx.put(accounts, changed);
+    return changed;
   });
 
 type KeyDraft = WithOptionalId<Infer<typeof apiKey.createBody>> & {

@@ -54,7 +54,7 @@ interface LifecycleHooks<R, D, A> {
   onCreate(ctx: AccountContext, draft: D): Promise<A | AppError>;
   /** Returns the record to store. */
   onUpdate?(ctx: AccountContext, after: R, before: R): Promise<R | AppError>;
-  onDelete?(ctx: AccountContext, record: R): unknown;
+  onDelete?(ctx: AccountContext, record: R): Promise<AppError | undefined>;
 }
 
 /** Schemas of the request bodies and the response. A resource without `updateBody` cannot be updated. */
@@ -123,10 +123,9 @@ export function createCrudService<R extends AccountScoped, D, A>(
     ) =>
       withRecord(unitOfWork, account, id, async (ctx, before) => {
         const patched = { ...before, ...patch };
-        if (!hooks.onUpdate || isDeepStrictEqual(before, patched))
-          return precondition(before) ?? before;
+        if (isDeepStrictEqual(before, patched)) return precondition(before) ?? before;
         const updated = { ...patched, updated_at: ctx.timestamp };
-        const after = await hooks.onUpdate(ctx, updated, before);
+        const after = (await hooks.onUpdate?.(ctx, updated, before)) ?? updated;
         if (after instanceof AppError) return after;
         await ctx.tx.put(collection, after);
         return precondition(before) ?? after;
@@ -140,7 +139,7 @@ export function createCrudService<R extends AccountScoped, D, A>(
     ) =>
       withRecord(unitOfWork, account, id, async (ctx, record) => {
         const error = await hooks.onDelete?.(ctx, record);
-        if (error instanceof AppError) return error;
+        if (error) return error;
         await ctx.tx.remove(collection, id);
         return precondition(record) ?? record;
       }),

@@ -15,7 +15,9 @@ import type { AccountContext, UnitOfWork, WithOptionalId } from "./unit-of-work.
 export const dataSourceService = createCrudService(dataSources, "data source", dataSource, {
   onCreate: createDataSource,
   /** Deletes the rows or the unprocessed data. */
-  onDelete: ({ tx }, { id }) => tx.remove(dataSourceContents, id),
+  async onDelete({ tx }, { id }) {
+    await tx.remove(dataSourceContents, id);
+  },
 });
 
 export const listDataSourcesOfApp = (reader: Reader, appId: string, range: Range) =>

@@ -312,6 +312,12 @@ export async function cancelUndeliverable(ctx: TxContext, webhookId: string): Pr
       await putDelivery(ctx, finishDelivery(delivery, "cancelled"));
 }
 
+/** Ends a delivery that cannot be sent, because the data lack its event. */
+export async function failDelivery(ctx: TxContext, id: string): Promise<void> {
+  const delivery = await ctx.tx.get(deliveries, id);
+  if (delivery) await putDelivery(ctx, finishDelivery(delivery, "failed"));
+}
+
 /** Postpones a delivery, for fault injection in tests. */
 export async function postpone(ctx: TxContext, id: string, until: string): Promise<void> {
   const delivery = await ctx.tx.get(deliveries, id);

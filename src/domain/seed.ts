@@ -60,8 +60,8 @@ export const seedSchema = (webhook: WebhookSchemas) =>
 export type Seed = Infer<ReturnType<typeof seedSchema>>;
 
 /**
- * Writes the whole seed in one transaction. Throws an OptionError for duplicate ids, keys and addresses. `startupKey`
- * will belong to the first account, so no other account may list it.
+ * Writes the whole seed in one transaction. Throws an OptionError for duplicate ids, keys and addresses. Only the
+ * first account may list `startupKey`.
  */
 export const applySeed = (unitOfWork: UnitOfWork, seed: Seed, startupKey: string | null) =>
   unitOfWork.run(async (ctx) => {
@@ -95,9 +95,10 @@ export const applySeed = (unitOfWork: UnitOfWork, seed: Seed, startupKey: string
       const path = `The seed is wrong: #/accounts/${index}`;
       const account = { id, name, state };
       assertUnique(id, `${path}/id`);
+      if (index > 0 && lists.api_keys.some(({ key }) => key === startupKey))
+        throw new OptionError(`${path}/api_keys has the start-up key of the first account`);
       await ctx.tx.put(accounts, account);
       await insert(account, `${path}/api_keys`, lists.api_keys, createApiKey);
-      if (startupKey !== null) usedValues.add(startupKey);
       const users = lists.users.length > 0 ? lists.users : [OWNER];
       await insert(account, `${path}/users`, users, createUser);
       await insert(account, `${path}/oauth_clients`, lists.oauth_clients, createOAuthClient);

@@ -5,7 +5,7 @@ import { type Clock, type Instant, toIso } from "../lib/clock.ts";
 import type { Ids } from "../lib/ids.ts";
 import { AppError } from "./errors.ts";
 import type { AccountRecord } from "./model.ts";
-import type { Store, Tx } from "./store.ts";
+import { isStoreError, type Store, type Tx } from "./store.ts";
 
 /** Published after a commit, each with the id of a record. */
 interface NotificationMap {
@@ -66,6 +66,9 @@ export class UnitOfWork {
   async run<T>(work: (ctx: TxContext) => Promise<T>): Promise<T> {
     const { store, clock, ids, notifications } = this.deps;
     let published = new Map<string, [topic: Topic, id: string]>();
+    const emitPublished = () => {
+      for (const [topic, id] of published.values()) notifications.emit(topic, id);
+    };
     try {
       const result = await store.transact(async (tx) => {
         published = new Map(); // the store may run the work again
@@ -83,10 +86,12 @@ export class UnitOfWork {
         if (this.beforeCommit) await this.beforeCommit(ctx, value);
         return value;
       });
-      for (const [topic, id] of published.values()) notifications.emit(topic, id);
+      emitPublished();
       return result;
     } catch (error) {
       if (error instanceof AppError) return error as T; // the value that `work` returned
+      // The outcome is unknown: the store may have committed.
+      if (!isStoreError(error, "StorageUnavailable")) emitPublished();
       throw error;
     }
   }

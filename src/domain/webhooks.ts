@@ -37,7 +37,9 @@ export async function createWebhook(
 export const webhookService = createCrudService(webhooks, "webhook", webhook, {
   onCreate: createWebhook,
   onUpdate: updateWebhook,
-  onDelete: (ctx, { id }) => ctx.publish("webhookStopped", id),
+  async onDelete(ctx, { id }) {
+    ctx.publish("webhookStopped", id);
+  },
 });
 
 /** Disabling a webhook cancels its pending deliveries; enabling it clears the disabled reason. */

@@ -95,6 +95,9 @@ export interface Preconditions {
   readonly ifNoneMatch: readonly string[] | undefined;
 }
 
+/** "*", or entity tags with commas between them (RFC 9110 8.8.3 and 13.1). */
+const ENTITY_TAGS = /^(\*|([ \t,]*(W\/)?"[!#-~\x80-\xff]*"[ \t]*(,|$))+[ \t,]*)$/;
+
 /** Parses headers and query, or returns one error for all unknown, repeated and invalid values. */
 export function parseInput({ query: schema = NO_QUERY }: Operation, request: HttpRequest) {
   const { headers } = request;
@@ -114,12 +117,15 @@ export function parseInput({ query: schema = NO_QUERY }: Operation, request: Htt
       detail: detail.replace(UNKNOWN_MEMBER, "is not a parameter of this operation"),
     });
   const idempotencyKey = request.method === "POST" ? headers["idempotency-key"] : undefined;
-  const isKeyWrong =
-    idempotencyKey !== undefined && (idempotencyKey === "" || idempotencyKey.length > KEY_MAX);
-  if (isKeyWrong)
+  if (idempotencyKey === "" || Number(idempotencyKey?.length) > KEY_MAX)
     errors.push({ header: "Idempotency-Key", detail: `must have 1 to ${KEY_MAX} characters` });
-  if (errors.length > 0)
-    return appError({ code: isKeyWrong ? "invalid_header" : "invalid_parameter", errors });
+  for (const header of ["If-Match", "If-None-Match"])
+    if (!ENTITY_TAGS.test(headers[header.toLowerCase()] ?? "*"))
+      errors.push({ header, detail: 'must be * or a list of entity tags such as "a"' });
+  if (errors.length > 0) {
+    const hasHeader = errors.some(({ header }) => header !== undefined);
+    return appError({ code: hasHeader ? "invalid_header" : "invalid_parameter", errors });
+  }
   const preconditions: Preconditions = {
     ifMatch: parseEntityTags(headers["if-match"]),
     ifNoneMatch: parseEntityTags(headers["if-none-match"]),
@@ -128,7 +134,7 @@ export function parseInput({ query: schema = NO_QUERY }: Operation, request: Htt
 }
 
 const parseEntityTags = (value: string | undefined): readonly string[] | undefined =>
-  value === undefined ? undefined : (value.match(/^\*$|(W\/)?"[^"]*"/g) ?? []);
+  value?.match(/^\*$|(W\/)?"[^"]*"/g) ?? undefined;
 
 /** Evaluates If-Match by strong and If-None-Match by weak comparison (RFC 9110 13.1.1, 13.1.2). */
 export function evaluatePreconditions(

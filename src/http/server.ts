@@ -37,10 +37,14 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
   /** Open sockets, each with its latest response. */
   const responses = new Map<Socket, ServerResponse | undefined>();
   let stopping = false;
+  let isReady = false;
   let setHandler: (deps: HttpServerDeps) => void = () => {};
   /** Requests that arrive between `listen` and `setHandler` wait for this. */
   const ready = new Promise<HttpServerDeps>((resolve) => {
-    setHandler = resolve;
+    setHandler = (deps) => {
+      isReady = true;
+      resolve(deps);
+    };
   });
   const ipv4 = createNodeServer();
   /** Listens on [::1] if the host is a loopback name. */
@@ -167,8 +171,9 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
             response.once("close", resolve);
             socket.once("close", resolve); // a pipelined response may never get the socket
           });
-      // Node regards a connection without any bytes as active.
-      for (const socket of responses.keys()) if (socket.bytesRead === 0) socket.destroy();
+      // Node regards a connection without any bytes as active. Without a handler, no request gets a response.
+      for (const socket of responses.keys())
+        if (!isReady || socket.bytesRead === 0) socket.destroy();
       await Promise.all([close(ipv4), close(ipv6)]);
       deadline.cancel();
     },

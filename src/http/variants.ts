@@ -61,7 +61,11 @@ export const applyVariants = (
     return result;
   });
 
-/** Applies the variants that change responses to everything under /v1. */
+const EXPOSED = "access-control-expose-headers";
+const VARIANT_HEADERS =
+  "X-Total-Count, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset";
+
+/** Applies the variants that change responses to everything under /v1, after CORS. */
 export function withVariants(handle: RequestHandler, variants: Variants): RequestHandler {
   if (Object.keys(variants).length === 0) return handle;
   return async (request) => {
@@ -71,7 +75,9 @@ export function withVariants(handle: RequestHandler, variants: Variants): Reques
     // Before the body that has its code changes.
     if (variants["validation-status"]) response = toBadRequest(response);
     if (variants["error-body"]) response = toFlatError(response);
-    if (variants["rate-headers"]) renameRateLimit(request.responseHeaders);
+    const { responseHeaders } = request;
+    if (variants["rate-headers"]) renameRateLimit(responseHeaders);
+    if (EXPOSED in responseHeaders) responseHeaders[EXPOSED] += `, ${VARIANT_HEADERS}`;
     return response;
   };
 }

@@ -158,14 +158,17 @@ export class AdjustableClock {
     const wasRunning = this.#frozenAt === undefined;
     const fired: FiredTimer[] = [];
     this.freeze();
-    for (const entry of this.#takeDue(until)) {
-      this.#frozenAt = Math.max(this.now(), entry.at);
-      if (entry.what !== null) fired.push({ at: toIso(this.now()), what: entry.what });
-      await entry.run();
-      await idle?.();
+    try {
+      for (const entry of this.#takeDue(until)) {
+        this.#frozenAt = Math.max(this.now(), entry.at);
+        if (entry.what !== null) fired.push({ at: toIso(this.now()), what: entry.what });
+        await entry.run();
+        await idle?.();
+      }
+    } finally {
+      this.#frozenAt = until;
+      if (wasRunning) this.resume();
     }
-    this.#frozenAt = until;
-    if (wasRunning) this.resume();
     return fired;
   }
 
@@ -206,10 +209,11 @@ export class AdjustableClock {
   }
 
   #startTimer(): void {
+    const now = this.now(); // first, because it starts a timer itself if the machine's clock was set
     this.#timer?.cancel();
     const [first] = this.#entries;
     if (first === undefined || this.#frozenAt !== undefined) return;
-    const wait_ms = Math.min(Math.max(first.at - this.now(), 0), CHECK_INTERVAL_MS);
+    const wait_ms = Math.min(Math.max(first.at - now, 0), CHECK_INTERVAL_MS);
     this.#timer = this.machine.after(wait_ms, () => {
       for (const entry of this.#takeDue(this.now())) void entry.run();
       this.#startTimer();

@@ -11,8 +11,8 @@ const COUNT_MAX = 62 ** COUNT_LENGTH;
 export const RANDOM_LENGTH = 11;
 /** Slightly more than 256 bits. */
 const SECRET_LENGTH = 43;
-/** Captures the time of an id generated here before the year 8888; ids of a seed may look different. */
-const GENERATED_ID = /_(0[\dA-Za-z]{8})[\dA-Za-z]{14}$/;
+/** Captures the time of an id generated here before the year 8888; ids of a seed and hashes look different. */
+const GENERATED_ID = /^[a-z]{2,3}_(0[\dA-Za-z]{8})[\dA-Za-z]{14}$/;
 
 /** The id generator without the methods that reposition it. */
 export type Ids = Pick<TimeOrderedIds, "next" | "secret">;

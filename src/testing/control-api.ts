@@ -13,7 +13,6 @@ import { type RouteKey, type Router, RouteTable } from "../http/router.ts";
 import { DURATION_EXAMPLES, parseDuration, toIso } from "../lib/clock.ts";
 import { sha256 } from "../lib/ids.ts";
 import {
-  boolean,
   custom,
   type ObjectSchema,
   OptionError,
@@ -108,11 +107,16 @@ const duration = custom<string>({ type: "string" }, (value) =>
     ? `must be a duration such as ${DURATION_EXAMPLES}`
     : undefined,
 );
-const clockChange = object({
-  advance: optional(duration),
-  freeze: optional(boolean),
-  resume: optional(boolean),
-});
+const onlyTrue = custom<true>({ const: true }, (value) =>
+  value === true ? undefined : "must be true",
+);
+const clockChange = object(
+  { advance: optional(duration), freeze: optional(onlyTrue), resume: optional(onlyTrue) },
+  function* (change) {
+    if (Object.keys(change).length !== 1)
+      yield { path: [], detail: "must have advance, freeze or resume, and only one of them" };
+  },
+);
 /** Validated when it is restored. */
 const snapshot = custom<StoreData>(ANY_OBJECT, () => undefined);
 

@@ -1,5 +1,5 @@
 // The service handle for embedding tests (1.test-controls): moves time, injects faults, shows journals and switches
-// between states. Background work is stopped before a state change.
+// between states. Before a state change, requests end and background work stops.
 import { setAccountState } from "../domain/credentials.ts";
 import { listDueDeliveries } from "../domain/events.ts";
 import {
@@ -38,6 +38,7 @@ import {
 import { Mutex, type TaskTracker } from "../lib/tasks.ts";
 import type { ChaosRule, ChaosRuleInput, FaultRule, FaultRuleInput, Rules } from "./faults.ts";
 import type { JournalDelivery, Recorder } from "./recorder.ts";
+import type { RequestTracker } from "./requests.ts";
 import type { createState, StartupAccount } from "./state.ts";
 
 interface ServiceDeps {
@@ -48,6 +49,7 @@ interface ServiceDeps {
   readonly state: Awaited<ReturnType<typeof createState>>;
   readonly workers: Readonly<Record<"start" | "stop" | "runRetention", () => Promise<void>>>;
   readonly tasks: TaskTracker;
+  readonly requests: RequestTracker;
   readonly recorder: Recorder;
   readonly faults: Rules<FaultRuleInput, FaultRule>;
   readonly chaos: Rules<ChaosRuleInput, ChaosRule>;
@@ -79,7 +81,7 @@ export type Service = Awaited<ReturnType<typeof openService>>;
 
 /** Loads the state, starts background work and returns the handle. */
 export async function openService(deps: ServiceDeps) {
-  const { state, workers, tasks, recorder, faults, chaos, clearCaches, stop } = deps;
+  const { state, workers, tasks, requests, recorder, faults, chaos, clearCaches, stop } = deps;
   const { unitOfWorkDeps, authorizationServer } = deps;
   const { store, clock } = unitOfWorkDeps;
   const mutex = new Mutex();
@@ -88,9 +90,7 @@ export async function openService(deps: ServiceDeps) {
   let closed: Promise<void> | undefined;
 
   function changeState(load: (apiKey: string | null) => Promise<StartupAccount>): Promise<void> {
-    return mutex.run(async () => {
-      // Delayed requests are released first, so that they run against the state they were sent to.
-      faults.clear();
+    async function change(): Promise<void> {
       await workers.stop();
       try {
         startup = await load(startup.apiKey);
@@ -101,7 +101,8 @@ export async function openService(deps: ServiceDeps) {
       } finally {
         if (closed === undefined) await workers.start();
       }
-    });
+    }
+    return mutex.run(() => requests.runBetweenRequests(faults.clear, change));
   }
 
   function close(): Promise<void> {
@@ -192,9 +193,9 @@ export async function openService(deps: ServiceDeps) {
 
     async setAccountState(newState: AccountState): Promise<AccountRecord> {
       const state = parseOption(accountState, newState, "setAccountState");
-      await setAccountState(new UnitOfWork(unitOfWorkDeps), startup.account.id, state);
-      startup = { ...startup, account: { ...startup.account, state } };
-      return startup.account;
+      const account = await setAccountState(new UnitOfWork(unitOfWorkDeps), startup.account, state);
+      startup = { ...startup, account };
+      return account;
     },
 
     /** Returns all stored data and the time as plain JSON. */

@@ -6,15 +6,16 @@ import { createApiKey, findApiKey, generateApiKey } from "../domain/credentials.
 import { listUnprocessed, processDataSource } from "../domain/data-sources.ts";
 import { type AccountRecord, accounts, deliveries, events } from "../domain/model.ts";
 import { applySeed, DEFAULT_SEED, seedSchema } from "../domain/seed.ts";
-import { FIRST_RECORD, type StoreData } from "../domain/store.ts";
+import { FIRST_RECORD, type Reader, type StoreData } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
 import type { RouteDeps } from "../http/operation.ts";
-import { type AdjustableClock, parseIso, toIso } from "../lib/clock.ts";
+import { type AdjustableClock, isDateTime, parseIso, toIso } from "../lib/clock.ts";
 import { seededRandom, type TimeOrderedIds } from "../lib/ids.ts";
 import { OptionError, parseOption } from "../lib/schema.ts";
 import { memoryStore } from "../store/memory.ts";
 
 const KEY_NAME = "Start-up key";
+const TIME_ID = "now";
 
 interface StateDeps {
   readonly unitOfWorkDeps: UnitOfWorkDeps & {
@@ -60,27 +61,28 @@ export async function createState({
     for (const id of lastIds) ids.resumeAfter(id);
   }
 
-  /** Returns the account of this key, or the first account, which then gets the key. */
+  /** Opens the account of this key, or the first account, which then gets the key. */
   const openAccount = (apiKey: string | null): Promise<StartupAccount> =>
     new UnitOfWork(unitOfWorkDeps).run(async (ctx) => {
-      const storedKey = apiKey === null ? undefined : await findApiKey(ctx.tx, apiKey);
-      const [firstAccount] = await ctx.tx.page(accounts, "all", [], FIRST_RECORD);
-      const account = storedKey ? await ctx.tx.get(accounts, storedKey.account_id) : firstAccount;
-      if (account === undefined) throw new Error("The store holds no account.");
+      const { account, storedKey } = await findAccount(ctx.tx, apiKey);
       if (apiKey !== null && !storedKey)
         await createApiKey({ ...ctx, account }, { name: KEY_NAME, key: apiKey });
       return { account, apiKey };
     });
 
-  /** Replaces all data. The start-up key is added if it is missing. */
+  /** Replaces all data, once they are known to be valid. The start-up key is added if it is missing. */
   async function load(data: StoreData, apiKey: string | null): Promise<StartupAccount> {
-    if (data?.format !== 2 || !data.collections?.[accounts.name]?.length)
-      throw new OptionError("A snapshot must have the format 2 and an account");
+    if (data?.format !== 2 || !data.collections)
+      throw new OptionError("A snapshot must have the format 2 and collections");
+    const loaded = await openMemoryStore();
+    await loaded.restore(data);
+    await findAccount(loaded, apiKey);
+    const record = await loaded.get(clockRecords, TIME_ID);
+    if (record && !isDateTime(String(record.at)))
+      throw new OptionError("The snapshot's time must be a date and time");
     await store.restore(data);
     clock.rewind();
-    const [record] = data.collections[clockRecords.name] ?? [];
-    if (record && "at" in record && settings.clock === "manual")
-      clock.set(parseIso(String(record.at)));
+    if (record && settings.clock === "manual") clock.set(parseIso(record.at));
     continueIds(data);
     return openAccount(apiKey);
   }
@@ -105,10 +107,25 @@ export async function createState({
     /** Returns all stored data and the time as plain JSON. */
     async snapshot(): Promise<StoreData> {
       const data = await store.snapshot();
-      const time = [{ id: "now", at: toIso(clock.now()) }];
+      const time = [{ id: TIME_ID, at: toIso(clock.now()) }];
       return { ...data, collections: { ...data.collections, [clockRecords.name]: time } };
     },
   };
+}
+
+async function openMemoryStore() {
+  const store = memoryStore();
+  await store.open(collections);
+  return store;
+}
+
+/** Returns the account of this key, or the first account if the key is not stored. */
+async function findAccount(reader: Reader, apiKey: string | null) {
+  const storedKey = apiKey === null ? undefined : await findApiKey(reader, apiKey);
+  const [firstAccount] = await reader.page(accounts, "all", [], FIRST_RECORD);
+  const account = storedKey ? await reader.get(accounts, storedKey.account_id) : firstAccount;
+  if (account === undefined) throw new OptionError("The data lack the account of the start-up key");
+  return { account, storedKey };
 }
 
 /**
@@ -122,8 +139,7 @@ async function buildSeed(
 ) {
   const schema = seedSchema(routeDeps.webhook);
   const parsed = parseOption(schema, seed ?? DEFAULT_SEED, "The seed is wrong");
-  const store = memoryStore();
-  await store.open(collections);
+  const store = await openMemoryStore();
   const unitOfWork = new UnitOfWork({ ...unitOfWorkDeps, store });
   await applySeed(unitOfWork, parsed, apiKey);
   for (const id of await listUnprocessed(store)) await processDataSource(unitOfWork, id);

@@ -380,6 +380,19 @@ gated(
   },
 );
 
+gated(
+  "3.data-processing",
+  "a reset ends the retries of data sources that could not be processed",
+  async ({ api, service }, gate) => {
+    Object.assign(gate, { fault: new StorageUnavailable("full"), spared: 1 });
+    await send(api, "json", "[]");
+    await service.settled();
+    gate.fault = undefined;
+    await service.reset();
+    assert.deepEqual(await service.clock.advance("2m"), []);
+  },
+);
+
 /** Uploads JSON rows as text; returns "name:type" of each column, and the rows as text. */
 async function roundTrip(api: Client, data: string) {
   const { id } = await send(api, "json", data);

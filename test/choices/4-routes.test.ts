@@ -4,11 +4,12 @@
 // unknown paths, accounts that cannot see each other, and hostile values, which get a declared response, never a 500.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { StorageUnavailable } from "../../src/index.ts";
+import { memoryStore, StorageUnavailable } from "../../src/index.ts";
 import { type Context, choice, gated, MANUAL, withService } from "../support/clauses.ts";
 import { type Answer, type Client, members } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
 import { HOSTILE, RAW } from "../support/hostile.ts";
+import { overridden } from "../support/other-stores.ts";
 import { badHeader, badParameter, errorsOf, invalid, problem } from "../support/problem.ts";
 import { B_KEY, exampleBody, fill, makeWorld, NOWHERE, TWO } from "../support/world.ts";
 
@@ -168,7 +169,7 @@ choice(
 choice("4.etag.if-match", "If-Match passes only with the current ETag", async ({ api }) => {
   const path = `/apps/${(await api.create("/apps", { title: "Guarded" })).id}`;
   const tag = (await api.get(path)).header("etag");
-  for (const value of [OTHER, `W/${tag}`, `${OTHER}, "x"`, "unquoted"])
+  for (const value of [OTHER, `W/${tag}`, `${OTHER}, "x"`, `,${OTHER} ,, "*",`, '""', '"é"'])
     problem(await api.patch(path, { title: "Lost" }, { "if-match": value }), "precondition_failed");
   problem(await api.get(path, { "if-match": OTHER }), "precondition_failed");
   (await api.get(path, { "if-match": tag })).is(200);
@@ -181,6 +182,24 @@ choice("4.etag.if-match", "If-Match passes only with the current ETag", async ({
   assert.deepEqual(statuses, [200, 412, 412, 412], "of many with the same tag one wins");
   (await api.delete(path, { "if-match": (await api.get(path)).header("etag") })).is(204);
 });
+
+choice(
+  "4.etag.malformed",
+  "an If-Match or If-None-Match that is neither * nor entity tags is rejected, and nothing changes",
+  async ({ api }) => {
+    const path = `/apps/${(await api.create("/apps", { title: "Guarded" })).id}`;
+    const values = ["unquoted", "", ",", '"a" "b"', '"a', '"a b"', 'w/"a"', '*, "a"', "**"];
+    for (const name of ["If-Match", "If-None-Match"])
+      for (const value of values) {
+        badHeader(await api.delete(path, { [name]: value }), name);
+        badHeader(await api.get(path, { [name]: value }), name);
+      }
+    const both = await api.get(`${path}?no=1`, { "If-Match": "a", "If-None-Match": "b" });
+    assert.equal(errorsOf(problem(both, "invalid_header")).length, 3);
+    problem(await api.as(null).get(path, { "If-Match": "a" }), "missing_credential");
+    (await api.get(path)).is(200);
+  },
+);
 
 const newKey = () => ({ "idempotency-key": randomUUID() });
 type Key = ReturnType<typeof newKey>;
@@ -323,9 +342,25 @@ gated(
       await api.post(`${app}/deploy`, { name: "Lost" }),
     ]) {
       problem(answer, "storage_unavailable");
+      assert.match(String(answer.json.detail), /Nothing was changed/);
       assert.match(answer.header("RateLimit"), /^"default";r=\d+;t=\d+$/);
     }
     assert.deepEqual(await lists(), before, "reads go on, and show what was");
+  },
+);
+
+const UNREADABLE = overridden(memoryStore(), {
+  find: () => Promise.reject(new StorageUnavailable("connection lost")),
+});
+
+choice(
+  "7.error-codes.storage",
+  "a failed read responds with 503, and does not say that a change failed or that reading works",
+  { store: UNREADABLE, apiKey: "pinned-key-1" },
+  async ({ api }) => {
+    const answer = await api.get("/apps");
+    problem(answer, "storage_unavailable");
+    assert.doesNotMatch(answer.text, /The change|reading still works/);
   },
 );
 

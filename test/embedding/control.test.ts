@@ -37,6 +37,10 @@ controls("unknown paths, methods, parameters and members are rejected", async ({
     ["POST", "/settled?timeout=soon", undefined, 400],
     ["POST", "/clock", { advanced: "5m" }, 422],
     ["POST", "/clock", { advance: "999999999999d" }, 422],
+    ["POST", "/clock", {}, 422],
+    ["POST", "/clock", { freeze: false }, 422],
+    ["POST", "/clock", { freeze: true, resume: true }, 422],
+    ["POST", "/clock", { freeze: true, advance: "1s" }, 422],
     ["POST", "/faults", { method: "GET", path: "/v1/nothing", status: 500 }, 422],
     ["POST", "/chaos", { effect: "lose" }, 422],
     ["PUT", "/snapshot", null, 422],
@@ -64,7 +68,7 @@ controls("the clock can be frozen, advanced and resumed", async ({ service, api,
   await control.post("/clock", { resume: true });
   await eventually(async () => service.clock.now() > Date.UTC(2026, 0, 1, 0, 10));
   const { now } = (await control.post("/clock", { freeze: true })).json;
-  assert.equal((await control.post("/clock", {})).json.now, now);
+  assert.equal((await control.post("/clock", { freeze: true })).json.now, now);
 });
 
 controls(

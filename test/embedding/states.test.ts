@@ -19,8 +19,11 @@ import {
   struck,
   titles,
 } from "../support/embedded.ts";
+import { problem } from "../support/problem.ts";
 import { printedOn } from "../support/process.ts";
+import { begun } from "../support/raw.ts";
 import { hooked } from "../support/receivers.ts";
+import { turns } from "../support/wait.ts";
 
 const ACCOUNT = {
   name: "Seeded",
@@ -132,6 +135,23 @@ test("reset: a delayed request is applied to the state before the reset", async 
   assert.deepEqual([it.service.events, it.service.requests.length], [[], 1]);
 });
 
+test("reset: it waits for requests in progress, holds later ones back, and ends one whose client stalls", async () => {
+  await using it = await embedded();
+  const body = '{"title":"Before"}';
+  const sending = await begun(it.authUrl, it, body.length);
+  const stalled = await begun(it.authUrl, it, body.length);
+  const reset = it.service.reset();
+  await turns(50);
+  const later = it.api.post("/apps", { title: "Later" });
+  (await sending.write(body).answer()).is(201);
+  problem(await stalled.answer(), "request_timeout");
+  await reset;
+  (await later).is(201);
+  assert.equal(await appTitles(it), "Later");
+  assert.equal(it.service.requests.map(({ method }) => method).join(), "POST,GET");
+  for (const { socket } of [sending, stalled]) socket.destroy();
+});
+
 test("a snapshot is plain JSON that later changes do not affect, and a restore brings back its data, time and pending deliveries", async () => {
   await using it = await embedded({ startAt: "2026-01-01T00:00:00Z" });
   const { service } = it;
@@ -175,9 +195,20 @@ test("an invalid snapshot is rejected and changes nothing", async () => {
   const { restore } = it.service;
   for (const snapshot of [null, "text", { format: 1, collections }, { format: 2, collections: {} }])
     await assert.rejects(restore(snapshot as StoreData), OptionError);
+  for (const changed of [
+    { clock: [{ id: "now", at: "garbage" }] },
+    { accounts: [{ id: "acc_1" }] },
+  ])
+    await assert.rejects(
+      restore({ format: 2, collections: { ...collections, ...changed } }),
+      OptionError,
+    );
   const unknown = { format: 2, collections: { ...collections, unknown: [] } } as const;
   await assert.rejects(restore(unknown), { name: "StoreOpenError" });
   assert.equal(await appTitles(it), "Old");
+  await it.service.setAccountState("suspended");
+  assert.equal((await it.api.get("/apps")).json.code, "account_suspended");
+  await it.service.setAccountState("active");
   await create(it, "New");
   await it.service.settled();
   assert.deepEqual(titles(hook), ["Old", "New"]);
@@ -223,7 +254,7 @@ const INVALID: readonly (readonly [accounts: readonly object[], error: string])[
   [[{ data_sources: [source] }, { data_sources: [source] }], "1/data_sources/0/id is the same"],
   [[{ id: "acc_1" }, { id: "acc_1" }], "1/id is the same"],
   [[withKey("secret-1"), withKey("secret-1")], "1/api_keys/0/key is the same"],
-  [[{}, withKey("secret-2")], "1/api_keys/0/key is the same"],
+  [[{}, withKey("secret-2")], "1/api_keys has the start-up key of the first account"],
   [[{ users }], '0/users/1: {"code":"email_taken"'],
   [
     [withApps("app_1"), { data_sources: [{ ...source, app_id: "app_1" }] }],

@@ -110,6 +110,26 @@ test("clock: advance awaits each entry before the next, however much real time p
   assert.deepEqual(ran, ["first", 100]);
 });
 
+test("clock: a running clock runs on if an entry throws during an advance", async () => {
+  const { clock, pass } = createClock();
+  clock.schedule(clock.now() + 50, "entry", () => Promise.reject(new Error("broken")));
+  await assert.rejects(clock.advance(100), /broken/);
+  pass(10);
+  assert.equal(clock.now(), START + 110);
+});
+
+test("clock: there is one timer at most, even if the machine's clock is set just before an entry is scheduled", () => {
+  const { clock, step, timers, schedule } = createClock();
+  const { cancel } = schedule(1_000);
+  const at = clock.now();
+  cancel();
+  step(-HOUR_MS);
+  clock.schedule(at, "entry", () => {});
+  assert.equal(timers.size, 1);
+  clock.close();
+  assert.equal(timers.size, 0);
+});
+
 test("clock: after a step back scheduled entries keep their wait, and listeners are notified once", () => {
   const { clock, step, pass, ran, schedule } = createClock();
   const received: number[] = [];

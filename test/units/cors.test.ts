@@ -135,3 +135,17 @@ test("the server URL in the OpenAPI document is absolute, for tools that show it
   assert.ok(Array.isArray(servers));
   assert.equal(servers[0].url, "https://apps.example.com/v1");
 });
+
+test("with a variant, the headers that it adds are readable, too", async () => {
+  await using own = await embedded({
+    variants: { "list-shape": "bare", "rate-headers": "x-ratelimit" },
+  });
+  const answer = await own.api.get("/apps", { origin: ORIGIN });
+  const exposed = answer.header("access-control-expose-headers").toLowerCase().split(", ");
+  const added = Object.keys(answer.headers).filter((name) => name.startsWith("x-"));
+  assert.equal(added.length, 5);
+  assert.deepEqual(
+    added.filter((name) => !exposed.includes(name)),
+    [],
+  );
+});

@@ -39,10 +39,11 @@ test("ids: later ids compare greater, even while the clock stands still or is se
   assertSorted([...all, ...take(10)]);
 });
 
-test("ids: new ids follow a stored id of a later or the same millisecond, but ignore ids that a seed chose", () => {
+test("ids: new ids follow a stored id of a later or the same millisecond, but ignore ids that a seed chose, and hashes", () => {
   const [last = ""] = createIds().take(5).slice(-1);
   const { clock, ids, take } = createIds(Buffer.alloc);
-  for (const chosen of ["app_zzzzzzzzzzzzzzzzzzzzzzz", "app_1", ""]) ids.resumeAfter(chosen);
+  const hash = "lPNRZzNRs3vfLVdqJ50_0zzzzzzzzzzzzzzzzzzzzzz";
+  for (const other of ["app_zzzzzzzzzzzzzzzzzzzzzzz", "app_1", hash, ""]) ids.resumeAfter(other);
   assertSorted([...take(1), last]);
   ids.resumeAfter(last);
   clock.set(START - 3_600_000);

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { parseRetryAfter, parseRetrySchedule } from "../../src/delivery/outbox.ts";
 import { createHttpSender } from "../../src/delivery/sender.ts";
 import { createDelivery, putDelivery, recordEvent } from "../../src/domain/events.ts";
-import { deliveries, type WebhookRecord, webhooks } from "../../src/domain/model.ts";
+import { deliveries, events, type WebhookRecord, webhooks } from "../../src/domain/model.ts";
 import { ALL_RECORDS, StorageUnavailable } from "../../src/domain/store.ts";
 import { redeliver, webhookService } from "../../src/domain/webhooks.ts";
 import { toIso } from "../../src/lib/clock.ts";
@@ -291,6 +291,37 @@ test("a result that the store rejects is saved later, and the delivery is not se
   t.mock.restoreAll();
   await world.advance(1 * S);
   assert.deepEqual(await summary(), ["succeeded 1"]);
+  assert.equal(receiver.got.length, 1);
+});
+
+test("a delivery without its event fails, and the webhook's next one is sent", async () => {
+  const { world, receiver, summary } = await hooked();
+  await world.stop();
+  const lost = await world.emit();
+  await world.store.transact((tx) => tx.remove(events, lost.id));
+  await world.workers.start();
+  const { id } = await emitted(world);
+  assert.deepEqual([await summary(), world.errors], [["failed 0", "succeeded 1"], []]);
+  assert.deepEqual(
+    receiver.got.map(({ headers }) => headers["webhook-id"]),
+    [id],
+  );
+});
+
+test("a delivery is sent even if the response to its commit was lost", async (t) => {
+  const { world, receiver } = await hooked();
+  const { transact } = world.store;
+  t.mock.method(
+    world.store,
+    "transact",
+    async (work: Parameters<typeof transact>[0]) => {
+      await transact(work);
+      throw new Error("response lost");
+    },
+    { times: 1 },
+  );
+  await assert.rejects(world.emit(), /response lost/);
+  await world.idle();
   assert.equal(receiver.got.length, 1);
 });
 

@@ -16,7 +16,7 @@ import { took } from "../support/costs.ts";
 import { problem } from "../support/problem.ts";
 import { RawConnection, rawAnswer } from "../support/raw.ts";
 import { TLS } from "../support/tls.ts";
-import { promised } from "../support/wait.ts";
+import { eventually, promised, turns } from "../support/wait.ts";
 
 const SHORT = { headers_ms: 60, request_ms: 120 };
 const GET = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
@@ -146,4 +146,14 @@ test("a response that cannot be written closes its connection, is reported, and 
   await (await it.send(GET.replace("/", "/bad"))).untilClosed();
   assert.match(reported.join(), /Invalid character in header/);
   (await it.ask()).is(204);
+});
+
+test("a stop before there is a handler closes the connection of a waiting request at once", async () => {
+  const server = createHttpServer();
+  const address = `http://127.0.0.1:${await server.listen(0, "127.0.0.1")}`;
+  const waiting = (await RawConnection.open(address)).write(GET);
+  await eventually(async () => waiting.socket.bytesWritten > 0);
+  await turns(50);
+  assert.ok((await took(server.stop)) < 5_000);
+  await waiting.untilClosed();
 });
