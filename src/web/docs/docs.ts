@@ -12,8 +12,9 @@ import { sampleEvent } from "./samples.ts";
 import { tourDoc } from "./tour.ts";
 
 export function docsRoutes(deps: WebDeps): readonly PageRoute[] {
-  const creators = [startDoc, endpointsDoc, eventsDoc, errorsDoc, tourDoc];
-  const docs = creators.map((create) => create(deps));
+  const docs = [startDoc, endpointsDoc, eventsDoc, errorsDoc, tourDoc].map((create) =>
+    create(deps),
+  );
   return docs
     .flatMap((doc) => [doc, ...(doc.pages ?? [])])
     .map((doc) => ({ method: "GET", path: doc.path, handler: async () => renderDoc(docs, doc) }));
@@ -95,21 +96,15 @@ function startDoc({ routeDeps: { urls } }: WebDeps): Doc {
       [
         "Your first request",
         [
-          paragraph(
-            "The server prints an API key when it starts. You can also [generate one](/dashboard/settings/api-keys/new) in the dashboard under Settings, API keys. Put it in place of … and create an app:",
-          ),
+          "The server prints an API key when it starts. You can also [generate one](/dashboard/settings/api-keys/new) in the dashboard under Settings, API keys. Put it in place of … and create an app:",
           first,
-          paragraph(
-            "The response is 201 with the new app. [Deploy it](/docs/endpoints/apps#deploy-an-app-to-an-environment), [add data](/docs/endpoints/data-sources#create-data-source), and look at it in the [dashboard](/dashboard).",
-          ),
+          "The response is 201 with the new app. [Deploy it](/docs/endpoints/apps#deploy-an-app-to-an-environment), [add data](/docs/endpoints/data-sources#create-data-source), and look at it in the [dashboard](/dashboard).",
         ],
       ],
       [
         "Authentication",
         [
-          paragraph(
-            "Every request has the header `Authorization`: the word `Bearer`, a space, and one of these.",
-          ),
+          "Every request has the header `Authorization`: the word `Bearer`, a space, and one of these.",
           terms(CREDENTIALS),
         ],
       ],
@@ -117,18 +112,14 @@ function startDoc({ routeDeps: { urls } }: WebDeps): Doc {
         "OAuth",
         [
           list(steps, "ol"),
-          paragraph(
-            "Libraries find the metadata of the [authorization server](/.well-known/oauth-authorization-server), also at the [address of OpenID Connect](/.well-known/openid-configuration), and of the [protected resource](/.well-known/oauth-protected-resource/v1). There are no ID tokens: `GET /account` with the access token returns the signed-in user.",
-          ),
+          "Libraries find the metadata of the [authorization server](/.well-known/oauth-authorization-server), also at the [address of OpenID Connect](/.well-known/openid-configuration), and of the [protected resource](/.well-known/oauth-protected-resource/v1). There are no ID tokens: `GET /account` with the access token returns the signed-in user.",
         ],
       ],
       ["Scopes", terms(SCOPE_LABELS)],
       ["Conventions", terms(CONVENTIONS)],
       [
         "Read on",
-        paragraph(
-          "The [reference](/docs/endpoints) has every endpoint with its fields, an example and its errors, and [openapi.json](/openapi.json) has the same for generators and importers. [Events](/docs/events) says how to receive webhooks, and [Errors](/docs/errors) what to do about each code. The [tour](/docs/tour) goes through the specification part by part. The [dashboard](/dashboard) shows the same account in the browser.",
-        ),
+        "The [reference](/docs/endpoints) has every endpoint with its fields, an example and its errors, and [openapi.json](/openapi.json) has the same for generators and importers. [Events](/docs/events) says how to receive webhooks, and [Errors](/docs/errors) what to do about each code. The [tour](/docs/tour) goes through the specification part by part. The [dashboard](/dashboard) shows the same account in the browser.",
       ],
     ],
   };
@@ -157,7 +148,7 @@ function errorsDoc({ routeDeps: { urls } }: WebDeps): Doc {
   const example = problemResponse(invalidField("#/title", "is required"), "req_…", urls);
   const codes = CODES.map((code): Section => {
     const [status, title, advice] = PROBLEMS[code];
-    return [code, paragraph(`${status}: ${title}. ${advice}`), code];
+    return [code, `${status}: ${title}. ${advice}`, code];
   });
   return {
     title: "Errors",
@@ -168,9 +159,7 @@ function errorsDoc({ routeDeps: { urls } }: WebDeps): Doc {
       ["Handling errors", list(HANDLING.map(inlineMarkdown))],
       [
         "All codes",
-        paragraph(
-          "Any endpoint can return 400 `invalid_parameter`, `invalid_header` and `invalid_request`, 401, 403, 405, 408, 414, 431, 500 and 503. The [reference](/docs/endpoints) lists the other codes for each endpoint.",
-        ),
+        "Any endpoint can return 400 `invalid_parameter`, `invalid_header` and `invalid_request`, 401, 403, 405, 408, 414, 431, 500 and 503. The [reference](/docs/endpoints) lists the other codes for each endpoint.",
       ],
       ...codes,
     ],
@@ -181,7 +170,7 @@ function eventsDoc({ retryWaits_ms, routeDeps }: WebDeps): Doc {
   const waits = retryWaits_ms.map(formatDuration).join(", ");
   const request = curl(`POST ${routeDeps.urls.baseUrl}/webhooks`, WEBHOOK);
   const types = EVENT_TYPES.map((type): Section => {
-    const body = split(paragraph(MEANINGS[type]), json(sampleEvent(type)));
+    const body = split(MEANINGS[type], json(sampleEvent(type)));
     return [type, body, type];
   });
   return {
@@ -192,9 +181,7 @@ function eventsDoc({ retryWaits_ms, routeDeps }: WebDeps): Doc {
       [
         "Register a webhook",
         [
-          paragraph(
-            "Name the URL of your receiver and the event types it wants. Or use the dashboard under Settings, Webhooks, which can also send a sample event.",
-          ),
+          "Name the URL of your receiver and the event types it wants. Or use the dashboard under Settings, Webhooks, which can also send a sample event.",
           code(request),
         ],
       ],
@@ -202,17 +189,15 @@ function eventsDoc({ retryWaits_ms, routeDeps }: WebDeps): Doc {
         "Receive deliveries",
         [
           list(RULES.map(inlineMarkdown), "ol"),
-          paragraph("This receiver does all of it. Start it with `WEBHOOK_SECRET=between-us`."),
+          "This receiver does all of it. Start it with `WEBHOOK_SECRET=between-us`.",
           code(RECEIVER),
         ],
       ],
-      ["Headers of a delivery", HEADERS.map(paragraph)],
-      ["Failures and retries", FAILURES.map((text) => paragraph(text.replace("<waits>", waits)))],
+      ["Headers of a delivery", HEADERS],
+      ["Failures and retries", FAILURES.map((text) => text.replace("<waits>", waits))],
       [
         "Event types",
-        paragraph(
-          "Every event has `id`, `type`, `created` and `data.object`; all but user.interaction have `account`. A request that changes nothing emits no event.",
-        ),
+        "Every event has `id`, `type`, `created` and `data.object`; all but user.interaction have `account`. A request that changes nothing emits no event.",
       ],
       ...types,
     ],
@@ -228,7 +213,7 @@ function formatDuration(duration_ms: number): string {
 
 const WEBHOOK = '{"url":"http://localhost:4700/","events":["app.created"],"secret":"between-us"}';
 
-const MEANINGS: { readonly [type in EventType]: string } = {
+const MEANINGS: Readonly<Record<EventType, string>> = {
   "app.created": "An app was created. `data.object` is the app as the API returns it.",
   "app.updated": "A field of an app was changed. `data.object` is the app after the change.",
   "app.deployed":

@@ -38,17 +38,18 @@ export function renderDoc(docs: readonly Doc[], doc: Doc): HttpResponse {
     const level = id ? "h3" : "h2";
     const anchor = id ?? title.toLowerCase().replace(/\W+/g, "-");
     anchors.push(link(`#${anchor}`, title, level));
-    return html`<${level} id="${anchor}">${title}</${level}>\n${body}\n`;
+    return html`<${level} id="${anchor}">${title}</${level}>\n${toBlocks(body)}\n`;
   });
-  const contents = pages.map(({ path, title, lead }) => [
-    html`<h2>${link(path, title)}</h2>`,
-    paragraph(lead),
-  ]);
+  const contents = pages.map(({ path, title, lead }) => [`[${title}](${path})`, lead] as const);
   const body = html`<div class="docs"><div class="side">${tabs("Documentation", links, title)}
 <nav aria-label="On this page">${list(anchors)}</nav></div>
-<article><h1>${title}</h1><p class="lead">${inlineMarkdown(lead)}</p>${contents}${content}</article></div>`;
+<article><h1>${title}</h1><p class="lead">${inlineMarkdown(lead)}</p>${pages.length > 0 && terms(Object.fromEntries(contents))}${content}</article></div>`;
   return page({ title, section: "Docs", body });
 }
+
+/** Renders texts as paragraphs. */
+const toBlocks = (content: Renderable): readonly Renderable[] =>
+  [content].flat().map((part) => (typeof part === "string" ? paragraph(part) : part));
 
 /** A list of terms with their meanings. */
 export const terms = (texts: Readonly<Record<string, string>>): Html =>
@@ -58,7 +59,7 @@ export const terms = (texts: Readonly<Record<string, string>>): Html =>
 
 /** Two columns where the page is wide. */
 export const split = (left: Renderable, right: Renderable): Html =>
-  html`<div class="grid"><div>${left}</div><div>${right}</div></div>`;
+  html`<div class="grid"><div>${toBlocks(left)}</div><div>${toBlocks(right)}</div></div>`;
 
 /** A request to paste and its response. */
 export const exchange = (request: string, response: string): Renderable => [

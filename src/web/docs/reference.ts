@@ -5,16 +5,7 @@ import type { Operation } from "../../http/operation.ts";
 import { CODES, PROBLEMS } from "../../http/problem.ts";
 import type { JsonSchema } from "../../lib/schema.ts";
 import { getMembers } from "../form.ts";
-import {
-  badge,
-  html,
-  inlineCode,
-  inlineMarkdown,
-  link,
-  list,
-  paragraph,
-  type Renderable,
-} from "../html.ts";
+import { badge, html, inlineCode, inlineMarkdown, link, list, type Renderable } from "../html.ts";
 import type { WebDeps } from "../session.ts";
 import { type Doc, exchange, split } from "./page.ts";
 import { sampleResponse } from "./samples.ts";
@@ -74,15 +65,15 @@ function describeOperation(route: Operation, deps: WebDeps): Renderable {
   );
   const errors = findErrors(route).map((code) => {
     const [status, title] = PROBLEMS[code];
-    return [`${status} `, link(`/docs/errors#${code}`, code), ` ${title}.`];
+    return `${status} [${code}](/docs/errors#${code}) ${title}.`;
   });
   const facts = [
-    paragraph(scope === null ? "Any credential will do." : `Requires the scope \`${scope}\`.`),
+    scope === null ? "Any credential will do." : `Requires the scope \`${scope}\`.`,
     fields("Query", query?.json),
     fields("Body", body?.(routeDeps).json),
     readsOne(route) && fields("Response", serializer?.json, false),
     html`<h3>Errors</h3>`,
-    list([...errors, inlineMarkdown("Those of [any endpoint](/docs/errors#all-codes).")]),
+    list([...errors, "Those of [any endpoint](/docs/errors#all-codes)."].map(inlineMarkdown)),
   ];
   return [
     html`<p class="row"><span class="method ${method}">${method}</span> ${inlineCode(path)} ${origin}</p>`,
@@ -95,20 +86,14 @@ const readsOne = ({ method, serializer }: Operation): boolean =>
 
 /** The errors of an endpoint beyond those of any endpoint. */
 function findErrors(route: Operation): readonly ErrorCode[] {
-  const { method, path, errorCodes = [] } = route;
-  const hasBody = route.body !== undefined;
-  const isPost = method === "POST";
-  const applies: { readonly [code in ErrorCode]?: boolean } = {
-    not_found: path.includes("{"),
-    invalid_json: hasBody,
-    unsupported_media_type: hasBody,
-    validation_failed: hasBody,
-    payload_too_large: hasBody || isPost,
-    idempotency_in_progress: isPost,
-    idempotency_key_reused: isPost,
-    precondition_failed: ["PATCH", "DELETE"].includes(method) || readsOne(route),
-  };
-  return CODES.filter((code) => applies[code] || errorCodes.some((each) => each === code));
+  const { method, path, body, errorCodes = [] } = route;
+  const codes: ErrorCode[] = [...errorCodes];
+  if (path.includes("{")) codes.push("not_found");
+  if (body) codes.push("invalid_json", "unsupported_media_type", "validation_failed");
+  if (body || method === "POST") codes.push("payload_too_large");
+  if (method === "POST") codes.push("idempotency_in_progress", "idempotency_key_reused");
+  if (/PATCH|DELETE/.test(method) || readsOne(route)) codes.push("precondition_failed");
+  return CODES.filter((code) => codes.includes(code));
 }
 
 /** Lists the members of an object with their rules, and their own members indented. */
@@ -121,21 +106,14 @@ function fields(title: string, schema: JsonSchema = {}, isInput = true): Rendera
   return items.length > 0 && [title && html`<h3>${title}</h3>`, list(items)];
 }
 
-const FORMATS: { readonly [format: string]: string } = {
-  "date-time": "ISO 8601",
-  "idn-email": "e-mail address",
-  "idn-hostname": "host name",
-  uri: "URL",
-};
-
 /** Describes a schema in words: "string, required, 1 to 200 characters". */
 function describe(schema: JsonSchema, isRequired = false): string {
-  const { type, anyOf, enum: values, items, maxLength, maxItems, maximum } = schema;
+  const { type, anyOf, enum: values, items, format, maxLength, maxItems, maximum } = schema;
   const kinds = Array.isArray(anyOf) ? anyOf.map((each) => describe(each)) : [type].flat();
   const kind = items ? `array of ${describe(items)}` : kinds.join(" or ");
   const rules = [
     values ? `one of \`${values.join("`, `")}\`` : kind,
-    FORMATS[String(schema.format)],
+    format && String(format).replace("idn-", ""),
     isRequired && "required",
     maxLength && `${schema.minLength} to ${maxLength} characters`,
     maxItems && `${schema.minItems} to ${maxItems} items`,

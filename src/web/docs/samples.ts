@@ -1,8 +1,8 @@
-// The examples of the documentation: records in the form of real ones, serialized as the API does it.
+// The examples of the documentation: records in the form of real ones, with the members of their schemas.
 import { EVENTS_WITHOUT_ACCOUNT, sampleObject } from "../../domain/events.ts";
 import type { EventType } from "../../domain/model.ts";
-import { serializeResponse } from "../../http/api.ts";
 import type { Operation } from "../../http/operation.ts";
+import type { JsonSchema } from "../../lib/schema.ts";
 import type { WebDeps } from "../session.ts";
 
 const timestamp = "2026-03-14T09:26:53.589Z";
@@ -43,30 +43,37 @@ const VALUES: { readonly [name: string]: object } = {
         error_detail: null,
       },
     ],
-    next_attempt_at: "2026-03-14T09:26:58.613Z",
+    next_attempt_at: timestamp,
   },
-  testWebhook: { attempts: [], next_attempt_at: timestamp },
-  Event: { body: JSON.stringify(sampleEvent("user.interaction")) },
+  testWebhook: { attempts: [] },
+  Deployment: { url: "https://hosting.example.com/sites/dep_0VN4t8Kq200Xw7RbLm5cYdT/" },
+  Event: sampleEvent("user.interaction"),
   OAuthClient: { client_secret: secret },
   Webhook: { secret: `whsec_${secret}=` },
 };
 
 /** Returns the response to the operation's example request. */
-export function sampleResponse(route: Operation, { operations, textCache }: WebDeps): string {
-  const { serializer, operationId, example, path } = route;
-  const { name = "", json = {}, kind } = serializer ?? {};
+export function sampleResponse(route: Operation, { operations, variants }: WebDeps): string {
+  const { serializer, operationId, example, status, shownOnce } = route;
+  if (serializer === undefined) return `HTTP/1.1 ${status}`;
+  const { name, json, kind } = serializer;
   const create = operations.find((each) => each.serializer?.name === name && each.example);
-  const members = Object.entries(json.properties ?? {}).map(([name, schema]) => {
-    // Nullable enumerations have no type.
-    const { type = null, enum: values, pattern } = schema;
-    const [prefix] = /\w+_/.exec(String(pattern)) ?? [];
-    const value = values?.[0] ?? (prefix ? ids.next(prefix) : timestamp);
-    return [name, String(type).includes("null") ? null : value];
-  });
-  const values = [Object.fromEntries(members), VALUES[name], create?.example, example];
-  const record = Object.assign({}, ...values, VALUES[operationId]);
-  const page = { items: [record], total: 1, range: { limit: 20, offset: 0 } };
-  const result = kind === "page" ? page : record;
-  const { status, body } = serializeResponse(route, result, textCache, { path, query: "" });
-  return `HTTP/1.1 ${status}${body && `\n\n${JSON.stringify(JSON.parse(body), null, 2)}`}`;
+  const examples = [VALUES[name], create?.example, example, VALUES[operationId]];
+  const values = Object.assign({}, ...examples);
+  const schemas = { ...(json.properties ?? values), ...(shownOnce && { [shownOnce]: {} }) };
+  const members = Object.keys(schemas).map((member) => [
+    member,
+    member in values ? values[member] : toValue(schemas[member]),
+  ]);
+  const record = Object.fromEntries(members);
+  const page = { data: [record], total: 1, limit: 20, offset: 0 };
+  const list = variants["list-shape"] ? page.data : page;
+  return `HTTP/1.1 ${status}\n\n${JSON.stringify(kind === "page" ? list : record, null, 2)}`;
+}
+
+/** Returns null if the schema allows it. Nullable enumerations have no type. */
+function toValue({ type = null, enum: values, pattern }: JsonSchema): unknown {
+  if (String(type).includes("null")) return null;
+  const [prefix] = /\w+_/.exec(String(pattern)) ?? [];
+  return values?.[0] ?? (prefix ? ids.next(prefix) : timestamp);
 }

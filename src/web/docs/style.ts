@@ -4,8 +4,7 @@ export const DOCS_STYLE = `
 .docs .grid, .side { font-size: .875rem; }
 .docs .grid ul, .sequence ol { list-style: none; padding: 0; }
 .docs .grid li { margin: .25rem 0; }
-.docs .grid pre { padding-right: 1rem; }
-.docs .grid button { top: -2.4rem; right: 0; }
+.docs .code > pre { padding: 2.75rem 1rem 1rem; }
 .side a { padding: .125rem .5rem; }
 .side .tabs { margin-top: 0; }
 .docs .grid li li { margin-left: 1rem; }
@@ -13,11 +12,7 @@ export const DOCS_STYLE = `
 .sequence ol { grid-column: 1 / -1; }
 .sequence path { fill: none; stroke: var(--accent); }
 .sequence path:first-child { stroke: var(--line); }
-@media (width < 60rem) {
-  .tabs + nav { display: none; }
-  .docs pre { padding-right: 1rem; }
-  .docs .code > button { position: static; }
-}
+@media (width < 60rem) { .tabs + nav { display: none; } }
 @media (width >= 60rem) {
   .docs { display: grid; grid-template-columns: 11rem minmax(0, 1fr); gap: 2.5rem; }
   .side { position: sticky; top: 1rem; height: calc(100vh - 2rem); overflow-y: auto; }

@@ -177,7 +177,7 @@ export const PARTS: { readonly [title: string]: Part } = {
       '{"id":"wh_…","url":"http://localhost:4700/","events":["app.created"],"active":true,…,"secret":"between-us"}',
     ],
     exercise:
-      "Run `npm run receiver -- --port 4700 --secret between-us --answers 500,200`, and create an app. Then try `npm run exercise`.",
+      "Run `npm run receiver -- --port 4700 --secret between-us --answers 500,200`, create an app, and compare its attempts in the dashboard.",
     steps: [
       "Client → Service: POST /v1/apps",
       "Service → Service: records app.created – in the same transaction as the app",

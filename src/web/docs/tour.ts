@@ -1,6 +1,6 @@
 // The tour in /docs: the specification part by part. What it says and what this project decided are never mixed.
-import { ADDITIONS, type Decision, GAPS } from "../../decisions.ts";
-import { type Html, html, list, paragraph } from "../html.ts";
+import { DECISIONS } from "../../decisions.ts";
+import { type Html, html, list } from "../html.ts";
 import type { WebDeps } from "../session.ts";
 import { type Doc, exchange, type Section, terms } from "./page.ts";
 import { curl } from "./reference.ts";
@@ -15,49 +15,38 @@ export const tourDoc = (deps: WebDeps): Doc => ({
     title: `${index + 1} ${title}`,
     path: `/docs/tour/${index + 1}`,
     lead: part.summary,
-    sections: [
-      ...explain(part, deps),
-      ...listDecisions("What it leaves open", GAPS, index + 1),
-      ...listDecisions("What this server adds", ADDITIONS, index + 1),
-    ],
+    sections: [...explain(part, deps), ["What it leaves open"], ...listDecisions(index + 1)],
   })),
 });
 
 function explain(part: Part, { routeDeps }: WebDeps): readonly Section[] {
-  const { clauses, request, body, anonymous, response, exercise, steps } = part;
   const { authUrl } = routeDeps.urls;
-  const command = curl(request.replace(" ", ` ${authUrl}`), body, !anonymous);
-  const sentences = Object.entries(clauses).map(
+  const command = curl(part.request.replace(" ", ` ${authUrl}`), part.body, !part.anonymous);
+  const response = part.response.join("\n").replaceAll("$URL", authUrl);
+  const clauses = Object.entries(part.clauses).map(
     ([ids, sentence]) => html`${sentence} <small>${ids}</small>`,
   );
-  const example = exchange(
-    command.replace("curl", "curl -i"),
-    response.join("\n").replaceAll("$URL", authUrl),
-  );
   return [
+    ["What it says", [list(clauses), "Each clause has a test: `npm run clause ID` runs it."]],
     [
-      "What it says",
-      [list(sentences), paragraph("Each clause has a test: `npm run clause ID` runs it.")],
+      "Try it",
+      [
+        exchange(command.replace("curl", "curl -i"), response),
+        `${part.exercise} In the response … stands for text that varies.`,
+      ],
     ],
-    ["Try it", [example, paragraph(`${exercise} In the response … stands for text that varies.`)]],
-    ...(steps ? [["Step by step on this server", sequence(steps)] as const] : []),
+    ...(part.steps ? [["Step by step on this server", sequence(part.steps)] as const] : []),
   ];
 }
 
-function listDecisions(
-  title: string,
-  decisions: { readonly [id: string]: Decision },
-  part: number,
-): readonly Section[] {
-  const sections = Object.entries(decisions)
+const listDecisions = (part: number): readonly Section[] =>
+  Object.entries(DECISIONS)
     .filter(([id]) => id.startsWith(`${part}.`))
     .map(([id, { open, choice, why, others, variant }]) => {
       const other = variant ? ` To try it, start the server with \`--variant ${variant}\`.` : "";
       const body = terms({ "This server": choice, Why: why, "Other services": others + other });
-      return [open, body, `decision-${id}`] as const;
+      return [open, body, `decision-${id}`];
     });
-  return sections.length > 0 ? [[title], ...sections] : [];
-}
 
 /** Draws steps such as `Client → Service: text – note` with a lane for each of three parties. */
 function sequence(steps: readonly string[]): Html {

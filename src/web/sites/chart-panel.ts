@@ -56,15 +56,16 @@ const PATH_WIDTH = 1_000;
 /** A line of more points has buttons for some of them; its table has one for each. */
 const BUTTONS_MAX = 100;
 
-/** Returns a whole pixel. */
-const toPixel = (fraction: number): number => Math.round(HEIGHT - fraction * HEIGHT);
+/** Returns the distance of a value from the top in whole pixels. */
+const toPixel = ({ toFraction }: Axis, value: number): number =>
+  Math.round(HEIGHT - toFraction(value) * HEIGHT);
 const toPercent = (fraction: number): string => `${(fraction * 100).toFixed(2)}%`;
 
 function renderChart(chart: Chart, sent?: Point): Html {
   const { isLine, x, y, category, points, series, up, across } = chart;
   const step = isLine ? Math.ceil(points.length / BUTTONS_MAX) : 1;
   const levels = up.labels.map(([value, text]) => {
-    const top = toPixel(up.toFraction(value));
+    const top = toPixel(up, value);
     return html`<line class="${value === 0 && "base"}" x2="100%" y1="${top}" y2="${top}"/><text x="-8" y="${top + 4}" text-anchor="end">${text}</text>`;
   });
   const marks = series.map((name, index) => {
@@ -72,7 +73,7 @@ function renderChart(chart: Chart, sent?: Point): Html {
     const buttons = own
       .filter((point, position) => position % step === 0 || point === sent)
       .map((point) => renderButton(chart, point, index, point === sent));
-    return html`<g class="s${index} ${isLine ? "line" : "bars"} ${step > 1 && "dense"}">${isLine && renderPath(chart, own)}${buttons}</g>`;
+    return html`<g class="s${index} ${isLine && "line"} ${step > 1 && "dense"}">${isLine && renderPath(chart, own)}${buttons}</g>`;
   });
   const legend = series.map((name, index) => html`<li class="s${index}">${name ?? "None"}</li>`);
   return html`${category && html`<ul class="legend">${legend}</ul>`}
@@ -84,13 +85,13 @@ ${levels}${renderLabels(across)}${marks}</svg></div>`;
 /** Each point is written relative to the one before it, which takes fewer characters. */
 function renderPath({ across, up }: Chart, points: readonly Point[]): Html {
   let [left, top] = [0, 0];
-  const path = points.map(({ position, y }) => {
-    const before = [left, top] as const;
+  const steps = points.map(({ position, y }) => {
+    const [fromLeft, fromTop] = [left, top];
     left = Math.round(across.toFraction(position) * PATH_WIDTH);
-    top = toPixel(up.toFraction(y));
-    return `${left - before[0]},${top - before[1]}`;
+    top = toPixel(up, y);
+    return `${left - fromLeft},${top - fromTop}`;
   });
-  return html`<svg width="100%" height="${HEIGHT}" viewBox="0 0 ${PATH_WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true"><path d="m${path.join(" ")}" vector-effect="non-scaling-stroke"/></svg>`;
+  return html`<svg viewBox="0 0 ${PATH_WIDTH} ${HEIGHT}" preserveAspectRatio="none"><path d="m${steps.join(" ")}" vector-effect="non-scaling-stroke"/></svg>`;
 }
 
 /** The share of a chart's width that bars fill, and the maximum width of one. */
@@ -105,8 +106,8 @@ function renderButton(
   isSent: boolean,
 ): Html {
   const place = across.toFraction(point.position);
-  const top = toPixel(up.toFraction(point.y));
-  const base = toPixel(up.toFraction(0));
+  const top = toPixel(up, point.y);
+  const base = toPixel(up, 0);
   const width = Math.min(BARS_SHARE / across.labels.length / series.length, BAR_MAX);
   const left = place + (index - series.length / 2) * width;
   const height = Math.max(Math.abs(base - top), 1);

@@ -1,7 +1,7 @@
 // Converts a table to a chart: chooses the columns for x, y and category, the rows that become points, and the axes.
 // Nothing is drawn here.
 import type { Cell, Column, Row } from "../../domain/model.ts";
-import { isDateTime, parseIso } from "../../lib/clock.ts";
+import { isDateTime, parseIso, toIso } from "../../lib/clock.ts";
 import { toLabel } from "../form.ts";
 import { truncate } from "../html.ts";
 
@@ -36,7 +36,8 @@ const NUMBER_LABELS_MAX = 6;
 
 /** Returns a line of the first numeric column over times, or else bars over names; undefined if neither fits. */
 export function createChart(columns: readonly Column[], rows: readonly Row[]) {
-  const x = columns.find(({ type }) => type === "datetime") ?? columns.find(isText);
+  const findColumn = (kind: Column["type"]) => columns.find(({ type }) => type === kind);
+  const x = findColumn("datetime") ?? findColumn("string");
   const numbers = columns.filter(({ type }) => type === "number");
   const y = numbers.find(({ name }) => !/(^|[\s_-])id$/i.test(name)) ?? numbers[0];
   if (x === undefined || y === undefined) return undefined;
@@ -47,24 +48,28 @@ export function createChart(columns: readonly Column[], rows: readonly Row[]) {
     const name = toText(cells[x.name]);
     const height = cells[y.name];
     if (name === null || typeof height !== "number") return [];
-    if (!names.has(name)) names.set(name, names.size);
-    const position = isLine ? parseIso(name) : (names.get(name) ?? 0);
+    const index = names.get(name) ?? names.size;
+    names.set(name, index);
     const group = category ? toText(cells[category.name]) : null;
+    const position = isLine ? parseIso(name) : index;
     return [{ row, position, x: name, y: height, category: group }];
   });
   points.sort((a, b) => a.position - b.position);
-  const up = createScale([0, ...points.map((point) => point.y)], false);
-  const times = points.map(({ position }) => position);
-  const across = isLine ? createScale(times, true) : createBarAxis([...names.keys()], points);
   const series = [...new Set(points.map((point) => point.category))];
+  const bars = new Set(points.map((point) => JSON.stringify([point.x, point.category])));
+  // Bars need one value for each name and category.
+  if (!isLine && (bars.size < points.length || bars.size > BARS_MAX)) return undefined;
+  const up = createAxis([0, ...points.map((point) => point.y)], formatNumber);
+  const across = createAxis(
+    points.map(({ position }) => position),
+    isLine ? formatTime : names,
+  );
   return up && across && { isLine, x, y, category, series, points, across, up };
 }
 
-const isText = ({ type }: Column): boolean => type === "string";
-
 /** Returns true if the column has several values, but few enough for one colour each. */
 function isCategory(column: Column, rows: readonly Row[]): boolean {
-  if (!isText(column) && column.type !== "boolean") return false;
+  if (!/string|boolean/.test(column.type)) return false;
   const { size } = new Set(rows.map((cells) => cells[column.name]));
   return size > 1 && size <= SERIES_MAX;
 }
@@ -72,41 +77,40 @@ function isCategory(column: Column, rows: readonly Row[]): boolean {
 const toText = (cell: Cell = null): string | null =>
   cell === null ? null : String(cell).slice(0, TEXT_MAX).toWellFormed();
 
-const createAxis = (low: number, high: number, labels: Axis["labels"]): Axis => ({
-  toFraction: (value) => (value - low) / (high - low),
-  labels,
-});
-
-/** Bars need one value for each name and category. */
-function createBarAxis(names: readonly string[], points: readonly Point[]): Axis | undefined {
-  const bars = new Set(points.map(({ x, category }) => JSON.stringify([x, category])));
-  if (bars.size === 0 || bars.size < points.length || bars.size > BARS_MAX) return undefined;
-  const labels = names.map((name, index) => [index, name] as const);
-  return createAxis(-0.5, names.length - 0.5, labels);
-}
-
-/** Creates the axis from the smallest to the largest value; undefined if their distance is not a number. */
-function createScale(values: readonly number[], isTime: boolean): Axis | undefined {
+/** Creates the axis of these values with names or round labels; undefined if their distance is not a number. */
+function createAxis(
+  values: readonly number[],
+  texts: ReadonlyMap<string, number> | typeof formatTime,
+): Axis | undefined {
   const low = Math.min(...values);
   const high = Math.max(...values);
-  if (!Number.isFinite(high - low)) return undefined;
-  if (low === high)
-    return createAxis(low - 1, low + 1, [[low, isTime ? formatDate(low) : formatNumber(low)]]);
-  return createAxis(low, high, roundLabels(low, high, isTime));
+  const hasNames = typeof texts === "object";
+  const margin = hasNames || low === high ? 0.5 : 0;
+  const length = high - low + 2 * margin;
+  if (!Number.isFinite(length)) return undefined;
+  return {
+    toFraction: (value) => (value - low + margin) / length,
+    labels: hasNames
+      ? Array.from(texts, ([name, index]) => [index, name])
+      : createLabels(low, high, texts),
+  };
 }
 
 const DAY_MS = 86_400_000;
 /** An average. Two days after such a multiple, the calendar is in the same month and year. */
 const YEAR_MS = 365.2425 * DAY_MS;
 const MONTH_MS = YEAR_MS / 12;
+const STEPS_S = [1, 5, 15, 60, 300, 900, 3_600, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800];
+const STEPS_MONTHS = [1, 3, 6, 12, 24, 60, 120, 240, 600, 1_200, 6_000];
 const STEPS_MS = [
-  ...[1, 5, 15, 60, 300, 900, 3_600, 10_800, 21_600, 43_200].map((seconds) => seconds * 1_000),
-  ...[1, 2, 7].map((days) => days * DAY_MS),
-  ...[1, 3, 6, 12, 24, 60, 120, 240, 600, 1_200, 6_000].map((months) => months * MONTH_MS),
+  ...STEPS_S.map((seconds) => seconds * 1_000),
+  ...STEPS_MONTHS.map((months) => months * MONTH_MS),
 ];
 
 /** Labels the multiples of a round number, or of a round duration, between two values. */
-function roundLabels(low: number, high: number, isTime: boolean): Axis["labels"] {
+function createLabels(low: number, high: number, format: typeof formatTime): Axis["labels"] {
+  if (low === high) return [[low, format(low)]];
+  const isTime = format === formatTime;
   const least = (high - low) / (isTime ? TIME_LABELS_MAX : NUMBER_LABELS_MAX);
   const power = 10 ** Math.floor(Math.log10(least));
   const steps = isTime ? STEPS_MS : [1, 2, 5, 10].map((factor) => factor * power);
@@ -117,45 +121,37 @@ function roundLabels(low: number, high: number, isTime: boolean): Axis["labels"]
   const last = Math.floor((high - origin) / step);
   return Array.from({ length: last - first + 1 }, (_, index) => {
     const value = origin + Number(((first + index) * step).toPrecision(15));
-    return [value, isTime ? formatTick(value, step) : formatNumber(value, COMPACT)];
+    return [value, format(value, step)];
   });
 }
 
-const createDateFormat = (options: Intl.DateTimeFormatOptions) =>
-  new Intl.DateTimeFormat("en-GB", { ...options, timeZone: "UTC" });
-const YEAR = createDateFormat({ year: "numeric" });
-const MONTH = createDateFormat({ month: "short", year: "numeric" });
-const DAY = createDateFormat({ day: "numeric", month: "short" });
-const DATE = createDateFormat({ dateStyle: "medium" });
-const MINUTE = createDateFormat({ timeStyle: "short" });
-const SECOND = createDateFormat({ timeStyle: "medium" });
+const DATE = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" });
 
-/** Formats a time as precisely as the step requires. */
-function formatTick(time: number, step: number): string {
-  if (step >= MONTH_MS) return (step < YEAR_MS ? MONTH : YEAR).format(time + 2 * DAY_MS);
-  if (time % DAY_MS === 0) return DAY.format(time);
-  return (step < 60_000 ? SECOND : MINUTE).format(time);
-}
-
-function formatDate(time: number): string {
-  const date = DATE.format(time);
-  if (time % DAY_MS === 0) return date;
-  return `${date}, ${(time % 60_000 === 0 ? MINUTE : SECOND).format(time)}`;
+/** Formats a time as precisely as the step between labels requires, or else in full. */
+function formatTime(time: number, step = 0): string {
+  const date = DATE.format(step < MONTH_MS ? time : time + 2 * DAY_MS);
+  const [day, month, year = ""] = date.split(" ");
+  if (step >= YEAR_MS) return year;
+  if (step >= MONTH_MS) return `${month} ${year}`;
+  const clock = time % DAY_MS !== 0 && toIso(time).slice(11, (step || time) % 60_000 ? 19 : 16);
+  if (step > 0) return clock || `${day} ${month}`;
+  return clock ? `${date}, ${clock}` : date;
 }
 
 const FULL = new Intl.NumberFormat("en", { maximumSignificantDigits: 15 });
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 6 });
 
-const formatNumber = (value: number, numberFormat = FULL): string =>
-  value === 0 || (Math.abs(value) >= 1e-6 && Math.abs(value) < 1e15)
-    ? numberFormat.format(value)
-    : value.toExponential();
+/** Formats a number, in short form for a label of an axis. */
+function formatNumber(value: number, step = 0): string {
+  const text = String(value);
+  return text.includes("e") ? text : (step > 0 ? COMPACT : FULL).format(value);
+}
 
 /** Formats a value for people. */
 export function formatCell(cell: Cell = null): string {
   if (typeof cell === "number") return formatNumber(cell);
   const text = String(cell ?? "–");
-  return isDateTime(text) ? formatDate(parseIso(text)) : text;
+  return isDateTime(text) ? formatTime(parseIso(text)) : text;
 }
 
 /** Describes a point in words, for screen readers and tooltips. */

@@ -19,7 +19,6 @@ export function renderRows(
   const entries = [...rows.entries()];
   if (sort) entries.sort(([, a], [, b]) => compareCells(a[sort], b[sort], direction));
   const end = Number(page) * ROWS_MAX;
-
   const pageRows = entries.slice(end - ROWS_MAX, end).map(([row, values]) => {
     const cells = columns.map(({ name }, index) => {
       const text = truncate(formatCell(values[name]));
@@ -35,12 +34,12 @@ export function renderRows(
     const next = isSorted && direction === 1 ? "descending" : "ascending";
     return html`<th class="${type}"${isSorted && html` aria-sort="${order}"`}>${link(toUrl({ sort: name, order: next }), toTitle(name))}</th>`;
   };
-  const pages = Array.from(
-    { length: Math.ceil(rows.length / ROWS_MAX) },
-    (_, index) => `${index + 1}`,
-  );
-  const links = pages.map((page): [string, string] => [page, toUrl({ sort, order, page })]);
-  return html`${table("Rows", columns, pageRows, pageRows.length, renderHead)}${pages.length > 1 && tabs("Pages", links, page)}`;
+  const pages = Math.ceil(rows.length / ROWS_MAX);
+  const links = Array.from({ length: pages }, (_, index) => {
+    const page = String(index + 1);
+    return [page, toUrl({ sort, order, page })] as const;
+  });
+  return html`${table("Rows", columns, pageRows, pageRows.length, renderHead)}${pages > 1 && tabs("Pages", links, page)}`;
 }
 
 const COLLATOR = new Intl.Collator("en", { numeric: true });

@@ -3,13 +3,13 @@
 import { checkViewAccess, findSiteById, recordInteraction, type Site } from "../../domain/apps.ts";
 import { checkAccountState, hasScope } from "../../domain/credentials.ts";
 import { LIMIT_MAX } from "../../domain/crud.ts";
-import { dataSourceService, listDataSourcesOfApp } from "../../domain/data-sources.ts";
+import { listDataSourcesOfApp } from "../../domain/data-sources.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { AccountRecord } from "../../domain/model.ts";
 import { type HttpResponse, isSafeMethod, PATHS } from "../../http/message.ts";
 import type { Result, RouteKey } from "../../http/router.ts";
 import { sha256 } from "../../lib/ids.ts";
-import { alertBox, firstOfMany, type Html, html, link } from "../html.ts";
+import { alertBox, firstOfMany, html, link } from "../html.ts";
 import { messagePage, page, redirect } from "../layout.ts";
 import {
   createPageRouter,
@@ -51,80 +51,68 @@ export const createSiteRouter = (deps: WebDeps) =>
     const isCustomDomain = !request.path.startsWith(PATHS.sites);
     if (isCustomDomain && !site.app.public && isSafeMethod(request))
       return redirect(web.urls.site(site.deployment.id));
-    return (
-      (await denyAccess(site, web)) ?? web.withForm((fields) => route.handler(web, site, fields))
-    );
+    return denyAccess(site, web) ?? web.withForm((fields) => route.handler(web, site, fields));
   });
 
 /** Returns the page for a visitor who may not see the app. */
-async function denyAccess(site: Site, web: WebContext): Promise<HttpResponse | undefined> {
+function denyAccess(site: Site, web: WebContext): HttpResponse | undefined {
   const url = sitePath(site);
   const access = checkViewAccess(site, web.signedIn);
   if (access === "yes") return undefined;
-  if (access === "not yours")
-    return messagePage(404, "There is no app here", [
-      "It may belong to another account. ",
-      userMenu(web, url),
-    ]);
-  if (access === "no")
-    return messagePage(403, "This app is private", [
-      "It requires the permission read:apps. ",
-      userMenu(web, url),
-    ]);
-  return requireSignIn(url);
+  if (access === "sign in") return requireSignIn(url);
+  const menu = userMenu(web, url);
+  return access === "no"
+    ? messagePage(403, "This app is private", ["It requires the permission read:apps. ", menu])
+    : messagePage(404, "There is no app here", ["It may belong to another account. ", menu]);
 }
 
-async function renderSite(web: WebContext, { app, account }: Site): Promise<Result> {
-  const range = { offset: 0, limit: LIMIT_MAX };
-  const { items, total } = await listDataSourcesOfApp(web.store, app.id, range);
+const listSources = (web: WebContext, { app }: Site) =>
+  listDataSourcesOfApp(web.store, app.id, { offset: 0, limit: LIMIT_MAX });
+
+async function renderSite(web: WebContext, site: Site): Promise<Result> {
+  const { app, account } = site;
+  const { items, total } = await listSources(web, site);
   const event = web.query.get("event");
   const canReadEvents = hasScope(findMember(web, account)?.permissions ?? [], "admin");
   const eventLink =
     canReadEvents && event && link(`${PATHS.dashboard}/events/${event}`, "Open the event");
-  const panels: Html[] = [];
-  for (const source of items)
-    if (source.status === "ready") panels.push(await renderPanel(web, account, source, eventLink));
+  const panels = items
+    .filter(({ status }) => status === "ready")
+    .map((source) => renderPanel(web, account, source, eventLink));
   return page({
     title: app.title,
     theme: /^(light|dark)$/.test(app.theme) ? app.theme : "light dark",
     headers: web.setCookie,
     body: html`<h1>${app.title}</h1>
 <p class="lead">${app.description}</p>
-${panels.length === 0 && alertBox("status", "No data yet. Charts will appear here as soon as this app has data.")}${panels}
+${panels.length === 0 && alertBox("status", "No data yet. Charts will appear here as soon as this app has data.")}${await Promise.all(panels)}
 ${firstOfMany(items.length, total, "data sources")}`,
   });
 }
 
 /** Reads the point from the data by chart and row, so that a client cannot report a point that does not exist. */
-async function recordClick(
-  web: WebContext,
-  { app, account }: Site,
-  fields: SubmittedFields,
-): Promise<Result> {
-  const { unitOfWork, store } = web;
-  const chart_id = fields.get("chart") ?? "";
-  const source = await dataSourceService.get(store, account, chart_id);
-  const isShown = !(source instanceof AppError) && source.app_id === app.id;
-  const { chart } = isShown ? await loadChart(web, account, source) : {};
+async function recordClick(web: WebContext, site: Site, fields: SubmittedFields): Promise<Result> {
+  const { app, account } = site;
+  const { items } = await listSources(web, site);
+  const source = items.find(({ id }) => id === fields.get("chart"));
+  const { chart } = source ? await loadChart(web, account, source) : {};
   const point = chart?.points.find(({ row }) => String(row) === fields.get("point"));
-  if (point === undefined)
+  if (source === undefined || point === undefined)
     return messagePage(404, "There is no such point", "The app has changed. Load its page again.");
   const { x, y, category } = point;
-  const event = await recordInteraction(unitOfWork, account, app.id, {
-    user_id: visitorId(web, account),
+  // Anybody but a user of the account is known by a one-way hash of the cookie.
+  const visitor = `visitor_${sha256(`visitor ${web.secret}`).slice(0, 20)}`;
+  const event = await recordInteraction(web.unitOfWork, account, app.id, {
+    user_id: findMember(web, account)?.id ?? visitor,
     interaction_type: "chart_click",
-    chart_id,
+    chart_id: source.id,
     data_point: { x, y, category },
   });
   if (event instanceof AppError) return event;
-  const sent = { chart: chart_id, point: String(point.row), event: event.id };
+  const sent = { chart: source.id, point: String(point.row), event: event.id };
   return redirect(`./?${new URLSearchParams({ ...Object.fromEntries(web.query), ...sent })}`);
 }
 
 /** Returns the signed-in user of the app's account. */
 const findMember = ({ signedIn }: WebContext, { id }: AccountRecord) =>
   signedIn?.account.id === id ? signedIn.user : undefined;
-
-/** Anybody else is known by a one-way hash of the cookie. */
-const visitorId = (web: WebContext, account: AccountRecord): string =>
-  findMember(web, account)?.id ?? `visitor_${sha256(`visitor ${web.secret}`).slice(0, 20)}`;

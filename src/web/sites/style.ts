@@ -3,13 +3,13 @@
 /** The hues of a chart's series; most people can distinguish each from its neighbours. */
 const HUES = [258, 33, 168, 303, 78, 213, 348, 123];
 
-export const SITE_STYLE = `.plot { container-type: inline-size; padding: 2rem 1.25rem 3.5rem 3.5rem; }
+export const SITE_STYLE = `.plot { padding: 2rem 1.25rem 3.5rem 3.5rem; }
 .plot svg, foreignObject { overflow: visible; }
 text { fill: var(--soft); font-size: 12px; }
 line { stroke: var(--line); }
 .base { stroke: var(--soft); }
-@container (width < 54rem) { .wide { display: none; } }
-${HUES.map((hue, series) => `.s${series} { --s: light-dark(oklch(.5 .13 ${hue}), oklch(.8 .11 ${hue})); }`).join("\n")}
+@media (width < 60rem) { .wide { display: none; } }
+${HUES.map((hue, series) => `.s${series} { --s: oklch(.62 .14 ${hue}); }`).join("\n")}
 path { fill: none; stroke: var(--s); stroke-width: 2; pointer-events: none; }
 .line > foreignObject { width: 24px; height: 24px; transform: translate(-12px, -12px); }
 .plot button { width: 100%; height: 100%; padding: 0; border: 0; border-radius: 3px; background: var(--s); forced-color-adjust: none; }
@@ -17,10 +17,8 @@ path { fill: none; stroke: var(--s); stroke-width: 2; pointer-events: none; }
 .dense button:not(:hover, :focus-visible, [aria-current]) { background: none; }
 .plot button:is(:hover, [aria-current]) { outline: 2px solid; }
 .legend > li::before { content: "■ "; color: var(--s); }
-output + details { margin-top: .5rem; }
 details .scroll { max-height: 24rem; }
 details thead { position: sticky; top: 0; background: var(--surface); }
-.card table { width: 100%; }
 td button { min-width: 9rem; border: 0; padding: 0; color: var(--accent); text-align: left; }
 [aria-sort]::after { content: " ↑"; }
 [aria-sort=descending]::after { content: " ↓"; }
