@@ -1,5 +1,5 @@
-// The command line (contract, part 1): the server and the receiver of webhooks. It turns flags and environment variables
-// into settings, prints the ready lines once the server listens, and stops on a signal.
+// The command line: the server and the receiver of webhooks. It turns flags and environment variables into settings,
+// prints the ready lines once the server listens, and stops on a signal.
 import { once } from "node:events";
 import { type ParseArgsConfig, parseArgs, styleText } from "node:util";
 import { EXAMPLE_APP } from "./domain/apps.ts";

@@ -1,5 +1,5 @@
 // Decisions: one entry for each gap of the specification, then what this project added. The first digit of an id is the
-// part of the specification. Tests bear the ids in their titles, and /docs shows the entries. This file is documentation:
+// part of the specification. Test titles contain the ids, and /docs shows the entries. This file is documentation:
 // no code looks up a value here.
 
 export interface Decision {
@@ -9,7 +9,7 @@ export interface Decision {
   /** Common practice in other services. */
   readonly others: string;
   readonly why: string;
-  /** The variant that selects another common behaviour: `--variant NAME=VALUE`. */
+  /** The variant that selects another common behavior: `--variant NAME=VALUE`. */
   readonly variant?: string;
 }
 type Decisions = { readonly [id: string]: Decision };
@@ -34,7 +34,7 @@ export const GAPS = {
     choice:
       "`id`, `url`, `events`, `active`, `disabled_reason`, `created_at` and `updated_at`. The secret is not returned.",
     others: "Stripe shows the secret only on create. GitHub returns asterisks.",
-    why: "A secret that can be read again can leak. `disabled_reason` says why the server switched the webhook off.",
+    why: "A secret that can be read again can leak. `disabled_reason` says why the server disabled the webhook.",
   },
   "2.data-source-fields": {
     open: "Which fields does a data source have, and how are its rows read?",
@@ -53,7 +53,7 @@ export const GAPS = {
     open: "Which fields of a new app are required?",
     choice: "Only `title`. The others have defaults, and `public` is false by default.",
     others: "Most services require a name and give the rest defaults.",
-    why: "People recognise an app by its title. No app becomes public by omission.",
+    why: "People recognize an app by its title. No app becomes public by omission.",
   },
   "2.data-source-request": {
     open: "What does POST /data-sources take and return?",
@@ -300,8 +300,8 @@ export const ADDITIONS = {
     why: "10 MiB take a moment. Processing continues after a restart.",
   },
   "3.delivery-cancelled": {
-    open: "What happens to pending deliveries when their webhook is deleted or switched off?",
-    choice: "Their status becomes `cancelled`. A 410 response also switches the webhook off.",
+    open: "What happens to pending deliveries when their webhook is deleted or disabled?",
+    choice: "Their status becomes `cancelled`. A 410 response also disables the webhook.",
     others: "Most let them fail or delete them from the log.",
     why: "Nobody needs them any more, and nothing has failed.",
   },

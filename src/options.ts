@@ -1,5 +1,5 @@
-// All settings of the service (contract, parts 1 and 10). One table gives each setting its option of `startService`, flag,
-// environment variable, schema, default and help text. An OptionError names the setting and the rule that it breaks.
+// All settings of the service. One table gives each setting its option of `startService`, flag, environment variable,
+// schema, default and help text. An OptionError names the setting and the rule that it breaks.
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
@@ -15,9 +15,9 @@ import { isLoopbackHost } from "./lib/loopback.ts";
 import {
   addIssue,
   coerce,
+  enumOf,
   integer,
   OptionError,
-  oneOf,
   parseOption,
   type Schema,
   suggest,
@@ -26,15 +26,15 @@ import {
 import { LOG_FORMATS } from "./log.ts";
 
 /** `usage` is the flag and its placeholder; "" for a setting of `startService` only. */
-const setting = <T>(usage: string, schema: Schema<T>, help: string, fallback: T) => ({
+const setting = <T>(usage: string, schema: Schema<T>, help: string, defaultValue: T) => ({
   usage,
   schema,
   help,
-  fallback,
+  defaultValue,
 });
 
 /** A schema that converts the value; `convert` throws or returns undefined for a value that breaks the rule. */
-const converted = <T>(rule: string, convert: (value: unknown) => T | undefined): Schema<T> => ({
+const transform = <T>(rule: string, convert: (value: unknown) => T | undefined): Schema<T> => ({
   json: {},
   check(value, path, issues) {
     let reason = "";
@@ -52,44 +52,44 @@ const converted = <T>(rule: string, convert: (value: unknown) => T | undefined):
 /** A name or another text of the user's choice. */
 const anyText = text({ min: 1, max: 4_096 });
 
-const requestsOrOff = converted<number | null>("a whole number above 0, or off", (value) => {
+const requestsOrOff = transform<number | null>("a whole number above 0, or off", (value) => {
   if (value === "off") return null;
   return /^[1-9]\d{0,14}$/.test(String(value)) ? Number(value) : undefined;
 });
 
-const url = converted("a URL such as https://apps.example.com, without a path", (value) => {
+const url = transform("a URL such as https://apps.example.com, without a path", (value) => {
   const { href, origin } = new URL(String(value));
   return href === `${origin}/` && origin.startsWith("http") ? origin : undefined;
 });
 
-const durations = converted(
+const durations = transform(
   "durations up to 365d with commas between them, such as 5s,5m,2h",
   (value) => parseRetrySchedule(String(value)),
 );
 
-const responseTime = converted("a duration up to 30s, such as 500ms or 10s", (value) => {
+const responseTime = transform("a duration up to 30s, such as 500ms or 10s", (value) => {
   const duration_ms = parseDuration(String(value)) ?? 0;
   return duration_ms >= 1 && duration_ms <= RESPONSE_TIMEOUT_MS ? duration_ms : undefined;
 });
 
-const pemFile = converted(
+const pemFile = transform(
   "the name of a file (PEM) that is not empty",
   (value) => readFileSync(String(value), "utf8") || undefined,
 );
 
-const seed = converted<object>("the name of a file that holds a JSON object", (value) => {
+const seed = transform<object>("the name of a file that holds a JSON object", (value) => {
   const content: unknown =
     typeof value === "string" ? parseExactJson(readFileSync(value, "utf8")) : value;
   return typeof content === "object" && content !== null ? content : undefined;
 });
 
-/** Recognizes a store; `npm run store-contract` checks its behaviour. */
+/** Recognizes a store; `npm run store-contract` checks its behavior. */
 export function assertStore(value: unknown): Store {
   if (typeof Object(value).transact === "function") return Object(value);
   throw new Error("it has no method transact");
 }
 
-const store = converted("a store, or the name of a module", (value) =>
+const store = transform("a store, or the name of a module", (value) =>
   typeof value === "string" ? value : assertStore(value),
 );
 
@@ -103,7 +103,7 @@ const time = text({
 
 const PAIRS = Object.entries(ALL_VARIANTS).map((pair) => pair.join("="));
 /** An object, or NAME=VALUE texts with commas between them. */
-const variants = converted(`one or more of ${PAIRS.join(", ")}`, (value): Variants | undefined => {
+const variants = transform(`one or more of ${PAIRS.join(", ")}`, (value): Variants | undefined => {
   const pairs =
     typeof value === "string"
       ? value.split(",")
@@ -118,7 +118,7 @@ const BOOLEANS = new Map([
   ["false", false],
   ["0", false],
 ]);
-const trueOrFalse = converted("true or false", (value) => BOOLEANS.get(String(value)));
+const trueOrFalse = transform("true or false", (value) => BOOLEANS.get(String(value)));
 
 export const SETTINGS = {
   port: setting(
@@ -164,7 +164,7 @@ export const SETTINGS = {
   ),
   webhookPolicy: setting(
     "--webhook-policy NAME",
-    oneOf(WEBHOOK_POLICIES),
+    enumOf(WEBHOOK_POLICIES),
     "addresses of webhooks: local or strict (local on loopback)",
     null,
   ),
@@ -176,7 +176,7 @@ export const SETTINGS = {
   ),
   tokenAlg: setting(
     "--token-alg NAME",
-    oneOf(ALGORITHMS),
+    enumOf(ALGORITHMS),
     "signature of access tokens: ES256 or RS256 (ES256)",
     "ES256",
   ),
@@ -189,19 +189,19 @@ export const SETTINGS = {
   variants: setting(
     "--variant NAME=VALUE",
     variants,
-    "behaviour of other servers, such as list-shape=bare; repeatable",
+    "behavior of other servers, such as list-shape=bare; repeatable",
     {},
   ),
   control: setting("--control", trueOrFalse, "serve the test controls under /_control", false),
   log: setting(
     "--log FORMAT",
-    oneOf(LOG_FORMATS),
+    enumOf(LOG_FORMATS),
     "format of the log: pretty, json or off (pretty)",
     "pretty",
   ),
   clock: setting(
     "",
-    oneOf(["system", "manual"]),
+    enumOf(["system", "manual"]),
     "a manual clock stands still until it is advanced",
     "system",
   ),
@@ -212,11 +212,11 @@ export type SettingName = keyof typeof SETTINGS;
 
 /** The settings in force; null means none. */
 export type Settings = {
-  readonly [N in SettingName]: (typeof SETTINGS)[N]["fallback"];
+  readonly [N in SettingName]: (typeof SETTINGS)[N]["defaultValue"];
 };
 
 /** Options that are written in another form than their setting. */
-interface WrittenOptions {
+interface RawOptions {
   /** A seed, or the name of its file. */
   readonly seed: object | string;
   readonly rateLimit: number | "off";
@@ -229,7 +229,7 @@ interface WrittenOptions {
 /** The flags in camel case (`variants` for `--variant`), and `clock` and `startAt`. */
 export type ServiceOptions = {
   readonly [N in SettingName]?:
-    | (N extends keyof WrittenOptions ? WrittenOptions[N] : NonNullable<Settings[N]>)
+    | (N extends keyof RawOptions ? RawOptions[N] : NonNullable<Settings[N]>)
     | undefined;
 };
 
@@ -254,8 +254,8 @@ export function readSettings(
 
 /** Returns the parsed value, or the default if there is none. */
 export function parseSetting(name: SettingName, value: unknown, label: string): unknown {
-  const { schema, fallback } = SETTINGS[name];
-  return value === undefined ? fallback : parseOption<unknown>(schema, value, label);
+  const { schema, defaultValue } = SETTINGS[name];
+  return value === undefined ? defaultValue : parseOption<unknown>(schema, value, label);
 }
 
 /** Checks settings that depend on each other. */

@@ -13,8 +13,8 @@ import type { AuthorizationServer } from "./domain/oauth/tokens.ts";
 import type { Store } from "./domain/store.ts";
 import { createNotifications } from "./domain/unit-of-work.ts";
 import { createAuthenticator, createRateLimiter, withCors } from "./http/access.ts";
-import { API, createApiRouter } from "./http/api.ts";
-import { createUrls, type Handler, PATHS } from "./http/message.ts";
+import { API_ROUTES, createApiRouter } from "./http/api.ts";
+import { createUrls, PATHS, type RequestHandler } from "./http/message.ts";
 import { createOAuthRouter } from "./http/oauth-routes.ts";
 import { TextCache } from "./http/operation.ts";
 import { problemResponse } from "./http/problem.ts";
@@ -60,7 +60,7 @@ export async function startWithSettings(
   label: Label = (name) => name,
 ): Promise<Service> {
   const { randomSeed } = settings;
-  const isTested = isEmbedded || settings.control;
+  const hasTestControls = isEmbedded || settings.control;
   const isLocal = isLoopbackOnly(settings);
   const webhookPolicy = webhookPolicyFor(settings);
   const clock = new AdjustableClock(
@@ -71,12 +71,12 @@ export async function startWithSettings(
   const random = randomSeed === null ? systemRandom : seededRandom(randomSeed);
   const ids = new TimeOrderedIds(clock, random);
   const notifications = createNotifications();
-  const unit = { store, clock, ids, notifications };
+  const unitOfWorkDeps = { store, clock, ids, notifications };
   const tasks = new TaskTracker(log.error);
   const recorder = createRecorder({ store, clock, notifications, tasks });
   const requests = createRequestTracker();
   const faults = createFaults({ clock, tasks, annotate: recorder.annotate });
-  const chaos = createChaos({ unit, effects: recorder.effects });
+  const chaos = createChaos({ unitOfWorkDeps, effects: recorder.effects });
   const sender = createHttpSender({ policy: webhookPolicy, timeout_ms: settings.webhookTimeout });
   const workers = createWorkers({
     store,
@@ -105,7 +105,7 @@ export async function startWithSettings(
     // Listens before it loads the data: if the port is in use, no API key is created that nobody would see.
     const port = await server.listen(settings.port, settings.host);
     const urls = createUrls(settings.publicUrl ?? localUrl(settings, port));
-    if (isTested) recorder.subscribe();
+    if (hasTestControls) recorder.subscribe();
     const authorizationServer: AuthorizationServer = {
       store,
       clock,
@@ -116,22 +116,22 @@ export async function startWithSettings(
       audience: urls.baseUrl,
       verifiedTokens: new Map(),
     };
-    const services = {
+    const routeDeps = {
       urls,
       webhook: createWebhookSchemas((url) => checkUrl(url, webhookPolicy)),
     };
     const limiter = createRateLimiter(clock, settings.rateLimit);
     const state = await createState({
-      unit,
-      services,
+      unitOfWorkDeps,
+      routeDeps,
       settings,
-      needsKey: isTested,
+      needsKey: hasTestControls,
       warn: log.warn,
     });
     const service = await openService({
       port,
       urls,
-      unit,
+      unitOfWorkDeps,
       authorizationServer,
       state,
       workers,
@@ -148,11 +148,20 @@ export async function startWithSettings(
     });
     const textCache = new TextCache(urls);
     const keysInProgress = new Set<string>();
-    const authenticate = createAuthenticator(createApiKeyAuthenticator(unit, tasks), (token) =>
-      verifyAccessToken(authorizationServer, token),
+    const authenticate = createAuthenticator(
+      createApiKeyAuthenticator(unitOfWorkDeps, tasks),
+      (token) => verifyAccessToken(authorizationServer, token),
     );
-    const operations = applyVariants(API.routes, settings.variants);
-    const apiDeps = { unit, services, textCache, keysInProgress, authenticate, limiter, faults };
+    const operations = applyVariants(API_ROUTES.routes, settings.variants);
+    const apiDeps = {
+      unitOfWorkDeps,
+      routeDeps,
+      textCache,
+      keysInProgress,
+      authenticate,
+      limiter,
+      faults,
+    };
     const api = createApiRouter(apiDeps, operations);
     const oauth = createOAuthRouter(authorizationServer, urls);
     const control = createControlRouter({
@@ -185,7 +194,7 @@ export async function startWithSettings(
     const respond = withVariants(withCors(handleRoute, isLocal), settings.variants);
     const handle = settings.log === "off" ? respond : withLog(respond, log);
     server.setHandler({
-      handle: isTested ? requests.wrap(recorder.wrap(handle)) : handle,
+      handle: hasTestControls ? requests.wrap(recorder.wrap(handle)) : handle,
       ids,
       urls,
       onError: log.error,
@@ -243,7 +252,7 @@ function localUrl({ tlsCert, host }: Settings, port: number): string {
 
 /** Logs each request with its response status; 0 if there is no response. */
 const withLog =
-  (handle: Handler, log: Log): Handler =>
+  (handle: RequestHandler, log: Log): RequestHandler =>
   async (request) => {
     const startedAt = monotonicNow();
     const response = await handle(request);

@@ -3,7 +3,7 @@
 // check.
 import { createOutbox, type Outbox, type OutboxDeps } from "./delivery/outbox.ts";
 import { listUnprocessed, processDataSource } from "./domain/data-sources.ts";
-import { cancelUndeliverable, moveBack } from "./domain/events.ts";
+import { cancelUndeliverable, shiftPendingDeliveries } from "./domain/events.ts";
 import { createRetention, type Retention } from "./domain/retention.ts";
 import { UnitOfWork } from "./domain/unit-of-work.ts";
 import { nextTurn, type Timer } from "./lib/clock.ts";
@@ -35,20 +35,20 @@ export function createWorkers(deps: OutboxDeps) {
       }
     });
 
-  notifications.on("queue", (webhookId) => outbox?.notify(webhookId));
-  notifications.on("disabled", (webhookId) =>
+  notifications.on("queueChanged", (webhookId) => outbox?.notify(webhookId));
+  notifications.on("webhookStopped", (webhookId) =>
     tasks.run("cancelling deliveries", async () => {
       await nextTurn(); // lets the response go first
       await unitOfWork.run((ctx) => cancelUndeliverable(ctx, webhookId));
     }),
   );
-  notifications.on("data", (id) => {
+  notifications.on("dataSourceCreated", (id) => {
     if (outbox) processSource(id);
   });
   clock.onSetBack((by_ms) => {
     if (outbox)
       tasks.run("following a clock that was set back", () =>
-        unitOfWork.run((ctx) => moveBack(ctx, by_ms)),
+        unitOfWork.run((ctx) => shiftPendingDeliveries(ctx, by_ms)),
       );
   });
 
@@ -72,6 +72,6 @@ export function createWorkers(deps: OutboxDeps) {
       retries.clear();
     },
     /** Reschedules the next expiry before time is moved by hand, because records were created since the last run. */
-    scheduleExpiry: async (): Promise<void> => retention?.run(),
+    runRetention: async (): Promise<void> => retention?.run(),
   };
 }

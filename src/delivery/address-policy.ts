@@ -1,4 +1,4 @@
-// Address policy for webhooks (contract, part 6): a server that posts to any given URL must not be led into its own
+// Address policy for webhooks (6.webhook-policy): a server that posts to any given URL must not be led into its own
 // network. The URL is checked as text, and the address after DNS and again on the connected socket. Both functions
 // return the violated rule, worded for the user who sent the URL.
 import { BlockList, isIP, isIPv4 } from "node:net";

@@ -1,6 +1,6 @@
-// The outbox (spec part 6; contract, part 6): makes the due attempts and stores each result. The rows are authoritative,
-// so a crash loses nothing and interrupted deliveries are sent again. It cannot be restarted after `stop`. Due times are
-// pure functions of the attempt, the time and the receiver's Retry-After.
+// The outbox (spec part 6; 6.retry-schedule, 6.webhook-concurrency): makes the due attempts and stores each result. The
+// rows are authoritative, so a crash loses nothing and interrupted deliveries are sent again. It cannot be restarted
+// after `stop`. Due times are pure functions of the attempt, the time and the receiver's Retry-After.
 import { createHash } from "node:crypto";
 import {
   type AttemptResult,
@@ -26,7 +26,7 @@ import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
 import { type Instant, parseDuration, parseIso, type Timer, toIso } from "../lib/clock.ts";
 import { RANDOM_LENGTH } from "../lib/ids.ts";
 import type { TaskTracker } from "../lib/tasks.ts";
-import type { Deferred, Sender, WebhookRequest } from "./sender.ts";
+import type { RetryLater, Sender, WebhookRequest } from "./sender.ts";
 
 const HOUR_MS = 3_600_000;
 /** The longest wait of a custom schedule: one year, far from the limit of dates. */
@@ -68,7 +68,7 @@ export function createOutbox(deps: OutboxDeps) {
   /** Webhooks that wait until fewer attempts are in flight. */
   const waiting = new Set<string>();
   /** Deliveries that a chaos rule holds back. */
-  const held = new Set<string>();
+  const heldBack = new Set<string>();
   let inFlight = 0;
   let stopped = false;
 
@@ -115,9 +115,9 @@ export function createOutbox(deps: OutboxDeps) {
   async function sendNext(webhookId: string): Promise<AttemptResult | undefined> {
     timers.get(webhookId)?.cancel();
     timers.delete(webhookId);
-    const range = { offset: 0, limit: held.size + 1 };
+    const range = { offset: 0, limit: heldBack.size + 1 };
     const rows = await store.page(deliveries, "queue", [webhookId], range);
-    const delivery = rows.find(({ id }) => !held.has(id));
+    const delivery = rows.find(({ id }) => !heldBack.has(id));
     if (delivery === undefined || stopped) return undefined;
     const webhook = await store.get(webhooks, webhookId);
     const event = await store.get(events, delivery.event_id);
@@ -138,9 +138,9 @@ export function createOutbox(deps: OutboxDeps) {
       for (const webhookId of waiting) notify(webhookId);
       waiting.clear();
     });
-    if ("again" in result) {
-      held.add(delivery.id);
-      void result.again.then(() => held.delete(delivery.id) && notify(webhook.id));
+    if ("after" in result) {
+      heldBack.add(delivery.id);
+      void result.after.then(() => heldBack.delete(delivery.id) && notify(webhook.id));
       notify(webhook.id);
       return undefined;
     }
@@ -166,18 +166,18 @@ async function makeAttempt(
   delivery: DeliveryRecord,
   webhook: WebhookRecord,
   event: EventRecord,
-): Promise<AttemptResult | Deferred> {
+): Promise<AttemptResult | RetryLater> {
   const { clock, sender } = deps;
   const start = clock.now();
   const number = delivery.attempts.length + 1;
   const timestamp_s = Math.floor(deps.timestamp() / 1_000);
-  const signedRequest = (body: string): WebhookRequest => ({
+  const buildSignedRequest = (body: string): WebhookRequest => ({
     url: webhook.url,
     headers: deliveryHeaders(webhook, { ...event, body }, delivery.id, { number, timestamp_s }),
     body,
   });
-  const outcome = await sender.send(signedRequest(event.body), delivery, signedRequest);
-  if ("again" in outcome) return outcome;
+  const outcome = await sender.send(buildSignedRequest(event.body), delivery, buildSignedRequest);
+  if ("after" in outcome) return outcome;
   const { retryAfter, ...response } = outcome;
   const now = clock.now();
   const attempt: Attempt = {

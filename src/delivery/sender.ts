@@ -1,6 +1,6 @@
-// HTTP sender: sends one POST per attempt and returns its outcome as a value (spec part 6: 2xx within 30 seconds;
-// contract, part 6). It never rejects, follows redirects or sends twice. The deadline is total and in real time, because
-// Node's own timeouts only detect silence.
+// HTTP sender: sends one POST per attempt and returns its outcome as a value (spec part 6: 2xx within 30 seconds). It
+// never rejects, follows redirects or sends twice. The deadline is total and in real time, because Node's own timeouts
+// only detect silence.
 import type { LookupAddress } from "node:dns";
 import * as http from "node:http";
 import { isSuccess } from "../domain/events.ts";
@@ -16,25 +16,25 @@ export interface WebhookRequest {
 }
 
 /** The part of an attempt that depends on the receiver. */
-export interface DispatchResult
+export interface SendResult
   extends Pick<Attempt, "response_status" | "response_body" | "error" | "error_detail"> {
   /** The response's Retry-After header. */
   readonly retryAfter?: string | undefined;
 }
 
-/** Nothing was sent and there is nothing to record; try again once `again` resolves. */
-export interface Deferred {
-  readonly again: Promise<void>;
+/** Nothing was sent and there is nothing to record; try again once `after` resolves. */
+export interface RetryLater {
+  readonly after: Promise<void>;
 }
 
 /** The outbox's transport. Fault injection wraps the real sender with another one. */
 export interface Sender {
-  /** `signedRequest` signs another body for the same attempt. */
+  /** `buildSignedRequest` signs another body for the same attempt. */
   send(
     request: WebhookRequest,
     delivery: DeliveryRecord,
-    signedRequest: (body: string) => WebhookRequest,
-  ): Promise<DispatchResult | Deferred>;
+    buildSignedRequest: (body: string) => WebhookRequest,
+  ): Promise<SendResult | RetryLater>;
   /** Aborts the requests in flight and closes all sockets; later sends open new ones. */
   close(): void;
 }
@@ -83,9 +83,9 @@ const DETAILS = {
 export const failure = (
   error: AttemptError,
   error_detail: string | null = DETAILS[error],
-): DispatchResult => ({ response_status: null, response_body: null, error, error_detail });
+): SendResult => ({ response_status: null, response_body: null, error, error_detail });
 
-const SUCCESS: DispatchResult = {
+const SUCCESS: SendResult = {
   response_status: null,
   response_body: null,
   error: null,
@@ -108,7 +108,7 @@ export function createHttpSender({
   const agents = new Map<string, http.Agent>();
 
   return {
-    async send({ url, headers, body }: WebhookRequest): Promise<DispatchResult> {
+    async send({ url, headers, body }: WebhookRequest): Promise<SendResult> {
       const urlRule = checkUrl(url, policy);
       if (urlRule !== undefined) return blockedFailure(urlRule);
       const target = new URL(url);
@@ -160,12 +160,12 @@ function exchange(
   request: http.ClientRequest,
   body: string,
   startDeadline: (expire: () => void) => Timer,
-): Promise<DispatchResult> {
+): Promise<SendResult> {
   return new Promise((resolve) => {
     let response: http.IncomingMessage | undefined;
     let read = Buffer.alloc(0);
 
-    function finish(outcome: DispatchResult): void {
+    function finish(outcome: SendResult): void {
       deadline.cancel();
       if (!response?.complete) request.destroy();
       resolve(response === undefined ? outcome : withResponse(outcome, response, read));
@@ -196,10 +196,10 @@ function isReusable({ headers }: http.IncomingMessage): boolean {
 
 /** After the headers of a success, an error only says how the body was cut off. */
 function withResponse(
-  outcome: DispatchResult,
+  outcome: SendResult,
   { statusCode: response_status = 0, headers }: http.IncomingMessage,
   body: Buffer,
-): DispatchResult {
+): SendResult {
   return {
     ...(isSuccess({ response_status }) ? outcome : failure("status")),
     response_status,
@@ -212,7 +212,7 @@ function withResponse(
 function connectionFailure(
   error: NodeJS.ErrnoException,
   { socket }: http.ClientRequest,
-): DispatchResult {
+): SendResult {
   if (error instanceof BlockedAddressError) return blockedFailure(error.message);
   const { code = "", syscall } = error;
   const isUnverified = socket && "authorized" in socket && !socket.authorized;

@@ -1,6 +1,6 @@
-// Apps, their deployments and user interactions (spec parts 2, 3, 4 and 6; contract, parts 1 to 3). A change, its event and
-// that event's deliveries share one transaction. One deployment is live in an environment, and a custom domain belongs to
-// one app. Finds the site for an address and checks who may view it. Rendering is elsewhere.
+// Apps, their deployments and user interactions (spec parts 2, 3, 4 and 6; 3.redeploy, 3.custom-domain). A change, its
+// event and that event's deliveries share one transaction. One deployment is live in an environment, and a custom
+// domain belongs to one app. Finds the site for an address and checks who may view it. Rendering is elsewhere.
 import type { Infer } from "../lib/schema.ts";
 import {
   boolean,
@@ -8,20 +8,20 @@ import {
   nullable,
   object,
   optional,
-  pick,
+  pickMembers,
   stringOrNumber,
   text,
   withDefault,
 } from "../lib/schema.ts";
 import { hasScope } from "./credentials.ts";
 import { createCrudService, paginate, paginationParameters, toNewRecord } from "./crud.ts";
-import { fail, invalidField, notFound } from "./errors.ts";
+import { appError, invalidField, notFound } from "./errors.ts";
 import { recordEvent } from "./events.ts";
 import type { AccountRecord, DeploymentRecord } from "./model.ts";
 import { accounts, app, apps, dataSources, type deployment, deployments } from "./model.ts";
 import { ALL_RECORDS, FIRST_RECORD, type Reader } from "./store.ts";
 import type { AccountContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
-import type { SignedIn } from "./users.ts";
+import type { SessionUser } from "./users.ts";
 import { toCanonicalHost } from "./validators.ts";
 
 /** Smallest valid create body, shown to new users. */
@@ -44,7 +44,7 @@ export async function createApp(
 ) {
   const record = toNewRecord(ctx, "app_", draft);
   await ctx.tx.put(apps, record);
-  await recordEvent(ctx, "app.created", pick(app.response, record));
+  await recordEvent(ctx, "app.created", pickMembers(app.response, record));
   return record;
 }
 
@@ -52,7 +52,7 @@ export const appService = createCrudService(apps, "app", app, {
   onCreate: createApp,
 
   async onUpdate(ctx, after) {
-    await recordEvent(ctx, "app.updated", pick(app.response, after));
+    await recordEvent(ctx, "app.updated", pickMembers(app.response, after));
     return after;
   },
 
@@ -63,7 +63,7 @@ export const appService = createCrudService(apps, "app", app, {
       await tx.remove(deployments, id);
     for (const source of await tx.page(dataSources, "app", [deletedApp.id], ALL_RECORDS))
       await tx.put(dataSources, { ...source, app_id: null, updated_at: timestamp });
-    await recordEvent(ctx, "app.deleted", pick(app.response, deletedApp));
+    await recordEvent(ctx, "app.deleted", pickMembers(app.response, deletedApp));
   },
 });
 
@@ -79,12 +79,12 @@ export const interactionBody = object({
 
 /** Records an interaction of a user with the app as an event, without other changes. */
 export const recordInteraction = (
-  unit: UnitOfWork,
+  unitOfWork: UnitOfWork,
   account: AccountRecord,
   app_id: string,
   interaction: Infer<typeof interactionBody>,
 ) =>
-  appService.withRecord(unit, account, app_id, (ctx) =>
+  appService.withRecord(unitOfWork, account, app_id, (ctx) =>
     recordEvent(ctx, "user.interaction", { app_id, ...interaction }),
   );
 
@@ -96,13 +96,13 @@ interface SiteUrls {
 
 /** Deploys the app to an environment. The same transaction retires the deployment that was live there. */
 export const deploy = (
-  unit: UnitOfWork,
+  unitOfWork: UnitOfWork,
   account: AccountRecord,
   app_id: string,
   request: Infer<typeof deployment.createBody>,
   urls: SiteUrls,
 ) =>
-  appService.withRecord(unit, account, app_id, async (ctx, { title }) => {
+  appService.withRecord(unitOfWork, account, app_id, async (ctx, { title }) => {
     const { tx } = ctx;
     const { environment, custom_domain } = request;
     const domain = custom_domain && (toCanonicalHost(custom_domain) ?? null);
@@ -111,7 +111,7 @@ export const deploy = (
         return invalidField("#/custom_domain", "must not be this server's own host");
       const [holder] = await tx.page(deployments, "domain", [domain, "live"], FIRST_RECORD);
       if (holder && holder.app_id !== app_id)
-        return fail({
+        return appError({
           code: "domain_taken",
           detail: `${domain} is held by a live deployment of another app. Use another domain.`,
         });
@@ -169,7 +169,7 @@ async function loadSite(reader: Reader, deployment: DeploymentRecord | undefined
 /** Users who may read the app through the API may view its site. An anonymous visitor is asked to sign in. */
 export function checkViewAccess(
   { app }: Site,
-  signedIn: SignedIn | undefined,
+  signedIn: SessionUser | undefined,
 ): "yes" | "sign in" | "not yours" | "no" {
   if (app.public) return "yes";
   if (signedIn === undefined) return "sign in";

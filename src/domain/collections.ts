@@ -11,7 +11,7 @@ const expiryIndex = { expiry: { by: [], order: ["expires_at"] } } as const;
 
 /** The stored response to a request with an Idempotency-Key; the id is a hash of credential and key. */
 interface IdempotencyRecord extends Expiring {
-  /** Hash of method, path and body. */
+  /** Hash of path, query and body. */
   readonly fingerprint: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -39,7 +39,7 @@ export const sessions = collection<SessionRecord>()("sessions", expiryIndex);
  */
 export interface GrantRecord extends Expiring {
   readonly user_id: string;
-  /** Null if the service itself signed the user in, without a client or a code (contract, part 10: signIn). */
+  /** Null if the service itself signed the user in, without a client or a code (`signIn` of the service handle). */
   readonly client_id: string | null;
   readonly scopes: readonly model.Scope[];
   readonly code_hash: string | null;

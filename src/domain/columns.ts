@@ -1,6 +1,6 @@
-// Tables of a data source (spec part 2: data source; contract, parts 2 and 8): converts cells to typed columns. Never
-// rounds a number or drops a leading zero. JSON.parse returns the nearest double and drops the original spelling. JSON with
-// such numbers is therefore parsed a second time with them quoted.
+// Tables of a data source (spec part 2: data source; 2.data-reading, 8.bounds): converts cells to typed columns. Never
+// rounds a number or drops a leading zero. JSON.parse returns the nearest double and drops the original spelling. JSON
+// with such numbers is therefore parsed a second time with them quoted.
 import { isDateTime } from "../lib/clock.ts";
 import { parseCsv } from "../lib/csv.ts";
 import { CELLS_MAX, type Cell, COLUMNS_MAX, type Column, type Row } from "./model.ts";
@@ -149,13 +149,13 @@ export function keepNumbersOfRows(rows: unknown, written: unknown): void {
   if (!Array.isArray(rows) || !Array.isArray(written)) return;
   const isInexact = (text: unknown) => typeof text === "string" && !isExactNumber(text);
   const textColumns = new Set<string>();
-  for (const [at, row] of rows.entries())
+  for (const [index, row] of rows.entries())
     for (const [name, cell] of Object.entries(row ?? {}))
-      if (typeof cell === "number" ? isInexact(written[at][name]) : cell !== null)
+      if (typeof cell === "number" ? isInexact(written[index][name]) : cell !== null)
         textColumns.add(name);
-  for (const [at, row] of rows.entries())
+  for (const [index, row] of rows.entries())
     for (const name of textColumns)
-      if (row instanceof Object && typeof row[name] === "number") row[name] = written[at][name];
+      if (row instanceof Object && typeof row[name] === "number") row[name] = written[index][name];
 }
 
 /** Levels down to the data of a data source in a seed. A body may be nested too deeply for a full walk. */

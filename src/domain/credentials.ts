@@ -1,11 +1,11 @@
-// API keys, which open the whole account, OAuth clients, scopes and account states (spec part 5; contract, parts 2 and 5).
-// A secret is shown only in the response that creates it; the store holds its SHA-256.
+// API keys, which open the whole account, OAuth clients, scopes and account states (spec part 5; 3.account-states,
+// 5.scope-per-endpoint). A secret is shown only in the response that creates it; the store holds its SHA-256.
 import { parseIso, toIso } from "../lib/clock.ts";
 import { type Ids, sha256, sha256Base64url } from "../lib/ids.ts";
 import type { Infer } from "../lib/schema.ts";
 import type { TaskTracker } from "../lib/tasks.ts";
 import { createCrudService, toNewRecord } from "./crud.ts";
-import { type AppError, fail } from "./errors.ts";
+import { type AppError, appError } from "./errors.ts";
 import {
   type AccountRecord,
   type AccountState,
@@ -27,7 +27,7 @@ export interface Caller {
   readonly user?: UserRecord;
   readonly scopes: readonly Scope[];
   /** Id of the API key or of the access token's grant. Idempotency keys are scoped to it. */
-  readonly credential: string;
+  readonly credentialId: string;
 }
 
 /** `admin` contains the other scopes (spec part 5: full account access). */
@@ -48,7 +48,7 @@ export function createApiKeyAuthenticator({ store, clock }: UnitOfWorkDeps, task
     const key = await store.find(apiKeys, "hash", [keyHash]);
     const account = key && (await store.get(accounts, key.account_id));
     if (!account)
-      return fail({
+      return appError({
         code: "invalid_credential",
         detail: "The credential is no known API key or access token. Check that it is complete.",
       });
@@ -58,7 +58,7 @@ export function createApiKeyAuthenticator({ store, clock }: UnitOfWorkDeps, task
     // In the background: the request neither waits for it nor fails with it.
     if (parseIso(key.last_used_at ?? "") !== minute)
       tasks.run("recording the use of an API key", () => recordUse(key.id, toIso(minute)));
-    return { account, scopes: SCOPES, credential: key.id };
+    return { account, scopes: SCOPES, credentialId: key.id };
   };
 }
 
@@ -68,8 +68,8 @@ export const findApiKey = (reader: Reader, key: string) =>
 /** Returns the error if the account's state forbids this method (spec part 5: suspended or limited account). */
 export function checkAccountState(account: AccountRecord, method: string): AppError | undefined {
   const isRead = ["GET", "HEAD", "OPTIONS"].includes(method);
-  if (account.state === "suspended") return fail({ code: "account_suspended" });
-  return account.state === "limited" && !isRead ? fail({ code: "account_limited" }) : undefined;
+  if (account.state === "suspended") return appError({ code: "account_suspended" });
+  return account.state === "limited" && !isRead ? appError({ code: "account_limited" }) : undefined;
 }
 
 export const setAccountState = (
@@ -87,7 +87,7 @@ type KeyDraft = WithOptionalId<Infer<typeof apiKey.createBody>> & {
   readonly key?: string | undefined;
 };
 
-/** The prefix lets people and secret scanners recognise a key. */
+/** The prefix lets people and secret scanners recognize a key. */
 export const generateApiKey = (ids: Ids): string => `ahs_${ids.secret()}`;
 
 export async function createApiKey(

@@ -1,5 +1,5 @@
-// CRUD service for the resources of an account (spec part 4, query parameters of GET /apps; contract, part 4). Records
-// of other accounts count as missing, and an update without changes writes nothing.
+// CRUD service for the resources of an account (spec part 4, query parameters of GET /apps; 4.list-shape). Records of
+// other accounts count as missing, and an update without changes writes nothing.
 import { isDeepStrictEqual } from "node:util";
 import { coerce, integer, type ObjectSchema, object, withDefault } from "../lib/schema.ts";
 import { AppError, notFound } from "./errors.ts";
@@ -30,7 +30,7 @@ export async function paginate<R extends Entity, I extends string>(
   return { items, total: await reader.count(collection, index, values), range };
 }
 /** A page of a list; `total` counts the whole list. */
-export interface Page<R> {
+export interface ListPage<R> {
   readonly items: readonly R[];
   readonly total: number;
   readonly range: Range;
@@ -72,8 +72,8 @@ export type CrudService<R extends AccountScoped, D, A> = ReturnType<
 export type Patch<R> = { readonly [N in keyof R]?: unknown };
 
 /**
- * Checks If-Match against the record before the change. Runs after the change, because errors of state precede it
- * (contract, part 5); its error rolls the change back.
+ * Checks If-Match against the record before the change. Evaluated last, because 409 precedes 412. An error rolls the
+ * change back.
  */
 type Precondition<R> = (record: R) => AppError | undefined;
 
@@ -91,12 +91,12 @@ export function createCrudService<R extends AccountScoped, D, A>(
 
   /** Runs `work` on a record of the caller's account in one transaction. */
   function withRecord<T>(
-    unit: UnitOfWork,
+    unitOfWork: UnitOfWork,
     account: AccountRecord,
     id: string,
     work: (ctx: AccountContext, record: R) => Promise<T>,
   ) {
-    return unit.run(async (ctx) => {
+    return unitOfWork.run(async (ctx) => {
       const record = await get(ctx.tx, account, id);
       return record instanceof AppError ? record : work({ ...ctx, account }, record);
     });
@@ -107,21 +107,21 @@ export function createCrudService<R extends AccountScoped, D, A>(
     get,
     withRecord,
 
-    create: (unit: UnitOfWork, account: AccountRecord, draft: D) =>
-      unit.run((ctx) => hooks.onCreate({ ...ctx, account }, draft)),
+    create: (unitOfWork: UnitOfWork, account: AccountRecord, draft: D) =>
+      unitOfWork.run((ctx) => hooks.onCreate({ ...ctx, account }, draft)),
 
     list: (reader: Reader, account: AccountRecord, range: Range) =>
       paginate(reader, collection, "account", [account.id], range),
 
     /** Updates the fields sent, which the schema has validated. */
     update: (
-      unit: UnitOfWork,
+      unitOfWork: UnitOfWork,
       account: AccountRecord,
       id: string,
       patch: Patch<R>,
       precondition: Precondition<R>,
     ) =>
-      withRecord(unit, account, id, async (ctx, before) => {
+      withRecord(unitOfWork, account, id, async (ctx, before) => {
         const patched = { ...before, ...patch };
         if (isDeepStrictEqual(before, patched)) return precondition(before) ?? before;
         const updated = { ...patched, updated_at: ctx.timestamp };
@@ -131,8 +131,13 @@ export function createCrudService<R extends AccountScoped, D, A>(
         return precondition(before) ?? after;
       }),
 
-    delete: (unit: UnitOfWork, account: AccountRecord, id: string, precondition: Precondition<R>) =>
-      withRecord(unit, account, id, async (ctx, record) => {
+    delete: (
+      unitOfWork: UnitOfWork,
+      account: AccountRecord,
+      id: string,
+      precondition: Precondition<R>,
+    ) =>
+      withRecord(unitOfWork, account, id, async (ctx, record) => {
         const error = await hooks.onDelete?.(ctx, record);
         if (error) return error;
         await ctx.tx.remove(collection, id);

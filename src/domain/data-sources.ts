@@ -1,8 +1,8 @@
-// Data sources (spec parts 2 and 4, their fields and bodies "not shown"; contract, parts 2, 3, 4): flat JSON objects,
-// or CSV as text. The data are stored as sent and the request returns at once; the service schedules the processing.
-// Processing converts the data to rows and ends as ready or failed, with the event data.processed in the same
-// transaction. Faults in the data set the data source's `error`; they are not server errors.
-import { type Infer, pick } from "../lib/schema.ts";
+// Data sources (spec parts 2 and 4, their fields and bodies "not shown"; 2.data-source-request, 3.data-processing):
+// flat JSON objects, or CSV as text. The data are stored as sent and the request returns at once; the service schedules
+// the processing. Processing converts the data to rows and ends as ready or failed, with the event data.processed in
+// the same transaction. Faults in the data set the data source's `error`; they are not server errors.
+import { type Infer, pickMembers } from "../lib/schema.ts";
 import { parseCsvTable, parseObjects } from "./columns.ts";
 import { createCrudService, paginate, toNewRecord } from "./crud.ts";
 import { AppError, invalidField } from "./errors.ts";
@@ -40,7 +40,7 @@ export async function createDataSource(
   const { id } = source;
   await tx.put(dataSources, source);
   await tx.put(dataSourceContents, { id, raw: data, rows: [], request_id: ctx.requestId });
-  ctx.publish("data", id);
+  ctx.publish("dataSourceCreated", id);
   return source;
 }
 
@@ -51,8 +51,8 @@ export async function listUnprocessed(reader: Reader) {
 }
 
 /** Processes a data source once; does nothing if it was deleted or is already processed. */
-export const processDataSource = (unit: UnitOfWork, id: string): Promise<void> =>
-  unit.run(async (ctx) => {
+export const processDataSource = (unitOfWork: UnitOfWork, id: string): Promise<void> =>
+  unitOfWork.run(async (ctx) => {
     const { tx, timestamp } = ctx;
     const source = await tx.get(dataSources, id);
     const content = await tx.get(dataSourceContents, id);
@@ -74,7 +74,7 @@ export const processDataSource = (unit: UnitOfWork, id: string): Promise<void> =
     await tx.put(dataSourceContents, { ...content, raw: null, rows });
     // Links the event to the trace of the request that sent the data, although its response was sent earlier.
     const ctxOfRequest = { ...ctx, account, requestId: content.request_id };
-    await recordEvent(ctxOfRequest, "data.processed", pick(dataSource.response, processed));
+    await recordEvent(ctxOfRequest, "data.processed", pickMembers(dataSource.response, processed));
   });
 
 export async function listRows(reader: Reader, account: AccountRecord, id: string, range: Range) {

@@ -1,5 +1,5 @@
 // Errors of the service as one closed union. Functions return an error as a value instead of throwing it. Only
-// http/problem maps an error to its HTTP status (spec part 7; contract part 7).
+// http/problem maps an error to its HTTP status (spec part 7; 7.error-codes).
 import type { Scope } from "./model.ts";
 
 export interface FieldError {
@@ -50,11 +50,11 @@ export class AppError {
   constructor(readonly details: ErrorDetails) {}
 }
 
-export const fail = (details: ErrorDetails): AppError => new AppError(details);
+export const appError = (details: ErrorDetails): AppError => new AppError(details);
 
 /** Records of other accounts get the same error as an id that never existed. */
 export const notFound = (resourceName: string): AppError =>
-  fail({ code: "not_found", detail: `There is no such ${resourceName}.` });
+  appError({ code: "not_found", detail: `There is no such ${resourceName}.` });
 
 export const invalidField = (pointer: string, detail: string): AppError =>
-  fail({ code: "validation_failed", errors: [{ pointer, detail }] });
+  appError({ code: "validation_failed", errors: [{ pointer, detail }] });

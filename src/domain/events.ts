@@ -1,6 +1,6 @@
-// Events and their deliveries (spec part 6; contract, parts 3 and 6). An event is written in the transaction of its change,
-// with one delivery for every active webhook subscribed to its type. Test deliveries get sample events. Attempts, retries
-// and cancellations change the delivery's state. This module only writes rows; the outbox sends them.
+// Events and their deliveries (spec part 6; 6.emitted-by, 3.delivery-cancelled). An event is written in the transaction
+// of its change, with one delivery for every active webhook subscribed to its type. Test deliveries get sample events.
+// Attempts, retries and cancellations change the delivery's state. This module only writes rows; the outbox sends them.
 import { type Instant, parseIso, toIso } from "../lib/clock.ts";
 import { type Infer, object, optional } from "../lib/schema.ts";
 import { serviceSignature, standardSignature } from "../lib/signature.ts";
@@ -67,7 +67,7 @@ async function putEvent(
     request_id: ctx.requestId,
   };
   await ctx.tx.put(events, event);
-  ctx.publish("event", event.id);
+  ctx.publish("eventRecorded", event.id);
   await deleteOldest(ctx.tx, [account_id, is_sample]);
   return event;
 }
@@ -228,7 +228,10 @@ export const isDeliverable = (
 ): webhook is WebhookRecord => webhook !== undefined && (webhook.active || delivery.test);
 
 /** Ends a delivery. One that arrived earlier succeeded, even if a later redelivery did not. */
-const settle = (delivery: DeliveryRecord, status: "failed" | "cancelled"): DeliveryRecord => ({
+const finishDelivery = (
+  delivery: DeliveryRecord,
+  status: "failed" | "cancelled",
+): DeliveryRecord => ({
   ...delivery,
   status: delivery.attempts.some(isSuccess) ? "succeeded" : status,
   next_attempt_at: null,
@@ -265,7 +268,7 @@ function afterAttempt(delivery: DeliveryRecord, result: AttemptResult): Delivery
   if (attempt.trigger === "schedule" && delivery.manual) return { ...logged, next_attempt_at };
   if (delivery.due_at === null && !isSuccess(attempt)) return logged;
   if (next_attempt_at === null || delivery.test || attempt.response_status === GONE)
-    return settle(logged, "failed");
+    return finishDelivery(logged, "failed");
   return {
     ...logged,
     next_attempt_at,
@@ -278,8 +281,8 @@ function afterAttempt(delivery: DeliveryRecord, result: AttemptResult): Delivery
 /** Stores a delivery and publishes the change. */
 export async function putDelivery({ tx, publish }: TxContext, delivery: DeliveryRecord) {
   await tx.put(deliveries, delivery);
-  publish("queue", delivery.webhook_id);
-  publish("delivery", delivery.id);
+  publish("queueChanged", delivery.webhook_id);
+  publish("deliveryChanged", delivery.id);
   return delivery;
 }
 
@@ -298,20 +301,21 @@ export async function recordAttempt(ctx: TxContext, result: AttemptResult): Prom
     disabled_reason: "gone",
     updated_at: ctx.timestamp,
   });
-  ctx.publish("disabled", webhook.id);
+  ctx.publish("webhookStopped", webhook.id);
 }
 
 /** Cancels the pending deliveries of a disabled or deleted webhook. */
 export async function cancelUndeliverable(ctx: TxContext, webhookId: string): Promise<void> {
   const webhook = await ctx.tx.get(webhooks, webhookId);
   for (const delivery of await ctx.tx.page(deliveries, "queue", [webhookId], ALL_RECORDS))
-    if (!isDeliverable(delivery, webhook)) await putDelivery(ctx, settle(delivery, "cancelled"));
+    if (!isDeliverable(delivery, webhook))
+      await putDelivery(ctx, finishDelivery(delivery, "cancelled"));
 }
 
 /** Ends a delivery that cannot be sent, because the data lack its event. */
 export async function failDelivery(ctx: TxContext, id: string): Promise<void> {
   const delivery = await ctx.tx.get(deliveries, id);
-  if (delivery) await putDelivery(ctx, settle(delivery, "failed"));
+  if (delivery) await putDelivery(ctx, finishDelivery(delivery, "failed"));
 }
 
 /** Postpones a delivery, for fault injection in tests. */
@@ -328,7 +332,7 @@ export async function postpone(ctx: TxContext, id: string, until: string): Promi
 }
 
 /** Moves pending deliveries back by as much as the clock was set back, so that each wait keeps its length. */
-export async function moveBack(ctx: TxContext, by_ms: number): Promise<void> {
+export async function shiftPendingDeliveries(ctx: TxContext, by_ms: number): Promise<void> {
   const moved = (time: string | null) => time && toIso(parseIso(time) - by_ms);
   for (const delivery of await ctx.tx.page(deliveries, "pending", ["pending"], ALL_RECORDS))
     await putDelivery(ctx, {
@@ -339,7 +343,7 @@ export async function moveBack(ctx: TxContext, by_ms: number): Promise<void> {
 }
 
 /** Returns the deliveries of all webhooks that are due by `time`, in the order of their due times. */
-export async function dueDeliveries(reader: Reader, time: Instant) {
+export async function listDueDeliveries(reader: Reader, time: Instant) {
   const pending = await reader.page(deliveries, "pending", ["pending"], ALL_RECORDS);
   return pending.filter((delivery) => dueTime(delivery) <= time);
 }

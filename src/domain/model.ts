@@ -1,17 +1,17 @@
-// Resource schemas, stored records and their indexes (spec part 2; contract part 2). The create body, the update body and
-// the response of a resource share one declaration of each field. A record is the response plus internal fields.
+// Resource schemas, stored records and their indexes (spec part 2). The create body, the update body and the response
+// of a resource share one declaration of each field. A record is the response plus internal fields.
 import type { Infer, JsonSchema, Schema } from "../lib/schema.ts";
 import {
   addIssue,
   array,
   boolean,
+  custom,
+  enumOf,
   integer,
   nullable,
   object,
-  oneOf,
   optional,
   partial,
-  refine,
   required,
   text,
   textProblem,
@@ -31,7 +31,7 @@ import {
 
 export const SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
-export const scope = oneOf(SCOPES);
+export const scope = enumOf(SCOPES);
 /** Descriptions of the scopes, for users and for the OpenAPI document. */
 export const SCOPE_LABELS: { readonly [S in Scope]: string } = {
   "read:apps": "Read access to apps and their deployments",
@@ -50,11 +50,11 @@ export const EVENT_TYPES = [
   "user.interaction",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
-export const eventType = oneOf(EVENT_TYPES);
+export const eventType = enumOf(EVENT_TYPES);
 
-export const deliveryStatus = oneOf(["pending", "succeeded", "failed", "cancelled"]);
+export const deliveryStatus = enumOf(["pending", "succeeded", "failed", "cancelled"]);
 
-export const accountState = oneOf(["active", "limited", "suspended"]);
+export const accountState = enumOf(["active", "limited", "suspended"]);
 export type AccountState = Infer<typeof accountState>;
 
 /** A schema that does not validate. Used for response fields, which the type checker already guarantees. */
@@ -63,7 +63,8 @@ const unchecked = <T>(json: JsonSchema): Schema<T> => ({
   check: (value) => value as T,
 });
 const string = (rules: JsonSchema = {}) => unchecked<string>({ type: "string", ...rules });
-const id = (prefix: string) => string({ pattern: `^${prefix}_[0-9A-Za-z]+$` });
+export const idPattern = (prefix: string): string => `^${prefix}_[0-9A-Za-z]+$`;
+const id = (prefix: string) => string({ pattern: idPattern(prefix) });
 const url = string({ format: "uri" });
 const time = string({
   format: "date-time",
@@ -119,7 +120,7 @@ export const deployment = {
     app_id: id("app"),
     ...required(deploymentFields),
     url,
-    status: oneOf(["live", "retired"]),
+    status: enumOf(["live", "retired"]),
     deployed_at: time,
   }),
 };
@@ -132,13 +133,16 @@ export const deployments = collection<DeploymentRecord>()("deployments", {
   domain: { by: ["custom_domain", "status"] },
 });
 
-const column = object({ name: string(), type: oneOf(["string", "number", "boolean", "datetime"]) });
+const column = object({
+  name: string(),
+  type: enumOf(["string", "number", "boolean", "datetime"]),
+});
 export type Column = Infer<typeof column>;
 export type Cell = string | number | boolean | null;
 /** Wider tables nearly always have rows and columns swapped. */
 export const COLUMNS_MAX = 100;
 export const CELLS_MAX = 1_000_000;
-const cell = refine<Cell>({ type: ["string", "number", "boolean", "null"] }, (value) => {
+const cell = custom<Cell>({ type: ["string", "number", "boolean", "null"] }, (value) => {
   if (typeof value === "string") return textProblem(value);
   const isCell = value === null || typeof value === "boolean" || Number.isFinite(value);
   return isCell ? undefined : "must be a string, a number, true, false or null";
@@ -158,7 +162,7 @@ export const dataRow: Schema<Row> = {
   },
 };
 const rows = array(dataRow, { max: CELLS_MAX });
-const csv = refine<string>({ type: "string" }, (value) =>
+const csv = custom<string>({ type: "string" }, (value) =>
   typeof value === "string" ? textProblem(value) : "must be text",
 );
 /** Processing reports all other faults later. */
@@ -169,7 +173,7 @@ const sourceData: Schema<string | readonly Row[]> = {
 
 const dataSourceFields = {
   name: text({ min: 1, max: NAME_MAX }),
-  type: oneOf(["json", "csv"]),
+  type: enumOf(["json", "csv"]),
   // Optional, because several apps may show the same data.
   app_id: withDefault(nullable(text({ min: 1, max: 64 })), null),
 };
@@ -181,7 +185,7 @@ export const dataSource = {
   response: object({
     id: id("ds"),
     ...required(dataSourceFields),
-    status: oneOf(["processing", "ready", "failed"]),
+    status: enumOf(["processing", "ready", "failed"]),
     columns: nullable(uncheckedArray(column)),
     row_count: nullable(count),
     error: nullable(string()),
@@ -252,9 +256,9 @@ export const oauthClient = {
   createBody: object(oauthClientFields, function* (draft) {
     const detail =
       "must be https, or http to a loopback address: a private-use scheme is for public clients only";
-    for (const [at, uri] of (draft.redirect_uris ?? []).entries())
+    for (const [index, uri] of (draft.redirect_uris ?? []).entries())
       if (draft.public === false && isPrivateUse(uri))
-        yield { path: ["redirect_uris", at], detail };
+        yield { path: ["redirect_uris", index], detail };
   }),
   response: object({ id: id("cli"), ...required(oauthClientFields), created_at: time }),
 };
@@ -279,7 +283,7 @@ export function createWebhookSchemas(urlRule: (url: string) => string | undefine
     response: object({
       id: id("wh"),
       ...required(shown),
-      disabled_reason: nullable(oneOf(["gone"])),
+      disabled_reason: nullable(enumOf(["gone"])),
       ...TIMES,
     }),
   };
@@ -305,7 +309,7 @@ export type EventEnvelope = Omit<Infer<typeof envelopeSchema>, "account"> & {
 };
 
 export interface EventRecord extends Pick<EventEnvelope, "id" | "type" | "created">, AccountScoped {
-  /** The envelope, serialised once: the same bytes at every attempt and in GET /events/{event_id}. */
+  /** The envelope, serialized once: the same bytes at every attempt and in GET /events/{event_id}. */
   readonly body: string;
   /** The sample event of a test delivery, which is in no list of the API. */
   readonly is_sample: boolean;
@@ -319,13 +323,13 @@ export const events = collection<EventRecord>()("events", {
 
 const attempt = object({
   number: integer({ min: 1 }),
-  trigger: oneOf(["schedule", "manual"]),
+  trigger: enumOf(["schedule", "manual"]),
   at: time,
   duration_ms: count,
   response_status: nullable(unchecked<number>({ type: "integer" })),
   response_body: nullable(string()),
   error: nullable(
-    oneOf([
+    enumOf([
       "dns",
       "refused",
       "reset",

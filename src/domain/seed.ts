@@ -1,5 +1,5 @@
-// Seed of a fresh server (contract, part 1): one account with its owner, or a custom seed. A seed uses the schemas of the
-// create bodies, each with an optional id.
+// Seed of a fresh server: one account with its owner, or a custom seed. A seed uses the schemas of the create bodies,
+// each with an optional id.
 import type { Infer, Members, ObjectSchema, Schema } from "../lib/schema.ts";
 import { array, extend, OptionError, object, optional, text, withDefault } from "../lib/schema.ts";
 import { createApp } from "./apps.ts";
@@ -13,6 +13,7 @@ import {
   apiKey,
   app,
   dataSource,
+  idPattern,
   oauthClient,
   user,
   type WebhookSchemas,
@@ -29,9 +30,9 @@ const OWNER = { email: "owner@example.com", name: "Owner", permissions: ["admin"
 export const DEFAULT_SEED = { accounts: [{ name: "Example account" }] };
 
 const withId = <M extends Members>(prefix: string, body: ObjectSchema<unknown, M>) => {
-  const pattern = new RegExp(`^${prefix}_[0-9A-Za-z]+$`);
-  const says = `${prefix}_ and letters or digits`;
-  return extend(body, { id: optional(text({ max: 64, pattern, says })) });
+  const pattern = new RegExp(idPattern(prefix));
+  const patternText = `${prefix}_ and letters or digits`;
+  return extend(body, { id: optional(text({ max: 64, pattern, patternText })) });
 };
 const listOf = <T>(item: Schema<T>) => withDefault(array(item, { max: ITEMS_MAX }), []);
 
@@ -62,8 +63,8 @@ export type Seed = Infer<ReturnType<typeof seedSchema>>;
  * Writes the whole seed in one transaction. Throws an OptionError for duplicate ids, keys and addresses. Only the
  * first account may list `startupKey`.
  */
-export const applySeed = (unit: UnitOfWork, seed: Seed, startupKey: string | null) =>
-  unit.run(async (ctx) => {
+export const applySeed = (unitOfWork: UnitOfWork, seed: Seed, startupKey: string | null) =>
+  unitOfWork.run(async (ctx) => {
     const usedValues = new Set<string>();
 
     function assertUnique(value: string | undefined, place: string): void {
@@ -78,23 +79,23 @@ export const applySeed = (unit: UnitOfWork, seed: Seed, startupKey: string | nul
       drafts: readonly D[],
       create: (ctx: AccountContext, draft: D) => Promise<unknown>,
     ): Promise<void> {
-      for (const [at, draft] of drafts.entries()) {
-        assertUnique(draft.id, `${path}/${at}/id`);
-        assertUnique(draft.key, `${path}/${at}/key`);
+      for (const [index, draft] of drafts.entries()) {
+        assertUnique(draft.id, `${path}/${index}/id`);
+        assertUnique(draft.key, `${path}/${index}/key`);
         const result = await create({ ...ctx, account }, draft);
         if (result instanceof AppError)
-          throw new OptionError(`${path}/${at}: ${JSON.stringify(result.details)}`);
+          throw new OptionError(`${path}/${index}: ${JSON.stringify(result.details)}`);
       }
     }
 
     for (const [
-      at,
+      index,
       { id = ctx.ids.next("acc_"), name, state, ...lists },
     ] of seed.accounts.entries()) {
-      const path = `The seed is wrong: #/accounts/${at}`;
+      const path = `The seed is wrong: #/accounts/${index}`;
       const account = { id, name, state };
       assertUnique(id, `${path}/id`);
-      if (at > 0 && lists.api_keys.some(({ key }) => key === startupKey))
+      if (index > 0 && lists.api_keys.some(({ key }) => key === startupKey))
         throw new OptionError(`${path}/api_keys has the start-up key of the first account`);
       await ctx.tx.put(accounts, account);
       await insert(account, `${path}/api_keys`, lists.api_keys, createApiKey);

@@ -1,5 +1,5 @@
-// The unit of work: one store transaction with a fixed time, id generation and recorded events. An error returned by
-// the work rolls it back. After the commit it publishes which records changed; subscribers then query for due work.
+// The unit of work: one store transaction with one timestamp. It rolls back if the work returns an AppError. After the
+// commit it publishes the ids of changed records; subscribers then query for due work.
 import { EventEmitter } from "node:events";
 import { type Clock, type Instant, toIso } from "../lib/clock.ts";
 import type { Ids } from "../lib/ids.ts";
@@ -10,14 +10,14 @@ import { isStoreError, type Store, type Tx } from "./store.ts";
 /** Published after a commit, each with the id of a record. */
 interface NotificationMap {
   /** A delivery was created or changed. */
-  delivery: [deliveryId: string];
+  deliveryChanged: [deliveryId: string];
   /** A webhook's pending deliveries changed. */
-  queue: [webhookId: string];
+  queueChanged: [webhookId: string];
   /** A webhook was disabled or deleted, so its pending deliveries must be cancelled. */
-  disabled: [webhookId: string];
-  event: [eventId: string];
+  webhookStopped: [webhookId: string];
+  eventRecorded: [eventId: string];
   /** A data source waits for processing. */
-  data: [dataSourceId: string];
+  dataSourceCreated: [dataSourceId: string];
 }
 type Topic = keyof NotificationMap;
 export type Notifications = EventEmitter<NotificationMap>;

@@ -1,14 +1,14 @@
-// Users (spec part 1; contract, parts 2 and 4). An e-mail address is unique in its account, ignoring case, and an account
-// never loses its last admin. A browser session belongs to a user and, if an API key opened it, to that key; it ends with
-// either. There is no password. On a local server a user is enough; elsewhere an API key comes first. The two steps are
-// joined by a one-time state. Secrets are stored as SHA-256 only.
+// Users (spec part 1; 2.user-fields, 4.user-area). An e-mail address is unique in its account, ignoring case, and an
+// account never loses its last admin. A browser session belongs to a user and, if an API key opened it, to that key; it
+// ends with either. There is no password. On a local server a user is enough; elsewhere an API key comes first. The two
+// steps are joined by a one-time state. Secrets are stored as SHA-256 only.
 import { parseIso, toIso } from "../lib/clock.ts";
 import { sha256 } from "../lib/ids.ts";
 import type { Infer } from "../lib/schema.ts";
 import { sessions, signInStates } from "./collections.ts";
 import { findApiKey } from "./credentials.ts";
 import { createCrudService, toNewRecord } from "./crud.ts";
-import { fail } from "./errors.ts";
+import { appError } from "./errors.ts";
 import { accounts, apiKeys, type UserRecord, user, users } from "./model.ts";
 import type { Reader, Store, Tx } from "./store.ts";
 import type { AccountContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
@@ -53,14 +53,14 @@ const withDerivedFields = (record: Omit<UserRecord, "email_key" | "is_admin">): 
 async function checkEmailFree(tx: Tx, { id, account_id, email, email_key }: UserRecord) {
   const holder = await tx.find(users, "email", [account_id, email_key]);
   return holder && holder.id !== id
-    ? fail({ code: "email_taken", detail: `${email} is already a user of this account.` })
+    ? appError({ code: "email_taken", detail: `${email} is already a user of this account.` })
     : undefined;
 }
 
 async function checkNotLastAdmin(tx: Tx, { is_admin, account_id }: UserRecord) {
   if (!is_admin) return undefined;
   const admins = await tx.count(users, "account_admin", [account_id, true]);
-  return admins > 1 ? undefined : fail({ code: "last_admin" });
+  return admins > 1 ? undefined : appError({ code: "last_admin" });
 }
 
 /** Counted from sign-in, regardless of activity, so that a thief cannot keep a stolen cookie alive. */
@@ -75,7 +75,7 @@ export async function findSession(reader: Reader, secret: string, now: number) {
   if (key_id !== null && (await reader.get(apiKeys, key_id)) === undefined) return undefined;
   return findUser(reader, user_id);
 }
-export type SignedIn = NonNullable<Awaited<ReturnType<typeof findSession>>>;
+export type SessionUser = NonNullable<Awaited<ReturnType<typeof findSession>>>;
 
 /** Returns the key's account and the one-time state of the second step, or undefined if there is no such key. */
 export const startSignIn = (unitOfWork: UnitOfWork, key: string) =>

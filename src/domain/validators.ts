@@ -1,6 +1,5 @@
-// Schemas of text fields with a format of their own (contract, parts 1, 2 and 5): names, e-mail addresses, pinned keys,
-// redirect URIs, host names and environments. Valid text is stored as sent, except for host names, which have a
-// canonical form.
+// Schemas of text fields with a format of their own (8.field-lengths): names, e-mail addresses, pinned keys, redirect
+// URIs, host names and environments. Valid text is stored as sent, except for host names, which have a canonical form.
 import { domainToASCII } from "node:url";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import { text } from "../lib/schema.ts";
@@ -8,7 +7,7 @@ import { text } from "../lib/schema.ts";
 export const NAME_MAX = 200;
 export const URL_MAX = 2_048;
 
-export const name = text({ min: 1, max: NAME_MAX, pattern: /\S/, says: "more than spaces" });
+export const name = text({ min: 1, max: NAME_MAX, pattern: /\S/, patternText: "more than spaces" });
 
 export const email = text({
   min: 3,
@@ -29,7 +28,7 @@ export const pinnedKey = text({
   min: 8,
   max: 200,
   pattern: /^[A-Za-z0-9._~-]+$/,
-  says: "made of letters, digits and - . _ ~",
+  patternText: "made of letters, digits and - . _ ~",
 });
 
 /** A scheme with a dot (RFC 8252 7.1). A number after it is the port of a host without a scheme. */
@@ -86,5 +85,5 @@ export const environment = text({
   min: 1,
   max: 63,
   pattern: /^[a-z0-9][a-z0-9-]{0,62}$/, // a slug, so that it can stand in a URL
-  says: "lower-case letters, digits and hyphens, not starting with a hyphen",
+  patternText: "lower-case letters, digits and hyphens, not starting with a hyphen",
 });

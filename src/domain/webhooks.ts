@@ -1,5 +1,5 @@
-// Webhooks (spec part 2; contract, parts 2, 4 and 6): subscriptions, delivery log, manual redelivery and test
-// deliveries. Redelivery and test only store a pending delivery, which the outbox sends after the response.
+// Webhooks (spec part 2; 2.webhook-fields, 4.webhook-endpoints): subscriptions, delivery log, manual redelivery and
+// test deliveries. Redelivery and test only store a pending delivery, which the outbox sends after the response.
 import { type Infer, object, optional } from "../lib/schema.ts";
 import { createCrudService, paginate, paginationParameters, toNewRecord } from "./crud.ts";
 import { AppError, notFound } from "./errors.ts";
@@ -38,18 +38,18 @@ export const webhookService = createCrudService(webhooks, "webhook", webhook, {
   onCreate: createWebhook,
   onUpdate: updateWebhook,
   async onDelete(ctx, { id }) {
-    ctx.publish("disabled", id);
+    ctx.publish("webhookStopped", id);
   },
 });
 
-/** Disabling a webhook abandons its pending deliveries; enabling it clears the disabled reason. */
+/** Disabling a webhook cancels its pending deliveries; enabling it clears the disabled reason. */
 async function updateWebhook(ctx: TxContext, after: WebhookRecord, before: WebhookRecord) {
   if (after.active === before.active) return after;
   if (after.active) {
     // The workers may not have cancelled them yet, and enabling the webhook must not revive them.
     await cancelUndeliverable(ctx, before.id);
   } else {
-    ctx.publish("disabled", before.id);
+    ctx.publish("webhookStopped", before.id);
   }
   return { ...after, disabled_reason: null };
 }
@@ -70,23 +70,23 @@ export async function getDelivery(reader: Reader, webhookId: string, id: string)
 
 /** Requests a manual attempt. Returns the delivery unchanged if its webhook is disabled, unless it is a test. */
 export const redeliver = (
-  unit: UnitOfWork,
+  unitOfWork: UnitOfWork,
   account: AccountRecord,
   webhookId: string,
   id: string,
 ) =>
-  webhookService.withRecord(unit, account, webhookId, async (ctx, webhook) => {
+  webhookService.withRecord(unitOfWork, account, webhookId, async (ctx, webhook) => {
     const delivery = await getDelivery(ctx.tx, webhookId, id);
     if (delivery instanceof AppError || !isDeliverable(delivery, webhook)) return delivery;
     return putDelivery(ctx, requestRedelivery(delivery, ctx.timestamp));
   });
 
 export const sendTest = (
-  unit: UnitOfWork,
+  unitOfWork: UnitOfWork,
   account: AccountRecord,
   webhookId: string,
   type: EventType,
 ) =>
-  webhookService.withRecord(unit, account, webhookId, async (ctx, webhook) =>
+  webhookService.withRecord(unitOfWork, account, webhookId, async (ctx, webhook) =>
     putDelivery(ctx, createDelivery(ctx, webhook, await recordSample(ctx, type), true)),
   );

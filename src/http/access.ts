@@ -1,11 +1,11 @@
-// Access control: the Authorization header (spec part 5; RFC 6750 2.1), the rate limit (spec part 8: exceeding it is a
-// 403; contract part 8: its values) and cross-origin resource sharing (contract, part 4; Fetch standard).
+// Access control: the Authorization header (spec part 5; RFC 6750 2.1), the rate limit (8.rate-limit; spec part 8:
+// exceeding it is a 403) and cross-origin resource sharing (Fetch standard).
 import type { Caller } from "../domain/credentials.ts";
-import { AppError, fail } from "../domain/errors.ts";
+import { AppError, appError } from "../domain/errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { sha256 } from "../lib/ids.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
-import { emptyResponse, type Handler } from "./message.ts";
+import { emptyResponse, type RequestHandler } from "./message.ts";
 
 /** A JWT, even a truncated one, starts with a JSON object in base64url; a pinned key may do so too. */
 const JWT = /^eyJ[^.]*\./;
@@ -13,14 +13,14 @@ const JWT = /^eyJ[^.]*\./;
 /** Returns the token of the Authorization header. */
 export function bearerToken(header: string | undefined): string | AppError {
   if (header === undefined)
-    return fail({
+    return appError({
       code: "missing_credential",
       detail: "The Authorization header is missing; send Bearer and an API key or access token.",
     });
   const [, token] = /^bearer +([\w.~+/-]+=*)$/i.exec(header) ?? [];
   if (token !== undefined) return token;
   const isBearer = /^bearer( |$)/i.test(header);
-  return fail({
+  return appError({
     code: "malformed_credential",
     scheme: isBearer ? "bearer" : "other",
     detail: isBearer
@@ -33,14 +33,14 @@ export type Authenticate = ReturnType<typeof createAuthenticator>;
 
 /** Returns the function that finds the caller of an Authorization header. */
 export function createAuthenticator(
-  findKeyHolder: (hash: string) => Promise<Caller | AppError>,
-  findTokenUser: (token: string) => Promise<Caller | AppError>,
+  authenticateKey: (hash: string) => Promise<Caller | AppError>,
+  authenticateToken: (token: string) => Promise<Caller | AppError>,
 ) {
   return async function authenticate(header: string | undefined): Promise<Caller | AppError> {
     const token = bearerToken(header);
     if (token instanceof AppError) return token;
-    const holder = await findKeyHolder(sha256(token));
-    return holder instanceof AppError && JWT.test(token) ? findTokenUser(token) : holder;
+    const holder = await authenticateKey(sha256(token));
+    return holder instanceof AppError && JWT.test(token) ? authenticateToken(token) : holder;
   };
 }
 
@@ -102,9 +102,9 @@ const EXPOSED_HEADERS =
 
 /**
  * Adds the CORS headers to the responses of `handle` and responds to preflight requests. A server that only this machine
- * reaches allows only origins of this machine; otherwise every web page could use a start-up key such as `test`.
+ * reaches allows only origins of this machine; otherwise any web page could use a guessable start-up key.
  */
-export function withCors(handle: Handler, onlyLoopback: boolean): Handler {
+export function withCors(handle: RequestHandler, onlyLoopback: boolean): RequestHandler {
   return async function handleWithCors(request) {
     const { path, method, headers, responseHeaders } = request;
     if (!SHARED_PATHS.test(path)) return handle(request);

@@ -1,10 +1,9 @@
-// The REST API. A request passes the checks in the order of the contract (part 5): `handleApiRequest` up to the scope,
-// then `runOperation`. The dashboard enters at `callOperation`, so it can do no more than a request and gets the same
-// errors.
+// The REST API. A request passes the checks in a fixed order: `handleApiRequest` up to the scope, then `runOperation`.
+// The dashboard checks permission and account state itself and enters at `callOperation`, so it gets the same errors.
 import { idempotency } from "../domain/collections.ts";
 import { type Caller, checkAccountState, hasScope } from "../domain/credentials.ts";
-import type { Page } from "../domain/crud.ts";
-import { AppError, fail } from "../domain/errors.ts";
+import type { ListPage } from "../domain/crud.ts";
+import { AppError, appError } from "../domain/errors.ts";
 import type { Tx } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
 import { parseIso, toIso } from "../lib/clock.ts";
@@ -18,9 +17,9 @@ import {
   VERSION_PREFIX,
 } from "./message.ts";
 import {
-  type AppContext,
   type HandlerContext,
   type Operation,
+  type RouteDeps,
   serializeOnce,
   type TextCache,
 } from "./operation.ts";
@@ -37,10 +36,10 @@ import { type Lookup, type Result, type RouteMatch, type Router, RouteTable } fr
 import { apiRoutes } from "./routes.ts";
 
 export interface OperationDeps {
-  readonly unit: UnitOfWorkDeps;
+  readonly unitOfWorkDeps: UnitOfWorkDeps;
   /** Ids of the idempotency keys whose first request is running. */
   readonly keysInProgress: Set<string>;
-  readonly services: AppContext;
+  readonly routeDeps: RouteDeps;
   readonly textCache: TextCache;
 }
 
@@ -53,8 +52,8 @@ export interface ApiDeps extends OperationDeps {
   };
 }
 
-/** The route table (spec part 4; contract, part 4), without variants. */
-export const API = new RouteTable(apiRoutes);
+/** The route table (spec part 4), without variants. */
+export const API_ROUTES = new RouteTable(apiRoutes);
 
 export const createApiRouter = (
   deps: ApiDeps,
@@ -63,7 +62,7 @@ export const createApiRouter = (
   basePath: VERSION_PREFIX,
   routes: new RouteTable(routes),
   handle: (request, lookup) => handleApiRequest(deps, request, lookup),
-  onError: (error, request) => problemResponse(error, request.id, deps.services.urls),
+  onError: (error, request) => problemResponse(error, request.id, deps.routeDeps.urls),
 });
 
 async function handleApiRequest(
@@ -80,7 +79,7 @@ async function handleApiRequest(
   const rate = deps.limiter.count(caller.account.id);
   Object.assign(request.responseHeaders, rate?.headers);
   if (stateError) return stateError;
-  if (rate?.exceeded) return fail({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
+  if (rate?.exceeded) return appError({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
 
   // 404, 405
   if (lookup instanceof AppError) return lookup;
@@ -88,9 +87,9 @@ async function handleApiRequest(
   // 403: scope
   const { scope } = lookup.route;
   if (scope !== null && !hasScope(caller.scopes, scope)) {
-    const held = caller.scopes.join(", ") || "none that its user still holds";
-    const detail = `This needs the scope ${scope}; the token has ${held}.`;
-    return fail({ code: "insufficient_scope", scope, detail });
+    const scopes = caller.scopes.join(", ") || "none";
+    const detail = `This operation requires the scope ${scope}. The token's current scopes: ${scopes}.`;
+    return appError({ code: "insufficient_scope", scope, detail });
   }
 
   const run = () => runOperation(deps, lookup, caller, request);
@@ -101,10 +100,10 @@ async function handleApiRequest(
 export async function runOperation(
   deps: OperationDeps,
   { route, params }: RouteMatch<Operation>,
-  { account, user, credential }: Caller,
+  { account, user, credentialId }: Caller,
   request: HttpRequest,
 ): Promise<Result> {
-  const { unit, services, textCache } = deps;
+  const { unitOfWorkDeps, routeDeps, textCache } = deps;
   // 400: headers and query
   const input = parseInput(route, request);
   if (input instanceof AppError) return input;
@@ -122,7 +121,7 @@ export async function runOperation(
     // 404, 422, 409, 412
     const result = await callOperation(route, {
       unitOfWork: new UnitOfWork(
-        unit,
+        unitOfWorkDeps,
         request.id,
         save &&
           (({ tx }, value) => {
@@ -133,7 +132,7 @@ export async function runOperation(
       account,
       user,
       params,
-      services,
+      routeDeps,
       query,
       body: json,
       request,
@@ -146,7 +145,7 @@ export async function runOperation(
 
   return idempotencyKey === undefined
     ? await execute()
-    : await withIdempotency(deps, idempotencyKey, credential, request, bytes, execute);
+    : await withIdempotency(deps, idempotencyKey, credentialId, request, bytes, execute);
 }
 
 /**
@@ -156,14 +155,14 @@ export async function runOperation(
 export async function callOperation(route: Operation, context: HandlerContext): Promise<unknown> {
   const resource = route.loads && (await route.loads.handler(context));
   if (resource instanceof AppError) return resource;
-  const body = route.body && validateBody(route.body(context.services), context.body);
+  const body = route.body && validateBody(route.body(context.routeDeps), context.body);
   if (body instanceof AppError) return body;
   return await route.handler({ ...context, body });
 }
 
 const REPLAY_MS = 24 * 3_600_000;
 
-const KEY_REUSED = fail({
+const KEY_REUSED = appError({
   code: "idempotency_key_reused",
   errors: [
     {
@@ -181,14 +180,14 @@ type SaveResponse = (tx: Tx, response: HttpResponse) => Promise<void>;
  * the transaction of the change. Keys of different credentials are unrelated.
  */
 async function withIdempotency(
-  { unit: { store, clock }, keysInProgress }: OperationDeps,
+  { unitOfWorkDeps: { store, clock }, keysInProgress }: OperationDeps,
   key: string,
-  credential: string,
+  credentialId: string,
   { path, query }: HttpRequest,
   body: Buffer | undefined,
   run: (save: SaveResponse) => Promise<Result>,
 ): Promise<Result> {
-  const id = sha256(`${credential} ${key}`);
+  const id = sha256(`${credentialId} ${key}`);
   const fingerprint = sha256([path, query, body?.toString("latin1")].join(" "));
   const isFirst = !keysInProgress.has(id);
   keysInProgress.add(id);
@@ -199,7 +198,7 @@ async function withIdempotency(
       const { status, headers, body } = stored;
       return { status, headers: { ...headers, "idempotency-replayed": "true" }, body };
     }
-    if (!isFirst) return fail({ code: "idempotency_in_progress" });
+    if (!isFirst) return appError({ code: "idempotency_in_progress" });
     return await run(async (tx, response) =>
       tx.put(idempotency, {
         ...response,
@@ -213,7 +212,7 @@ async function withIdempotency(
   }
 }
 
-const PRECONDITION_FAILED = fail({ code: "precondition_failed" });
+const PRECONDITION_FAILED = appError({ code: "precondition_failed" });
 
 /** Evaluates If-Match and If-None-Match of a change for the current record. */
 function checkPrecondition(
@@ -250,7 +249,7 @@ export function serializeResponse(
     if (serializer.kind === "page")
       Object.assign(
         headers,
-        paginationLinks(result as Page<unknown>, textCache.urls.authUrl, request),
+        paginationLinks(result as ListPage<unknown>, textCache.urls.authUrl, request),
       );
     return { status, headers, body: serializer.toJson(result, textCache) };
   }
@@ -277,7 +276,7 @@ const withMember = (json: string, name: string, value: unknown): string =>
 
 /** Returns the Link header for the next and previous page (RFC 8288), if there is one. */
 function paginationLinks(
-  { total, range: { limit, offset } }: Page<unknown>,
+  { total, range: { limit, offset } }: ListPage<unknown>,
   authUrl: string,
   { path, query }: Pick<HttpRequest, "path" | "query">,
 ): { link?: string } {

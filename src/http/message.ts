@@ -33,7 +33,7 @@ export interface HttpResponse {
   readonly body: string;
 }
 
-export type Handler = (request: HttpRequest) => Promise<HttpResponse>;
+export type RequestHandler = (request: HttpRequest) => Promise<HttpResponse>;
 
 export const JSON_TYPE = "application/json";
 
@@ -53,7 +53,7 @@ export const emptyResponse = (
 ): HttpResponse => ({ status, headers, body: "" });
 
 /** Returns the query with its leading `?`, or "", to append to another path. */
-export const search = ({ query }: HttpRequest): string => query && `?${query}`;
+export const queryString = ({ query }: HttpRequest): string => query && `?${query}`;
 
 /** HEAD is handled like GET. */
 export const isSafeMethod = ({ method }: HttpRequest): boolean =>
@@ -75,6 +75,8 @@ export const PATHS = {
   home: "/",
   dashboard: "/dashboard",
   sign_in: "/dashboard/sign-in",
+  authorize: "/oauth/authorize",
+  token: "/oauth/token",
   sites: "/sites",
   docs: "/docs",
   openapi: "/openapi.json",
@@ -84,7 +86,7 @@ export const PATHS = {
 
 export type ServiceUrls = ReturnType<typeof createUrls>;
 
-/** Builds every absolute URL of the service (contract, part 1). */
+/** Builds every absolute URL of the service. */
 export function createUrls(publicUrl: string) {
   /** `authUrl`: `{auth_url}`, in the one spelling that browsers send as Origin. */
   const { origin: authUrl, hostname: publicHost } = new URL(publicUrl);

@@ -1,4 +1,4 @@
-// Endpoints of the authorization server for programs (spec part 5; contract part 5): token, revoke, keys and metadata.
+// Endpoints of the authorization server for programs (spec part 5; 5.token-response): token, revoke, keys and metadata.
 // The pages, authorize and consent, live in web/. Requests are JSON, as the spec shows, or a form (RFC 6749). Errors
 // follow RFC 6749 5.2, not problem details, and no response with a token may be cached.
 import { AppError } from "../domain/errors.ts";
@@ -28,9 +28,8 @@ import {
 } from "./message.ts";
 import { errorHeaders, explain } from "./problem.ts";
 import { BODY_BYTES, getMediaType } from "./request.ts";
-import { getRoute, type PublicRoute, publicRouter } from "./router.ts";
+import { type PublicRoute, publicGet, publicRouter } from "./router.ts";
 
-const TOKEN_PATH = "/oauth/token";
 const REVOKE_PATH = "/oauth/revoke";
 const KEYS_PATH = "/oauth/jwks";
 const FORM_TYPE = "application/x-www-form-urlencoded";
@@ -40,7 +39,7 @@ type OAuthRequest = Awaited<ReturnType<typeof readOAuthRequest>>;
 
 export function createOAuthRouter(server: AuthorizationServer, urls: ServiceUrls) {
   const routes = [
-    postRoute(server, TOKEN_PATH, handleToken),
+    postRoute(server, PATHS.token, handleToken),
     postRoute(server, REVOKE_PATH, handleRevoke),
     documentRoute(KEYS_PATH, () => getPublicKeys(server)),
     documentRoute("/.well-known/oauth-authorization-server", () => serverMetadata(urls)),
@@ -52,7 +51,7 @@ export function createOAuthRouter(server: AuthorizationServer, urls: ServiceUrls
 }
 
 const documentRoute = (path: string, read: () => unknown): PublicRoute =>
-  getRoute(path, async () => jsonResponse(200, await read()));
+  publicGet(path, async () => jsonResponse(200, await read()));
 
 const postRoute = (
   server: AuthorizationServer,
@@ -95,8 +94,8 @@ function toServerError(error: AppError, urls: ServiceUrls): HttpResponse {
 /** RFC 8414: everything that a client library needs to know, given {auth_url}. */
 const serverMetadata = ({ authUrl, baseUrl }: ServiceUrls) => ({
   issuer: authUrl,
-  authorization_endpoint: `${authUrl}/oauth/authorize`,
-  token_endpoint: authUrl + TOKEN_PATH,
+  authorization_endpoint: authUrl + PATHS.authorize,
+  token_endpoint: authUrl + PATHS.token,
   revocation_endpoint: authUrl + REVOKE_PATH,
   // Login clients read the signed-in user from it: the member `user` of its response.
   userinfo_endpoint: `${baseUrl}/account`,

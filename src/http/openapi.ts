@@ -8,7 +8,7 @@ import * as model from "../domain/model.ts";
 import { type JsonSchema, nullable, object, required } from "../lib/schema.ts";
 import { VERSION } from "../lib/version.ts";
 import { JSON_TYPE, PATHS } from "./message.ts";
-import type { AppContext, Operation } from "./operation.ts";
+import type { Operation, RouteDeps } from "./operation.ts";
 import { closedObject } from "./operation.ts";
 import { CODES, PROBLEM_TYPE, PROBLEMS } from "./problem.ts";
 import { bodyTypes, KEY_MAX } from "./request.ts";
@@ -19,10 +19,10 @@ type Named = Record<string, JsonSchema>;
 /** The route table already follows the variants that change single routes. */
 export function createOpenApiDocument(
   routes: readonly Operation[],
-  services: AppContext,
+  routeDeps: RouteDeps,
   variants: Variants,
 ): JsonSchema {
-  const { authUrl, baseUrl } = services.urls;
+  const { authUrl, baseUrl } = routeDeps.urls;
   const paths: Named = {};
   const schemas: Named = { Problem: problemSchema(variants) };
   const responses: Named = {};
@@ -32,11 +32,11 @@ export function createOpenApiDocument(
     for (const status of errorStatuses(route, variants))
       responses[`Problem${status}`] = errorResponse(status, variants);
     Object.assign(schemas, responseSchemas(route, variants));
-    if (bodyName && body) schemas[bodyName] = withoutDefaults(body(services).json);
+    if (bodyName && body) schemas[bodyName] = withoutDefaults(body(routeDeps).json);
   }
-  const tokenUrl = `${authUrl}/oauth/token`;
+  const tokenUrl = authUrl + PATHS.token;
   const authorizationCode = {
-    authorizationUrl: `${authUrl}/oauth/authorize`,
+    authorizationUrl: authUrl + PATHS.authorize,
     tokenUrl,
     refreshUrl: tokenUrl,
     scopes: model.SCOPE_LABELS,
@@ -96,7 +96,7 @@ function describeOperation(route: Operation, variants: Variants): JsonSchema {
   return {
     operationId,
     summary,
-    description: scope === null ? "Any credential will do." : `Takes the scope ${scope}.`,
+    description: scope === null ? "Any credential will do." : `Requires the scope ${scope}.`,
     tags: [route.path.split("/")[1]],
     security: [{ apiKey: [] }, { oauth: scope === null ? [] : [scope] }],
     "x-spec": route.spec,
@@ -345,7 +345,7 @@ function describeWebhook(type: model.EventType): JsonSchema {
     requestBody: { required: true, content: { [JSON_TYPE]: { schema: schemaRef(name) } } },
     responses: {
       204: { description: "Received, as with any other 2xx status. Other statuses are retried." },
-      410: { description: "The receiver is gone: the webhook is switched off." },
+      410: { description: "The receiver is gone: the webhook is disabled." },
     },
   };
   return { post };

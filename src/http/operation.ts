@@ -1,8 +1,8 @@
 // Operations: the routes of the REST API and the test controls, the serializers of their results, and the CRUD routes
-// that nearly every resource has (contract, part 4). One plain object gives the route, scope, query and body validation,
-// successful response and OpenAPI operation.
+// that nearly every resource has. One plain object gives the route, scope, query and body validation, successful
+// response and OpenAPI operation.
 import { hash } from "node:crypto";
-import { type CrudService, listQuery, type Page, type Patch } from "../domain/crud.ts";
+import { type CrudService, type ListPage, listQuery, type Patch } from "../domain/crud.ts";
 import type { AppError } from "../domain/errors.ts";
 import * as model from "../domain/model.ts";
 import type { UnitOfWork } from "../domain/unit-of-work.ts";
@@ -10,14 +10,14 @@ import {
   type Infer,
   type JsonSchema,
   type ObjectSchema,
-  pick,
+  pickMembers,
   type Schema,
 } from "../lib/schema.ts";
 import type { HttpRequest, ServiceUrls } from "./message.ts";
 import type { PathParams, RouteKey } from "./router.ts";
 
-/** Services available to operations besides the unit of work. */
-export interface AppContext {
+/** What operations depend on besides the unit of work. */
+export interface RouteDeps {
   readonly urls: ServiceUrls;
   /** Schemas for creating and updating a webhook under the current URL policy. */
   readonly webhook: model.WebhookSchemas;
@@ -30,7 +30,7 @@ export interface HandlerContext<Q = unknown, B = unknown> {
   /** The user of the access token or session. */
   readonly user?: model.UserRecord | undefined;
   readonly params: PathParams;
-  readonly services: AppContext;
+  readonly routeDeps: RouteDeps;
   readonly query: Q;
   readonly body: B;
   /** The request itself, for values that no route declares, such as its host. */
@@ -59,7 +59,7 @@ export interface Operation<Q = unknown, B = unknown, R = unknown> extends RouteK
   /** Schema name of the request body in the OpenAPI document; every route with a body has one. */
   readonly bodyName?: string;
   /** The schema of the body, which may depend on the settings. */
-  body?(services: AppContext): Schema<B>;
+  body?(routeDeps: RouteDeps): Schema<B>;
   /** Defaults to 1 MiB. */
   readonly bodyLimit?: number;
   /** The numbers of the body must not be rounded. */
@@ -150,7 +150,7 @@ export const resourceSerializer = <R extends object>(
   kind: "one",
   name,
   json: response.json,
-  toJson: (record) => JSON.stringify(pick(response, record)),
+  toJson: (record) => JSON.stringify(pickMembers(response, record)),
 });
 
 export const jsonSerializer = (json: JsonSchema): Serializer<object> => ({
@@ -160,7 +160,7 @@ export const jsonSerializer = (json: JsonSchema): Serializer<object> => ({
   toJson: (value) => JSON.stringify(value),
 });
 
-export const listSerializer = <R extends object>(item: Serializer<R>): Serializer<Page<R>> => ({
+export const listSerializer = <R extends object>(item: Serializer<R>): Serializer<ListPage<R>> => ({
   kind: "page",
   name: item.name,
   json: item.json,
@@ -170,12 +170,12 @@ export const listSerializer = <R extends object>(item: Serializer<R>): Serialize
   },
 });
 
-// Resources with routes beyond CRUD, or with a response unlike the stored record.
-
 export const deploymentSerializer: Serializer<model.DeploymentRecord> = {
   ...resourceSerializer("Deployment", model.deployment.response),
   toJson: (record, { urls }) =>
-    JSON.stringify(pick(model.deployment.response, { ...record, url: urls.site(record.id) })),
+    JSON.stringify(
+      pickMembers(model.deployment.response, { ...record, url: urls.site(record.id) }),
+    ),
 };
 
 export const deliverySerializer = resourceSerializer<model.DeliveryRecord>(
@@ -224,7 +224,7 @@ interface CrudOptions<R extends model.AccountScoped, D, N, Q> {
 }
 
 /** `R` is the record, `N` the created record with its secret, `D` the create body, `Q` the query of the list. */
-export function crudRoutes<R extends model.AccountScoped, N extends R, D, Q>({
+export function crudOperations<R extends model.AccountScoped, N extends R, D, Q>({
   path,
   noun,
   label,
@@ -237,7 +237,7 @@ export function crudRoutes<R extends model.AccountScoped, N extends R, D, Q>({
   const parameter = path.slice(collectionPath.length + 2, -1);
   const getId = ({ params }: HandlerContext) => params[parameter] ?? "";
   const serializer = resourceSerializer<R>(noun, service.response);
-  const getRoute = route({
+  const readOperation = route({
     method: "GET",
     path,
     scope: scopes.read,
@@ -247,7 +247,7 @@ export function crudRoutes<R extends model.AccountScoped, N extends R, D, Q>({
     serializer,
     handler: (context) => service.get(context.unitOfWork.store, context.account, getId(context)),
   });
-  const createRoute = route({
+  const createOperation = route({
     method: "POST",
     path: collectionPath,
     scope: scopes.write,
@@ -260,7 +260,7 @@ export function crudRoutes<R extends model.AccountScoped, N extends R, D, Q>({
     location: ({ id }) => `${collectionPath}/${id}`,
     handler: ({ unitOfWork, account, body }) => service.create(unitOfWork, account, body),
   });
-  const listRoute = route({
+  const listOperation = route({
     method: "GET",
     path: collectionPath,
     scope: scopes.read,
@@ -271,7 +271,7 @@ export function crudRoutes<R extends model.AccountScoped, N extends R, D, Q>({
     serializer: listSerializer(serializer),
     handler: ({ unitOfWork, account, query }) => service.list(unitOfWork.store, account, query),
   });
-  const updateRoute =
+  const updateOperation =
     updateBody &&
     route({
       method: "PATCH",
@@ -279,7 +279,7 @@ export function crudRoutes<R extends model.AccountScoped, N extends R, D, Q>({
       scope: scopes.write,
       operationId: `update${noun}`,
       summary: `Update ${label}`,
-      loads: getRoute,
+      loads: readOperation,
       bodyName: `${noun}Update`,
       body: () => updateBody,
       status: 200,
@@ -293,23 +293,23 @@ export function crudRoutes<R extends model.AccountScoped, N extends R, D, Q>({
           context.precondition,
         ),
     });
-  const deleteRoute = route({
+  const deleteOperation = route({
     method: "DELETE",
     path,
     scope: scopes.delete,
     operationId: `delete${noun}`,
     summary: `Delete ${label}`,
-    loads: getRoute,
+    loads: readOperation,
     status: 204,
     handler: (context) =>
       service.delete(context.unitOfWork, context.account, getId(context), context.precondition),
   });
-  const routes: Operation[] = [
-    { ...createRoute, ...overrides.create },
-    { ...listRoute, ...overrides.list },
-    getRoute,
-    ...(updateRoute ? [{ ...updateRoute, ...overrides.update }] : []),
-    { ...deleteRoute, ...overrides.delete },
+  const operations: Operation[] = [
+    { ...createOperation, ...overrides.create },
+    { ...listOperation, ...overrides.list },
+    readOperation,
+    ...(updateOperation ? [{ ...updateOperation, ...overrides.update }] : []),
+    { ...deleteOperation, ...overrides.delete },
   ];
-  return { getRoute, routes };
+  return { readOperation, operations };
 }

@@ -1,5 +1,6 @@
 // Errors at the wire: the status, title and advice of each code, and problem details (RFC 9457). The specification
-// defines 401 and 403 (part 7), the contract the rest (part 7). A code that is missing here does not compile.
+// defines 401 and 403 (part 7), the decision 7.validation-status the rest. A code that is missing here does not
+// compile.
 import type { AppError, ErrorCode, ErrorDetails, FieldError } from "../domain/errors.ts";
 import { ISSUES_MAX } from "../lib/schema.ts";
 import { type HttpResponse, jsonResponse, type ServiceUrls } from "./message.ts";
@@ -163,12 +164,12 @@ function summarize(errors: readonly FieldError[]): string {
 }
 
 /** Pointers and parameters quote input; truncated, no problem is larger than 16 KiB. */
-const NAME_MAX = 100;
+const QUOTED_CHARS_MAX = 100;
 
 const truncateNames = (error: FieldError): FieldError => ({
   ...error,
-  ...(error.pointer && { pointer: error.pointer.slice(0, NAME_MAX) }),
-  ...(error.parameter && { parameter: error.parameter.slice(0, NAME_MAX).toWellFormed() }),
+  ...(error.pointer && { pointer: error.pointer.slice(0, QUOTED_CHARS_MAX) }),
+  ...(error.parameter && { parameter: error.parameter.slice(0, QUOTED_CHARS_MAX).toWellFormed() }),
 });
 
 /** Headers that the error requires: RFC 6750 3, RFC 9110 15.5.6, Retry-After. */

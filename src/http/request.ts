@@ -1,9 +1,9 @@
-// Reads and validates requests: size and form of the head, the body, JSON, headers and query (contract, parts 4, 7 and
-// 8; RFC 9112). An operation's schemas validate query and body; one response lists all issues.
+// Reads and validates requests: size and form of the head, the body, JSON, headers and query (7.validation-status,
+// 8.body-size, 8.bounds; RFC 9112). An operation's schemas validate query and body; one response lists all issues.
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { parseExactJson } from "../domain/columns.ts";
-import { type AppError, type FieldError, fail } from "../domain/errors.ts";
+import { type AppError, appError, type FieldError } from "../domain/errors.ts";
 import { type Issue, object, pointer, type Schema, UNKNOWN_MEMBER } from "../lib/schema.ts";
 import { type HttpRequest, JSON_TYPE } from "./message.ts";
 import type { Operation } from "./operation.ts";
@@ -73,7 +73,7 @@ function readBody(request: IncomingMessage, limit_bytes: number): Promise<Buffer
 
 /** Converts a parse or timeout error of Node to the error to send. */
 export function parserErrorToAppError(error: NodeJS.ErrnoException): AppError {
-  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return fail({ code: "request_timeout" });
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return appError({ code: "request_timeout" });
   if (error.code !== "HPE_HEADER_OVERFLOW") return badRequest("This is not an HTTP/1.1 request.");
   const { rawPacket } = error as { rawPacket?: Buffer };
   const hasFullLine = rawPacket?.subarray(0, LIMITS.header_bytes).includes("\r\n");
@@ -82,12 +82,12 @@ export function parserErrorToAppError(error: NodeJS.ErrnoException): AppError {
     : tooLarge("uri_too_long", LIMITS.url_bytes);
 }
 
-const badRequest = (detail: string): AppError => fail({ code: "invalid_request", detail });
+const badRequest = (detail: string): AppError => appError({ code: "invalid_request", detail });
 
 const tooLarge = (
   code: "payload_too_large" | "uri_too_long" | "headers_too_large",
   limit_bytes: number,
-): AppError => fail({ code, detail: `The limit is ${limit_bytes} bytes.` });
+): AppError => appError({ code, detail: `The limit is ${limit_bytes} bytes.` });
 
 /** The entity tags of If-Match and If-None-Match, or "*" alone; undefined if the header is absent. */
 export interface Preconditions {
@@ -124,7 +124,7 @@ export function parseInput({ query: schema = NO_QUERY }: Operation, request: Htt
       errors.push({ header, detail: 'must be * or a list of entity tags such as "a"' });
   if (errors.length > 0) {
     const hasHeader = errors.some(({ header }) => header !== undefined);
-    return fail({ code: hasHeader ? "invalid_header" : "invalid_parameter", errors });
+    return appError({ code: hasHeader ? "invalid_header" : "invalid_parameter", errors });
   }
   const preconditions: Preconditions = {
     ifMatch: parseEntityTags(headers["if-match"]),
@@ -157,7 +157,7 @@ export function readRequestBody(
   const types = bodyTypes(method);
   if (body && !types.includes(getMediaType(request))) {
     const detail = `The Content-Type must be ${types.join(" or ")}.`;
-    return fail({ code: "unsupported_media_type", detail });
+    return appError({ code: "unsupported_media_type", detail });
   }
   return request.readBody(bodyLimit);
 }
@@ -172,7 +172,7 @@ export const getMediaType = ({ headers }: HttpRequest): string =>
 
 /** The issue concerns the body as a whole. */
 const invalidJson = (detail: string): AppError =>
-  fail({ code: "invalid_json", detail, errors: [{ pointer: "#", detail }] });
+  appError({ code: "invalid_json", detail, errors: [{ pointer: "#", detail }] });
 
 /** Parses the body as JSON or returns an error; `validateBody` checks the fields. */
 export function parseJson(bytes: Buffer, exactNumbers = false): unknown {
@@ -200,5 +200,5 @@ export function validateBody(schema: Schema<unknown>, body: unknown): unknown {
   const value = schema.check(body, [], issues);
   if (issues.length === 0) return value;
   const errors = issues.map(({ path, detail }) => ({ pointer: pointer(path), detail }));
-  return fail({ code: "validation_failed", errors });
+  return appError({ code: "validation_failed", errors });
 }

@@ -1,15 +1,15 @@
-// Router. Every endpoint is a route in a table. Each router owns a part of the paths (contract, part 1) and has its own
-// authentication and error format. Route lookup, 404, 405 and unexpected exceptions are handled here for all routers.
-import { AppError, fail } from "../domain/errors.ts";
+// Router. Every endpoint is a route in a table. Each router owns a part of the paths and has its own authentication and
+// error format. Route lookup, 404, 405 and unexpected exceptions are handled here for all routers.
+import { AppError, appError } from "../domain/errors.ts";
 import { isStoreError } from "../domain/store.ts";
 import {
   emptyResponse,
-  type Handler,
   type HttpRequest,
   type HttpResponse,
   hostname,
   jsonResponse,
   PATHS,
+  type RequestHandler,
   VERSION_PREFIX,
 } from "./message.ts";
 
@@ -90,17 +90,17 @@ export const publicRouter = (
   onError,
 });
 
-export const getRoute = (path: string, handler: PublicRoute["handler"]): PublicRoute => ({
+export const publicGet = (path: string, handler: PublicRoute["handler"]): PublicRoute => ({
   method: "GET",
   path,
   handler,
 });
 
 export const ROOT_ROUTES = [
-  getRoute(PATHS.health, () =>
+  publicGet(PATHS.health, () =>
     jsonResponse(200, { status: "ok" }, { "cache-control": "no-store" }),
   ),
-  getRoute(PATHS.home, () => emptyResponse(302, { location: PATHS.dashboard })),
+  publicGet(PATHS.home, () => emptyResponse(302, { location: PATHS.dashboard })),
 ];
 
 interface RouterDeps {
@@ -115,18 +115,18 @@ interface RouterDeps {
 }
 
 /** The router of a path; without a match it owns the prefix. */
-interface Owner {
+interface RouteOwner {
   readonly router: Router;
   readonly match?: PathMatch<RouteKey>;
 }
 
-export function createRequestHandler(deps: RouterDeps): Handler {
+export function createRequestHandler(deps: RouterDeps): RequestHandler {
   const { fallback } = deps;
   let routers = [...deps.routers, fallback];
   let lazyLoaded: Promise<void> | undefined;
 
   /** The first router with a matching route handles the request. */
-  function findOwner(path: string): Owner {
+  function findOwner(path: string): RouteOwner {
     for (const router of routers) {
       const { basePath, routes } = router;
       const match = path.startsWith(basePath) && routes.find(path.slice(basePath.length));
@@ -139,10 +139,10 @@ export function createRequestHandler(deps: RouterDeps): Handler {
   }
 
   /** The server's own paths work on every host; all other paths of a host belong to its site. */
-  const isOwnPath = ({ router, match }: Owner, { path }: HttpRequest) =>
+  const isOwnPath = ({ router, match }: RouteOwner, { path }: HttpRequest) =>
     path !== PATHS.home && (router !== fallback || match !== undefined);
 
-  async function findOwnerByHost(request: HttpRequest): Promise<Owner> {
+  async function findOwnerByHost(request: HttpRequest): Promise<RouteOwner> {
     lazyLoaded ??= deps.lazyRouters().then((more) => {
       routers = [...routers, ...more];
     });
@@ -165,24 +165,24 @@ export function createRequestHandler(deps: RouterDeps): Handler {
     } catch (error) {
       deps.onError(error, request.id);
       const isUnavailable = isStoreError(error, "StorageUnavailable");
-      result = fail({ code: isUnavailable ? "storage_unavailable" : "internal_error" });
+      result = appError({ code: isUnavailable ? "storage_unavailable" : "internal_error" });
     }
     return result instanceof AppError ? owner.router.onError(result, request) : result;
   };
 }
 
-function findRoute(match: Owner["match"], { method, path }: HttpRequest): Lookup<RouteKey> {
+function findRoute(match: RouteOwner["match"], { method, path }: HttpRequest): Lookup<RouteKey> {
   if (!match) {
     const isOtherVersion =
       /^\/v\d+(\/|$)/.test(path) && !`${path}/`.startsWith(`${VERSION_PREFIX}/`);
     const detail = isOtherVersion
       ? `This server speaks ${VERSION_PREFIX} only.`
       : "There is no such path.";
-    return fail({ code: "not_found", detail });
+    return appError({ code: "not_found", detail });
   }
   const { methods, params } = match;
   const route = methods.get(method === "HEAD" ? "GET" : method);
   if (route) return { route, params };
   const allow = [...methods.keys()].flatMap((each) => (each === "GET" ? ["GET", "HEAD"] : each));
-  return fail({ code: "method_not_allowed", allow });
+  return appError({ code: "method_not_allowed", allow });
 }

@@ -1,5 +1,5 @@
-// The route table of the REST API (spec parts 4 and 6; contract, part 4): apps with their deployments and interactions,
-// data sources, users, API keys, OAuth clients, webhooks with their delivery log, events and the account.
+// The route table of the REST API (spec parts 4 and 6): apps with their deployments and interactions, data sources,
+// users, API keys, OAuth clients, webhooks with their delivery log, events and the account.
 import * as apps from "../domain/apps.ts";
 import { apiKeyService, oauthClientService } from "../domain/credentials.ts";
 import { listQuery, paginate } from "../domain/crud.ts";
@@ -11,7 +11,7 @@ import * as webhooks from "../domain/webhooks.ts";
 import {
   ADMIN_SCOPE,
   accountSerializer,
-  crudRoutes,
+  crudOperations,
   deliverySerializer,
   deploymentSerializer,
   eventSerializer,
@@ -23,7 +23,7 @@ import {
 } from "./operation.ts";
 import { DATA_BODY_BYTES } from "./request.ts";
 
-const app = crudRoutes({
+const app = crudOperations({
   path: "/apps/{app_id}",
   noun: "App",
   label: "app",
@@ -47,7 +47,7 @@ const app = crudRoutes({
   delete: { spec: "4.delete-app" },
 });
 
-const source = crudRoutes({
+const source = crudOperations({
   path: "/data-sources/{data_source_id}",
   noun: "DataSource",
   label: "data source",
@@ -66,7 +66,7 @@ const source = crudRoutes({
 });
 
 const appRoutes = [
-  ...app.routes,
+  ...app.operations,
   route({
     method: "POST",
     path: "/apps/{app_id}/deploy",
@@ -75,15 +75,15 @@ const appRoutes = [
     errorCodes: ["domain_taken"],
     summary: "Deploy an app to an environment",
     spec: "4.deploy",
-    loads: app.getRoute,
+    loads: app.readOperation,
     bodyName: "DeploymentCreate",
     body: () => model.deployment.createBody,
     example: { name: "Release 1", custom_domain: "sales.example.com", environment: "production" },
     status: 201,
     serializer: deploymentSerializer,
     location: ({ app_id, id }) => `/apps/${app_id}/deployments/${id}`,
-    handler: ({ unitOfWork, account, params: { app_id = "" }, body, services }) =>
-      apps.deploy(unitOfWork, account, app_id, body, services.urls),
+    handler: ({ unitOfWork, account, params: { app_id = "" }, body, routeDeps }) =>
+      apps.deploy(unitOfWork, account, app_id, body, routeDeps.urls),
   }),
   route({
     method: "GET",
@@ -91,7 +91,7 @@ const appRoutes = [
     scope: "read:apps",
     operationId: "listDeployments",
     summary: "List the deployments of an app",
-    loads: app.getRoute,
+    loads: app.readOperation,
     query: listQuery,
     status: 200,
     serializer: listSerializer(deploymentSerializer),
@@ -115,7 +115,7 @@ const appRoutes = [
     scope: "write:apps",
     operationId: "reportInteraction",
     summary: "Report that a user used an app",
-    loads: app.getRoute,
+    loads: app.readOperation,
     bodyName: "InteractionCreate",
     body: () => apps.interactionBody,
     exactNumbers: true,
@@ -133,14 +133,14 @@ const appRoutes = [
 ];
 
 const dataSourceRoutes = [
-  ...source.routes,
+  ...source.operations,
   route({
     method: "GET",
     path: "/data-sources/{data_source_id}/rows",
     scope: "read:data",
     operationId: "listDataSourceRows",
     summary: "List the rows of a data source",
-    loads: source.getRoute,
+    loads: source.readOperation,
     query: listQuery,
     status: 200,
     serializer: listSerializer(rowSerializer),
@@ -149,7 +149,7 @@ const dataSourceRoutes = [
   }),
 ];
 
-const user = crudRoutes({
+const user = crudOperations({
   path: "/users/{user_id}",
   noun: "User",
   label: "user",
@@ -165,7 +165,7 @@ const user = crudRoutes({
   delete: { errorCodes: ["last_admin"] },
 });
 
-const apiKey = crudRoutes({
+const apiKey = crudOperations({
   path: "/api-keys/{key_id}",
   noun: "ApiKey",
   label: "API key",
@@ -173,7 +173,7 @@ const apiKey = crudRoutes({
   create: { example: { name: "Build server" }, shownOnce: "key" },
 });
 
-const client = crudRoutes({
+const client = crudOperations({
   path: "/oauth-clients/{client_id}",
   noun: "OAuthClient",
   label: "OAuth client",
@@ -189,14 +189,14 @@ const client = crudRoutes({
   },
 });
 
-const webhook = crudRoutes({
+const webhook = crudOperations({
   path: "/webhooks/{webhook_id}",
   noun: "Webhook",
   label: "webhook",
   service: webhooks.webhookService,
   create: {
     spec: "4.create-webhook",
-    body: (services) => services.webhook.createBody,
+    body: (routeDeps) => routeDeps.webhook.createBody,
     example: {
       url: "https://hooks.example.com/apps",
       events: ["app.created", "app.deployed"],
@@ -204,18 +204,18 @@ const webhook = crudRoutes({
     },
     shownOnce: "secret",
   },
-  update: { body: (services) => services.webhook.updateBody, example: { active: false } },
+  update: { body: (routeDeps) => routeDeps.webhook.updateBody, example: { active: false } },
 });
 
 const webhookRoutes = [
-  ...webhook.routes,
+  ...webhook.operations,
   route({
     method: "POST",
     path: "/webhooks/{webhook_id}/test",
     scope: ADMIN_SCOPE,
     operationId: "testWebhook",
     summary: "Send a sample event to a webhook",
-    loads: webhook.getRoute,
+    loads: webhook.readOperation,
     bodyName: "TestDeliveryCreate",
     body: () => webhooks.testBody,
     example: { type: "app.deployed" },
@@ -230,7 +230,7 @@ const webhookRoutes = [
     scope: ADMIN_SCOPE,
     operationId: "listDeliveries",
     summary: "List the deliveries of a webhook",
-    loads: webhook.getRoute,
+    loads: webhook.readOperation,
     query: webhooks.deliveryQuery,
     status: 200,
     serializer: listSerializer(deliverySerializer),
@@ -243,7 +243,7 @@ const webhookRoutes = [
     scope: ADMIN_SCOPE,
     operationId: "getDelivery",
     summary: "Read a delivery with all its attempts",
-    loads: webhook.getRoute,
+    loads: webhook.readOperation,
     status: 200,
     serializer: deliverySerializer,
     handler: ({ unitOfWork, params: { webhook_id = "", delivery_id = "" } }) =>
@@ -306,10 +306,10 @@ export const apiRoutes: readonly Operation[] = [
   ...withDecision("4.app-endpoints", appRoutes),
   ...withDecision("2.data-source-fields", dataSourceRoutes),
   ...withDecision("4.webhook-endpoints", webhookRoutes),
-  ...withDecision("4.user-area", user.routes),
+  ...withDecision("4.user-area", user.operations),
   ...withDecision("1.dashboard", [
-    ...apiKey.routes,
-    ...client.routes,
+    ...apiKey.operations,
+    ...client.operations,
     ...eventRoutes,
     accountRoute,
   ]),

@@ -1,12 +1,12 @@
-// The node:http servers: limits and timeouts (contract, part 8), loopback addresses (part 1), errors before there is a
-// request, and the orderly stop.
+// The node:http servers: limits and timeouts (8.bounds), loopback addresses, errors before there is a request, and the
+// orderly stop.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { isIP, type Server, type Socket } from "node:net";
 import { after } from "../lib/clock.ts";
 import type { Ids } from "../lib/ids.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
-import type { ConnectionFault, Handler, HttpResponse, ServiceUrls } from "./message.ts";
+import type { ConnectionFault, HttpResponse, RequestHandler, ServiceUrls } from "./message.ts";
 import { problemResponse } from "./problem.ts";
 import { LIMITS, type Limits, parseRequest, parserErrorToAppError } from "./request.ts";
 
@@ -22,7 +22,7 @@ const NO_IPV6 = ["EADDRNOTAVAIL", "EAFNOSUPPORT"];
 
 export interface HttpServerDeps {
   readonly ids: Ids;
-  readonly handle: Handler;
+  readonly handle: RequestHandler;
   readonly urls: ServiceUrls;
   readonly onError: (error: unknown, requestId: string) => void;
 }
@@ -107,7 +107,7 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
     if (stopping) headers.connection = "close";
     if (status !== 204 && status !== 304) headers["content-length"] = `${Buffer.byteLength(body)}`;
     response.writeHead(status, headers).end(body);
-    // What the system did not take at once waits for its reader.
+    // The client reads slowly: the connection is closed if it stops reading for `unread_ms`.
     if (response.writableLength > 0) response.req.socket.setTimeout(limits.unread_ms);
   }
 
@@ -164,7 +164,7 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
       const deadline = after(STOP_MS, () => {
         for (const socket of responses.keys()) socket.destroy();
       });
-      // Node regards a response as sent once it was handed over, and would cut off a client that still reads it.
+      // Node counts a response as finished once it is buffered. Wait until the client has received it.
       for (const [socket, response] of responses)
         if (response?.writableEnded && !response.closed && !socket.destroyed)
           await new Promise((resolve) => {

@@ -1,12 +1,12 @@
-// Variants: other readings of the gaps in the specification (contract, part 11), so that a client can be tested against
-// every common one. Besides these functions, only the documents that describe the service follow them.
+// Variants: other readings of the gaps in the specification (the `variant` of a decision), so that a client can be
+// tested against every common one. Besides these functions, only the documents that describe the service follow them.
 import { LIMIT_MAX, paginationParameters } from "../domain/crud.ts";
-import { object, passthrough, type Schema } from "../lib/schema.ts";
+import { object, type Schema, strip } from "../lib/schema.ts";
 import {
-  type Handler,
   type HttpResponse,
   JSON_TYPE,
   jsonResponse,
+  type RequestHandler,
   VERSION_PREFIX,
 } from "./message.ts";
 import type { Operation } from "./operation.ts";
@@ -52,8 +52,8 @@ export const applyVariants = (
     if (variants["unknown-members"])
       result = {
         ...result,
-        query: passthrough(result.query ?? NO_QUERY),
-        ...(body && { body: (services) => passthrough(body(services)) }),
+        query: strip(result.query ?? NO_QUERY),
+        ...(body && { body: (routeDeps) => strip(body(routeDeps)) }),
       };
     if (variants["create-status"] && status === 201) result = { ...result, status: 200 };
     if (variants["delete-response"] && method === "DELETE" && loads?.serializer)
@@ -66,7 +66,7 @@ const VARIANT_HEADERS =
   "X-Total-Count, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset";
 
 /** Applies the variants that change responses to everything under /v1, after CORS. */
-export function withVariants(handle: Handler, variants: Variants): Handler {
+export function withVariants(handle: RequestHandler, variants: Variants): RequestHandler {
   if (Object.keys(variants).length === 0) return handle;
   return async (request) => {
     let response = await handle(request);

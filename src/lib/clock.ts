@@ -51,6 +51,8 @@ export const DURATION_UNITS = new Map([
   ["d", 86_400_000],
 ]);
 
+export const DURATION_EXAMPLES = "250ms, 30s, 5m, 2h or 1d";
+
 /**
  * Parses "250ms", "30s", "5m", "2h" or "1d" to ms, else returns undefined. A bare number is ambiguous: seconds or ms.
  */
@@ -99,8 +101,8 @@ export class AdjustableClock {
   }
 
   /**
-   * Calls `run` once `at` is reached, never synchronously. `what` names the entry in the result of `advance`, which
-   * omits null: a check for work to do. `advance` awaits the promise of `run` before time moves on.
+   * Calls `run` once `at` is reached, never synchronously. `what` names the entry in the result of `advance`;
+   * entries with null are internal and not reported. `advance` awaits the promise of `run` before time moves on.
    */
   schedule(at: Instant, what: string | null, run: () => void | Promise<void>): Timer {
     const entry = { at, what, run };

@@ -57,8 +57,9 @@ function parseRecords(text: string, maxColumns: number): string[][] {
   }
   const [names = [""]] = records;
   // The name itself may be as long as the text.
-  const wrong = names.findIndex((name, at) => name.trim() === "" || names.indexOf(name) < at);
-  if (wrong >= 0) throw new CsvError(0, `column ${wrong + 1} needs a name of its own`);
+  const wrong = names.findIndex((name, index) => name.trim() === "" || names.indexOf(name) < index);
+  if (wrong >= 0)
+    throw new CsvError(0, `column ${wrong + 1} has no name or repeats an earlier one`);
   return records;
 }
 

@@ -1,5 +1,5 @@
-// Ids, secrets and their hashes. An id is a prefix and 23 characters of [0-9A-Za-z] (contract, part 2). Nine characters of time and
-// three of count make ids compare as text in creation order. Eleven random ones (65 bits) prevent guessing.
+// Ids, secrets and their hashes. An id is a prefix and 23 characters of [0-9A-Za-z]. Nine characters of time and three
+// of count make ids compare as text in creation order. Eleven random ones (65 bits) prevent guessing.
 import { createCipheriv, createHash, hash, randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
 

@@ -1,6 +1,6 @@
-// JSON Web Tokens, signed with ES256 or RS256 (RFC 7515, 7518, 7519), and their keys (RFC 7517). Verification is strict: the key fixes the
-// algorithm, every part is canonical base64url, and anything unknown is rejected. No encryption, no `crit`, no key from
-// a token's header (jwk, jku, x5u), no shared-secret algorithm, no leeway on expiry.
+// JSON Web Tokens, signed with ES256 or RS256 (RFC 7515, 7518, 7519), and their keys (RFC 7517). Verification is
+// strict: the key fixes the algorithm, every part is canonical base64url, and anything unknown is rejected. No
+// encryption, no `crit`, no key from a token's header (jwk, jku, x5u), no shared-secret algorithm, no leeway on expiry.
 import {
   createPrivateKey,
   createPublicKey,
@@ -34,8 +34,8 @@ interface Expected {
 }
 
 /** `untrusted`: not signed by the key. Member names: the signature is valid, but this member does not match. */
-export type JwtFault = "malformed" | "untrusted" | "typ" | "iss" | "aud" | "exp" | "expired";
-type JwtVerdict = { readonly claims: Claims } | { readonly fault: JwtFault };
+export type JwtError = "malformed" | "untrusted" | "typ" | "iss" | "aud" | "exp" | "expired";
+type JwtVerdict = { readonly claims: Claims } | { readonly error: JwtError };
 
 /** Ten times the size of our own tokens; a longer token is rejected before decoding. */
 const TOKEN_BYTES_MAX = 8_192;
@@ -78,23 +78,23 @@ const encodeSegment = (value: Claims): string =>
 
 /** Checks form and signature first, so that errors reveal nothing about unsigned claims. */
 export function verifyJwt(token: string, key: JwtKey, expected: Expected): JwtVerdict {
-  if (token.length > TOKEN_BYTES_MAX) return { fault: "malformed" };
+  if (token.length > TOKEN_BYTES_MAX) return { error: "malformed" };
   const segments = token.split(".");
   const [encodedHeader = "", encodedClaims = "", encodedSignature = ""] = segments;
   const header = parseSegment(encodedHeader);
   const claims = parseSegment(encodedClaims);
   const signature = decodeBase64url(encodedSignature);
-  if (segments.length !== 3 || !header || !claims || !signature) return { fault: "malformed" };
+  if (segments.length !== 3 || !header || !claims || !signature) return { error: "malformed" };
   if (header.kid !== key.kid || header.alg !== key.alg || "crit" in header)
-    return { fault: "untrusted" };
+    return { error: "untrusted" };
   const input = Buffer.from(`${encodedHeader}.${encodedClaims}`);
-  if (!verify("sha256", input, toSigningKey(key), signature)) return { fault: "untrusted" };
+  if (!verify("sha256", input, toSigningKey(key), signature)) return { error: "untrusted" };
   const { iss, aud, exp } = claims;
-  if (header.typ !== expected.typ) return { fault: "typ" };
-  if (iss !== expected.iss) return { fault: "iss" };
-  if (aud !== expected.aud) return { fault: "aud" };
-  if (typeof exp !== "number") return { fault: "exp" };
-  return expected.now < exp * 1_000 ? { claims } : { fault: "expired" };
+  if (header.typ !== expected.typ) return { error: "typ" };
+  if (iss !== expected.iss) return { error: "iss" };
+  if (aud !== expected.aud) return { error: "aud" };
+  if (typeof exp !== "number") return { error: "exp" };
+  return expected.now < exp * 1_000 ? { claims } : { error: "expired" };
 }
 
 /** RFC 7518 3.4: an ES256 signature is two concatenated numbers; the option has no effect on RSA. */

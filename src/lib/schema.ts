@@ -28,7 +28,7 @@ export interface Schema<T> {
   check(value: unknown, path: Path, issues: Issues): T;
   readonly json: JsonSchema;
   /** The value of an absent member; without it the member is required. */
-  readonly absent?: { readonly value: T };
+  readonly default?: { readonly value: T };
 }
 
 export type Infer<S> = S extends Schema<infer T> ? T : never;
@@ -67,7 +67,7 @@ export function addIssue<T>(issues: Issue[], path: Path, detail: string): T {
 }
 
 /** Accepts the value unchanged unless `findProblem` returns what is wrong with it. */
-export const refine = <T>(
+export const custom = <T>(
   json: JsonSchema,
   findProblem: (value: unknown) => string | undefined,
 ): Schema<T> => ({
@@ -83,14 +83,21 @@ interface TextRules {
   readonly max: number;
   readonly pattern?: RegExp;
   /** Wording of the pattern in messages: "must be …". */
-  readonly says?: string;
+  readonly patternText?: string;
   readonly format?: string;
   /** Additional rule: returns the issue text, or undefined. */
   readonly rule?: (text: string) => string | undefined;
 }
 
 /** Unicode text; `min` and `max` count code points. Lone surrogates and NUL are rejected. */
-export function text({ min = 0, max, pattern, says, format, rule }: TextRules): Schema<string> {
+export function text({
+  min = 0,
+  max,
+  pattern,
+  patternText,
+  format,
+  rule,
+}: TextRules): Schema<string> {
   const json = {
     type: "string",
     minLength: min,
@@ -98,11 +105,11 @@ export function text({ min = 0, max, pattern, says, format, rule }: TextRules): 
     pattern: pattern?.source,
     format,
   };
-  return refine(json, (value) => {
+  return custom(json, (value) => {
     if (typeof value !== "string") return "must be a string";
     const { length } = [...value];
     if (length < min || length > max) return `must have ${min} to ${max} characters`;
-    if (pattern?.test(value) === false) return `must be ${says}`;
+    if (pattern?.test(value) === false) return `must be ${patternText}`;
     return textProblem(value) ?? rule?.(value);
   });
 }
@@ -113,19 +120,19 @@ export function textProblem(value: string): string | undefined {
   return value.includes("\0") ? "must not contain a NUL character" : undefined;
 }
 
-export const boolean = refine<boolean>({ type: "boolean" }, (value) =>
+export const boolean = custom<boolean>({ type: "boolean" }, (value) =>
   typeof value === "boolean" ? undefined : "must be true or false",
 );
 
 export const integer = ({ min, max = Number.MAX_SAFE_INTEGER }: { min: number; max?: number }) =>
-  refine<number>({ type: "integer", minimum: min, maximum: max }, (value) =>
+  custom<number>({ type: "integer", minimum: min, maximum: max }, (value) =>
     Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max
       ? undefined
       : `must be a whole number from ${min} to ${max}`,
   );
 
-export const oneOf = <const T extends string>(values: readonly T[]): Schema<T> =>
-  refine({ type: "string", enum: values }, (value) =>
+export const enumOf = <const T extends string>(values: readonly T[]): Schema<T> =>
+  custom({ type: "string", enum: values }, (value) =>
     values.some((each) => each === value)
       ? undefined
       : `must be one of ${values.map((each) => `"${each}"`).join(", ")}`,
@@ -190,7 +197,7 @@ export const array = <T>(
 export const withDefault = <T>(schema: Schema<T>, value: T): Schema<T> => ({
   ...schema,
   json: { ...schema.json, default: value },
-  absent: { value },
+  default: { value },
 });
 
 /** An absent member stays `undefined`. */
@@ -240,7 +247,7 @@ export function object<M extends Members>(
     json: {
       type: "object",
       properties: Object.fromEntries(entries.map(([name, { json }]) => [name, json])),
-      required: entries.flatMap(([name, { absent }]) => (absent ? [] : name)),
+      required: entries.flatMap(([name, schema]) => (schema.default ? [] : name)),
       additionalProperties: false,
     },
     check(value, path, issues) {
@@ -253,11 +260,11 @@ export function object<M extends Members>(
         addIssue(issues, [...path, name], UNKNOWN_MEMBER + hint);
       }
       const accepted: Record<string, unknown> = {};
-      for (const [name, { check, absent }] of entries) {
+      for (const [name, schema] of entries) {
         const member = sent.get(name);
-        if (member !== undefined) accepted[name] = check(member, [...path, name], issues);
-        else if (!absent) addIssue(issues, [...path, name], "is required");
-        else if (absent.value !== undefined) accepted[name] = absent.value;
+        if (member !== undefined) accepted[name] = schema.check(member, [...path, name], issues);
+        else if (!schema.default) addIssue(issues, [...path, name], "is required");
+        else if (schema.default.value !== undefined) accepted[name] = schema.default.value;
       }
       const result = accepted as Shape<M>;
       for (const issue of rules(result)) addIssue(issues, [...path, ...issue.path], issue.detail);
@@ -273,7 +280,7 @@ export const extend = <M extends Members, E extends Members>(
 ) => object<E & M>({ ...more, ...members }, rules);
 
 /** Copies the members of the schema from `from`, in the schema's order. */
-export function pick<T>({ members }: ObjectSchema<T>, from: T): T {
+export function pickMembers<T>({ members }: ObjectSchema<T>, from: T): T {
   const picked = {} as T;
   for (const name of Object.keys(members) as (keyof T)[]) picked[name] = from[name];
   return picked;
@@ -289,7 +296,7 @@ const mapMembers = <M extends Members>(
 
 /** The same members, all required and without defaults. */
 export const required = <M extends Members>(members: M): M =>
-  mapMembers(members, ({ absent: _, json: { default: __, ...json }, ...member }) => ({
+  mapMembers(members, ({ default: _, json: { default: __, ...json }, ...member }) => ({
     ...member,
     json,
   }));
@@ -299,7 +306,7 @@ export const partial = <M extends Members>(members: M) =>
   object(mapMembers(required(members), optional)) as ObjectSchema<Partial<Shape<M>>>;
 
 /** The same schema for a whole value, but unknown members are ignored, at every depth. */
-export function passthrough<S extends Schema<unknown>>(schema: S): S {
+export function strip<S extends Schema<unknown>>(schema: S): S {
   const openObjects = (name: string, value: unknown) =>
     name === "additionalProperties" ? true : value;
   return {

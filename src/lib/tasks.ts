@@ -1,4 +1,4 @@
-// Background tasks: concurrent, or one after the other.
+// Tracks background tasks, and runs tasks that must not overlap one after the other.
 import { nextTurn } from "./clock.ts";
 
 /** Tracks each task until it ends, so that a stop can wait for it. */

@@ -1,6 +1,7 @@
 // The store behind `--data FILE`: records in memory, each commit in FILE.journal before it is acknowledged, and FILE as
 // readable JSON. Commits that wait at the same time are written together with one fdatasync. A start, a clean stop and
-// a long journal fold the journal into FILE. At every moment the two files hold all data.
+// a long journal write a checkpoint: FILE with all data, and an empty journal. At every moment the two files hold all
+// data.
 import { appendFileSync, readlinkSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -16,7 +17,7 @@ import { acquireLock, type Lock, type LockOptions } from "./json-file/lock.ts";
 import { type Change, createStore, type Tables } from "./memory.ts";
 
 interface Settings extends LockOptions {
-  /** The journal is folded into FILE when it is longer than this and more than twice as long as FILE. */
+  /** A checkpoint is written when the journal is longer than this and more than twice as long as FILE. */
   readonly journal_bytes_max: number;
 }
 
@@ -31,9 +32,9 @@ export function jsonFileStore(path: string, options: Partial<Settings> = {}): St
   let file = path;
   let lock: Lock | undefined;
   let journal: FileHandle | undefined;
-  /** The length of the journal in bytes, and the length that makes a fold due. */
+  /** The length of the journal in bytes, and the length that makes a checkpoint due. */
   let length = 0;
-  let foldAt = 0;
+  let checkpointAt = 0;
   /** The number of the last batch in the files. */
   let seq = 0;
   /** The error that stopped all writing. After a failed fsync nobody knows what the disk holds. */
@@ -110,7 +111,7 @@ export function jsonFileStore(path: string, options: Partial<Settings> = {}): St
   async function replace(tables: Tables): Promise<void> {
     const text = encodeSnapshot(seq, tables);
     const temporary = `${file}.new`;
-    foldAt = length + Math.max(settings.journal_bytes_max, 2 * text.length);
+    checkpointAt = length + Math.max(settings.journal_bytes_max, 2 * text.length);
     assertWritable();
     try {
       rmSync(temporary, { force: true });
@@ -129,11 +130,11 @@ export function jsonFileStore(path: string, options: Partial<Settings> = {}): St
       if (stopped === undefined) tryCall(() => rmSync(temporary, { force: true }));
       throw error;
     }
-    foldAt -= length;
+    checkpointAt -= length;
     length = 0;
   }
 
-  const fold = (tables: Tables): Promise<void> =>
+  const checkpoint = (tables: Tables): Promise<void> =>
     replace(tables).catch((error: unknown) =>
       settings.warn(`${path} could not be written (${error}); changes stay in its journal`),
     );
@@ -142,12 +143,12 @@ export function jsonFileStore(path: string, options: Partial<Settings> = {}): St
     load,
     async append(changes, tables) {
       await append(changes).catch(throwUnavailable);
-      if (length > foldAt) await fold(tables);
+      if (length > checkpointAt) await checkpoint(tables);
     },
     replace: (tables) => replace(tables).catch(throwUnavailable),
     /** Leaves one file if all changes are in it. */
     async close(tables) {
-      if (length > 0) await fold(tables);
+      if (length > 0) await checkpoint(tables);
       await journal?.close();
       if (length === 0) tryCall(() => lock?.isHeld() && rmSync(`${file}.journal`));
       lock?.release();

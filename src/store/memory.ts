@@ -1,6 +1,6 @@
 // The in-memory store: the records in tables with their indexes. Units of work run one after the other and change the
-// tables in place; a failed one is undone. Another kind of storage can save the changes of all calls that wait at the
-// same time.
+// tables in place; a failed one is undone. A `Storage` persists the changes of all waiting calls as one batch (group
+// commit).
 import {
   type AnyCollection,
   type Entity,
@@ -23,6 +23,9 @@ import { Mutex } from "../lib/tasks.ts";
 const WORK_MS_MAX = 100;
 const GIVEN_UP =
   "A unit of work may await only its own transaction; this one waited for something else and was rolled back";
+
+/** The format of snapshots and data files. */
+export const DATA_FORMAT = 2;
 
 /** Where a store keeps its data besides memory. A rejected `append` or `replace` has stored nothing. */
 interface Storage {
@@ -48,7 +51,7 @@ export const memoryStore = (): Store =>
     close: async () => undefined,
   });
 
-type Read = <T>(from: AnyCollection, query: (table: Table) => T) => Promise<T>;
+type Read = <T>(from: AnyCollection, query: (table: StoreTable) => T) => Promise<T>;
 
 const createReader = (read: Read): Reader => ({
   get: (from, id) => read(from, (table) => table.get(id)),
@@ -98,11 +101,11 @@ export function createStore(storage: Storage): Store {
     const outcomes = [];
     for (const call of calls) {
       const count = unsaved.length;
-      const settle = await call.work().then(
+      const resolveCall = await call.work().then(
         (result) => () => call.resolve(result),
         (error) => () => call.reject(error),
       );
-      outcomes.push({ call, settle, hasChanges: unsaved.length > count });
+      outcomes.push({ call, settle: resolveCall, hasChanges: unsaved.length > count });
     }
     try {
       if (unsaved.length > 0) await storage.append(unsaved, tables);
@@ -122,7 +125,7 @@ export function createStore(storage: Storage): Store {
     const changes: Change[] = [];
     let isOpen = true;
     let violation: UniqueViolation | undefined;
-    const getTable = ({ name }: { readonly name: string }): Table => {
+    const getTable = ({ name }: { readonly name: string }): StoreTable => {
       if (!isOpen) throw new Error("This unit of work has ended");
       return getDeclared(tables, name);
     };
@@ -178,7 +181,8 @@ export function createStore(storage: Storage): Store {
 
     transact: (work) => run(() => execute(work)),
 
-    snapshot: () => run(async () => ({ format: 2, collections: copy(listRecords(tables)) })),
+    snapshot: () =>
+      run(async () => ({ format: DATA_FORMAT, collections: copy(listRecords(tables)) })),
 
     restore: (data: StoreData) =>
       run(async () => {
@@ -205,21 +209,21 @@ interface StoredRecord extends Entity {
 }
 
 /** A stored record and its place in creation order, which it keeps when it is replaced. */
-interface Row {
+interface StoredRow {
   record: StoredRecord;
   readonly seq: number;
 }
 
 /** One write. `before` is undefined for a created record, `after` for a removed one. */
 export interface Change {
-  readonly table: Table;
-  readonly row: Row;
+  readonly table: StoreTable;
+  readonly row: StoredRow;
   readonly before: StoredRecord | undefined;
   readonly after: StoredRecord | undefined;
 }
 
-export type Tables = ReadonlyMap<string, Table>;
-type Table = ReturnType<typeof createTable>;
+export type Tables = ReadonlyMap<string, StoreTable>;
+type StoreTable = ReturnType<typeof createTable>;
 
 /** The keys of one index have the same number of values. */
 const toKey = (values: readonly unknown[]): unknown =>
@@ -227,9 +231,9 @@ const toKey = (values: readonly unknown[]): unknown =>
 
 /** Lists of rows with equal values in the fields `by`, sorted by the fields `order` and then by creation. */
 function createIndex(by: readonly string[], order: readonly string[] = []) {
-  const lists = new Map<unknown, Row[]>();
+  const lists = new Map<unknown, StoredRow[]>();
   const fields = [...by, ...order];
-  const list = (values: Values): readonly Row[] => lists.get(toKey(values)) ?? [];
+  const list = (values: Values): readonly StoredRow[] => lists.get(toKey(values)) ?? [];
 
   /** Returns undefined if the record is not in the index, because one of its fields is null. */
   function getKey(record: StoredRecord): unknown {
@@ -237,7 +241,7 @@ function createIndex(by: readonly string[], order: readonly string[] = []) {
     return hasNull ? undefined : toKey(by.map((field) => record[field]));
   }
 
-  function isBefore({ record, seq }: Row, other: Row): boolean {
+  function isBefore({ record, seq }: StoredRow, other: StoredRow): boolean {
     for (const field of order) {
       const value = record[field] as string | number;
       const otherValue = other.record[field] as string | number;
@@ -247,7 +251,7 @@ function createIndex(by: readonly string[], order: readonly string[] = []) {
   }
 
   /** Binary search for the position of a row, or the position to insert it at. */
-  function findPosition(row: Row, rows: readonly Row[]): number {
+  function findPosition(row: StoredRow, rows: readonly StoredRow[]): number {
     let low = 0;
     let high = rows.length;
     while (low < high) {
@@ -258,7 +262,7 @@ function createIndex(by: readonly string[], order: readonly string[] = []) {
     return low;
   }
 
-  function insert(row: Row): void {
+  function insert(row: StoredRow): void {
     const key = getKey(row.record);
     if (key === undefined) return;
     const rows = lists.get(key) ?? [];
@@ -266,7 +270,7 @@ function createIndex(by: readonly string[], order: readonly string[] = []) {
     lists.set(key, rows);
   }
 
-  function remove(row: Row): void {
+  function remove(row: StoredRow): void {
     const key = getKey(row.record);
     const rows = lists.get(key);
     if (rows === undefined) return;
@@ -287,7 +291,7 @@ function createIndex(by: readonly string[], order: readonly string[] = []) {
 }
 
 function createTable({ name, indexes, unique }: AnyCollection) {
-  const rows = new Map<string, Row>();
+  const rows = new Map<string, StoredRow>();
   const lists = new Map(
     Object.entries(indexes).map(([index, { by, order }]) => [index, createIndex(by, order)]),
   );
@@ -386,7 +390,7 @@ export function loadTables(
   return tables;
 }
 
-function findProblem(table: Table, record: Entity | null): string | undefined {
+function findProblem(table: StoreTable, record: Entity | null): string | undefined {
   if (typeof record?.id !== "string") return "not a record with an id";
   if (table.get(record.id)) return `a second record with the id "${record.id}"`;
   return table.findConflict(record);

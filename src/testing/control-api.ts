@@ -1,6 +1,6 @@
-// The test controls (contract, part 10): the methods of the service handle over HTTP, for tests in any language. Only
-// the start-up API key is accepted. It works while the account is suspended and after the key has been deleted.
-import { AppError, fail, invalidField, notFound } from "../domain/errors.ts";
+// The test controls (1.test-controls): the methods of the service handle over HTTP, for tests in any language. Only the
+// start-up API key is accepted. It works while the account is suspended and after the key has been deleted.
+import { AppError, appError, invalidField, notFound } from "../domain/errors.ts";
 import { accountState } from "../domain/model.ts";
 import { isStoreError, type StoreData } from "../domain/store.ts";
 import { bearerToken } from "../http/access.ts";
@@ -10,14 +10,14 @@ import type { HandlerContext, Operation } from "../http/operation.ts";
 import { jsonSerializer } from "../http/operation.ts";
 import { problemResponse } from "../http/problem.ts";
 import { type RouteKey, type Router, RouteTable } from "../http/router.ts";
-import { parseDuration, toIso } from "../lib/clock.ts";
+import { DURATION_EXAMPLES, parseDuration, toIso } from "../lib/clock.ts";
 import { sha256 } from "../lib/ids.ts";
 import {
+  custom,
   type ObjectSchema,
   OptionError,
   object,
   optional,
-  refine,
   type Schema,
   withDefault,
 } from "../lib/schema.ts";
@@ -29,14 +29,14 @@ interface ControlDeps extends OperationDeps {
 }
 
 export function createControlRouter(deps: ControlDeps): Router<Operation> {
-  const { service, services } = deps;
+  const { service, routeDeps } = deps;
   const routes = service ? controlRoutes(service) : [];
   return {
     basePath: CONTROL_PATH,
     routes: new RouteTable(routes),
     async handle(request, lookup) {
       if (service === undefined)
-        return fail({
+        return appError({
           code: "not_found",
           detail: "The test controls are off; start the server with --control.",
         });
@@ -45,15 +45,15 @@ export function createControlRouter(deps: ControlDeps): Router<Operation> {
       const { apiKey, account } = service;
       // The time to compare hashes reveals nothing about the key.
       if (apiKey === null || sha256(token) !== sha256(apiKey))
-        return fail({
+        return appError({
           code: "insufficient_scope",
           scope: "admin",
-          detail: "The test controls take the start-up API key and no other credential.",
+          detail: "The test controls accept only the start-up API key.",
         });
       if (lookup instanceof AppError) return lookup;
-      return runOperation(deps, lookup, { account, scopes: [], credential: "" }, request);
+      return runOperation(deps, lookup, { account, scopes: [], credentialId: "" }, request);
     },
-    onError: (error, request) => problemResponse(error, request.id, services.urls),
+    onError: (error, request) => problemResponse(error, request.id, routeDeps.urls),
   };
 }
 
@@ -102,12 +102,12 @@ function control<Q = unknown, B = unknown>(
 /** Large enough for a snapshot of 100,000 apps. */
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 
-const duration = refine<string>({ type: "string" }, (value) =>
+const duration = custom<string>({ type: "string" }, (value) =>
   parseDuration(String(value)) === undefined
-    ? "must be a duration such as 250ms, 30s, 5m, 2h or 1d"
+    ? `must be a duration such as ${DURATION_EXAMPLES}`
     : undefined,
 );
-const onlyTrue = refine<true>({ const: true }, (value) =>
+const onlyTrue = custom<true>({ const: true }, (value) =>
   value === true ? undefined : "must be true",
 );
 const clockChange = object(
@@ -118,7 +118,7 @@ const clockChange = object(
   },
 );
 /** Validated when it is restored. */
-const snapshot = refine<StoreData>(ANY_OBJECT, () => undefined);
+const snapshot = custom<StoreData>(ANY_OBJECT, () => undefined);
 
 const toList = (data: readonly object[]) => ({ data, total: data.length });
 

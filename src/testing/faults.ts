@@ -1,24 +1,25 @@
-// Fault injection (contract, part 10). Faults, for tests of clients, replace an operation after authentication, rate limit
-// and scope checks. Nothing is validated, changed or stored, so a retry succeeds with the same Idempotency-Key. Chaos, for
-// tests of receivers, disturbs delivery attempts. It wraps the sender of the outbox, and every outcome is recorded as usual.
+// Fault injection (1.test-controls, 1.chaos). Faults, for tests of clients, replace an operation after authentication,
+// rate limit and scope checks. Nothing is validated, changed or stored, so a retry succeeds with the same
+// Idempotency-Key. Chaos, for tests of receivers, disturbs delivery attempts. It wraps the sender of the outbox, and
+// every outcome is recorded as usual.
 import { EventEmitter } from "node:events";
 import { failure, type Sender, type WebhookRequest } from "../delivery/sender.ts";
-import { type ErrorCode, type ErrorDetails, fail } from "../domain/errors.ts";
+import { appError, type ErrorCode, type ErrorDetails } from "../domain/errors.ts";
 import { postpone } from "../domain/events.ts";
 import { type DeliveryRecord, eventType } from "../domain/model.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
-import { API } from "../http/api.ts";
+import { API_ROUTES } from "../http/api.ts";
 import { emptyResponse, type HttpRequest, jsonResponse, VERSION_PREFIX } from "../http/message.ts";
 import type { Operation } from "../http/operation.ts";
 import { CODES, PROBLEM_TYPE, PROBLEMS } from "../http/problem.ts";
 import type { Result } from "../http/router.ts";
 import { type Clock, toIso } from "../lib/clock.ts";
 import {
+  enumOf,
   type Infer,
   integer,
   type ObjectSchema,
   object,
-  oneOf,
   optional,
   parseOption,
   text,
@@ -77,10 +78,10 @@ function createRules<Input, R extends Rule>(name: string, schema: ObjectSchema<R
 
 const faultRule = object(
   {
-    method: oneOf(["GET", "POST", "PATCH", "DELETE"]),
+    method: enumOf(["GET", "POST", "PATCH", "DELETE"]),
     path: text({ max: 8_192 }),
     status: optional(integer({ min: 400, max: 599 })),
-    connection: optional(oneOf(["reset", "empty"])),
+    connection: optional(enumOf(["reset", "empty"])),
     ...RULE_MEMBERS,
   },
   function* ({ method, path, status, connection, delayMs }) {
@@ -98,7 +99,7 @@ export type FaultRuleInput = Pick<FaultRule, "method" | "path"> & Partial<FaultR
 /** A path is a route's template verbatim, or matches it without braces and query. */
 function isOperation(method: string, path: string): boolean {
   if (!path.startsWith(`${VERSION_PREFIX}/`)) return false;
-  const operation = API.find(path.slice(VERSION_PREFIX.length))?.methods.get(method);
+  const operation = API_ROUTES.find(path.slice(VERSION_PREFIX.length))?.methods.get(method);
   if (operation === undefined) return false;
   return path === VERSION_PREFIX + operation.path || !/[{}?#]/.test(path);
 }
@@ -154,7 +155,7 @@ function faultResponse({ status, connection }: FaultRule, requestId: string): Re
   const detail = "A fault rule caused this response.";
   const code = COMMON_CODES[status] ?? CODES.find((each) => PROBLEMS[each][0] === status);
   // Some codes take a header's value from one of these members.
-  if (code) return fail({ code, detail, allow: [], retry_after_s: 1 } as ErrorDetails);
+  if (code) return appError({ code, detail, allow: [], retry_after_s: 1 } as ErrorDetails);
   const problem = {
     type: "about:blank",
     title: "Injected fault",
@@ -168,7 +169,7 @@ function faultResponse({ status, connection }: FaultRule, requestId: string): Re
 
 const chaosRule = object(
   {
-    effect: oneOf(["duplicate", "reorder", "drop", "delay", "bad_signature", "reformat"]),
+    effect: enumOf(["duplicate", "reorder", "drop", "delay", "bad_signature", "reformat"]),
     type: optional(eventType),
     webhookId: optional(text({ max: 100 })),
     ...RULE_MEMBERS,
@@ -185,12 +186,12 @@ export type Effect = ChaosRule["effect"];
 export type ChaosRuleInput = Pick<ChaosRule, "effect"> & Partial<ChaosRule>;
 
 interface ChaosDeps {
-  readonly unit: UnitOfWorkDeps;
+  readonly unitOfWorkDeps: UnitOfWorkDeps;
   /** Keyed by delivery id and attempt number. */
   readonly effects: Map<string, Effect>;
 }
 
-export function createChaos({ unit, effects }: ChaosDeps) {
+export function createChaos({ unitOfWorkDeps, effects }: ChaosDeps) {
   const rules = createRules<ChaosRuleInput, ChaosRule>("chaos", chaosRule);
 
   /** Returns the first matching rule; a second `reorder` for a webhook waits until the first has gone. */
@@ -206,7 +207,7 @@ export function createChaos({ unit, effects }: ChaosDeps) {
 
   /** Returns a sender that applies the chosen effect to each attempt. */
   const wrap = (sender: Sender): Sender => ({
-    async send(request, delivery, signedRequest) {
+    async send(request, delivery, buildSignedRequest) {
       const { id, webhook_id, attempts } = delivery;
       const closesBefore = closes;
       const attempt = `${id} ${attempts.length + 1}`;
@@ -215,24 +216,24 @@ export function createChaos({ unit, effects }: ChaosDeps) {
       const rule = effects.has(attempt) ? undefined : takeRule(delivery);
       if (rule) effects.set(attempt, rule.effect);
       // Held until the webhook's next attempt has been sent, however long that takes.
-      if (rule?.effect === "reorder") return { again: rules.hold(webhook_id) };
+      if (rule?.effect === "reorder") return { after: rules.hold(webhook_id) };
       if (rule?.effect === "delay") {
-        const until = toIso(unit.clock.now() + rule.delayMs);
-        await new UnitOfWork(unit).run((ctx) => postpone(ctx, id, until));
-        return { again: Promise.resolve() };
+        const until = toIso(unitOfWorkDeps.clock.now() + rule.delayMs);
+        await new UnitOfWork(unitOfWorkDeps).run((ctx) => postpone(ctx, id, until));
+        return { after: Promise.resolve() };
       }
       const effect = effects.get(attempt);
       const outcome =
         effect === "drop"
           ? failure("dropped")
           : await sender.send(
-              changeRequest(request, effect, signedRequest),
+              changeRequest(request, effect, buildSignedRequest),
               delivery,
-              signedRequest,
+              buildSignedRequest,
             );
       // The receiver gets the same attempt twice, unless the service has stopped; the first response counts.
       if (effect === "duplicate" && closes === closesBefore)
-        await sender.send(request, delivery, signedRequest);
+        await sender.send(request, delivery, buildSignedRequest);
       if (isOvertaking) rules.release(webhook_id);
       return outcome;
     },
@@ -254,11 +255,11 @@ const INVALID_SIGNATURES = {
 function changeRequest(
   request: WebhookRequest,
   effect: Effect | undefined,
-  signedRequest: (body: string) => WebhookRequest,
+  buildSignedRequest: (body: string) => WebhookRequest,
 ): WebhookRequest {
   if (effect === "bad_signature")
     return { ...request, headers: { ...request.headers, ...INVALID_SIGNATURES } };
   if (effect !== "reformat") return request;
   // The same JSON with white space, which real deliveries do not have.
-  return signedRequest(JSON.stringify(JSON.parse(request.body), null, 2));
+  return buildSignedRequest(JSON.stringify(JSON.parse(request.body), null, 2));
 }

@@ -1,14 +1,14 @@
-// Journals of requests, events and deliveries since the start or the last reset, for tests to inspect (contract, part
-// 10). They live in memory and keep the newest entries. They hold no client address and no request body, so that two
-// identical runs give the same bytes.
+// Journals of requests, events and deliveries since the start or the last reset, for tests to inspect
+// (1.test-controls). They live in memory and keep the newest entries. They hold no client address and no request body,
+// so that two identical runs give the same bytes.
 import type { DeliveryRecord, EventEnvelope, EventRecord } from "../domain/model.ts";
 import * as model from "../domain/model.ts";
 import type { Collection, Entity, Store } from "../domain/store.ts";
 import type { Notifications } from "../domain/unit-of-work.ts";
-import type { Handler, HttpRequest } from "../http/message.ts";
+import type { HttpRequest, RequestHandler } from "../http/message.ts";
 import { CONTROL_PATH } from "../http/message.ts";
 import { type Clock, toIso } from "../lib/clock.ts";
-import { pick } from "../lib/schema.ts";
+import { pickMembers } from "../lib/schema.ts";
 import { Mutex, type TaskTracker } from "../lib/tasks.ts";
 import type { Effect, FaultRule } from "./faults.ts";
 
@@ -67,7 +67,7 @@ export function createRecorder({ store, clock, notifications, tasks }: RecorderD
       ...attempt,
       chaos: effects.get(`${delivery.id} ${attempt.number}`) ?? null,
     }));
-    return { ...pick(model.delivery, delivery), attempts };
+    return { ...pickMembers(model.delivery, delivery), attempts };
   }
 
   /** Returns the matching events as they were sent. */
@@ -79,7 +79,7 @@ export function createRecorder({ store, clock, notifications, tasks }: RecorderD
     [...deliveries.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).map(toJson);
 
   function record<R extends Entity>(
-    topic: "event" | "delivery",
+    topic: "eventRecorded" | "deliveryChanged",
     collection: Collection<R>,
     journal: BoundedMap<R>,
   ): void {
@@ -99,12 +99,12 @@ export function createRecorder({ store, clock, notifications, tasks }: RecorderD
 
     /** Records published events and deliveries. */
     subscribe(): void {
-      record("event", model.events, events);
-      record("delivery", model.deliveries, deliveries);
+      record("eventRecorded", model.events, events);
+      record("deliveryChanged", model.deliveries, deliveries);
     },
 
     /** Returns a handler that records each request and its response, except requests to the test controls. */
-    wrap(handle: Handler): Handler {
+    wrap(handle: RequestHandler): RequestHandler {
       return async (request) => {
         const { id, method, path, query } = request;
         const at = toIso(clock.now());

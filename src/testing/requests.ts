@@ -1,7 +1,7 @@
-// Requests in progress (contract, part 10). A change of the state waits for them and holds later ones back, so that
+// Requests in progress (1.test-controls). A change of the state waits for them and holds later ones back, so that
 // every request is handled in one state.
-import { fail } from "../domain/errors.ts";
-import { CONTROL_PATH, type Handler, type HttpRequest } from "../http/message.ts";
+import { appError } from "../domain/errors.ts";
+import { CONTROL_PATH, type HttpRequest, type RequestHandler } from "../http/message.ts";
 import { monotonicNow, nextTurn } from "../lib/clock.ts";
 import { Mutex } from "../lib/tasks.ts";
 
@@ -16,14 +16,14 @@ export function createRequestTracker() {
 
   return {
     /** Returns a handler that tracks each request, except requests to the test controls. */
-    wrap(handle: Handler): Handler {
+    wrap(handle: RequestHandler): RequestHandler {
       return async (request) => {
         if (request.path.startsWith(`${CONTROL_PATH}/`)) return handle(request);
         const entry = { stopReading: () => {} };
         await mutex.run(async () => inProgress.add(entry));
         const readBody: HttpRequest["readBody"] = (limit_bytes) =>
           new Promise((resolve, reject) => {
-            entry.stopReading = () => resolve(fail({ code: "request_timeout" }));
+            entry.stopReading = () => resolve(appError({ code: "request_timeout" }));
             request.readBody(limit_bytes).then(resolve, reject);
           });
         return handle({ ...request, readBody }).finally(() => inProgress.delete(entry));

@@ -1,7 +1,7 @@
-// The service handle for embedding tests (contract, part 10): moves time, injects faults, shows journals and switches
+// The service handle for embedding tests (1.test-controls): moves time, injects faults, shows journals and switches
 // between states. Before a state change, requests end and background work stops.
 import { setAccountState } from "../domain/credentials.ts";
-import { dueDeliveries } from "../domain/events.ts";
+import { listDueDeliveries } from "../domain/events.ts";
 import {
   type AccountRecord,
   type AccountState,
@@ -18,6 +18,7 @@ import type { ServiceUrls } from "../http/message.ts";
 import {
   type AdjustableClock,
   after,
+  DURATION_EXAMPLES,
   type FiredTimer,
   type Instant,
   monotonicNow,
@@ -43,10 +44,10 @@ import type { createState, StartupAccount } from "./state.ts";
 interface ServiceDeps {
   readonly port: number;
   readonly urls: ServiceUrls;
-  readonly unit: UnitOfWorkDeps & { readonly clock: AdjustableClock };
+  readonly unitOfWorkDeps: UnitOfWorkDeps & { readonly clock: AdjustableClock };
   readonly authorizationServer: AuthorizationServer;
   readonly state: Awaited<ReturnType<typeof createState>>;
-  readonly workers: Readonly<Record<"start" | "stop" | "scheduleExpiry", () => Promise<void>>>;
+  readonly workers: Readonly<Record<"start" | "stop" | "runRetention", () => Promise<void>>>;
   readonly tasks: TaskTracker;
   readonly requests: RequestTracker;
   readonly recorder: Recorder;
@@ -81,8 +82,8 @@ export type Service = Awaited<ReturnType<typeof openService>>;
 /** Loads the state, starts background work and returns the handle. */
 export async function openService(deps: ServiceDeps) {
   const { state, workers, tasks, requests, recorder, faults, chaos, clearCaches, stop } = deps;
-  const { unit, authorizationServer } = deps;
-  const { store, clock } = unit;
+  const { unitOfWorkDeps, authorizationServer } = deps;
+  const { store, clock } = unitOfWorkDeps;
   const mutex = new Mutex();
   let startup = await state.open();
   /** Resolves when the service has closed; undefined until `close` is called. */
@@ -136,11 +137,11 @@ export async function openService(deps: ServiceDeps) {
         const by_ms = parseDuration(String(duration));
         if (by_ms === undefined || clock.now() + by_ms > LAST)
           throw new OptionError(
-            `advance must be a duration such as 250ms, 30s, 5m, 2h or 1d, and end before the year 10000; it is ${duration}`,
+            `advance must be a duration such as ${DURATION_EXAMPLES}, and end before the year 10000; it is ${duration}`,
           );
         return mutex.run(async () => {
           await tasks.idle();
-          await workers.scheduleExpiry();
+          await workers.runRetention();
           return clock.advance(by_ms, () => tasks.idle());
         });
       },
@@ -168,7 +169,7 @@ export async function openService(deps: ServiceDeps) {
       const deadline = monotonicNow() + timeoutMs;
       for (;;) {
         await within(deadline - monotonicNow(), tasks.idle());
-        const due = await dueDeliveries(store, clock.now());
+        const due = await listDueDeliveries(store, clock.now());
         if (due.length === 0 || !(monotonicNow() < deadline))
           return { settled: due.length === 0, pending: due.map(recorder.toJson) };
         await new Promise<void>((resolve) => after(POLL_MS, resolve));
@@ -192,7 +193,7 @@ export async function openService(deps: ServiceDeps) {
 
     async setAccountState(newState: AccountState): Promise<AccountRecord> {
       const state = parseOption(accountState, newState, "setAccountState");
-      const account = await setAccountState(new UnitOfWork(unit), startup.account, state);
+      const account = await setAccountState(new UnitOfWork(unitOfWorkDeps), startup.account, state);
       startup = { ...startup, account };
       return account;
     },

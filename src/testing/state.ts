@@ -1,6 +1,6 @@
-// The states of a service (contract, parts 1 and 10): the seed of a fresh store, existing data, or a snapshot. A snapshot
-// is all stored data as plain JSON in the format of the store's file, with the service's time as one more record. The
-// caller stops background work and waits for requests in progress.
+// The states of a service (1.test-controls): the seed of a fresh store, existing data, or a snapshot. A snapshot is all
+// stored data as plain JSON in the format of the store's file, with the service's time as one more record. The caller
+// stops background work and waits for requests in progress.
 import { clockRecords, collections } from "../domain/collections.ts";
 import { createApiKey, findApiKey, generateApiKey } from "../domain/credentials.ts";
 import { listUnprocessed, processDataSource } from "../domain/data-sources.ts";
@@ -8,7 +8,7 @@ import { type AccountRecord, accounts, deliveries, events } from "../domain/mode
 import { applySeed, DEFAULT_SEED, seedSchema } from "../domain/seed.ts";
 import { FIRST_RECORD, type Reader, type StoreData } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
-import type { AppContext } from "../http/operation.ts";
+import type { RouteDeps } from "../http/operation.ts";
 import { type AdjustableClock, isDateTime, parseIso, toIso } from "../lib/clock.ts";
 import { seededRandom, type TimeOrderedIds } from "../lib/ids.ts";
 import { OptionError, parseOption } from "../lib/schema.ts";
@@ -18,8 +18,11 @@ const KEY_NAME = "Start-up key";
 const TIME_ID = "now";
 
 interface StateDeps {
-  readonly unit: UnitOfWorkDeps & { readonly clock: AdjustableClock; readonly ids: TimeOrderedIds };
-  readonly services: AppContext;
+  readonly unitOfWorkDeps: UnitOfWorkDeps & {
+    readonly clock: AdjustableClock;
+    readonly ids: TimeOrderedIds;
+  };
+  readonly routeDeps: RouteDeps;
   readonly settings: {
     readonly apiKey: string | null;
     readonly randomSeed: string | null;
@@ -37,9 +40,15 @@ export interface StartupAccount {
   readonly apiKey: string | null;
 }
 
-export async function createState({ unit, services, settings, needsKey, warn }: StateDeps) {
-  const { store, clock, ids } = unit;
-  const seed = await buildSeed(unit, services, settings);
+export async function createState({
+  unitOfWorkDeps,
+  routeDeps,
+  settings,
+  needsKey,
+  warn,
+}: StateDeps) {
+  const { store, clock, ids } = unitOfWorkDeps;
+  const seed = await buildSeed(unitOfWorkDeps, routeDeps, settings);
 
   /**
    * Makes new ids sort after all stored ones. With a random seed, equal data continue with equal ids. Only ids count,
@@ -54,7 +63,7 @@ export async function createState({ unit, services, settings, needsKey, warn }: 
 
   /** Opens the account of this key, or the first account, which then gets the key. */
   const openAccount = (apiKey: string | null): Promise<StartupAccount> =>
-    new UnitOfWork(unit).run(async (ctx) => {
+    new UnitOfWork(unitOfWorkDeps).run(async (ctx) => {
       const { account, storedKey } = await findAccount(ctx.tx, apiKey);
       if (apiKey !== null && !storedKey)
         await createApiKey({ ...ctx, account }, { name: KEY_NAME, key: apiKey });
@@ -124,19 +133,19 @@ async function findAccount(reader: Reader, apiKey: string | null) {
  * the first account's first key, which is not in the data if the seed names none.
  */
 async function buildSeed(
-  unit: UnitOfWorkDeps,
-  services: AppContext,
+  unitOfWorkDeps: UnitOfWorkDeps,
+  routeDeps: RouteDeps,
   { seed, apiKey }: StateDeps["settings"],
 ) {
-  const schema = seedSchema(services.webhook);
+  const schema = seedSchema(routeDeps.webhook);
   const parsed = parseOption(schema, seed ?? DEFAULT_SEED, "The seed is wrong");
   const store = await openMemoryStore();
-  const unitOfWork = new UnitOfWork({ ...unit, store });
+  const unitOfWork = new UnitOfWork({ ...unitOfWorkDeps, store });
   await applySeed(unitOfWork, parsed, apiKey);
   for (const id of await listUnprocessed(store)) await processDataSource(unitOfWork, id);
   const data = await store.snapshot();
   // A seed is the state before anything happened, so it has no events.
   const withoutEvents = { ...data.collections, [events.name]: [], [deliveries.name]: [] };
-  const firstKey = parsed.accounts[0]?.api_keys[0]?.key ?? generateApiKey(unit.ids);
+  const firstKey = parsed.accounts[0]?.api_keys[0]?.key ?? generateApiKey(unitOfWorkDeps.ids);
   return { data: { ...data, collections: withoutEvents }, firstKey };
 }

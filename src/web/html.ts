@@ -80,7 +80,7 @@ export const tabs = (
 ): Html =>
   html`<nav class="tabs" aria-label="${label}">${links.map(([name, path]) => html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`)}</nav>`;
 
-/** Limits of a table, so that pages stay readable and quick to send (contract, part 8). */
+/** Limits of a table, so that pages stay readable and quick to send (8.bounds). */
 export const ROWS_MAX = 200;
 const COLUMNS_MAX = 30;
 const CELL_MAX = 200;

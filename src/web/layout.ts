@@ -1,5 +1,4 @@
-// The frame of every page and its security headers: no inline code, no external resources, no framing, no caching
-// (contract, part 5).
+// The frame of every page and its security headers: no inline code, no external resources, no framing, no caching.
 import type { AppError } from "../domain/errors.ts";
 import { emptyResponse, type HttpRequest, type HttpResponse, PATHS } from "../http/message.ts";
 import { errorHeaders, explain } from "../http/problem.ts";

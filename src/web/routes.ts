@@ -1,9 +1,9 @@
-// The entry point of this layer: all routers of pages (contract, part 1): dashboard, deployed apps, consent, sign-in,
-// documentation and the API description. server.ts loads it on first use, so that it does not delay a start.
+// The entry point of this layer: all routers of pages: dashboard, deployed apps, consent, sign-in, documentation and
+// the API description. server.ts loads it on first use, so that it does not delay a start.
 import { jsonResponse, PATHS } from "../http/message.ts";
 import { createOpenApiDocument } from "../http/openapi.ts";
 import { problemResponse } from "../http/problem.ts";
-import { getRoute, publicRouter, type Router } from "../http/router.ts";
+import { publicGet, publicRouter, type Router } from "../http/router.ts";
 import { assets } from "./assets.ts";
 import { createDashboardRouter } from "./dashboard/dashboard.ts";
 import { docsRoutes } from "./docs/docs.ts";
@@ -12,12 +12,12 @@ import { signInRoutes } from "./sign-in.ts";
 import { createSiteRouter } from "./sites/sites.ts";
 
 export function createPageRouters(deps: WebDeps): readonly Router[] {
-  const { services, operations, variants } = deps;
-  const document = createOpenApiDocument(operations, services, variants);
+  const { routeDeps, operations, variants } = deps;
+  const document = createOpenApiDocument(operations, routeDeps, variants);
   const routes = [...signInRoutes, ...docsRoutes(deps), ...assets];
   return [
-    publicRouter([getRoute(PATHS.openapi, () => jsonResponse(200, document))], (error, { id }) =>
-      problemResponse(error, id, services.urls),
+    publicRouter([publicGet(PATHS.openapi, () => jsonResponse(200, document))], (error, { id }) =>
+      problemResponse(error, id, routeDeps.urls),
     ),
     createPageRouter(deps, "", routes, (route, web) =>
       web.withForm((fields) => route.handler(web, fields)),

@@ -1,6 +1,6 @@
 // The context of a page request: the cookie of the browser session, the signed-in user, and CSRF protection. Every form
-// carries a token derived from the cookie, which no other site can read, and its Origin must be this server (contract,
-// part 5; RFC 9700 4.7). Only pages read cookies; the REST API never does.
+// carries a token derived from the cookie, which no other site can read, and its Origin must be this server (RFC 9700
+// 4.7). Only pages read cookies; the REST API never does.
 import { AppError } from "../domain/errors.ts";
 import type { AuthorizationServer } from "../domain/oauth/tokens.ts";
 import { UnitOfWork } from "../domain/unit-of-work.ts";
@@ -41,8 +41,8 @@ export type SubmittedFields = ReadonlyMap<string, string>;
 export type WebContext = Awaited<ReturnType<typeof createWebContext>>;
 
 async function createWebContext(deps: WebDeps, request: HttpRequest) {
-  const { unit, services } = deps;
-  const { authUrl } = services.urls;
+  const { unitOfWorkDeps, routeDeps } = deps;
+  const { authUrl } = routeDeps.urls;
   const isSecure = authUrl.startsWith("https:");
   // Browsers send a host's cookies to all of its ports, so the name contains the port.
   const port = getPort(request) || (isSecure ? "443" : "80");
@@ -50,7 +50,7 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
   const cookies = request.headers.cookie ?? "";
   const cookie = new RegExp(`(?:^|;) *${name}=([\\w-]{43}) *(?:;|$)`).exec(cookies)?.[1];
   // A browser without a cookie gets one now, because the sign-in form needs its CSRF token.
-  const secret = cookie ?? unit.ids.secret();
+  const secret = cookie ?? unitOfWorkDeps.ids.secret();
   const csrfToken = sha256(`csrf ${secret}`);
   const query: SubmittedFields = new Map(new URLSearchParams(request.query));
 
@@ -85,17 +85,19 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
 
   return {
     ...deps,
-    ...services,
+    ...routeDeps,
     request,
     query,
     secret,
     sessionCookie,
     withForm,
     form,
-    store: unit.store,
-    unit: new UnitOfWork(unit, request.id),
+    store: unitOfWorkDeps.store,
+    unitOfWork: new UnitOfWork(unitOfWorkDeps, request.id),
     signedIn:
-      cookie === undefined ? undefined : await findSession(unit.store, cookie, unit.clock.now()),
+      cookie === undefined
+        ? undefined
+        : await findSession(unitOfWorkDeps.store, cookie, unitOfWorkDeps.clock.now()),
     /** Send these headers with a page that has a form. */
     setCookie: cookie === undefined ? sessionCookie(secret) : {},
   };
@@ -133,10 +135,13 @@ const CSRF_FAILED = messagePage(
 const LOOPBACK_ONLY = /^\/(dashboard|oauth\/authorize|oauth\/consent)(\/|$)/;
 
 /** DNS rebinding: a web page can have its own host name resolve to this machine and read the responses. */
-function checkHost({ isLocal, services }: WebDeps, request: HttpRequest): HttpResponse | undefined {
+function checkHost(
+  { isLocal, routeDeps }: WebDeps,
+  request: HttpRequest,
+): HttpResponse | undefined {
   if (!isLocal || !LOOPBACK_ONLY.test(request.path) || isLoopbackHost(hostname(request)))
     return undefined;
-  const dashboard = services.urls.authUrl + PATHS.dashboard;
+  const dashboard = routeDeps.urls.authUrl + PATHS.dashboard;
   return messagePage(403, "This page is not available under this host name", [
     "Open ",
     link(dashboard, dashboard),

@@ -1,5 +1,5 @@
-// Signing in and out, and consent (contract, part 5; spec part 5, step 1). There is no password. On a local server the
-// page lists the users. Everywhere else, and behind a proxy, it asks for an API key first and then lists the users of that
+// Signing in and out, and consent (5.sign-in; spec part 5, step 1). There is no password. On a local server the page
+// lists the users. Everywhere else, and behind a proxy, it asks for an API key first and then lists the users of that
 // key's account. The key is never stored, logged or shown again.
 import { checkAccountState, hasScope } from "../domain/credentials.ts";
 import { accounts, SCOPE_LABELS, users } from "../domain/model.ts";
@@ -12,7 +12,7 @@ import {
   validateAuthorizationRequest,
 } from "../domain/oauth/authorize.ts";
 import { ALL_RECORDS } from "../domain/store.ts";
-import type { SignedIn } from "../domain/users.ts";
+import type { SessionUser } from "../domain/users.ts";
 import { closeSession, openSession, startSignIn } from "../domain/users.ts";
 import { type HttpResponse, PATHS } from "../http/message.ts";
 import { alertBox, hidden, html, inlineCode, link, list, muted, type Renderable } from "./html.ts";
@@ -20,7 +20,6 @@ import { messagePage, page, redirect } from "./layout.ts";
 import type { PageRoute, SubmittedFields, WebContext } from "./session.ts";
 
 const SIGN_OUT_PATH = `${PATHS.dashboard}/sign-out`;
-const AUTHORIZE_PATH = "/oauth/authorize";
 const CONSENT_PATH = "/oauth/consent";
 
 export const signInRoutes: readonly PageRoute[] = [
@@ -28,7 +27,7 @@ export const signInRoutes: readonly PageRoute[] = [
   { method: "POST", path: PATHS.sign_in, handler: submitSignIn },
   { method: "POST", path: SIGN_OUT_PATH, handler: signOut },
   // Opening the consent page grants nothing, so a link or an image that loads it is harmless.
-  { method: "GET", path: AUTHORIZE_PATH, handler: (web) => authorize(web, web.request.query) },
+  { method: "GET", path: PATHS.authorize, handler: (web) => authorize(web, web.request.query) },
   {
     method: "POST",
     path: CONSENT_PATH,
@@ -52,11 +51,11 @@ async function submitSignIn(web: WebContext, fields: SubmittedFields): Promise<H
   const next = safeNext(fields);
   const userId = fields.get("user_id");
   if (needsApiKey(web) && userId === undefined) {
-    const signIn = await startSignIn(web.unit, fields.get("api_key")?.trim() ?? "");
+    const signIn = await startSignIn(web.unitOfWork, fields.get("api_key")?.trim() ?? "");
     return signInPage(web, next, signIn ?? { error: "This API key is not valid. Try again." });
   }
   // The session gets a new secret, so that a planted cookie is worthless (session fixation).
-  const secret = await openSession(web.unit, {
+  const secret = await openSession(web.unitOfWork, {
     userId: userId ?? "",
     state: needsApiKey(web) ? (fields.get("state") ?? "") : null,
     previousSecret: web.secret,
@@ -107,7 +106,7 @@ async function signInPage(
     status: error ? 400 : 200,
     headers: web.setCookie,
     narrow: true,
-    formAction: formActionTo(next.startsWith(AUTHORIZE_PATH) ? redirectUri : ""),
+    formAction: formActionTo(next.startsWith(PATHS.authorize) ? redirectUri : ""),
     body: [
       error && alertBox("alert", error),
       web.form(PATHS.sign_in, [hidden("next", next), step], "card"),
@@ -158,7 +157,7 @@ async function authorize(
   const request = await validateAuthorizationRequest(oauth, query);
   if ("page" in request) return errorPage(web, request);
   if ("redirect" in request) return redirect(request.redirect);
-  const url = `${AUTHORIZE_PATH}?${query}`;
+  const url = `${PATHS.authorize}?${query}`;
   if (signedIn === undefined) return requireSignIn(url);
   const scopes = findGrantableScopes(oauth, request, signedIn);
   if ("redirect" in scopes) return redirect(scopes.redirect);
@@ -188,14 +187,14 @@ function errorPage({ signedIn, request }: WebContext, { page: message, client }:
 /** The scopes of the request are those that the user holds. */
 function consentPage(
   web: WebContext,
-  { user, account }: SignedIn,
+  { user, account }: SessionUser,
   { client, redirectUri, scopes }: AuthorizationRequest,
   url: string,
 ): HttpResponse {
   const { host, protocol } = new URL(redirectUri);
   const fields = html`<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it asks for:</p>
 ${list(scopes.map((scope) => [SCOPE_LABELS[scope], " ", inlineCode(scope)]))}
-${hidden("request", url.slice(AUTHORIZE_PATH.length + 1))}
+${hidden("request", url.slice(PATHS.authorize.length + 1))}
 <div class="row"><button class="primary" name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></div>`;
   return page({
     title: `Allow “${client.name}” to use your account?`,

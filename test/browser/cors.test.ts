@@ -1,5 +1,5 @@
-// Pages of another origin in a real browser (contract, part 4, CORS): a single-page app with a public client signs its
-// user in and calls the API.
+// Pages of another origin in a real browser (CORS): a single-page app with a public client signs its user in and calls
+// the API.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { inBrowser, press, sees } from "../support/chromium.ts";

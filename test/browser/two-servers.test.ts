@@ -1,4 +1,4 @@
-// Two servers on one host in one browser profile (contract, part 5): browsers send a host's cookies to all its ports.
+// Two servers on one host in one browser profile: browsers send a host's cookies to all its ports.
 import { startService } from "../../src/index.ts";
 import { inBrowser, press, sees } from "../support/chromium.ts";
 

@@ -195,7 +195,7 @@ choice(
 const resource = (list: string, id: string) =>
   [`GET ${list}`, `POST ${list}`, `GET ${list}/{${id}}`, `DELETE ${list}/{${id}}`] as const;
 
-/** The contract's table. */
+/** The scope of each operation. */
 const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   "read:apps": [
     "GET /apps",
@@ -265,7 +265,7 @@ choice(
     assert.deepEqual(
       operations.sort(),
       [...NEEDED.keys()].sort(),
-      "those of the contract, no more and no less",
+      "those listed above, no more and no less",
     );
     await eachOperation(own.document, async (send, name) => passed(await send(own.api), name));
     for (const scope of ALL_SCOPES) {

@@ -204,7 +204,7 @@ choice(
     const holder = api.as(access_token);
     assert.equal(
       detailOf(await holder.post("/apps", { title: "T" })),
-      "This needs the scope write:apps; the token has read:apps, read:data.",
+      "This operation requires the scope write:apps. The token's current scopes: read:apps, read:data.",
     );
     await service.clock.advance("1h");
     assert.match(

@@ -1,12 +1,12 @@
 // The service's documentation: /docs and the OpenAPI document, which every other test compares with the responses.
-// Other API versions and deprecation (contract, part 9).
+// Other API versions and deprecation (9.other-versions, 9.deprecation).
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { DECISIONS } from "../../src/decisions.ts";
 import { EVENT_TYPES } from "../../src/domain/model.ts";
-import { API } from "../../src/http/api.ts";
+import { API_ROUTES } from "../../src/http/api.ts";
 import { PROBLEMS } from "../../src/http/problem.ts";
 import { ALL_VARIANTS } from "../../src/http/variants.ts";
 import { decoded } from "../support/browser.ts";
@@ -23,7 +23,7 @@ import { attempted, attemptsOf } from "../support/wait.ts";
 import { headersIn, sendExamples } from "../support/world.ts";
 
 const TOUR = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((part) => `/tour/${part}`);
-const GROUPS = [...new Set(API.routes.map(({ path }) => path.split("/")[1]))];
+const GROUPS = [...new Set(API_ROUTES.routes.map(({ path }) => path.split("/")[1]))];
 const PAGES = [
   ...["", "/tour", "/endpoints", "/events", "/errors", ...TOUR],
   ...GROUPS.map((group) => `/endpoints/${group}`),
@@ -85,7 +85,7 @@ choice("1.docs", "the type of every problem is the URL of its entry", async ({ a
 /** The parts of a group's page by operation id. */
 const sectionsOf = async (api: Client): Promise<ReadonlyMap<string, string>> => {
   const sections = new Map<string, string>();
-  for (const { operationId, path, summary } of API.routes) {
+  for (const { operationId, path, summary } of API_ROUTES.routes) {
     const { text } = await docs(api, `/endpoints/${path.split("/")[1]}`);
     sections.set(operationId, sectionOf(text, summary.toLowerCase().replace(/\W+/g, "-")));
   }
@@ -97,7 +97,7 @@ choice(
   "every endpoint is shown with its origin, scope, fields and a request",
   async ({ api, baseUrl }) => {
     const sections = await sectionsOf(api);
-    for (const { operationId, method, path, scope, decision } of API.routes) {
+    for (const { operationId, method, path, scope, decision } of API_ROUTES.routes) {
       const entry = sections.get(operationId) ?? "";
       const url = baseUrl + path.replace(/\{(\w+)\}/g, (_, name) => `$${name.toUpperCase()}`);
       const origin = decision ? `#decision-${decision}` : "specification";
@@ -364,7 +364,7 @@ choice(
       assert.notEqual(str(value.summary), "", where);
       assert.match(
         str(value.description),
-        /^(Takes the scope [a-z]+(:[a-z]+)?|Any credential will do)\.$/,
+        /^(Requires the scope [a-z]+(:[a-z]+)?|Any credential will do)\.$/,
       );
       const [clause, decision] = [value["x-spec"], value["x-decision"]];
       if (clause === undefined) assert.ok(String(decision) in DECISIONS, where);
@@ -417,7 +417,7 @@ choice(
   },
 );
 
-/** The parameters of the contract's part 4. */
+/** The parameters that lists have. */
 const PATH_PARAMETERS =
   "app_id client_id data_source_id delivery_id deployment_id event_id key_id user_id webhook_id";
 

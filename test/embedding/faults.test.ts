@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
-import { API } from "../../src/http/api.ts";
+import { API_ROUTES } from "../../src/http/api.ts";
 import type { HttpRequest } from "../../src/http/message.ts";
 import { type ChaosRule, memoryStore, type ReceiverAnswer, type Store } from "../../src/index.ts";
 import { AdjustableClock } from "../../src/lib/clock.ts";
@@ -111,7 +111,7 @@ test("a delayed request that fails reports its error to its caller only", async 
   const clock = new AdjustableClock(0);
   const tasks = new TaskTracker((error) => reported.push(error));
   const faults = createFaults({ clock, tasks, annotate: () => {} });
-  const operation = API.find("/apps")?.methods.get("GET");
+  const operation = API_ROUTES.find("/apps")?.methods.get("GET");
   assert.ok(operation);
   faults.add({ ...LIST, delayMs: 5 });
   const request = { id: "req_1", path: LIST.path } as HttpRequest;

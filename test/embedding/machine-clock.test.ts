@@ -1,5 +1,5 @@
-// A server process whose machine clock is set back and forward while it runs, as by NTP or suspend (contract, part 10).
-// libfaketime changes the clock of that process only; the test is skipped if it is not installed.
+// A server process whose machine clock is set back and forward while it runs, as by NTP or suspend. libfaketime changes
+// the clock of that process only; the test is skipped if it is not installed.
 import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// Variants. Each changes only its own behaviour, and only for its own service. With all of them
+// Variants. Each changes only its own behavior, and only for its own service. With all of them
 // enabled, a client's usual calls work and each response matches the OpenAPI document.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -94,7 +94,7 @@ const CHECKS: { readonly [N in keyof typeof ALL_VARIANTS]: Check } = {
 const checks = Object.entries(CHECKS);
 
 for (const [name, value] of Object.entries(ALL_VARIANTS))
-  test(`${name}=${value} changes only its own behaviour, and only in the service that selects it`, async () => {
+  test(`${name}=${value} changes only its own behavior, and only in the service that selects it`, async () => {
     await using plain = await embedded();
     await using other = await embedded({ variants: { [name]: value } });
     for (const [each, [observe, byDefault, withVariant]] of checks) {

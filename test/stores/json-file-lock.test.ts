@@ -23,7 +23,7 @@ import {
 const needsProc = { skip: !existsSync("/proc/self/stat") && "this system has no /proc" };
 const WATCH_MS = 10_000;
 /** The wait after a takeover, in which several new processes see which one has the lock. */
-const SETTLE_MS = 50;
+const TAKEOVER_MS = 50;
 const NO_PROCESS = 4_194_304;
 
 /** Returns the lock text of this process with other values; proc(5) describes the source of its parts. */
@@ -89,7 +89,7 @@ for (const [title, values] of [
 ] as const)
   test(`promise 4: the lock of ${title} is taken over within a second`, needsProc, async (t) => {
     const { lockFile, store, waited_ms, warnings } = await openLocked(t, await lockText(t, values));
-    assert.deepEqual([store !== undefined, waited_ms, warnings], [true, SETTLE_MS, []]);
+    assert.deepEqual([store !== undefined, waited_ms, warnings], [true, TAKEOVER_MS, []]);
     assert.equal(JSON.parse(textOf(lockFile)).pid, process.pid);
   });
 
@@ -117,7 +117,7 @@ for (const [title, [values, name]] of Object.entries(UNKNOWN)) {
   test(`promise 4: an owner ${title} loses its lock when its counter does not change for 10 s`, async (t) => {
     const lock = await lockText(t, values);
     const { lockFile, store, waited_ms, warnings } = await openLocked(t, lock);
-    assert.deepEqual([store !== undefined, waited_ms], [true, WATCH_MS + SETTLE_MS]);
+    assert.deepEqual([store !== undefined, waited_ms], [true, WATCH_MS + TAKEOVER_MS]);
     const warning = `${lockFile} names ${name}; waiting 10 s in all to see whether it still runs`;
     assert.deepEqual(warnings, [warning]);
     assert.notEqual(textOf(lockFile), lock);
@@ -138,7 +138,7 @@ for (const [title, [values, name]] of Object.entries(UNKNOWN)) {
 test("promise 4: an empty or invalid lock is taken over after 10 s", async (t) => {
   for (const lock of ["", "{", "null", '{"pid":"1"}']) {
     const { store, waited_ms } = await openLocked(t, lock);
-    assert.deepEqual([store !== undefined, waited_ms], [true, WATCH_MS + SETTLE_MS], lock);
+    assert.deepEqual([store !== undefined, waited_ms], [true, WATCH_MS + TAKEOVER_MS], lock);
   }
 });
 

@@ -6,7 +6,7 @@ import { RETRY_WAITS_MS } from "../../src/delivery/outbox.ts";
 import { createHttpSender } from "../../src/delivery/sender.ts";
 import { collections } from "../../src/domain/collections.ts";
 import { AppError } from "../../src/domain/errors.ts";
-import { dueDeliveries, recordEvent } from "../../src/domain/events.ts";
+import { listDueDeliveries, recordEvent } from "../../src/domain/events.ts";
 import {
   type AccountRecord,
   accounts,
@@ -53,7 +53,7 @@ export async function outboxWorld(
   const errors: unknown[] = [];
   const tasks = new TaskTracker((error) => errors.push(error));
   const parts = { store, clock, ids, notifications: createNotifications() };
-  const unit = new UnitOfWork(parts);
+  const unitOfWork = new UnitOfWork(parts);
   const workers = createWorkers({
     tasks,
     sender: createHttpSender({ policy: "local", timeout_ms: 2_000 }),
@@ -68,7 +68,7 @@ export async function outboxWorld(
     clock,
     store,
     parts,
-    unit,
+    unitOfWork,
     workers,
     tasks,
     account,
@@ -82,7 +82,7 @@ export async function outboxWorld(
     },
     webhook: async (url: string) =>
       kept(
-        await webhookService.create(unit, account, {
+        await webhookService.create(unitOfWork, account, {
           url,
           events: ["app.created"],
           secret: "whsecret",
@@ -90,8 +90,12 @@ export async function outboxWorld(
         }),
       ),
     emit: async (object: object = {}, from: AccountRecord = account) =>
-      kept(await unit.run((ctx) => recordEvent({ ...ctx, account: from }, "app.created", object))),
+      kept(
+        await unitOfWork.run((ctx) =>
+          recordEvent({ ...ctx, account: from }, "app.created", object),
+        ),
+      ),
     log: ({ id }: WebhookRecord) => store.page(deliveries, "webhook", [id], ALL_RECORDS),
-    pending: () => dueDeliveries(store, clock.now()),
+    pending: () => listDueDeliveries(store, clock.now()),
   };
 }

@@ -194,7 +194,7 @@ async function delivering(t: TestContext, ...statuses: readonly number[]) {
         await world.store.transact(async () => undefined); // the rows have moved by then
       };
       const [first] = await world.log(webhook);
-      kept(await redeliver(world.unit, world.account, webhook.id, kept(first).id));
+      kept(await redeliver(world.unitOfWork, world.account, webhook.id, kept(first).id));
       await world.idle();
     },
     /** Passes this much real time and waits until due work is done. */

@@ -61,9 +61,9 @@ test("quoted, empty and blank fields are kept as written; column names may be an
 
 /** The error messages, each with the texts that cause it and the reported line. */
 const FAULTS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
-  "column 1 needs a name of its own": { "": 1, " \r\n\t\n ": 1, "\n1": 1 },
-  "column 2 needs a name of its own": { "a,,c\n1,2,3": 1, 'a," "\n1,2': 1 },
-  "column 3 needs a name of its own": { "a,b,a\n1,2,3": 1 },
+  "column 1 has no name or repeats an earlier one": { "": 1, " \r\n\t\n ": 1, "\n1": 1 },
+  "column 2 has no name or repeats an earlier one": { "a,,c\n1,2,3": 1, 'a," "\n1,2': 1 },
+  "column 3 has no name or repeats an earlier one": { "a,b,a\n1,2,3": 1 },
   "the number of fields is 3, but the header has 2": { "a,b\r\n1,2,3\r\n": 2 },
   "the number of fields is 1, but the header has 2": {
     "a,b\n1,2\n\n3,4\n": 3,

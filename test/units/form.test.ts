@@ -1,7 +1,7 @@
 // The labels and errors of forms, and how a page shortens a long text.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fail } from "../../src/domain/errors.ts";
+import { appError } from "../../src/domain/errors.ts";
 import { formWithErrors, renderFields } from "../../src/web/form.ts";
 import { truncate } from "../../src/web/html.ts";
 
@@ -24,7 +24,7 @@ test("form: an error names its entry and is linked to its field, and the summary
     { pointer: "#/uris/2", detail: "is too long" },
     { pointer: "#/last", detail: "is required" },
   ];
-  const form = formWithErrors({}, fail({ code: "validation_failed", errors }));
+  const form = formWithErrors({}, appError({ code: "validation_failed", errors }));
   const { text } = renderFields(form, schema);
   assert.match(
     text,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createPrivateKey, sign } from "node:crypto";
 import { test } from "node:test";
-import { type JwtFault, type JwtKey, signJwt, verifyJwt } from "../../src/lib/jwt.ts";
+import { type JwtError, type JwtKey, signJwt, verifyJwt } from "../../src/lib/jwt.ts";
 import { EC_PRIVATE, RSA_PRIVATE, TOKENS } from "./jwt-vectors.ts";
 
 const secret = (base64: string) =>
@@ -28,8 +28,8 @@ const [head, body] = [JSON.stringify(HEADER), JSON.stringify(CLAIMS)];
 const read = (token: string, now = expected.now, key = EC) =>
   verifyJwt(token, key, { ...expected, now });
 
-function refused(fault: JwtFault, tokens: { readonly [why: string]: string }): void {
-  for (const [why, token] of Object.entries(tokens)) assert.deepEqual(read(token), { fault }, why);
+function refused(error: JwtError, tokens: { readonly [why: string]: string }): void {
+  for (const [why, token] of Object.entries(tokens)) assert.deepEqual(read(token), { error }, why);
 }
 
 /** A token of exactly these texts, signed like our own tokens. */
@@ -83,7 +83,7 @@ test("jwt: typ, iss and aud must match the expected values, and exp must be a nu
 
 test("jwt: exp is exact to the millisecond, without leeway", () => {
   assert.ok("claims" in read(TOKENS.ES256, 1_767_229_199_999));
-  assert.deepEqual(read(TOKENS.ES256, 1_767_229_200_000), { fault: "expired" });
+  assert.deepEqual(read(TOKENS.ES256, 1_767_229_200_000), { error: "expired" });
 });
 
 const [header = "", claims = "", signature = ""] = TOKENS.ES256.split(".");

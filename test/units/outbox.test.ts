@@ -27,14 +27,14 @@ async function hooked(
   webhookCount = 1,
 ) {
   const world = await outboxWorld(options);
-  const { unit, account, store } = world;
+  const { unitOfWork, account, store } = world;
   const receiver = await httpReceiver(answer);
   for (let more = 1; more < webhookCount; more += 1) await world.webhook(receiver.url);
   const webhook = await world.webhook(receiver.url);
   const { id } = webhook;
   const first = async () => kept((await world.log(webhook))[0]);
   const update = async (changes: Partial<WebhookRecord>) =>
-    kept(await webhookService.update(unit, account, id, changes, () => undefined));
+    kept(await webhookService.update(unitOfWork, account, id, changes, () => undefined));
   return {
     world,
     receiver,
@@ -45,11 +45,11 @@ async function hooked(
     summary: async () =>
       (await world.log(webhook)).map(({ status, attempts }) => `${status} ${attempts.length}`),
     /** Requests a manual redelivery of the webhook's first delivery. */
-    redeliverFirst: async () => kept(await redeliver(unit, account, id, (await first()).id)),
+    redeliverFirst: async () => kept(await redeliver(unitOfWork, account, id, (await first()).id)),
     disableAndEnable: async () => {
       for (const active of [false, true]) await update({ active });
     },
-    remove: async () => kept(await webhookService.delete(unit, account, id, () => undefined)),
+    remove: async () => kept(await webhookService.delete(unitOfWork, account, id, () => undefined)),
     countCancelled: () => store.count(deliveries, "webhook_status", [id, "cancelled"]),
     state: async () => {
       const { active, disabled_reason } = kept(await store.get(webhooks, id));
@@ -329,7 +329,7 @@ test("a queue that cannot be read is reported and read again once a second, and 
   const { world, webhook } = await hooked();
   await emitted(world);
   const page = t.mock.method(world.store, "page", () => Promise.reject(new Error("broken"))).mock;
-  world.parts.notifications.emit("queue", webhook.id);
+  world.parts.notifications.emit("queueChanged", webhook.id);
   await world.advance(10 * S);
   assert.deepEqual([page.callCount(), world.errors.length], [11, 11]);
   await world.stop();
@@ -342,7 +342,7 @@ test("an outbox that stops while it reads a queue schedules nothing", async (t) 
     void world.stop();
     throw new Error("broken");
   });
-  world.parts.notifications.emit("queue", webhook.id);
+  world.parts.notifications.emit("queueChanged", webhook.id);
   await world.idle();
   assert.deepEqual(await world.clock.advance(2 * S), []);
 });
@@ -351,7 +351,7 @@ const MANY = 2_500;
 
 /** Creates `count` pending deliveries that wait for their retry. */
 const failedOnce = (world: World, webhook: WebhookRecord, count: number) =>
-  world.unit.run(async (ctx) => {
+  world.unitOfWork.run(async (ctx) => {
     const event = await recordEvent({ ...ctx, account: world.account }, "app.updated", {});
     const due_at = toIso(ctx.now + H);
     for (let n = 0; n < count; n += 1)

@@ -16,7 +16,7 @@ const KEPT = 10_000;
 
 /** Creates many events in one transaction. */
 const emitMany = (world: World, count: number, record: typeof recordSample = recordUpdate) =>
-  world.unit.run(async (ctx) => {
+  world.unitOfWork.run(async (ctx) => {
     for (let n = 0; n < count; n += 1)
       await record({ ...ctx, account: world.account }, "app.updated");
   });
@@ -105,12 +105,14 @@ test("no expiry timer remains after a stop", async () => {
 });
 
 test("an update of a resource without an update hook is stored", async () => {
-  const { unit, account, store, clock } = await outboxWorld();
+  const { unitOfWork, account, store, clock } = await outboxWorld();
   const draft = { name: "Before", type: "json", data: [], app_id: null } as const;
-  const { id } = kept(await dataSourceService.create(unit, account, draft));
+  const { id } = kept(await dataSourceService.create(unitOfWork, account, draft));
   clock.set(START + H);
   const change = { name: "After" };
-  const updated = kept(await dataSourceService.update(unit, account, id, change, () => undefined));
+  const updated = kept(
+    await dataSourceService.update(unitOfWork, account, id, change, () => undefined),
+  );
   assert.deepEqual([updated.name, updated.updated_at], ["After", toIso(START + H)]);
   assert.deepEqual(await store.get(dataSources, id), updated);
 });

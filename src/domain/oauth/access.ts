@@ -1,8 +1,8 @@
-// Verifies access tokens and revokes access (spec part 5; contract part 5; RFC 7009).
+// Verifies access tokens and revokes access (spec part 5; RFC 7009).
 import { sha256Base64url } from "../../lib/ids.ts";
-import { type JwtFault, verifyJwt } from "../../lib/jwt.ts";
+import { type JwtError, verifyJwt } from "../../lib/jwt.ts";
 import { grants, refreshTokens } from "../collections.ts";
-import { AppError, fail } from "../errors.ts";
+import { AppError, appError } from "../errors.ts";
 import type { OAuthClientRecord } from "../model.ts";
 import {
   type AuthorizationServer,
@@ -27,10 +27,10 @@ export async function verifyAccessToken(server: AuthorizationServer, token: stri
   const storedGrant = await store.get(grants, verifiedToken.grantId);
   const activeGrant = await loadActiveGrant(store, storedGrant);
   if (typeof activeGrant === "string")
-    return fail({ code: "invalid_credential", detail: activeGrant });
+    return appError({ code: "invalid_credential", detail: activeGrant });
   const { grant, user, account } = activeGrant;
   const scopes = intersectScopes(verifiedToken.scopes, user.permissions);
-  return { account, user, scopes, credential: grant.id };
+  return { account, user, scopes, credentialId: grant.id };
 }
 
 /** Verifies signature, claims and expiry. Only valid tokens are cached, so that strangers cannot fill the memory. */
@@ -45,7 +45,7 @@ async function verifyToken(
     return now < cachedToken.exp * 1_000 ? cachedToken : tokenError("expired");
   const expected = { typ: TOKEN_TYPE, iss: issuer, aud: audience, now };
   const result = verifyJwt(token, await getSigningKey(server), expected);
-  if ("fault" in result) return tokenError(result.fault);
+  if ("error" in result) return tokenError(result.error);
   // A valid signature means that `issueTokens` wrote the claims.
   const { jti, scope, exp } = result.claims;
   const [grantId = ""] = String(jti).split(".");
@@ -55,17 +55,18 @@ async function verifyToken(
   return verifiedToken;
 }
 
-/** Any other fault is the name of the member that does not match. */
-const FAULTS: { readonly [F in JwtFault]?: string } = {
+/** Any other error is the name of the member that does not match. */
+const JWT_ERROR_DETAILS: { readonly [E in JwtError]?: string } = {
   expired: "The access token has expired; POST its refresh_token to /oauth/token.",
   malformed: "The access token is not a well-formed JWT.",
   untrusted: "The access token was not signed by this service.",
 };
 
-const tokenError = (fault: JwtFault): AppError =>
-  fail({
-    code: fault === "expired" ? "expired_credential" : "invalid_credential",
-    detail: FAULTS[fault] ?? `The access token is for another use: its ${fault} is wrong.`,
+const tokenError = (error: JwtError): AppError =>
+  appError({
+    code: error === "expired" ? "expired_credential" : "invalid_credential",
+    detail:
+      JWT_ERROR_DETAILS[error] ?? `The access token is for another use: its ${error} is wrong.`,
   });
 
 /**

@@ -7,7 +7,7 @@ import { grants } from "../collections.ts";
 import { type OAuthClientRecord, oauthClients } from "../model.ts";
 import type { Reader } from "../store.ts";
 import { UnitOfWork } from "../unit-of-work.ts";
-import type { SignedIn } from "../users.ts";
+import type { SessionUser } from "../users.ts";
 import {
   type AuthorizationServer,
   checkRepeated,
@@ -65,7 +65,7 @@ export async function validateAuthorizationRequest(
 export function findGrantableScopes(
   server: AuthorizationServer,
   request: AuthorizationRequest,
-  { user, account }: SignedIn,
+  { user, account }: SessionUser,
 ) {
   if (account.state === "suspended")
     return denyRequest(server, request, "The account is suspended.");

@@ -1,7 +1,7 @@
-// Issues access and refresh tokens (spec part 5, steps 2 and 3; contract part 5), in the order of a code exchange: the
-// client authenticates, its code is redeemed, and tokens are signed. Each token leads to its grant, which is the access
-// that a user has given a client. The grant, client and user are loaded at every use, so that deleting one of them takes
-// effect with the next request. Secrets are stored as SHA-256 only.
+// Issues access and refresh tokens (spec part 5, steps 2 and 3; 5.token-lifetimes), in the order of a code exchange:
+// the client authenticates, its code is redeemed, and tokens are signed. Each token leads to its grant, which is the
+// access that a user has given a client. The grant, client and user are loaded at every use, so that deleting one of
+// them takes effect with the next request. Secrets are stored as SHA-256 only.
 import { parseIso, toIso } from "../../lib/clock.ts";
 import { sha256Base64url } from "../../lib/ids.ts";
 import {
@@ -162,7 +162,7 @@ export const refreshTokenGrant = (
     return access;
   });
 
-/** Issues tokens without a browser, for tests (contract, part 10). The grant belongs to no client. */
+/** Issues tokens without a browser, for tests (1.test-controls). The grant belongs to no client. */
 export const issueForUser = (
   server: AuthorizationServer,
   user: UserRecord,
@@ -204,7 +204,7 @@ async function issueTokens(
     const { grant, scopes } = access;
     const expires_at = toIso(now + REFRESH_TOKEN_LIFETIME_MS);
     await tx.put(grants, { ...grant, expires_at });
-    // The prefix lets people and secret scanners recognise the token.
+    // The prefix lets people and secret scanners recognize the token.
     const refresh_token = `ahr_${ids.secret()}`;
     const id = sha256Base64url(refresh_token);
     await tx.put(refreshTokens, { id, grant_id: grant.id, is_used: false, expires_at });

@@ -3,11 +3,17 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { type AnyCollection, type Entity, StoreOpenError } from "../../domain/store.ts";
-import { type Change, getDeclared, listRecords, loadTables, type Tables } from "../memory.ts";
+import {
+  type Change,
+  DATA_FORMAT,
+  getDeclared,
+  listRecords,
+  loadTables,
+  type Tables,
+} from "../memory.ts";
 
 /** Only the owner may read the files, because they hold secrets of webhooks and the signing key. */
 export const FILE_MODE = 0o600;
-const FORMAT = 2;
 const CHECKSUMS_START = '\n},"checksums":';
 
 /** Loads zlib on first use, because a memory store never needs it. */
@@ -24,7 +30,9 @@ export function encodeSnapshot(seq: number, tables: Tables): string {
     const lines = records.map((record) => JSON.stringify(record));
     return `${JSON.stringify(name)}:[\n${lines.join(",\n")}\n]`;
   });
-  return addChecksums(`{"format":${FORMAT},"journal":${seq},"collections":{\n${lists.join(",\n")}`);
+  return addChecksums(
+    `{"format":${DATA_FORMAT},"journal":${seq},"collections":{\n${lists.join(",\n")}`,
+  );
 }
 
 /** Returns a line of the journal. A write has the name of its collection, the id, and the record or null. */
@@ -85,10 +93,10 @@ function parseSnapshot(file: string, bytes: Buffer) {
     return fail(Number(position), `invalid JSON (${error})`.replaceAll("\n", " "));
   }
   const { format, journal, collections, checksums, ...others } = document ?? {};
-  if (format !== FORMAT)
+  if (format !== DATA_FORMAT)
     fail(
       text.indexOf('"format"'),
-      `the format is ${format}, but this version reads only format ${FORMAT}`,
+      `the format is ${format}, but this version reads only format ${DATA_FORMAT}`,
     );
   for (const name of Object.keys(others))
     fail(text.indexOf(`"${name}"`), `unknown member "${name}"`);

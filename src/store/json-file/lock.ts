@@ -15,10 +15,10 @@ const POLL_MS = 200;
 /** A running owner has raised its counter by then. */
 const WARN_AFTER_MS = 3_000;
 /** If several processes take over at the same moment, each sees by then which one has the lock. */
-const SETTLE_MS = 50;
+const TAKEOVER_MS = 50;
 const ID_BYTES = 12;
 
-type Owner = ReturnType<typeof describeSelf>;
+type LockOwner = ReturnType<typeof describeSelf>;
 
 export interface LockOptions {
   /** Receives warnings for the user, such as why a start takes long. */
@@ -42,7 +42,7 @@ export async function acquireLock(dataFile: string, { warn, wait }: LockOptions)
     const text = readLock(file);
     if (text === undefined) {
       const lock = createLock(file, self);
-      if (hasTakenOver) await wait(SETTLE_MS);
+      if (hasTakenOver) await wait(TAKEOVER_MS);
       if (lock?.isHeld()) return lock;
       lock?.release();
       continue;
@@ -71,7 +71,7 @@ export async function acquireLock(dataFile: string, { warn, wait }: LockOptions)
 }
 
 /** Creates the lock file. Returns undefined if it exists. */
-function createLock(file: string, self: Owner) {
+function createLock(file: string, self: LockOwner) {
   const fd = openNew(file);
   if (fd === undefined) return undefined;
   let count = 0;
@@ -106,7 +106,7 @@ function openNew(file: string): number | undefined {
 }
 
 /** Parses a lock file. Returns an owner without members if the text is invalid. */
-function parseOwner(text = ""): Partial<Owner> {
+function parseOwner(text = ""): Partial<LockOwner> {
   try {
     return JSON.parse(text) ?? {};
   } catch (error) {
@@ -116,7 +116,7 @@ function parseOwner(text = ""): Partial<Owner> {
 }
 
 /** Returns undefined if this process cannot determine it. */
-function isOwnerRunning({ pid = 0, started }: Partial<Owner>): boolean | undefined {
+function isOwnerRunning({ pid = 0, started }: Partial<LockOwner>): boolean | undefined {
   try {
     process.kill(pid, 0);
   } catch (error) {

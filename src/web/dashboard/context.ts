@@ -2,8 +2,8 @@
 // scope, existence, fields and states, so a page can do no more than the API and shows the same errors. Only this file
 // uses the API's routes. It also draws the frame of the dashboard.
 import { checkAccountState, hasScope } from "../../domain/credentials.ts";
-import { type AppError, fail } from "../../domain/errors.ts";
-import { API, callOperation, serializeResponse } from "../../http/api.ts";
+import { type AppError, appError } from "../../domain/errors.ts";
+import { API_ROUTES, callOperation, serializeResponse } from "../../http/api.ts";
 import type { HttpResponse } from "../../http/message.ts";
 import type { Operation } from "../../http/operation.ts";
 import type { PathParams, Result, RouteKey } from "../../http/router.ts";
@@ -23,13 +23,15 @@ export type PageContext = ReturnType<typeof createPageContext>;
 
 /** Returns the operation with this method and path: `GET /apps/{app_id}`. */
 export function getOperation(methodAndPath: string): Operation {
-  const operation = API.routes.find(({ method, path }) => `${method} ${path}` === methodAndPath);
+  const operation = API_ROUTES.routes.find(
+    ({ method, path }) => `${method} ${path}` === methodAndPath,
+  );
   if (operation === undefined) throw new Error(`There is no operation ${methodAndPath}`);
   return operation;
 }
 
 export function createPageContext(web: WebContext, params: PathParams) {
-  const { request, unit, services, textCache, signedIn } = web;
+  const { request, unitOfWork, routeDeps, textCache, signedIn } = web;
   if (signedIn === undefined) throw new Error("A dashboard page needs a signed-in user");
   const { user, account } = signedIn;
 
@@ -38,7 +40,7 @@ export function createPageContext(web: WebContext, params: PathParams) {
     const stateError = checkAccountState(account, method);
     if (stateError || scope === null || hasScope(user.permissions, scope)) return stateError;
     const detail = `This takes the permission ${scope}. ${ASK_ADMIN}`;
-    return fail({ code: "insufficient_scope", scope, detail });
+    return appError({ code: "insufficient_scope", scope, detail });
   }
 
   return {
@@ -58,10 +60,10 @@ export function createPageContext(web: WebContext, params: PathParams) {
       const error = checkPermission(operation, operation.method);
       if (error) return error;
       const result = await callOperation(operation, {
-        unitOfWork: unit,
+        unitOfWork,
         account,
         user,
-        services,
+        routeDeps,
         request,
         params,
         query: { offset: 0, limit: 20, ...query },

@@ -1,6 +1,6 @@
 // The pages of one kind of resource: the list, a page for each record, and a form for each action. Each page calls the
 // operation of the REST API that has the same path.
-import type { Page } from "../../domain/crud.ts";
+import type { ListPage } from "../../domain/crud.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { Entity } from "../../domain/store.ts";
 import { isSafeMethod } from "../../http/message.ts";
@@ -142,7 +142,7 @@ async function readList(
   condition: object = {},
 ) {
   const query = { offset, limit, ...condition };
-  const range = await page.callApi<Page<Entity>>(listOperation(resource), { query });
+  const range = await page.callApi<ListPage<Entity>>(listOperation(resource), { query });
   return range instanceof AppError ? { items: [], total: 0 } : range;
 }
 
@@ -263,7 +263,7 @@ async function formPage(
   const isEdit = name === "edit";
   // PATCH requires no fields, but the form shows all of them.
   const { body } = isEdit ? getOperation(`POST ${parentPath(resource.apiPath)}`) : operation;
-  const schema = body?.(page.services).json ?? {};
+  const schema = body?.(page.routeDeps).json ?? {};
   let form: forms.Form = {
     values: isEdit ? page.toJson(read, record) : Object.fromEntries(page.query),
   };

@@ -1,6 +1,6 @@
-// The account dashboard (contract, part 1; spec parts 5 and 6): its home page and its router. The router checks session,
+// The account dashboard (1.dashboard; spec parts 5 and 6): its home page and its router. The router checks session,
 // account state, permission and form, in this order.
-import { type HttpResponse, PATHS, search } from "../../http/message.ts";
+import { type HttpResponse, PATHS, queryString } from "../../http/message.ts";
 import type { Router } from "../../http/router.ts";
 import { badge, code, html, inlineCode, inlineMarkdown, type Renderable } from "../html.ts";
 import { describeError, redirect } from "../layout.ts";
@@ -75,4 +75,4 @@ export const createDashboardRouter = (deps: WebDeps): Router<DashboardRoute> =>
   );
 
 const signInFirst = ({ request }: WebContext): HttpResponse =>
-  requireSignIn(request.path + search(request));
+  requireSignIn(request.path + queryString(request));

@@ -1,6 +1,6 @@
 // The dashboard's resources. Their actions, forms and details come from the REST API's operations.
 import { keepNumbersOfRows, parseExactJson } from "../../domain/columns.ts";
-import { LIMIT_MAX, type Page } from "../../domain/crud.ts";
+import { LIMIT_MAX, type ListPage } from "../../domain/crud.ts";
 import { listDataSourcesOfApp } from "../../domain/data-sources.ts";
 import { AppError, invalidField } from "../../domain/errors.ts";
 import {
@@ -75,7 +75,7 @@ export const apps: Resource<model.AppRecord> = {
 /** Renders the first records that belong to the record of the page. */
 const renderRelated = async (
   resource: Resource,
-  { items, total }: Omit<Page<Entity>, "range">,
+  { items, total }: Omit<ListPage<Entity>, "range">,
   page: PageContext,
   empty: string,
 ): Promise<Renderable> => [
@@ -115,7 +115,7 @@ export const dataSources: Resource<model.DataSourceRecord> = {
   },
   async renderContent({ columns }, page) {
     const operation = getOperation("GET /data-sources/{data_source_id}/rows");
-    const rows = await page.callApi<Page<model.Row>>(operation);
+    const rows = await page.callApi<ListPage<model.Row>>(operation);
     if (rows instanceof AppError || columns === null) return null;
     return ui.table("Rows", columns, rows.items, rows.total);
   },

@@ -81,7 +81,7 @@ const CONVENTIONS = {
   Versions: "The version is part of the path: `/v1`.",
 };
 
-function startDoc({ services: { urls } }: WebDeps): Doc {
+function startDoc({ routeDeps: { urls } }: WebDeps): Doc {
   const request = curl(`POST ${urls.baseUrl}/apps`, '{"title":"My first app"}');
   const steps = OAUTH_STEPS.map(([instruction = "", ...commands]) => [
     paragraph(instruction),
@@ -144,7 +144,7 @@ const HANDLING = [
 ];
 
 /** The `type` of a problem is the URL of its entry here. */
-function errorsDoc({ services: { urls } }: WebDeps): Doc {
+function errorsDoc({ routeDeps: { urls } }: WebDeps): Doc {
   const example = problemResponse(invalidField("#/title", "is required"), "req_…", urls);
   const codes = CODES.map((code): Section => {
     const [status, title, advice] = PROBLEMS[code];
@@ -166,9 +166,9 @@ function errorsDoc({ services: { urls } }: WebDeps): Doc {
   };
 }
 
-function eventsDoc({ retryWaits_ms, services }: WebDeps): Doc {
+function eventsDoc({ retryWaits_ms, routeDeps }: WebDeps): Doc {
   const waits = retryWaits_ms.map(formatDuration).join(", ");
-  const request = curl(`POST ${services.urls.baseUrl}/webhooks`, WEBHOOK);
+  const request = curl(`POST ${routeDeps.urls.baseUrl}/webhooks`, WEBHOOK);
   const types = EVENT_TYPES.map((type): Section => {
     const body = split(MEANINGS[type], json(sampleEvent(type)));
     return [type, body, type];

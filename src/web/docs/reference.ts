@@ -40,7 +40,7 @@ const GROUPS = {
 export const endpointsDoc = (deps: WebDeps): Doc => ({
   title: "Endpoints",
   path: "/docs/endpoints",
-  lead: `All paths are below \`${deps.services.urls.baseUrl}\`. Bodies are JSON. The same for programs: [openapi.json](/openapi.json).`,
+  lead: `All paths are below \`${deps.routeDeps.urls.baseUrl}\`. Bodies are JSON. The same for programs: [openapi.json](/openapi.json).`,
   sections: [],
   pages: Object.entries(GROUPS).map(([group, [title, lead]]) => ({
     title,
@@ -54,13 +54,13 @@ export const endpointsDoc = (deps: WebDeps): Doc => ({
 
 function describeOperation(route: Operation, deps: WebDeps): Renderable {
   const { method, path, decision, scope, example, query, body, serializer } = route;
-  const { services } = deps;
+  const { routeDeps } = deps;
   const origin = decision
     ? link(`/docs/tour/${decision[0]}#decision-${decision}`, "our decision", "badge")
     : badge("specification");
   const shellPath = path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
   const request = curl(
-    `${method} ${services.urls.baseUrl}${shellPath}`,
+    `${method} ${routeDeps.urls.baseUrl}${shellPath}`,
     example && JSON.stringify(example, null, 2),
   );
   const errors = findErrors(route).map((code) => {
@@ -70,7 +70,7 @@ function describeOperation(route: Operation, deps: WebDeps): Renderable {
   const facts = [
     scope === null ? "Any credential will do." : `Requires the scope \`${scope}\`.`,
     fields("Query", query?.json),
-    fields("Body", body?.(services).json),
+    fields("Body", body?.(routeDeps).json),
     readsOne(route) && fields("Response", serializer?.json, false),
     html`<h3>Errors</h3>`,
     list([...errors, "Those of [any endpoint](/docs/errors#all-codes)."].map(inlineMarkdown)),

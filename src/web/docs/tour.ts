@@ -19,8 +19,8 @@ export const tourDoc = (deps: WebDeps): Doc => ({
   })),
 });
 
-function explain(part: Part, { services }: WebDeps): readonly Section[] {
-  const { authUrl } = services.urls;
+function explain(part: Part, { routeDeps }: WebDeps): readonly Section[] {
+  const { authUrl } = routeDeps.urls;
   const command = curl(part.request.replace(" ", ` ${authUrl}`), part.body, !part.anonymous);
   const response = part.response.join("\n").replaceAll("$URL", authUrl);
   const clauses = Object.entries(part.clauses).map(

@@ -1,5 +1,5 @@
-// Deployed apps (contract, part 1), at /sites/{dep_id}/ and at / of their custom domain. A page shows the title, the
-// description and each ready data source. A click on a point becomes user.interaction (spec part 6).
+// Deployed apps, at /sites/{dep_id}/ and at / of their custom domain. A page shows the title, the description and each
+// ready data source. A click on a point becomes user.interaction (spec part 6).
 import { checkViewAccess, findSiteById, recordInteraction, type Site } from "../../domain/apps.ts";
 import { checkAccountState, hasScope } from "../../domain/credentials.ts";
 import { LIMIT_MAX } from "../../domain/crud.ts";
@@ -103,7 +103,7 @@ async function recordClick(web: WebContext, site: Site, fields: SubmittedFields)
   const { x, y, category } = point;
   // Anybody but a user of the account is known by a one-way hash of the cookie.
   const visitor = `visitor_${sha256(`visitor ${web.secret}`).slice(0, 20)}`;
-  const event = await recordInteraction(web.unit, account, app.id, {
+  const event = await recordInteraction(web.unitOfWork, account, app.id, {
     user_id: findMember(web, account)?.id ?? visitor,
     interaction_type: "chart_click",
     chart_id: source.id,
