@@ -27,7 +27,7 @@ a, summary, .method { color: var(--accent); }
 button, .button, .brand { color: CanvasText; }
 .POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
 .PATCH, .pending, .processing, .limited { color: var(--slow); }
-.DELETE, .failed, .error, .gone, [role=alert], .button[href$="/delete"] { color: var(--bad); }
+.DELETE, .failed, .retrying, .error, .gone, [role=alert], .button[href$="/delete"] { color: var(--bad); }
 header, .row, .tabs, .legend, dl > div { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: center; }
 main header { justify-content: space-between; margin-bottom: 1rem; }
 .brand, label, legend { font-weight: 600; }

@@ -50,7 +50,7 @@ export const toLabel = (name: string): string =>
     .replace(/\b(id|ur[il])(?=s?\b)/g, (word) => word.toUpperCase())
     .replace(/^.(?!\w*\.)/, (first) => first.toUpperCase());
 
-/** A state, which is also its class, so that the stylesheet can colour it. */
+/** A state, which is also its class, so that the stylesheet can color it. */
 export const badge = (state: string): Html =>
   html`<span class="badge ${state}">${toLabel(state)}</span>`;
 
@@ -94,7 +94,7 @@ export function table(
   renderHead = ({ name, type }: Column): Html =>
     html`<th class="${type}">${truncate(name)} <small>${type}</small></th>`,
 ): Html {
-  if (rows.length === 0) return muted("It has no rows.");
+  if (rows.length === 0) return muted("No rows.");
   const firstColumns = columns.slice(0, COLUMNS_MAX);
   const firstRows = rows.slice(0, ROWS_MAX);
   const body = firstRows.map(

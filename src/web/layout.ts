@@ -87,7 +87,7 @@ ${body}
   };
 }
 
-/** A page with one message. It has its own element, or the title would be the last child and have no space below. */
+/** A page with one message. The wrapper keeps the margin below the title. */
 export const messagePage = (status: number, title: string, text: Renderable): HttpResponse =>
   page({ title, status, narrow: true, body: html`<div>${text}</div>` });
 

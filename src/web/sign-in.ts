@@ -2,7 +2,7 @@
 // lists the users. Everywhere else, and behind a proxy, it asks for an API key first and then lists the users of that
 // key's account. The key is never stored, logged or shown again.
 import { checkAccountState, hasScope } from "../domain/credentials.ts";
-import { accounts, SCOPE_LABELS, users } from "../domain/model.ts";
+import { accounts, SCOPE_LABELS, type Scope, users } from "../domain/model.ts";
 import {
   type AuthorizationRequest,
   denyRequest,
@@ -161,7 +161,7 @@ async function authorize(
   if (signedIn === undefined) return requireSignIn(url);
   const scopes = findGrantableScopes(oauth, request, signedIn);
   if ("redirect" in scopes) return redirect(scopes.redirect);
-  if (decision === undefined) return consentPage(web, signedIn, { ...request, scopes }, url);
+  if (decision === undefined) return consentPage(web, signedIn, request, scopes, url);
   // Only the value "allow" allows; a form without a button counts as a denial.
   const response =
     decision.get("decision") === "allow"
@@ -184,16 +184,19 @@ function errorPage({ signedIn, request }: WebContext, { page: message, client }:
   ]);
 }
 
-/** The scopes of the request are those that the user holds. */
+/** Names the scopes that the user can grant, and those requested that the user does not hold. */
 function consentPage(
   web: WebContext,
   { user, account }: SessionUser,
-  { client, redirectUri, scopes }: AuthorizationRequest,
+  { client, redirectUri, scopes: requested }: AuthorizationRequest,
+  scopes: readonly Scope[],
   url: string,
 ): HttpResponse {
   const { host, protocol } = new URL(redirectUri);
-  const fields = html`<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it asks for:</p>
+  const missing = requested.filter((scope) => !scopes.includes(scope)).join(", ");
+  const fields = html`<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it gets:</p>
 ${list(scopes.map((scope) => [SCOPE_LABELS[scope], " ", inlineCode(scope)]))}
+${missing && muted(`It also asked for ${missing}, which you do not have.`)}
 ${hidden("request", url.slice(PATHS.authorize.length + 1))}
 <div class="row"><button class="primary" name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></div>`;
   return page({
@@ -201,7 +204,7 @@ ${hidden("request", url.slice(PATHS.authorize.length + 1))}
     narrow: true,
     formAction: formActionTo(redirectUri),
     body: html`${web.form(CONSENT_PATH, fields, "card")}
-${muted(`Either way you return to ${host || protocol}. An admin can revoke this under Settings, OAuth apps.`)}
+${muted(`Either way you return to ${host || protocol}. To undo this for all users, an admin deletes the app under Settings, OAuth apps.`)}
 <h2>Not you?</h2>${userMenu(web, url)}`,
   });
 }

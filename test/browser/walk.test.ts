@@ -156,7 +156,7 @@ inBrowser(
       text.replace(/\s+/g, " "),
     );
     assert.match(rows[0] ?? "", /^app\.deployed Harbour sales Succeeded 200 1 None /);
-    assert.match(rows[1] ?? "", /^app\.created Harbour sales Pending 500 1 in \d seconds/);
+    assert.match(rows[1] ?? "", /^app\.created Harbour sales Retrying 500 1 in \d seconds/);
     if (process.env.TEST_PICTURES === "1") await page.screenshot({ path: PICTURE });
   },
 );

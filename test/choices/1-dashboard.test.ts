@@ -119,7 +119,7 @@ choice(
           method === "GET" ? await browser.request("GET", url) : await browser.post(url, {});
         const text = textOf(response);
         if (method === "POST") assert.equal(response.status, 403, path);
-        const isDenied = response.status === 403 && text.includes("This takes the permission");
+        const isDenied = response.status === 403 && text.includes("This requires the permission");
         assert.equal(isDenied, !isAllowed, `${permission} ${method} ${path}: ${response.status}`);
         assert.ok(isAllowed || needed.some((scope) => scope && text.includes(scope)));
       }
@@ -134,7 +134,7 @@ choice(
     const app = await api.create("/apps", { title: "Shown" });
     const { browser } = await person(api, ["read:apps"]);
     const page = await browser.open(`/dashboard/apps/${app.id}`);
-    assert.match(assertPage(page), /takes the permission read:data/);
+    assert.match(assertPage(page), /requires the permission read:data/);
     assert.doesNotMatch(page.text, /\/(edit|deploy|delete)"/);
     assert.doesNotMatch((await browser.open("/dashboard/apps")).text, /apps\/new/);
     assert.match((await (await owner(api)).open("/dashboard/apps")).text, /apps\/new/);
@@ -274,7 +274,7 @@ asOwner(
     await shows(made, /<Łódź> 670/);
     await shows(await upload({ type: "json", "data-text": '[{"a":1}]', data: "" }), /a number 1 /);
     const failed = await upload({ type: "csv", data: "a,b\r\n1\r\n" });
-    await shows(failed, /Status Failed .* Error Line 2/);
+    await shows(failed, /The data could not be read: Line 2.* Status Failed .* Error Line 2/);
     for (const [type, data] of Object.entries({ json: "[", csv: "", xml: "x" })) {
       const refused = await upload({ type, data });
       assertPage(refused, 422);
@@ -326,7 +326,7 @@ asOwner(
     assert.match(text, new RegExp(`Request: ${caused.header("x-request-id")} .* ${id}`));
     assert.match(
       text,
-      /Deliveries Status Attempts Next attempt Created http:\/\/127\.0\.0\.1:9\/ Pending refused 1 20/,
+      /Deliveries Status Attempts Next attempt Created http:\/\/127\.0\.0\.1:9\/ Retrying refused 1 20/,
     );
     assert.match(page.text, new RegExp(`/webhooks/${hook.id}/deliveries/dlv_`));
     assert.match(text, /"object": \{ "id": "app_\w+", "title": "Caused"/);
@@ -370,7 +370,7 @@ asOwnerAlone(
     assert.ok((await browser.open("/dashboard/apps")).text.includes(`/sites/${id}/`));
     assert.match(
       await read("settings/webhooks"),
-      /Status Last delivery http:\/\/127\.0\.0\.1:9\/ app\.deployed Active Pending 20/,
+      /Status Last delivery http:\/\/127\.0\.0\.1:9\/ app\.deployed Active Retrying 20/,
     );
     assert.match(await read("data-sources"), /Rows Sales 1 Ready 20/);
     assert.match(

@@ -181,6 +181,9 @@ choice(
       const page = await open({ scope: requested });
       const shown = [...page.text.matchAll(/<code>([^<]*)/g)].map(([, scope]) => scope);
       assert.deepEqual(shown, granted.split(" "), requested);
+      const missing = requested.split(" ").filter((scope) => !granted.includes(scope));
+      const note = `It also asked for ${missing}, which you do not have.`;
+      assert.equal(page.text.includes(note), missing.length > 0, requested);
       assert.equal((await tokens(requested)).scope, granted);
     }
     const { open } = await scene(api, {}, ["read:data"]);

@@ -1,6 +1,6 @@
-// The context of a dashboard page: the signed-in user, and the REST API's operations called as that user. They check
-// scope, existence, fields and states, so a page can do no more than the API and shows the same errors. Only this file
-// uses the API's routes. It also draws the frame of the dashboard.
+// The context of a dashboard page: the signed-in user, and the REST API's operations called as that user. It checks scope
+// and account state, and the operations check the rest, so a page can do no more than the API and shows the same errors.
+// Only this file uses the API's routes. It also draws the frame of the dashboard.
 import { checkAccountState, hasScope } from "../../domain/credentials.ts";
 import { type AppError, appError } from "../../domain/errors.ts";
 import { API_ROUTES, callOperation, serializeResponse } from "../../http/api.ts";
@@ -39,7 +39,7 @@ export function createPageContext(web: WebContext, params: PathParams) {
   function checkPermission({ scope }: Operation, method: string): AppError | undefined {
     const stateError = checkAccountState(account, method);
     if (stateError || scope === null || hasScope(user.permissions, scope)) return stateError;
-    const detail = `This takes the permission ${scope}. ${ASK_ADMIN}`;
+    const detail = `This requires the permission ${scope}. ${ASK_ADMIN}`;
     return appError({ code: "insufficient_scope", scope, detail });
   }
 

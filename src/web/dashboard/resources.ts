@@ -66,7 +66,7 @@ export const apps: Resource<model.AppRecord> = {
           page,
           "No data yet. Add a CSV or JSON file to show it as a chart.",
         )
-      : "This takes the permission read:data.",
+      : "This requires the permission read:data.",
     page.can(getOperation("POST /data-sources")) &&
       ui.link(`/dashboard/data-sources/new?app_id=${id}`, "Add data", "button"),
   ],
@@ -97,14 +97,14 @@ const deployments: Resource<model.DeploymentRecord> = {
 
 export const dataSources: Resource<model.DataSourceRecord> = {
   title: "Data sources",
-  empty:
-    "No data yet. Upload a table as CSV or JSON and assign it to an app to show it as a chart.",
+  empty: "No data yet. Upload a table as CSV or JSON for an app, which shows it as a chart.",
   path: "/dashboard/data-sources/{data_source_id}",
   apiPath: "/data-sources/{data_source_id}",
   actions: { new: "Upload data", delete: "Delete" },
   deleteWarning: "This deletes the rows, and the app no longer shows them. It cannot be undone.",
   hints: {
-    app_id: "The app that shows the data. “Add data” on the page of an app fills this in.",
+    app_id:
+      "The app that shows the data; it cannot be changed later. “Add data” on the page of an app fills this in.",
     data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB.",
   },
   toBody: toDataSourceBody,
@@ -113,7 +113,8 @@ export const dataSources: Resource<model.DataSourceRecord> = {
     const app = app_id && (await store.get(model.apps, app_id));
     return { app: app ? ui.link(`/dashboard/apps/${app.id}`, app.title) : "" };
   },
-  async renderContent({ columns }, page) {
+  async renderContent({ columns, status, error }, page) {
+    if (status === "failed") return ui.alertBox("status", ["The data could not be read: ", error]);
     const operation = getOperation("GET /data-sources/{data_source_id}/rows");
     const rows = await page.callApi<ListPage<model.Row>>(operation);
     if (rows instanceof AppError || columns === null) return null;
@@ -185,7 +186,7 @@ export const events: Resource<model.EventRecord> = {
     const statuses = new Set(items.map(({ status }) => status));
     return {
       object: getObjectName(event),
-      deliveries: html`${total || "None"} ${[...statuses].map(ui.badge)}`,
+      deliveries: html`${total || "None"} ${[...statuses].map((status) => [ui.badge(status), " "])}`,
     };
   },
   renderContent: async (event, page) => [
@@ -215,8 +216,7 @@ export const webhooks: Resource<model.WebhookRecord> = {
   path: "/dashboard/settings/webhooks/{webhook_id}",
   apiPath: "/webhooks/{webhook_id}",
   actions: { new: "Register webhook", test: "Send test event", edit: "Edit", delete: "Delete" },
-  deleteWarning:
-    "This cancels pending deliveries and deletes the delivery log. It cannot be undone.",
+  deleteWarning: "This cancels pending deliveries and ends the delivery log. It cannot be undone.",
   nextPaths: { test: "/dashboard/settings/webhooks/{webhook_id}/deliveries/{id}" },
   hints: {
     secret: "Used to sign deliveries. Leave it empty to generate one, or to keep the current one.",
@@ -227,7 +227,7 @@ export const webhooks: Resource<model.WebhookRecord> = {
     const last = await findNewest(page, model.deliveries, "webhook", id);
     return {
       status: active ? "active" : (disabled_reason ?? "disabled"),
-      last_delivery: last ? html`${ui.badge(last.status)} ${ui.time(last.created_at)}` : "",
+      last_delivery: last ? html`${deliveryBadge(last)} ${ui.time(last.created_at)}` : "",
     };
   },
   renderContent: async (_, page) => [
@@ -246,28 +246,33 @@ const deliveries: Resource<model.DeliveryRecord> = {
   actions: { redeliver: "Redeliver" },
   filter: "status",
   columns: ["status", "attempts", "next_attempt_at", "created_at"],
-  async getCells({ event_id, event_type, webhook_id, status, attempts }, { store, params }) {
+  async getCells(delivery, { store, params }) {
+    const { event_id, event_type, webhook_id, attempts } = delivery;
     const event = await store.get(model.events, event_id);
     const webhook = await store.get(model.webhooks, webhook_id);
     const last = attempts.at(-1);
     return {
       // The page of an event names its webhooks, and that of a webhook its events.
       name: params.event_id
-        ? webhook?.url
+        ? (webhook?.url ?? "Deleted webhook")
         : html`${event_type} <small>${event && getObjectName(event)}</small>`,
-      status: html`${ui.badge(status)} ${last?.response_status ?? last?.error}`,
+      status: html`${deliveryBadge(delivery)} ${last?.response_status ?? last?.error}`,
       attempts: attempts.length,
     };
   },
   renderContent: renderDelivery,
 };
 
-/** Says whether it arrived, what was sent, what came back and what happens next; earlier attempts are folded. */
+/** A delivery whose first attempt failed is retried, which people must not take for waiting. */
+const deliveryBadge = ({ status, attempts }: model.DeliveryRecord): Html =>
+  ui.badge(status === "pending" && attempts.length > 0 ? "retrying" : status);
+
+/** Says whether it arrived, what was sent, what came back and what happens next; earlier attempts are collapsed. */
 async function renderDelivery(
   delivery: model.DeliveryRecord,
   { store }: PageContext,
 ): Promise<Renderable> {
-  const { status, attempts } = delivery;
+  const { attempts } = delivery;
   const webhook = await store.get(model.webhooks, delivery.webhook_id);
   const event = await store.get(model.events, delivery.event_id);
   if (webhook === undefined || event === undefined) return null;
@@ -279,7 +284,7 @@ async function renderDelivery(
     })
     .reverse();
   return [
-    html`<div class="card">${ui.badge(status)} <strong>${describeOutcome(delivery)}</strong> ${attempts.at(-1)?.error_detail}</div>`,
+    html`<div class="card">${deliveryBadge(delivery)} <strong>${describeOutcome(delivery)}</strong> ${attempts.at(-1)?.error_detail}</div>`,
     last,
     attempts.some(({ at }) => at < webhook.updated_at) &&
       ui.muted("The webhook has changed since; its current URL and secret are shown."),
@@ -299,10 +304,12 @@ function describeOutcome({ status, attempts }: model.DeliveryRecord): string {
 }
 
 function describeNext(delivery: model.DeliveryRecord, webhook: model.WebhookRecord): Renderable {
+  if (delivery.status === "succeeded") return "Nothing, because it has arrived.";
   if (!isDeliverable(delivery, webhook))
     return "Nothing, because the webhook is disabled. Edit the webhook to enable it, then redeliver.";
   if (delivery.due_at !== null) return ["The next attempt is due ", ui.time(delivery.due_at), "."];
-  if (delivery.status === "succeeded") return "Nothing, because it has arrived.";
+  if (delivery.status === "cancelled")
+    return "Nothing, because it was cancelled when the webhook was disabled. Redeliver to send it now.";
   return `Nothing: ${delivery.test ? "a test is sent once" : "there are no attempts left"}. Correct the receiver, then redeliver.`;
 }
 
@@ -321,9 +328,9 @@ function renderAttempt(
 <p>POST ${url}</p>
 ${ui.details("Headers", [html`<pre>${lines.join("\n")}</pre>`, ui.muted(ui.inlineMarkdown(SIGNATURE))])}
 ${ui.details("curl", html`<pre id="${id}">${ui.toCurl(url, lines, body)}</pre>`)}
-<pre>${indentJson(body)}</pre></section>
+<pre>${indentJson(body)}</pre>${ui.muted("Formatted for reading; the curl command has the exact body.")}</section>
 <section class="card"><h3>Response</h3><p>${describeResponse(attempt)} in ${duration_ms} ms</p>
-${response_body ? html`<pre>${indentJson(response_body)}</pre>` : ui.muted("It has no body.")}</section></div>`;
+${response_body && html`<pre>${indentJson(response_body)}</pre>`}</section></div>`;
 }
 
 const SIGNATURE =

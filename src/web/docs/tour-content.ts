@@ -185,7 +185,7 @@ export const PARTS: { readonly [title: string]: Part } = {
       "Service → Receiver: POST, signed, attempt 1 – X-Service-Signature covers the bytes of the body",
       "Receiver → Service: 500 – a redirect or no response in 30 seconds fails as well",
       "Service → Service: waits about 5 s – retries are possible by the specification; when and how often is our decision",
-      "Service → Receiver: the same bytes, attempt 2 – the receiver recognises the event by its id",
+      "Service → Receiver: the same bytes, attempt 2 – the receiver recognizes the event by its id",
       "Receiver → Service: 204 – it verifies and stores the event, responds, and then does the work",
     ],
   },

@@ -66,7 +66,7 @@ export function createChart(columns: readonly Column[], rows: readonly Row[]) {
   return up && across && { isLine, x, y, category, series, points, across, up };
 }
 
-/** Returns true if the column has several values, but few enough for one colour each. */
+/** Returns true if the column has several values, but few enough for one color each. */
 function isCategory(column: Column, rows: readonly Row[]): boolean {
   if (!/string|boolean/.test(column.type)) return false;
   const { size } = new Set(rows.map((cells) => cells[column.name]));
