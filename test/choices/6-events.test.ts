@@ -297,7 +297,7 @@ choice(
     await service.settled();
     const { id } = await attempted(api, webhook);
     const page = `${path}/deliveries/${id}`;
-    assert.match(await read(path), /Deliveries .* app\.created .* Pending 503 1 2026-01-01/);
+    assert.match(await read(path), /Deliveries .* app\.created .* Retrying 503 1 2026-01-01/);
     const failed = await browser.open(page);
     assertPage(failed);
     assert.match(textOf(failed), /Not delivered yet: 503 .*Attempt 1: 503 .*Request .*Response /);
