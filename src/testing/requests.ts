@@ -2,41 +2,47 @@
 // every request is handled in one state.
 import { appError } from "../domain/errors.ts";
 import { CONTROL_PATH, type HttpRequest, type RequestHandler } from "../http/message.ts";
-import { monotonicNow, nextTurn } from "../lib/clock.ts";
-import { Mutex } from "../lib/tasks.ts";
+import { within } from "../lib/clock.ts";
+import { Mutex, TaskTracker } from "../lib/tasks.ts";
 
 /** Real time that clients have to send the rest of their bodies before the state changes. */
 const SENDING_MS = 500;
 
 export type RequestTracker = ReturnType<typeof createRequestTracker>;
 
-export function createRequestTracker() {
+export function createRequestTracker(onError: (error: unknown, during: string) => void) {
   const mutex = new Mutex();
-  const inProgress = new Set<{ stopReading: () => void }>();
+  const inProgress = new TaskTracker(onError);
+  /** Each ends the reading of one body. */
+  const readers = new Set<() => void>();
 
   return {
     /** Returns a handler that tracks each request, except requests to the test controls. */
     wrap(handle: RequestHandler): RequestHandler {
       return async (request) => {
         if (request.path.startsWith(`${CONTROL_PATH}/`)) return handle(request);
-        const entry = { stopReading: () => {} };
-        await mutex.run(async () => inProgress.add(entry));
         const readBody: HttpRequest["readBody"] = (limit_bytes) =>
           new Promise((resolve, reject) => {
-            entry.stopReading = () => resolve(appError({ code: "request_timeout" }));
-            request.readBody(limit_bytes).then(resolve, reject);
+            const stopReading = () => resolve(appError({ code: "request_timeout" }));
+            readers.add(stopReading);
+            const body = request.readBody(limit_bytes).finally(() => readers.delete(stopReading));
+            body.then(resolve, reject);
           });
-        return handle({ ...request, readBody }).finally(() => inProgress.delete(entry));
+        const track = async () => ({
+          response: inProgress.track(handle({ ...request, readBody })),
+        });
+        const { response } = await mutex.run(track);
+        return response;
       };
     },
 
     /** Runs `work` while no request is in progress. `release` ends the delays of faults. */
     runBetweenRequests(release: () => void, work: () => Promise<void>): Promise<void> {
       return mutex.run(async () => {
-        const deadline = monotonicNow() + SENDING_MS;
-        for (; inProgress.size > 0; await nextTurn()) {
+        release();
+        while (!(await within(SENDING_MS, inProgress.idle()))) {
           release();
-          if (monotonicNow() > deadline) for (const { stopReading } of inProgress) stopReading();
+          for (const stopReading of readers) stopReading();
         }
         await work();
       });
