@@ -126,7 +126,7 @@ export const authorizationCodeGrant = (
   code: string,
   parameters: URLSearchParams,
 ) =>
-  issueTokens(server, async ({ tx, now }) => {
+  issueTokens(server, async ({ tx, now }, expires_at) => {
     const storedGrant = await tx.find(grants, "code", [sha256Base64url(code)]);
     if (storedGrant?.client_id !== client.id)
       throw invalidGrant("The code is not known, has expired or was issued to another client.");
@@ -138,7 +138,8 @@ export const authorizationCodeGrant = (
     if (storedGrant.code_challenge !== (verifier && sha256Base64url(verifier)))
       throw invalidGrant("The code_verifier is missing, wrong or unexpected.");
     const { grant, scopes } = await loadAccess(tx, storedGrant);
-    return { grant: { ...grant, is_code_used: true }, scopes };
+    await tx.put(grants, { ...grant, is_code_used: true, expires_at });
+    return { grant, scopes };
   });
 
 /** Exchanges a refresh token for the next one. `client` is null if no credentials were sent, which the spec allows. */
@@ -148,7 +149,7 @@ export const refreshTokenGrant = (
   token: string,
   scope: string | null,
 ) =>
-  issueTokens(server, async ({ tx, now }) => {
+  issueTokens(server, async ({ tx, now }, expires_at) => {
     const refreshToken = await tx.get(refreshTokens, sha256Base64url(token));
     if (refreshToken === undefined || now >= parseIso(refreshToken.expires_at))
       throw invalidGrant("The refresh token is not known or has expired.");
@@ -159,6 +160,7 @@ export const refreshTokenGrant = (
       return revokeOnReuse(tx, storedGrant.id, "refresh token");
     const access = await loadAccess(tx, storedGrant, scope);
     await tx.put(refreshTokens, { ...refreshToken, is_used: true });
+    await tx.put(grants, { ...access.grant, expires_at });
     return access;
   });
 
@@ -168,7 +170,7 @@ export const issueForUser = (
   user: UserRecord,
   requestedScopes: readonly Scope[],
 ) =>
-  issueTokens(server, async ({ ids, timestamp }) => {
+  issueTokens(server, async ({ tx, ids }, expires_at) => {
     const scopes = intersectScopes(requestedScopes, user.permissions);
     if (scopes.length === 0) throw invalidGrant("The user holds none of these scopes.");
     const grant: GrantRecord = {
@@ -180,30 +182,32 @@ export const issueForUser = (
       is_code_used: false,
       redirect_uri: null,
       code_challenge: null,
-      expires_at: timestamp,
+      expires_at,
     };
+    await tx.put(grants, grant);
     return { grant, scopes };
   });
 
 /**
  * Redeems a code or token and issues the next tokens, in one transaction: the store decides which of two concurrent
- * uses is first. A returned error is thrown after the commit; a thrown one rolls back.
+ * uses is first. `redeem` stores the use and the grant's new expiry. An error that it returns is thrown after the
+ * commit; one that it throws rolls back.
  */
 async function issueTokens(
   server: AuthorizationServer,
   redeem: (
     ctx: TxContext,
+    expires_at: string,
   ) => Promise<OAuthError | { readonly grant: GrantRecord; readonly scopes: readonly Scope[] }>,
 ) {
   // The key may have to be stored first. If that fails, the code stays unused.
   const key = await getSigningKey(server);
   const result = await new UnitOfWork(server).run(async (ctx) => {
-    const access = await redeem(ctx);
-    if (access instanceof OAuthError) return access;
     const { tx, now, ids } = ctx;
-    const { grant, scopes } = access;
     const expires_at = toIso(now + REFRESH_TOKEN_LIFETIME_MS);
-    await tx.put(grants, { ...grant, expires_at });
+    const access = await redeem(ctx, expires_at);
+    if (access instanceof OAuthError) return access;
+    const { grant, scopes } = access;
     // The prefix lets people and secret scanners recognize the token.
     const refresh_token = `ahr_${ids.secret()}`;
     const id = sha256Base64url(refresh_token);
