@@ -71,7 +71,7 @@ export function createWorkers(deps: OutboxDeps) {
       for (const retry of retries.values()) retry.cancel();
       retries.clear();
     },
-    /** Reschedules the next expiry before time is moved by hand, because records were created since the last run. */
+    /** Finds the next expiry again, because records were created since the last run; before time is moved by hand. */
     runRetention: async (): Promise<void> => retention?.run(),
   };
 }
