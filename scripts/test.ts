@@ -18,7 +18,7 @@ const SHARED = ["choices", "units", "spec"];
 const NOT_SELECTED = "test name does not match pattern";
 
 const [{ only = "", name = "" }, misused] = parseOptions("test -- [options]", {
-  only: textOption("PLACE", "a folder or file of test, such as browser or units/csv"),
+  only: textOption("PLACE", "a folder or file of test, such as browser or units/data"),
   name: textOption("TEXT", "only tests whose name contains this text"),
 });
 
