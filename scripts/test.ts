@@ -18,7 +18,7 @@ const SHARED = ["choices", "units", "spec"];
 const NOT_SELECTED = "test name does not match pattern";
 
 const [{ only = "", name = "" }, misused] = parseOptions("test -- [options]", {
-  only: textOption("PLACE", "a folder or file of test, such as browser or units/csv"),
+  only: textOption("PLACE", "a folder or file of test, such as browser or units/data"),
   name: textOption("TEXT", "only tests whose name contains this text"),
 });
 
@@ -45,9 +45,18 @@ for (const [path, group] of groups) {
   const suites = group.map(
     (file) => `suite("${file}", () => import(${toUrl(`${file}.test.ts`)}));`,
   );
-  // The hook of closing.ts belongs to the process, not to the first suite that loads it.
-  const imports = `import { suite } from "node:test";\nimport ${toUrl("support/closing.ts")};\n`;
-  writeFileSync(path, imports + suites.join("\n"));
+  // The hooks belong to the process, not to the first suite. Node takes an early `process.exit(0)` for a success.
+  const head = `import { after, suite } from "node:test";
+import ${toUrl("support/closing.ts")};
+let isComplete = false;
+after(() => (isComplete = true));
+process.on("exit", (code) => {
+  if (code !== 0 || isComplete) return;
+  process.exitCode = 1;
+  console.error("The process ended before its last test.");
+});
+`;
+  writeFileSync(path, head + suites.join("\n"));
 }
 
 const toPattern = (text: string) => text.replace(/[^\w\s]/g, "\\$&");
@@ -106,7 +115,7 @@ for await (const { type, data } of events) {
     else if (data.skip !== NOT_SELECTED)
       skips.set(String(data.skip), (skips.get(String(data.skip)) ?? 0) + 1);
   }
-  if (type === "test:fail" && !data.details.error.message.match(/^\d+ subtests? failed$/)) {
+  if (type === "test:fail" && data.details.error.failureType !== "subtestsFailed") {
     failed += 1;
     printFailure(data.nesting === 0 ? file : data.name, data.details.error);
   }

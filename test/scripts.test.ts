@@ -1,8 +1,10 @@
 // Scripts beside the server: the walk through the specification, the conformance report, the receiver and the others,
 // and their command lines.
 import assert from "node:assert/strict";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";
+import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { fuzz } from "../scripts/attack/fuzz.ts";
@@ -15,11 +17,11 @@ import { FAULTS, judgeFault, startFaultyServer } from "../scripts/wrong/server.t
 import { startService } from "../src/index.ts";
 import { verifySignature } from "../src/lib/signature.ts";
 import { str } from "./support/client.ts";
-import { closeLater } from "./support/closing.ts";
+import { closeLater, freshFolder } from "./support/closing.ts";
 import { embedded } from "./support/embedded.ts";
 import { openHub } from "./support/hub.ts";
 import { closedPort, listen } from "./support/ports.ts";
-import { printedBy, ran, script } from "./support/process.ts";
+import { printedBy, ran, script, started } from "./support/process.ts";
 import { httpReceiver } from "./support/receivers.ts";
 import { CLAUSES } from "./support/sources.ts";
 import { isRetryOf } from "./support/trial.ts";
@@ -286,4 +288,26 @@ test("scripts: a reader may close the output early without an error", async () =
   child.stdout.destroy();
   const { code, stderr } = await ended;
   assert.deepEqual([code, stderr], [0, ""]);
+});
+
+test("npm test: a process that ends early, a file that throws and a file without tests are failures", async () => {
+  const folder = freshFolder();
+  for (const name of ["choices", "spec", "units"])
+    mkdirSync(join(folder, "test", name), { recursive: true });
+  symlinkSync(resolve("test/support"), join(folder, "test/support"));
+  const tsx = ["--import", import.meta.resolve("tsx"), resolve("scripts/test.ts")];
+  for (const [text, says] of [
+    [
+      'import { test } from "node:test"; test("a", () => process.exit()); test("b", () => {});',
+      /ended before its last test/,
+    ],
+    ['throw new Error("broken");', /broken/],
+    ["", /No test ran/],
+  ] as const) {
+    writeFileSync(join(folder, "test/units/one.test.ts"), text);
+    const command = ["-c", 'cd "$0" && exec "$@"', folder, process.execPath, ...tsx];
+    const { code, stdout } = await started(command, {}, 60_000, "sh").ended;
+    assert.equal(code, 1, stdout);
+    assert.match(stdout, says);
+  }
 });

@@ -19,7 +19,7 @@ export const FORMS: Readonly<Record<string, (report: Report) => string>> = {
 const COLOURS = { shown: "green", failed: "red", "not tried": "dim" } as const;
 const LINES_MAX = 6;
 
-export function formatText({ baseUrl, profile, results, sums }: Report): string {
+function formatText({ baseUrl, profile, results, sums }: Report): string {
   const readings = Object.values(profile).map((says) => `  ${legible(says)}`);
   const reported =
     readings.length === 0

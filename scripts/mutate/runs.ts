@@ -78,7 +78,7 @@ export const passes = ({ path, took_ms }: Measured, change: Change): Promise<boo
 /** Leaves out test files that take longer than this without a change. */
 const LIMIT_MS = 300_000;
 
-export type Measured = Awaited<ReturnType<typeof measure>>;
+type Measured = Awaited<ReturnType<typeof measure>>;
 
 /** Runs the test file without a change; `lines` are the lines of src that it executes, as path:number. */
 export async function measure(path: string) {

@@ -64,7 +64,7 @@ export const rename = (name: string, other: string) => (value: unknown) => ({
 });
 
 /** Changes the member at a path such as "data.object.id"; "" changes the whole value. */
-export function setMember(value: unknown, path: string, change: Change): unknown {
+function setMember(value: unknown, path: string, change: Change): unknown {
   if (path === "" || !isMembers(value))
     return typeof change === "function" ? change(value) : change;
   const [name = "", ...rest] = path.split(".");

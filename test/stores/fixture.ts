@@ -13,7 +13,7 @@ import {
 import { jsonFileStore } from "../../src/store/json-file.ts";
 import { freshFile } from "../support/closing.ts";
 
-export interface Note {
+interface Note {
   readonly id: string;
   readonly list: string;
   readonly text: string;

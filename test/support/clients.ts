@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 /** The folder test/clients: test scripts that import its packages are written below it. */
 export const CLIENTS = fileURLToPath(new URL("../clients/", import.meta.url));
 
-export const isInstalled = existsSync(`${CLIENTS}node_modules`);
+const isInstalled = existsSync(`${CLIENTS}node_modules`);
 const INSTALL = "npm ci --prefix test/clients --ignore-scripts";
 
 /** Resolves and loads packages of test/clients. */

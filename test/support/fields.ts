@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Client, Members } from "./client.ts";
 import { invalid } from "./problem.ts";
 
-/** The specification's event types (part 6). */
+/** The event types of part 6, written again so that a wrong list in the sources is found. */
 export const EVENT_TYPES = [
   "app.created",
   "app.updated",

@@ -48,7 +48,7 @@ export interface Inbox {
 }
 
 /** The expected requests did not arrive in time. */
-export class NothingArrived extends Error {}
+class NothingArrived extends Error {}
 
 /** Returns an empty list where that is a result and no failure. */
 export function orNothing(error: unknown): Arrival[] {

@@ -13,7 +13,7 @@ const TIMEOUT_MS = 120_000;
 type InstalledPackage = Awaited<ReturnType<typeof installPackage>>;
 
 /** Runs a command in the folder as a user would, without the environment of this test run and of npm. */
-export function runAsUser(folder: string, command: string, ...args: readonly string[]) {
+function runAsUser(folder: string, command: string, ...args: readonly string[]) {
   const own = Object.entries(process.env).filter(
     ([name]) => !/^(NODE_TEST_|APPHOST_|PORT$|npm_|INIT_CWD$|FORCE_COLOR$)/i.test(name),
   );

@@ -40,7 +40,7 @@ const DOCS = [
   ...Array.from({ length: 9 }, (_, index) => `/docs/tour/${index + 1}`),
 ];
 
-export interface NamedPage {
+interface NamedPage {
   readonly name: string;
   readonly path: string;
 }
