@@ -375,7 +375,7 @@ asOwnerAlone(
     assert.match(await read("data-sources"), /Rows Sales 1 Ready 20/);
     assert.match(
       await read("events"),
-      /app\.deployed Sales 1 Pending 20.* app\.created Sales None 20/,
+      /app\.deployed Sales 1 Retrying 20.* app\.created Sales None 20/,
     );
     await api.patch(`/webhooks/${hook.id}`, { active: false });
     await service.settled();

@@ -183,10 +183,10 @@ export const events: Resource<model.EventRecord> = {
   columns: ["object", "deliveries", "created"],
   async getCells(event, { store }) {
     const { items, total } = await listDeliveriesOfEvent(store, event, FIRST_RELATED);
-    const statuses = new Set(items.map(({ status }) => status));
+    const states = new Set(items.map(toState));
     return {
       object: getObjectName(event),
-      deliveries: html`${total || "None"} ${[...statuses].map((status) => [ui.badge(status), " "])}`,
+      deliveries: html`${total || "None"} ${[...states].map((state) => [ui.badge(state), " "])}`,
     };
   },
   renderContent: async (event, page) => [
@@ -227,7 +227,7 @@ export const webhooks: Resource<model.WebhookRecord> = {
     const last = await findNewest(page, model.deliveries, "webhook", id);
     return {
       status: active ? "active" : (disabled_reason ?? "disabled"),
-      last_delivery: last ? html`${deliveryBadge(last)} ${ui.time(last.created_at)}` : "",
+      last_delivery: last ? html`${ui.badge(toState(last))} ${ui.time(last.created_at)}` : "",
     };
   },
   renderContent: async (_, page) => [
@@ -248,24 +248,26 @@ const deliveries: Resource<model.DeliveryRecord> = {
   columns: ["status", "attempts", "next_attempt_at", "created_at"],
   async getCells(delivery, { store, params }) {
     const { event_id, event_type, webhook_id, attempts } = delivery;
-    const event = await store.get(model.events, event_id);
-    const webhook = await store.get(model.webhooks, webhook_id);
     const last = attempts.at(-1);
-    return {
-      // The page of an event names its webhooks, and that of a webhook its events.
-      name: params.event_id
-        ? (webhook?.url ?? "Deleted webhook")
-        : html`${event_type} <small>${event && getObjectName(event)}</small>`,
-      status: html`${deliveryBadge(delivery)} ${last?.response_status ?? last?.error}`,
+    const cells = {
+      status: html`${ui.badge(toState(delivery))} ${last?.response_status ?? last?.error}`,
       attempts: attempts.length,
     };
+    // The page of an event names its webhooks, and that of a webhook its events.
+    if (params.event_id) {
+      const webhook = await store.get(model.webhooks, webhook_id);
+      return { ...cells, name: webhook?.url ?? "Deleted webhook" };
+    }
+    const event = await store.get(model.events, event_id);
+    const name = html`${event_type} <small>${event && getObjectName(event)}</small>`;
+    return { ...cells, name };
   },
   renderContent: renderDelivery,
 };
 
 /** A delivery whose first attempt failed is retried, which people must not take for waiting. */
-const deliveryBadge = ({ status, attempts }: model.DeliveryRecord): Html =>
-  ui.badge(status === "pending" && attempts.length > 0 ? "retrying" : status);
+const toState = ({ status, attempts }: model.DeliveryRecord): string =>
+  status === "pending" && attempts.length > 0 ? "retrying" : status;
 
 /** Says whether it arrived, what was sent, what came back and what happens next; earlier attempts are collapsed. */
 async function renderDelivery(
@@ -284,7 +286,7 @@ async function renderDelivery(
     })
     .reverse();
   return [
-    html`<div class="card">${deliveryBadge(delivery)} <strong>${describeOutcome(delivery)}</strong> ${attempts.at(-1)?.error_detail}</div>`,
+    html`<div class="card">${ui.badge(toState(delivery))} <strong>${describeOutcome(delivery)}</strong> ${attempts.at(-1)?.error_detail}</div>`,
     last,
     attempts.some(({ at }) => at < webhook.updated_at) &&
       ui.muted("The webhook has changed since; its current URL and secret are shown."),
