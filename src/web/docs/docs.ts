@@ -62,6 +62,7 @@ const OAUTH_STEPS = [
     'curl "$AUTH_URL/oauth/revoke" -d "token=$REFRESH_TOKEN" -d "client_id=$CLIENT_ID" -d "client_secret=$CLIENT_SECRET"',
   ],
 ];
+
 const CONVENTIONS = {
   Bodies: "JSON in UTF-8, in requests and responses. An unknown member is an error that names it.",
   Ids: "Text with a prefix, such as `app_`. Later ids are greater when compared as text.",

@@ -40,10 +40,12 @@ export function renderDoc(docs: readonly Doc[], doc: Doc): HttpResponse {
     anchors.push(link(`#${anchor}`, title, level));
     return html`<${level} id="${anchor}">${title}</${level}>\n${toBlocks(body)}\n`;
   });
-  const contents = pages.map(({ path, title, lead }) => [`[${title}](${path})`, lead] as const);
+  const contents = pages.map(
+    ({ path, title, lead }) => [link(path, title), inlineMarkdown(lead)] as const,
+  );
   const body = html`<div class="docs"><div class="side">${tabs("Documentation", links, title)}
 <nav aria-label="On this page">${list(anchors)}</nav></div>
-<article><h1>${title}</h1><p class="lead">${inlineMarkdown(lead)}</p>${pages.length > 0 && terms(Object.fromEntries(contents))}${content}</article></div>`;
+<article><h1>${title}</h1><p class="lead">${inlineMarkdown(lead)}</p>${pages.length > 0 && definitionList(contents)}${content}</article></div>`;
   return page({ title, section: "Docs", body });
 }
 

@@ -46,7 +46,7 @@ const VALUES: { readonly [name: string]: object } = {
     next_attempt_at: timestamp,
   },
   testWebhook: { attempts: [] },
-  Deployment: { url: "https://hosting.example.com/sites/dep_0VN4t8Kq200Xw7RbLm5cYdT/" },
+  Deployment: { url: `https://hosting.example.com/sites/${ids.next("dep_")}/` },
   Event: sampleEvent("user.interaction"),
   OAuthClient: { client_secret: secret },
   Webhook: { secret: `whsec_${secret}=` },

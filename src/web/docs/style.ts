@@ -16,7 +16,7 @@ export const DOCS_STYLE = `
 @media (width >= 60rem) {
   .docs { display: grid; grid-template-columns: 11rem minmax(0, 1fr); gap: 2.5rem; }
   .side { position: sticky; top: 1rem; height: calc(100vh - 2rem); overflow-y: auto; }
-  .side .h3, .side [href*="nts/"], .side [href*="tour/"] { margin-left: 1rem; }
+  .side .h3, .side [href*="/endpoints/"], .side [href*="/tour/"] { margin-left: 1rem; }
   .side .tabs { flex-direction: column; align-items: stretch; }
 }
 `;
