@@ -38,7 +38,7 @@ const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
 const LIGHT = ["light"] as const;
 const SCHEMES = ["light", "dark"] as const;
-const html = freshFolder();
+const folder = freshFolder();
 
 inBrowser(
   "no page has a finding of axe, overflows at 380, 720 or 1440 pixels, or is heavy, in light and dark",
@@ -60,7 +60,7 @@ inBrowser(
     for (const { name, path } of pages) {
       const response = await page.goto(stage.authUrl + path);
       const text = (await response?.text()) ?? "";
-      writeFileSync(join(html, `${name}.html`), text);
+      writeFileSync(join(folder, `${name}.html`), text);
       if (text.length > 60_000) findings.push(`${name}: ${text.length} bytes`);
       const backgrounds = new Set<unknown>();
       // 720 pixels are a screen of 1440 at 200 % zoom.
@@ -99,7 +99,7 @@ const skip = skipWithoutClients || skipUnless(hasJava, "JAVA", "Java is not inst
 
 test("the Nu HTML checker finds no error in any page", { skip, timeout: 120_000 }, async () => {
   const jar = String(requireClient("vnu-jar"));
-  const args = ["-jar", jar, "--errors-only", "--skip-non-html", html];
+  const args = ["-jar", jar, "--errors-only", "--skip-non-html", folder];
   const run = promisify(execFile)("java", args);
   const { stderr } = await run.catch((error: { stderr: string }) => error);
   assert.equal(stderr, "");

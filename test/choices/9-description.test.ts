@@ -18,16 +18,12 @@ import { breaches, resolve } from "../support/json-schema.ts";
 import { person } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
 import { shows, started } from "../support/process.ts";
+import { DOCS } from "../support/showcase.ts";
 import { CLAUSES } from "../support/sources.ts";
 import { attempted, attemptsOf } from "../support/wait.ts";
 import { headersIn, sendExamples } from "../support/world.ts";
 
 const TOUR = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((part) => `/tour/${part}`);
-const GROUPS = [...new Set(API_ROUTES.routes.map(({ path }) => path.split("/")[1]))];
-const PAGES = [
-  ...["", "/tour", "/endpoints", "/events", "/errors", ...TOUR],
-  ...GROUPS.map((group) => `/endpoints/${group}`),
-];
 
 const docs = (api: Client, page = "") => api.root.as(null).get(`/docs${page}`);
 const firstGroup = (text: string, pattern: string): string =>
@@ -51,8 +47,7 @@ choice(
   async ({ api }) => {
     const root = api.root.as(null);
     const texts = new Map<string, string>();
-    for (const page of PAGES) {
-      const path = `/docs${page}`;
+    for (const path of DOCS) {
       const answer = await root.get(path);
       assertPage(answer);
       texts.set(path, answer.text);

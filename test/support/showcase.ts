@@ -1,5 +1,6 @@
 // A realistic account for the tests of the pages' look: apps with charts, webhooks that succeed, fail and are off,
 // a data source that failed, and long texts. Returns every page by the name of its picture.
+import { API_ROUTES } from "../../src/http/api.ts";
 import { dashboardRoutes } from "../../src/web/dashboard/dashboard.ts";
 import { str } from "./client.ts";
 import type { Embedded } from "./embedded.ts";
@@ -21,7 +22,6 @@ const READINGS = Array.from({ length: 2_000 }, (_, index) => ({
   ),
 }));
 
-const GROUPS = "apps data-sources webhooks events users api-keys oauth-clients account".split(" ");
 const VISITS = Array.from({ length: 30 }, (_, index) => ({
   day: new Date(Date.UTC(2026, 0, 1 + index)).toISOString().slice(0, 10),
   visits: (index * 37) % 23,
@@ -34,9 +34,12 @@ const PROFIT = ["North Atlantic", "Baltic Sea", "Mediterranean", "Black Sea"].fl
   })),
 );
 
-const DOCS = [
+const GROUPS = new Set(API_ROUTES.routes.map(({ path }) => path.split("/")[1]));
+
+/** The paths of the documentation. */
+export const DOCS = [
   ...["/docs", "/docs/tour", "/docs/endpoints", "/docs/events", "/docs/errors"],
-  ...GROUPS.map((group) => `/docs/endpoints/${group}`),
+  ...Array.from(GROUPS, (group) => `/docs/endpoints/${group}`),
   ...Array.from({ length: 9 }, (_, index) => `/docs/tour/${index + 1}`),
 ];
 
