@@ -138,7 +138,7 @@ function formatTime(time: number, step = 0): string {
 }
 
 const FULL = new Intl.NumberFormat("en", { maximumSignificantDigits: 15 });
-const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 6 });
+const COMPACT = new Intl.NumberFormat("en", { notation: "compact" });
 
 /** Formats a number, in short form for a label of an axis. */
 function formatNumber(value: number, step = 0): string {
