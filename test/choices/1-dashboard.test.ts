@@ -53,7 +53,8 @@ asOwner(
   async (browser, { api }) => {
     const ids = await makeWorld(api);
     const pages = dashboardRoutes.filter(({ method }) => method === "GET");
-    for (const { path } of pages) assertPage(await browser.open(fill(path, ids)));
+    for (const { path } of pages)
+      assert.doesNotMatch(assertPage(await browser.open(fill(path, ids))), /\[object/, path);
     assert.ok(pages.length > 20);
     const page = await browser.request("GET", "/dashboard");
     let bytes = page.bytes.length;
@@ -81,10 +82,9 @@ asOwner(
 asOwnerAlone(
   "an empty account has empty lists, and its last admin cannot be removed",
   async (browser, { api }) => {
-    assert.match(
-      textOf(await browser.open("/dashboard/apps")),
-      /No apps yet\. Create one.* Create app /,
-    );
+    const empty = await browser.open("/dashboard/apps");
+    assert.match(textOf(empty), /No apps yet\. Create one.* Create app /);
+    assert.equal(empty.text.split("apps/new").length - 1, 1, "the action is offered once");
     const [first, ...others] = (await api.get("/users")).items;
     for (const { id } of others) await api.delete(`/users/${str(id)}`);
     const again = await owner(api);
@@ -135,7 +135,7 @@ choice(
     const { browser } = await person(api, ["read:apps"]);
     const page = await browser.open(`/dashboard/apps/${app.id}`);
     assert.match(assertPage(page), /requires the permission read:data/);
-    assert.doesNotMatch(page.text, /\/(edit|deploy|delete)"/);
+    assert.doesNotMatch(page.text, /\/(edit|deploy|delete|new\?app_id=\w+)"/);
     assert.doesNotMatch((await browser.open("/dashboard/apps")).text, /apps\/new/);
     assert.match((await (await owner(api)).open("/dashboard/apps")).text, /apps\/new/);
     assert.match(
@@ -200,6 +200,8 @@ asOwner(
       return [json.title, json.description, json.theme, json.public];
     };
     assert.deepEqual(await fields(), [title, "One\ntwo", "dark", true]);
+    const { text } = await browser.open(path);
+    assert.ok(text.includes(`href="${path}/delete"`), "a page with a warning comes first");
     const edit = await browser.open(`${path}/edit`);
     assert.match(edit.text, /<textarea[^>]*>\nOne\ntwo<\/textarea>/);
     await browser.submit(edit, `${path}/edit`, { title: "Other", theme: "light" });
@@ -344,6 +346,9 @@ asOwnerAlone("lists show the newest entry first and are paged", async (browser, 
   assert.match(last, /Number 1\. .*21 to 21 of 21, newest first Newer $/);
   for (const skip of ["999", "x"])
     assert.match(textOf(await browser.open(`/dashboard/apps?skip=${skip}`)), /1 to 20 of 21/, skip);
+  const filtered = await browser.open("/dashboard/events?type=app.created");
+  assert.match(textOf(filtered), / All app\.created app\.updated .* 1 to 20 of 21/);
+  assert.match(filtered.text, /events\?type=app\.created&amp;skip=20"/);
 });
 
 asOwnerAlone(
@@ -437,12 +442,18 @@ asOwnerAlone(
   "the first page offers the next steps of a new account, then its newest records, and a request to paste",
   async (browser, { api, baseUrl }) => {
     const empty = textOf(await browser.open("/dashboard"));
-    for (const step of ["No apps yet", "No data yet", "No webhooks yet", "No events yet"])
+    for (const step of [
+      "No apps yet",
+      "No data yet",
+      "No webhooks yet",
+      "No events yet. Create an app to see one. Create app",
+    ])
       assert.ok(empty.includes(step), step);
     assert.ok(empty.includes(`curl "${baseUrl}/apps" -H "Authorization: Bearer $API_KEY"`));
     await api.create("/apps", { title: "Counted" });
     const page = await browser.open("/dashboard");
     assert.match(textOf(page), / Counted Private None .*No data yet.*app\.created Counted/);
+    assert.doesNotMatch(page.text, /"Filter"/);
     const { text } = await browser.open("/dashboard/apps");
     assert.match(text, /<a href="\/dashboard\/apps" aria-current="page">Apps<\/a>/);
   },

@@ -298,15 +298,15 @@ choice(
     const section = sectionOf((await docs(api, "/tour/6")).text, "step-by-step-on-this-server");
     assert.match(withoutTags(section), /Client Service Receiver Client → Service POST \/v1\/apps/);
     const [client, service, receiver] = [50, 150, 250];
-    assert.deepEqual(groups(section, /d="M(\d+ 6H\d+)/g), [
-      `${client} 6H${service}`,
-      `${service} 6H${service}`,
-      `${service} 6H${client}`,
-      `${service} 6H${receiver}`,
-      `${receiver} 6H${service}`,
-      `${service} 6H${service}`,
-      `${service} 6H${receiver}`,
-      `${receiver} 6H${service}`,
+    assert.deepEqual(groups(section, /d="M(\d+ 6H\d+m-?\d)/g), [
+      `${client} 6H${service}m-6`,
+      `${service} 6H${service}m0`,
+      `${service} 6H${client}m6`,
+      `${service} 6H${receiver}m-6`,
+      `${receiver} 6H${service}m6`,
+      `${service} 6H${service}m0`,
+      `${service} 6H${receiver}m-6`,
+      `${receiver} 6H${service}m6`,
     ]);
   },
 );

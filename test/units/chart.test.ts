@@ -51,6 +51,7 @@ for (const [title, expected, header, ...rows] of [
   ["booleans are a category", "bars m v ok 2", "m:s v:n ok:b", "a 1 true", "a 2 false", "b - true"],
   ["an id is not drawn", "bars a n - 2", "a:s user_id:n n:n", "x 7 9", "y 5 1"],
   ["a lone id is drawn", "bars a id - 2", "a:s id:n", "x 5", "y 6"],
+  ["a name that only ends in id is drawn", "bars a paid - 2", "a:s paid:n n:n", "x 7 9", "y 5 1"],
   ["no rows get no chart", undefined, "a:s b:n"],
   ["a row needs both values", undefined, "a:s b:n", "x -", "- 2"],
 ] as const)
@@ -92,6 +93,7 @@ test("chart: the axis of numbers starts at zero, ends at the largest value and h
     [[-7, 2], "-6, -4, -2, 0, 2"],
     [[0, 0], "0"],
     [[1_020, 990], "0, 200, 400, 600, 800, 1K"],
+    [[7e-25], "0, 2e-25, 4e-25, 6e-25"],
     [[1e290], "0, 2e+289, 4e+289, 6e+289, 8e+289, 1e+290"],
   ] as const)
     assert.equal(toTexts(drawBars(values)?.up), labels);
