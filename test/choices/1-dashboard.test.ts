@@ -330,7 +330,13 @@ asOwner(
       text,
       /Deliveries Status Attempts Next attempt Created http:\/\/127\.0\.0\.1:9\/ Retrying refused 1 20/,
     );
-    assert.match(page.text, new RegExp(`/webhooks/${hook.id}/deliveries/dlv_`));
+    const [delivery] = new RegExp(`/[/\\w-]+/${hook.id}/deliveries/dlv_\\w+`).exec(page.text) ?? [];
+    assert.ok((await browser.open(str(delivery))).text.includes(`href="/dashboard/events/${id}"`));
+    const { json } = await api.post(`/webhooks/${hook.id}/test`, { type: "app.created" });
+    const test = await browser.open(
+      `/dashboard/settings/webhooks/${hook.id}/deliveries/${json.id}`,
+    );
+    assert.doesNotMatch(test.text, /events\/evt_/, "the event of a test has no page");
     assert.match(text, /"object": \{ "id": "app_\w+", "title": "Caused"/);
     const list = await browser.open("/dashboard/events?type=app.created");
     assert.ok(list.text.includes(id));

@@ -218,7 +218,6 @@ export async function renderRecords(
 /** The pages of resources that others refer to. */
 const PAGES: Readonly<Record<string, string>> = {
   app_id: "/dashboard/apps/",
-  event_id: "/dashboard/events/",
   webhook_id: "/dashboard/settings/webhooks/",
 };
 

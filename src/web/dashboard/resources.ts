@@ -287,6 +287,8 @@ async function renderDelivery(
     .reverse();
   return [
     html`<div class="card">${ui.badge(toState(delivery))} <strong>${describeOutcome(delivery)}</strong> ${attempts.at(-1)?.error_detail}</div>`,
+    // The event of a test has no page.
+    !event.is_sample && ui.link(`/dashboard/events/${event.id}`, "Open the event", "button"),
     last,
     attempts.some(({ at }) => at < webhook.updated_at) &&
       ui.muted("The webhook has changed since; its current URL and secret are shown."),
