@@ -278,6 +278,8 @@ async function renderDelivery(
   const webhook = await store.get(model.webhooks, delivery.webhook_id);
   const event = await store.get(model.events, delivery.event_id);
   if (webhook === undefined || event === undefined) return null;
+  // The event of a test has no page.
+  const eventLink = !event.is_sample && ui.link(`/dashboard/events/${event.id}`, "Open the event");
   const [last, ...earlier] = attempts
     .map((attempt, index) => {
       const timestamp_s = delivery.timestamps_s[index] ?? 0;
@@ -286,9 +288,7 @@ async function renderDelivery(
     })
     .reverse();
   return [
-    html`<div class="card">${ui.badge(toState(delivery))} <strong>${describeOutcome(delivery)}</strong> ${attempts.at(-1)?.error_detail}</div>`,
-    // The event of a test has no page.
-    !event.is_sample && ui.link(`/dashboard/events/${event.id}`, "Open the event", "button"),
+    html`<div class="card">${ui.badge(toState(delivery))} <strong>${describeOutcome(delivery)}</strong> ${attempts.at(-1)?.error_detail} ${eventLink}</div>`,
     last,
     attempts.some(({ at }) => at < webhook.updated_at) &&
       ui.muted("The webhook has changed since; its current URL and secret are shown."),
