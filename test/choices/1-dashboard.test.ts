@@ -364,7 +364,7 @@ asOwnerAlone(
     const url = "http://127.0.0.1:9/";
     const hook = await api.create("/webhooks", { url, events: ["app.deployed"], active: true });
     const deploy = (name: string) => api.create(`/apps/${app.id}/deploy`, { name });
-    await deploy("First");
+    const retired = await deploy("First");
     const { id } = await deploy("Second");
     await api.create("/data-sources", {
       name: "Rows",
@@ -379,6 +379,8 @@ asOwnerAlone(
       /Apps Visibility Live deployment Updated Sales Public Second 20\S+ \S+ UTC $/,
     );
     assert.ok((await browser.open("/dashboard/apps")).text.includes(`/sites/${id}/`));
+    assert.match(await read(`apps/${app.id}/deployments/${id}`), / Second Open /);
+    assert.match(await read(`apps/${app.id}/deployments/${retired.id}`), / First Details /);
     assert.match(
       await read("settings/webhooks"),
       /Status Last delivery http:\/\/127\.0\.0\.1:9\/ app\.deployed Active Retrying 20/,
