@@ -42,11 +42,11 @@ export const toNewRecord = <D>(
   idPrefix: string,
   draft: WithOptionalId<D>,
 ) => ({
-  ...draft,
-  id: draft.id ?? ids.next(idPrefix),
   account_id: account.id,
   created_at: timestamp,
   updated_at: timestamp,
+  ...draft,
+  id: draft.id ?? ids.next(idPrefix),
 });
 
 /** Hooks that run in the same transaction as the create, update or delete; an error rolls it back. */
@@ -98,7 +98,7 @@ export function createCrudService<R extends AccountScoped, D, A>(
   ) {
     return unitOfWork.run(async (ctx) => {
       const record = await get(ctx.tx, account, id);
-      return record instanceof AppError ? record : work({ ...ctx, account }, record);
+      return record instanceof AppError ? record : work({ account, ...ctx }, record);
     });
   }
 
@@ -108,7 +108,7 @@ export function createCrudService<R extends AccountScoped, D, A>(
     withRecord,
 
     create: (unitOfWork: UnitOfWork, account: AccountRecord, draft: D) =>
-      unitOfWork.run((ctx) => hooks.onCreate({ ...ctx, account }, draft)),
+      unitOfWork.run((ctx) => hooks.onCreate({ account, ...ctx }, draft)),
 
     list: (reader: Reader, account: AccountRecord, range: Range) =>
       paginate(reader, collection, "account", [account.id], range),

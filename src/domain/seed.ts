@@ -82,7 +82,7 @@ export const applySeed = (unitOfWork: UnitOfWork, seed: Seed, startupKey: string
       for (const [index, draft] of drafts.entries()) {
         assertUnique(draft.id, `${path}/${index}/id`);
         assertUnique(draft.key, `${path}/${index}/key`);
-        const result = await create({ ...ctx, account }, draft);
+        const result = await create({ account, ...ctx }, draft);
         if (result instanceof AppError)
           throw new OptionError(`${path}/${index}: ${JSON.stringify(result.details)}`);
       }

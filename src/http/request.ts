@@ -119,9 +119,11 @@ export function parseInput({ query: schema = NO_QUERY }: Operation, request: Htt
   const idempotencyKey = request.method === "POST" ? headers["idempotency-key"] : undefined;
   if (idempotencyKey === "" || Number(idempotencyKey?.length) > KEY_MAX)
     errors.push({ header: "Idempotency-Key", detail: `must have 1 to ${KEY_MAX} characters` });
-  for (const header of ["If-Match", "If-None-Match"])
-    if (!ENTITY_TAGS.test(headers[header.toLowerCase()] ?? "*"))
+  for (const header of ["if-match", "if-none-match"]) {
+    const value = headers[header];
+    if (value !== undefined && !ENTITY_TAGS.test(value))
       errors.push({ header, detail: 'must be * or a list of entity tags such as "a"' });
+  }
   if (errors.length > 0) {
     const hasHeader = errors.some(({ header }) => header !== undefined);
     return appError({ code: hasHeader ? "invalid_header" : "invalid_parameter", errors });

@@ -193,9 +193,11 @@ export class AdjustableClock {
   }
 
   #runningTime(): Instant {
-    const offset_ms = this.#readMachineOffset();
-    const step_ms = offset_ms - this.#machineOffset_ms;
-    if (Math.abs(step_ms) > TOLERANCE_MS) {
+    const { system, monotonic } = this.machine;
+    const now = system();
+    if (Math.abs(now - monotonic() - this.#machineOffset_ms) > TOLERANCE_MS) {
+      const offset_ms = this.#readMachineOffset();
+      const step_ms = offset_ms - this.#machineOffset_ms;
       this.#machineOffset_ms = offset_ms;
       if (step_ms < 0) this.#moveBack(-step_ms);
       this.#startTimer();

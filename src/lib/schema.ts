@@ -89,6 +89,8 @@ interface TextRules {
   readonly rule?: (text: string) => string | undefined;
 }
 
+const SURROGATE_PAIRS = /[\uD800-\uDBFF][\uDC00-\uDFFF]/g;
+
 /** Unicode text; `min` and `max` count code points. Lone surrogates and NUL are rejected. */
 export function text({
   min = 0,
@@ -107,7 +109,7 @@ export function text({
   };
   return custom(json, (value) => {
     if (typeof value !== "string") return "must be a string";
-    const { length } = [...value];
+    const { length } = value.replace(SURROGATE_PAIRS, "_");
     if (length < min || length > max) return `must have ${min} to ${max} characters`;
     if (pattern?.test(value) === false) return `must be ${patternText}`;
     return textProblem(value) ?? rule?.(value);
@@ -253,15 +255,14 @@ export function object<M extends Members>(
     check(value, path, issues) {
       if (typeof value !== "object" || value === null || Array.isArray(value))
         return addIssue(issues, path, "must be an object");
-      const sent = new Map<string, unknown>(Object.entries(value));
-      for (const name of sent.keys()) {
+      for (const name of Object.keys(value)) {
         if (issues.ignoreUnknown || Object.hasOwn(members, name)) continue;
         const hint = issues.length < ISSUES_MAX ? suggest(name, Object.keys(members)) : "";
         addIssue(issues, [...path, name], UNKNOWN_MEMBER + hint);
       }
       const accepted: Record<string, unknown> = {};
       for (const [name, schema] of entries) {
-        const member = sent.get(name);
+        const member = Object.hasOwn(value, name) ? (value as Members)[name] : undefined;
         if (member !== undefined) accepted[name] = schema.check(member, [...path, name], issues);
         else if (!schema.default) addIssue(issues, [...path, name], "is required");
         else if (schema.default.value !== undefined) accepted[name] = schema.default.value;

@@ -265,19 +265,21 @@ function createIndex(by: readonly string[], order: readonly string[] = []) {
   function insert(row: StoredRow): void {
     const key = getKey(row.record);
     if (key === undefined) return;
-    const rows = lists.get(key) ?? [];
-    rows.splice(findPosition(row, rows), 0, row);
-    lists.set(key, rows);
+    const rows = lists.get(key);
+    const last = rows?.at(-1);
+    if (rows === undefined) lists.set(key, [row]);
+    // Most rows come last: a search reads a dozen others, for 2 of 40 µs of a create.
+    else if (last && isBefore(last, row)) rows.push(row);
+    else rows.splice(findPosition(row, rows), 0, row);
   }
 
   function remove(row: StoredRow): void {
     const key = getKey(row.record);
     const rows = lists.get(key);
     if (rows === undefined) return;
-    const position = findPosition(row, rows);
     // Events beyond the limit go oldest first; `splice` moves the 10,000 after them, for 8 of 90 µs of a create.
-    if (position === 0) rows.shift();
-    else rows.splice(position, 1);
+    if (rows[0] === row) rows.shift();
+    else rows.splice(findPosition(row, rows), 1);
     if (rows.length === 0) lists.delete(key);
   }
 

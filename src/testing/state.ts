@@ -66,7 +66,7 @@ export async function createState({
     new UnitOfWork(unitOfWorkDeps).run(async (ctx) => {
       const { account, storedKey } = await findAccount(ctx.tx, apiKey);
       if (apiKey !== null && !storedKey)
-        await createApiKey({ ...ctx, account }, { name: KEY_NAME, key: apiKey });
+        await createApiKey({ account, ...ctx }, { name: KEY_NAME, key: apiKey });
       return { account, apiKey };
     });
 
