@@ -119,24 +119,23 @@ export function parseInput({ query: schema = NO_QUERY }: Operation, request: Htt
   const idempotencyKey = request.method === "POST" ? headers["idempotency-key"] : undefined;
   if (idempotencyKey === "" || Number(idempotencyKey?.length) > KEY_MAX)
     errors.push({ header: "Idempotency-Key", detail: `must have 1 to ${KEY_MAX} characters` });
-  for (const header of ["if-match", "if-none-match"]) {
-    const value = headers[header];
-    if (value !== undefined && !ENTITY_TAGS.test(value))
-      errors.push({ header, detail: 'must be * or a list of entity tags such as "a"' });
-  }
+  const preconditions: Preconditions = {
+    ifMatch: parseEntityTags("If-Match", headers["if-match"], errors),
+    ifNoneMatch: parseEntityTags("If-None-Match", headers["if-none-match"], errors),
+  };
   if (errors.length > 0) {
     const hasHeader = errors.some(({ header }) => header !== undefined);
     return appError({ code: hasHeader ? "invalid_header" : "invalid_parameter", errors });
   }
-  const preconditions: Preconditions = {
-    ifMatch: parseEntityTags(headers["if-match"]),
-    ifNoneMatch: parseEntityTags(headers["if-none-match"]),
-  };
   return { query, idempotencyKey, preconditions };
 }
 
-const parseEntityTags = (value: string | undefined): readonly string[] | undefined =>
-  value?.match(/^\*$|(W\/)?"[^"]*"/g) ?? undefined;
+function parseEntityTags(header: string, value: string | undefined, errors: FieldError[]) {
+  if (value === undefined) return undefined;
+  if (!ENTITY_TAGS.test(value))
+    errors.push({ header, detail: 'must be * or a list of entity tags such as "a"' });
+  return value.match(/^\*$|(W\/)?"[^"]*"/g) ?? [];
+}
 
 /** Evaluates If-Match by strong and If-None-Match by weak comparison (RFC 9110 13.1.1, 13.1.2). */
 export function evaluatePreconditions(

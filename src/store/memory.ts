@@ -3,6 +3,7 @@
 // commit).
 import {
   type AnyCollection,
+  type Collection,
   type Entity,
   type Range,
   type Reader,
@@ -122,40 +123,20 @@ export function createStore(storage: Storage): Store {
 
   /** Runs a unit of work, and undoes its changes if it fails. */
   async function execute<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    const changes: Change[] = [];
-    let isOpen = true;
-    let violation: UniqueViolation | undefined;
-    const getTable = ({ name }: { readonly name: string }): StoreTable => {
-      if (!isOpen) throw new Error("This unit of work has ended");
-      return getDeclared(tables, name);
-    };
-    const tx: Tx = {
-      ...createReader(async (from, query) => query(getTable(from))),
-      async put(into, record) {
-        const table = getTable(into);
-        const conflict = table.findConflict(record);
-        if (conflict !== undefined) violation = new UniqueViolation(conflict);
-        if (violation !== undefined) throw violation;
-        changes.push(table.put(record));
-      },
-      async remove(from, id) {
-        const change = getTable(from).remove(id);
-        if (change) changes.push(change);
-      },
-    };
+    const tx = new Transaction(tables);
     try {
       const result = await new Promise<T>((resolve, reject) => {
         giveUp = reject;
         work(tx).then(resolve, reject);
       });
-      if (violation !== undefined) throw violation;
-      unsaved = unsaved.concat(changes);
+      if (tx.violation !== undefined) throw tx.violation;
+      unsaved = unsaved.concat(tx.changes);
       return result;
     } catch (error) {
-      undoAll(changes);
+      undoAll(tx.changes);
       throw error;
     } finally {
-      isOpen = false;
+      tx.isOpen = false;
       giveUp = undefined;
       timer?.cancel();
       timer = undefined;
@@ -198,6 +179,42 @@ export function createStore(storage: Storage): Store {
       await mutex.run(() => storage.close(tables));
     },
   };
+}
+
+class Transaction implements Tx {
+  readonly changes: Change[] = [];
+  isOpen = true;
+  violation: UniqueViolation | undefined;
+
+  constructor(private readonly tables: Tables) {}
+
+  private getTable({ name }: AnyCollection): StoreTable {
+    if (!this.isOpen) throw new Error("This unit of work has ended");
+    return getDeclared(this.tables, name);
+  }
+  async get<R extends Entity>(from: Collection<R>, id: string) {
+    return this.getTable(from).get<R>(id);
+  }
+  async find<R extends Entity>(from: Collection<R>, unique: string, values: Values) {
+    return this.getTable(from).find<R>(unique, values);
+  }
+  async page<R extends Entity>(from: Collection<R>, index: string, values: Values, range: Range) {
+    return this.getTable(from).page<R>(index, values, range);
+  }
+  async count<R extends Entity>(from: Collection<R>, index: string, values: Values) {
+    return this.getTable(from).count(index, values);
+  }
+  async put<R extends Entity>(into: Collection<R>, record: R) {
+    const table = this.getTable(into);
+    const conflict = table.findConflict(record);
+    if (conflict !== undefined) this.violation = new UniqueViolation(conflict);
+    if (this.violation !== undefined) throw this.violation;
+    this.changes.push(table.put(record));
+  }
+  async remove<R extends Entity>(from: Collection<R>, id: string) {
+    const change = this.getTable(from).remove(id);
+    if (change) this.changes.push(change);
+  }
 }
 
 /** Copies records, so that neither side can change the other's. */
