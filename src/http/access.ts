@@ -39,8 +39,10 @@ export function createAuthenticator(
   return async function authenticate(header: string | undefined): Promise<Caller | AppError> {
     const token = bearerToken(header);
     if (token instanceof AppError) return token;
+    const tokenCaller = JWT.test(token) ? await authenticateToken(token) : undefined;
+    if (tokenCaller && !(tokenCaller instanceof AppError)) return tokenCaller;
     const holder = await authenticateKey(sha256(token));
-    return holder instanceof AppError && JWT.test(token) ? authenticateToken(token) : holder;
+    return holder instanceof AppError ? (tokenCaller ?? holder) : holder;
   };
 }
 
