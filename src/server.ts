@@ -87,7 +87,7 @@ export async function startWithSettings(
     sender: chaos.wrap(sender),
     retryWaits_ms: settings.retrySchedule,
     // Runs with one seed send the same bytes; otherwise stock verifiers compare the timestamp with their own clock.
-    timestamp: () => (randomSeed === null ? systemNow() : clock.now()),
+    timestamp: randomSeed === null ? systemNow : () => clock.now(),
     onAttempt: log.delivery,
   });
   const { tlsCert, tlsKey } = settings;

@@ -15,7 +15,7 @@ import {
 } from "../lib/schema.ts";
 import { hasScope } from "./credentials.ts";
 import { createCrudService, paginate, paginationParameters, toNewRecord } from "./crud.ts";
-import { appError, invalidField, notFound } from "./errors.ts";
+import { appError, type FieldError, notFound } from "./errors.ts";
 import { recordEvent } from "./events.ts";
 import type { AccountRecord, DeploymentRecord } from "./model.ts";
 import { accounts, app, apps, dataSources, type deployment, deployments } from "./model.ts";
@@ -94,6 +94,14 @@ interface SiteUrls {
   isOwnHost(host: string): boolean;
 }
 
+/** Returns the error if the custom domain of an unvalidated body is the server's own host. */
+export function findOwnHostError(body: unknown, urls: SiteUrls): readonly FieldError[] {
+  const { custom_domain }: { readonly custom_domain?: unknown } = Object(body);
+  const domain = typeof custom_domain === "string" && toCanonicalHost(custom_domain);
+  const detail = "must not be this server's own host";
+  return domain && urls.isOwnHost(domain) ? [{ pointer: "#/custom_domain", detail }] : [];
+}
+
 /** Deploys the app to an environment. The same transaction retires the deployment that was live there. */
 export const deploy = (
   unitOfWork: UnitOfWork,
@@ -107,8 +115,6 @@ export const deploy = (
     const { environment, custom_domain } = request;
     const domain = custom_domain && (toCanonicalHost(custom_domain) ?? null);
     if (domain !== null) {
-      if (urls.isOwnHost(domain))
-        return invalidField("#/custom_domain", "must not be this server's own host");
       const [holder] = await tx.page(deployments, "domain", [domain, "live"], FIRST_RECORD);
       if (holder && holder.app_id !== app_id)
         return appError({

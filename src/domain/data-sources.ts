@@ -5,7 +5,7 @@
 import { type Infer, pickMembers } from "../lib/schema.ts";
 import { parseCsvTable, parseObjects } from "./columns.ts";
 import { createCrudService, paginate, toNewRecord } from "./crud.ts";
-import { AppError, invalidField } from "./errors.ts";
+import { AppError, appError, type FieldError } from "./errors.ts";
 import { recordEvent } from "./events.ts";
 import type { AccountRecord, DataSourceRecord, Row } from "./model.ts";
 import { accounts, apps, dataSource, dataSourceContents, dataSources } from "./model.ts";
@@ -23,13 +23,26 @@ export const dataSourceService = createCrudService(dataSources, "data source", d
 export const listDataSourcesOfApp = (reader: Reader, appId: string, range: Range) =>
   paginate(reader, dataSources, "app", [appId], range);
 
+/** Returns the error if `app_id` of an unvalidated body is no app of the account. */
+export async function findAppError(
+  reader: Reader,
+  account: AccountRecord,
+  body: unknown,
+): Promise<readonly FieldError[]> {
+  const { app_id }: { readonly app_id?: unknown } = Object(body);
+  if (typeof app_id !== "string") return [];
+  const app = await reader.get(apps, app_id);
+  const detail = "must be the id of one of your apps, or null";
+  return app?.account_id === account.id ? [] : [{ pointer: "#/app_id", detail }];
+}
+
 export async function createDataSource(
   ctx: AccountContext,
   { data, ...draft }: WithOptionalId<Infer<typeof dataSource.createBody>>,
 ) {
-  const { tx, account } = ctx;
-  if (draft.app_id !== null && (await tx.get(apps, draft.app_id))?.account_id !== account.id)
-    return invalidField("#/app_id", "must be the id of one of your apps, or null");
+  const { tx } = ctx;
+  const errors = await findAppError(tx, ctx.account, draft);
+  if (errors.length > 0) return appError({ code: "validation_failed", errors });
   const source: DataSourceRecord = {
     ...toNewRecord(ctx, "ds_", draft),
     status: "processing",

@@ -155,7 +155,9 @@ export async function runOperation(
 export async function callOperation(route: Operation, context: HandlerContext): Promise<unknown> {
   const resource = route.loads && (await route.loads.handler(context));
   if (resource instanceof AppError) return resource;
-  const body = route.body && validateBody(route.body(context.routeDeps), context.body);
+  const fieldErrors = (await route.fieldErrors?.(context)) ?? [];
+  const schema = route.body?.(context.routeDeps);
+  const body = schema && validateBody(schema, context.body, fieldErrors);
   if (body instanceof AppError) return body;
   return await route.handler({ ...context, body });
 }

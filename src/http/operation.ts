@@ -3,7 +3,7 @@
 // response and OpenAPI operation.
 import { hash } from "node:crypto";
 import { type CrudService, type ListPage, listQuery, type Patch } from "../domain/crud.ts";
-import type { AppError } from "../domain/errors.ts";
+import type { AppError, FieldError } from "../domain/errors.ts";
 import * as model from "../domain/model.ts";
 import type { UnitOfWork } from "../domain/unit-of-work.ts";
 import {
@@ -60,6 +60,8 @@ export interface Operation<Q = unknown, B = unknown, R = unknown> extends RouteK
   readonly bodyName?: string;
   /** The schema of the body, which may depend on the settings. */
   body?(routeDeps: RouteDeps): Schema<B>;
+  /** Errors of fields that no schema can find, because they depend on settings or stored data. */
+  fieldErrors?(context: HandlerContext): Promise<readonly FieldError[]>;
   /** Defaults to 1 MiB. */
   readonly bodyLimit?: number;
   /** The numbers of the body must not be rounded. */

@@ -195,11 +195,20 @@ const isNestedDeeper = (value: unknown, levels: number): boolean =>
   value !== null &&
   (levels === 0 || Object.values(value).some((member) => isNestedDeeper(member, levels - 1)));
 
-/** Returns the accepted value, or an error with all issues. */
-export function validateBody(schema: Schema<unknown>, body: unknown): unknown {
+/** Returns the accepted value, or one error with all issues and the errors of other fields. */
+export function validateBody(
+  schema: Schema<unknown>,
+  body: unknown,
+  otherErrors: readonly FieldError[],
+): unknown {
   const issues: Issue[] = [];
   const value = schema.check(body, [], issues);
-  if (issues.length === 0) return value;
-  const errors = issues.map(({ path, detail }) => ({ pointer: pointer(path), detail }));
-  return appError({ code: "validation_failed", errors });
+  const errors: FieldError[] = issues.map(({ path, detail }) => ({
+    pointer: pointer(path),
+    detail,
+  }));
+  const isNew = (error: FieldError) => errors.every(({ pointer }) => pointer !== error.pointer);
+  return issues.length + otherErrors.length === 0
+    ? value
+    : appError({ code: "validation_failed", errors: [...errors, ...otherErrors.filter(isNew)] });
 }

@@ -56,6 +56,8 @@ const source = crudOperations({
   create: {
     spec: "4.create-data-source",
     bodyLimit: DATA_BODY_BYTES,
+    fieldErrors: ({ unitOfWork, account, body }) =>
+      data.findAppError(unitOfWork.store, account, body),
     exactNumbers: true,
     example: {
       name: "Orders",
@@ -78,6 +80,7 @@ const appRoutes = [
     loads: app.readOperation,
     bodyName: "DeploymentCreate",
     body: () => model.deployment.createBody,
+    fieldErrors: async ({ body, routeDeps }) => apps.findOwnHostError(body, routeDeps.urls),
     example: { name: "Release 1", custom_domain: "sales.example.com", environment: "production" },
     status: 201,
     serializer: deploymentSerializer,

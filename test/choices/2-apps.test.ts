@@ -188,6 +188,7 @@ choice("3.custom-domain.names", "a custom domain is never the server's own host"
   const path = `/apps/${await newId(api)}/deploy`;
   const body = { name: "R", custom_domain: "APPS.Example.net" };
   invalid(await api.post(path, body), "#/custom_domain");
+  invalid(await api.post(path, { ...body, name: "" }), "#/name", "#/custom_domain");
   await api.create(path, { name: "R", custom_domain: "www.apps.example.net" });
 });
 

@@ -540,10 +540,12 @@ choice(
     await api.create(`/apps/${mine.id}/deploy`, body);
     const refused = problem(await b.post(`/apps/${theirs.id}/deploy`, body), "domain_taken");
     assert.equal(JSON.stringify(refused).includes(mine.id), false, "the holder is not named");
-    const send = (app_id: string) =>
-      b.post("/data-sources", { name: "N", type: "json", data: [], app_id });
+    const send = (app_id: string, name = "N") =>
+      b.post("/data-sources", { name, type: "json", data: [], app_id });
     const foreign = await send(mine.id);
     invalid(foreign, "#/app_id");
+    invalid(await send(mine.id, ""), "#/name", "#/app_id");
+    invalid(await send(""), "#/app_id");
     assert.deepEqual(said(foreign), said(await send("app_00000000000000000000000")));
   },
 );
