@@ -1,7 +1,7 @@
 // Address policy for webhooks (6.webhook-policy): a server that posts to any given URL must not be led into its own
 // network. The URL is checked as text, and the address after DNS and again on the connected socket. Both functions
 // return the violated rule, worded for the user who sent the URL.
-import { BlockList, isIP, isIPv4 } from "node:net";
+import { BlockList, isIP, isIPv4, SocketAddress } from "node:net";
 import { isLoopbackHost } from "../lib/loopback.ts";
 
 /** `local` allows receivers on this machine or in a private network; a server open to other machines allows neither. */
@@ -49,7 +49,8 @@ export function checkAddress(
 ): string | undefined {
   const family = isIPv4(address) ? "ipv4" : "ipv6";
   const ranges = RANGES[family];
-  const isIn = (list: BlockList) => list.check(address, family);
+  const peer = new SocketAddress({ address, family });
+  const isIn = (list: BlockList) => list.check(peer);
   if (isIn(ranges.refused) || !(isIn(ranges.private) || isIn(ranges.public)))
     return "must not lead to a link-local, metadata, translated or reserved address";
   if (!isIn(ranges.private)) return secure ? undefined : HTTPS_ONLY;
