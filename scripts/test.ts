@@ -1,6 +1,6 @@
 // `npm test [-- --only PLACE] [--name TEXT]`: runs the tests and prints a line for each folder, and for each failure the
-// command that runs that test alone. The files of some folders share one process, because loading the sources takes
-// longer than most of their tests. Each file is a suite there, with its own hooks.
+// command that runs that test alone. Most files of a folder share one process, because loading the sources takes longer
+// than most of their tests. Each file is a suite there, with its own hooks.
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -13,9 +13,14 @@ const AT_ONCE = Math.max(4, availableParallelism());
 /** For a whole process, on a busy machine. */
 const TIMEOUT_MS = 900_000;
 const LINES_MAX = 8;
-/** Folders whose files run in one process, the slowest first. */
-const SHARED = ["choices", "units", "spec"];
+/** What takes longest starts first, so that all cores are busy to the end. */
+const FIRST = ["browser", "scripts", "choices", "package", "stores"];
+/** These files share no process: they are long, or count what is left in theirs. */
+const ALONE = ["browser/look", "scripts", "package", "stores/torture", "embedding/life", "clients"];
 const NOT_SELECTED = "test name does not match pattern";
+
+/** A folder, or "test" for the files beside the folders. */
+const toFolder = (file: string): string => dirname(file).replace(".", "test");
 
 const [{ only = "", name = "" }, misused] = parseOptions("test -- [options]", {
   only: textOption("PLACE", "a folder or file of test, such as browser or units/data"),
@@ -23,12 +28,14 @@ const [{ only = "", name = "" }, misused] = parseOptions("test -- [options]", {
 });
 
 const folders = readdirSync("test", { withFileTypes: true }).filter((each) => each.isDirectory());
-const files = [...SHARED, ...folders.map((folder) => folder.name), "."].flatMap((folder) =>
+const files = [...folders.map((folder) => folder.name), "."].flatMap((folder) =>
   readdirSync(join("test", folder))
     .filter((file) => file.endsWith(".test.ts"))
     .map((file) => join(folder, file.replace(".test.ts", ""))),
 );
-const selected = new Set(files.filter((file) => `${file}/`.startsWith(only)));
+const startsWith = (start: string) => (file: string) => `${file}/`.startsWith(start);
+const ordered = [...FIRST, ""].flatMap((start) => files.filter(startsWith(start)));
+const selected = new Set(ordered.filter(startsWith(only)));
 if (selected.size === 0) misused(`There is no test/${only}.`);
 
 /** The files of each process, by the path of the module that loads them. */
@@ -37,7 +44,8 @@ const entries = mkdtempSync(join(tmpdir(), "tests-"));
 process.on("exit", () => rmSync(entries, { recursive: true }));
 const toUrl = (file: string) => JSON.stringify(pathToFileURL(join("test", file)).href);
 for (const file of selected) {
-  const group = SHARED.find((folder) => folder === dirname(file)) ?? file;
+  const isAlone = ALONE.some((start) => startsWith(start)(file));
+  const group = isAlone ? file : toFolder(file);
   const path = join(entries, `${group.replace("/", "-")}.mjs`);
   groups.set(path, [...(groups.get(path) ?? []), file]);
 }
@@ -76,24 +84,29 @@ function printFailure(test: string, error: Error): void {
   console.log(`  Run it alone: npm test -- --only ${file}${alone}`);
 }
 
-/** The file and the folder whose results arrive; they are reported one after the other. */
-let [file, folder] = ["", ""];
-let [passed, failed, startedAt] = [0, 0, performance.now()];
-/** How many tests were skipped for each reason. */
-const skips = new Map<string, number>();
+/** The results of each folder that has not been printed. */
+const results = new Map(
+  [...selected].map((file) => {
+    const folder = toFolder(file);
+    const left = [...selected].filter((each) => toFolder(each) === folder).length;
+    return [folder, { left, passed: 0, failed: 0, ms: 0, skips: new Map<string, number>() }];
+  }),
+);
 let [total, isFailed] = [0, false];
 
-function printFolder(): void {
-  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
-  const counts = [`${passed} passed`];
-  if (failed > 0) counts.push(`${failed} failed`);
-  for (const [reason, count] of skips) counts.push(`${count} skipped: ${reason}`);
-  const sign = failed > 0 ? styleText("red", "✖") : styleText("green", "✔");
-  console.log(`${sign} ${folder.padEnd(10)} ${seconds.padStart(3)} s  ${counts.join(", ")}`);
-  total += passed + failed;
-  isFailed ||= failed > 0;
-  [passed, failed, startedAt] = [0, 0, performance.now()];
-  skips.clear();
+function printFolders(isEnd: boolean): void {
+  for (const [folder, { left, passed, failed, ms, skips }] of results) {
+    if (left > 0 && !isEnd) continue;
+    const counts = [`${passed} passed`];
+    if (failed > 0) counts.push(`${failed} failed`);
+    for (const [reason, count] of skips) counts.push(`${count} skipped: ${reason}`);
+    const sign = failed > 0 ? styleText("red", "✖") : styleText("green", "✔");
+    const seconds = (ms / 1_000).toFixed(0).padStart(3);
+    console.log(`${sign} ${folder.padEnd(10)} ${seconds} s  ${counts.join(", ")}`);
+    total += passed + failed;
+    isFailed ||= failed > 0;
+    results.delete(folder);
+  }
 }
 
 const events = run({
@@ -102,24 +115,31 @@ const events = run({
   timeout: TIMEOUT_MS,
   ...(name !== "" && { testNamePatterns: [new RegExp(toPattern(name))] }),
 });
+/** The file whose results arrive. */
+let file = "";
 for await (const { type, data } of events) {
   if (type === "test:start" && data.nesting === 0) {
-    file = groups.get(data.name)?.[0] ?? data.name;
-    const next = dirname(file).replace(".", "test");
-    if (next !== folder && folder !== "") printFolder();
-    folder = next;
+    const next = groups.get(data.name)?.[0] ?? data.name;
+    // A process may still fail after its last file.
+    if (toFolder(next) !== toFolder(file)) printFolders(false);
+    file = next;
   }
   if (type === "test:stderr") stderr = data.message;
-  if (type === "test:pass" && data.details.type !== "suite") {
-    if (data.skip === undefined) passed += 1;
-    else if (data.skip !== NOT_SELECTED)
-      skips.set(String(data.skip), (skips.get(String(data.skip)) ?? 0) + 1);
+  const result = results.get(toFolder(file));
+  if (result === undefined || (type !== "test:pass" && type !== "test:fail")) continue;
+  if (data.nesting === 0) {
+    result.left -= 1;
+    result.ms += data.details.duration_ms;
   }
   if (type === "test:fail" && data.details.error.failureType !== "subtestsFailed") {
-    failed += 1;
+    result.failed += 1;
     printFailure(data.nesting === 0 ? file : data.name, data.details.error);
   }
+  if (type === "test:fail" || data.details.type === "suite") continue;
+  if (data.skip === undefined) result.passed += 1;
+  else if (data.skip !== NOT_SELECTED)
+    result.skips.set(String(data.skip), (result.skips.get(String(data.skip)) ?? 0) + 1);
 }
-printFolder();
+printFolders(true);
 if (total === 0) console.log("No test ran.");
 process.exitCode = isFailed || total === 0 ? 1 : 0;

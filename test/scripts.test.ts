@@ -9,8 +9,10 @@ import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { fuzz } from "../scripts/attack/fuzz.ts";
 import { spoiled } from "../scripts/attack/wire.ts";
+import { judge } from "../scripts/conformance/judge.ts";
 import { ownTarget } from "../scripts/conformance/own.ts";
 import { FORMS } from "../scripts/conformance/report.ts";
+import { Unreachable } from "../scripts/conformance/target.ts";
 import { CONFORMING } from "../scripts/wrong/conforming.ts";
 import { parseFaults, patchApps, respondWith } from "../scripts/wrong/patches.ts";
 import { FAULTS, judgeFault, startFaultyServer } from "../scripts/wrong/server.ts";
@@ -134,11 +136,16 @@ test("conformance: a server that cannot be checked prints one line with the reas
     [elsewhere, /answers 301 and leads to https:\/\/example\.com\/v1\/apps/],
     [service.baseUrl.replace("http:", "https:"), /cannot be reached/],
   ] as const) {
-    const { code, stdout, stderr } = await ran("conformance.ts", ...AT(baseUrl));
-    assert.deepEqual([code, stdout], [2, ""], baseUrl);
-    assert.match(stderr, says);
-    assert.match(stderr, /^.*\n$/);
+    const target = { "base-url": baseUrl, "api-key": KEY };
+    await assert.rejects(judge(target, ""), (error) => {
+      assert.ok(error instanceof Unreachable, baseUrl);
+      assert.match(error.message, says);
+      return !error.message.includes("\n");
+    });
   }
+  const { code, stdout, stderr } = await ran("conformance.ts", ...AT(page));
+  assert.deepEqual([code, stdout], [2, ""]);
+  assert.match(stderr, /^.* Nothing was judged\.\n$/);
 });
 
 test("conformance: the report is lines or JSON, and text of a server reaches the terminal escaped", () => {
@@ -159,12 +166,11 @@ test("conformance: the report is lines or JSON, and text of a server reaches the
   assert.match(text, /^failed +4\.deploy +R\n +4\.deploy: <b>\\\S+\[2J\n\n0 shown, 1 failed/m);
 });
 
-test("clause: this server is checked against the one clause named", async () => {
+test("clause: this server is checked against the one clause named", async () =>
   assert.match(
     await printedBy("conformance.ts", "--own", "--only", "9.path-segment"),
     /^shown +9\.path-segment .*\n\n1 shown, 0 failed, 0 not tried\n$/m,
-  );
-});
+  ));
 
 test("conformance:self: at least 80 faults exist, each of a known clause, in all nine parts", () => {
   assert.ok(FAULTS.length >= 80);
