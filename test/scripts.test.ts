@@ -22,6 +22,7 @@ import { str } from "./support/client.ts";
 import { closeLater, freshFolder } from "./support/closing.ts";
 import { embedded } from "./support/embedded.ts";
 import { openHub } from "./support/hub.ts";
+import { begins, contains } from "./support/patterns.ts";
 import { closedPort, listen } from "./support/ports.ts";
 import { printedBy, ran, script, started } from "./support/process.ts";
 import { httpReceiver } from "./support/receivers.ts";
@@ -118,7 +119,7 @@ test("conformance: an incorrect server gets the broken clause on every line and 
   assert.equal(code, 1);
   const failing = stdout.split("\n").filter((line) => /^(failed|\s{8})/.test(line));
   assert.ok(failing.length > 1, stdout);
-  for (const line of failing) assert.match(line, /9\.path-segment/);
+  for (const line of failing) contains(line, "9.path-segment");
 });
 
 test("conformance: a server that cannot be checked prints one line with the reason and exits with code 2", async () => {
@@ -209,7 +210,7 @@ test("conformance:self: a server that sends each event twice passes, and its fai
     judgeFault(fault, "6.success"),
   ]);
   assert.deepEqual(right.failed, []);
-  assert.match(wrong.failed.join(), /^6\.success\.2xx-only: answered 404 and not sent again/);
+  begins(wrong.failed.join(), "6.success.2xx-only: answered 404 and not sent again");
 });
 
 test("conformance: a late duplicate is no retry where the sender numbers its attempts, and otherwise time decides", () => {

@@ -18,6 +18,7 @@ import {
 } from "../support/dashboard.ts";
 import { ALL_SCOPES, person } from "../support/oauth.ts";
 import { overridden } from "../support/other-stores.ts";
+import { contains } from "../support/patterns.ts";
 import { problem } from "../support/problem.ts";
 import { attempted, eventually } from "../support/wait.ts";
 import { B_KEY, fill, makeWorld, TWO } from "../support/world.ts";
@@ -83,7 +84,7 @@ asOwnerAlone(
   "an empty account has empty lists, and its last admin cannot be removed",
   async (browser, { api }) => {
     const empty = await browser.open("/dashboard/apps");
-    assert.match(textOf(empty), /No apps yet\. Create one.* Create app /);
+    contains(textOf(empty), "No apps yet. Create one… Create app ");
     assert.equal(empty.text.split("apps/new").length - 1, 1, "the action is offered once");
     const [first, ...others] = (await api.get("/users")).items;
     for (const { id } of others) await api.delete(`/users/${str(id)}`);
@@ -92,7 +93,7 @@ asOwnerAlone(
     await api.delete(`/users/${str(first?.id)}`);
     const edit = `/dashboard/users/${str(admin?.id)}/edit`;
     const refused = await again.fillIn(edit, { email: str(admin?.email) });
-    assert.match(assertPage(refused, 409), /last user with the permission admin/);
+    contains(assertPage(refused, 409), "last user with the permission admin");
   },
 );
 
@@ -134,10 +135,10 @@ choice(
     const app = await api.create("/apps", { title: "Shown" });
     const { browser } = await person(api, ["read:apps"]);
     const page = await browser.open(`/dashboard/apps/${app.id}`);
-    assert.match(assertPage(page), /requires the permission read:data/);
+    contains(assertPage(page), "requires the permission read:data");
     assert.doesNotMatch(page.text, /\/(edit|deploy|delete|new\?app_id=\w+)"/);
     assert.doesNotMatch((await browser.open("/dashboard/apps")).text, /apps\/new/);
-    assert.match((await (await owner(api)).open("/dashboard/apps")).text, /apps\/new/);
+    contains((await (await owner(api)).open("/dashboard/apps")).text, "apps/new");
     assert.match(
       textOf(await (await person(api, [])).browser.open("/dashboard")),
       /has no permissions/,
@@ -172,14 +173,14 @@ asOwnerAlone(
     await service.setAccountState("limited");
     assert.doesNotMatch((await browser.open("/dashboard/apps")).text, /Create app/);
     const page = await browser.open("/dashboard/apps/new");
-    assert.match(textOf(page), /This account is limited/);
+    contains(textOf(page), "This account is limited");
     assertPage(
       await browser.submit(page, "/dashboard/apps/new", { title: "No", theme: "light" }),
       403,
     );
     await service.setAccountState("suspended");
     const suspended = assertPage(await browser.open("/dashboard"), 403);
-    assert.match(suspended, /The account is suspended.*Sign out/);
+    contains(suspended, "The account is suspended…Sign out");
     assert.doesNotMatch(suspended, /Your API|Latest events/);
     await service.setAccountState("active");
     assert.equal((await api.get("/apps")).json.total, 0);
@@ -307,7 +308,7 @@ asOwner(
       [["https://a.example/cb", "https://b.example/cb"], ["admin"]],
     );
     const refused = await browser.fillIn(`${path}/new`, { name: "N", redirect_uris: "ftp://x" });
-    assert.match(assertPage(refused, 422), /Entry 1 must be a URL/);
+    contains(assertPage(refused, 422), "Entry 1 must be a URL");
     await browser.fillIn(`${path}/${id}/delete`);
     problem(await api.get(`/oauth-clients/${id}`), "not_found");
   },
@@ -326,9 +327,9 @@ asOwner(
     const page = await browser.open(`/dashboard/events/${id}`);
     const text = assertPage(page);
     assert.match(text, new RegExp(`Request: ${caused.header("x-request-id")} .* ${id}`));
-    assert.match(
+    contains(
       text,
-      /Deliveries Status Attempts Next attempt Created http:\/\/127\.0\.0\.1:9\/ Retrying refused 1 20/,
+      "Deliveries Status Attempts Next attempt Created http://127.0.0.1:9/ Retrying refused 1 20",
     );
     const [delivery] = new RegExp(`/[/\\w-]+/${hook.id}/deliveries/dlv_\\w+`).exec(page.text) ?? [];
     assert.ok((await browser.open(str(delivery))).text.includes(`href="/dashboard/events/${id}"`));
@@ -351,10 +352,10 @@ asOwnerAlone("lists show the newest entry first and are paged", async (browser, 
   const last = textOf(await browser.open("/dashboard/apps?skip=20"));
   assert.match(last, /Number 1\. .*21 to 21 of 21, newest first Newer $/);
   for (const skip of ["999", "x"])
-    assert.match(textOf(await browser.open(`/dashboard/apps?skip=${skip}`)), /1 to 20 of 21/, skip);
+    contains(textOf(await browser.open(`/dashboard/apps?skip=${skip}`)), "1 to 20 of 21");
   const filtered = await browser.open("/dashboard/events?type=app.created");
-  assert.match(textOf(filtered), / All app\.created app\.updated .* 1 to 20 of 21/);
-  assert.match(filtered.text, /events\?type=app\.created&amp;skip=20"/);
+  contains(textOf(filtered), " All app.created app.updated … 1 to 20 of 21");
+  contains(filtered.text, 'events?type=app.created&amp;skip=20"');
 });
 
 asOwnerAlone(
@@ -381,20 +382,17 @@ asOwnerAlone(
     assert.ok((await browser.open("/dashboard/apps")).text.includes(`/sites/${id}/`));
     assert.match(await read(`apps/${app.id}/deployments/${id}`), / Second Open /);
     assert.match(await read(`apps/${app.id}/deployments/${retired.id}`), / First Details /);
-    assert.match(
+    contains(
       await read("settings/webhooks"),
-      /Status Last delivery http:\/\/127\.0\.0\.1:9\/ app\.deployed Active Retrying 20/,
+      "Status Last delivery http://127.0.0.1:9/ app.deployed Active Retrying 20",
     );
-    assert.match(await read("data-sources"), /Rows Sales 1 Ready 20/);
-    assert.match(
-      await read("events"),
-      /app\.deployed Sales 1 Retrying 20.* app\.created Sales None 20/,
-    );
+    contains(await read("data-sources"), "Rows Sales 1 Ready 20");
+    contains(await read("events"), "app.deployed Sales 1 Retrying 20… app.created Sales None 20");
     await api.patch(`/webhooks/${hook.id}`, { active: false });
     await service.settled();
     assert.match(await read("settings/webhooks"), / Disabled Cancelled 20/);
     const keys = await read("settings/api-keys");
-    assert.match(keys, /Last used Start-up key/);
+    contains(keys, "Last used Start-up key");
   },
 );
 
@@ -460,10 +458,10 @@ asOwnerAlone(
     assert.ok(empty.includes(`curl "${baseUrl}/apps" -H "Authorization: Bearer $API_KEY"`));
     await api.create("/apps", { title: "Counted" });
     const page = await browser.open("/dashboard");
-    assert.match(textOf(page), / Counted Private None .*No data yet.*app\.created Counted/);
+    contains(textOf(page), " Counted Private None …No data yet…app.created Counted");
     assert.doesNotMatch(page.text, /"Filter"/);
     const { text } = await browser.open("/dashboard/apps");
-    assert.match(text, /<a href="\/dashboard\/apps" aria-current="page">Apps<\/a>/);
+    contains(text, '<a href="/dashboard/apps" aria-current="page">Apps</a>');
   },
 );
 

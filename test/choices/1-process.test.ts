@@ -7,6 +7,7 @@ import { choice, withService } from "../support/clauses.ts";
 import { Client, type Members, members, str } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
 import { startRefused } from "../support/embedded.ts";
+import { contains } from "../support/patterns.ts";
 import { listen } from "../support/ports.ts";
 import { problem } from "../support/problem.ts";
 import { type Ended, type ServerProcess, serve, serving } from "../support/process.ts";
@@ -91,7 +92,7 @@ choice(
     const args = ["--store", "./test/stores/skeleton.mjs"];
     const { stdout } = await serving([...args, "--public-url", "http://[::1]:1"], "curl ");
     assert.match(stdout, /Data +\.\/test\/stores\/skeleton\.mjs\n/);
-    assert.match(stdout, /curl http:\/\/\\\[::1\\\]:1\/v1\/apps -H/);
+    contains(stdout, "curl http://\\[::1\\]:1/v1/apps -H");
   },
 );
 
@@ -303,7 +304,7 @@ choice(
     const home = await anyone.get("/");
     assert.deepEqual([home.status, home.header("location")], [302, "/dashboard"]);
     for (const path of ["/v2/apps", "/v2", "/v10/users/x?y=z"])
-      assert.match(str(problem(await anyone.get(path), "not_found").detail), /\/v1 only/, path);
+      contains(str(problem(await anyone.get(path), "not_found").detail), "/v1 only");
     problem(await anyone.get("/nowhere"), "not_found");
     problem(await anyone.get("/v1/nowhere"), "missing_credential");
   },

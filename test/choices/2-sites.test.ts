@@ -6,6 +6,7 @@ import { choice } from "../support/clauses.ts";
 import { type Answer, type Client, freshHost, str } from "../support/client.ts";
 import { assertPage, csrfOf, textOf } from "../support/dashboard.ts";
 import { person } from "../support/oauth.ts";
+import { contains } from "../support/patterns.ts";
 import { deployed, interactions, page } from "../support/sites.ts";
 import { B_KEY, TWO } from "../support/world.ts";
 
@@ -32,10 +33,7 @@ choice(
   "a site shows the title, the description and a chart or table of each ready data source, all escaped",
   async ({ api }) => {
     const { path, give, page: site } = await deployed(api, { description: "Net of <returns>" });
-    assert.match(
-      assertPage(await site()),
-      /Sales Net of <returns> No data yet\. Charts will appear/,
-    );
+    contains(assertPage(await site()), "Sales Net of <returns> No data yet. Charts will appear");
     await give("Revenue", SALES);
     await give("Names", [{ name: "Ada" }, { name: "<b>Bob</b>" }]);
     await give("<i>Marks</i>", [{ 'n"><i>': `'"><i>`, "<i>": 7 }]);
@@ -63,17 +61,17 @@ choice(
     const row = (day: number) => ({ at: new Date(day * 86_400_000).toISOString(), value: -day });
     const id = await give("Long", many(2_001, row));
     const shown = await page(api, path);
-    assert.match(textOf(shown), /The first 2000 of 2001 rows/);
+    contains(textOf(shown), "The first 2000 of 2001 rows");
     assert.equal(/<path d="m([^"]*)"/.exec(shown.text)?.[1]?.split(" ").length, 2_000);
     assert.equal(buttonsIn(shown), 100, "every twentieth point");
-    assert.match(textOf(shown), / 1 2 3 4 5 6 7 8 9 10 The first 2000 of 2001 rows/);
+    contains(textOf(shown), " 1 2 3 4 5 6 7 8 9 10 The first 2000 of 2001 rows");
     assert.deepEqual(rowsIn(shown), [...Array(200).keys()]);
     const last = await page(api, `${path}?table=${id}&sort=value&page=10`);
     assert.deepEqual(
       rowsIn(last),
       many(200, (index) => 199 - index),
     );
-    assert.match(last.text, /aria-current="page">10</);
+    contains(last.text, 'aria-current="page">10<');
     const sent = await page(api, `${path}?chart=${id}&point=1999`);
     assert.equal(buttonsIn(sent), 101, "the sent point has a button");
   },
@@ -94,7 +92,7 @@ choice(
     const namesBy = async (query: string) => {
       const shown = await page(api, path + query);
       const [, other = "", rows = ""] = shown.text.split("<tbody>");
-      assert.match(other, /<td>1 Jan 2026/);
+      contains(other, "<td>1 Jan 2026");
       return {
         shown,
         names: [...rows.matchAll(/<tr><td>(?:<button[^>]*>)?(\w+)/g)]
@@ -138,7 +136,7 @@ choice(
     const { browser } = await person(api);
     for (const url of [path, `/dashboard/data-sources/${id}`]) {
       const shown = await browser.open(url);
-      assert.match(textOf(shown), /c29\..*The first 30 of 31 columns/);
+      contains(textOf(shown), "c29.…The first 30 of 31 columns");
       assert.match(textOf(shown), /x{199}…/);
       assert.doesNotMatch(shown.text, /c30\.|x{200}/);
     }
@@ -178,7 +176,7 @@ choice(
       new RegExp(`^\\./\\?chart=${chart}&point=1&event=evt_\\w+$`),
     );
     const back = await browser.open(path + str(headers.location).slice(2));
-    assert.match(textOf(back), /Sent: 2026-01, 20\.5 revenue, South\. Show as table/);
+    contains(textOf(back), "Sent: 2026-01, 20.5 revenue, South. Show as table");
     const [member, stranger] = [await person(api, []), await person(api.as(B_KEY), ["admin"])];
     for (const { browser } of [member, stranger])
       await click(browser, path, "2026-02, -4 revenue, North");
@@ -258,7 +256,7 @@ choice(
     for (const permission of ["read:apps", "admin"])
       assertPage(await (await person(api, [permission])).browser.open(path));
     const { browser } = await person(api, ["read:data", "write:apps"]);
-    assert.match(assertPage(await browser.open(path), 403), /requires the permission read:apps/);
+    contains(assertPage(await browser.open(path), 403), "requires the permission read:apps");
   },
 );
 

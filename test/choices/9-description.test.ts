@@ -16,6 +16,7 @@ import { closeLater } from "../support/closing.ts";
 import { assertPage, textOf } from "../support/dashboard.ts";
 import { breaches, resolve } from "../support/json-schema.ts";
 import { person } from "../support/oauth.ts";
+import { begins, contains } from "../support/patterns.ts";
 import { problem } from "../support/problem.ts";
 import { shows, started } from "../support/process.ts";
 import { DOCS } from "../support/showcase.ts";
@@ -245,7 +246,7 @@ choice(
   "the page of events shows the retry delays in force",
   { retrySchedule: "90s,2h,5ms" },
   async ({ api }) =>
-    assert.match(textOf(await docs(api, "/events")), /after 90 s, 2 h, 5 ms, each 20 %/),
+    contains(textOf(await docs(api, "/events")), "after 90 s, 2 h, 5 ms, each 20 %"),
 );
 
 choice(
@@ -296,7 +297,7 @@ choice(
   "a sequence has a lane for each party, and an arrow and a text for each message",
   async ({ api }) => {
     const section = sectionOf((await docs(api, "/tour/6")).text, "step-by-step-on-this-server");
-    assert.match(withoutTags(section), /Client Service Receiver Client → Service POST \/v1\/apps/);
+    contains(withoutTags(section), "Client Service Receiver Client → Service POST /v1/apps");
     const [client, service, receiver] = [50, 150, 250];
     assert.deepEqual(groups(section, /d="M(\d+ 6H\d+m-?\d)/g), [
       `${client} 6H${service}m-6`,
@@ -327,7 +328,7 @@ choice(
   async ({ document: { document }, api }) => {
     const answer = await api.root.as(null).get("/openapi.json");
     assert.deepEqual([answer.status, answer.headers["content-type"]], [200, "application/json"]);
-    assert.match(String(document.openapi), /^3\.1\./);
+    begins(String(document.openapi), "3.1.");
     const { version } = members(JSON.parse(readFileSync("package.json", "utf8")));
     assert.equal(members(document.info).version, version);
     const objects = [...objectsIn(document)];

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { appError } from "../../src/domain/errors.ts";
 import { formWithErrors, renderFields } from "../../src/web/form.ts";
 import { truncate } from "../../src/web/html.ts";
+import { begins, contains } from "../support/patterns.ts";
 
 const typed = { string: { type: "string", maxLength: 9 }, array: { type: "array" } };
 
@@ -26,13 +27,13 @@ test("form: an error names its entry and is linked to its field, and the summary
   ];
   const form = formWithErrors({}, appError({ code: "validation_failed", errors }));
   const { text } = renderFields(form, schema);
-  assert.match(
+  contains(
     text,
-    /<div id="uris-error"><p class="error">Entry 2 must be a URL\. Entry 3 is too long\./,
+    '<div id="uris-error"><p class="error">Entry 2 must be a URL. Entry 3 is too long.',
   );
-  assert.match(text, /<div id="last-error"><p class="error">It is required\./);
-  assert.match(text, /id="uris" name="uris" aria-describedby="uris-error" aria-invalid="true"/);
-  assert.match(text, /^<div class="card" role="alert" tabindex="-1" autofocus>/);
+  contains(text, '<div id="last-error"><p class="error">It is required.');
+  contains(text, 'id="uris" name="uris" aria-describedby="uris-error" aria-invalid="true"');
+  begins(text, '<div class="card" role="alert" tabindex="-1" autofocus>');
   assert.doesNotMatch(renderFields({ values: {} }, schema).text, /autofocus/);
 });
 
