@@ -7,7 +7,7 @@ import { choice, withService } from "../support/clauses.ts";
 import { Client, type Members, members, str } from "../support/client.ts";
 import { freshFile } from "../support/closing.ts";
 import { startRefused } from "../support/embedded.ts";
-import { contains } from "../support/patterns.ts";
+import { begins, contains } from "../support/patterns.ts";
 import { listen } from "../support/ports.ts";
 import { problem } from "../support/problem.ts";
 import { type Ended, type ServerProcess, serve, serving } from "../support/process.ts";
@@ -41,10 +41,11 @@ async function acceptsNothing({ server, ready }: Started): Promise<void> {
 }
 
 /** Expects exactly one line on stderr that matches, no stack, and nothing on stdout. */
-function refused({ code, stdout, stderr }: Ended, exit: number, message: RegExp): void {
+function refused({ code, stdout, stderr }: Ended, exit: number, message: string): void {
   assert.deepEqual([code, stdout, stderr.trimEnd().split("\n").length], [exit, "", 1], stderr);
-  assert.match(stderr, message);
-  assert.doesNotMatch(stderr, /\.ts:\d/);
+  begins(stderr, message);
+  // Neither a stack nor a key.
+  assert.doesNotMatch(stderr, /\.ts:\d|"short"|secret-key-1/);
 }
 
 choice(
@@ -157,31 +158,28 @@ const PEM = {
 const SECRET = ["receiver", "--secret", "s"];
 
 /** Only mistakes that the command line itself finds run as processes; values are tested below without one each. */
-const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
-  [["--prot", "1"], /--prot'; did you mean --port\?/],
-  [["--port"], /--port/],
-  [["--control", "stray"], /stray/],
-  [["--api-key", "short"], /^--api-key must (?!.*"short")/],
-  [["--seed", "no-such-file.json"], /no-such-file\.json/],
-  [["--data", "nowhere/data.json"], /^--data: .*nowhere\/data\.json .* mount the folder/],
-  [["--data", "package.json/data.json"], /^--data: .*ENOTDIR/],
-  [["--data", "n".repeat(256)], /^--data: .*ENAMETOOLONG/],
-  [["--data", "src"], /^--data: .*EISDIR/],
-  [["--log", "jsn"], /^--log must be one of .*"json"/],
-  [["--host", "300.1.1.1", "--api-key", "secret-key-1"], /^--host (?!.*secret-key-1)/],
-  [["--tls-cert", PEM.cert, "--tls-key", PEM.empty], /^--tls-key must be .* not empty/],
-  [["--tls-cert", PEM.cert], /^--tls-cert and --tls-key must .* given together/],
-  [["--store", "./none.mjs"], /^--store must be .*none\.mjs/],
-  [["receivr"], /'receivr'/],
-  [["receiver"], /^--secret is missing.*--help\)\n$/],
-  [[...SECRET, "--prot", "1"], /--prot'; did you mean --port\?/],
-  [[...SECRET, "--port", "65536"], /^--port must /],
-  [[...SECRET, "--host", "a b"], /^--host must /],
-  [[...SECRET, "--answers", "200,maybe"], /answers must be /],
-  [
-    ["--variant", "create-status=200", "--variant", "list-shap=bare"],
-    /^--variant .*list-shape=bare/,
-  ],
+const WRONG: readonly (readonly [args: readonly string[], names: string])[] = [
+  [["--prot", "1"], "…--prot'; did you mean --port?"],
+  [["--port"], "…--port"],
+  [["--control", "stray"], "…stray"],
+  [["--api-key", "short"], "--api-key must "],
+  [["--seed", "no-such-file.json"], "…no-such-file.json"],
+  [["--data", "nowhere/data.json"], "--data: …nowhere/data.json … mount the folder"],
+  [["--data", "package.json/data.json"], "--data: …ENOTDIR"],
+  [["--data", "n".repeat(256)], "--data: …ENAMETOOLONG"],
+  [["--data", "src"], "--data: …EISDIR"],
+  [["--log", "jsn"], '--log must be one of …"json"'],
+  [["--host", "300.1.1.1", "--api-key", "secret-key-1"], "--host "],
+  [["--tls-cert", PEM.cert, "--tls-key", PEM.empty], "--tls-key must be … not empty"],
+  [["--tls-cert", PEM.cert], "--tls-cert and --tls-key must … given together"],
+  [["--store", "./none.mjs"], "--store must be …none.mjs"],
+  [["receivr"], "…'receivr'"],
+  [["receiver"], "--secret is missing…--help)"],
+  [[...SECRET, "--prot", "1"], "…--prot'; did you mean --port?"],
+  [[...SECRET, "--port", "65536"], "--port must "],
+  [[...SECRET, "--host", "a b"], "--host must "],
+  [[...SECRET, "--answers", "200,maybe"], "…answers must be "],
+  [["--variant", "create-status=200", "--variant", "list-shap=bare"], "--variant …list-shape=bare"],
 ];
 
 choice(
@@ -207,11 +205,11 @@ choice(
       publicUrl: ["apps.example.com", "ftp://x.example", "https://x.example/path"],
       apiKey: ["short77", "a".repeat(201), "has spaces in it"],
     }))
-      for (const value of values) await startRefused({ [option]: value }, new RegExp(option));
+      for (const value of values) await startRefused({ [option]: value }, option);
     for (const text of ["null", "0", "["])
-      await startRefused({ seed: freshFile("wrong.json", text) }, /^seed must be .* JSON object/);
+      await startRefused({ seed: freshFile("wrong.json", text) }, "seed must be … JSON object");
     for (const open of [{ host: "0.0.0.0" }, { publicUrl: "https://x.example" }])
-      await startRefused({ randomSeed: "x", ...open }, /randomSeed/);
+      await startRefused({ randomSeed: "x", ...open }, "…randomSeed");
     // The last one looks like a signed token.
     for (const apiKey of ["8letters", "eyJa.b.cd"])
       await withService({ apiKey }, async ({ api }) => {
@@ -226,10 +224,10 @@ choice(
   "each flag can be set by an environment variable, the port by PORT too, and the flag takes precedence",
   async () => {
     for (const [variables, names] of [
-      [{ PORT: "0", APPHOST_RATE_LIMIT: "never" }, /^APPHOST_RATE_LIMIT must be/],
-      [{ PORT: "http" }, /^PORT must be/],
-      [{ PORT: "1", APPHOST_PORT: "http" }, /^APPHOST_PORT must be/],
-      [{ APPHOST_PROT: "1" }, /APPHOST_PROT; did you mean APPHOST_PORT\?/],
+      [{ PORT: "0", APPHOST_RATE_LIMIT: "never" }, "APPHOST_RATE_LIMIT must be"],
+      [{ PORT: "http" }, "PORT must be"],
+      [{ PORT: "1", APPHOST_PORT: "http" }, "APPHOST_PORT must be"],
+      [{ APPHOST_PROT: "1" }, "…APPHOST_PROT; did you mean APPHOST_PORT?"],
     ] as const)
       refused(await serve([], variables).ended, 2, names);
     const server = serve(["--log", "json"], {
@@ -313,7 +311,7 @@ choice(
 test("receiver: a port in use prints one line and exits with code 1", async () => {
   const other = createServer();
   const port = String(await listen(other));
-  refused(await serve([...SECRET, "-p", port]).ended, 1, new RegExp(`^Port ${port} .*--port`));
+  refused(await serve([...SECRET, "-p", port]).ended, 1, `Port ${port} …--port`);
   other.close();
 });
 
@@ -331,7 +329,7 @@ test("--help names the receiver, whose own --help lists its flags, and -h, -v an
   for (const name of ["--secret", "-p, --port", "--host", "--answers"])
     assert.ok(receiverHelp.includes(name), name);
   assert.match(version, /^\d+\.\d+\.\d+\n$/);
-  refused(await serve(["-p", "http"]).ended, 2, /^--port must be /);
+  refused(await serve(["-p", "http"]).ended, 2, "--port must be ");
 });
 
 test("receiver: the command prints each delivery with its verdict, and ends with a signal", async () => {

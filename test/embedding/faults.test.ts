@@ -55,12 +55,12 @@ test("an invalid rule, or one that can never match, is rejected by name", async 
   await using it = await embedded();
   const { add } = it.service.faults;
   for (const [fields, message] of [
-    [{ path: "/v1/nothing" }, /#\/path GET \/v1\/nothing is no operation/],
-    [{ path: "/v1/apps/{id}" }, /GET \/v1\/apps\/\{id\} is no operation/],
-    [{ path: "/v1/apps/app_1?x=1" }, /is no operation/],
-    [{ status: 399 }, /#\/status must be a whole number from 400 to 599/],
-    [{ delay: 5 }, /#\/delay is not a known member/],
-    [{ status: undefined }, /must have a status, a connection or a delayMs/],
+    [{ path: "/v1/nothing" }, "#/path GET /v1/nothing is no operation"],
+    [{ path: "/v1/apps/{id}" }, "GET /v1/apps/{id} is no operation"],
+    [{ path: "/v1/apps/app_1?x=1" }, "is no operation"],
+    [{ status: 399 }, "#/status must be a whole number from 400 to 599"],
+    [{ delay: 5 }, "#/delay is not a known member"],
+    [{ status: undefined }, "must have a status, a connection or a delayMs"],
   ] as const)
     ruleRefused("faults.add", add, { ...LIST, status: 500, ...fields }, message);
 });
@@ -297,11 +297,11 @@ test("1.chaos: a rule applies only to its event type and its webhook", async () 
 test("1.chaos: an invalid rule is rejected with the name of the member", async () => {
   await using it = await startWithChaos();
   for (const [rule, message] of [
-    [{ effect: "lose" }, /#\/effect must be one of/],
-    [{ effect: "drop", type: "app.lost" }, /#\/type must be one of/],
-    [{ effect: "drop", times: 0 }, /#\/times/],
-    [{ effect: "delay" }, /#\/delayMs must be the length of the delay/],
-    [{ effect: "drop", webhook: "wh_1" }, /#\/webhook is not a known member/],
+    [{ effect: "lose" }, "#/effect must be one of"],
+    [{ effect: "drop", type: "app.lost" }, "#/type must be one of"],
+    [{ effect: "drop", times: 0 }, "#/times"],
+    [{ effect: "delay" }, "#/delayMs must be the length of the delay"],
+    [{ effect: "drop", webhook: "wh_1" }, "#/webhook is not a known member"],
   ] as const)
     ruleRefused("chaos.add", it.chaos.add, rule, message);
 });

@@ -20,12 +20,12 @@ import { turns } from "../support/wait.ts";
 
 test("options: each invalid option is rejected by name", async () => {
   for (const [options, message] of [
-    [{ prot: 0 }, /^There is no option prot; did you mean port\?$/],
-    [{ port: 65_536 }, /^port must be a whole number from 0 to 65535$/],
-    [{ clock: "manual", startAt: "yesterday" }, /^startAt must be .* with its zone$/],
-    [{ startAt: "2026-01-01T00:00:00Z" }, /^startAt sets a manual clock/],
-    [{ store: { open() {} } }, /^store must be .* no method transact/],
-    [{ store: memoryStore(), data: "x.json" }, /^store and data cannot be given together/],
+    [{ prot: 0 }, "There is no option prot; did you mean port?"],
+    [{ port: 65_536 }, "port must be a whole number from 0 to 65535"],
+    [{ clock: "manual", startAt: "yesterday" }, "startAt must be … with its zone"],
+    [{ startAt: "2026-01-01T00:00:00Z" }, "startAt sets a manual clock"],
+    [{ store: { open() {} } }, "store must be … no method transact"],
+    [{ store: memoryStore(), data: "x.json" }, "store and data cannot be given together"],
   ] as const)
     await startRefused(options, message);
 });

@@ -277,17 +277,17 @@ choice(
     for (const [members, error] of INVALID) {
       const accounts = members.map((account) => ({ name: "One", ...account }));
       const options = { seed: { accounts }, apiKey: "secret-2" };
-      const message = await startRefused(options, /^The seed is wrong: /);
+      const message = await startRefused(options, "The seed is wrong: ");
       assert.ok(message.includes(`#/accounts/${error}`), message);
       assert.doesNotMatch(message, /secret-/);
     }
     // Also if stored data takes precedence, because a reset will need the seed.
     const data = freshFile("kept.json");
     await (await startService({ data })).close();
-    await startRefused({ data, seed: { accounts: [] } }, /accounts/);
+    await startRefused({ data, seed: { accounts: [] } }, "…accounts");
     await startRefused(
       { seed: freshFile("broken.json", "{ not json") },
-      /^seed must be .* JSON object/,
+      "seed must be … JSON object",
     );
   },
 );
@@ -316,7 +316,7 @@ choice(
     const data = [{ n: 2 ** 53 }];
     const accounts = [{ name: "A", data_sources: [{ ...source, data }] }];
     assert.deepEqual(await load({ accounts }), [["n:string"], [{ n: "9007199254740992" }]]);
-    await startRefused({ seed: freshFile("wrong.json", "[null,1.50]") }, /seed/i);
+    await startRefused({ seed: freshFile("wrong.json", "[null,1.50]") }, "…seed");
   },
 );
 

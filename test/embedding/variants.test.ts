@@ -138,12 +138,12 @@ test("the OpenAPI document follows the variants that change requests", async () 
 
 test("a seed ignores the variants: an unknown member is rejected", async () => {
   const seed = { accounts: [{ name: "A", apps: [{ title: "Seeded", more: 1 }] }] };
-  await startRefused({ variants: ALL_VARIANTS, seed }, /more/);
+  await startRefused({ variants: ALL_VARIANTS, seed }, "…more");
 });
 
 test("an unknown variant is rejected in one line that names the valid ones", async () => {
   for (const variants of [{ "list-shap": "bare" }, { "create-status": 201 }, "list-shape=bare,"]) {
-    const line = await startRefused({ variants }, /^variants must be/);
+    const line = await startRefused({ variants }, "variants must be");
     for (const pair of Object.entries(ALL_VARIANTS)) assert.ok(line.includes(pair.join("=")));
   }
 });

@@ -77,8 +77,10 @@ test(
       count: 0,
     });
     assert.match(id, /^[0-9a-f]{24}$/);
-    const message = `data\\.json is in use by process ${process.pid}\\. Stop that process first`;
-    await failsToOpen(file, new RegExp(message));
+    await failsToOpen(
+      file,
+      `data.json is in use by process ${process.pid}. Stop that process first`,
+    );
     await store.close();
     assert.equal(existsSync(`${file}.lock`), false);
   },

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { OptionError, type Receiver, type ServiceOptions, startService } from "../../src/index.ts";
 import { Client } from "./client.ts";
 import { ApiDocument } from "./openapi.ts";
+import { begins } from "./patterns.ts";
 import { eventually } from "./wait.ts";
 
 export type Embedded = Awaited<ReturnType<typeof embedded>>;
@@ -29,13 +30,13 @@ export async function described(options: ServiceOptions = {}) {
 }
 
 /** Asserts that a start with these options fails with a one-line error; returns the line. */
-export async function startRefused(options: object, says: RegExp): Promise<string> {
+export async function startRefused(options: object, says: string): Promise<string> {
   const error: unknown = await startService({ ...options }).then(
     (service) => service.close().then(() => `started with ${JSON.stringify(options)}`),
     (reason: unknown) => reason,
   );
   assert.ok(error instanceof OptionError, String(error));
-  assert.match(error.message, says);
+  begins(error.message, says);
   assert.doesNotMatch(error.message, /\n/);
   return error.message;
 }
@@ -46,17 +47,20 @@ export const struck = ({ service }: Embedded, count = 1) =>
     async () => service.requests.filter((one) => one.fault && one.status === null)[count - 1],
   );
 
-/** Asserts that a fault or chaos rule is rejected with a message. */
+/** Asserts that a fault or chaos rule is rejected with a message that contains the text. */
 export const ruleRefused = (
   by: string,
   add: (rule: never) => unknown,
   rule: object,
-  says: RegExp,
+  says: string,
 ): void =>
   assert.throws(
     () => Reflect.apply(add, undefined, [rule]),
-    (error: Error) =>
-      error instanceof OptionError && error.message.startsWith(by) && says.test(error.message),
+    ({ name, message }: Error) => {
+      assert.equal(name, "OptionError");
+      begins(message, `${by}…${says}`);
+      return true;
+    },
     JSON.stringify(rule),
   );
 
