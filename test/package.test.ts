@@ -5,9 +5,8 @@ import { once } from "node:events";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { eventually, skipUnless } from "./support/index.ts";
 import { installPackage } from "./support/installed-package.ts";
-import { skipUnless } from "./support/required.ts";
-import { eventually } from "./support/wait.ts";
 
 const TARBALL_BYTES_MAX = 200_000;
 const INSTALLED_BYTES_MAX = 1_000_000;

@@ -6,11 +6,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { startReceiver } from "../src/receiver.ts";
-import { closeLater } from "./support/closing.ts";
-import { embedded } from "./support/embedded.ts";
-import { person, returned } from "./support/oauth.ts";
-import { shows } from "./support/process.ts";
-import { eventually } from "./support/wait.ts";
+import { closeLater, embedded, eventually, person, returned, shows } from "./support/index.ts";
 
 const README = readFileSync("README.md", "utf8");
 const [, FIVE_MINUTES = ""] = /^## Five minutes$(.*?)^## /ms.exec(README) ?? [];

@@ -18,14 +18,22 @@ import { parseFaults, patchApps, respondWith } from "../scripts/wrong/patches.ts
 import { FAULTS, judgeFault, startFaultyServer } from "../scripts/wrong/server.ts";
 import { startService } from "../src/index.ts";
 import { verifySignature } from "../src/lib/signature.ts";
-import { str } from "./support/client.ts";
-import { closeLater, freshFolder } from "./support/closing.ts";
-import { embedded } from "./support/embedded.ts";
 import { openHub } from "./support/hub.ts";
-import { begins, contains } from "./support/patterns.ts";
-import { closedPort, listen } from "./support/ports.ts";
-import { printedBy, ran, script, started } from "./support/process.ts";
-import { httpReceiver } from "./support/receivers.ts";
+import {
+  begins,
+  closedPort,
+  closeLater,
+  contains,
+  embedded,
+  freshFolder,
+  httpReceiver,
+  listen,
+  printedBy,
+  ran,
+  script,
+  started,
+  str,
+} from "./support/index.ts";
 import { CLAUSES } from "./support/sources.ts";
 import { isRetryOf } from "./support/trial.ts";
 
@@ -129,18 +137,18 @@ test("conformance: a server that cannot be checked prints one line with the reas
   const silent = createTcpServer();
   closeLater(() => silent.close());
   for (const [baseUrl, says] of [
-    [`http://127.0.0.1:${await closedPort()}/v1`, /refuses the connection/],
-    [`http://127.0.0.1:${await listen(silent)}/v1`, /does not answer within/],
-    [service.baseUrl, /answers 401: --api-key/],
-    [service.authUrl, /answers 404: --base-url/],
-    [page, /answers 200 with text\/html, and not as JSON/],
-    [elsewhere, /answers 301 and leads to https:\/\/example\.com\/v1\/apps/],
-    [service.baseUrl.replace("http:", "https:"), /cannot be reached/],
+    [`http://127.0.0.1:${await closedPort()}/v1`, "…refuses the connection"],
+    [`http://127.0.0.1:${await listen(silent)}/v1`, "…does not answer within"],
+    [service.baseUrl, "…answers 401: --api-key"],
+    [service.authUrl, "…answers 404: --base-url"],
+    [page, "…answers 200 with text/html, and not as JSON"],
+    [elsewhere, "…answers 301 and leads to https://example.com/v1/apps"],
+    [service.baseUrl.replace("http:", "https:"), "…cannot be reached"],
   ] as const) {
     const target = { "base-url": baseUrl, "api-key": KEY };
     await assert.rejects(judge(target, ""), (error) => {
       assert.ok(error instanceof Unreachable, baseUrl);
-      assert.match(error.message, says);
+      begins(error.message, says);
       return !error.message.includes("\n");
     });
   }
@@ -180,13 +188,11 @@ test("conformance:self: at least 80 faults exist, each of a known clause, in all
   assert.equal(new Set(FAULTS.map(({ clause }) => clause[0])).size, 9);
 });
 
-test("conformance:self: a few faults are caught, each by a clause of its part", async () => {
-  for (const [part, says] of [
-    ["3", /^caught +3\.app-no-state +app-status: an app carries a status$/m],
-    ["9", /\n0 of 0 right servers called wrong; 2 of 2 faults caught; \d+ s\n$/],
-  ] as const)
-    assert.match(await printedBy("wrong/self.ts", "--part", part), says);
-});
+test("conformance:self: a few faults are caught, each by a clause of its part", async () =>
+  contains(
+    await printedBy("wrong/self.ts", "--part", "3"),
+    "caught … 3.app-no-state …app-status: …0 of 0 right servers called wrong; 2 of 2 faults caught",
+  ));
 
 test("conformance:self: a correct server passes, and a fault that no clause detects is reported as survived or never provoked", async () => {
   const [right] = parseFaults({ "right 9: it is right": {} });
@@ -236,7 +242,7 @@ test("conformance:self: deliveries go through the proxy, which changes them only
     const api = server.api.at(target["base-url"]);
     const webhook = await api.create("/webhooks", { url, events: ["app.created"], secret: "s" });
     assert.equal(webhook.url, url, "nobody sees that it leads elsewhere");
-    await api.create("/apps", { title: "T" });
+    await api.newApp();
     const [first] = await arrived(() => true);
     await service.settled();
     assert.deepEqual([first?.method, proxy.patched()], [method, name === "" ? 0 : 1]);
@@ -256,37 +262,27 @@ test("conformance:self: --serve starts the named server, with all that a client 
 const AT_X = "--base-url http://x/v1 --api-key k";
 
 /** The error message of each wrong use. */
-const WRONG: readonly (readonly [script: string, says: RegExp, ...uses: readonly string[]])[] = [
-  [
-    "conformance.ts",
-    /Usage: npm run conformance/,
-    "",
-    "--all",
-    "--base-url nowhere --api-key k",
-    `${AT_X} --only *`,
-  ],
-  ["conformance.ts", /Usage: npm run conformance/, "--base-url localhost:4600/v1 --api-key k"],
-  ["conformance.ts", /^No clause begins with 9\.nothing\.$/m, "--own --only 9.nothing"],
-  ["conformance.ts", /^--token must be SCOPES=TOKEN/, `${AT_X} --token x`],
-  ["conformance.ts", /^--client-id, .* must be given together/, `${AT_X} --client-id c`],
-  ["bench/main.ts", /^There is no calm\. Choose from: http, file, delivery, start/, "calm"],
-  ["mutate.ts", /Usage: npm run mutate/, "--rooms attic", "--sample some", "--everything"],
-  [
-    "wrong/self.ts",
-    /Usage: npm run conformance:self/,
-    "--only nothing",
-    "--part 0",
-    "--serve nothing",
-  ],
+const WRONG: readonly (readonly [use: string, message: string])[] = [
+  ["conformance.ts", "--base-url is missing.…Usage: npm run conformance"],
+  [`conformance.ts ${AT_X} --only *`, "--only must be …Usage: npm run conformance"],
+  ["conformance.ts --base-url localhost:4600/v1", "--base-url must be a URL, which begins with"],
+  ["conformance.ts --own --only 9.nothing", "No clause begins with 9.nothing."],
+  [`conformance.ts ${AT_X} --token x`, "--token must be SCOPES=TOKEN"],
+  [`conformance.ts ${AT_X} --client-id c`, "--client-id, …must be given together"],
+  ["bench/main.ts calm", "There is no calm. Choose from: http, file, delivery, start"],
+  ["mutate.ts --rooms attic", "…Usage: npm run mutate"],
+  ["mutate.ts --everything", "…Usage: npm run mutate"],
+  ["wrong/self.ts --only nothing", "There is no such fault.…Usage: npm run conformance:self"],
+  ["wrong/self.ts --serve nothing", "There is no such fault.…Usage: npm run conformance:self"],
 ];
 
 test("scripts: wrong use prints the usage and exits with code 2", async () => {
-  for (const [script, says, ...uses] of WRONG)
-    for (const use of uses) {
-      const { code, stderr } = await ran(script, ...use.split(" ").filter(Boolean));
-      assert.equal(code, 2, `${script} ${use}`);
-      assert.match(stderr, says, `${script} ${use}`);
-    }
+  for (const [use, message] of WRONG) {
+    const [script = "", ...args] = use.split(" ");
+    const { code, stderr } = await ran(script, ...args);
+    assert.equal(code, 2, use);
+    begins(stderr, message);
+  }
 });
 
 test("scripts: a reader may close the output early without an error", async () => {

@@ -10,10 +10,8 @@ import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { inBrowser } from "../support/chromium.ts";
 import { requireClient, skipWithoutClients } from "../support/clients.ts";
-import { freshFolder } from "../support/closing.ts";
-import { skipUnless } from "../support/required.ts";
+import { deployed, freshFolder, skipUnless } from "../support/index.ts";
 import { createShowcase } from "../support/showcase.ts";
-import { deployed } from "../support/sites.ts";
 
 const PICTURES = process.env.TEST_PICTURES === "1";
 /** A part of the names of pages, to look at those alone: `TEST_PAGES=site`. */

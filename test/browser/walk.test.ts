@@ -5,13 +5,18 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { follow, inBrowser, press, type Stage, sees } from "../support/chromium.ts";
-import { type Client, members } from "../support/client.ts";
-import { FIXED } from "../support/embedded.ts";
-import { PKCE } from "../support/oauth.ts";
-import { begins } from "../support/patterns.ts";
-import { hooked, httpReceiver } from "../support/receivers.ts";
-import { deployed, interactions } from "../support/sites.ts";
-import { eventually } from "../support/wait.ts";
+import {
+  begins,
+  type Client,
+  deployed,
+  eventually,
+  FIXED,
+  hooked,
+  httpReceiver,
+  interactions,
+  members,
+  PKCE,
+} from "../support/index.ts";
 
 const MANUAL = { service: { clock: "manual" } } as const;
 const SALES =

@@ -4,24 +4,33 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { memoryStore } from "../../src/store/memory.ts";
 import { dashboardRoutes } from "../../src/web/dashboard/dashboard.ts";
-import { Browser, SIGN_IN } from "../support/browser.ts";
-import { type Context, choice, MANUAL } from "../support/clauses.ts";
-import { type Answer, str } from "../support/client.ts";
 import {
+  ALL_SCOPES,
+  type Answer,
   assertPage,
+  attempted,
+  B_KEY,
+  Browser,
+  type Context,
+  choice,
+  contains,
   csrfOf,
+  eventually,
+  fill,
   idIn,
+  MANUAL,
+  makeWorld,
   multipart,
+  overridden,
   owner,
+  person,
+  problem,
+  SIGN_IN,
   secretIn,
+  str,
+  TWO,
   textOf,
-} from "../support/dashboard.ts";
-import { ALL_SCOPES, person } from "../support/oauth.ts";
-import { overridden } from "../support/other-stores.ts";
-import { contains } from "../support/patterns.ts";
-import { problem } from "../support/problem.ts";
-import { attempted, eventually } from "../support/wait.ts";
-import { B_KEY, fill, makeWorld, TWO } from "../support/world.ts";
+} from "../support/index.ts";
 
 /** An account that no other test changes. */
 const ALONE = {} as const;
@@ -132,7 +141,7 @@ choice(
   "1.dashboard",
   "the dashboard shows no button for an action that the user may not perform",
   async ({ api }) => {
-    const app = await api.create("/apps", { title: "Shown" });
+    const app = await api.newApp();
     const { browser } = await person(api, ["read:apps"]);
     const page = await browser.open(`/dashboard/apps/${app.id}`);
     contains(assertPage(page), "requires the permission read:data");
@@ -419,7 +428,7 @@ choice(
     });
     const add = async (count: number) => {
       for (let n = 0; n < count; n += 1) {
-        const app = await api.create("/apps", { title: "One of many" });
+        const app = await api.newApp();
         for (const name of ["A", "B"]) await api.create(`/apps/${app.id}/deploy`, { name });
         await api.post(`/webhooks/${hook.id}/test`, { type: "app.created" });
       }
@@ -468,7 +477,7 @@ asOwnerAlone(
 asOwner(
   "a filter without a match says so, and every empty list offers its next action",
   async (browser, { api }) => {
-    const app = await api.create("/apps", { title: "Empty" });
+    const app = await api.newApp();
     const hook = await api.create("/webhooks", {
       url: "http://127.0.0.1:9/",
       events: ["app.created"],

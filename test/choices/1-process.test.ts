@@ -3,17 +3,28 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { test } from "node:test";
-import { choice, withService } from "../support/clauses.ts";
-import { Client, type Members, members, str } from "../support/client.ts";
-import { freshFile } from "../support/closing.ts";
-import { startRefused } from "../support/embedded.ts";
-import { begins, contains } from "../support/patterns.ts";
-import { listen } from "../support/ports.ts";
-import { problem } from "../support/problem.ts";
-import { type Ended, type ServerProcess, serve, serving } from "../support/process.ts";
-import { begun, RawConnection } from "../support/raw.ts";
-import { httpReceiver } from "../support/receivers.ts";
-import { TLS } from "../support/tls.ts";
+import {
+  begins,
+  begun,
+  Client,
+  choice,
+  contains,
+  type Ended,
+  freshFile,
+  httpReceiver,
+  listen,
+  type Members,
+  members,
+  problem,
+  RawConnection,
+  type ServerProcess,
+  serve,
+  serving,
+  startRefused,
+  str,
+  TLS,
+  withService,
+} from "../support/index.ts";
 
 /** Starts a server with the JSON ready line; it must exit although the client's connection is kept alive. */
 const started = (args: readonly string[], use: (own: Started) => Promise<void> = async () => {}) =>
@@ -64,7 +75,7 @@ choice(
       });
       const { url } = await httpReceiver(() => 500);
       await api.create("/webhooks", { url, events: ["app.created"] });
-      await api.create("/apps", { title: "Sent" });
+      await api.newApp();
       await server.prints('"outcome":"500"');
       server.child.stdout.destroy();
       for (let times = 0; times < 3; times += 1) (await api.get("/account")).is(200);

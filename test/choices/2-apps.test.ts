@@ -3,19 +3,27 @@
 // sources are this project's.
 import assert from "node:assert/strict";
 import { StorageUnavailable, startService } from "../../src/index.ts";
-import { choice, gated, MANUAL } from "../support/clauses.ts";
-import { Client, freshHost, members, str } from "../support/client.ts";
 import {
+  badParameter,
+  Client,
+  choice,
   fieldRules,
+  freshHost,
+  gated,
   ISO_TIME,
   idOf,
+  invalid,
+  MANUAL,
+  members,
   NOT_FLAG,
   NOT_TEXT,
+  problem,
+  processed,
   requiredFields,
+  str,
   textBounds,
-} from "../support/fields.ts";
-import { badParameter, invalid, problem } from "../support/problem.ts";
-import { processed, uploaded } from "../support/wait.ts";
+  uploaded,
+} from "../support/index.ts";
 
 const WHOLE = { title: "Sales", description: "By region", theme: "dark", public: true };
 const newId = async (api: Client) => (await api.create("/apps", WHOLE)).id;
@@ -252,8 +260,8 @@ choice(
   "2.data-source-request",
   "the name and type of a data source are bounded, and its app belongs to the account",
   async ({ api }) => {
-    const app = await api.create("/apps", { title: "Owner" });
-    const deleted = await api.create("/apps", { title: "Deleted" });
+    const app = await api.newApp();
+    const deleted = await api.newApp();
     await api.delete(`/apps/${deleted.id}`);
     await fieldRules(
       api,
@@ -357,7 +365,7 @@ choice(
   "4.delete-response.data-source",
   "a data source outlives its app, and deleting the data source deletes its rows",
   async ({ api }) => {
-    const app = await api.create("/apps", { title: "Short-lived" });
+    const app = await api.newApp();
     const draft = { name: "N", type: "json", data: [], app_id: app.id };
     const path = `/data-sources/${(await api.create("/data-sources", draft)).id}`;
     await api.delete(`/apps/${app.id}`);
@@ -448,7 +456,7 @@ choice(
   "2.data-reading.exact",
   "an inexact number in an interaction's data point becomes text, and exact ones stay numbers",
   async ({ api }) => {
-    const { id } = await api.create("/apps", { title: "Used" });
+    const { id } = await api.newApp();
     const report = (fields: string) =>
       api.text(
         "POST",

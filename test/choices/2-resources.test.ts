@@ -2,22 +2,27 @@
 // ETags and deletion. Includes the specifics of webhooks, users, API keys, OAuth clients and the account; the
 // permissions of a credential are part 5, and sending deliveries is part 6.
 import assert from "node:assert/strict";
-import { choice } from "../support/clauses.ts";
-import { type Client, freshAddress, type Members, str } from "../support/client.ts";
-import { FIXED } from "../support/embedded.ts";
 import {
+  ALL_SCOPES,
+  type Client,
+  choice,
   EVENT_TYPES,
+  errorsOf,
+  FIXED,
   fieldRules,
+  freshAddress,
   ISO_TIME,
   idOf,
+  invalid,
+  type Members,
   NOT_FLAG,
   NOT_TEXT,
+  problem,
   requiredFields,
+  str,
   textBounds,
   wide,
-} from "../support/fields.ts";
-import { ALL_SCOPES } from "../support/oauth.ts";
-import { errorsOf, invalid, problem } from "../support/problem.ts";
+} from "../support/index.ts";
 
 interface Kind {
   readonly id: Parameters<typeof choice>[0];

@@ -1,14 +1,26 @@
 // Deployed apps (spec part 2: url and custom_domain of a deployment; part 6: user.interaction): what their address
 // shows to which visitor, and the effect of a click on a point.
 import assert from "node:assert/strict";
-import { Browser, decoded, formsOf } from "../support/browser.ts";
-import { choice } from "../support/clauses.ts";
-import { type Answer, type Client, freshHost, str } from "../support/client.ts";
-import { assertPage, csrfOf, textOf } from "../support/dashboard.ts";
-import { person } from "../support/oauth.ts";
-import { contains } from "../support/patterns.ts";
-import { deployed, interactions, page } from "../support/sites.ts";
-import { B_KEY, TWO } from "../support/world.ts";
+import {
+  type Answer,
+  assertPage,
+  B_KEY,
+  Browser,
+  type Client,
+  choice,
+  contains,
+  csrfOf,
+  decoded,
+  deployed,
+  formsOf,
+  freshHost,
+  interactions,
+  page,
+  person,
+  str,
+  TWO,
+  textOf,
+} from "../support/index.ts";
 
 const SALES =
   "month,region,revenue\n2026-01,North,10\n2026-01,South,20.5\n2026-02,North,-4\n2026-02,South,\n";
@@ -267,7 +279,7 @@ choice(
     const { app, path } = await deployed(api);
     const bare = path.slice(0, -1);
     assert.equal((await page(api, bare)).header("location"), path);
-    const next = await api.create(`/apps/${app}/deploy`, { name: "R2" });
+    const next = await api.deploy(app);
     assertPage(await page(api, path), 404);
     await api.delete(`/apps/${app}`);
     for (const url of [new URL(str(next.url)).pathname, path, bare])
@@ -293,7 +305,7 @@ choice(
 );
 
 /** Returns the response to a request for another host. */
-const at = (api: Client, host: string, path = "/") => api.root.as(null).get(path, { host });
+const at = (api: Client, host: string, path = "/") => api.anyone.get(path, { host });
 
 choice(
   "3.custom-domain.private-app",

@@ -5,13 +5,31 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { memoryStore, StorageUnavailable } from "../../src/index.ts";
-import { type Context, choice, gated, MANUAL, withService } from "../support/clauses.ts";
-import { type Answer, type Client, members } from "../support/client.ts";
-import { freshFile } from "../support/closing.ts";
-import { HOSTILE, RAW } from "../support/hostile.ts";
-import { overridden } from "../support/other-stores.ts";
-import { badHeader, badParameter, errorsOf, invalid, problem } from "../support/problem.ts";
-import { B_KEY, exampleBody, fill, makeWorld, NOWHERE, TWO } from "../support/world.ts";
+import {
+  type Answer,
+  B_KEY,
+  badHeader,
+  badParameter,
+  type Client,
+  type Context,
+  choice,
+  errorsOf,
+  exampleBody,
+  fill,
+  freshFile,
+  gated,
+  HOSTILE,
+  invalid,
+  MANUAL,
+  makeWorld,
+  members,
+  NOWHERE,
+  overridden,
+  problem,
+  RAW,
+  TWO,
+  withService,
+} from "../support/index.ts";
 
 const idsOf = async (api: Client, query: string) =>
   (await api.get(`/apps${query}`)).items.map(({ id }) => id);
@@ -117,7 +135,7 @@ choice(
   async ({ api }) => {
     await fillUp(api, 25);
     const before = await idsOf(api, "?limit=10&offset=5");
-    await api.create("/apps", { title: "Added" });
+    await api.newApp();
     await api.patch(`/apps/${before[3]}`, { title: "Changed", public: true });
     assert.deepEqual(await idsOf(api, "?limit=10&offset=5"), before);
   },
@@ -150,7 +168,7 @@ choice(
   "4.etag.if-none-match",
   "a matching If-None-Match returns 304 without a body and blocks an update",
   async ({ api }) => {
-    const path = `/apps/${(await api.create("/apps", { title: "Cached" })).id}`;
+    const { path } = await api.newApp();
     const tag = (await api.get(path)).header("etag");
     for (const value of [tag, `W/${tag}`, "*", `${OTHER}, ${tag}`, [OTHER, tag]]) {
       const answer = await api.get(path, { "if-none-match": value });
@@ -167,7 +185,7 @@ choice(
 );
 
 choice("4.etag.if-match", "If-Match passes only with the current ETag", async ({ api }) => {
-  const path = `/apps/${(await api.create("/apps", { title: "Guarded" })).id}`;
+  const { path } = await api.newApp();
   const tag = (await api.get(path)).header("etag");
   for (const value of [OTHER, `W/${tag}`, `${OTHER}, "x"`, `,${OTHER} ,, "*",`, '""', '"é"'])
     problem(await api.patch(path, { title: "Lost" }, { "if-match": value }), "precondition_failed");
@@ -187,7 +205,7 @@ choice(
   "4.etag.malformed",
   "an If-Match or If-None-Match that is neither * nor entity tags is rejected, and nothing changes",
   async ({ api }) => {
-    const path = `/apps/${(await api.create("/apps", { title: "Guarded" })).id}`;
+    const { path } = await api.newApp();
     const values = ["unquoted", "", ",", '"a" "b"', '"a', '"a b"', 'w/"a"', '*, "a"', "**"];
     for (const name of ["If-Match", "If-None-Match"])
       for (const value of values) {
@@ -242,7 +260,7 @@ choice(
     const error = reused(await createApp(api, key, "Twice"));
     assert.equal(errorsOf(error)[0]?.header, "Idempotency-Key");
     replays(await createApp(api, key), first);
-    const other = await api.create("/apps", { title: "Other" });
+    const other = await api.newApp();
     const deploy = (id: unknown) => api.post(`/apps/${id}/deploy`, { name: "R" }, deployKey);
     (await deploy(first.id)).is(201);
     reused(await deploy(other.id));
@@ -331,7 +349,7 @@ gated(
   "7.error-codes.storage",
   "a failed storage write responds with 503 and leaves nothing visible",
   async ({ api }, gate) => {
-    const app = `/apps/${(await api.create("/apps", { title: "Before" })).id}`;
+    const app = (await api.newApp()).path;
     const lists = async () => [(await api.get("/apps")).text, (await api.get("/events")).text];
     const before = await lists();
     gate.fault = new StorageUnavailable("disk full");

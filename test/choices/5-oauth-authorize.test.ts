@@ -3,26 +3,33 @@
 // RFC 9700 2.1, 2.1.1, 2.1.2, 2.3, 4.4, 4.7, 4.11.2, 4.12, 4.16; OAuth 2.1 4.1.1, 4.1.2.1.
 import assert from "node:assert/strict";
 import { startService } from "../../src/index.ts";
-import { Browser, formsOf, SIGN_IN } from "../support/browser.ts";
-import { choice, MANUAL } from "../support/clauses.ts";
-import { Client, str } from "../support/client.ts";
-import { assertPage, csrfOf, textOf } from "../support/dashboard.ts";
 import {
+  assertPage,
   authorizeUrl,
+  B_KEY,
+  Browser,
+  Client,
+  choice,
   consent,
+  csrfOf,
   type Extra,
   exchange,
+  formsOf,
+  MANUAL,
   PKCE,
   pair,
   person,
   REDIRECT,
+  rawAnswer,
   register,
   returned,
+  SIGN_IN,
   scene,
+  str,
+  TWO,
+  textOf,
   VERIFIER,
-} from "../support/oauth.ts";
-import { rawAnswer } from "../support/raw.ts";
-import { B_KEY, TWO } from "../support/world.ts";
+} from "../support/index.ts";
 
 const CONSENT = "/oauth/consent";
 const UNKNOWN = { client_id: "cli_00000000000000000000000" };

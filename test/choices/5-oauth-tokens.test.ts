@@ -3,20 +3,23 @@
 // RFC 9700 2.1.1, 2.2.2, 2.4, 2.5, 4.2.4, 4.5.3, 4.8.2, 4.14.2; OAuth 2.1 2.4.1, 3.1, 3.2.3, 3.2.4, 4.1.2, 4.3.1.
 import assert from "node:assert/strict";
 import { StorageUnavailable } from "../../src/index.ts";
-import { choice, gated, MANUAL, withService } from "../support/clauses.ts";
-import type { Client } from "../support/client.ts";
-import { freshFile } from "../support/closing.ts";
-import { FIXED } from "../support/embedded.ts";
 import {
   ALL_SCOPES,
   basic,
+  type Client,
+  choice,
   claimsOf,
   exchange,
+  FIXED,
+  freshFile,
+  gated,
   headerOf,
   held,
+  MANUAL,
   oauthError,
   PKCE,
   pair,
+  problem,
   publishedKeys,
   REDIRECT,
   refresh,
@@ -25,8 +28,8 @@ import {
   sendForm,
   sendJson,
   VERIFIER,
-} from "../support/oauth.ts";
-import { problem } from "../support/problem.ts";
+  withService,
+} from "../support/index.ts";
 
 const TOKEN = "/oauth/token";
 const GRANT = { grant_type: "authorization_code", redirect_uri: REDIRECT };

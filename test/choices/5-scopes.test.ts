@@ -7,20 +7,29 @@
 import assert from "node:assert/strict";
 import { createHash, randomUUID } from "node:crypto";
 import type { Service } from "../../src/index.ts";
-import { choice, MANUAL, withService } from "../support/clauses.ts";
-import { type Answer, type Client, freshHost, str } from "../support/client.ts";
 import {
   ALL_SCOPES,
+  type Answer,
+  type ApiDocument,
+  badHeader,
+  badParameter,
+  type Client,
+  choice,
+  fill,
+  freshHost,
   headerOf,
   held,
+  invalid,
+  MANUAL,
+  NOWHERE,
   pair,
   person,
+  problem,
   publishedKeys,
   refresh,
-} from "../support/oauth.ts";
-import type { ApiDocument } from "../support/openapi.ts";
-import { badHeader, badParameter, invalid, problem } from "../support/problem.ts";
-import { fill, NOWHERE } from "../support/world.ts";
+  str,
+  withService,
+} from "../support/index.ts";
 
 const send = (api: Client, authorization: string) => api.as(null).get("/apps", { authorization });
 
@@ -171,7 +180,7 @@ choice(
       await api.create("/apps", { title: "A" }),
       await api.create("/apps", { title: "B" }),
     ];
-    await api.create(`/apps/${mine.id}/deploy`, { name: "R", custom_domain });
+    await api.deploy(mine.id, { custom_domain });
     invalid(await api.post(`/apps/${other.id}/deploy`, { name: "", custom_domain }), "#/name");
     invalid(await api.patch(`/apps/${mine.id}`, { title: "" }, OLD), "#/title");
     const owner = `/users/${(await api.get("/users")).items[0]?.id}`;
@@ -184,7 +193,7 @@ choice(
   "a stored response is replayed before the resource is checked, and a reused key is rejected before it",
   async ({ api }) => {
     const key = { "idempotency-key": randomUUID() };
-    const path = `/apps/${(await api.create("/apps", { title: "T" })).id}`;
+    const { path } = await api.newApp();
     const first = await api.post(`${path}/deploy`, { name: "R" }, key);
     await api.delete(path);
     assert.equal((await api.post(`${path}/deploy`, { name: "R" }, key)).text, first.text);

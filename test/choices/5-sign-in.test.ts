@@ -2,13 +2,27 @@
 // session that follows.
 import assert from "node:assert/strict";
 import { startService } from "../../src/index.ts";
-import { Browser, formsOf, SIGN_IN, usersOn } from "../support/browser.ts";
-import { choice, MANUAL } from "../support/clauses.ts";
-import { type Answer, Client, type SentHeaders, str } from "../support/client.ts";
-import { assertPage, csrfOf } from "../support/dashboard.ts";
-import { authorizeUrl, person, register, returned, scene } from "../support/oauth.ts";
-import { contains } from "../support/patterns.ts";
-import { printedOn } from "../support/process.ts";
+import {
+  type Answer,
+  assertPage,
+  authorizeUrl,
+  Browser,
+  Client,
+  choice,
+  contains,
+  csrfOf,
+  formsOf,
+  MANUAL,
+  person,
+  printedOn,
+  register,
+  returned,
+  type SentHeaders,
+  SIGN_IN,
+  scene,
+  str,
+  usersOn,
+} from "../support/index.ts";
 
 const KEY = "key-of-the-first-account";
 const OTHER_KEY = "key-of-the-second-account";

@@ -2,16 +2,36 @@
 // dashboard's live log (spec part 6 shows status, response codes and attempts there, and leaves retries and order open).
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { choice, MANUAL } from "../support/clauses.ts";
-import { type Client, freshHost, type Members, members, str } from "../support/client.ts";
-import { assertPage, owner, textOf } from "../support/dashboard.ts";
-import { FIXED } from "../support/embedded.ts";
-import { EVENT_TYPES, ISO_TIME, idOf } from "../support/fields.ts";
-import { breaches, resolve } from "../support/json-schema.ts";
-import { begins, contains } from "../support/patterns.ts";
-import { badParameter, invalid, problem } from "../support/problem.ts";
-import { hooked, SECRET } from "../support/receivers.ts";
-import { attempted, attemptsOf, delivery, logOf, settled } from "../support/wait.ts";
+import {
+  assertPage,
+  attempted,
+  attemptsOf,
+  badParameter,
+  begins,
+  breaches,
+  type Client,
+  choice,
+  contains,
+  delivery,
+  EVENT_TYPES,
+  FIXED,
+  freshHost,
+  hooked,
+  ISO_TIME,
+  idOf,
+  invalid,
+  logOf,
+  MANUAL,
+  type Members,
+  members,
+  owner,
+  problem,
+  resolve,
+  SECRET,
+  settled,
+  str,
+  textOf,
+} from "../support/index.ts";
 
 /** Runs `act` and returns the events that it caused, in order. */
 async function caused(api: Client, act: () => Promise<unknown>): Promise<readonly Members[]> {
@@ -92,7 +112,7 @@ choice(
   async ({ api }) => {
     const custom_domain = freshHost();
     const [mine, other] = [await newApp(api), await newApp(api)];
-    await api.create(`/apps/${mine.id}/deploy`, { name: "R", custom_domain });
+    await api.deploy(mine.id, { custom_domain });
     const found = await caused(api, async () => {
       await api.post("/apps", { title: "" });
       await api.patch(`/apps/${mine.id}`, { title: mine.title });

@@ -3,13 +3,29 @@
 // Malformed HTTP/1.1 requests on the socket (RFC 9112), and valid ones that client libraries seldom send: never a 500 and
 // never silence. The limits that spec part 8 leaves open, each tested on both sides, and the rate limit.
 import assert from "node:assert/strict";
-import { choice, MANUAL } from "../support/clauses.ts";
-import { type Answer, type Client, freshHost, type SentHeaders, str } from "../support/client.ts";
-import { took } from "../support/costs.ts";
-import { badHeader, badParameter, errorsOf, invalid, problem } from "../support/problem.ts";
-import { account, head, post, RawConnection, rawAnswer } from "../support/raw.ts";
-import { deployed } from "../support/sites.ts";
-import { B_KEY, TWO } from "../support/world.ts";
+import {
+  type Answer,
+  account,
+  B_KEY,
+  badHeader,
+  badParameter,
+  type Client,
+  choice,
+  deployed,
+  errorsOf,
+  freshHost,
+  head,
+  invalid,
+  MANUAL,
+  post,
+  problem,
+  RawConnection,
+  rawAnswer,
+  type SentHeaders,
+  str,
+  TWO,
+  took,
+} from "../support/index.ts";
 
 const typed = (type: string) => ({ "content-type": type });
 const JSON_TYPE = typed("application/json");
@@ -79,7 +95,7 @@ choice(
   "7.error-body.request-id",
   "every response has one request id, and none reveals a stack or product",
   async ({ api }) => {
-    const path = `/apps/${(await api.create("/apps", { title: "T" })).id}`;
+    const { path } = await api.newApp();
     const tag = (await api.get(path)).header("etag");
     const answers = [
       await api.get("/apps"),
@@ -261,7 +277,7 @@ choice(
 );
 
 choice("1.rfcs.http", "unusual but valid requests are accepted", async (context) => {
-  const { id } = await context.api.create("/apps", { title: "T" });
+  const { id } = await context.api.newApp();
   const custom_domain = freshHost();
   await deployed(context.api, {}, { custom_domain });
   for (const [status, request] of [
@@ -335,7 +351,7 @@ choice(
     (await send(api, padded({ title: "T" }, MIB))).is(201);
     const large = padded({ title: "T" }, MIB + 1);
     problem(await send(api, large), "payload_too_large");
-    const { id } = await api.create("/apps", { title: "T" });
+    const { id } = await api.newApp();
     problem(await api.text("PATCH", `/apps/${id}`, large), "payload_too_large");
     invalid(await api.post("/apps", { title: "x".repeat(1_000_000) }), "#/title");
     const source = { name: "Large", type: "csv", data: "a\n1\n" };

@@ -9,24 +9,37 @@ import { EVENT_TYPES } from "../../src/domain/model.ts";
 import { API_ROUTES } from "../../src/http/api.ts";
 import { PROBLEMS } from "../../src/http/problem.ts";
 import { ALL_VARIANTS } from "../../src/http/variants.ts";
-import { decoded } from "../support/browser.ts";
-import { type Context, choice } from "../support/clauses.ts";
-import { type Client, isMembers, type Members, members, str } from "../support/client.ts";
-import { closeLater } from "../support/closing.ts";
-import { assertPage, textOf } from "../support/dashboard.ts";
-import { breaches, resolve } from "../support/json-schema.ts";
-import { person } from "../support/oauth.ts";
-import { begins, contains } from "../support/patterns.ts";
-import { problem } from "../support/problem.ts";
-import { shows, started } from "../support/process.ts";
+import {
+  assertPage,
+  attempted,
+  attemptsOf,
+  begins,
+  breaches,
+  type Client,
+  type Context,
+  choice,
+  closeLater,
+  contains,
+  decoded,
+  headersIn,
+  isMembers,
+  type Members,
+  members,
+  person,
+  problem,
+  resolve,
+  sendExamples,
+  shows,
+  started,
+  str,
+  textOf,
+} from "../support/index.ts";
 import { DOCS } from "../support/showcase.ts";
 import { CLAUSES } from "../support/sources.ts";
-import { attempted, attemptsOf } from "../support/wait.ts";
-import { headersIn, sendExamples } from "../support/world.ts";
 
 const TOUR = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((part) => `/tour/${part}`);
 
-const docs = (api: Client, page = "") => api.root.as(null).get(`/docs${page}`);
+const docs = (api: Client, page = "") => api.anyone.get(`/docs${page}`);
 const firstGroup = (text: string, pattern: string): string =>
   new RegExp(pattern).exec(text)?.[1] ?? "";
 /** The groups of all matches. */
@@ -46,7 +59,7 @@ choice(
   "1.docs",
   "the pages need no sign-in, are read-only, list their anchors and have no broken links",
   async ({ api }) => {
-    const root = api.root.as(null);
+    const root = api.anyone;
     const texts = new Map<string, string>();
     for (const path of DOCS) {
       const answer = await root.get(path);
@@ -326,7 +339,7 @@ choice(
   "1.docs.openapi",
   "the document is valid OpenAPI 3.1 for this version, with valid references and examples",
   async ({ document: { document }, api }) => {
-    const answer = await api.root.as(null).get("/openapi.json");
+    const answer = await api.anyone.get("/openapi.json");
     assert.deepEqual([answer.status, answer.headers["content-type"]], [200, "application/json"]);
     begins(String(document.openapi), "3.1.");
     const { version } = members(JSON.parse(readFileSync("package.json", "utf8")));

@@ -1,10 +1,8 @@
 // The compose file of the README. No container engine runs it here: the test runs its commands with its variables.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { Client } from "../support/client.ts";
 import { clientTest, requireClient } from "../support/clients.ts";
-import { closedPort } from "../support/ports.ts";
-import { serve, serving } from "../support/process.ts";
+import { Client, closedPort, serve, serving } from "../support/index.ts";
 
 interface ComposeFile {
   readonly services: Readonly<

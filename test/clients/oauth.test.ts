@@ -2,10 +2,8 @@
 // Stock JWT libraries accept the tokens of a manual clock, which starts at the real time.
 import assert from "node:assert/strict";
 import { createPublicKey } from "node:crypto";
-import { members, str } from "../support/client.ts";
 import { clientTest, requireClient } from "../support/clients.ts";
-import { embedded } from "../support/embedded.ts";
-import { person, register } from "../support/oauth.ts";
+import { embedded, members, person, register, str } from "../support/index.ts";
 
 const APP = "http://localhost:3999";
 const SCOPE = "read:apps";

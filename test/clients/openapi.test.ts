@@ -7,13 +7,17 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { type Answer, Client } from "../support/client.ts";
 import { CLIENTS, clientTest } from "../support/clients.ts";
-import { type Embedded, embedded } from "../support/embedded.ts";
-import { ApiDocument } from "../support/openapi.ts";
-import { closedPort } from "../support/ports.ts";
-import { started } from "../support/process.ts";
-import { sendExamples } from "../support/world.ts";
+import {
+  type Answer,
+  ApiDocument,
+  Client,
+  closedPort,
+  type Embedded,
+  embedded,
+  sendExamples,
+  started,
+} from "../support/index.ts";
 
 const TSX = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
 const MODULES = join(CLIENTS, "node_modules");
@@ -219,7 +223,7 @@ clientTest("prism as a validating proxy finds nothing wrong with any request or 
       const api = new Client({ baseUrl: `http://127.0.0.1:${port}`, key: service.apiKey, observe });
       const document = await ApiDocument.of(authUrl);
       await sendExamples(document, api, () => undefined);
-      const { id } = await api.create("/apps", { title: "T" });
+      const { id } = await api.newApp();
       const outdated = await api.patch(`/apps/${id}`, { title: "U" }, { "if-match": '"0"' });
       outdated.is(412);
       (await api.get("/apps/app_0")).is(404);

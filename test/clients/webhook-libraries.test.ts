@@ -1,8 +1,7 @@
 // The libraries for Standard Webhooks verify deliveries unchanged, configured with the secret alone.
 import assert from "node:assert/strict";
 import { clientTest, requireClient } from "../support/clients.ts";
-import { embedded } from "../support/embedded.ts";
-import { httpReceiver } from "../support/receivers.ts";
+import { embedded, httpReceiver } from "../support/index.ts";
 
 type Verify = (body: string, headers: object, secret: string) => unknown;
 
@@ -48,7 +47,7 @@ clientTest("standardwebhooks verifies any other secret by its raw bytes", async 
   const receiver = await httpReceiver();
   const secret = "between us";
   await it.api.create("/webhooks", { url: receiver.url, events: ["app.created"], secret });
-  await it.api.create("/apps", { title: "A" });
+  await it.api.newApp();
   await it.service.settled();
   const [{ headers, body } = { headers: {}, body: "" }] = receiver.got;
   const verified = new Webhook(secret, { format: "raw" }).verify(body, headers);

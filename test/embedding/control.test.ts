@@ -1,11 +1,17 @@
 // The test controls over HTTP: off by default, open to the start-up key only. They provide all
 // functions of the embedding handle.
 import assert from "node:assert/strict";
-import { type Context, choice } from "../support/clauses.ts";
-import { type Client, members, str } from "../support/client.ts";
-import { FIXED, titles } from "../support/embedded.ts";
-import { hooked } from "../support/receivers.ts";
-import { eventually } from "../support/wait.ts";
+import {
+  type Client,
+  type Context,
+  choice,
+  eventually,
+  FIXED,
+  hooked,
+  members,
+  str,
+  titles,
+} from "../support/index.ts";
 
 /** A test of the controls, with a client whose root is the control URL. */
 const controls = (
@@ -54,7 +60,7 @@ controls("unknown paths, methods, parameters and members are rejected", async ({
 
 controls("the clock can be frozen, advanced and resumed", async ({ service, api, control }) => {
   await hooked(api, ["app.created"], {}, [500, 500, 200]);
-  await api.create("/apps", { title: "A" });
+  await api.newApp();
   const settled = await control.post("/settled?timeout=5s");
   assert.deepEqual(settled.json, { settled: true, pending: [] });
   const advanced = (await control.post("/clock", { advance: "10m" })).json;
@@ -116,7 +122,7 @@ controls(
 );
 
 controls("a snapshot can be read and restored", async ({ api, control }) => {
-  await api.create("/apps", { title: "Old" });
+  await api.newApp({ title: "Old" });
   const snapshot = (await control.get("/snapshot")).json;
   await control.post("/reset");
   assert.equal((await api.get("/apps")).total, 0);

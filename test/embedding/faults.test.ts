@@ -9,51 +9,65 @@ import { type ChaosRule, memoryStore, type ReceiverAnswer, type Store } from "..
 import { AdjustableClock } from "../../src/lib/clock.ts";
 import { TaskTracker } from "../../src/lib/tasks.ts";
 import { createFaults } from "../../src/testing/faults.ts";
-import { choice } from "../support/clauses.ts";
-import { str } from "../support/client.ts";
-import { closeLater } from "../support/closing.ts";
-import { embedded, FIXED, ruleRefused, struck, titles } from "../support/embedded.ts";
-import { overridden } from "../support/other-stores.ts";
-import { hooked, SECRET } from "../support/receivers.ts";
-import { eventually, turns } from "../support/wait.ts";
+import {
+  choice,
+  closeLater,
+  embedded,
+  eventually,
+  FIXED,
+  hooked,
+  overridden,
+  ruleRefused,
+  SECRET,
+  served,
+  str,
+  struck,
+  titles,
+  turns,
+} from "../support/index.ts";
 
 const LIST = { method: "GET", path: "/v1/apps" } as const;
 const CREATE = { method: "POST", path: "/v1/apps" } as const;
 
-test("a fault replaces one response of its operation and is marked in the journal", async () => {
-  await using it = await embedded();
-  it.service.faults.add({ ...CREATE, status: 500 });
-  await it.api.get("/apps");
-  assert.equal((await it.api.post("/apps", { title: "A" })).json.code, "internal_error");
-  assert.equal((await it.api.get("/apps")).total, 0);
-  await it.api.post("/apps", { title: "A" });
-  const recorded = it.service.requests.map(({ status, fault }) => `${status} ${fault?.status}`);
-  assert.deepEqual(recorded, ["200 undefined", "500 500", "200 undefined", "201 undefined"]);
-});
+served(
+  "a fault replaces one response of its operation and is marked in the journal",
+  async ({ api, service }) => {
+    service.faults.add({ ...CREATE, status: 500 });
+    await api.get("/apps");
+    assert.equal((await api.post("/apps", { title: "A" })).json.code, "internal_error");
+    assert.equal((await api.get("/apps")).total, 0);
+    await api.post("/apps", { title: "A" });
+    const recorded = service.requests.map(({ status, fault }) => `${status} ${fault?.status}`);
+    assert.deepEqual(recorded, ["200 undefined", "500 500", "200 undefined", "201 undefined"]);
+  },
+);
 
-test("times limits a rule, rules apply in their order, and clear removes them", async () => {
-  await using it = await embedded();
-  it.service.faults.add({ ...LIST, status: 503, times: 2 });
-  it.service.faults.add({ ...LIST, status: 418, times: 9 });
-  for (const status of [503, 503, 418]) (await it.api.get("/apps")).is(status);
-  it.service.faults.clear();
-  (await it.api.get("/apps")).is(200);
-});
+served(
+  "times limits a rule, rules apply in their order, and clear removes them",
+  async ({ api, service }) => {
+    service.faults.add({ ...LIST, status: 503, times: 2 });
+    service.faults.add({ ...LIST, status: 418, times: 9 });
+    for (const status of [503, 503, 418]) (await api.get("/apps")).is(status);
+    service.faults.clear();
+    (await api.get("/apps")).is(200);
+  },
+);
 
-test("a rule's path is a template or the path of one resource, and HEAD matches GET", async () => {
-  await using it = await embedded();
-  const one = await it.api.create("/apps", { title: "One" });
-  const two = await it.api.create("/apps", { title: "Two" });
-  it.service.faults.add({ method: "GET", path: `/v1/apps/${one.id}`, status: 500 });
-  (await it.api.get(`/apps/${two.id}`)).is(200);
-  (await it.api.get(`/apps/${one.id}`)).is(500);
-  it.service.faults.add({ method: "GET", path: "/v1/apps/{app_id}", status: 500 });
-  (await it.api.head(`/apps/${two.id}`)).is(500);
-});
+served(
+  "a rule's path is a template or the path of one resource, and HEAD matches GET",
+  async ({ api, service }) => {
+    const one = await api.newApp();
+    const two = await api.newApp();
+    service.faults.add({ method: "GET", path: `/v1/apps/${one.id}`, status: 500 });
+    (await api.get(`/apps/${two.id}`)).is(200);
+    (await api.get(`/apps/${one.id}`)).is(500);
+    service.faults.add({ method: "GET", path: "/v1/apps/{app_id}", status: 500 });
+    (await api.head(`/apps/${two.id}`)).is(500);
+  },
+);
 
-test("an invalid rule, or one that can never match, is rejected by name", async () => {
-  await using it = await embedded();
-  const { add } = it.service.faults;
+served("an invalid rule, or one that can never match, is rejected by name", async ({ service }) => {
+  const { add } = service.faults;
   for (const [fields, message] of [
     [{ path: "/v1/nothing" }, "#/path GET /v1/nothing is no operation"],
     [{ path: "/v1/apps/{id}" }, "GET /v1/apps/{id} is no operation"],
@@ -65,16 +79,18 @@ test("an invalid rule, or one that can never match, is rejected by name", async 
     ruleRefused("faults.add", add, { ...LIST, status: 500, ...fields }, message);
 });
 
-test("a fault can reset or close the connection without a response; the journal shows both without a status", async () => {
-  await using it = await embedded();
-  it.service.faults.add({ ...CREATE, connection: "reset" });
-  await assert.rejects(it.api.post("/apps", { title: "A" }), /ECONNRESET/);
-  it.service.faults.add({ ...LIST, connection: "empty" });
-  await assert.rejects(it.api.get("/apps"), /socket hang up/);
-  const recorded = it.service.requests.map(({ status, fault }) => `${status} ${fault?.connection}`);
-  assert.deepEqual(recorded, ["null reset", "null empty"]);
-  assert.equal((await it.api.get("/apps")).total, 0);
-});
+served(
+  "a fault can reset or close the connection without a response; the journal shows both without a status",
+  async ({ api, service }) => {
+    service.faults.add({ ...CREATE, connection: "reset" });
+    await assert.rejects(api.post("/apps", { title: "A" }), /ECONNRESET/);
+    service.faults.add({ ...LIST, connection: "empty" });
+    await assert.rejects(api.get("/apps"), /socket hang up/);
+    const recorded = service.requests.map(({ status, fault }) => `${status} ${fault?.connection}`);
+    assert.deepEqual(recorded, ["null reset", "null empty"]);
+    assert.equal((await api.get("/apps")).total, 0);
+  },
+);
 
 test("a delay runs on the service's clock, and an advance waits for the request and its deliveries", async () => {
   const real = memoryStore();
@@ -96,8 +112,7 @@ test("a delay runs on the service's clock, and an advance waits for the request 
   assert.equal((await delayed).json.created_at, at);
 });
 
-test("clear lets a delayed request go on", async () => {
-  await using it = await embedded();
+served("clear lets a delayed request go on", async (it) => {
   it.service.faults.add({ ...LIST, delayMs: 5_000, status: 503 });
   const delayed = it.api.get("/apps");
   await struck(it);
@@ -190,15 +205,30 @@ async function startWithChaos(rule?: ChaosRule, answers?: readonly ReceiverAnswe
   return { ...own, clock, chaos, webhook, receiver, create, arrived, marks };
 }
 
-test("1.chaos.duplicate: the receiver gets the same attempt twice, and the log records one", async () => {
-  await using it = await startWithChaos({ effect: "duplicate" });
-  assert.deepEqual(await it.create("AB"), []);
-  const sent = it.receiver.received.map(({ attempts }) =>
-    attempts.map(({ headers }) => headers["x-service-attempt"]),
-  );
-  assert.deepEqual(sent, [["1", "1"], ["1"]]);
-  assert.equal(it.marks(), "duplicate null, null null");
-});
+type Chaos = Awaited<ReturnType<typeof startWithChaos>>;
+
+const underChaos = (
+  title: string,
+  setting: Parameters<typeof startWithChaos>,
+  run: (own: Chaos) => Promise<void>,
+) =>
+  test(title, async () => {
+    await using own = await startWithChaos(...setting);
+    await run(own);
+  });
+
+underChaos(
+  "1.chaos.duplicate: the receiver gets the same attempt twice, and the log records one",
+  [{ effect: "duplicate" }],
+  async ({ create, marks, receiver }) => {
+    assert.deepEqual(await create("AB"), []);
+    const sent = receiver.received.map(({ attempts }) =>
+      attempts.map(({ headers }) => headers["x-service-attempt"]),
+    );
+    assert.deepEqual(sent, [["1", "1"], ["1"]]);
+    assert.equal(marks(), "duplicate null, null null");
+  },
+);
 
 test("1.chaos.duplicate: no duplicate is sent after a close or a reset", async () => {
   for (const end of ["close", "reset"] as const) {
@@ -210,118 +240,147 @@ test("1.chaos.duplicate: no duplicate is sent after a close or a reset", async (
   }
 });
 
-test("1.chaos.drop: nothing arrives, the attempt counts as failed and is retried", async () => {
-  await using it = await startWithChaos({ effect: "drop", times: 2 });
-  assert.deepEqual(await it.create("A"), []);
-  assert.equal(it.arrived(), "");
-  for (const by of ["10s", "10m"]) await it.clock.advance(by);
-  assert.equal(it.arrived(), "A");
-  assert.equal(it.marks(), "drop dropped, drop dropped, null null");
-});
+underChaos(
+  "1.chaos.drop: nothing arrives, the attempt counts as failed and is retried",
+  [{ effect: "drop", times: 2 }],
+  async ({ arrived, clock, create, marks }) => {
+    assert.deepEqual(await create("A"), []);
+    assert.equal(arrived(), "");
+    for (const by of ["10s", "10m"]) await clock.advance(by);
+    assert.equal(arrived(), "A");
+    assert.equal(marks(), "drop dropped, drop dropped, null null");
+  },
+);
 
-test("1.chaos.bad_signature: a correct receiver rejects the attempt and accepts the next one", async () => {
-  await using it = await startWithChaos({ effect: "bad_signature" });
-  await it.create("A");
-  assert.equal(it.arrived(), "");
-  await it.clock.advance("10s");
-  assert.equal(it.arrived(), "A");
-  assert.equal(it.marks(), "bad_signature status, null null");
-});
+underChaos(
+  "1.chaos.bad_signature: a correct receiver rejects the attempt and accepts the next one",
+  [{ effect: "bad_signature" }],
+  async ({ arrived, clock, create, marks }) => {
+    await create("A");
+    assert.equal(arrived(), "");
+    await clock.advance("10s");
+    assert.equal(arrived(), "A");
+    assert.equal(marks(), "bad_signature status, null null");
+  },
+);
 
-test("1.chaos.reformat: the body is the same JSON in other bytes with valid signatures, for the given number of times", async () => {
-  await using it = await startWithChaos({ effect: "reformat", times: 2 });
-  for (const title of [String.raw`a": "b\", {"c":1}`, "B", "C"])
-    await it.api.create("/apps", { title });
-  await it.service.settled();
-  assert.equal(it.marks(), "reformat null, reformat null, null null");
-  for (const [at, { attempts }] of it.receiver.received.entries()) {
-    const { headers, rawBody = "" } = attempts[0] ?? {};
-    const event = JSON.stringify(it.service.events[at]);
-    assert.equal(JSON.stringify(JSON.parse(rawBody)), event);
-    assert.equal(rawBody === event, at === 2);
-    assert.equal(headers?.["content-length"], String(Buffer.byteLength(rawBody)));
-    const signed = `${headers?.["webhook-id"]}.${headers?.["webhook-timestamp"]}.${rawBody}`;
-    const signature = createHmac("sha256", SECRET).update(signed).digest("base64");
-    assert.equal(headers?.["webhook-signature"], `v1,${signature}`);
-  }
-});
+underChaos(
+  "1.chaos.reformat: the body is the same JSON in other bytes with valid signatures, for the given number of times",
+  [{ effect: "reformat", times: 2 }],
+  async ({ api, marks, receiver, service }) => {
+    for (const title of [String.raw`a": "b\", {"c":1}`, "B", "C"])
+      await api.create("/apps", { title });
+    await service.settled();
+    assert.equal(marks(), "reformat null, reformat null, null null");
+    for (const [at, { attempts }] of receiver.received.entries()) {
+      const { headers, rawBody = "" } = attempts[0] ?? {};
+      const event = JSON.stringify(service.events[at]);
+      assert.equal(JSON.stringify(JSON.parse(rawBody)), event);
+      assert.equal(rawBody === event, at === 2);
+      assert.equal(headers?.["content-length"], String(Buffer.byteLength(rawBody)));
+      const signed = `${headers?.["webhook-id"]}.${headers?.["webhook-timestamp"]}.${rawBody}`;
+      const signature = createHmac("sha256", SECRET).update(signed).digest("base64");
+      assert.equal(headers?.["webhook-signature"], `v1,${signature}`);
+    }
+  },
+);
 
-test("1.chaos.reorder: a delivery waits until the webhook's next delivery is sent; settled lists it as pending meanwhile", async () => {
-  await using it = await startWithChaos({ effect: "reorder" });
-  assert.deepEqual(await it.create("A", 30), it.service.deliveries);
-  await it.clock.advance("1d");
-  assert.equal(it.arrived(), "");
-  const wait = it.service.settled();
-  await it.create("B");
-  assert.deepEqual(await wait, { settled: true, pending: [] });
-  assert.equal(it.arrived(), "BA");
-  assert.equal(it.marks(), "reorder null, null null");
-  it.chaos.add({ effect: "reorder", times: 2 });
-  await it.create("CDEF");
-  assert.match(it.arrived(), /^BADC(EF|FE)$/, "a second one waits until the first has gone");
-});
+underChaos(
+  "1.chaos.reorder: a delivery waits until the webhook's next delivery is sent; settled lists it as pending meanwhile",
+  [{ effect: "reorder" }],
+  async ({ arrived, chaos, clock, create, marks, service }) => {
+    assert.deepEqual(await create("A", 30), service.deliveries);
+    await clock.advance("1d");
+    assert.equal(arrived(), "");
+    const wait = service.settled();
+    await create("B");
+    assert.deepEqual(await wait, { settled: true, pending: [] });
+    assert.equal(arrived(), "BA");
+    assert.equal(marks(), "reorder null, null null");
+    chaos.add({ effect: "reorder", times: 2 });
+    await create("CDEF");
+    assert.match(arrived(), /^BADC(EF|FE)$/, "a second one waits until the first has gone");
+  },
+);
 
-test("1.chaos.delay: a delivery is delayed by the service's clock, its log shows the time, and others are not held up", async () => {
-  await using it = await startWithChaos({ effect: "delay", delayMs: 60_000 });
-  assert.deepEqual(await it.create("AB"), []);
-  assert.equal(it.service.deliveries[0]?.next_attempt_at, "2026-01-01T00:01:00.000Z");
-  await it.clock.advance("59999ms");
-  assert.equal(it.arrived(), "B");
-  await it.clock.advance("1ms");
-  assert.equal(it.arrived(), "BA");
-  assert.equal(it.marks(), "delay null, null null");
-});
+underChaos(
+  "1.chaos.delay: a delivery is delayed by the service's clock, its log shows the time, and others are not held up",
+  [{ effect: "delay", delayMs: 60_000 }],
+  async ({ arrived, clock, create, marks, service }) => {
+    assert.deepEqual(await create("AB"), []);
+    assert.equal(service.deliveries[0]?.next_attempt_at, "2026-01-01T00:01:00.000Z");
+    await clock.advance("59999ms");
+    assert.equal(arrived(), "B");
+    await clock.advance("1ms");
+    assert.equal(arrived(), "BA");
+    assert.equal(marks(), "delay null, null null");
+  },
+);
 
-test("1.chaos: clear removes the rules and releases a delivery that was held back", async () => {
-  await using it = await startWithChaos({ effect: "reorder" });
-  await it.create("A", 30);
-  it.chaos.add({ effect: "drop", times: 9 });
-  it.chaos.clear();
-  assert.deepEqual(await it.create("B"), []);
-  assert.match(it.arrived(), /^(AB|BA)$/);
-});
+underChaos(
+  "1.chaos: clear removes the rules and releases a delivery that was held back",
+  [{ effect: "reorder" }],
+  async ({ arrived, chaos, create }) => {
+    await create("A", 30);
+    chaos.add({ effect: "drop", times: 9 });
+    chaos.clear();
+    assert.deepEqual(await create("B"), []);
+    assert.match(arrived(), /^(AB|BA)$/);
+  },
+);
 
-test("1.chaos: a rule applies only to its event type and its webhook", async () => {
-  await using it = await startWithChaos();
-  const types = ["app.created", "app.deleted"];
-  const one = await hooked(it.api, types);
-  const two = await hooked(it.api, types);
-  it.chaos.add({ effect: "reorder", type: "app.deleted", webhookId: str(two.webhook.id) });
-  const { id } = await it.api.create("/apps", { title: "A" });
-  await it.api.delete(`/apps/${id}`);
-  await eventually(async () => one.received.length === 2 && two.received.length === 1);
-  assert.equal((await it.service.settled({ timeoutMs: 30 })).settled, false);
-  assert.deepEqual([one.received.length, two.received.length], [2, 1]);
-});
+underChaos(
+  "1.chaos: a rule applies only to its event type and its webhook",
+  [],
+  async ({ api, chaos, service }) => {
+    const types = ["app.created", "app.deleted"];
+    const one = await hooked(api, types);
+    const two = await hooked(api, types);
+    chaos.add({ effect: "reorder", type: "app.deleted", webhookId: str(two.webhook.id) });
+    const { id } = await api.newApp();
+    await api.delete(`/apps/${id}`);
+    await eventually(async () => one.received.length === 2 && two.received.length === 1);
+    assert.equal((await service.settled({ timeoutMs: 30 })).settled, false);
+    assert.deepEqual([one.received.length, two.received.length], [2, 1]);
+  },
+);
 
-test("1.chaos: an invalid rule is rejected with the name of the member", async () => {
-  await using it = await startWithChaos();
-  for (const [rule, message] of [
-    [{ effect: "lose" }, "#/effect must be one of"],
-    [{ effect: "drop", type: "app.lost" }, "#/type must be one of"],
-    [{ effect: "drop", times: 0 }, "#/times"],
-    [{ effect: "delay" }, "#/delayMs must be the length of the delay"],
-    [{ effect: "drop", webhook: "wh_1" }, "#/webhook is not a known member"],
-  ] as const)
-    ruleRefused("chaos.add", it.chaos.add, rule, message);
-});
+underChaos(
+  "1.chaos: an invalid rule is rejected with the name of the member",
+  [],
+  async ({ chaos }) => {
+    for (const [rule, message] of [
+      [{ effect: "lose" }, "#/effect must be one of"],
+      [{ effect: "drop", type: "app.lost" }, "#/type must be one of"],
+      [{ effect: "drop", times: 0 }, "#/times"],
+      [{ effect: "delay" }, "#/delayMs must be the length of the delay"],
+      [{ effect: "drop", webhook: "wh_1" }, "#/webhook is not a known member"],
+    ] as const)
+      ruleRefused("chaos.add", chaos.add, rule, message);
+  },
+);
 
-test("settled: it lists attempts in flight after the timeout, and ignores those of a deleted webhook", async () => {
-  await using it = await startWithChaos(undefined, ["hang"]);
-  const pending = await it.create("A", 50);
-  assert.equal(pending.map(({ webhook_id }) => webhook_id).join(), it.webhook.id);
-  for (const timeoutMs of [0.5, -3, Number.NaN])
-    assert.equal((await it.service.settled({ timeoutMs })).settled, false);
-  await it.api.delete(`/webhooks/${it.webhook.id}`);
-  assert.deepEqual(await it.service.settled({ timeoutMs: 300 }), { settled: true, pending: [] });
-});
+underChaos(
+  "settled: it lists attempts in flight after the timeout, and ignores those of a deleted webhook",
+  [undefined, ["hang"]],
+  async ({ api, create, service, webhook }) => {
+    const pending = await create("A", 50);
+    assert.equal(pending.map(({ webhook_id }) => webhook_id).join(), webhook.id);
+    for (const timeoutMs of [0.5, -3, Number.NaN])
+      assert.equal((await service.settled({ timeoutMs })).settled, false);
+    await api.delete(`/webhooks/${webhook.id}`);
+    assert.deepEqual(await service.settled({ timeoutMs: 300 }), { settled: true, pending: [] });
+  },
+);
 
-test("1.test-controls.durations: an invalid duration is rejected by name", async () => {
-  await using it = await embedded();
-  const { clock } = it.service;
-  for (const by of ["5", "5 m", "-5m", "1y", "", 5, undefined, "9999999d"])
-    await assert.rejects(
-      clock.advance(by as string),
-      /^OptionError: advance must be a duration such as/,
-    );
-});
+served(
+  "1.test-controls.durations: an invalid duration is rejected by name",
+  async ({ service }) => {
+    const { clock } = service;
+    for (const by of ["5", "5 m", "-5m", "1y", "", 5, undefined, "9999999d"])
+      await assert.rejects(
+        clock.advance(by as string),
+        /^OptionError: advance must be a duration such as/,
+      );
+  },
+);

@@ -13,10 +13,7 @@ import {
   startReceiver,
   startService,
 } from "../../src/index.ts";
-import { embedded, startRefused, struck } from "../support/embedded.ts";
-import { overridden } from "../support/other-stores.ts";
-import { hooked } from "../support/receivers.ts";
-import { turns } from "../support/wait.ts";
+import { embedded, hooked, overridden, startRefused, struck, turns } from "../support/index.ts";
 
 test("options: each invalid option is rejected by name", async () => {
   for (const [options, message] of [
@@ -33,7 +30,7 @@ test("options: each invalid option is rejected by name", async () => {
 test("services run side by side, each with its own key, data and clock", async () => {
   await using one = await embedded();
   await using two = await embedded({ startAt: "2030-05-06T09:08:09.123+02:00" });
-  await one.api.create("/apps", { title: "Only here" });
+  await one.api.newApp();
   assert.equal((await two.api.get("/apps")).total, 0);
   (await two.api.as(one.service.apiKey).get("/apps")).is(401);
   await one.service.clock.advance("1d");
@@ -53,7 +50,7 @@ test("no timer and no socket remains after close", () =>
     for (let n = 0; n < 3; n += 1) {
       const it = await embedded({ clock: "system" });
       const receiver = await hooked(it.api, ["app.created"], {}, [500, "hang"]);
-      await it.api.create("/apps", { title: "A" });
+      await it.api.newApp();
       it.service.faults.add({ method: "GET", path: "/v1/apps", delayMs: 60_000 });
       const waiting = it.api.get("/apps");
       await struck(it);

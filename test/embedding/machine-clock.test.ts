@@ -4,11 +4,18 @@ import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { startReceiver } from "../../src/receiver.ts";
-import { Client, members, str } from "../support/client.ts";
-import { closeLater, freshFile } from "../support/closing.ts";
-import { serving } from "../support/process.ts";
-import { skipUnless } from "../support/required.ts";
-import { attemptsOf, eventually, logOf } from "../support/wait.ts";
+import {
+  attemptsOf,
+  Client,
+  closeLater,
+  eventually,
+  freshFile,
+  logOf,
+  members,
+  serving,
+  skipUnless,
+  str,
+} from "../support/index.ts";
 
 const LIBRARY = ["x86_64-linux-gnu", "aarch64-linux-gnu"]
   .map((each) => `/usr/lib/${each}/faketime/libfaketime.so.1`)
@@ -60,7 +67,7 @@ test("a server follows its machine's clock when it is set back or forward, and w
       /** Waits in real time until this many attempts were made; returns the last one. */
       const attempt = (count: number) =>
         eventually(async () => attemptsOf((await logOf(api, webhook))[0])[count - 1]);
-      await api.create("/apps", { title: "Sent" });
+      await api.newApp();
       await attempt(1);
       await setClock(-5 * HOUR_MS);
       assertNow((await attempt(2)).at);

@@ -8,22 +8,25 @@ import { memoryStore, OptionError, type StoreData, startService } from "../../sr
 import { AdjustableClock } from "../../src/lib/clock.ts";
 import { TaskTracker } from "../../src/lib/tasks.ts";
 import { createRecorder } from "../../src/testing/recorder.ts";
-import { choice } from "../support/clauses.ts";
-import { type Answer, freshAddress, str } from "../support/client.ts";
-import { freshFile } from "../support/closing.ts";
 import {
+  type Answer,
+  begun,
+  choice,
   type Embedded,
   embedded,
   FIXED,
+  freshAddress,
+  freshFile,
+  hooked,
+  printedOn,
+  problem,
+  served,
   startRefused,
+  str,
   struck,
   titles,
-} from "../support/embedded.ts";
-import { problem } from "../support/problem.ts";
-import { printedOn } from "../support/process.ts";
-import { begun } from "../support/raw.ts";
-import { hooked } from "../support/receivers.ts";
-import { turns } from "../support/wait.ts";
+  turns,
+} from "../support/index.ts";
 
 const ACCOUNT = {
   name: "Seeded",
@@ -41,49 +44,58 @@ const create = ({ api }: Embedded, title: string) => api.create("/apps", { title
 const snapshotFile = async ({ service }: Embedded) =>
   freshFile("data.json", JSON.stringify(await service.snapshot()));
 
-test("reset: the seed is back with the same ids, port and start-up key, and later keys and tokens are invalid", async () => {
-  await using it = await embedded({ seed: SEED });
-  const { service, api } = it;
-  const state = async () => [
-    service.baseUrl,
-    service.apiKey,
-    service.account,
-    (await api.get("/apps")).items,
-    (await api.get("/data-sources")).items,
-  ];
-  const before = await state();
-  const key = str((await api.create("/api-keys", { name: "Later" })).key);
-  const { id } = await create(it, "Later");
-  await api.patch(`/apps/${id}`, { title: "Changed" });
-  const { access_token, refresh_token } = await service.signIn({ scopes: ["read:apps"] });
-  await service.setAccountState("suspended");
-  assert.equal(service.account.state, "suspended");
-  await service.reset();
-  assert.deepEqual([service.requests, service.events, service.deliveries], [[], [], []]);
-  assert.deepEqual(await state(), before);
-  for (const invalid of [key, access_token]) (await api.as(invalid).get("/apps")).is(401);
-  const refresh = { grant_type: "refresh_token", refresh_token };
-  assert.equal((await api.as(null).root.post("/oauth/token", refresh)).json.error, "invalid_grant");
-});
+served(
+  "reset: the seed is back with the same ids, port and start-up key, and later keys and tokens are invalid",
+  { seed: SEED },
+  async (it) => {
+    const { service, api } = it;
+    const state = async () => [
+      service.baseUrl,
+      service.apiKey,
+      service.account,
+      (await api.get("/apps")).items,
+      (await api.get("/data-sources")).items,
+    ];
+    const before = await state();
+    const key = str((await api.create("/api-keys", { name: "Later" })).key);
+    const { id } = await create(it, "Later");
+    await api.patch(`/apps/${id}`, { title: "Changed" });
+    const { access_token, refresh_token } = await service.signIn({ scopes: ["read:apps"] });
+    await service.setAccountState("suspended");
+    assert.equal(service.account.state, "suspended");
+    await service.reset();
+    assert.deepEqual([service.requests, service.events, service.deliveries], [[], [], []]);
+    assert.deepEqual(await state(), before);
+    for (const invalid of [key, access_token]) (await api.as(invalid).get("/apps")).is(401);
+    const refresh = { grant_type: "refresh_token", refresh_token };
+    assert.equal(
+      (await api.as(null).root.post("/oauth/token", refresh)).json.error,
+      "invalid_grant",
+    );
+  },
+);
 
-test("reset: nothing is pending, faults, chaos and rate windows are cleared, and a manual clock is set back", async () => {
-  await using it = await embedded({ startAt: "2028-02-29T00:00:00Z", rateLimit: 3 });
-  const { service, api } = it;
-  const before = await hooked(api, ["app.created"]);
-  service.faults.add({ method: "GET", path: "/v1/apps", status: 500 });
-  service.chaos.add({ effect: "drop", times: 9 });
-  await create(it, "A");
-  await service.clock.advance("1s");
-  await service.reset();
-  assert.equal(service.clock.now(), Date.UTC(2028, 1, 29));
-  assert.match((await api.get("/apps")).header("RateLimit"), /r=2;/);
-  const after = await hooked(api, ["app.created"]);
-  await create(it, "After");
-  await service.settled();
-  assert.deepEqual(titles(after), ["After"]);
-  await service.clock.advance("2d");
-  assert.equal(before.received.length, 0);
-});
+served(
+  "reset: nothing is pending, faults, chaos and rate windows are cleared, and a manual clock is set back",
+  { startAt: "2028-02-29T00:00:00Z", rateLimit: 3 },
+  async (it) => {
+    const { service, api } = it;
+    const before = await hooked(api, ["app.created"]);
+    service.faults.add({ method: "GET", path: "/v1/apps", status: 500 });
+    service.chaos.add({ effect: "drop", times: 9 });
+    await create(it, "A");
+    await service.clock.advance("1s");
+    await service.reset();
+    assert.equal(service.clock.now(), Date.UTC(2028, 1, 29));
+    assert.match((await api.get("/apps")).header("RateLimit"), /r=2;/);
+    const after = await hooked(api, ["app.created"]);
+    await create(it, "After");
+    await service.settled();
+    assert.deepEqual(titles(after), ["After"]);
+    await service.clock.advance("2d");
+    assert.equal(before.received.length, 0);
+  },
+);
 
 test("seeding emits no events, at start-up or after a reset", async () => {
   const webhooks = [{ url: "http://localhost:9/", events: ["data.processed"] }];
@@ -124,8 +136,7 @@ test("a random seed never repeats ids or secrets over its own data", async () =>
   assert.equal(new Set(drawn).size, drawn.length);
 });
 
-test("reset: a delayed request is applied to the state before the reset", async () => {
-  await using it = await embedded();
+served("reset: a delayed request is applied to the state before the reset", async (it) => {
   it.service.faults.add({ method: "POST", path: "/v1/apps", delayMs: 60_000 });
   const delayed = it.api.post("/apps", { title: "Delayed" });
   await struck(it);
@@ -135,43 +146,48 @@ test("reset: a delayed request is applied to the state before the reset", async 
   assert.deepEqual([it.service.events, it.service.requests.length], [[], 1]);
 });
 
-test("reset: it waits for requests in progress, holds later ones back, and ends one whose client stalls", async () => {
-  await using it = await embedded();
-  const body = '{"title":"Before"}';
-  const sending = await begun(it.authUrl, it, body.length);
-  const stalled = await begun(it.authUrl, it, body.length);
-  const reset = it.service.reset();
-  await turns(50);
-  const later = it.api.post("/apps", { title: "Later" });
-  (await sending.write(body).answer()).is(201);
-  problem(await stalled.answer(), "request_timeout");
-  await reset;
-  (await later).is(201);
-  assert.equal(await appTitles(it), "Later");
-  assert.equal(it.service.requests.map(({ method }) => method).join(), "POST,GET");
-  for (const { socket } of [sending, stalled]) socket.destroy();
-});
+served(
+  "reset: it waits for requests in progress, holds later ones back, and ends one whose client stalls",
+  async (it) => {
+    const body = '{"title":"Before"}';
+    const sending = await begun(it.authUrl, it, body.length);
+    const stalled = await begun(it.authUrl, it, body.length);
+    const reset = it.service.reset();
+    await turns(50);
+    const later = it.api.post("/apps", { title: "Later" });
+    (await sending.write(body).answer()).is(201);
+    problem(await stalled.answer(), "request_timeout");
+    await reset;
+    (await later).is(201);
+    assert.equal(await appTitles(it), "Later");
+    assert.equal(it.service.requests.map(({ method }) => method).join(), "POST,GET");
+    for (const { socket } of [sending, stalled]) socket.destroy();
+  },
+);
 
-test("a snapshot is plain JSON that later changes do not affect, and a restore brings back its data, time and pending deliveries", async () => {
-  await using it = await embedded({ startAt: "2026-01-01T00:00:00Z" });
-  const { service } = it;
-  const hook = await hooked(it.api, ["app.created"], {}, [500, 200]);
-  await create(it, "Old");
-  await service.settled();
-  const snapshot = await service.snapshot();
-  const text = JSON.stringify(snapshot);
-  assert.deepEqual(JSON.parse(text), snapshot);
-  await service.clock.advance("1s");
-  await create(it, "New");
-  assert.equal(JSON.stringify(snapshot), text);
-  await service.reset();
-  await service.restore(JSON.parse(text));
-  assert.equal(service.clock.now(), Date.UTC(2026, 0, 1));
-  assert.equal(await appTitles(it), "Old");
-  assert.deepEqual(service.events, []);
-  await service.clock.advance("10s");
-  assert.equal(hook.received[0]?.attempts.length, 2);
-});
+served(
+  "a snapshot is plain JSON that later changes do not affect, and a restore brings back its data, time and pending deliveries",
+  { startAt: "2026-01-01T00:00:00Z" },
+  async (it) => {
+    const { service } = it;
+    const hook = await hooked(it.api, ["app.created"], {}, [500, 200]);
+    await create(it, "Old");
+    await service.settled();
+    const snapshot = await service.snapshot();
+    const text = JSON.stringify(snapshot);
+    assert.deepEqual(JSON.parse(text), snapshot);
+    await service.clock.advance("1s");
+    await create(it, "New");
+    assert.equal(JSON.stringify(snapshot), text);
+    await service.reset();
+    await service.restore(JSON.parse(text));
+    assert.equal(service.clock.now(), Date.UTC(2026, 0, 1));
+    assert.equal(await appTitles(it), "Old");
+    assert.deepEqual(service.events, []);
+    await service.clock.advance("10s");
+    assert.equal(hook.received[0]?.attempts.length, 2);
+  },
+);
 
 test("another service can restore a snapshot with its own start-up key, or open it as a data file", async () => {
   await using one = await embedded();
@@ -187,8 +203,7 @@ test("another service can restore a snapshot with its own start-up key, or open 
   (await three.api.as(one.service.apiKey).get("/apps")).is(200);
 });
 
-test("an invalid snapshot is rejected and changes nothing", async () => {
-  await using it = await embedded();
+served("an invalid snapshot is rejected and changes nothing", async (it) => {
   const hook = await hooked(it.api, ["app.created"]);
   await create(it, "Old");
   const { collections } = await it.service.snapshot();
@@ -353,47 +368,51 @@ test("requests: the journal lists requests in order with their responses", async
   assert.deepEqual(rest, ["/v1/apps,limit=1,401", "/healthz,,200"]);
 });
 
-test("events and deliveries: the journals match the API, with every attempt", async () => {
-  await using it = await embedded();
-  const { webhook } = await hooked(it.api, ["app.created"], {}, [500, 200]);
-  const { id } = await it.api.create("/apps", { title: "A" });
-  await it.api.patch(`/apps/${id}`, { title: "B" });
-  await it.service.settled();
-  await it.service.clock.advance("10s");
-  assert.deepEqual(it.service.events, (await it.api.get("/events")).items);
-  assert.equal(it.service.events.map(({ type }) => type).join(), "app.created,app.updated");
-  const deliveries = it.service.deliveries.map(({ attempts, ...delivery }) => ({
-    ...delivery,
-    attempts: attempts.map(({ chaos, ...attempt }) => {
-      assert.equal(chaos, null);
-      return attempt;
-    }),
-  }));
-  assert.deepEqual(deliveries, (await it.api.get(`/webhooks/${webhook.id}/deliveries`)).items);
-  assert.equal(deliveries[0]?.attempts.length, 2);
-});
+served(
+  "events and deliveries: the journals match the API, with every attempt",
+  async ({ api, service }) => {
+    const { webhook } = await hooked(api, ["app.created"], {}, [500, 200]);
+    const { id } = await api.newApp();
+    await api.patch(`/apps/${id}`, { title: "B" });
+    await service.settled();
+    await service.clock.advance("10s");
+    assert.deepEqual(service.events, (await api.get("/events")).items);
+    assert.equal(service.events.map(({ type }) => type).join(), "app.created,app.updated");
+    const deliveries = service.deliveries.map(({ attempts, ...delivery }) => ({
+      ...delivery,
+      attempts: attempts.map(({ chaos, ...attempt }) => {
+        assert.equal(chaos, null);
+        return attempt;
+      }),
+    }));
+    assert.deepEqual(deliveries, (await api.get(`/webhooks/${webhook.id}/deliveries`)).items);
+    assert.equal(deliveries[0]?.attempts.length, 2);
+  },
+);
 
-test("trace: it leads from a request to its events, their deliveries and attempts", async () => {
-  await using it = await embedded();
-  const hook = await hooked(it.api, ["app.created", "data.processed"]);
-  const created = await it.api.post("/apps", { title: "A" });
-  const source = await it.api.post("/data-sources", { name: "D", type: "json", data: [] });
-  const sample = await it.api.post(`/webhooks/${hook.webhook.id}/test`, { type: "app.deleted" });
-  await it.service.settled();
-  const trace = (answer: Answer) => it.service.trace(answer.header("X-Request-Id"));
-  assert.equal(trace(created)?.request.status, 201);
-  for (const [answer, type] of [
-    [created, "app.created"],
-    [source, "data.processed"],
-    [sample, "app.deleted"],
-  ] as const) {
-    const [caused, ...others] = trace(answer)?.events ?? [];
-    assert.deepEqual([caused?.event.type, others], [type, []]);
-    assert.equal(caused?.deliveries[0]?.attempts[0]?.response_status, 200);
-  }
-  assert.equal(it.service.events.length, 2, "without the sample");
-  assert.equal(it.service.trace("req_never"), undefined);
-});
+served(
+  "trace: it leads from a request to its events, their deliveries and attempts",
+  async ({ api, service }) => {
+    const hook = await hooked(api, ["app.created", "data.processed"]);
+    const created = await api.post("/apps", { title: "A" });
+    const source = await api.post("/data-sources", { name: "D", type: "json", data: [] });
+    const sample = await api.post(`/webhooks/${hook.webhook.id}/test`, { type: "app.deleted" });
+    await service.settled();
+    const trace = (answer: Answer) => service.trace(answer.header("X-Request-Id"));
+    assert.equal(trace(created)?.request.status, 201);
+    for (const [answer, type] of [
+      [created, "app.created"],
+      [source, "data.processed"],
+      [sample, "app.deleted"],
+    ] as const) {
+      const [caused, ...others] = trace(answer)?.events ?? [];
+      assert.deepEqual([caused?.event.type, others], [type, []]);
+      assert.equal(caused?.deliveries[0]?.attempts[0]?.response_status, 200);
+    }
+    assert.equal(service.events.length, 2, "without the sample");
+    assert.equal(service.trace("req_never"), undefined);
+  },
+);
 
 test("1.test-controls.journals: each journal keeps its newest 10,000 entries", async () => {
   const recorder = createRecorder({
@@ -419,7 +438,7 @@ async function runTwice(): Promise<readonly string[]> {
     await hooked(api, ["app.created"], {}, [200, 503]);
     await service.signIn({ scopes: ["admin"] });
     await service.restore(service.snapshot());
-    const app = await api.create("/apps", { title: "A" });
+    const app = await api.newApp();
     await api.create("/data-sources", { name: "D", type: "csv", data: "a,b\n1,2\n" });
     await service.settled();
     service.chaos.add({ effect: "drop" });

@@ -3,9 +3,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ALL_VARIANTS } from "../../src/index.ts";
-import { type Answer, Client } from "../support/client.ts";
-import { described, type Embedded, embedded, startRefused } from "../support/embedded.ts";
-import { serving } from "../support/process.ts";
+import {
+  type Answer,
+  Client,
+  described,
+  type Embedded,
+  embedded,
+  serving,
+  startRefused,
+} from "../support/index.ts";
 
 const APP = { title: "T", description: "", theme: "light", public: false };
 const POINT = { user_id: "u", interaction_type: "click", data_point: { x: 1, z: 1 } };

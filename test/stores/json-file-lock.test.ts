@@ -5,8 +5,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import { dirname } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Store } from "../../src/domain/store.ts";
-import { contains } from "../support/patterns.ts";
-import { started } from "../support/process.ts";
+import { contains, started } from "../support/index.ts";
 import {
   data,
   failsToOpen,

@@ -5,10 +5,15 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { Client, members, str } from "../support/client.ts";
-import { freshFolder } from "../support/closing.ts";
-import { serverProgram, started } from "../support/process.ts";
-import { skipUnless } from "../support/required.ts";
+import {
+  Client,
+  freshFolder,
+  members,
+  serverProgram,
+  skipUnless,
+  started,
+  str,
+} from "../support/index.ts";
 
 /** Runs in its own PID and mount namespaces, so that no process or mount outlives it. */
 const APART = ["--mount", "--pid", "--fork", "--mount-proc", "--kill-child"];

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FIRST_RECORD, isStoreError } from "../../src/domain/store.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { heapInUse, processorTime } from "../support/costs.ts";
-import { promised, turns } from "../support/wait.ts";
+import { heapInUse, processorTime, promised, turns } from "../support/index.ts";
 import { storeContract } from "./contract.ts";
 import { data, idsIn, note, notes, numbered, write } from "./fixture.ts";
 

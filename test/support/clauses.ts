@@ -3,7 +3,7 @@
 import { after, test } from "node:test";
 import type { DecisionId } from "../../src/decisions.ts";
 import type { ServiceOptions } from "../../src/index.ts";
-import { type Described, described } from "./embedded.ts";
+import { type Described, described, type Embedded, embedded } from "./embedded.ts";
 import { Gate } from "./other-stores.ts";
 
 export type { Described as Context } from "./embedded.ts";
@@ -49,6 +49,17 @@ async function closeCommon(): Promise<void> {
 export async function withService(options: ServiceOptions, use: Run): Promise<void> {
   await using own = await described({ clock: "system", ...options });
   await use(own);
+}
+
+type Use = (own: Embedded) => Promise<unknown>;
+
+/** A test with a service of its own, whose clock stands still unless the options say otherwise. */
+export function served(title: string, ...how: readonly [Use] | readonly [ServiceOptions, Use]) {
+  const [options, use] = how.length === 1 ? [{}, how[0]] : how;
+  test(title, async () => {
+    await using own = await embedded(options);
+    await use(own);
+  });
 }
 
 /**

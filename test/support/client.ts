@@ -168,6 +168,15 @@ export class Client {
     return { ...answer.json, id: answer.id };
   }
 
+  /** Any app, and its path. */
+  async newApp(fields: object = {}) {
+    const { id } = await this.create("/apps", { title: "T", ...fields });
+    return { id, path: `/apps/${id}` };
+  }
+
+  deploy = (app: string, fields: object = {}) =>
+    this.create(`/apps/${app}/deploy`, { name: "R", ...fields });
+
   async send(method: string, path: string, { headers = {}, body }: Sent = {}): Promise<Answer> {
     const { hostname, port, pathname } = new URL(this.baseUrl);
     const target = pathname.replace(/\/$/, "") + path;

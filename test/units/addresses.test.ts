@@ -10,9 +10,7 @@ import { type TestContext, test } from "node:test";
 import { startService } from "../../src/index.ts";
 import { isLoopbackHost } from "../../src/lib/loopback.ts";
 import { readSettings, webhookPolicyFor } from "../../src/options.ts";
-import { freshFile } from "../support/closing.ts";
-import { serve } from "../support/process.ts";
-import { RawConnection, rawAnswer } from "../support/raw.ts";
+import { freshFile, RawConnection, rawAnswer, serve } from "../support/index.ts";
 
 /** Starts another program that holds a port on one address. */
 async function stranger(host: string, port = 0) {

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ServiceOptions, startService } from "../../src/index.ts";
-import { type Answer, Client } from "../support/client.ts";
-import { embedded } from "../support/embedded.ts";
+import { type Answer, Client, embedded } from "../support/index.ts";
 
 const ORIGIN = "http://localhost:5173";
 const FOREIGN = "https://evil.example";

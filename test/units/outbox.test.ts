@@ -11,10 +11,8 @@ import { ALL_RECORDS, StorageUnavailable } from "../../src/domain/store.ts";
 import { redeliver, webhookService } from "../../src/domain/webhooks.ts";
 import { toIso } from "../../src/lib/clock.ts";
 import { verifySignature } from "../../src/lib/signature.ts";
-import { processorTime } from "../support/costs.ts";
+import { eventually, httpReceiver, processorTime, turns } from "../support/index.ts";
 import { kept, outboxWorld, START, type World } from "../support/outbox-world.ts";
-import { httpReceiver } from "../support/receivers.ts";
-import { eventually, turns } from "../support/wait.ts";
 
 const S = 1_000;
 const H = 3_600 * S;

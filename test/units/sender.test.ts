@@ -10,13 +10,22 @@ import { test } from "node:test";
 import type { TlsOptions } from "node:tls";
 import { createHttpSender, type SenderOptions } from "../../src/delivery/sender.ts";
 import { readSettings } from "../../src/options.ts";
-import { closeLater, freshFile } from "../support/closing.ts";
-import { took } from "../support/costs.ts";
-import { closedPort, listen } from "../support/ports.ts";
-import { started } from "../support/process.ts";
-import { httpReceiver } from "../support/receivers.ts";
-import { CA_CERT, EXPIRED, NOT_YET_VALID, SELF_SIGNED, TLS } from "../support/tls.ts";
-import { eventually, promised } from "../support/wait.ts";
+import {
+  CA_CERT,
+  closedPort,
+  closeLater,
+  EXPIRED,
+  eventually,
+  freshFile,
+  httpReceiver,
+  listen,
+  NOT_YET_VALID,
+  promised,
+  SELF_SIGNED,
+  started,
+  TLS,
+  took,
+} from "../support/index.ts";
 
 function sender(options: Partial<SenderOptions> = {}) {
   const created = createHttpSender({ policy: "local", timeout_ms: 2_000, ...options });

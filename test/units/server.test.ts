@@ -12,11 +12,16 @@ import { LIMITS, type Limits } from "../../src/http/request.ts";
 import { createHttpServer, type HttpServerDeps, type Tls } from "../../src/http/server.ts";
 import { AdjustableClock } from "../../src/lib/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../src/lib/ids.ts";
-import { took } from "../support/costs.ts";
-import { problem } from "../support/problem.ts";
-import { RawConnection, rawAnswer } from "../support/raw.ts";
-import { TLS } from "../support/tls.ts";
-import { eventually, promised, turns } from "../support/wait.ts";
+import {
+  eventually,
+  problem,
+  promised,
+  RawConnection,
+  rawAnswer,
+  TLS,
+  took,
+  turns,
+} from "../support/index.ts";
 
 const SHORT = { headers_ms: 60, request_ms: 120 };
 const GET = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
