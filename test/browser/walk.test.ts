@@ -229,17 +229,6 @@ inBrowser(
   },
 );
 
-inBrowser("the contents of a code box can be copied", async ({ context, page, go }) => {
-  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  await go("/docs/endpoints/apps");
-  const box = page.locator("#create-app ~ .grid .code").first();
-  await press(box, "Copy");
-  await sees(page, "Copied");
-  const copied = String(await page.evaluate("navigator.clipboard.readText()"));
-  assert.equal(copied, await box.locator("pre").textContent());
-  begins(copied, "curl -X POST ");
-});
-
 inBrowser(
   "everything works without the script",
   { browser: { javaScriptEnabled: false } },

@@ -302,26 +302,8 @@ choice(
           assert.ok(text.includes(withoutSpace(sentence)), sentence);
       }
     }
-  },
-);
-
-choice(
-  "1.docs.tour",
-  "a sequence has a lane for each party, and an arrow and a text for each message",
-  async ({ api }) => {
-    const section = sectionOf((await docs(api, "/tour/6")).text, "step-by-step-on-this-server");
-    contains(withoutTags(section), "Client Service Receiver Client → Service POST /v1/apps");
-    const [client, service, receiver] = [50, 150, 250];
-    assert.deepEqual(groups(section, /d="M(\d+ 6H\d+m-?\d)/g), [
-      `${client} 6H${service}m-6`,
-      `${service} 6H${service}m0`,
-      `${service} 6H${client}m6`,
-      `${service} 6H${receiver}m-6`,
-      `${receiver} 6H${service}m6`,
-      `${service} 6H${service}m0`,
-      `${service} 6H${receiver}m-6`,
-      `${receiver} 6H${service}m6`,
-    ]);
+    const sequence = "Client Service Receiver Client → Service POST /v1/apps";
+    contains(textOf(await docs(api, "/tour/6")), sequence);
   },
 );
 
@@ -468,7 +450,7 @@ choice(
   "9.other-versions",
   "an unknown API version gets 404 with the name of the existing version",
   async ({ api }) => {
-    for (const path of ["/v2/apps", "/v2", "/v10/"])
+    for (const path of ["/v2/apps", "/v2", "/v10/users/x?y=z"])
       assert.match(String(problem(await api.root.get(path), "not_found").detail), /\/v1/, path);
     for (const path of ["/v1x", "/V1/apps", "/apps"])
       problem(await api.root.get(path), "not_found");

@@ -8,16 +8,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { CLIENTS, clientTest } from "../support/clients.ts";
-import {
-  type Answer,
-  ApiDocument,
-  Client,
-  closedPort,
-  type Embedded,
-  embedded,
-  sendExamples,
-  started,
-} from "../support/index.ts";
+import { type Embedded, embedded } from "../support/index.ts";
 
 const TSX = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
 const MODULES = join(CLIENTS, "node_modules");
@@ -194,45 +185,5 @@ await ask("POST", "/apps/" + app.id + "/interactions", { user_id: "u", interacti
 assert.ok(schemas.EventList.parse(await ask("GET", "/events")).data.length >= 4);
 `,
     );
-  }),
-);
-
-clientTest("prism as a validating proxy finds nothing wrong with any request or response", () =>
-  inProject(async ({ folder, service, baseUrl, authUrl }) => {
-    const port = await closedPort();
-    const prism = join(MODULES, "@stoplight/prism-cli/dist/index.js");
-    const { prints, kill } = started([
-      prism,
-      "proxy",
-      join(folder, "openapi.json"),
-      baseUrl,
-      "--port",
-      `${port}`,
-    ]);
-    try {
-      await prints("Prism is listening");
-      let count = 0;
-      const observe = (method: string, path: string, answer: Answer) => {
-        count += 1;
-        assert.equal(
-          answer.headers["sl-violations"],
-          undefined,
-          `${method} ${path} ${answer.status}`,
-        );
-      };
-      const api = new Client({ baseUrl: `http://127.0.0.1:${port}`, key: service.apiKey, observe });
-      const document = await ApiDocument.of(authUrl);
-      await sendExamples(document, api, () => undefined);
-      const { id } = await api.newApp();
-      const outdated = await api.patch(`/apps/${id}`, { title: "U" }, { "if-match": '"0"' });
-      outdated.is(412);
-      (await api.get("/apps/app_0")).is(404);
-      assert.ok(count > document.api.length, `${count} requests`);
-      // The proxy does report errors.
-      const wrong = await api.with({ observe: () => undefined }).post("/apps", { title: 1 });
-      assert.ok(wrong.headers["sl-violations"]);
-    } finally {
-      await kill();
-    }
   }),
 );

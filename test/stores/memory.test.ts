@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FIRST_RECORD, isStoreError } from "../../src/domain/store.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { heapInUse, processorTime, promised, turns } from "../support/index.ts";
+import { processorTime, promised, turns } from "../support/index.ts";
 import { storeContract } from "./contract.ts";
 import { data, idsIn, note, notes, numbered, write } from "./fixture.ts";
 
@@ -60,19 +60,4 @@ test("1,000 reads, writes and removals at the start of a list of 100,000 records
     }
   };
   assert.ok((await processorTime(use)) < 1_000);
-});
-
-test("lists that become empty use no memory", async () => {
-  const store = await openMemoryStore();
-  const createAndRemove = (round: string) =>
-    store.transact(async (tx) => {
-      for (const { id } of numbered(20_000)) {
-        await tx.put(notes, { ...note(id), list: round + id });
-        await tx.remove(notes, id);
-      }
-    });
-  await createAndRemove("a");
-  const before = await heapInUse();
-  for (const round of ["b", "c", "d", "e"]) await createAndRemove(round);
-  assert.ok((await heapInUse()) - before < 3e6);
 });
