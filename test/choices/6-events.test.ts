@@ -43,8 +43,6 @@ async function caused(api: Client, act: () => Promise<unknown>): Promise<readonl
 const objectOf = (event: Members): Members => members(members(event.data).object);
 const HOOKS = "/dashboard/settings/webhooks";
 
-/** A URL on which nothing listens. */
-const HOOK = { url: "http://127.0.0.1:9/", events: ["app.created"] };
 const newApp = (api: Client) =>
   api.create("/apps", { title: "Watched", description: "D", theme: "dark", public: true });
 
@@ -213,8 +211,8 @@ choice(
   "4.webhook-endpoints.deliveries",
   "the delivery log is paged like every list and can be filtered by status",
   async ({ api }) => {
-    const webhook = await api.create("/webhooks", HOOK);
-    const other = await api.create("/webhooks", HOOK);
+    const webhook = await api.newWebhook();
+    const other = await api.newWebhook();
     const path = `/webhooks/${webhook.id}/deliveries`;
     await api.post(`/webhooks/${webhook.id}/test`, { type: "data.processed" });
     const found = await settled(api, webhook);
@@ -346,10 +344,7 @@ choice(
   async ({ api, service }) => {
     const browser = await owner(api);
     const { webhook } = await hooked(api, ["app.updated"], {}, [410]);
-    const refused = await api.create("/webhooks", {
-      url: "http://127.0.0.1:9/",
-      events: ["app.created"],
-    });
+    const refused = await api.newWebhook();
     const sendTest = async (id: string) =>
       str((await api.post(`/webhooks/${id}/test`, { type: "app.created" })).json.id);
     const read = async (hookId: string, id: string) => {

@@ -174,6 +174,10 @@ export class Client {
     return { id, path: `/apps/${id}` };
   }
 
+  /** Nothing listens at its URL. */
+  newWebhook = (fields: object = {}) =>
+    this.create("/webhooks", { url: "http://127.0.0.1:9/", events: ["app.created"], ...fields });
+
   deploy = (app: string, fields: object = {}) =>
     this.create(`/apps/${app}/deploy`, { name: "R", ...fields });
 

@@ -14,8 +14,6 @@ const CREATE: { readonly [parameter: string]: readonly [path: string, body: obje
     "/oauth-clients",
     { name: "W", redirect_uris: ["https://c.example.com/cb"], scopes: ["read:apps"] },
   ],
-  // Inactive: these tests are not about deliveries.
-  webhook_id: ["/webhooks", { url: "http://127.0.0.1:9/", events: ["app.created"], active: false }],
 };
 
 /** Creates one of each resource; returns their ids by parameter name. */
@@ -23,7 +21,9 @@ export async function makeWorld(api: Client): Promise<Ids> {
   const ids: Record<string, string> = {};
   for (const [name, [path, body]] of Object.entries(CREATE))
     ids[name] = (await api.create(path, body)).id;
-  ids.deployment_id = (await api.create(`/apps/${ids.app_id}/deploy`, { name: "World" })).id;
+  // Inactive: these tests are not about deliveries.
+  ids.webhook_id = (await api.newWebhook({ active: false })).id;
+  ids.deployment_id = (await api.deploy(str(ids.app_id))).id;
   const events = await api.get("/events?type=app.created");
   ids.event_id = str(events.items[0]?.id);
   const test = await api.post(`/webhooks/${ids.webhook_id}/test`, { type: "app.created" });
