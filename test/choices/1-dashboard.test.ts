@@ -273,19 +273,19 @@ asOwner(
       const headers = { "content-type": type, origin: browser.origin };
       return browser.request("POST", "/dashboard/data-sources/new", headers, sent(body));
     };
-    const shows = async (answer: Answer, words: RegExp) => {
+    const shows = async (answer: Answer, words: string) => {
       const page = await eventually(async () => {
         const now = await browser.open(answer.header("location"));
         return /Status<\/dt><dd><span class="badge processing"/.test(now.text) ? undefined : now;
       });
-      assert.match(assertPage(page), words);
+      contains(assertPage(page), words);
     };
     const csv = "town,people\r\n<Łódź>,670\r\n";
     const made = await upload({ type: "csv", app_id: "", "data-text": "", data: csv });
-    await shows(made, /<Łódź> 670/);
-    await shows(await upload({ type: "json", "data-text": '[{"a":1}]', data: "" }), /a number 1 /);
+    await shows(made, "<Łódź> 670");
+    await shows(await upload({ type: "json", "data-text": '[{"a":1}]', data: "" }), "a number 1 ");
     const failed = await upload({ type: "csv", data: "a,b\r\n1\r\n" });
-    await shows(failed, /The data could not be read: Line 2.* Status Failed .* Error Line 2/);
+    await shows(failed, "The data could not be read: Line 2… Status Failed … Error Line 2");
     for (const [type, data] of Object.entries({ json: "[", csv: "", xml: "x" })) {
       const refused = await upload({ type, data });
       assertPage(refused, 422);

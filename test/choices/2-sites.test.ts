@@ -53,12 +53,9 @@ choice(
     const shown = await page(api, path);
     const text = assertPage(shown);
     assert.equal(buttonsIn(shown), 4);
-    for (const part of [
-      /Revenue North South Revenue Month 0 /,
-      /Show as table Month Region Revenue 2026-01 North 10 /,
-      /Names Name Ada <b>Bob<\/b>/,
-    ])
-      assert.match(text, part);
+    contains(text, "Revenue North South Revenue Month 0 ");
+    contains(text, "Show as table Month Region Revenue 2026-01 North 10 ");
+    contains(text, "Names Name Ada <b>Bob</b>");
     assert.match(shown.text, /title="&#39;&quot;&gt;&lt;i&gt;, 7 &lt;i&gt;"/);
     assert.match(shown.text, /y="201" width="[^"]*" height="39"><button [^>]*title="2026-02, -4 /);
     assert.doesNotMatch(shown.text, /<i>|Broken/);

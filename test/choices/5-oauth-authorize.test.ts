@@ -98,7 +98,6 @@ for (const host of ["127.0.0.1", "localhost", "app.localhost", "[::1]"])
   choice(
     "1.rfcs.loopback-redirect",
     `a redirect to ${host} may vary in its port only`,
-    MANUAL,
     async ({ api }) => {
       const { app, who, open } = await scene(api, {
         redirect_uris: [`http://${host}:8000/cb?a=1`],
@@ -119,7 +118,6 @@ const { code_challenge } = PKCE;
 choice(
   "1.rfcs.response-type",
   "every other error returns in the redirect with state and iss",
-  MANUAL,
   async ({ api, authUrl }) => {
     const { app, who } = await scene(api, { scopes: ["read:apps"] });
     const cases: readonly (readonly [error: string, extra: Extra, more?: string])[] = [
@@ -153,7 +151,6 @@ choice(
 choice(
   "1.rfcs.private-use",
   "a public client gets the response at its private-use scheme, and must use PKCE",
-  MANUAL,
   async ({ api }) => {
     const redirect_uri = "com.example.app:/callback";
     const { app, who, open } = await scene(api, { redirect_uris: [redirect_uri], public: true });
@@ -176,7 +173,6 @@ choice(
 choice(
   "5.sign-in.consent",
   "consent grants the requested scopes that the user holds, and none is access_denied",
-  MANUAL,
   async ({ api }) => {
     for (const [permissions, requested, granted] of [
       [["read:apps"], "admin", "read:apps"],
@@ -201,7 +197,6 @@ choice(
 choice(
   "5.sign-in.consent",
   "consent is required each time, names client, account and user, and only allow allows",
-  MANUAL,
   async ({ api }) => {
     const { who, open } = await scene(api, { name: "<i>Sneaky</i> & Co" });
     const title = "<h1>Allow “&lt;i&gt;Sneaky&lt;/i&gt; &amp; Co” to use your account?</h1>";
@@ -291,7 +286,6 @@ choice(
 choice(
   "5.sign-in.form-without-origin",
   "a form without an Origin header counts only with its token and from this server",
-  MANUAL,
   async ({ api }) => {
     const { app, who, open } = await scene(api);
     const { browser } = who;
@@ -323,7 +317,6 @@ choice(
 choice(
   "5.sign-in.form-without-origin",
   "a body that is not a form is a 415, and one that is too large a 413",
-  MANUAL,
   async ({ api }) => {
     const { browser } = await person(api);
     const json = { "content-type": "application/json" };
@@ -335,7 +328,6 @@ choice(
 choice(
   "5.sign-in.consent",
   "the pages may not be framed or cached and load nothing from elsewhere",
-  MANUAL,
   async ({ api }) => {
     const { who, open } = await scene(api);
     for (const [page, status, formAction] of [

@@ -99,7 +99,6 @@ choice(
 choice(
   "1.rfcs.token-body",
   "a token request is JSON with any charset or a form, and may have unknown parameters",
-  MANUAL,
   async ({ api }) => {
     const { app, code } = await scene(api);
     const fields = async () => ({ ...GRANT, ...app, unknown: "x", code: await code() });
@@ -113,7 +112,6 @@ choice(
 choice(
   "5.token-response.errors",
   "a body that is no parameters, repeats one or has another type is an invalid_request",
-  MANUAL,
   async ({ api }) => {
     const { app, code } = await scene(api);
     const fields = { ...GRANT, ...app, code: await code() };
@@ -138,7 +136,6 @@ choice(
 choice(
   "1.rfcs.resource",
   "each resource must be the base URL, and a wrong one leaves the code usable",
-  MANUAL,
   async ({ api, authUrl, baseUrl }) => {
     const { app, code } = await scene(api);
     const post = (fields: object) => postRaw(api, JSON_TYPE, JSON.stringify({ ...app, ...fields }));
@@ -155,7 +152,6 @@ choice(
 choice(
   "5.token-response.errors",
   "client credentials come in Basic or the body, and wrong ones leave the code usable",
-  MANUAL,
   async ({ api }) => {
     const { app, code } = await scene(api);
     const { client_id, client_secret } = app;
@@ -212,7 +208,6 @@ choice(
 choice(
   "5.token-lifetimes.second-use",
   "of 20 concurrent exchanges of one code or refresh token one succeeds, and the grant ends",
-  MANUAL,
   async ({ api }) => {
     const { app, code, tokens } = await scene(api);
     const [one, first] = [await code(), await tokens()];
@@ -232,7 +227,6 @@ for (const isPublic of [true, false])
   choice(
     "5.pkce",
     `the verifier of RFC 7636 matches its challenge, and no other does, for a ${isPublic ? "public" : "confidential"} client`,
-    MANUAL,
     async ({ api }) => {
       const { app, code } = await scene(api, { public: isPublic });
       const one = await code(PKCE);
@@ -247,7 +241,6 @@ for (const isPublic of [true, false])
 choice(
   "5.token-lifetimes.gone",
   "codes and tokens of a deleted user or client stop working",
-  MANUAL,
   async ({ api }) => {
     const [first, second] = [await held(api), await held(api)];
     const codes = [await first.code(), await second.code()] as const;
@@ -379,7 +372,6 @@ choice(
 choice(
   "5.token-response.errors",
   "a refresh needs no client credentials, but any that are sent must be valid",
-  MANUAL,
   async ({ api }) => {
     const { app, tokens } = await held(api);
     const { client_id, client_secret } = app;
@@ -402,7 +394,6 @@ choice(
 choice(
   "5.token-response",
   "a refresh may request fewer scopes, and grants only those that the user still holds",
-  MANUAL,
   async ({ api }) => {
     const { tokens, permit } = await held(api, "read:apps write:apps");
     for (const scope of ["admin", "read:apps read:data", "nonsense", " "])
@@ -422,7 +413,6 @@ choice(
 choice(
   "1.rfcs.revocation",
   "revoking either token, in any format, ends the grant",
-  MANUAL,
   async ({ api }) => {
     for (const [kind, isForm] of [
       ["access", true],

@@ -345,7 +345,6 @@ choice(
 choice(
   "5.scope-per-endpoint",
   "each use of a token limits its scopes to those of its user",
-  MANUAL,
   async ({ api }) => {
     const [some, admin] = [await held(api, "read:apps write:apps"), await held(api, "admin")];
     for (const [permissions, ofSome, ofAdmin] of [

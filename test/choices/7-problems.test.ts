@@ -169,7 +169,6 @@ choice(
 choice(
   "4.app-endpoints",
   "PATCH accepts a JSON merge patch, and no other method does",
-  MANUAL,
   async ({ api }) => {
     const path = `/apps/${(await api.create("/apps", { title: "T", description: "D" })).id}`;
     for (const [title, headers] of [

@@ -116,15 +116,15 @@ choice(
     for (const [operation, fields] of [
       [
         "createApp",
-        /Body title string, required, 1 to 200 characters description string, 0 to 5000/,
+        "Body title string, required, 1 to 200 characters description string, 0 to 5000",
       ],
-      ["createDataSource", /type one of csv , json , required app_id string or null, 1 to 64/],
-      ["createDataSource", /data string or array of object, 0 to 1000000 items, required/],
-      ["listApps", /Query limit integer, 1 to 100, default 20 offset integer, default 0 public/],
-      ["getDataSource", /columns array of object name string type one of boolean , datetime ,/],
-      ["getWebhook", /disabled_reason one of gone or null/],
+      ["createDataSource", "type one of csv , json , required app_id string or null, 1 to 64"],
+      ["createDataSource", "data string or array of object, 0 to 1000000 items, required"],
+      ["listApps", "Query limit integer, 1 to 100, default 20 offset integer, default 0 public"],
+      ["getDataSource", "columns array of object name string type one of boolean , datetime ,"],
+      ["getWebhook", "disabled_reason one of gone or null"],
     ] as const)
-      assert.match(withoutTags(sections.get(operation) ?? ""), fields);
+      contains(withoutTags(sections.get(operation) ?? ""), fields);
   },
 );
 

@@ -36,13 +36,13 @@ test("a unit of work that never ends is rolled back, and its later calls and tho
 test("a restore of invalid data rejects and keeps the current data", async () => {
   const store = await openMemoryStore();
   await write(store, note("before"));
-  for (const [second, pattern] of [
-    [note("b", "x"), /notes\[1\] is a second record with the same text in notes/],
-    [note("a", "y"), /notes\[1\] is a second record with the id "a"/],
+  for (const [second, fault] of [
+    [note("b", "x"), "notes[1] is a second record with the same text in notes"],
+    [note("a", "y"), 'notes[1] is a second record with the id "a"'],
   ] as const)
     await assert.rejects(
       store.restore(data(note("a", "x"), second)),
-      (error) => isStoreError(error, "StoreOpenError") && pattern.test(error.message),
+      (error) => isStoreError(error, "StoreOpenError") && error.message.includes(fault),
     );
   assert.deepEqual(await store.snapshot(), data(note("before")));
 });

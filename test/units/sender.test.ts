@@ -11,6 +11,7 @@ import type { TlsOptions } from "node:tls";
 import { createHttpSender, type SenderOptions } from "../../src/delivery/sender.ts";
 import { readSettings } from "../../src/options.ts";
 import {
+  begins,
   CA_CERT,
   closedPort,
   closeLater,
@@ -250,31 +251,31 @@ test("each error without a response has a detail that begins with Node's code an
     [
       `https://127.0.0.1:${(await raw(says(OK))).port}/`,
       "tls",
-      /^EPROTO: The TLS connection failed/,
+      "EPROTO: The TLS connection failed",
     ],
-    [await secure(), "tls", /^UNABLE_TO_VERIFY_LEAF_SIGNATURE: .* NODE_EXTRA_CA_CERTS/],
-    [`https://127.0.0.1:${await tcp((socket) => socket.destroy())}/`, "tls", /^ECONNRESET: /],
+    [await secure(), "tls", "UNABLE_TO_VERIFY_LEAF_SIGNATURE: … NODE_EXTRA_CA_CERTS"],
+    [`https://127.0.0.1:${await tcp((socket) => socket.destroy())}/`, "tls", "ECONNRESET: "],
     [
       `https://127.0.0.1:${await tcp((socket) => void socket.resume())}/`,
       "timeout",
-      /^The receiver did not respond/,
+      "The receiver did not respond",
       { timeout_ms: 150 },
     ],
-    [`http://127.0.0.1:${await closedPort()}/`, "refused", /^ECONNREFUSED: .* Start the receiver/],
-    [`http://localhost:${await closedPort()}/`, "refused", /^ECONNREFUSED: /],
-    ["http://nowhere.invalid/", "dns", /: The host name in the URL does not resolve/],
-    ["https://nowhere.test/", "dns", /^ENOTFOUND: /, { resolve: () => Promise.reject(unknown) }],
-    ["http://169.254.1.1/", "blocked_address", /^The URL must not lead to a link-local/],
+    [`http://127.0.0.1:${await closedPort()}/`, "refused", "ECONNREFUSED: … Start the receiver"],
+    [`http://localhost:${await closedPort()}/`, "refused", "ECONNREFUSED: "],
+    ["http://nowhere.invalid/", "dns", "…: The host name in the URL does not resolve"],
+    ["https://nowhere.test/", "dns", "ENOTFOUND: ", { resolve: () => Promise.reject(unknown) }],
+    ["http://169.254.1.1/", "blocked_address", "The URL must not lead to a link-local"],
     [
       "http://name.test/",
       "blocked_address",
-      /^The URL must use https/,
+      "The URL must use https",
       { resolve: resolvesTo("93.184.215.14") },
     ],
   ] as const) {
     const result = await attempt(url, sender(options));
     assert.equal(result.error, error, url);
-    assert.match(String(result.error_detail), detail);
+    begins(String(result.error_detail), detail);
     assert.doesNotMatch(String(result.error_detail), /\d\.\d/);
   }
 });
