@@ -38,14 +38,13 @@ type Run = (browser: Browser, own: Context) => Promise<unknown>;
 
 /** In a browser in which the owner is signed in. */
 const asOwner = (title: string, run: Run) =>
-  choice("1.dashboard", title, async (own) => run(await owner(own.api), own));
+  choice(`1.dashboard: ${title}`, async (own) => run(await owner(own.api), own));
 const asOwnerAlone = (title: string, run: Run) =>
-  choice("1.dashboard", title, ALONE, async (own) => run(await owner(own.api), own));
+  choice(`1.dashboard: ${title}`, ALONE, async (own) => run(await owner(own.api), own));
 const KEYS = "/dashboard/settings/api-keys";
 
 choice(
-  "1.dashboard",
-  "the dashboard asks for a sign-in and then continues to the requested page",
+  "1.dashboard: the dashboard asks for a sign-in and then continues to the requested page",
   async ({ api }) => {
     for (const [method, path] of [
       ["GET", "/dashboard/apps?skip=20"],
@@ -106,8 +105,7 @@ asOwnerAlone(
 );
 
 choice(
-  "1.dashboard",
-  "each page requires the permission of the operation that it represents",
+  "1.dashboard: each page requires the permission of the operation that it represents",
   ALONE,
   async ({ api }) => {
     const ids = await makeWorld(api);
@@ -137,8 +135,7 @@ choice(
 );
 
 choice(
-  "1.dashboard",
-  "the dashboard shows no button for an action that the user may not perform",
+  "1.dashboard: the dashboard shows no button for an action that the user may not perform",
   async ({ api }) => {
     const app = await api.newApp();
     const { browser } = await person(api, ["read:apps"]);
@@ -155,8 +152,7 @@ choice(
 );
 
 choice(
-  "1.dashboard",
-  "the dashboard does not show another account's resources",
+  "1.dashboard: the dashboard does not show another account's resources",
   TWO,
   async ({ api }) => {
     const ids = await makeWorld(api.as(B_KEY));

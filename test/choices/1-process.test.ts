@@ -60,8 +60,7 @@ function refused({ code, stdout, stderr }: Ended, exit: number, message: string)
 }
 
 choice(
-  "1.test-controls.ready-line",
-  "the ready line's values all work, then each request and attempt is logged, even if nobody reads the log",
+  "1.test-controls.ready-line: the ready line's values all work, then each request and attempt is logged, even if nobody reads the log",
   () =>
     started(["--api-key", "pinned-key-1"], async ({ server, ready, api }) => {
       const { auth_url } = ready;
@@ -83,8 +82,7 @@ choice(
 );
 
 choice(
-  "1.test-controls.ready-line",
-  "over existing data the ready line has no key; with --control it has a fresh one, which opens the journals",
+  "1.test-controls.ready-line: over existing data the ready line has no key; with --control it has a fresh one, which opens the journals",
   async () => {
     const data = ["--data", freshFile("existing.json")];
     await started(data);
@@ -98,8 +96,7 @@ choice(
 );
 
 choice(
-  "1.test-controls.ready-line.store",
-  "the ready lines name the module of a custom store, and escape brackets of an address for the shell",
+  "1.test-controls.ready-line.store: the ready lines name the module of a custom store, and escape brackets of an address for the shell",
   async () => {
     const args = ["--store", "./test/stores/skeleton.mjs"];
     const { stdout } = await serving([...args, "--public-url", "http://[::1]:1"], "curl ");
@@ -109,8 +106,7 @@ choice(
 );
 
 choice(
-  "1.test-controls.ready-line.people",
-  "the ready lines for people show addresses, the key and a curl command that works",
+  "1.test-controls.ready-line.people: the ready lines for people show addresses, the key and a curl command that works",
   () =>
     serving([], "'\n", async ({ said: { stdout }, child, ended }) => {
       const [, base = ""] = /Base URL +(http:\/\/localhost:\d+\/v1)\n/.exec(stdout) ?? [];
@@ -132,8 +128,7 @@ const IN_FLIGHT = '{"title":"In flight"}';
 const inFlight = (own: Started) => begun(str(own.ready.auth_url), own, IN_FLIGHT.length);
 
 choice(
-  "1.test-controls.stop",
-  "stopping lets the request in flight finish, then exits with code 0",
+  "1.test-controls.stop: stopping lets the request in flight finish, then exits with code 0",
   () =>
     started([], async (own) => {
       const raw = await inFlight(own);
@@ -146,8 +141,7 @@ choice(
 );
 
 choice(
-  "1.test-controls.stop",
-  "a second signal, of either kind, stops the process at once",
+  "1.test-controls.stop: a second signal, of either kind, stops the process at once",
   async () => {
     const busy = started([], async (own) => {
       const raw = await inFlight(own);
@@ -194,8 +188,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: string])[] = [
 ];
 
 choice(
-  "1.test-controls.exit-codes.wrong-flag",
-  "a wrong flag prints one line that names it and exits with code 2",
+  "1.test-controls.exit-codes.wrong-flag: a wrong flag prints one line that names it and exits with code 2",
   async () => {
     await Promise.all(
       WRONG.map(async ([args, names]) => {
@@ -207,8 +200,7 @@ choice(
 );
 
 choice(
-  "1.test-controls.flags.bounds",
-  "each flag's value has bounds, and the error names the option",
+  "1.test-controls.flags.bounds: each flag's value has bounds, and the error names the option",
   async () => {
     for (const [option, values] of Object.entries({
       port: ["http", "-1", 65_536, 1.5, ""],
@@ -231,8 +223,7 @@ choice(
 );
 
 choice(
-  "1.test-controls.environment",
-  "each flag can be set by an environment variable, the port by PORT too, and the flag takes precedence",
+  "1.test-controls.environment: each flag can be set by an environment variable, the port by PORT too, and the flag takes precedence",
   async () => {
     for (const [variables, names] of [
       [{ PORT: "0", APPHOST_RATE_LIMIT: "never" }, "APPHOST_RATE_LIMIT must be"],
@@ -254,7 +245,7 @@ choice(
   },
 );
 
-choice("1.test-controls.flags", "--help fits a screen and names every flag", async () => {
+choice("1.test-controls.flags: --help fits a screen and names every flag", async () => {
   const { code, stdout, stderr } = await serve(["--help"]).ended;
   assert.deepEqual([code, stderr], [0, ""]);
   const lines = stdout.trimEnd().split("\n");
@@ -266,8 +257,7 @@ choice("1.test-controls.flags", "--help fits a screen and names every flag", asy
 });
 
 choice(
-  "1.test-controls.seed",
-  "a seed creates its accounts, and the ready line shows the first key",
+  "1.test-controls.seed: a seed creates its accounts, and the ready line shows the first key",
   async () => {
     const app = { id: "app_seeded0000000000000000", title: "Seeded", public: true };
     const data_sources = [{ name: "S", type: "csv", data: "a\n1\n" }];
@@ -292,8 +282,7 @@ choice(
 );
 
 choice(
-  "1.test-controls.in-the-open",
-  "the server warns when test controls or the local webhook policy are reachable from other machines",
+  "1.test-controls.in-the-open: the server warns when test controls or the local webhook policy are reachable from other machines",
   async () => {
     const open = ["--control", "--webhook-policy", "local", "--public-url", "https://x.example"];
     const { stderr } = await started(open);
@@ -303,8 +292,7 @@ choice(
 );
 
 choice(
-  "1.dashboard.addresses",
-  "/healthz responds to everybody, / redirects to the dashboard, and an unknown address is a problem",
+  "1.dashboard.addresses: /healthz responds to everybody, / redirects to the dashboard, and an unknown address is a problem",
   async ({ api }) => {
     const anyone = api.anyone;
     const health = await anyone.get("/healthz");

@@ -33,8 +33,7 @@ const deploy = (api: Client, app: string, body: object = {}) =>
 const TITLES = 'x| padded |日本語|<b>&amp;</b>|\u{1F600}|e\u0301 \u00e9|\u0001\u007f \u200b|\\ " /';
 
 choice(
-  "8.field-lengths.app",
-  "each field of an app has the same bounds on create and on update",
+  "8.field-lengths.app: each field of an app has the same bounds on create and on update",
   async ({ api }) => {
     for (const request of ["POST /apps", `PATCH /apps/${await newId(api)}`])
       await fieldRules(
@@ -55,8 +54,7 @@ choice(
 );
 
 choice(
-  "2.unknown-members",
-  "unknown members are rejected by name, so that a typo never passes silently",
+  "2.unknown-members: unknown members are rejected by name, so that a typo never passes silently",
   async ({ api }) => {
     const app = `/apps/${await newId(api)}`;
     const create = { title: "T", publc: true, id: "app_1", "a/b~c": 1 };
@@ -71,8 +69,7 @@ choice(
 );
 
 choice(
-  "7.error-body.all-faults",
-  "a body must be an object, and the error lists every invalid field",
+  "7.error-body.all-faults: a body must be an object, and the error lists every invalid field",
   async ({ api }) => {
     for (const body of [[], "text", null]) invalid(await api.post("/apps", body), "#");
     const wrong = { title: "", description: 5, theme: "", public: "yes", x: 1 };
@@ -81,8 +78,7 @@ choice(
 );
 
 choice(
-  "4.app-endpoints.change",
-  "an update sets updated_at unless nothing changes",
+  "4.app-endpoints.change: an update sets updated_at unless nothing changes",
   MANUAL,
   async ({ api, service }) => {
     const app = await api.create("/apps", WHOLE);
@@ -98,8 +94,7 @@ const LEAST = { user_id: "u", interaction_type: "t" };
 const NO_POINT = { x: null, y: null, category: null };
 
 choice(
-  "4.app-endpoints.interaction",
-  "an interaction responds with 202 and its event; absent members are null, and all are bounded",
+  "4.app-endpoints.interaction: an interaction responds with 202 and its event; absent members are null, and all are bounded",
   async ({ api }) => {
     const app_id = await newId(api);
     const path = `/apps/${app_id}/interactions`;
@@ -135,8 +130,7 @@ choice(
 );
 
 choice(
-  "2.environments",
-  "a deployment responds with 201, its Location and eight fields, requires a name, and exists only below its app",
+  "2.environments: a deployment responds with 201, its Location and eight fields, requires a name, and exists only below its app",
   async ({ api, authUrl, baseUrl }) => {
     const app_id = await newId(api);
     const path = `/apps/${app_id}/deploy`;
@@ -173,8 +167,7 @@ const BAD_HOSTS =
   "a.example/,u@a.example,a b.example,a_b.example,*.example.com,a.example?x,a.example#x,%61.example,a.example\n";
 
 choice(
-  "3.custom-domain.names",
-  "a custom domain has two labels or more and is stored in lower case and ASCII",
+  "3.custom-domain.names: a custom domain has two labels or more and is stored in lower case and ASCII",
   async ({ api }) => {
     const path = `/apps/${await newId(api)}/deploy`;
     const names = "a.b xn--bcher-kva.example 1.example a-b.c-d.example".split(" ");
@@ -190,7 +183,7 @@ choice(
   },
 );
 
-choice("3.custom-domain.names", "a custom domain is never the server's own host", async () => {
+choice("3.custom-domain.names: a custom domain is never the server's own host", async () => {
   await using service = await startService({ publicUrl: "https://Apps.example.net:443/" });
   const api = new Client({ baseUrl: `http://127.0.0.1:${service.port}/v1`, key: service.apiKey });
   const path = `/apps/${await newId(api)}/deploy`;
@@ -201,8 +194,7 @@ choice("3.custom-domain.names", "a custom domain is never the server's own host"
 });
 
 choice(
-  "3.redeploy",
-  "redeploying to an environment retires the previous deployment, and no other",
+  "3.redeploy: redeploying to an environment retires the previous deployment, and no other",
   async ({ api }) => {
     const app = await newId(api);
     const first = await deploy(api, app);
@@ -215,8 +207,7 @@ choice(
 );
 
 choice(
-  "3.custom-domain",
-  "a custom domain belongs to one app at a time and is free once no live deployment holds it",
+  "3.custom-domain: a custom domain belongs to one app at a time and is free once no live deployment holds it",
   async ({ api }) => {
     const [mine, other] = [await newId(api), await newId(api)];
     const custom_domain = freshHost();
@@ -257,8 +248,7 @@ async function assertFails(api: Client, type: Type, data: unknown, reason: strin
 }
 
 choice(
-  "2.data-source-request",
-  "the name and type of a data source are bounded, and its app belongs to the account",
+  "2.data-source-request: the name and type of a data source are bounded, and its app belongs to the account",
   async ({ api }) => {
     const app = await api.newApp();
     const deleted = await api.newApp();
@@ -289,8 +279,7 @@ const INVALID_DATA: readonly (readonly [Type, data: string, ...pointers: string[
 ];
 
 choice(
-  "2.data-source-request.data",
-  "JSON data is an array of flat objects, and CSV data is text",
+  "2.data-source-request.data: JSON data is an array of flat objects, and CSV data is text",
   async ({ api }) => {
     for (const [type, data, ...pointers] of INVALID_DATA)
       invalid(await send(api, type, data), ...pointers);
@@ -302,8 +291,7 @@ choice(
 );
 
 choice(
-  "6.emitted-by.data-processed",
-  "a data source with invalid rows becomes failed without rows, and data.processed says so",
+  "6.emitted-by.data-processed: a data source with invalid rows becomes failed without rows, and data.processed says so",
   async ({ api }) => {
     const reason = "Line 2: the number of fields is 3, but the header has 2.";
     const failed = await assertFails(api, "csv", "a,b\n1,2,3\n", reason);
@@ -317,8 +305,7 @@ const row = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`c${at}`, 1]));
 
 choice(
-  "8.bounds.columns",
-  "a data source has at most 100 columns, with names of at most 1,000 characters",
+  "8.bounds.columns: a data source has at most 100 columns, with names of at most 1,000 characters",
   async ({ api }) => {
     for (const [type, data, reason] of [
       ["csv", `${Object.keys(row(101))}\n`, "Line 1: there are more than 100 columns."],
@@ -332,8 +319,7 @@ choice(
 );
 
 choice(
-  "2.data-source-fields.rows",
-  "the rows of a data source are paged like every list",
+  "2.data-source-fields.rows: the rows of a data source are paged like every list",
   async ({ api }) => {
     const rows = Array.from({ length: 45 }, (_, at) => ({ at }));
     const { id } = await upload(api, "json", rows);
@@ -344,8 +330,7 @@ choice(
 );
 
 choice(
-  "2.data-source-fields.read",
-  "a processed data source has its columns and the number of its rows",
+  "2.data-source-fields.read: a processed data source has its columns and the number of its rows",
   async ({ api }) => {
     const { status, columns, row_count, error } = await upload(api, "csv", "\ufeffa\r\n1\r\n\r\n");
     const expected = ["ready", [{ name: "a", type: "number" }], 1, null];
@@ -362,8 +347,7 @@ choice(
 );
 
 choice(
-  "4.delete-response.data-source",
-  "a data source outlives its app, and deleting the data source deletes its rows",
+  "4.delete-response.data-source: a data source outlives its app, and deleting the data source deletes its rows",
   async ({ api }) => {
     const app = await api.newApp();
     const draft = { name: "N", type: "json", data: [], app_id: app.id };
@@ -376,8 +360,7 @@ choice(
 );
 
 gated(
-  "3.data-processing",
-  "a data source that storage had no room for is processed once there is room",
+  "3.data-processing: a data source that storage had no room for is processed once there is room",
   async ({ api, service }, gate) => {
     Object.assign(gate, { fault: new StorageUnavailable("full"), spared: 1 });
     const { id } = (await send(api, "json", "[]")).json;
@@ -390,8 +373,7 @@ gated(
 );
 
 gated(
-  "3.data-processing",
-  "a reset ends the retries of data sources that could not be processed",
+  "3.data-processing: a reset ends the retries of data sources that could not be processed",
   async ({ api, service }, gate) => {
     Object.assign(gate, { fault: new StorageUnavailable("full"), spared: 1 });
     await send(api, "json", "[]");
@@ -421,8 +403,7 @@ const INEXACT =
   '0.1234567890123456789 0.30000000000000005 123456789012345678901234567890 1e99999999999999999999 "x" true';
 
 choice(
-  "2.data-reading.exact",
-  "one number that a double cannot represent makes its whole column text, as written, and no other column",
+  "2.data-reading.exact: one number that a double cannot represent makes its whole column text, as written, and no other column",
   async ({ api }) => {
     for (const number of EXACT.split(" "))
       assert.deepEqual(await roundTrip(api, `[{"n":1.50},{"n":null},{"n":${number}}]`), [
@@ -441,8 +422,7 @@ choice(
 );
 
 choice(
-  "2.data-reading.exact",
-  "a number in place of text is rejected, and so is invalid JSON",
+  "2.data-reading.exact: a number in place of text is rejected, and so is invalid JSON",
   async ({ api }) => {
     const source = '{"name":1.50,"type":"json","data":[{"n":1e400}]}';
     invalid(await api.text("POST", "/data-sources", source), "#/name");
@@ -453,8 +433,7 @@ choice(
 );
 
 choice(
-  "2.data-reading.exact",
-  "an inexact number in an interaction's data point becomes text, and exact ones stay numbers",
+  "2.data-reading.exact: an inexact number in an interaction's data point becomes text, and exact ones stay numbers",
   async ({ api }) => {
     const { id } = await api.newApp();
     const report = (fields: string) =>

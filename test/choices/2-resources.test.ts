@@ -20,12 +20,13 @@ import {
   problem,
   requiredFields,
   str,
+  type Topic,
   textBounds,
   wide,
 } from "../support/index.ts";
 
 interface Kind {
-  readonly id: Parameters<typeof choice>[0];
+  readonly id: Topic;
   readonly path: string;
   readonly prefix: string;
   /** The smallest valid request body. */
@@ -119,8 +120,7 @@ async function assertUpdates(
 for (const kind of KINDS) {
   const { id: choiceId, path, prefix, required, defaults, once, change } = kind;
   choice(
-    choiceId,
-    `${path} returns every field, and responds with 404 after a delete`,
+    `${choiceId}: ${path} returns every field, and responds with 404 after a delete`,
     async ({ api, baseUrl }) => {
       await requiredFields(api, path, required);
       const answer = await api.post(path, required);
@@ -146,8 +146,7 @@ for (const kind of KINDS) {
 }
 
 choice(
-  "2.user-fields",
-  "a user has an e-mail address, any name, and permissions among the five scopes",
+  "2.user-fields: a user has an e-mail address, any name, and permissions among the five scopes",
   async ({ api }) => {
     const long = (length: number) => freshAddress().replace(/@.*/, "@").padEnd(length, "x");
     const good = [`Ada+tag.${freshAddress()}`, `o'brien.${freshAddress()}`, long(254)];
@@ -175,8 +174,7 @@ choice(
 );
 
 choice(
-  "7.error-codes.email_taken",
-  "an email address belongs to one user of the account, in any case and Unicode form",
+  "7.error-codes.email_taken: an email address belongs to one user of the account, in any case and Unicode form",
   async ({ api }) => {
     const email = `j\u00fcrgen-${freshAddress()}`;
     const { id } = await api.create("/users", { email });
@@ -192,8 +190,7 @@ choice(
 );
 
 choice(
-  "1.test-controls.first-account",
-  "the first account has one key, and one owner who is admin",
+  "1.test-controls.first-account: the first account has one key, and one owner who is admin",
   {},
   async ({ api, service }) => {
     const { id, name, ...others } = (await api.get("/account")).json;
@@ -210,8 +207,7 @@ choice(
 );
 
 choice(
-  "7.error-codes.last_admin",
-  "the last admin can neither be deleted nor lose the permission",
+  "7.error-codes.last_admin: the last admin can neither be deleted nor lose the permission",
   {},
   async ({ api }) => {
     const [owner] = (await api.get("/users")).items;
@@ -226,8 +222,7 @@ choice(
 );
 
 choice(
-  "1.dashboard.api-keys.name",
-  "the name of an API key is required, has 1 to 200 characters and is not blank",
+  "1.dashboard.api-keys.name: the name of an API key is required, has 1 to 200 characters and is not blank",
   async ({ api }) => {
     const blank = { field: "name", bad: [" "] };
     await fieldRules(api, "POST /api-keys", {}, { field: "name", ...textBounds(1, 200) }, blank);
@@ -236,8 +231,7 @@ choice(
 );
 
 choice(
-  "1.dashboard.api-keys.last-used",
-  "last_used_at of an API key is the start of the current minute",
+  "1.dashboard.api-keys.last-used: last_used_at of an API key is the start of the current minute",
   FIXED,
   async ({ api, service }) => {
     for (const [wait, minute] of [
@@ -261,8 +255,7 @@ const NO_REDIRECTS =
 const PRIVATE_USE = ["com.example.app:/callback", "Com.Example.App-1:cb?a=1"];
 
 choice(
-  "1.dashboard.oauth-clients.rules",
-  "an OAuth client redirects to https, loopback or, if public, a private-use scheme, and has scopes of the five",
+  "1.dashboard.oauth-clients.rules: an OAuth client redirects to https, loopback or, if public, a private-use scheme, and has scopes of the five",
   async ({ api }) => {
     const https = "https://c.example.com/";
     const longest = https.padEnd(2_048, "x");
@@ -308,8 +301,7 @@ const requests = async (api: Client) => [
 ];
 
 choice(
-  "4.webhook-endpoints.events",
-  "the events of a webhook are some of the six types, without duplicates",
+  "4.webhook-endpoints.events: the events of a webhook are some of the six types, without duplicates",
   async ({ api }) => {
     const twice = [
       ["app.created", "app.created"],
@@ -333,8 +325,7 @@ choice(
 );
 
 choice(
-  "4.webhook-endpoints.secret",
-  "a webhook secret has 1 to 255 characters and is generated when absent",
+  "4.webhook-endpoints.secret: a webhook secret has 1 to 255 characters and is generated when absent",
   async ({ api }) => {
     const good = ["s", "s".repeat(255), wide(255), " "];
     const bad = ["", "s".repeat(256), wide(256), ...NOT_TEXT];
@@ -353,8 +344,7 @@ choice(
 );
 
 choice(
-  "8.field-lengths.url",
-  "a webhook URL is absolute and has at most 2,048 characters",
+  "8.field-lengths.url: a webhook URL is absolute and has at most 2,048 characters",
   async ({ api }) => {
     const bad = ["", "/in", URL_.padEnd(2_049, "x"), ...NOT_TEXT];
     for (const request of await requests(api))
@@ -414,8 +404,7 @@ async function judges(api: Client, good: readonly string[], own: typeof REFUSED)
 }
 
 choice(
-  "6.webhook-policy",
-  "the local policy accepts loopback, private hosts and names by http or https, and public hosts by https",
+  "6.webhook-policy: the local policy accepts loopback, private hosts and names by http or https, and public hosts by https",
   ({ api }) => {
     const good = [
       ...urls("https", `${PUBLIC} ${PRIVATE} ${NAMED}`),
@@ -426,8 +415,7 @@ choice(
 );
 
 choice(
-  "6.webhook-policy",
-  "the strict policy accepts https to public addresses only",
+  "6.webhook-policy: the strict policy accepts https to public addresses only",
   { webhookPolicy: "strict" },
   ({ api }) =>
     judges(api, urls("https", `${PUBLIC} ${NAMED}`), {

@@ -41,8 +41,7 @@ async function click(browser: Browser, path: string, label: string, query = ""):
 }
 
 choice(
-  "2.data-reading.chart-columns",
-  "a site shows the title, the description and a chart or table of each ready data source, all escaped",
+  "2.data-reading.chart-columns: a site shows the title, the description and a chart or table of each ready data source, all escaped",
   async ({ api }) => {
     const { path, give, page: site } = await deployed(api, { description: "Net of <returns>" });
     contains(assertPage(await site()), "Sales Net of <returns> No data yet. Charts will appear");
@@ -63,8 +62,7 @@ choice(
 );
 
 choice(
-  "2.data-reading.chart-points",
-  "a chart draws the first 2,000 rows, and the table has a button for each point",
+  "2.data-reading.chart-points: a chart draws the first 2,000 rows, and the table has a button for each point",
   async ({ api }) => {
     const { path, give } = await deployed(api);
     const row = (day: number) => ({ at: new Date(day * 86_400_000).toISOString(), value: -day });
@@ -87,8 +85,7 @@ choice(
 );
 
 choice(
-  "2.data-reading.chart-points",
-  "links sort the rows of a table in both orders, with empty cells last",
+  "2.data-reading.chart-points: links sort the rows of a table in both orders, with empty cells last",
   async ({ api }) => {
     const { path, give } = await deployed(api);
     const row = (name: string, at: string, amount: number | null) => ({ name, at, amount });
@@ -133,8 +130,7 @@ choice(
 );
 
 choice(
-  "8.bounds.page",
-  "a page shows 200 rows and 30 columns of a table and 200 characters of a cell or name",
+  "8.bounds.page: a page shows 200 rows and 30 columns of a table and 200 characters of a cell or name",
   async ({ api }) => {
     const { path, give } = await deployed(api);
     const row = Object.fromEntries(many(31, (index) => [`c${index}.`, "x".repeat(201)]));
@@ -158,8 +154,7 @@ choice(
 );
 
 choice(
-  "2.themes.drawn",
-  "the themes light and dark are drawn, and any other name follows the visitor's system",
+  "2.themes.drawn: the themes light and dark are drawn, and any other name follows the visitor's system",
   async ({ api }) => {
     for (const [theme, drawn] of [
       ["dark", "dark"],
@@ -172,8 +167,7 @@ choice(
 );
 
 choice(
-  "4.app-endpoints.interaction-user",
-  "a click reports the point as the data contain it, and the user or an anonymous visitor",
+  "4.app-endpoints.interaction-user: a click reports the point as the data contain it, and the user or an anonymous visitor",
   TWO,
   async ({ api }) => {
     const { app, path, give } = await deployed(api);
@@ -206,8 +200,7 @@ choice(
 );
 
 choice(
-  "4.app-endpoints.interaction-user",
-  "after a click, the page of an administrator links to the event and keeps the table's state",
+  "4.app-endpoints.interaction-user: after a click, the page of an administrator links to the event and keeps the table's state",
   TWO,
   async ({ api }) => {
     const { path, give } = await deployed(api);
@@ -234,8 +227,7 @@ choice(
 );
 
 choice(
-  "4.app-endpoints.interaction-user",
-  "only the page's own form can report points, and only points that exist",
+  "4.app-endpoints.interaction-user: only the page's own form can report points, and only points that exist",
   async ({ api }) => {
     const [{ path, give }, other] = [await deployed(api), await deployed(api)];
     const [chart, foreign] = [await give("Revenue", SALES), await other.give("Other", SALES)];
@@ -254,8 +246,7 @@ choice(
 );
 
 choice(
-  "5.scope-per-endpoint.viewers",
-  "a private app requires a sign-in and read:apps",
+  "5.scope-per-endpoint.viewers: a private app requires a sign-in and read:apps",
   async ({ api }) => {
     const { path } = await deployed(api, { public: false });
     const location = `/dashboard/sign-in?${new URLSearchParams({ next: path })}`;
@@ -270,8 +261,7 @@ choice(
 );
 
 choice(
-  "3.redeploy.site",
-  "the address of a retired or deleted deployment responds with 404",
+  "3.redeploy.site: the address of a retired or deleted deployment responds with 404",
   async ({ api }) => {
     const { app, path } = await deployed(api);
     const bare = path.slice(0, -1);
@@ -287,8 +277,7 @@ choice(
 );
 
 choice(
-  "5.scope-per-endpoint.viewers",
-  "the sites of a suspended account are not shown, and those of a limited account are read-only",
+  "5.scope-per-endpoint.viewers: the sites of a suspended account are not shown, and those of a limited account are read-only",
   {},
   async ({ api, service }) => {
     const { path } = await deployed(api);
@@ -305,8 +294,7 @@ choice(
 const at = (api: Client, host: string, path = "/") => api.anyone.get(path, { host });
 
 choice(
-  "3.custom-domain.private-app",
-  "a custom domain serves its site at / and never hides the server's own addresses",
+  "3.custom-domain.private-app: a custom domain serves its site at / and never hides the server's own addresses",
   async ({ api }) => {
     const custom_domain = freshHost();
     const { app, path } = await deployed(api, { title: "Harbour" }, { custom_domain });
@@ -337,8 +325,7 @@ choice(
 );
 
 choice(
-  "3.custom-domain.private-app",
-  "a click under a custom domain is accepted from that domain only",
+  "3.custom-domain.private-app: a click under a custom domain is accepted from that domain only",
   async ({ api }) => {
     const custom_domain = freshHost();
     const { app, give } = await deployed(api, {}, { custom_domain });

@@ -35,8 +35,7 @@ const idsOf = async (api: Client, query: string) =>
   (await api.get(`/apps${query}`)).items.map(({ id }) => id);
 
 choice(
-  "4.list-shape",
-  "a list has data, total, limit and offset, with each app as in its own response",
+  "4.list-shape: a list has data, total, limit and offset, with each app as in its own response",
   async ({ api }) => {
     const apps = [];
     for (const title of ["plain", "Zürich", "東京", "🗼 and more"])
@@ -49,7 +48,7 @@ choice(
   },
 );
 
-choice("8.max-limit", "the limit of a list is 1 to 100", async ({ api }) => {
+choice("8.max-limit: the limit of a list is 1 to 100", async ({ api }) => {
   for (const limit of ["1", "100"])
     assert.equal((await api.get(`/apps?limit=${limit}`)).json.limit, Number(limit));
   for (const limit of ["0", "101", "1000000", "99999999999999999999"])
@@ -60,8 +59,7 @@ const NO_NUMBERS = " -1 +5 1e1 1.0 0x10 %205 ten null 05 true 9007199254740992".
 const NO_FLAGS = " 1 0 True yes null".split(" ");
 
 choice(
-  "7.error-codes.parameters",
-  "query parameters must be known, unique and in canonical form, and the error names every invalid one",
+  "7.error-codes.parameters: query parameters must be known, unique and in canonical form, and the error names every invalid one",
   async ({ api }) => {
     for (const name of ["limit", "offset"])
       for (const text of NO_NUMBERS) badParameter(await api.get(`/apps?${name}=${text}`), name);
@@ -103,8 +101,7 @@ async function fillUp(api: Client, count: number): Promise<void> {
 }
 
 choice(
-  "4.list-shape.link",
-  "the next and prev links lead to both ends and keep filter and limit",
+  "4.list-shape.link: the next and prev links lead to both ends and keep filter and limit",
   async ({ api }) => {
     await fillUp(api, 25);
     const pages = await walk(api, "/apps?public=false&limit=7", "next");
@@ -125,8 +122,7 @@ choice(
 );
 
 choice(
-  "4.list-shape.stable",
-  "a page of a list never shifts when resources are created or updated",
+  "4.list-shape.stable: a page of a list never shifts when resources are created or updated",
   async ({ api }) => {
     await fillUp(api, 25);
     const before = await idsOf(api, "?limit=10&offset=5");
@@ -139,8 +135,7 @@ choice(
 const OTHER = '"another-tag"';
 
 choice(
-  "4.etag",
-  "a single resource has a strong ETag that changes only with the resource",
+  "4.etag: a single resource has a strong ETag that changes only with the resource",
   async ({ api }) => {
     const created = await api.post("/apps", { title: "Tagged" });
     const path = `/apps/${created.id}`;
@@ -160,8 +155,7 @@ choice(
 );
 
 choice(
-  "4.etag.if-none-match",
-  "a matching If-None-Match returns 304 without a body and blocks an update",
+  "4.etag.if-none-match: a matching If-None-Match returns 304 without a body and blocks an update",
   async ({ api }) => {
     const { path } = await api.newApp();
     const tag = (await api.get(path)).header("etag");
@@ -179,7 +173,7 @@ choice(
   },
 );
 
-choice("4.etag.if-match", "If-Match passes only with the current ETag", async ({ api }) => {
+choice("4.etag.if-match: If-Match passes only with the current ETag", async ({ api }) => {
   const { path } = await api.newApp();
   const tag = (await api.get(path)).header("etag");
   for (const value of [OTHER, `W/${tag}`, `${OTHER}, "x"`, `,${OTHER} ,, "*",`, '""', '"é"'])
@@ -197,8 +191,7 @@ choice("4.etag.if-match", "If-Match passes only with the current ETag", async ({
 });
 
 choice(
-  "4.etag.malformed",
-  "an If-Match or If-None-Match that is neither * nor entity tags is rejected, and nothing changes",
+  "4.etag.malformed: an If-Match or If-None-Match that is neither * nor entity tags is rejected, and nothing changes",
   async ({ api }) => {
     const { path } = await api.newApp();
     const values = ["unquoted", "", ",", '"a" "b"', '"a', '"a b"', 'w/"a"', '*, "a"', "**"];
@@ -235,8 +228,7 @@ function replays(again: Answer, first: Answer): void {
 }
 
 choice(
-  "4.idempotency",
-  "repeating a request with its key replays the first response and has no further effect",
+  "4.idempotency: repeating a request with its key replays the first response and has no further effect",
   async ({ api }) => {
     const key = newKey();
     const first = await createApp(api, key);
@@ -247,8 +239,7 @@ choice(
 );
 
 choice(
-  "4.idempotency",
-  "a key that is reused with another body or path is rejected",
+  "4.idempotency: a key that is reused with another body or path is rejected",
   async ({ api }) => {
     const [key, deployKey] = [newKey(), newKey()];
     const first = await createApp(api, key);
@@ -263,8 +254,7 @@ choice(
 );
 
 choice(
-  "4.idempotency",
-  "an idempotency key has 1 to 255 characters, works on POST only and is scoped to its credential",
+  "4.idempotency: an idempotency key has 1 to 255 characters, works on POST only and is scoped to its credential",
   async ({ api }) => {
     const withKey = (key: string) => api.post("/apps", { title: "T" }, { "idempotency-key": key });
     for (const key of ["k", "k".repeat(255)]) (await withKey(key)).is(201);
@@ -280,8 +270,7 @@ choice(
 );
 
 choice(
-  "4.idempotency",
-  "an error is not stored: the next request with the key is validated again and may have another body",
+  "4.idempotency: an error is not stored: the next request with the key is validated again and may have another body",
   async ({ api }) => {
     const key = newKey();
     (await createApp(api.as(null), key)).is(401);
@@ -292,8 +281,7 @@ choice(
 );
 
 choice(
-  "4.idempotency.secrets",
-  "a replay shows null in place of one-time values",
+  "4.idempotency.secrets: a replay shows null in place of one-time values",
   async ({ api }) => {
     const url = "https://h.example.com/";
     for (const [path, body, secret] of [
@@ -312,8 +300,7 @@ choice(
 );
 
 choice(
-  "4.idempotency.window",
-  "a response is stored for 24 hours and no longer",
+  "4.idempotency.window: a response is stored for 24 hours and no longer",
   MANUAL,
   async ({ api, service }) => {
     const key = newKey();
@@ -326,7 +313,7 @@ choice(
   },
 );
 
-choice("4.idempotency.window", "a stored response survives a restart", async () => {
+choice("4.idempotency.window: a stored response survives a restart", async () => {
   const options = { data: freshFile("data.json"), apiKey: "idempotent-key" };
   const key = newKey();
   let text = "";
@@ -341,8 +328,7 @@ choice("4.idempotency.window", "a stored response survives a restart", async () 
 });
 
 gated(
-  "7.error-codes.storage",
-  "a failed storage write responds with 503 and leaves nothing visible",
+  "7.error-codes.storage: a failed storage write responds with 503 and leaves nothing visible",
   async ({ api }, gate) => {
     const app = (await api.newApp()).path;
     const lists = async () => [(await api.get("/apps")).text, (await api.get("/events")).text];
@@ -367,8 +353,7 @@ const UNREADABLE = overridden(memoryStore(), {
 });
 
 choice(
-  "7.error-codes.storage",
-  "a failed read responds with 503, and does not say that a change failed or that reading works",
+  "7.error-codes.storage: a failed read responds with 503, and does not say that a change failed or that reading works",
   { store: UNREADABLE, apiKey: "pinned-key-1" },
   async ({ api }) => {
     const answer = await api.get("/apps");
@@ -378,8 +363,7 @@ choice(
 );
 
 gated(
-  "7.error-codes.internal",
-  "an unexpected error responds with a bare 500, and no 5xx response is stored",
+  "7.error-codes.internal: an unexpected error responds with a bare 500, and no 5xx response is stored",
   async ({ api }, gate) => {
     for (const [fault, code] of [
       [new TypeError("secret cause in /some/path.ts"), "internal_error"],
@@ -398,8 +382,7 @@ gated(
 );
 
 gated(
-  "4.idempotency.in-progress",
-  "a second request gets 409 while the first is in progress, then a replay",
+  "4.idempotency.in-progress: a second request gets 409 while the first is in progress, then a replay",
   async ({ api }, gate) => {
     const key = newKey();
     const held = gate.hold();
@@ -422,8 +405,7 @@ const lasting = ({ headers }: Answer) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !VOLATILE.includes(name)));
 
 choice(
-  "1.rfcs.methods",
-  "HEAD equals GET without a body, and every 405 sends Allow",
+  "1.rfcs.methods: HEAD equals GET without a body, and every 405 sends Allow",
   {},
   async ({ api, document }) => {
     const ids = await makeWorld(api);
@@ -470,8 +452,7 @@ const KINDS = Object.entries({
 });
 
 choice(
-  "7.error-codes.404",
-  "an unknown path or id gets 404, however it is written",
+  "7.error-codes.404: an unknown path or id gets 404, however it is written",
   async ({ api }) => {
     for (const path of NO_PATHS)
       for (const method of ["GET", "POST", "DELETE"])
@@ -499,8 +480,7 @@ async function listsOf({ document }: Context, client: Client): Promise<string> {
 }
 
 choice(
-  "7.validation-status.tenants",
-  "an account gets 404 for every id of another account, and its lists show none of them",
+  "7.validation-status.tenants: an account gets 404 for every id of another account, and its lists show none of them",
   TWO,
   async (own) => {
     const { api, document } = own;
@@ -539,8 +519,7 @@ choice(
 );
 
 choice(
-  "7.validation-status.foreign-app",
-  "an id of another account's app in a body gets 422, and a custom domain is unique across accounts",
+  "7.validation-status.foreign-app: an id of another account's app in a body gets 422, and a custom domain is unique across accounts",
   TWO,
   async ({ api }) => {
     const b = api.as(B_KEY);
@@ -577,8 +556,7 @@ function sound(answer: Answer, what: string): number {
 }
 
 choice(
-  "7.error-codes.hostile",
-  "every member of every body and every body survive hostile values",
+  "7.error-codes.hostile: every member of every body and every body survive hostile values",
   OFF,
   async ({ api, document }) => {
     const ids = await makeWorld(api);

@@ -36,8 +36,7 @@ const UNKNOWN = { client_id: "cli_00000000000000000000000" };
 const REPEATED_URI = `&redirect_uri=${encodeURIComponent(REDIRECT)}`;
 
 choice(
-  "1.rfcs.response-type",
-  "the redirect carries iss (RFC 9207), and state only if the request had it; resource may be the base URL",
+  "1.rfcs.response-type: the redirect carries iss (RFC 9207), and state only if the request had it; resource may be the base URL",
   MANUAL,
   async (own) => {
     const { app, who } = await scene(own.api);
@@ -52,8 +51,7 @@ choice(
 );
 
 choice(
-  "1.rfcs.loopback-redirect",
-  "an unknown client or redirect_uri shows an error page, and lists the registered URIs to an admin of the client's active account only",
+  "1.rfcs.loopback-redirect: an unknown client or redirect_uri shows an error page, and lists the registered URIs to an admin of the client's active account only",
   TWO,
   async ({ api, service }) => {
     const redirect_uris = [REDIRECT, "https://client.example.com/'other'"];
@@ -96,8 +94,7 @@ choice(
 
 for (const host of ["127.0.0.1", "localhost", "app.localhost", "[::1]"])
   choice(
-    "1.rfcs.loopback-redirect",
-    `a redirect to ${host} may vary in its port only`,
+    `1.rfcs.loopback-redirect: a redirect to ${host} may vary in its port only`,
     async ({ api }) => {
       const { app, who, open } = await scene(api, {
         redirect_uris: [`http://${host}:8000/cb?a=1`],
@@ -116,8 +113,7 @@ for (const host of ["127.0.0.1", "localhost", "app.localhost", "[::1]"])
 const { code_challenge } = PKCE;
 
 choice(
-  "1.rfcs.response-type",
-  "every other error returns in the redirect with state and iss",
+  "1.rfcs.response-type: every other error returns in the redirect with state and iss",
   async ({ api, authUrl }) => {
     const { app, who } = await scene(api, { scopes: ["read:apps"] });
     const cases: readonly (readonly [error: string, extra: Extra, more?: string])[] = [
@@ -149,8 +145,7 @@ choice(
 );
 
 choice(
-  "1.rfcs.private-use",
-  "a public client gets the response at its private-use scheme, and must use PKCE",
+  "1.rfcs.private-use: a public client gets the response at its private-use scheme, and must use PKCE",
   async ({ api }) => {
     const redirect_uri = "com.example.app:/callback";
     const { app, who, open } = await scene(api, { redirect_uris: [redirect_uri], public: true });
@@ -171,8 +166,7 @@ choice(
 );
 
 choice(
-  "5.sign-in.consent",
-  "consent grants the requested scopes that the user holds, and none is access_denied",
+  "5.sign-in.consent: consent grants the requested scopes that the user holds, and none is access_denied",
   async ({ api }) => {
     for (const [permissions, requested, granted] of [
       [["read:apps"], "admin", "read:apps"],
@@ -195,8 +189,7 @@ choice(
 );
 
 choice(
-  "5.sign-in.consent",
-  "consent is required each time, names client, account and user, and only allow allows",
+  "5.sign-in.consent: consent is required each time, names client, account and user, and only allow allows",
   async ({ api }) => {
     const { who, open } = await scene(api, { name: "<i>Sneaky</i> & Co" });
     const title = "<h1>Allow “&lt;i&gt;Sneaky&lt;/i&gt; &amp; Co” to use your account?</h1>";
@@ -215,8 +208,7 @@ choice(
 );
 
 choice(
-  "5.sign-in.consent",
-  "the authorization request is validated again when the user consents",
+  "5.sign-in.consent: the authorization request is validated again when the user consents",
   MANUAL,
   async ({ api, service }) => {
     const { app, who, open, permit } = await scene(api);
@@ -233,8 +225,7 @@ choice(
 );
 
 choice(
-  "5.sign-in.client-reach",
-  "a client may ask users of any account, and acts in their account",
+  "5.sign-in.client-reach: a client may ask users of any account, and acts in their account",
   TWO,
   async ({ api }) => {
     const { app } = await scene(api);
@@ -250,8 +241,7 @@ const REBOUND_HOSTS = ["evil.example:4600", "localhost.evil.example", "10.0.0.1"
 const OWN_PAGES = ["/dashboard", SIGN_IN, "/dashboard/nothing", "/oauth/authorize", CONSENT];
 
 choice(
-  "1.dashboard.rebinding",
-  "on loopback the pages are served only under names of this machine",
+  "1.dashboard.rebinding: on loopback the pages are served only under names of this machine",
   async ({ api, authUrl }) => {
     const root = api.anyone;
     for (const path of OWN_PAGES) {
@@ -271,8 +261,7 @@ choice(
 );
 
 choice(
-  "1.dashboard.rebinding",
-  "a server that other machines can reach serves its pages under every name",
+  "1.dashboard.rebinding: a server that other machines can reach serves its pages under every name",
   async () => {
     for (const options of [{ host: "0.0.0.0" }, { publicUrl: "https://apps.example.com" }]) {
       await using service = await startService(options);
@@ -284,8 +273,7 @@ choice(
 );
 
 choice(
-  "5.sign-in.form-without-origin",
-  "a form without an Origin header counts only with its token and from this server",
+  "5.sign-in.form-without-origin: a form without an Origin header counts only with its token and from this server",
   async ({ api }) => {
     const { app, who, open } = await scene(api);
     const { browser } = who;
@@ -315,8 +303,7 @@ choice(
 );
 
 choice(
-  "5.sign-in.form-without-origin",
-  "a body that is not a form is a 415, and one that is too large a 413",
+  "5.sign-in.form-without-origin: a body that is not a form is a 415, and one that is too large a 413",
   async ({ api }) => {
     const { browser } = await person(api);
     const json = { "content-type": "application/json" };
@@ -326,8 +313,7 @@ choice(
 );
 
 choice(
-  "5.sign-in.consent",
-  "the pages may not be framed or cached and load nothing from elsewhere",
+  "5.sign-in.consent: the pages may not be framed or cached and load nothing from elsewhere",
   async ({ api }) => {
     const { who, open } = await scene(api);
     for (const [page, status, formAction] of [

@@ -40,8 +40,7 @@ const postRaw = (api: Client, headers: Record<string, string>, body: string) =>
   api.anyone.send("POST", TOKEN, { headers, body });
 
 choice(
-  "5.token-response",
-  "the token response is that of RFC 6749 5.1, and its at+jwt that of RFC 9068",
+  "5.token-response: the token response is that of RFC 6749 5.1, and its at+jwt that of RFC 9068",
   FIXED,
   async ({ api, authUrl, baseUrl }) => {
     const { app, who, code } = await scene(api);
@@ -70,8 +69,7 @@ choice(
 );
 
 choice(
-  "5.token-lifetimes.access",
-  "an access token lasts an hour, to the millisecond",
+  "5.token-lifetimes.access: an access token lasts an hour, to the millisecond",
   FIXED,
   async ({ api, service }) => {
     const { holder } = await held(api);
@@ -83,8 +81,7 @@ choice(
 );
 
 choice(
-  "5.token-lifetimes.code",
-  "a code lasts a minute, to the millisecond",
+  "5.token-lifetimes.code: a code lasts a minute, to the millisecond",
   MANUAL,
   async ({ api, service }) => {
     const { app, code } = await scene(api);
@@ -97,8 +94,7 @@ choice(
 );
 
 choice(
-  "1.rfcs.token-body",
-  "a token request is JSON with any charset or a form, and may have unknown parameters",
+  "1.rfcs.token-body: a token request is JSON with any charset or a form, and may have unknown parameters",
   async ({ api }) => {
     const { app, code } = await scene(api);
     const fields = async () => ({ ...GRANT, ...app, unknown: "x", code: await code() });
@@ -110,8 +106,7 @@ choice(
 );
 
 choice(
-  "5.token-response.errors",
-  "a body that is no parameters, repeats one or has another type is an invalid_request",
+  "5.token-response.errors: a body that is no parameters, repeats one or has another type is an invalid_request",
   async ({ api }) => {
     const { app, code } = await scene(api);
     const fields = { ...GRANT, ...app, code: await code() };
@@ -134,8 +129,7 @@ choice(
 );
 
 choice(
-  "1.rfcs.resource",
-  "each resource must be the base URL, and a wrong one leaves the code usable",
+  "1.rfcs.resource: each resource must be the base URL, and a wrong one leaves the code usable",
   async ({ api, authUrl, baseUrl }) => {
     const { app, code } = await scene(api);
     const post = (fields: object) => postRaw(api, JSON_TYPE, JSON.stringify({ ...app, ...fields }));
@@ -150,8 +144,7 @@ choice(
 );
 
 choice(
-  "5.token-response.errors",
-  "client credentials come in Basic or the body, and wrong ones leave the code usable",
+  "5.token-response.errors: client credentials come in Basic or the body, and wrong ones leave the code usable",
   async ({ api }) => {
     const { app, code } = await scene(api);
     const { client_id, client_secret } = app;
@@ -184,8 +177,7 @@ choice(
 );
 
 choice(
-  "5.token-lifetimes.second-use",
-  "using a code twice ends its grant, and a failed exchange is no use",
+  "5.token-lifetimes.second-use: using a code twice ends its grant, and a failed exchange is no use",
   MANUAL,
   async ({ api, service }) => {
     const { app, code } = await scene(api);
@@ -206,8 +198,7 @@ choice(
 );
 
 choice(
-  "5.token-lifetimes.second-use",
-  "of 20 concurrent exchanges of one code or refresh token one succeeds, and the grant ends",
+  "5.token-lifetimes.second-use: of 20 concurrent exchanges of one code or refresh token one succeeds, and the grant ends",
   async ({ api }) => {
     const { app, code, tokens } = await scene(api);
     const [one, first] = [await code(), await tokens()];
@@ -225,8 +216,7 @@ choice(
 
 for (const isPublic of [true, false])
   choice(
-    "5.pkce",
-    `the verifier of RFC 7636 matches its challenge, and no other does, for a ${isPublic ? "public" : "confidential"} client`,
+    `5.pkce: the verifier of RFC 7636 matches its challenge, and no other does, for a ${isPublic ? "public" : "confidential"} client`,
     async ({ api }) => {
       const { app, code } = await scene(api, { public: isPublic });
       const one = await code(PKCE);
@@ -239,8 +229,7 @@ for (const isPublic of [true, false])
   );
 
 choice(
-  "5.token-lifetimes.gone",
-  "codes and tokens of a deleted user or client stop working",
+  "5.token-lifetimes.gone: codes and tokens of a deleted user or client stop working",
   async ({ api }) => {
     const [first, second] = [await held(api), await held(api)];
     const codes = [await first.code(), await second.code()] as const;
@@ -260,8 +249,7 @@ choice(
 );
 
 choice(
-  "5.token-lifetimes.gone",
-  "a suspended account gets no tokens and uses up none, and a limited account gets them",
+  "5.token-lifetimes.gone: a suspended account gets no tokens and uses up none, and a limited account gets them",
   MANUAL,
   async ({ api, service }) => {
     const { app, code, tokens } = await held(api);
@@ -277,8 +265,7 @@ choice(
 // The first write of a server's first exchange stores the signing key, the second uses up the code.
 for (const [spared, write] of ["signing key", "use of the code"].entries())
   gated(
-    "5.token-response.errors",
-    `a ${write} that cannot be stored is a 503 and uses up no code`,
+    `5.token-response.errors: a ${write} that cannot be stored is a 503 and uses up no code`,
     async ({ api }, gate) => {
       const { app, code } = await scene(api);
       const one = await code();
@@ -295,8 +282,7 @@ const REVOKE = "/oauth/revoke";
 const RESOURCE = "/.well-known/oauth-protected-resource/v1";
 
 choice(
-  "1.rfcs.metadata",
-  "the server publishes its metadata, and the API's metadata link to it",
+  "1.rfcs.metadata: the server publishes its metadata, and the API's metadata link to it",
   async ({ api, authUrl, baseUrl }) => {
     const anyone = api.anyone;
     const answer = await anyone.get(SERVER);
@@ -329,8 +315,7 @@ choice(
 );
 
 choice(
-  "5.token-response.errors",
-  "another method gets 405 with Allow, in the error format of RFC 6749",
+  "5.token-response.errors: another method gets 405 with Allow, in the error format of RFC 6749",
   async ({ api }) => {
     const anyone = api.anyone;
     for (const [allow, path] of [
@@ -349,8 +334,7 @@ choice(
 const DAY_MS = 86_400_000;
 
 choice(
-  "5.token-lifetimes.refresh",
-  "a refresh token lasts 30 days from each use, and the store then deletes it with its grant",
+  "5.token-lifetimes.refresh: a refresh token lasts 30 days from each use, and the store then deletes it with its grant",
   MANUAL,
   async ({ api, service }) => {
     const countStored = async () => {
@@ -370,8 +354,7 @@ choice(
 );
 
 choice(
-  "5.token-response.errors",
-  "a refresh needs no client credentials, but any that are sent must be valid",
+  "5.token-response.errors: a refresh needs no client credentials, but any that are sent must be valid",
   async ({ api }) => {
     const { app, tokens } = await held(api);
     const { client_id, client_secret } = app;
@@ -392,8 +375,7 @@ choice(
 );
 
 choice(
-  "5.token-response",
-  "a refresh may request fewer scopes, and grants only those that the user still holds",
+  "5.token-response: a refresh may request fewer scopes, and grants only those that the user still holds",
   async ({ api }) => {
     const { tokens, permit } = await held(api, "read:apps write:apps");
     for (const scope of ["admin", "read:apps read:data", "nonsense", " "])
@@ -411,8 +393,7 @@ choice(
 );
 
 choice(
-  "1.rfcs.revocation",
-  "revoking either token, in any format, ends the grant",
+  "1.rfcs.revocation: revoking either token, in any format, ends the grant",
   async ({ api }) => {
     for (const [kind, isForm] of [
       ["access", true],
@@ -433,8 +414,7 @@ choice(
 );
 
 choice(
-  "1.rfcs.revocation",
-  "only the token's authenticated client may revoke it, and revoking an ended token returns 200",
+  "1.rfcs.revocation: only the token's authenticated client may revoke it, and revoking an ended token returns 200",
   MANUAL,
   async ({ api, service }) => {
     const [{ app, tokens, holder }, second] = [await held(api), await held(api)];
@@ -457,7 +437,7 @@ choice(
   },
 );
 
-choice("1.rfcs.revocation", "tokens and their revocation survive a restart", async () => {
+choice("1.rfcs.revocation: tokens and their revocation survive a restart", async () => {
   const options = { data: freshFile("data.json"), apiKey: "restart-test-key", port: 0 };
   let first = { access_token: "", refresh_token: "" };
   let next = "";

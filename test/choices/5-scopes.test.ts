@@ -58,8 +58,7 @@ const OTHER_SCHEMES = ["Basic dXNlcjpwYXNz", "Token abc", "BearerX abc", "Bearer
 const UNKNOWN = ["ahs_nobody-has-this-key", "unknown", "a.b.c", "A".repeat(9000), "__proto__"];
 
 choice(
-  "7.error-codes.401",
-  "each cause of 401 has its code, and its challenge has the matching error or none",
+  "7.error-codes.401: each cause of 401 has its code, and its challenge has the matching error or none",
   async ({ api }) => {
     for (const path of ["/apps", `/apps?access_token=${api.key}`])
       challenged(await api.as(null).get(path), "missing_credential");
@@ -72,8 +71,7 @@ choice(
 );
 
 choice(
-  "1.rfcs.one-credential",
-  "the scheme of a credential ignores case, and no error repeats the credential",
+  "1.rfcs.one-credential: the scheme of a credential ignores case, and no error repeats the credential",
   async ({ api }) => {
     for (const scheme of ["bearer", "BEARER", "bEaReR"])
       (await send(api, `${scheme} ${api.key}`)).is(200);
@@ -82,7 +80,6 @@ choice(
   },
 );
 
-const ID = "7.error-codes.order";
 const NO_APP = "/apps/app_00000000000000000000000";
 const OLD = { "if-match": '"old"' };
 const TOO_LARGE = "x".repeat(1_048_577);
@@ -103,8 +100,7 @@ async function wrongs(api: Client): Promise<readonly Answer[]> {
 }
 
 choice(
-  ID,
-  "the credential is checked before everything else, then the account's state",
+  "7.error-codes.order: the credential is checked before everything else, then the account's state",
   SUSPENDED,
   async ({ api }) => {
     for (const answer of await wrongs(api.as(null))) problem(answer, "missing_credential");
@@ -113,8 +109,7 @@ choice(
 );
 
 choice(
-  ID,
-  "the rate limit is checked before path, method and query, and the account's state before the rate limit",
+  "7.error-codes.order: the rate limit is checked before path, method and query, and the account's state before the rate limit",
   { rateLimit: 2 },
   async ({ api, service }) => {
     for (let used = 0; used < 2; used += 1) await api.get("/account");
@@ -125,16 +120,18 @@ choice(
   },
 );
 
-choice(ID, "path and method are checked before headers, query and body", async ({ api }) => {
-  problem(await api.get("/nowhere?limit=0"), "not_found");
-  problem(await api.send("PUT", "/apps?limit=0"), "method_not_allowed");
-  problem(await api.send("POST", "/nowhere", TEXT), "not_found");
-  problem(await api.send("PUT", "/apps", TEXT), "method_not_allowed");
-});
+choice(
+  "7.error-codes.order: path and method are checked before headers, query and body",
+  async ({ api }) => {
+    problem(await api.get("/nowhere?limit=0"), "not_found");
+    problem(await api.send("PUT", "/apps?limit=0"), "method_not_allowed");
+    problem(await api.send("POST", "/nowhere", TEXT), "not_found");
+    problem(await api.send("PUT", "/apps", TEXT), "method_not_allowed");
+  },
+);
 
 choice(
-  ID,
-  "one error reports headers and query, before the body; the body's size, type and JSON follow in order",
+  "7.error-codes.order: one error reports headers and query, before the body; the body's size, type and JSON follow in order",
   async ({ api }) => {
     const key = { "idempotency-key": "k".repeat(256) };
     badParameter(await api.send("POST", "/apps?x=1", TEXT), "x");
@@ -152,8 +149,7 @@ choice(
 );
 
 choice(
-  ID,
-  "query and body are checked before the resource, and the resource before fields and ETag",
+  "7.error-codes.order: query and body are checked before the resource, and the resource before fields and ETag",
   async ({ api }) => {
     badParameter(await api.get(`${NO_APP}?x=1`), "x");
     problem(await api.text("POST", `${NO_APP}/deploy`, TOO_LARGE), "payload_too_large");
@@ -171,8 +167,7 @@ choice(
 );
 
 choice(
-  ID,
-  "the fields are checked before the resource's state, and the state before the ETag",
+  "7.error-codes.order: the fields are checked before the resource's state, and the state before the ETag",
   {},
   async ({ api }) => {
     const custom_domain = freshHost();
@@ -189,8 +184,7 @@ choice(
 );
 
 choice(
-  ID,
-  "a stored response is replayed before the resource is checked, and a reused key is rejected before it",
+  "7.error-codes.order: a stored response is replayed before the resource is checked, and a reused key is rejected before it",
   async ({ api }) => {
     const key = { "idempotency-key": randomUUID() };
     const { path } = await api.newApp();
@@ -266,8 +260,7 @@ const passed = (answer: Answer, why: string) =>
   assert.ok(![401, 403, 405].includes(answer.status), `${why}: ${answer.text}`);
 
 choice(
-  "5.scope-per-endpoint",
-  "every operation accepts an API key, its own scope or admin, and rejects every other scope",
+  "5.scope-per-endpoint: every operation accepts an API key, its own scope or admin, and rejects every other scope",
   {},
   async (own) => {
     const operations = own.document.api.map(({ method, path }) => `${method} ${path}`);
@@ -292,8 +285,7 @@ choice(
 );
 
 choice(
-  "3.account-states",
-  "a limited account may only read, and every operation respects each account state",
+  "3.account-states: a limited account may only read, and every operation respects each account state",
   {},
   async (own) => {
     const { api, service } = own;
@@ -319,8 +311,7 @@ async function assertInvalid(holder: Client, cause: string): Promise<void> {
 }
 
 choice(
-  "1.rfcs.access-token",
-  "access tokens of another server or a lost key and refresh tokens do not open the API",
+  "1.rfcs.access-token: access tokens of another server or a lost key and refresh tokens do not open the API",
   MANUAL,
   async ({ api, service }) => {
     await withService({}, async (other) => {
@@ -343,8 +334,7 @@ choice(
 );
 
 choice(
-  "5.scope-per-endpoint",
-  "each use of a token limits its scopes to those of its user",
+  "5.scope-per-endpoint: each use of a token limits its scopes to those of its user",
   async ({ api }) => {
     const [some, admin] = [await held(api, "read:apps write:apps"), await held(api, "admin")];
     for (const [permissions, ofSome, ofAdmin] of [
@@ -374,8 +364,7 @@ choice(
 );
 
 choice(
-  "1.rfcs.token-algorithm",
-  "one ES256 key exists before the first token, even for concurrent reads of the key set",
+  "1.rfcs.token-algorithm: one ES256 key exists before the first token, even for concurrent reads of the key set",
   {},
   async ({ api }) => {
     const seen = await Promise.all(Array.from({ length: 20 }, () => publishedKeys(api)));
@@ -387,8 +376,7 @@ choice(
 );
 
 choice(
-  "1.rfcs.token-algorithm",
-  "a setting selects RS256, and its key is created when needed",
+  "1.rfcs.token-algorithm: a setting selects RS256, and its key is created when needed",
   { tokenAlg: "RS256" },
   async ({ api, service }) => {
     const countKeys = async () => (await service.snapshot()).collections.signing_keys?.length ?? 0;
@@ -407,8 +395,7 @@ choice(
 );
 
 choice(
-  "1.rfcs.access-token",
-  "GET /account names the token's user, and no user for an API key",
+  "1.rfcs.access-token: GET /account names the token's user, and no user for an API key",
   MANUAL,
   async ({ api, service }) => {
     const account = { ...service.account, user: null };
@@ -425,8 +412,7 @@ choice(
 );
 
 choice(
-  "1.rfcs.access-token",
-  "signIn names the scopes and users that do not exist, and a user without the scopes",
+  "1.rfcs.access-token: signIn names the scopes and users that do not exist, and a user without the scopes",
   MANUAL,
   async ({ api, service }) => {
     const userId = (await person(api, ["read:apps"])).id;

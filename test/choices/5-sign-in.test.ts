@@ -70,8 +70,7 @@ async function sendKey(
 }
 
 choice(
-  "5.sign-in",
-  "a local server lists the users of every account with one button each",
+  "5.sign-in: a local server lists the users of every account with one button each",
   TWO_ACCOUNTS,
   async ({ api }) => {
     const page = await new Browser(api).open(SIGN_IN);
@@ -94,8 +93,7 @@ choice(
 );
 
 choice(
-  "5.sign-in.proxy",
-  "a request that came through a proxy needs an API key, even on a local server",
+  "5.sign-in.proxy: a request that came through a proxy needs an API key, even on a local server",
   TWO_ACCOUNTS,
   async ({ api }) => {
     const user_id = str(usersOn(await new Browser(api).open(SIGN_IN))[0]?.id);
@@ -115,8 +113,7 @@ choice(
 );
 
 choice(
-  "5.sign-in.key",
-  "a server that others can reach asks for an API key and lists the users of its account only",
+  "5.sign-in.key: a server that others can reach asks for an API key and lists the users of its account only",
   REMOTE,
   async ({ api, service }) => {
     const page = await sendKey(new Browser(api), ` ${OTHER_KEY} `);
@@ -141,8 +138,7 @@ choice(
 );
 
 choice(
-  "5.sign-in.key",
-  "the API key is not shown, logged, journaled or stored",
+  "5.sign-in.key: the API key is not shown, logged, journaled or stored",
   { ...REMOTE, log: "json" },
   async ({ api, service }) => {
     const browser = new Browser(api);
@@ -167,8 +163,7 @@ choice(
 );
 
 choice(
-  "5.sign-in.state",
-  "the second step works once and within 5 minutes, while its key exists",
+  "5.sign-in.state: the second step works once and within 5 minutes, while its key exists",
   REMOTE,
   async ({ api, service }) => {
     /** Takes the first step; returns a function that takes the second one. */
@@ -193,8 +188,7 @@ choice(
 );
 
 choice(
-  "5.sign-in.csrf",
-  "both steps are POSTs that need the CSRF token and this server's origin",
+  "5.sign-in.csrf: both steps are POSTs that need the CSRF token and this server's origin",
   REMOTE,
   async ({ api }) => {
     const browser = new Browser(api);
@@ -211,7 +205,7 @@ choice(
   },
 );
 
-choice("5.sign-in.next", "a sign-in leads only to paths of this server", async ({ api }) => {
+choice("5.sign-in.next: a sign-in leads only to paths of this server", async ({ api }) => {
   const { browser } = await person(api);
   const consent = "/oauth/authorize?client_id=cli_1&scope=a%20b";
   for (const [next, target] of [
@@ -235,8 +229,7 @@ choice("5.sign-in.next", "a sign-in leads only to paths of this server", async (
 });
 
 choice(
-  "5.sign-in.next",
-  "a sign-in continues at the requested page, through both steps and authorize to consent",
+  "5.sign-in.next: a sign-in continues at the requested page, through both steps and authorize to consent",
   { ...MANUAL, host: "0.0.0.0" },
   async ({ api, service }) => {
     const app = await register(api);
@@ -253,8 +246,7 @@ choice(
 );
 
 choice(
-  "5.sign-in.session",
-  "a local session lasts 12 hours, or until sign-out or the deletion of its user",
+  "5.sign-in.session: a local session lasts 12 hours, or until sign-out or the deletion of its user",
   MANUAL,
   async ({ api, service }) => {
     const { app, who: first, open } = await scene(api);
@@ -273,8 +265,7 @@ choice(
 );
 
 choice(
-  "5.sign-in.session",
-  "deleting an API key ends the sessions that it opened, and no others",
+  "5.sign-in.session: deleting an API key ends the sessions that it opened, and no others",
   REMOTE,
   async ({ api, service }) => {
     const account = api.as(KEY);
@@ -291,8 +282,7 @@ choice(
 );
 
 choice(
-  "5.sign-in.cookie",
-  "every sign-in sets a new cookie and ends the previous session, and no cookie opens the API",
+  "5.sign-in.cookie: every sign-in sets a new cookie and ends the previous session, and no cookie opens the API",
   async ({ api }) => {
     const browser = new Browser(api);
     const page = await browser.request("GET", SIGN_IN);
@@ -308,8 +298,7 @@ choice(
 );
 
 choice(
-  "5.sign-in.cookie",
-  "the cookie is Secure over https, and its port is that of the Host header, or else of the scheme",
+  "5.sign-in.cookie: the cookie is Secure over https, and its port is that of the Host header, or else of the scheme",
   async () => {
     const SECURE = "; Secure";
     for (const [publicUrl, host, name, secure] of [

@@ -47,8 +47,7 @@ const newApp = (api: Client) =>
   api.create("/apps", { title: "Watched", description: "D", theme: "dark", public: true });
 
 choice(
-  "6.events-without-account",
-  "each event contains the resource as returned, and every event except a visitor's names the account",
+  "6.events-without-account: each event contains the resource as returned, and every event except a visitor's names the account",
   async ({ api }) => {
     const { id, name } = (await api.get("/account")).json;
     let answered: Members = {};
@@ -83,8 +82,7 @@ choice(
 );
 
 choice(
-  "1.dashboard.events.list",
-  "events are listed in order, filtered by type on request, each equal to its own resource",
+  "1.dashboard.events.list: events are listed in order, filtered by type on request, each equal to its own resource",
   async ({ api }) => {
     const app = await newApp(api);
     for (const title of ["One", "Two"]) await api.patch(`/apps/${app.id}`, { title });
@@ -105,8 +103,7 @@ choice(
 );
 
 choice(
-  "6.emitted-by.same-commit",
-  "each change emits one event, and a rejected request none",
+  "6.emitted-by.same-commit: each change emits one event, and a rejected request none",
   async ({ api }) => {
     const custom_domain = freshHost();
     const [mine, other] = [await newApp(api), await newApp(api)];
@@ -129,8 +126,7 @@ choice(
 );
 
 choice(
-  "6.retry-schedule.headers",
-  "delivery headers carry the type, the delivery, the attempt and a standard signature",
+  "6.retry-schedule.headers: delivery headers carry the type, the delivery, the attempt and a standard signature",
   async ({ api }) => {
     const { next, webhook } = await hooked(api, ["app.created"]);
     await newApp(api);
@@ -157,7 +153,7 @@ for (const [options, title] of [
     "with a random seed a delivery's timestamp is the service clock's, so that runs are reproducible",
   ],
 ] as const)
-  choice("6.retry-schedule.timestamp", title, options, async ({ api, service }) => {
+  choice(`6.retry-schedule.timestamp: ${title}`, options, async ({ api, service }) => {
     const { next } = await hooked(api, ["app.created"], {}, [500, 200]);
     await newApp(api);
     await service.settled();
@@ -173,8 +169,7 @@ for (const [options, title] of [
   });
 
 choice(
-  "4.webhook-endpoints.delivery-log",
-  "a delivery has nine fields, and an attempt eight",
+  "4.webhook-endpoints.delivery-log: a delivery has nine fields, and an attempt eight",
   async ({ api }) => {
     const { webhook } = await hooked(api, ["app.created"], {}, [300]);
     const app = await newApp(api);
@@ -208,8 +203,7 @@ choice(
 );
 
 choice(
-  "4.webhook-endpoints.deliveries",
-  "the delivery log is paged like every list and can be filtered by status",
+  "4.webhook-endpoints.deliveries: the delivery log is paged like every list and can be filtered by status",
   async ({ api }) => {
     const webhook = await api.newWebhook();
     const other = await api.newWebhook();
@@ -239,8 +233,7 @@ choice(
 );
 
 choice(
-  "4.webhook-endpoints.delivery-request",
-  "a sample of each event type can be sent, even to a disabled webhook",
+  "4.webhook-endpoints.delivery-request: a sample of each event type can be sent, even to a disabled webhook",
   async ({ api, document }) => {
     const { next, received, webhook } = await hooked(api, ["app.created"], { active: false });
     await newApp(api);
@@ -268,8 +261,7 @@ choice(
 );
 
 choice(
-  "4.webhook-endpoints.redelivery",
-  "a redelivery is one manual attempt, and its success settles the delivery",
+  "4.webhook-endpoints.redelivery: a redelivery is one manual attempt, and its success settles the delivery",
   MANUAL,
   async ({ api, service }) => {
     const { webhook, received } = await hooked(api, ["app.created"], {}, [500, 200]);
@@ -288,8 +280,7 @@ choice(
 );
 
 choice(
-  "4.webhook-endpoints.redelivery",
-  "a redelivery to a disabled webhook changes nothing",
+  "4.webhook-endpoints.redelivery: a redelivery to a disabled webhook changes nothing",
   async ({ api, service }) => {
     const { received, webhook } = await hooked(api, ["app.created"], {}, [410]);
     await newApp(api);
@@ -304,8 +295,7 @@ choice(
 );
 
 choice(
-  "1.dashboard.live-log",
-  "the delivery log shows each attempt with its request, its response and the next one due, and can redeliver",
+  "1.dashboard.live-log: the delivery log shows each attempt with its request, its response and the next one due, and can redeliver",
   FIXED,
   async ({ api, service }) => {
     const { webhook, received } = await hooked(api, ["app.created"], {}, [503, 200]);
@@ -338,8 +328,7 @@ choice(
 );
 
 choice(
-  "1.dashboard.live-log",
-  "the page of a delivery says why it did not arrive and what happens next",
+  "1.dashboard.live-log: the page of a delivery says why it did not arrive and what happens next",
   FIXED,
   async ({ api, service }) => {
     const browser = await owner(api);

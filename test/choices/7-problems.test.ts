@@ -39,8 +39,7 @@ const send = (api: Client, body: string | Buffer, headers: SentHeaders = JSON_TY
 const detailOf = ({ json }: Answer): string => str(json.detail);
 
 choice(
-  "7.error-body",
-  "an error has its code's title, a specific detail and each validation issue once",
+  "7.error-body: an error has its code's title, a specific detail and each validation issue once",
   async ({ api, authUrl }) => {
     const body = problem(await api.get("/apps/unknown"), "not_found");
     assert.equal(Object.keys(body).sort().join(), "code,detail,instance,status,title,type");
@@ -59,8 +58,7 @@ choice(
 );
 
 choice(
-  "7.error-body",
-  "an error lists at most 20 issues in 16 KiB and says how many more there are",
+  "7.error-body: an error lists at most 20 issues in 16 KiB and says how many more there are",
   async ({ api }) => {
     const unknown = (count: number, end = "") =>
       Object.fromEntries(Array.from({ length: count }, (_, at) => [`m${at}${end}`, "1"]));
@@ -92,8 +90,7 @@ choice(
 );
 
 choice(
-  "7.error-body.request-id",
-  "every response has one request id, and none reveals a stack or product",
+  "7.error-body.request-id: every response has one request id, and none reveals a stack or product",
   async ({ api }) => {
     const { path } = await api.newApp();
     const tag = (await api.get(path)).header("etag");
@@ -133,8 +130,7 @@ title=T
 const NO_UTF_8 = "fffe7b007d00 7b2261ff223a317d 22c0af22 22eda0bd22 22f490808022 22e282".split(" ");
 
 choice(
-  "7.error-codes",
-  "a body that is not JSON in strict UTF-8 gets invalid_json and has no effect",
+  "7.error-codes: a body that is not JSON in strict UTF-8 gets invalid_json and has no effect",
   async ({ api }) => {
     const before = (await api.get("/apps")).total;
     const bytes = NO_UTF_8.map((hex) => Buffer.from(hex, "hex"));
@@ -152,8 +148,7 @@ const OTHER_TYPES =
   "text/plain|application/jsonx|application/problem+json|*/*||application/x-www-form-urlencoded|application/merge-patch+json|application/json, text/plain";
 
 choice(
-  "7.error-codes",
-  "the only media type is JSON, and its charset has no effect",
+  "7.error-codes: the only media type is JSON, and its charset has no effect",
   async ({ api }) => {
     for (const headers of [...OTHER_TYPES.split("|").map(typed), {}])
       problem(await send(api, APP, headers), "unsupported_media_type");
@@ -167,8 +162,7 @@ choice(
 );
 
 choice(
-  "4.app-endpoints",
-  "PATCH accepts a JSON merge patch, and no other method does",
+  "4.app-endpoints: PATCH accepts a JSON merge patch, and no other method does",
   async ({ api }) => {
     const path = `/apps/${(await api.create("/apps", { title: "T", description: "D" })).id}`;
     for (const [title, headers] of [
@@ -206,8 +200,7 @@ const ADVICE: readonly (readonly [request: string, body: object | undefined, adv
 ];
 
 choice(
-  "7.error-codes",
-  "an error suggests the intended name, the token's scopes, or the next step",
+  "7.error-codes: an error suggests the intended name, the token's scopes, or the next step",
   MANUAL,
   async ({ api, service }) => {
     for (const [request, body, advice] of ADVICE) {
@@ -242,8 +235,7 @@ const NOT_HTTP = [
 ];
 
 choice(
-  "7.error-codes.not-http",
-  "a malformed request gets 400 invalid_request, and the connection is closed",
+  "7.error-codes.not-http: a malformed request gets 400 invalid_request, and the connection is closed",
   async (own) => {
     for (const bytes of NOT_HTTP) {
       const connection = await RawConnection.open(own.authUrl);
@@ -259,8 +251,7 @@ const chunksOf = (body: string) =>
   `5\r\n${body.slice(0, 5)}\r\na;ext=1\r\n${body.slice(5)}\r\n0\r\ntrailer: x\r\n\r\n`;
 
 choice(
-  "7.error-codes.not-http",
-  "an ambiguous length and a missing host are rejected",
+  "7.error-codes.not-http: an ambiguous length and a missing host are rejected",
   async (context) => {
     for (const lines of [
       ["content-length: 15", "content-length: 16"],
@@ -275,7 +266,7 @@ choice(
   },
 );
 
-choice("1.rfcs.http", "unusual but valid requests are accepted", async (context) => {
+choice("1.rfcs.http: unusual but valid requests are accepted", async (context) => {
   const { id } = await context.api.newApp();
   const custom_domain = freshHost();
   await deployed(context.api, {}, { custom_domain });
@@ -299,8 +290,7 @@ choice("1.rfcs.http", "unusual but valid requests are accepted", async (context)
 });
 
 choice(
-  "1.rfcs.http.pipelining",
-  "pipelined requests get their responses in order",
+  "1.rfcs.http.pipelining: pipelined requests get their responses in order",
   async (context) => {
     const connection = await RawConnection.open(context.authUrl);
     const titles = ["one", "two", "three", "four"];
@@ -320,7 +310,7 @@ choice(
   },
 );
 
-choice("1.rfcs.http.aborted", "aborted uploads leave no app and no socket", {}, async (context) => {
+choice("1.rfcs.http.aborted: aborted uploads leave no app and no socket", {}, async (context) => {
   const { authUrl, api, service } = context;
   const broken: RawConnection[] = [];
   for (const breakOff of ["resetAndDestroy", "destroy", "end"] as const)
@@ -344,8 +334,7 @@ const padded = (value: unknown, size: number): Buffer =>
   Buffer.alloc(size, JSON.stringify(value).padEnd(size));
 
 choice(
-  "8.body-size",
-  "a body has at most 1 MiB, a data source's 10 MiB, and one byte more is rejected",
+  "8.body-size: a body has at most 1 MiB, a data source's 10 MiB, and one byte more is rejected",
   async ({ api }) => {
     (await send(api, padded({ title: "T" }, MIB))).is(201);
     const large = padded({ title: "T" }, MIB + 1);
@@ -360,8 +349,7 @@ choice(
 );
 
 choice(
-  "8.bounds.nesting",
-  "JSON may nest 64 levels deep, 65 are rejected, and brackets inside strings do not count",
+  "8.bounds.nesting: JSON may nest 64 levels deep, 65 are rejected, and brackets inside strings do not count",
   async ({ api }) => {
     const arrays = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
     const objects = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${"}".repeat(depth - 1)}`;
@@ -378,7 +366,7 @@ choice(
   },
 );
 
-choice("8.bounds.requests", "a URL has at most 8 KiB and the headers 16 KiB", async (context) => {
+choice("8.bounds.requests: a URL has at most 8 KiB and the headers 16 KiB", async (context) => {
   const { authUrl } = context;
   const getWithUrl = (length: number) =>
     rawAnswer(authUrl, head(`GET ${"/v1/apps?x=".padEnd(length, "y")}`, context));
@@ -401,8 +389,7 @@ function left(answer: Answer): readonly [remaining: number, seconds: number] {
 }
 
 choice(
-  "8.rate-limit",
-  "the rate limit is 6,000 requests in 60 seconds by default",
+  "8.rate-limit: the rate limit is 6,000 requests in 60 seconds by default",
   {},
   async ({ api }) => {
     const answer = await api.get("/account");
@@ -412,8 +399,7 @@ choice(
 );
 
 choice(
-  "8.rate-headers",
-  "the rate limit headers count down on every response for an account, whatever its status",
+  "8.rate-headers: the rate limit headers count down on every response for an account, whatever its status",
   FIVE,
   async ({ api }) => {
     const { status, headers } = await api.as("unknown-key").get("/account");
@@ -433,8 +419,7 @@ choice(
 );
 
 choice(
-  "8.rate-limit.window",
-  "the rate limit window is fixed and ends 60 s after it began",
+  "8.rate-limit.window: the rate limit window is fixed and ends 60 s after it began",
   FIVE,
   async ({ api, service }) => {
     await api.get("/account");
@@ -456,8 +441,7 @@ choice(
 );
 
 choice(
-  "8.rate-limit",
-  "the rate limit is shared by all keys of the account",
+  "8.rate-limit: the rate limit is shared by all keys of the account",
   { ...TWO, rateLimit: 5 },
   async ({ api }) => {
     const second = api.as(str((await api.create("/api-keys", { name: "Second" })).key));
@@ -468,7 +452,7 @@ choice(
   },
 );
 
-choice("8.rate-limit", "the rate limit can be disabled", { rateLimit: "off" }, async ({ api }) => {
+choice("8.rate-limit: the rate limit can be disabled", { rateLimit: "off" }, async ({ api }) => {
   const { headers } = await api.get("/account");
   assert.deepEqual([headers.ratelimit, headers["ratelimit-policy"]], [undefined, undefined]);
 });

@@ -56,8 +56,7 @@ const withoutTags = (text: string): string =>
 const withoutSpace = (text: string): string => text.replace(/[\s`]/g, "");
 
 choice(
-  "1.docs",
-  "the pages need no sign-in, are read-only, list their anchors and have no broken links",
+  "1.docs: the pages need no sign-in, are read-only, list their anchors and have no broken links",
   async ({ api }) => {
     const root = api.anyone;
     const texts = new Map<string, string>();
@@ -82,7 +81,7 @@ choice(
   },
 );
 
-choice("1.docs", "the type of every problem is the URL of its entry", async ({ api, authUrl }) => {
+choice("1.docs: the type of every problem is the URL of its entry", async ({ api, authUrl }) => {
   const { text } = await docs(api, "/errors");
   for (const [code, [status, title]] of Object.entries(PROBLEMS)) {
     const entry = decoded(sectionOf(text, code));
@@ -102,8 +101,7 @@ const sectionsOf = async (api: Client): Promise<ReadonlyMap<string, string>> => 
 };
 
 choice(
-  "1.docs",
-  "every endpoint is shown with its origin, scope, fields and a request",
+  "1.docs: every endpoint is shown with its origin, scope, fields and a request",
   async ({ api, baseUrl }) => {
     const sections = await sectionsOf(api);
     for (const { operationId, method, path, scope, decision } of API_ROUTES.routes) {
@@ -144,15 +142,13 @@ async function checkResponses(api: Client, document: Context["document"]) {
 }
 
 choice(
-  "1.docs",
-  "with all variants the responses match the OpenAPI document, too",
+  "1.docs: with all variants the responses match the OpenAPI document, too",
   { variants: ALL_VARIANTS },
   async ({ api, document }) => void (await checkResponses(api, document)),
 );
 
 choice(
-  "1.docs",
-  "the response of every endpoint has its status and matches the schema of the OpenAPI document",
+  "1.docs: the response of every endpoint has its status and matches the schema of the OpenAPI document",
   async ({ api, document }) => {
     const sections = await checkResponses(api, document);
     const [, created = ""] = codeIn(sections.get("createDataSource") ?? "");
@@ -163,8 +159,7 @@ choice(
 );
 
 choice(
-  "1.docs",
-  "every endpoint lists its errors, and with those of any endpoint all statuses of the OpenAPI document",
+  "1.docs: every endpoint lists its errors, and with those of any endpoint all statuses of the OpenAPI document",
   async ({ api, document }) => {
     const sections = await sectionsOf(api);
     const general = firstGroup(
@@ -198,7 +193,7 @@ choice(
   },
 );
 
-choice("1.docs", "every event has a sample", async ({ api }) => {
+choice("1.docs: every event has a sample", async ({ api }) => {
   const { text } = await docs(api, "/events");
   for (const type of EVENT_TYPES) {
     const [sample = ""] = codeIn(sectionOf(text, type));
@@ -210,7 +205,7 @@ choice("1.docs", "every event has a sample", async ({ api }) => {
 const paste = async (command: string, env: Readonly<Record<string, string>>): Promise<string> =>
   (await promisify(execFile)("sh", ["-c", command], { env: { ...process.env, ...env } })).stdout;
 
-choice("1.docs", "the OAuth flow can be pasted into a shell", async ({ api, service }) => {
+choice("1.docs: the OAuth flow can be pasted into a shell", async ({ api, service }) => {
   const commands = codeIn((await docs(api)).text).map((code) => code.replace(/^export .*…$/m, ""));
   const [first = "", register = "", open = "", exchange = "", use = "", refresh = "", revoke = ""] =
     commands;
@@ -237,7 +232,7 @@ choice("1.docs", "the OAuth flow can be pasted into a shell", async ({ api, serv
   assert.equal((await run(use)).code, "invalid_credential");
 });
 
-choice("1.docs", "the receiver on the page accepts this server's deliveries", async ({ api }) => {
+choice("1.docs: the receiver on the page accepts this server's deliveries", async ({ api }) => {
   const blocks = codeIn((await docs(api, "/events")).text);
   const code = blocks.find((block) => block.includes("createServer(")) ?? "";
   const listen = "listen(0, function () { console.log(this.address().port); })";
@@ -255,16 +250,14 @@ choice("1.docs", "the receiver on the page accepts this server's deliveries", as
 });
 
 choice(
-  "1.docs",
-  "the page of events shows the retry delays in force",
+  "1.docs: the page of events shows the retry delays in force",
   { retrySchedule: "90s,2h,5ms" },
   async ({ api }) =>
     contains(textOf(await docs(api, "/events")), "after 90 s, 2 h, 5 ms, each 20 %"),
 );
 
 choice(
-  "1.docs.tour",
-  "each request of the tour, pasted into a shell, gets the response shown",
+  "1.docs.tour: each request of the tour, pasted into a shell, gets the response shown",
   async ({ api, service }) => {
     const env: Record<string, string> = { API_KEY: str(service.apiKey) };
     for (const page of TOUR) {
@@ -277,8 +270,7 @@ choice(
 );
 
 choice(
-  "1.docs.tour",
-  "each part of the tour shows all its clauses and decisions",
+  "1.docs.tour: each part of the tour shows all its clauses and decisions",
   async ({ api }) => {
     for (const [index, path] of TOUR.entries()) {
       const page = await docs(api, path);
@@ -318,8 +310,7 @@ const isExample = ([, media]: readonly [string, Members]): boolean =>
   isMembers(media.schema) && "example" in media;
 
 choice(
-  "1.docs.openapi",
-  "the document is valid OpenAPI 3.1 for this version, with valid references and examples",
+  "1.docs.openapi: the document is valid OpenAPI 3.1 for this version, with valid references and examples",
   async ({ document: { document }, api }) => {
     const answer = await api.anyone.get("/openapi.json");
     assert.deepEqual([answer.status, answer.headers["content-type"]], [200, "application/json"]);
@@ -344,8 +335,7 @@ const SCHEMAS = "#/components/schemas/";
 const JSON_BODY = "#/requestBody/content/application~1json/schema";
 
 choice(
-  "1.docs.openapi",
-  "each operation describes its effect, permissions, parameters, errors and origin",
+  "1.docs.openapi: each operation describes its effect, permissions, parameters, errors and origin",
   async ({ document, baseUrl }) => {
     assert.deepEqual(document.document.servers, [{ url: baseUrl, description: "This server" }]);
     const names = document.operations.map(({ value }) => value.operationId);
@@ -379,8 +369,7 @@ choice(
 );
 
 choice(
-  "6.event-objects",
-  "all six events are described as webhooks with their contents",
+  "6.event-objects: all six events are described as webhooks with their contents",
   async ({ document: { document } }) => {
     const described = Object.entries(members(document.webhooks)).map(([type, item]) => {
       const reference = str(resolve(members(members(item).post), JSON_BODY).$ref);
@@ -413,8 +402,7 @@ const PATH_PARAMETERS =
   "app_id client_id data_source_id delivery_id deployment_id event_id key_id user_id webhook_id";
 
 choice(
-  "1.docs.openapi",
-  "names suit generated clients, and constructs that generators fail on are absent",
+  "1.docs.openapi: names suit generated clients, and constructs that generators fail on are absent",
   async ({ document: { document, api } }) => {
     const parameters = new Set(api.flatMap(({ path }) => groups(path, /\{(\w+)\}/g)));
     assert.equal([...parameters].sort().join(" "), PATH_PARAMETERS);
@@ -435,8 +423,7 @@ choice(
 );
 
 choice(
-  "1.docs.openapi",
-  "importers can send the example of every header unchanged",
+  "1.docs.openapi: importers can send the example of every header unchanged",
   async ({ api, document }) => {
     await sendExamples(document, api, (operation, answer) => {
       assert.ok(answer.status < 300, `${operation.path}: ${answer.text}`);
@@ -447,8 +434,7 @@ choice(
 );
 
 choice(
-  "9.other-versions",
-  "an unknown API version gets 404 with the name of the existing version",
+  "9.other-versions: an unknown API version gets 404 with the name of the existing version",
   async ({ api }) => {
     for (const path of ["/v2/apps", "/v2", "/v10/users/x?y=z"])
       assert.match(String(problem(await api.root.get(path), "not_found").detail), /\/v1/, path);
@@ -457,7 +443,7 @@ choice(
   },
 );
 
-choice("9.deprecation", "no operation and no response announces an end", async (own) => {
+choice("9.deprecation: no operation and no response announces an end", async (own) => {
   const { headers } = await own.api.get("/apps");
   assert.deepEqual([headers.deprecation, headers.sunset], [undefined, undefined]);
   for (const { value } of own.document.api) assert.equal(value.deprecated, undefined);

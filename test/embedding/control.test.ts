@@ -18,7 +18,7 @@ const controls = (
   title: string,
   use: (own: Context & { readonly control: Client }) => Promise<void>,
 ) =>
-  choice("1.test-controls", title, { ...FIXED, control: true }, (own) =>
+  choice(`1.test-controls: ${title}`, { ...FIXED, control: true }, (own) =>
     use({ ...own, control: own.api.at(`${own.authUrl}/_control`) }),
   );
 

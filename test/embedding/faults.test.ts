@@ -138,8 +138,7 @@ test("a delayed request that fails reports its error to its caller only", async 
 });
 
 choice(
-  "1.test-controls.fault-place",
-  "the operation is not run, so a retry with the same idempotency key succeeds",
+  "1.test-controls.fault-place: the operation is not run, so a retry with the same idempotency key succeeds",
   async () => {
     await using it = await embedded();
     it.service.faults.add({ ...CREATE, status: 503 });
@@ -151,8 +150,7 @@ choice(
 );
 
 choice(
-  "1.test-controls.fault-place",
-  "an unauthorized request gets its own error and uses up no fault",
+  "1.test-controls.fault-place: an unauthorized request gets its own error and uses up no fault",
   async () => {
     await using it = await embedded();
     it.service.faults.add({ method: "DELETE", path: "/v1/apps/{app_id}", status: 500 });

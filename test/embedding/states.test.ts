@@ -286,8 +286,7 @@ const INVALID: readonly (readonly [accounts: readonly object[], error: string])[
 ];
 
 choice(
-  "1.test-controls.seed",
-  "an invalid seed is rejected with the path of its error, without showing a secret",
+  "1.test-controls.seed: an invalid seed is rejected with the path of its error, without showing a secret",
   async () => {
     for (const [members, error] of INVALID) {
       const accounts = members.map((account) => ({ name: "One", ...account }));
@@ -318,8 +317,7 @@ async function load(seed: string | object) {
 const ROWS = '[{"n":1.50,"m":1.50},{"n":9007199254740993,"m":2}]';
 
 choice(
-  "2.data-reading.exact",
-  "numbers of a seed are not rounded, in a file or in an object",
+  "2.data-reading.exact: numbers of a seed are not rounded, in a file or in an object",
   async () => {
     const seed = { accounts: [{ name: "A", data_sources: [source] }] };
     const file = freshFile("seed.json", JSON.stringify(seed).replace("[]", ROWS));
@@ -336,8 +334,7 @@ choice(
 );
 
 choice(
-  "1.test-controls.seed",
-  "the pinned key may be listed in the first account, and an email address in each account",
+  "1.test-controls.seed: the pinned key may be listed in the first account, and an email address in each account",
   async () => {
     const accounts = ["secret-1", "secret-2"].map((key, at) => ({
       ...withKey(key),

@@ -14,19 +14,16 @@ export const MANUAL = { clock: "manual" } as const;
 type Run = (context: Described) => Promise<unknown>;
 
 /** A decision, or one aspect of it. */
-type ChoiceId = DecisionId | `${DecisionId}.${string}`;
+export type Topic = DecisionId | `${DecisionId}.${string}`;
+type Name = `${Topic}: ${string}`;
 
 /**
- * Tests one of this project's decisions, on the file's common server or, with options, on a separate one. `id` is the
- * decision's; several tests may cover one decision.
+ * Tests the decision that the name begins with, on the file's common server or, with options, on a separate one.
+ * Several tests may cover one decision.
  */
-export function choice(
-  id: ChoiceId,
-  requirement: string,
-  ...how: readonly [Run] | readonly [ServiceOptions, Run]
-) {
+export function choice(name: Name, ...how: readonly [Run] | readonly [ServiceOptions, Run]) {
   after(closeCommon);
-  test(`${id} (our choice): ${requirement}`, async () => {
+  test(name, async () => {
     if (how.length === 1) await how[0](await common());
     else await withService(...how);
   });
@@ -66,13 +63,9 @@ export function served(title: string, ...how: readonly [Use] | readonly [Service
  * Tests one of this project's decisions on a separate server whose clock stands still. The gate makes its storage fail
  * or delay writes.
  */
-export function gated(
-  id: ChoiceId,
-  requirement: string,
-  use: (own: Described, gate: Gate) => Promise<unknown>,
-) {
+export function gated(name: Name, use: (own: Described, gate: Gate) => Promise<unknown>) {
   const gate = new Gate();
-  choice(id, requirement, { store: gate.store, ...MANUAL }, async (own) => {
+  choice(name, { store: gate.store, ...MANUAL }, async (own) => {
     // Uses the key once, so that the write of last_used_at is done before the test.
     await own.api.get("/account");
     await use(own, gate);
