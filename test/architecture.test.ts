@@ -11,7 +11,7 @@ const tests = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));
 const DECISIONS_FILE = /^src\/decisions\.ts$/;
 
 /** Files in src itself assemble the layers. */
-const layerOf = (path: string): string =>
+const layerOf = (path: string) =>
   DECISIONS_FILE.test(path) ? "decisions" : (/^src\/(\w+)\//.exec(path)?.[1] ?? "top");
 
 const MAY_IMPORT: { readonly [layer: string]: readonly string[] } = {

@@ -23,7 +23,7 @@ interface Violation {
 }
 
 /** Checks all rules in light; dark can only differ in contrast. */
-async function findViolations(page: Page, colorScheme: string): Promise<string[]> {
+async function findViolations(page: Page, colorScheme: string) {
   const runOnly = colorScheme === "dark" ? ["color-contrast"] : [...WCAG, "best-practice"];
   const options = { resultTypes: ["violations"], runOnly };
   const { violations } = await page.evaluate<{ violations: readonly Violation[] }>(

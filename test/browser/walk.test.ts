@@ -23,7 +23,7 @@ const SALES =
   "month,region,revenue\n2026-01,North,10\n2026-01,South,20\n2026-02,North,30\n2026-02,South,40\n";
 
 /** A public app with data, deployed; returns its URL. */
-async function sales(api: Client): Promise<string> {
+async function sales(api: Client) {
   const { path, give } = await deployed(api, { title: "Sales overview" });
   await give("Revenue", SALES);
   return path;

@@ -42,7 +42,7 @@ interface Started {
 }
 
 /** Sends the signal to stop; resolves as soon as the server no longer accepts connections. */
-async function acceptsNothing({ server, ready }: Started): Promise<void> {
+async function acceptsNothing({ server, ready }: Started) {
   server.child.kill("SIGTERM");
   const connect = async () => {
     for (;;) (await RawConnection.open(str(ready.auth_url))).socket.destroy();
@@ -52,7 +52,7 @@ async function acceptsNothing({ server, ready }: Started): Promise<void> {
 }
 
 /** Expects exactly one line on stderr that matches, no stack, and nothing on stdout. */
-function refused({ code, stdout, stderr }: Ended, exit: number, message: string): void {
+function refused({ code, stdout, stderr }: Ended, exit: number, message: string) {
   assert.deepEqual([code, stdout, stderr.trimEnd().split("\n").length], [exit, "", 1], stderr);
   begins(stderr, message);
   // Neither a stack nor a key.

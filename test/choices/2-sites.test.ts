@@ -33,7 +33,7 @@ const rowsIn = ({ text }: Answer) =>
   [...text.matchAll(/<tr><td><button name="point" value="(\d+)">/g)].map(([, row]) => Number(row));
 
 /** Clicks the point with this label in the first chart. */
-async function click(browser: Browser, path: string, label: string, query = ""): Promise<Answer> {
+async function click(browser: Browser, path: string, label: string, query = "") {
   const site = await browser.open(`${path}?${query}`);
   const [form] = formsOf(site);
   const point = new RegExp(`value="(\\d+)" title="${label}"`).exec(site.text)?.[1] ?? "none";

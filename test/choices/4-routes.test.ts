@@ -95,7 +95,7 @@ async function walk(api: Client, path: string, rel: "next" | "prev") {
   return pages;
 }
 
-async function fillUp(api: Client, count: number): Promise<void> {
+async function fillUp(api: Client, count: number) {
   for (let made = 0; made < count; made += 1)
     await api.create("/apps", { title: "Sales", public: made % 3 === 0 });
 }
@@ -216,7 +216,7 @@ const isReplay = ({ headers }: Answer) => headers["idempotency-replayed"] === "t
 const reused = (answer: Answer) => problem(answer, "idempotency_key_reused");
 
 /** Asserts that `again` replays `first`. */
-function replays(again: Answer, first: Answer): void {
+function replays(again: Answer, first: Answer) {
   const repeated = ({ status, headers, text }: Answer) => [
     status,
     text,
@@ -472,7 +472,7 @@ choice(
 const said = (answer: Answer) => [answer.status, lasting(answer), { ...answer.json, instance: "" }];
 
 /** Everything that the account's lists show. */
-async function listsOf({ document }: Context, client: Client): Promise<string> {
+async function listsOf({ document }: Context, client: Client) {
   const lists = document.api.filter(({ method, path }) => method === "GET" && !path.includes("{"));
   return (await Promise.all(lists.map(async ({ path }) => (await client.get(path)).text))).join(
     "\n",
@@ -546,7 +546,7 @@ choice(
 const OFF = { rateLimit: "off" } as const;
 
 /** Returns the status of a valid response. */
-function sound(answer: Answer, what: string): number {
+function sound(answer: Answer, what: string) {
   assert.ok(
     answer.status >= 200 && answer.status < 500,
     `${what}: ${answer.status} ${answer.text.slice(0, 300)}`,

@@ -34,7 +34,7 @@ import {
 const send = (api: Client, authorization: string) => api.as(null).get("/apps", { authorization });
 
 /** 401 with this code, a challenge with or without this error, and a link to the metadata. */
-function challenged(answer: Answer, code: string, error?: string): void {
+function challenged(answer: Answer, code: string, error?: string) {
   problem(answer, code);
   const challenge = answer.header("www-authenticate");
   assert.match(
@@ -89,7 +89,7 @@ const TEXT = { headers: { "content-type": "text/plain" }, body: "{" };
 const SUSPENDED = { seed: { accounts: [{ name: "Held", state: "suspended" }] } };
 
 /** Invalid parts of its path, method, query and body. */
-async function wrongs(api: Client): Promise<readonly Answer[]> {
+async function wrongs(api: Client) {
   const query = await api.get("/apps?limit=0");
   return [
     await api.get("/nowhere"),
@@ -304,7 +304,7 @@ choice(
   },
 );
 
-async function assertInvalid(holder: Client, cause: string): Promise<void> {
+async function assertInvalid(holder: Client, cause: string) {
   const answer = await holder.get("/apps");
   const { detail } = problem(answer, "invalid_credential");
   assert.ok(str(detail).includes(cause), str(detail));

@@ -43,14 +43,14 @@ const TWO_ACCOUNTS = { ...MANUAL, seed: SEED };
 /** Other machines can reach this server. */
 const REMOTE = { ...TWO_ACCOUNTS, host: "0.0.0.0" };
 
-const isSignedIn = async (browser: Browser): Promise<boolean> =>
+const isSignedIn = async (browser: Browser) =>
   (await browser.request("GET", SIGN_IN)).headers.location === "/dashboard";
 
 /** The session cookie's name contains the port, because several servers may share a host. */
 const cookieName = (api: Client) => `apphost_session_${new URL(api.baseUrl).port}`;
 
 /** Returns true if this cookie is that of a session. */
-async function isSession(api: Client, cookie = ""): Promise<boolean> {
+async function isSession(api: Client, cookie = "") {
   const browser = new Browser(api);
   browser.cookies.set(cookieName(api), cookie);
   return isSignedIn(browser);
@@ -62,7 +62,7 @@ async function sendKey(
   api_key: string,
   next = "/dashboard",
   headers: SentHeaders = {},
-): Promise<Answer> {
+) {
   const page = await browser.request("GET", `${SIGN_IN}?${new URLSearchParams({ next })}`, headers);
   contains(page.text, '<label for="api_key">API key<');
   assert.deepEqual(usersOn(page), [], "no user is listed before the key is known");

@@ -40,19 +40,17 @@ import { CLAUSES } from "../support/sources.ts";
 const TOUR = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((part) => `/tour/${part}`);
 
 const docs = (api: Client, page = "") => api.anyone.get(`/docs${page}`);
-const firstGroup = (text: string, pattern: string): string =>
-  new RegExp(pattern).exec(text)?.[1] ?? "";
+const firstGroup = (text: string, pattern: string) => new RegExp(pattern).exec(text)?.[1] ?? "";
 /** The groups of all matches. */
-const groups = (text: string, pattern: RegExp): string[] =>
+const groups = (text: string, pattern: RegExp) =>
   Array.from(text.matchAll(pattern), ([, group = ""]) => group);
 /** The contents of the code blocks. */
 const codeIn = (text: string): string[] => groups(text, /<pre>([\s\S]*?)<\/pre>/g).map(decoded);
 /** The part of a page from the heading with this id to the next heading of its level. */
-const sectionOf = (text: string, id: string): string =>
+const sectionOf = (text: string, id: string) =>
   new RegExp(`<(h\\d) id="${id}">[\\s\\S]*?(?=<\\1 id|</article>)`).exec(text)?.[0] ?? "";
 /** The text of a part of a page. */
-const withoutTags = (text: string): string =>
-  decoded(text.replace(/<[^>]*>/g, " ")).replace(/\s+/g, " ");
+const withoutTags = (text: string) => decoded(text.replace(/<[^>]*>/g, " ")).replace(/\s+/g, " ");
 const withoutSpace = (text: string): string => text.replace(/[\s`]/g, "");
 
 choice(
@@ -202,7 +200,7 @@ choice("1.docs: every event has a sample", async ({ api }) => {
 });
 
 /** Runs a command from a page in a shell; returns its output. */
-const paste = async (command: string, env: Readonly<Record<string, string>>): Promise<string> =>
+const paste = async (command: string, env: Readonly<Record<string, string>>) =>
   (await promisify(execFile)("sh", ["-c", command], { env: { ...process.env, ...env } })).stdout;
 
 choice("1.docs: the OAuth flow can be pasted into a shell", async ({ api, service }) => {

@@ -21,7 +21,7 @@ async function createWorld(callback: string, draft: object = {}) {
   const assertRevoked = async (token: unknown) =>
     (await own.api.as(str(token)).get("/account")).is(401);
   /** The user consents at this URL; returns the redirect's URL. */
-  async function allow(url: unknown): Promise<URL> {
+  async function allow(url: unknown) {
     const page = await browser.open(String(url));
     page.is(200);
     const back = await browser.submit(page, "/oauth/consent", { decision: "allow" });

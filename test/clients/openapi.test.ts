@@ -38,7 +38,7 @@ interface Project extends Embedded {
 }
 
 /** Runs `use` with a service and a folder that contains its OpenAPI document; removes both afterwards. */
-async function inProject(use: (project: Project) => Promise<void>): Promise<void> {
+async function inProject(use: (project: Project) => Promise<void>) {
   const folder = mkdtempSync(join(CLIENTS, "generated-"));
   try {
     await using own = await embedded({ clock: "system", control: true });
@@ -66,7 +66,7 @@ async function inProject(use: (project: Project) => Promise<void>): Promise<void
 }
 
 /** Compiles everything in the folder together with this script, and runs the script. */
-async function run({ folder, node }: Project, script: string): Promise<void> {
+async function run({ folder, node }: Project, script: string) {
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(TSCONFIG));
   writeFileSync(join(folder, "tour.ts"), PRELUDE + script);
   await node(join(MODULES, "typescript/bin/tsc"), "-p", ".");
@@ -82,7 +82,7 @@ void [assert, baseUrl, authUrl, key, Authorization];
 /** TypeScript types without values, or with any value. */
 const VAGUE = /\bunknown\b|\bany\b|Record<string, never>|: never;/;
 
-function assertTyped(file: string, allowed: RegExp): void {
+function assertTyped(file: string, allowed: RegExp) {
   const lines = readFileSync(file, "utf8").split("\n");
   const vague = lines.filter(
     (line) => !/^\s*(\*|\/\*|\/\/)/.test(line) && VAGUE.test(line) && !allowed.test(line),

@@ -24,7 +24,7 @@ clientTest("are-the-types-wrong and publint find nothing", async () => {
 const USE = `
   import { OptionError, memoryStore, ALL_VARIANTS, startReceiver, startService, verifySignature } from "app-hosting-service";
   import type { Service, Store, Trace } from "app-hosting-service";
-  export async function use(): Promise<readonly unknown[]> {
+  export async function use() {
     const service: Service = await startService({ clock: "manual", seed: { accounts: [] } });
     const receiver = await startReceiver({ secret: "s", answers: [500, "hang"] });
     const store: Store = memoryStore();

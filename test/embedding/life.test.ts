@@ -38,7 +38,7 @@ test("services run side by side, each with its own key, data and clock", async (
 });
 
 /** Asserts that no timer and no socket created by `use` remains. */
-async function leavesNothing(use: () => Promise<void>): Promise<void> {
+async function leavesNothing(use: () => Promise<void>) {
   const before = process.getActiveResourcesInfo().length;
   await use();
   await turns(5);

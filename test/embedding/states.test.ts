@@ -426,7 +426,7 @@ test("1.test-controls.journals: each journal keeps its newest 10,000 entries", a
 });
 
 /** Makes calls of every kind with a failing receiver, resets and repeats them; returns the journals of both runs. */
-async function runTwice(): Promise<readonly string[]> {
+async function runTwice() {
   await using it = await embedded({ randomSeed: "repeat" });
   const { service, api } = it;
   const runs: string[] = [];

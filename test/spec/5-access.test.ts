@@ -17,7 +17,7 @@ async function refused(kit: Kit, who: Client) {
   assert.deepEqual(ids(await kit.allApps()), before, "what was refused has changed something");
 }
 
-const withHeader = (api: Client, authorization: string): Promise<Answer> =>
+const withHeader = (api: Client, authorization: string) =>
   api.as(null).get("/apps", { authorization });
 
 clause("5.bearer-header", "Authorization: Bearer, on every request", async ({ api }) => {

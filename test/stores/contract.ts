@@ -20,7 +20,7 @@ const calls: readonly ((store: Store) => Promise<unknown>)[] = [
 export function storeContract(
   createStore: () => Store | Promise<Store>,
   options: { readonly skip?: string | false } = {},
-): void {
+) {
   for (const [title, run] of Object.entries({ ...writes, ...isolation, ...data }))
     test(`store contract: ${title}`, options, async () => {
       const store = await createStore();

@@ -53,14 +53,14 @@ export async function storeWith(t: TestContext, ids: string) {
 }
 
 /** Copies FILE and FILE.journal while the store has them open, as a crash would leave them. */
-export function copyFiles(file: string): string {
+export function copyFiles(file: string) {
   const to = `${file}-copy`;
   copyFileSync(file, to);
   copyFileSync(`${file}.journal`, `${to}.journal`);
   return to;
 }
 
-export const write = (store: Store, ...records: readonly Note[]): Promise<void> =>
+export const write = (store: Store, ...records: readonly Note[]) =>
   store.transact(async (tx) => {
     for (const record of records) await tx.put(notes, record);
   });
@@ -68,11 +68,11 @@ export const write = (store: Store, ...records: readonly Note[]): Promise<void> 
 export const data = (...records: readonly Note[]) =>
   ({ format: 2, collections: { notes: records } }) as const;
 
-export const idsIn = async (store: Store): Promise<string> =>
+export const idsIn = async (store: Store) =>
   (await store.page(notes, "list", ["all"], ALL_RECORDS)).map(({ id }) => id).join(" ");
 
 /** The ids of the notes that a crash would leave now. */
-export const idsAfterCrash = async (t: TestContext, file: string): Promise<string> =>
+export const idsAfterCrash = async (t: TestContext, file: string) =>
   idsIn((await openStore(t, copyFiles(file))).store);
 
 /** Asserts that the write rejects with StorageUnavailable. */
@@ -89,7 +89,7 @@ const listFiles = (folder: string) =>
   });
 
 /** Asserts that opening the file rejects with one line that contains all texts, and changes no file. */
-export async function failsToOpen(file: string, ...texts: readonly string[]): Promise<void> {
+export async function failsToOpen(file: string, ...texts: readonly string[]) {
   const before = listFiles(dirname(file));
   await assert.rejects(jsonFileStore(file).open([notes]), (error) => {
     assert.ok(isStoreError(error, "StoreOpenError"), String(error));

@@ -20,7 +20,7 @@ import {
 } from "./fixture.ts";
 
 /** Replaces a part of a file byte by byte. */
-function change(file: string, part: string | RegExp, replacement: string): void {
+function change(file: string, part: string | RegExp, replacement: string) {
   const text = fs.readFileSync(file, "latin1");
   fs.writeFileSync(file, text.replace(part, replacement), "latin1");
 }

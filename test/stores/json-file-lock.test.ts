@@ -27,7 +27,7 @@ const TAKEOVER_MS = 50;
 const NO_PROCESS = 4_194_304;
 
 /** Returns the lock text of this process with other values; proc(5) describes the source of its parts. */
-async function lockText(t: TestContext, values: object = {}): Promise<string> {
+async function lockText(t: TestContext, values: object = {}) {
   const { file, store } = await openStore(t);
   const own = JSON.parse(textOf(`${file}.lock`));
   await store.close();
@@ -156,7 +156,7 @@ test("promise 4: of two processes that take over the same lock, the one whose lo
 });
 
 /** Assigns the lock of an open store to a process that does not exist. */
-async function takeAway(t: TestContext, file: string): Promise<void> {
+async function takeAway(t: TestContext, file: string) {
   const lock = await lockText(t, { pid: NO_PROCESS });
   rmSync(`${file}.lock`);
   writeFileSync(`${file}.lock`, lock);
@@ -198,7 +198,7 @@ test("promise 4: an unchanged store that has lost its lock leaves the new owner'
 });
 
 /** Runs in every turn of the event loop until it returns true. */
-async function untilSeen(isSeen: () => boolean): Promise<void> {
+async function untilSeen(isSeen: () => boolean) {
   while (!isSeen()) await new Promise(setImmediate);
 }
 

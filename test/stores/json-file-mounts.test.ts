@@ -25,7 +25,7 @@ const inContainer = {
 const FLAGS = "--port 0 --log json --api-key a-key-for-all --data".split(" ");
 
 /** A folder that another user may read, with a folder in it. */
-function createFolder(): string {
+function createFolder() {
   const folder = freshFolder();
   chmodSync(folder, 0o755);
   mkdirSync(join(folder, "elsewhere"));

@@ -18,12 +18,7 @@ export class Browser {
   }
 
   /** Sends one request and follows no redirect. */
-  async request(
-    method: string,
-    url: string,
-    headers: SentHeaders = {},
-    body?: string | Buffer,
-  ): Promise<Answer> {
+  async request(method: string, url: string, headers: SentHeaders = {}, body?: string | Buffer) {
     const { pathname, search, origin } = new URL(url, this.origin);
     assert.equal(origin, this.origin, `${url} leads elsewhere`);
     const cookie = [...this.cookies].map((pair) => pair.join("=")).join("; ");
@@ -36,18 +31,18 @@ export class Browser {
   }
 
   /** Opens a page; returns a redirect to another server as it is. */
-  open(url: string): Promise<Answer> {
+  open(url: string) {
     return this.request("GET", url).then((answer) => this.#follow(answer));
   }
 
   /** Signs in as the user with this e-mail address, or as the first user; follows no redirect. */
-  async signIn(email = "", next = "/dashboard"): Promise<Answer> {
+  async signIn(email = "", next = "/dashboard") {
     const url = `${SIGN_IN}?${new URLSearchParams({ next })}`;
     return this.continueAs(await this.request("GET", url), email);
   }
 
   /** Presses the button of a user on the sign-in page. */
-  continueAs(page: Answer, email = ""): Promise<Answer> {
+  continueAs(page: Answer, email = "") {
     const [form] = formsOf(page);
     const user = usersOn(page).find(({ label }) => label.endsWith(email));
     assert.ok(form && user, `no button for ${email} in ${page.text}`);
@@ -55,18 +50,14 @@ export class Browser {
   }
 
   /** Fills in the first form of the page that posts to `action`, and presses a button. */
-  async submit(
-    page: Answer,
-    action: string,
-    filled: Readonly<Record<string, string>>,
-  ): Promise<Answer> {
+  async submit(page: Answer, action: string, filled: Readonly<Record<string, string>>) {
     const form = formsOf(page).find((candidate) => candidate.action === action);
     assert.ok(form, `no form to ${action} in ${page.text}`);
     return this.#follow(await this.post(form.action, { ...form.fields, ...filled }));
   }
 
   /** Opens the page, fills in its form that posts to the same address, and presses a button. */
-  async fillIn(path: string, filled: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  async fillIn(path: string, filled: Readonly<Record<string, string>> = {}) {
     return this.submit(await this.open(path), path, filled);
   }
 
@@ -76,7 +67,7 @@ export class Browser {
     fields: Readonly<Record<string, string>>,
     origin: string | null = this.origin,
     more: SentHeaders = {},
-  ): Promise<Answer> {
+  ) {
     const headers = {
       "content-type": "application/x-www-form-urlencoded",
       ...(origin !== null && { origin }),
@@ -85,7 +76,7 @@ export class Browser {
     return this.request("POST", path, headers, new URLSearchParams(fields).toString());
   }
 
-  async #follow(first: Answer): Promise<Answer> {
+  async #follow(first: Answer) {
     let answer = first;
     for (let step = 0; step < REDIRECTS_MAX; step += 1) {
       const { location } = answer.headers;
@@ -96,7 +87,7 @@ export class Browser {
     return assert.fail(`more than ${REDIRECTS_MAX} redirects`);
   }
 
-  #keep(line: string): void {
+  #keep(line: string) {
     const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
     if (value === "") this.cookies.delete(name);
     else this.cookies.set(name, value);
@@ -122,7 +113,7 @@ export const usersOn = (page: Answer) =>
   );
 
 /** Returns the text of HTML, with its entities decoded. */
-export const decoded = (text: string): string =>
+export const decoded = (text: string) =>
   text
     .replaceAll("&lt;", "<")
     .replaceAll("&gt;", ">")

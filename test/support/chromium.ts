@@ -42,7 +42,7 @@ interface Staging {
 }
 
 let shared: Promise<Browser> | undefined;
-function browser(): Promise<Browser> {
+function browser() {
   shared ??= chromium.launch({
     executablePath: FOUND ?? "",
     args: QUIET.split(" ").map((flag) => `--${flag}`),
@@ -52,7 +52,7 @@ function browser(): Promise<Browser> {
 closeLater(async () => (await shared)?.close());
 
 /** A test in the browser, with a server and a browser profile of its own. */
-export function inBrowser(name: string, ...how: readonly [Run] | readonly [Staging, Run]): void {
+export function inBrowser(name: string, ...how: readonly [Run] | readonly [Staging, Run]) {
   const [staging, run]: readonly [Staging, Run] = how.length === 1 ? [{}, how[0]] : how;
   const skip =
     FOUND === undefined && !REQUIRED && `no Chromium was found (looked at ${PLACES.join(", ")})`;
@@ -72,7 +72,7 @@ const REPORT_VIOLATIONS = `addEventListener("securitypolicyviolation", (event) =
   console.error("policy: " + event.violatedDirective + " " + event.blockedURI);
 });`;
 
-async function staged(own: Embedded, context: BrowserContext, run: Run): Promise<void> {
+async function staged(own: Embedded, context: BrowserContext, run: Run) {
   const { authUrl } = own;
   const hosts = new Set([new URL(authUrl).host]);
   const faults: string[] = [];
@@ -104,12 +104,12 @@ async function staged(own: Embedded, context: BrowserContext, run: Run): Promise
 type On = Pick<Page, "getByRole">;
 
 /** Clicks the elements with these names, one after the other. */
-async function clicks(on: On, role: "link" | "button", names: readonly string[]): Promise<void> {
+async function clicks(on: On, role: "link" | "button", names: readonly string[]) {
   for (const name of names) await on.getByRole(role, { name }).click();
 }
 export const follow = (on: On, ...links: readonly string[]) => clicks(on, "link", links);
 export const press = (on: On, ...buttons: readonly string[]) => clicks(on, "button", buttons);
 
 /** Resolves as soon as the page contains the text, without reloading it. */
-export const sees = (page: Page, text: string | RegExp): Promise<void> =>
+export const sees = (page: Page, text: string | RegExp) =>
   page.getByText(text).first().waitFor({ timeout: 10_000 });

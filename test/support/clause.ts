@@ -26,7 +26,7 @@ export function clause(
   requirement: string,
   run: Run,
   begin: Clause["begin"] = async () => {},
-): void {
+) {
   defined.push({ id, requirement, run, begin });
   if (collecting) return;
   after(closed);
@@ -43,7 +43,7 @@ export const judged = (id: string, requirement: string, judge: (outcome: Outcome
   );
 
 /** Loads the clauses of the files without running them. */
-export async function collected(load: () => Promise<unknown>): Promise<readonly Clause[]> {
+export async function collected(load: () => Promise<unknown>) {
   collecting = true;
   await load();
   collecting = false;
@@ -51,13 +51,12 @@ export async function collected(load: () => Promise<unknown>): Promise<readonly 
 }
 
 /** Runs the deferred check of a clause, if it has one. */
-export const finish = async (rest: unknown): Promise<void> =>
-  void (typeof rest === "function" && (await rest()));
+export const finish = async (rest: unknown) => void (typeof rest === "function" && (await rest()));
 
 let shared: Promise<Own & { readonly kit: Kit }> | undefined;
 
 /** Also checks every response of our own server against its OpenAPI document. */
-async function ownKit(): Promise<Kit> {
+async function ownKit() {
   shared ??= ownTarget().then(async (own) => {
     const document = await ApiDocument.of(own.service.authUrl);
     return { ...own, kit: await Kit.open(own.target, document.check.bind(document)) };
@@ -66,7 +65,7 @@ async function ownKit(): Promise<Kit> {
 }
 
 /** Ends with a file's last clause; the next file of the same process gets a server of its own. */
-async function closed(): Promise<void> {
+async function closed() {
   const own = await shared;
   shared = undefined;
   await own?.kit[Symbol.asyncDispose]();

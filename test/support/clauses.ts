@@ -31,19 +31,19 @@ export function choice(name: Name, ...how: readonly [Run] | readonly [ServiceOpt
 
 let shared: Promise<Described> | undefined;
 /** The common server of a test file, started by the first test that needs it. */
-function common(): Promise<Described> {
+function common() {
   shared ??= described({ clock: "system" });
   return shared;
 }
 /** Ends with a file's last test, because the next file of the same process must not see its resources. */
-async function closeCommon(): Promise<void> {
+async function closeCommon() {
   const own = await shared;
   shared = undefined;
   await own?.[Symbol.asyncDispose]();
 }
 
 /** Runs `use` with a separate server, and closes it afterwards in any case. */
-export async function withService(options: ServiceOptions, use: Run): Promise<void> {
+export async function withService(options: ServiceOptions, use: Run) {
   await using own = await described({ clock: "system", ...options });
   await use(own);
 }

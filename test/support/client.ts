@@ -25,7 +25,7 @@ export function members(value: unknown): Members {
 }
 
 /** Returns `value` as text; fails the test if it is not text. */
-export function str(value: unknown): string {
+export function str(value: unknown) {
   assert.ok(typeof value === "string", `expected a string, got ${JSON.stringify(value)}`);
   return value;
 }
@@ -41,7 +41,7 @@ export class Answer {
     readonly bytes: Buffer,
   ) {}
 
-  get text(): string {
+  get text() {
     return this.bytes.toString("utf8");
   }
 
@@ -60,7 +60,7 @@ export class Answer {
     return members(this.value);
   }
 
-  get value(): unknown {
+  get value() {
     assert.match(this.headers["content-type"] ?? "", /^application\/([\w.-]+\+)?json/, this.text);
     return JSON.parse(this.text);
   }
@@ -72,17 +72,17 @@ export class Answer {
     return data.map(members);
   }
 
-  get id(): string {
+  get id() {
     return str(this.json.id);
   }
 
   /** The number of resources in a list, on all pages. */
-  get total(): number {
+  get total() {
     return Number(this.json.total);
   }
 
   /** Returns the header's value; fails the test if it is missing. */
-  header(name: string): string {
+  header(name: string) {
     const value = this.headers[name.toLowerCase()];
     assert.ok(value !== undefined, `no header ${name} in ${JSON.stringify(this.headers)}`);
     return String(value);
@@ -181,7 +181,7 @@ export class Client {
   deploy = (app: string, fields: object = {}) =>
     this.create(`/apps/${app}/deploy`, { name: "R", ...fields });
 
-  async send(method: string, path: string, { headers = {}, body }: Sent = {}): Promise<Answer> {
+  async send(method: string, path: string, { headers = {}, body }: Sent = {}) {
     const { hostname, port, pathname } = new URL(this.baseUrl);
     const target = pathname.replace(/\/$/, "") + path;
     const { observe, patience_ms = PATIENCE_MS } = this.parts;
@@ -209,7 +209,7 @@ export class Client {
     return answer;
   }
 
-  close(): void {
+  close() {
     this.#agent.destroy();
   }
 }

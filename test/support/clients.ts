@@ -22,7 +22,7 @@ export const skipWithoutClients =
   `test/clients is not installed: ${INSTALL}`;
 
 /** A test that needs packages of test/clients. */
-export function clientTest(name: string, run: () => Promise<unknown>, timeout = 120_000): void {
+export function clientTest(name: string, run: () => Promise<unknown>, timeout = 120_000) {
   test(name, { skip: skipWithoutClients, timeout }, async () => {
     assert.ok(isInstalled, `TEST_REQUIRE_CLIENTS=1, but test/clients is not installed: ${INSTALL}`);
     await run();

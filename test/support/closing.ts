@@ -8,19 +8,19 @@ import { after } from "node:test";
 const closers: (() => unknown)[] = [];
 
 /** Calls `close` after the file's last test. */
-export function closeLater(close: () => unknown): void {
+export function closeLater(close: () => unknown) {
   closers.push(close);
 }
 
 /** A folder that is removed after the file's last test. */
-export function freshFolder(): string {
+export function freshFolder() {
   const folder = mkdtempSync(join(tmpdir(), "apphost-"));
   closeLater(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
 /** A file in a folder of its own; without content it is not created. */
-export function freshFile(name: string, content?: string | Buffer): string {
+export function freshFile(name: string, content?: string | Buffer) {
   const file = join(freshFolder(), name);
   if (content !== undefined) writeFileSync(file, content);
   return file;

@@ -7,7 +7,7 @@ import { person } from "./oauth.ts";
 export const owner = async (api: Client): Promise<Browser> => (await person(api)).browser;
 
 /** Asserts a complete HTML page: nothing inline, nothing from elsewhere, not framed, not cached; returns its text. */
-export function assertPage(page: Answer, status = 200, formAction = "'self'"): string {
+export function assertPage(page: Answer, status = 200, formAction = "'self'") {
   assert.equal(page.status, status, page.text.slice(0, 2_000));
   assert.equal(page.header("content-type"), "text/html; charset=utf-8");
   const csp = page.header("content-security-policy");
@@ -37,7 +37,7 @@ export function assertPage(page: Answer, status = 200, formAction = "'self'"): s
 }
 
 /** The text of a page as a reader sees it, without markup. */
-export const textOf = (page: Answer): string =>
+export const textOf = (page: Answer) =>
   decoded(page.text.replace(/<[^>]*>/g, " ")).replace(/\s+/g, " ");
 
 /** A form with a file, encoded as a browser does. */
@@ -57,12 +57,12 @@ export function multipart(fields: Readonly<Record<string, string>>): {
 }
 
 /** The hidden CSRF field of every form. */
-export const csrfOf = (page: Answer): string =>
+export const csrfOf = (page: Answer) =>
   /name="csrf" value="([0-9a-f]{64})"/.exec(page.text)?.[1] ?? "";
 
 /** The one-time value on a page: a key, a secret or a link. */
 export const secretIn = (page: Answer): string => /id="secret">([^<]*)</.exec(page.text)?.[1] ?? "";
 
 /** The first id of this kind on the page. */
-export const idIn = (page: Answer, prefix: string): string =>
+export const idIn = (page: Answer, prefix: string) =>
   new RegExp(`${prefix}_[0-9A-Za-z]{23}`).exec(page.text)?.[0] ?? "";

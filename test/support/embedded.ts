@@ -30,7 +30,7 @@ export async function described(options: ServiceOptions = {}) {
 }
 
 /** Asserts that a start with these options fails with a one-line error; returns the line. */
-export async function startRefused(options: object, says: string): Promise<string> {
+export async function startRefused(options: object, says: string) {
   const error: unknown = await startService({ ...options }).then(
     (service) => service.close().then(() => `started with ${JSON.stringify(options)}`),
     (reason: unknown) => reason,
@@ -53,7 +53,7 @@ export const ruleRefused = (
   add: (rule: never) => unknown,
   rule: object,
   says: string,
-): void =>
+) =>
   assert.throws(
     () => Reflect.apply(add, undefined, [rule]),
     ({ name, message }: Error) => {

@@ -29,7 +29,7 @@ export async function fieldRules(
   request: string,
   rest: Members,
   ...rules: FieldRule[]
-): Promise<void> {
+) {
   const [method = "", path = ""] = request.split(" ");
   for (const { field, good = [], bad = [], at = `#/${field}` } of rules) {
     for (const value of good) {

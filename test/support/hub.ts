@@ -68,7 +68,7 @@ export async function openHub(publicUrl?: string, onPort = "0") {
   let patience_ms = PATIENCE_MS;
   const arrivals = new EventEmitter().setMaxListeners(0);
 
-  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function take(request: IncomingMessage, response: ServerResponse) {
     const { method = "", headers, url = "" } = request;
     const at = performance.now();
     const body = await buffer(request);

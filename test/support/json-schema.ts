@@ -115,7 +115,7 @@ function getSize(value: unknown): number | undefined {
 
 const toArray = (rule: unknown): unknown[] => (Array.isArray(rule) ? rule : [rule]);
 
-function typesOf(value: unknown): readonly string[] {
+function typesOf(value: unknown) {
   if (value === null) return ["null"];
   if (Array.isArray(value)) return ["array"];
   return Number.isInteger(value) ? ["integer", "number"] : [typeof value];

@@ -37,7 +37,7 @@ export class Kit {
   #trial: Promise<Trial> | undefined;
 
   /** Rejects with a one-line error if no clause can run at all. */
-  static async open(target: Target, observe: Observe = () => {}): Promise<Kit> {
+  static async open(target: Target, observe: Observe = () => {}) {
     const baseUrl = target["base-url"].replace(/\/+$/, "");
     const api = new Client({ baseUrl, key: target["api-key"], patience_ms: PATIENCE_MS, observe });
     await reached(api);
@@ -59,7 +59,7 @@ export class Kit {
   ) {}
 
   /** Cleans up as far as possible: the specification shows how to delete an app, and most servers delete webhooks. */
-  async [Symbol.asyncDispose](): Promise<void> {
+  async [Symbol.asyncDispose]() {
     const left = [...this.#left].reverse();
     for (const path of left) await this.api.delete(path).catch(() => undefined);
     await this.hub[Symbol.asyncDispose]();
@@ -78,7 +78,7 @@ export class Kit {
 
   // Apps
 
-  async createApp(fields: object = {}, api = this.api): Promise<Answer> {
+  async createApp(fields: object = {}, api = this.api) {
     const answer = await api.post("/apps", { ...this.profile.app, ...fields });
     const { id } = objectIn(answer.text);
     if (typeof id === "string") this.#left.push(`/apps/${id}`);
@@ -115,14 +115,13 @@ export class Kit {
     return this.allApps();
   }
 
-  tryDeploy(app: string, fields: object = {}, api = this.api): Promise<Answer> {
+  tryDeploy(app: string, fields: object = {}, api = this.api) {
     const { deployment } = this.profile;
     const domain = "custom_domain" in deployment && { custom_domain: freshHost() };
     return api.post(`/apps/${app}/deploy`, { ...deployment, ...domain, ...fields });
   }
 
-  deploy = async (app: string, fields: object = {}): Promise<Answer> =>
-    done(await this.tryDeploy(app, fields));
+  deploy = async (app: string, fields: object = {}) => done(await this.tryDeploy(app, fields));
 
   /** The six operations of the specification, each as a valid request on this app. */
   operations(app: string): readonly (readonly [method: string, path: string, body?: Members])[] {
@@ -145,7 +144,7 @@ export class Kit {
   // Webhooks
 
   /** A webhook with an inbox of its own. */
-  async hook(events: readonly string[], fields: object = {}, answers?: Answers): Promise<Hook> {
+  async hook(events: readonly string[], fields: object = {}, answers?: Answers) {
     if (this.profile.hookless !== undefined) notTried(this.profile.hookless);
     const inbox = this.hub.open(answers);
     const webhook = {
@@ -173,13 +172,13 @@ export class Kit {
   }
 
   /** One deployment shared by all read-only clauses. */
-  deployed(): Promise<Deployed> {
+  deployed() {
     this.#deployed ??= this.hook(["app.deployed"]).then((hook) => this.deployNew(hook));
     return this.#deployed;
   }
 
   /** The trial of deliveries with several responses: started once, checked by the clauses on success. */
-  trial(): Promise<Trial> {
+  trial() {
     this.#trial ??= startTrial(this);
     return this.#trial;
   }
@@ -191,7 +190,7 @@ export class Kit {
     return { id, secret, redirect_uri: this.given("redirect-uri") };
   }
 
-  get authUrl(): string {
+  get authUrl() {
     return this.target["auth-url"] ?? new URL(this.target["base-url"]).origin;
   }
 
@@ -224,7 +223,7 @@ export class Kit {
   }
 
   /** Returns a client with an access token of these scopes. */
-  async holder(scope: string): Promise<Client> {
+  async holder(scope: string) {
     const given = this.target.token?.find(
       (pair) => scopesOf(pair.replace(/=.*/, "")) === scopesOf(scope),
     );
@@ -236,7 +235,7 @@ export class Kit {
 }
 
 /** Sorts the scopes and separates them with one space. */
-const scopesOf = (scopes: string): string =>
+const scopesOf = (scopes: string) =>
   scopes
     .match(/[^ ,]+/g)
     ?.sort()
@@ -249,7 +248,7 @@ export function notTried(why: string): never {
 /** Matches app.deployed of this app. */
 export const ofApp =
   (id: string) =>
-  ({ event: { type, data } }: Arrival): boolean =>
+  ({ event: { type, data } }: Arrival) =>
     type === "app.deployed" && isMembers(data) && isMembers(data.object) && data.object.id === id;
 
 /** Finds the tokens in a response of unspecified form by RFC 6749's names, in snake or camel case. */

@@ -29,7 +29,7 @@ export interface App {
 
 export const ALL_SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
 
-export async function register(api: Client, draft: object = {}): Promise<App> {
+export async function register(api: Client, draft: object = {}) {
   const usual = { name: "Reports", redirect_uris: [REDIRECT], scopes: ["admin"] };
   const { id, client_secret } = await api.create("/oauth-clients", { ...usual, ...draft });
   return { client_id: id, client_secret: client_secret === null ? null : str(client_secret) };
@@ -55,7 +55,7 @@ const withoutNull = (fields: Extra): Record<string, string> =>
 const REQUEST = { redirect_uri: REDIRECT, response_type: "code", scope: "read:apps", state: "xyz" };
 
 /** The URL of an authorization request; a null leaves a parameter out. */
-export const authorizeUrl = ({ client_id }: App, extra: Extra = {}): string =>
+export const authorizeUrl = ({ client_id }: App, extra: Extra = {}) =>
   `/oauth/authorize?${new URLSearchParams(withoutNull({ client_id, ...REQUEST, ...extra }))}`;
 
 /** The parameters of a redirect back to the client. */
@@ -82,22 +82,17 @@ export async function consent(
 }
 
 /** POST of JSON, as the spec shows it. */
-export const sendJson = (api: Client, path: string, fields: Extra): Promise<Answer> =>
+export const sendJson = (api: Client, path: string, fields: Extra) =>
   api.anyone.post(path, withoutNull(fields));
 
 /** POST of a form, as RFC 6749 specifies it. */
-export const sendForm = (
-  api: Client,
-  path: string,
-  fields: Extra,
-  headers: SentHeaders = {},
-): Promise<Answer> =>
+export const sendForm = (api: Client, path: string, fields: Extra, headers: SentHeaders = {}) =>
   api.anyone.send("POST", path, {
     headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
     body: new URLSearchParams(withoutNull(fields)).toString(),
   });
 
-export const exchange = (api: Client, app: App, code: string, extra: Extra = {}): Promise<Answer> =>
+export const exchange = (api: Client, app: App, code: string, extra: Extra = {}) =>
   sendJson(api, "/oauth/token", {
     grant_type: "authorization_code",
     ...app,
@@ -106,7 +101,7 @@ export const exchange = (api: Client, app: App, code: string, extra: Extra = {})
     ...extra,
   });
 
-export const refresh = (api: Client, refresh_token: string, extra: Extra = {}): Promise<Answer> =>
+export const refresh = (api: Client, refresh_token: string, extra: Extra = {}) =>
   sendJson(api, "/oauth/token", { grant_type: "refresh_token", refresh_token, ...extra });
 
 /** The tokens of a response, with the access token's claims. */
@@ -141,7 +136,7 @@ export async function held(api: Client, scope?: string) {
 }
 
 /** Asserts an error of RFC 6749 5.2, never a problem document, whose description contains `text`. */
-export function oauthError(answer: Answer, error = "invalid_grant", text = ""): void {
+export function oauthError(answer: Answer, error = "invalid_grant", text = "") {
   const statuses: Record<string, number> = { invalid_client: 401, temporarily_unavailable: 503 };
   answer.is(statuses[error] ?? 400, answer.text);
   assert.equal(answer.headers["content-type"], "application/json");

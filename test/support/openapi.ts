@@ -34,13 +34,13 @@ export class ApiDocument {
   }
 
   /** The OpenAPI document of the server at this URL. */
-  static async of(authUrl: string): Promise<ApiDocument> {
+  static async of(authUrl: string) {
     const response = await fetch(`${authUrl}/openapi.json`);
     return new ApiDocument(members(await response.json()));
   }
 
   /** The operations below /v1. */
-  get api(): readonly Operation[] {
+  get api() {
     return this.operations.filter(({ fullPath }) => fullPath.startsWith("/v1/"));
   }
 
@@ -56,7 +56,7 @@ export class ApiDocument {
   }
 
   /** Throws if the response violates the document. */
-  check(method: string, url: string, answer: Answer): void {
+  check(method: string, url: string, answer: Answer) {
     const what = `${method} ${url} ${answer.status}`;
     const type = answer.headers["content-type"]?.split(";")[0] ?? "";
     const operation = this.find(method, url);

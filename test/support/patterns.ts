@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 
 /** The source of a regular expression for the text. */
-export const toPattern = (text: string): string =>
+export const toPattern = (text: string) =>
   text
     .split("…")
     .map((piece) => piece.replace(/[^\w\s]/g, "\\$&"))
     .join(".*");
 
-export const contains = (output: string, text: string): void =>
+export const contains = (output: string, text: string) =>
   assert.match(output, new RegExp(toPattern(text), "s"));
 
-export const begins = (output: string, text: string): void =>
+export const begins = (output: string, text: string) =>
   assert.match(output, new RegExp(`^${toPattern(text)}`, "s"));

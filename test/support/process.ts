@@ -18,13 +18,13 @@ export type Ended = Awaited<ServerProcess["ended"]>;
 let program: readonly string[] | undefined;
 
 /** Node's arguments to start the server. A bundle starts four times as fast; coverage counts lines of the sources. */
-export function serverProgram(): readonly string[] {
+export function serverProgram() {
   program ??= process.env.NODE_V8_COVERAGE ? [...FROM_SOURCES, "src/bin.ts"] : [bundled()];
   return program;
 }
 
 /** The server's bundle, which other users may read. Scripts use this file, too, so it does not load the test runner. */
-function bundled(): string {
+function bundled() {
   const outdir = mkdtempSync(join(tmpdir(), "apphost-"));
   process.once("exit", () => rmSync(outdir, { recursive: true }));
   chmodSync(outdir, 0o755);
@@ -52,7 +52,7 @@ export const script = (name: string, ...args: readonly string[]) =>
 export const ran = (...use: Parameters<typeof script>) => script(...use).ended;
 
 /** The output of a script that must succeed without writing to stderr. */
-export async function printedBy(...use: Parameters<typeof script>): Promise<string> {
+export async function printedBy(...use: Parameters<typeof script>) {
   const { code, stdout, stderr } = await ran(...use);
   assert.deepEqual([code, stderr], [0, ""], stdout);
   return stdout;
@@ -64,7 +64,7 @@ export async function serving(
   text: string,
   use: (server: ServerProcess) => Promise<unknown> = async () => {},
   env?: NodeJS.ProcessEnv,
-): Promise<Ended> {
+) {
   const server = serve(["--port", "0", ...args], env);
   await server.prints(text);
   await use(server).finally(() => server.child.kill("SIGTERM"));
@@ -110,10 +110,7 @@ export function started(
 }
 
 /** The output of this process itself while `use` runs. */
-export async function printedOn(
-  stream: NodeJS.WriteStream,
-  use: () => Promise<unknown>,
-): Promise<readonly string[]> {
+export async function printedOn(stream: NodeJS.WriteStream, use: () => Promise<unknown>) {
   const lines: string[] = [];
   const write = stream.write.bind(stream);
   stream.write = (chunk: string | Uint8Array): boolean => lines.push(String(chunk)) > 0;
@@ -124,7 +121,7 @@ export async function printedOn(
 }
 
 /** Asserts each line of a page or the README in the output; "…" matches anything, at the end of a line as well. */
-export function shows(output: string, shown: string): void {
+export function shows(output: string, shown: string) {
   for (const line of shown.trimEnd().split("\n")) {
     const pattern = line.split("…").map((piece) => piece.replace(/[^\w\s]/g, "\\$&"));
     assert.match(output, new RegExp(`^${pattern.join(".*")}$`, "m"));

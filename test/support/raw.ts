@@ -28,7 +28,7 @@ export class RawConnection {
     });
   }
 
-  static async open(address: string): Promise<RawConnection> {
+  static async open(address: string) {
     const { hostname, port } = new URL(address);
     const socket = connect({
       host: hostname.replace(/^\[|\]$/g, ""),
@@ -45,7 +45,7 @@ export class RawConnection {
   }
 
   /** Reads the next whole response, including an interim one (100). `bodiless`: the request was a HEAD. */
-  async answer(bodiless = false): Promise<Answer> {
+  async answer(bodiless = false) {
     for (;;) {
       const parsed = parse(this.#received, bodiless);
       if (parsed) {
@@ -61,7 +61,7 @@ export class RawConnection {
   }
 
   /** Fails the test unless the server closes the connection soon; returns the way it closed. */
-  async untilClosed(): Promise<"end" | "reset"> {
+  async untilClosed() {
     const how = await within(this.closed, "the connection stayed open");
     this.socket.destroy();
     return how;
@@ -72,7 +72,7 @@ export class RawConnection {
 type Sender = { readonly api: Client };
 
 /** The head of a request with a credential; `lines` are further headers. */
-export const head = (line: string, { api }: Sender, ...lines: readonly string[]): string =>
+export const head = (line: string, { api }: Sender, ...lines: readonly string[]) =>
   [
     `${line} HTTP/1.1`,
     "host: localhost",
@@ -101,7 +101,7 @@ export async function begun(
 }
 
 /** Sends `data` on a new connection; returns the only response to it and closes. */
-export async function rawAnswer(address: string, data: string | Buffer): Promise<Answer> {
+export async function rawAnswer(address: string, data: string | Buffer) {
   const connection = await RawConnection.open(address);
   return connection
     .write(data)
@@ -109,7 +109,7 @@ export async function rawAnswer(address: string, data: string | Buffer): Promise
     .finally(() => connection.socket.destroy());
 }
 
-const within = <T>(promise: Promise<T>, otherwise: string): Promise<T> =>
+const within = <T>(promise: Promise<T>, otherwise: string) =>
   Promise.race([
     promise,
     once(AbortSignal.timeout(PATIENCE_MS), "abort").then(() =>

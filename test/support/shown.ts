@@ -8,7 +8,7 @@ const ISO_UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|\+00(:?00)?)$/;
 const SKEW_MS = 10 * 60_000;
 
 const SHOWN_MAX = 200;
-const shortened = (text: string): string =>
+const shortened = (text: string) =>
   text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)} …` : text;
 
 export const succeeded = ({ status }: Answer): boolean => status >= 200 && status < 300;
@@ -20,7 +20,7 @@ export function done(answer: Answer): Answer {
 }
 
 /** A time in UTC, near the present. */
-export function isNow(time: unknown): void {
+export function isNow(time: unknown) {
   assert.match(str(time), ISO_UTC);
   const apart_ms = Math.abs(Date.parse(str(time).replace(",", ".")) - Date.now());
   assert.ok(apart_ms < SKEW_MS, `${time} is not near the present`);

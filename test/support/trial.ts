@@ -80,7 +80,7 @@ export async function startTrial(kit: Kit) {
 }
 
 /** Sends this response to our event and its duplicates, but delays only the first. Ignores everything else. */
-async function answering(kit: Kit, answer: Answered, isOurs: IsOurs): Promise<Answerer> {
+async function answering(kit: Kit, answer: Answered, isOurs: IsOurs) {
   const { after_ms, ...atOnce } = answer;
   let isFirst = true;
   const hook = await kit.hook(["app.deployed"], {}, (arrival) => {
@@ -93,7 +93,7 @@ async function answering(kit: Kit, answer: Answered, isOurs: IsOurs): Promise<An
 }
 
 /** Tells a retry of the first request from a duplicate of it. */
-export function isRetryOf(first: Arrival, each: Arrival): boolean {
+export function isRetryOf(first: Arrival, each: Arrival) {
   const [before, after] = [first.headers[ATTEMPT], each.headers[ATTEMPT]];
   if (before !== undefined && after !== undefined) return before !== after;
   return each.at - (first.ended_at ?? Infinity) > DUPLICATE_MS;
@@ -113,7 +113,7 @@ function findRetry(hook: Answerer, isOurs: IsOurs): number | undefined {
 }
 
 /** Waits until a retry would have arrived. */
-async function watch(hook: Answerer, isOurs: IsOurs, retry_ms = 0): Promise<Tried> {
+async function watch(hook: Answerer, isOurs: IsOurs, retry_ms = 0) {
   const { status, after_ms = 0, got } = hook;
   const first = got.find(isOurs);
   const until = (first?.at ?? 0) + after_ms + retry_ms * SPREAD + SPARE_MS;

@@ -4,12 +4,12 @@ import { setImmediate as turn } from "node:timers/promises";
 import { type Client, type Members, members, PATIENCE_MS } from "./client.ts";
 
 /** Waits for so many turns of the event loop. */
-export async function turns(count: number): Promise<void> {
+export async function turns(count: number) {
   for (let passed = 0; passed < count; passed += 1) await turn();
 }
 
 /** Returns the result of `look` as soon as it is defined, or true. */
-export async function eventually<T>(look: () => Promise<T | undefined | false | "">): Promise<T> {
+export async function eventually<T>(look: () => Promise<T | undefined | false | "">) {
   for (const began = performance.now(); performance.now() - began < PATIENCE_MS; ) {
     const found = await look();
     if (found) return found;

@@ -17,7 +17,7 @@ const CREATE: { readonly [parameter: string]: readonly [path: string, body: obje
 };
 
 /** Creates one of each resource; returns their ids by parameter name. */
-export async function makeWorld(api: Client): Promise<Ids> {
+export async function makeWorld(api: Client) {
   const ids: Record<string, string> = {};
   for (const [name, [path, body]] of Object.entries(CREATE))
     ids[name] = (await api.create(path, body)).id;
@@ -52,11 +52,11 @@ export const NOWHERE: Ids = Object.fromEntries(
   Object.entries(PREFIXES).map(([name, prefix]) => [name, `${prefix}_${"0".repeat(23)}`]),
 );
 
-export const fill = (path: string, ids: Ids): string =>
+export const fill = (path: string, ids: Ids) =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? `no-value-for-${name}`);
 
 /** The example body of an operation in the document; undefined if it takes none. */
-export function exampleBody(document: ApiDocument, operation: Operation): unknown {
+export function exampleBody(document: ApiDocument, operation: Operation) {
   const { requestBody } = operation.value;
   if (requestBody === undefined) return undefined;
   const media = members(members(document.deref(members(requestBody)).content)["application/json"]);
@@ -68,7 +68,7 @@ export async function sendExamples(
   document: ApiDocument,
   api: Client,
   use: (operation: Operation, answer: Answer) => void,
-): Promise<void> {
+) {
   const ids = await makeWorld(api);
   const deletesLast = document.api.toSorted(
     (a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"),

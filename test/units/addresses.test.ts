@@ -30,7 +30,7 @@ const both = { skip: !hasIpv6 && "this machine has no [::1]" };
 
 const ASK = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
 /** Returns the status of a request to the address, or the error code. */
-const asked = (host: string, port: number): Promise<unknown> =>
+const asked = (host: string, port: number) =>
   rawAnswer(`http://${host}:${port}`, ASK).then(
     ({ status }) => status,
     ({ code }) => code,

@@ -28,12 +28,12 @@ const [head, body] = [JSON.stringify(HEADER), JSON.stringify(CLAIMS)];
 const read = (token: string, now = expected.now, key = EC) =>
   verifyJwt(token, key, { ...expected, now });
 
-function refused(error: JwtError, tokens: { readonly [why: string]: string }): void {
+function refused(error: JwtError, tokens: { readonly [why: string]: string }) {
   for (const [why, token] of Object.entries(tokens)) assert.deepEqual(read(token), { error }, why);
 }
 
 /** A token of exactly these texts, signed like our own tokens. */
-function signedTexts(header: string, claims: string): string {
+function signedTexts(header: string, claims: string) {
   const input = [header, claims].map((text) => Buffer.from(text).toString("base64url")).join(".");
   const signature = sign("sha256", Buffer.from(input), { key: EC.key, dsaEncoding: "ieee-p1363" });
   return `${input}.${signature.toString("base64url")}`;
@@ -113,7 +113,7 @@ test("8.bounds.token-size: a token has at most 8 KiB", () => {
 });
 
 /** A token of this length, padded with spaces after its claims and, if needed, one after its header. */
-function sized(length: number): string {
+function sized(length: number) {
   for (let claims = body.padEnd(6_000); ; claims += " ")
     for (const header of [head, `${head} `]) {
       const token = signedTexts(header, claims);

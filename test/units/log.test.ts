@@ -12,7 +12,7 @@ const HOSTILE = "a\u001b[2J\u0007\u007f\r\n00:00:00.000 GET / 200\u009b2J\t\u{e0
 const ESCAPED =
   "a\\u001b[2J\\u0007\\u007f\\u000d\\u000a00:00:00.000 GET / 200\\u009b2J\\u0009\\udb40\\udc41";
 
-function lines(form: (typeof LOG_FORMATS)[number]): string[] {
+function lines(form: (typeof LOG_FORMATS)[number]) {
   const [out, err]: [string[], string[]] = [[], []];
   const console = {
     out: (line: string) => void out.push(line),

@@ -206,7 +206,7 @@ for (const [header, count] of [
   });
 
 /** Starts a receiver over TLS and returns its URL, by default with a name that its certificate contains. */
-async function secure(options: TlsOptions = {}, host = "localhost"): Promise<string> {
+async function secure(options: TlsOptions = {}, host = "localhost") {
   const answer: RequestListener = (_, response) => response.end("over TLS");
   const server = createHttpsServer({ ...TLS, ...options }, answer);
   closeLater(() => server.close().closeAllConnections());
@@ -214,7 +214,7 @@ async function secure(options: TlsOptions = {}, host = "localhost"): Promise<str
 }
 
 /** Starts a TCP server and returns its port. */
-function tcp(onConnection: (socket: Socket) => void): Promise<number> {
+function tcp(onConnection: (socket: Socket) => void) {
   const server = createTcpServer(onConnection);
   closeLater(() => server.close());
   return listen(server);

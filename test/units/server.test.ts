@@ -60,7 +60,7 @@ async function listening(
     /** Sends this text on a new connection. */
     send: async (data: string) => (await RawConnection.open(address)).write(data),
     /** Retries until the server accepts another connection. */
-    async freed(): Promise<void> {
+    async freed() {
       const began = performance.now();
       while ((await ask().catch(() => undefined))?.status !== 204)
         assert.ok(performance.now() - began < 10_000, "no connection was ever freed");

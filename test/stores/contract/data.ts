@@ -22,10 +22,10 @@ const only = (...records: readonly Item[]): StoreData => ({
   collections: { items: records, counters: [] },
 });
 
-const isBefore = (one: Item, other: Item): boolean =>
+const isBefore = (one: Item, other: Item) =>
   one.level === other.level ? (one.rank ?? "") < (other.rank ?? "") : one.level < other.level;
 
-const byRank = (one: Item, other: Item): number =>
+const byRank = (one: Item, other: Item) =>
   Number(isBefore(other, one)) - Number(isBefore(one, other));
 
 export const data: Cases = {

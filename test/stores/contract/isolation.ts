@@ -41,7 +41,7 @@ const CHANGES = [
  * One unit of work reads and leaves a mark, another changes something. If the change found no mark, the read must see
  * the change.
  */
-async function crossed(store: Store, look: (from: Reader) => Promise<unknown>): Promise<void> {
+async function crossed(store: Store, look: (from: Reader) => Promise<unknown>) {
   for (const change of CHANGES)
     for (const isEarly of [true, false]) {
       await store.restore({ format: 2, collections: {} });

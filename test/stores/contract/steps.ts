@@ -46,10 +46,8 @@ export const item = (id: string, fields: Partial<Item> = {}): Item => ({
   ...fields,
 });
 
-export const setCounter = (tx: Tx, id: string, n: number): Promise<void> =>
-  tx.put(counters, { id, n });
-export const counter = async (from: Reader, id: string): Promise<number> =>
-  (await from.get(counters, id))?.n ?? 0;
+export const setCounter = (tx: Tx, id: string, n: number) => tx.put(counters, { id, n });
+export const counter = async (from: Reader, id: string) => (await from.get(counters, id))?.n ?? 0;
 
 /** Test functions by title. */
 export type Cases = Readonly<Record<string, (store: Store) => Promise<void>>>;
@@ -64,7 +62,7 @@ export const each = <T>(
   );
 
 /** Executes the words: "a" puts a record, "a:slot=s,text=~" puts one with these fields (~ is null), "-a" removes it. */
-export async function write(tx: Tx, words: string): Promise<void> {
+export async function write(tx: Tx, words: string) {
   for (const word of words.match(/\S+/g) ?? []) {
     const [id = "", fields = ""] = word.split(":");
     const values: Record<string, string | number | null> = {};
@@ -75,10 +73,7 @@ export async function write(tx: Tx, words: string): Promise<void> {
 }
 
 /** Runs each text or list of records in a unit of work of its own. */
-export async function written(
-  store: Store,
-  ...units: readonly (string | readonly Item[])[]
-): Promise<void> {
+export async function written(store: Store, ...units: readonly (string | readonly Item[])[]) {
   for (const unit of units)
     await store.transact(async (tx) => {
       if (typeof unit === "string") await write(tx, unit);
@@ -87,7 +82,7 @@ export async function written(
 }
 
 /** Runs a unit of work that rejects at its end, and asserts that its error is thrown. */
-export async function undone(store: Store, work: (tx: Tx) => Promise<unknown>): Promise<void> {
+export async function undone(store: Store, work: (tx: Tx) => Promise<unknown>) {
   const end = new Error("undone");
   const failing = store.transact((tx) => work(tx).then(() => Promise.reject(end)));
   await assert.rejects(failing, (error) => error === end);
@@ -97,7 +92,7 @@ export async function undone(store: Store, work: (tx: Tx) => Promise<unknown>): 
  * Formats the data as "ann: a b(its text); s: a": the records of two owners, ann's ranked and red ones, and the holders
  * of slots s and t.
  */
-export async function shown(from: Reader): Promise<string> {
+export async function shown(from: Reader) {
   const red = await from.page(items, "owner_colour", ["ann", "red"], ALL_RECORDS);
   assert.equal(await from.count(items, "owner_colour", ["ann", "red"]), red.length);
   const lists = {
@@ -117,5 +112,5 @@ export async function shown(from: Reader): Promise<string> {
 }
 
 /** Runs `count` calls concurrently. */
-export const many = <T>(count: number, run: (n: number) => Promise<T>): Promise<T[]> =>
+export const many = <T>(count: number, run: (n: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => run(n)));

@@ -28,7 +28,7 @@ const outcomes: Readonly<Record<string, string>> = {
 };
 
 /** Variants: separate units of work, a single unit, a unit that is rolled back, and after a restore. */
-async function comesOut(store: Store, outcome: string): Promise<void> {
+async function comesOut(store: Store, outcome: string) {
   const [units = "", shows = ""] = outcome.split(" => ");
   const together = async (tx: Tx) => {
     await write(tx, units.replaceAll("|", ""));

@@ -20,7 +20,7 @@ export const skip =
 const NOBODY = 65_534;
 const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
 
-function run(program: string, ...args: string[]): void {
+function run(program: string, ...args: string[]) {
   if (bin === undefined) throw new Error(`PostgreSQL is not installed in ${ROOT}; install it.`);
   execFileSync(join(bin, program), args, {
     ...user,
