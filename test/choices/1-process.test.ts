@@ -111,7 +111,7 @@ choice(
     serving([], "'\n", async ({ said: { stdout }, child, ended }) => {
       const [, base = ""] = /Base URL +(http:\/\/localhost:\d+\/v1)\n/.exec(stdout) ?? [];
       const [, key] = /API key +(ahs_\w+)\n/.exec(stdout) ?? [];
-      assert.ok(stdout.includes(`Dashboard ${base.replace("/v1", "/dashboard")}\n`), stdout);
+      contains(stdout, `Dashboard ${base.replace("/v1", "/dashboard")}\n`);
       assert.match(stdout, /Data +in memory; --data FILE keeps them\n/);
       const CURL = /curl (\S+) -H "Authorization: ([^"]+)" -H "Content-Type: ([^"]+)" -d '([^']+)'/;
       const [, url = "", authorization = "", type = "", body = ""] = CURL.exec(stdout) ?? [];
@@ -253,7 +253,7 @@ choice("1.test-controls.flags: --help fits a screen and names every flag", async
   const flags =
     "port host public-url data store seed api-key tls-cert tls-key rate-limit retry-schedule webhook-policy " +
     "webhook-timeout token-alg random-seed variant control log help version";
-  for (const flag of flags.split(" ")) assert.ok(stdout.includes(`--${flag}`), flag);
+  for (const flag of flags.split(" ")) contains(stdout, `--${flag}`);
 });
 
 choice(
@@ -322,9 +322,9 @@ test("--help names the receiver, whose own --help lists its flags, and -h, -v an
   );
   const [help = "", receiverHelp = "", version = ""] = texts;
   for (const name of ["app-hosting-service receiver", "-p is --port", "-h is --help"])
-    assert.ok(help.includes(name), name);
+    contains(help, name);
   for (const name of ["--secret", "-p, --port", "--host", "--answers"])
-    assert.ok(receiverHelp.includes(name), name);
+    contains(receiverHelp, name);
   assert.match(version, /^\d+\.\d+\.\d+\n$/);
   refused(await serve(["-p", "http"]).ended, 2, "--port must be ");
 });

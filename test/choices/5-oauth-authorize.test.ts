@@ -11,6 +11,7 @@ import {
   Client,
   choice,
   consent,
+  contains,
   csrfOf,
   type Extra,
   exchange,
@@ -200,7 +201,7 @@ choice(
     ] as const) {
       const page = await open();
       for (const shown of [title, "Example account", who.email, "client.example.com"])
-        assert.ok(page.text.includes(shown), shown);
+        contains(page.text, shown);
       const { error } = returned(await who.browser.submit(page, CONSENT, { decision }));
       assert.equal(error, expected, decision);
     }

@@ -9,6 +9,7 @@ import {
   type Client,
   choice,
   claimsOf,
+  contains,
   exchange,
   FIXED,
   freshFile,
@@ -243,7 +244,7 @@ choice(
     ] as const) {
       oauthError(await refresh(api, tokens.refresh), "invalid_grant", cause);
       const { detail } = problem(await holder.get("/apps"), "invalid_credential");
-      assert.ok(String(detail).includes(cause));
+      contains(String(detail), cause);
     }
   },
 );

@@ -83,7 +83,7 @@ choice(
     ]);
     const ada = new Browser(api);
     await ada.continueAs(page, "ada@example.com");
-    assert.ok((await ada.open("/dashboard")).text.includes("ada@example.com"));
+    contains((await ada.open("/dashboard")).text, "ada@example.com");
     for (const fields of [{ user_id: "usr_unknown" }, { api_key: KEY }]) {
       const browser = new Browser(api);
       assertPage(await browser.fillIn(SIGN_IN, fields), 400);

@@ -68,7 +68,7 @@ choice(
     for (const [path, text] of texts) {
       const navigation = firstGroup(text, '(<nav aria-label="On this page"[\\s\\S]*?</nav>)');
       for (const id of groups(text, /<(?:h\d|div|section)[^>]* id="([^"]*)"/g))
-        assert.ok(navigation.includes(`"#${id}"`), id);
+        contains(navigation, `"#${id}"`);
       for (const href of new Set(groups(text, /href="([^"]*)"/g))) {
         const [page = "", anchor] = href.split("#");
         if (anchor !== undefined)
@@ -83,7 +83,7 @@ choice("1.docs: the type of every problem is the URL of its entry", async ({ api
   const { text } = await docs(api, "/errors");
   for (const [code, [status, title]] of Object.entries(PROBLEMS)) {
     const entry = decoded(sectionOf(text, code));
-    assert.ok(entry.includes(`${status}: ${title}`), code);
+    contains(entry, `${status}: ${title}`);
   }
   assert.equal((await api.get("/nothing")).json.type, `${authUrl}/docs/errors#not_found`);
 });
@@ -107,7 +107,7 @@ choice(
       const url = baseUrl + path.replace(/\{(\w+)\}/g, (_, name) => `$${name.toUpperCase()}`);
       const origin = decision ? `#decision-${decision}` : "specification";
       for (const part of [path, scope ?? "Any credential", url, origin, `class="method ${method}"`])
-        assert.ok(entry.includes(part), `${operationId}: ${part}`);
+        contains(entry, part);
     }
     for (const [operation, fields] of [
       [
@@ -288,8 +288,7 @@ choice(
         decisions.map(([id]) => id),
       );
       for (const [, decision] of decisions) {
-        for (const sentence of Object.values(decision))
-          assert.ok(text.includes(withoutSpace(sentence)), sentence);
+        for (const sentence of Object.values(decision)) contains(text, withoutSpace(sentence));
       }
     }
     const sequence = "Client Service Receiver Client → Service POST /v1/apps";

@@ -114,56 +114,6 @@ clientTest(
   },
 );
 
-clientTest(
-  "oauth4webapi finds the server by either address and signs a public client's user in",
-  async () => {
-    const o = requireClient("oauth4webapi");
-    const redirect_uri = "com.example.app:/callback";
-    await using own = await createWorld(redirect_uri, { public: true });
-    const { client_id, baseUrl } = own;
-    const client = { client_id };
-    const issuer = new URL(own.authUrl);
-    const insecure = { [o.allowInsecureRequests]: true };
-    const discover = async (algorithm: string) =>
-      o.processDiscoveryResponse(
-        issuer,
-        await o.discoveryRequest(issuer, { algorithm, ...insecure }),
-      );
-    const as = await discover("oidc");
-    assert.deepEqual(await discover("oauth2"), as);
-    const verifier = o.generateRandomCodeVerifier();
-    const state = o.generateRandomState();
-    const url = new URL(as.authorization_endpoint);
-    url.search = new URLSearchParams({
-      client_id,
-      redirect_uri,
-      response_type: "code",
-      scope: SCOPE,
-      state,
-      code_challenge: await o.calculatePKCECodeChallenge(verifier),
-      code_challenge_method: "S256",
-    }).toString();
-    const back = o.validateAuthResponse(as, client, await own.allow(url), state);
-    const party = [as, client, o.None()] as const;
-    const tokens = await o.processAuthorizationCodeResponse(
-      as,
-      client,
-      await o.authorizationCodeGrantRequest(...party, back, redirect_uri, verifier, insecure),
-    );
-    await own.assertOwner(tokens.access_token);
-    const { access_token } = await o.processRefreshTokenResponse(
-      as,
-      client,
-      await o.refreshTokenGrantRequest(...party, tokens.refresh_token, insecure),
-    );
-    // Reads the token as a resource server would.
-    const headers = { authorization: `Bearer ${access_token}` };
-    const request = new Request(baseUrl, { headers });
-    const claims = await o.validateJwtAccessToken(as, request, baseUrl, insecure);
-    assert.deepEqual([claims.sub, claims.scope], [own.user.id, SCOPE]);
-  },
-);
-
 clientTest("manual clock: jose and jsonwebtoken accept its access tokens", async () => {
   await using it = await embedded();
   const { access_token } = await it.service.signIn({ scopes: ["read:apps"] });

@@ -12,6 +12,7 @@ import {
   type Answer,
   begun,
   choice,
+  contains,
   type Embedded,
   embedded,
   FIXED,
@@ -292,7 +293,7 @@ choice(
       const accounts = members.map((account) => ({ name: "One", ...account }));
       const options = { seed: { accounts }, apiKey: "secret-2" };
       const message = await startRefused(options, "The seed is wrong: ");
-      assert.ok(message.includes(`#/accounts/${error}`), message);
+      contains(message, `#/accounts/${error}`);
       assert.doesNotMatch(message, /secret-/);
     }
     // Also if stored data takes precedence, because a reset will need the seed.

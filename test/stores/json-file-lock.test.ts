@@ -131,7 +131,7 @@ for (const [title, [values, name]] of Object.entries(UNKNOWN)) {
     const { message, lockFile } = await openLocked(t, lock, (waited_ms, lockFile) => {
       if (waited_ms === WATCH_MS) writeFileSync(lockFile, raised);
     });
-    assert.ok(message.includes(`data.json is in use by ${name}. Stop that process`), message);
+    contains(message, `data.json is in use by ${name}. Stop that process`);
     assert.equal(textOf(lockFile), raised);
     assert.deepEqual(readdirSync(dirname(lockFile)), ["data.json.lock"]);
   });
