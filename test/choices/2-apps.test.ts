@@ -2,12 +2,13 @@
 // operations. Bounds, reads, updates, interactions, the lifecycle of deployments and domains, and everything about data
 // sources are this project's.
 import assert from "node:assert/strict";
-import { StorageUnavailable, startService } from "../../src/index.ts";
+import { StorageUnavailable } from "../../src/index.ts";
 import {
   badParameter,
-  Client,
+  type Client,
   choice,
   contains,
+  embedded,
   fieldRules,
   freshHost,
   gated,
@@ -185,8 +186,8 @@ choice(
 );
 
 choice("3.custom-domain.names: a custom domain is never the server's own host", async () => {
-  await using service = await startService({ publicUrl: "https://Apps.example.net:443/" });
-  const api = new Client({ baseUrl: `http://127.0.0.1:${service.port}/v1`, key: service.apiKey });
+  await using own = await embedded({ publicUrl: "https://Apps.example.net:443/" });
+  const { api } = own;
   const path = `/apps/${await newId(api)}/deploy`;
   const body = { name: "R", custom_domain: "APPS.Example.net" };
   invalid(await api.post(path, body), "#/custom_domain");

@@ -1,16 +1,16 @@
 // Signing in to the dashboard and for consent: the list of users on a local server, the API key elsewhere, and the
 // session that follows.
 import assert from "node:assert/strict";
-import { startService } from "../../src/index.ts";
 import {
   type Answer,
   assertPage,
   authorizeUrl,
   Browser,
-  Client,
+  type Client,
   choice,
   contains,
   csrfOf,
+  embedded,
   formsOf,
   MANUAL,
   person,
@@ -307,9 +307,8 @@ choice(
       ["https://apps.example.com", "app.localhost", "__Host-apphost_session_443", SECURE],
       ["https://apps.example.com", "[::1]:8443", "__Host-apphost_session_8443", SECURE],
     ] as const) {
-      await using service = await startService({ publicUrl });
-      const api = new Client({ baseUrl: `http://localhost:${service.port}`, key: null });
-      const cookie = (await api.get(SIGN_IN, { host })).header("set-cookie");
+      await using own = await embedded(publicUrl === undefined ? {} : { publicUrl });
+      const cookie = (await own.api.anyone.get(SIGN_IN, { host })).header("set-cookie");
       const [start = "", ...attributes] = cookie.split("=");
       assert.equal(start, name, host);
       assert.match(

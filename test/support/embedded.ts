@@ -11,11 +11,14 @@ export type Embedded = Awaited<ReturnType<typeof embedded>>;
 /** The start of manual clocks in tests whose expectations contain timestamps. */
 export const FIXED = { clock: "manual", startAt: "2026-01-01T00:00:00.000Z" } as const;
 
-/** A service with a manual clock unless the options say otherwise; `api` uses its start-up key. */
+/** A service with a manual clock unless the options say otherwise; `api` uses its start-up key, on this machine. */
 export async function embedded(options: ServiceOptions = {}) {
   const service = await startService({ clock: "manual", ...options });
-  const { baseUrl, authUrl, apiKey: key } = service;
-  const api = new Client({ baseUrl, key });
+  const { baseUrl, authUrl, apiKey: key, port } = service;
+  const api = new Client({
+    baseUrl: options.publicUrl === undefined ? baseUrl : `http://localhost:${port}/v1`,
+    key,
+  });
   return { service, api, baseUrl, authUrl, [Symbol.asyncDispose]: service.close };
 }
 

@@ -2,8 +2,8 @@
 // a real browser.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ServiceOptions, startService } from "../../src/index.ts";
-import { type Answer, Client, embedded } from "../support/index.ts";
+import type { ServiceOptions } from "../../src/index.ts";
+import { type Answer, type Client, embedded } from "../support/index.ts";
 
 const ORIGIN = "http://localhost:5173";
 const FOREIGN = "https://evil.example";
@@ -67,10 +67,9 @@ const REACH: readonly (readonly [options: ServiceOptions, isLocal: boolean])[] =
 
 for (const [options, isLocal] of REACH)
   test(`a server with ${JSON.stringify(options)} lets ${isLocal ? "only origins of this machine" : "every origin"} read its responses`, async () => {
-    await using service = await startService(options);
-    const { host = "localhost" } = options;
-    const api = new Client({ baseUrl: `http://${host}:${service.port}`, key: service.apiKey });
-    const ask = async (origin: string) => corsIn(await api.get("/v1/account", { origin }));
+    await using own = await embedded(options);
+    const { api } = own;
+    const ask = async (origin: string) => corsIn(await api.get("/account", { origin }));
     assert.deepEqual(
       [await ask(ORIGIN), await ask(FOREIGN), await ask("null")],
       isLocal ? [{ ...readable(ORIGIN), ...VARIES }, VARIES, VARIES] : Array(3).fill(readable("*")),
@@ -128,9 +127,8 @@ test("a preflight request gets 204 before authentication, with the allowed metho
 });
 
 test("the server URL in the OpenAPI document is absolute, for tools that show it on another origin", async () => {
-  await using service = await startService({ publicUrl: "https://apps.example.com" });
-  const api = new Client({ baseUrl: `http://localhost:${service.port}`, key: null });
-  const { servers } = (await api.get("/openapi.json")).json;
+  await using own = await embedded({ publicUrl: "https://apps.example.com" });
+  const { servers } = (await own.api.anyone.get("/openapi.json")).json;
   assert.ok(Array.isArray(servers));
   assert.equal(servers[0].url, "https://apps.example.com/v1");
 });
