@@ -1,6 +1,5 @@
 // A small JSON Schema validator (2020-12) for the keywords that our OpenAPI document uses. An unknown keyword is a
 // breach, so that nothing in the document goes unchecked by accident.
-import { isDeepStrictEqual } from "node:util";
 import { isMembers, type Members, members } from "./client.ts";
 
 const ANNOTATIONS =
@@ -16,11 +15,68 @@ const FORMATS: { readonly [format: string]: RegExp } = {
 /** Returns every violation of `schema` by `value`; resolves references in `root`. */
 export function breaches(value: unknown, schema: Members, root: Members, at = "#"): string[] {
   return Object.entries(schema).flatMap(([keyword, rule]) => {
-    const inner = innerBreaches(keyword, value, rule, schema, root, at);
-    if (inner !== undefined) return inner;
-    if (ANNOTATIONS.test(keyword) || isKept(keyword, value, rule, root)) return [];
-    return [`${at}: ${JSON.stringify(value)} against ${keyword} ${JSON.stringify(rule)}`];
+    const found = check(keyword, rule);
+    if (typeof found !== "boolean") return found;
+    return found
+      ? []
+      : [`${at}: ${JSON.stringify(value)} against ${keyword} ${JSON.stringify(rule)}`];
   });
+
+  /** The breaches of keywords for parts of the value; whether it keeps the others, which ignore other types. */
+  function check(keyword: string, rule: unknown): boolean | string[] {
+    const rules = [rule].flat();
+    const fits = (each: unknown) => breaches(value, members(each), root).length === 0;
+    const named = members(schema.properties ?? {});
+    switch (keyword) {
+      case "$ref":
+        return breaches(value, resolve(root, String(rule)), root, at);
+      case "allOf":
+        return rules.flatMap((each) => breaches(value, members(each), root, at));
+      case "items":
+        return Array.isArray(value)
+          ? value.flatMap((item, index) => breaches(item, members(rule), root, `${at}/${index}`))
+          : [];
+      case "properties":
+      case "additionalProperties":
+        return Object.entries(isMembers(value) ? value : {}).flatMap(([name, member]) => {
+          const isNamed = Object.hasOwn(named, name);
+          if (isNamed !== (keyword === "properties") || rule === true) return [];
+          if (rule === false) return [`${at}: ${name} is not in the schema`];
+          return breaches(member, members(isNamed ? named[name] : rule), root, `${at}/${name}`);
+        });
+      case "type":
+        return rules.some((type) => typesOf(value).includes(String(type)));
+      case "enum":
+        return rules.includes(value);
+      case "const":
+        return rule === value;
+      case "anyOf":
+        return rules.some(fits);
+      case "oneOf":
+        return rules.filter(fits).length === 1;
+      case "required":
+        return !isMembers(value) || rules.every((name) => Object.hasOwn(value, String(name)));
+      case "pattern":
+        return typeof value !== "string" || new RegExp(String(rule), "u").test(value);
+      case "format":
+        return typeof value !== "string" || FORMATS[String(rule)]?.test(value) === true;
+      case "minLength":
+      case "minItems":
+        return !(getSize(value) < Number(rule));
+      case "maxLength":
+      case "maxItems":
+      case "maxProperties":
+        return !(getSize(value) > Number(rule));
+      case "minimum":
+        return typeof value !== "number" || value >= Number(rule);
+      case "maximum":
+        return typeof value !== "number" || value <= Number(rule);
+      case "uniqueItems":
+        return !Array.isArray(value) || new Set(value).size === value.length;
+      default:
+        return ANNOTATIONS.test(keyword);
+    }
+  }
 }
 
 /** Resolves a JSON pointer such as #/components/schemas/App. */
@@ -30,90 +86,11 @@ export function resolve(root: Members, reference: string): Members {
   return members(names.reduce<unknown>((parent, name) => members(parent)[name], root));
 }
 
-/** The breaches of the keywords that apply schemas to parts of the value; undefined for other keywords. */
-function innerBreaches(
-  keyword: string,
-  value: unknown,
-  rule: unknown,
-  schema: Members,
-  root: Members,
-  at: string,
-): string[] | undefined {
-  switch (keyword) {
-    case "$ref":
-      return breaches(value, resolve(root, String(rule)), root, at);
-    case "allOf":
-      return toArray(rule).flatMap((each) => breaches(value, members(each), root, at));
-    case "items":
-      return Array.isArray(value)
-        ? value.flatMap((item, index) => breaches(item, members(rule), root, `${at}/${index}`))
-        : [];
-    case "properties":
-    case "additionalProperties": {
-      const named = members(schema.properties ?? {});
-      return Object.entries(isMembers(value) ? value : {}).flatMap(([name, member]) => {
-        const isNamed = Object.hasOwn(named, name);
-        if (isNamed !== (keyword === "properties") || rule === true) return [];
-        if (rule === false) return [`${at}: ${name} is not in the schema`];
-        return breaches(member, members(isNamed ? named[name] : rule), root, `${at}/${name}`);
-      });
-    }
-    default:
-      return undefined;
-  }
-}
-
-/** Keywords for strings, numbers, arrays or objects ignore values of other types. */
-function isKept(keyword: string, value: unknown, rule: unknown, root: Members): boolean {
-  const size = getSize(value);
-  const matching = () =>
-    toArray(rule).filter((each) => breaches(value, members(each), root).length === 0).length;
-  switch (keyword) {
-    case "type":
-      return toArray(rule).some((type) => typesOf(value).includes(String(type)));
-    case "enum":
-      return toArray(rule).some((each) => isDeepStrictEqual(each, value));
-    case "const":
-      return isDeepStrictEqual(rule, value);
-    case "anyOf":
-      return matching() > 0;
-    case "oneOf":
-      return matching() === 1;
-    case "required":
-      return !isMembers(value) || toArray(rule).every((name) => Object.hasOwn(value, String(name)));
-    case "pattern":
-      return typeof value !== "string" || new RegExp(String(rule), "u").test(value);
-    case "format":
-      return typeof value !== "string" || FORMATS[String(rule)]?.test(value) === true;
-    case "minLength":
-    case "minItems":
-      return size === undefined || size >= Number(rule);
-    case "maxLength":
-    case "maxItems":
-    case "maxProperties":
-      return size === undefined || size <= Number(rule);
-    case "minimum":
-      return typeof value !== "number" || value >= Number(rule);
-    case "maximum":
-      return typeof value !== "number" || value <= Number(rule);
-    case "uniqueItems":
-      return (
-        !Array.isArray(value) ||
-        new Set(value.map((item) => JSON.stringify(item))).size === value.length
-      );
-    default:
-      return false;
-  }
-}
-
-/** Returns the number of characters, items or members. */
-function getSize(value: unknown): number | undefined {
+/** Returns the number of characters, items or members; of any other value NaN. */
+function getSize(value: unknown) {
   if (typeof value === "string") return [...value].length;
-  if (Array.isArray(value)) return value.length;
-  return isMembers(value) ? Object.keys(value).length : undefined;
+  return isMembers(value) || Array.isArray(value) ? Object.keys(value).length : Number.NaN;
 }
-
-const toArray = (rule: unknown): unknown[] => (Array.isArray(rule) ? rule : [rule]);
 
 function typesOf(value: unknown) {
   if (value === null) return ["null"];
