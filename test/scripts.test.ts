@@ -262,7 +262,7 @@ test("conformance:self: --serve starts the named server, with all that a client 
 const AT_X = "--base-url http://x/v1 --api-key k";
 
 /** The error message of each wrong use. */
-const WRONG: readonly (readonly [use: string, message: string])[] = [
+const WRONG = [
   ["conformance.ts", "--base-url is missing.…Usage: npm run conformance"],
   [`conformance.ts ${AT_X} --only *`, "--only must be …Usage: npm run conformance"],
   ["conformance.ts --base-url localhost:4600/v1", "--base-url must be a URL, which begins with"],
@@ -274,7 +274,7 @@ const WRONG: readonly (readonly [use: string, message: string])[] = [
   ["mutate.ts --everything", "…Usage: npm run mutate"],
   ["wrong/self.ts --only nothing", "There is no such fault.…Usage: npm run conformance:self"],
   ["wrong/self.ts --serve nothing", "There is no such fault.…Usage: npm run conformance:self"],
-];
+] as const;
 
 test("scripts: wrong use prints the usage and exits with code 2", async () => {
   for (const [use, message] of WRONG) {

@@ -92,7 +92,6 @@ asOwnerAlone(
   async (browser, { api }) => {
     const empty = await browser.open("/dashboard/apps");
     contains(textOf(empty), "No apps yet. Create one… Create app ");
-    assert.equal(empty.text.split("apps/new").length - 1, 1, "the action is offered once");
     const [first, ...others] = (await api.get("/users")).items;
     for (const { id } of others) await api.delete(`/users/${str(id)}`);
     const again = await owner(api);

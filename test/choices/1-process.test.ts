@@ -163,7 +163,7 @@ const PEM = {
 const SECRET = ["receiver", "--secret", "s"];
 
 /** Only mistakes that the command line itself finds run as processes; values are tested below without one each. */
-const WRONG: readonly (readonly [args: readonly string[], names: string])[] = [
+const WRONG = [
   [["--prot", "1"], "…--prot'; did you mean --port?"],
   [["--port"], "…--port"],
   [["--control", "stray"], "…stray"],
@@ -185,7 +185,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: string])[] = [
   [[...SECRET, "--host", "a b"], "--host must "],
   [[...SECRET, "--answers", "200,maybe"], "…answers must be "],
   [["--variant", "create-status=200", "--variant", "list-shap=bare"], "--variant …list-shape=bare"],
-];
+] as const;
 
 choice(
   "1.test-controls.exit-codes.wrong-flag: a wrong flag prints one line that names it and exits with code 2",

@@ -267,7 +267,7 @@ choice(
 );
 
 /** Data as JSON text that is rejected before anything is stored, with the places of the issues. */
-const INVALID_DATA: readonly (readonly [Type, data: string, ...pointers: string[]])[] = [
+const INVALID_DATA = [
   ["json", '"a,b"', "#/data"],
   ["json", "1e400", "#/data"],
   ["csv", "null", "#/data"],
@@ -278,7 +278,7 @@ const INVALID_DATA: readonly (readonly [Type, data: string, ...pointers: string[
   ["json", '[{"x/y~z":{}}]', "#/data/0/x~1y~0z"],
   ["json", '[{"a":1e999},{"__proto__":{}}]', "#/data/1/__proto__"],
   ["json", '[{"a":"\\ud800"},{"\\udc00":1}]', "#/data/0/a", "#/data/1/%EF%BF%BD"],
-];
+] as const;
 
 choice(
   "2.data-source-request.data: JSON data is an array of flat objects, and CSV data is text",

@@ -200,7 +200,7 @@ const resource = (list: string, id: string) =>
   [`GET ${list}`, `POST ${list}`, `GET ${list}/{${id}}`, `DELETE ${list}/{${id}}`] as const;
 
 /** The scope of each operation. */
-const EXPECTED: Readonly<Record<string, readonly string[]>> = {
+const EXPECTED = {
   "read:apps": [
     "GET /apps",
     "GET /apps/{app_id}",

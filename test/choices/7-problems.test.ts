@@ -179,13 +179,13 @@ choice(
 
 const HOOK = { url: "https://a.example/", events: ["app.created"] };
 
-const ADVICE: readonly (readonly [request: string, body: object | undefined, advice: string])[] = [
+const ADVICE = [
   ["POST /v1/apps", { titel: "T" }, "did you mean title? (and 1 more)."],
   ["POST /v1/apps", { title: "T", teme: "dark" }, "did you mean theme?"],
   ["GET /v1/apps?limt=5", undefined, "is not a parameter of this operation; did you mean limit?"],
   ["GET /v1/nothing", undefined, "There is no such path."],
   ["POST /v1/webhooks", { ...HOOK, events: [] }, "#/events must have 1 to 6 items."],
-];
+] as const;
 
 choice(
   "7.error-codes: an error suggests the intended name, the token's scopes, or the next step",

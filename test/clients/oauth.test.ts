@@ -1,7 +1,6 @@
 // Stock OAuth and login libraries sign a user in: each knows the issuer, its client id and secret, and nothing else.
-// Stock JWT libraries accept the tokens of a manual clock, which starts at the real time.
+// A stock JWT library accepts the tokens of a manual clock, which starts at the real time.
 import assert from "node:assert/strict";
-import { createPublicKey } from "node:crypto";
 import { clientTest, requireClient } from "../support/clients.ts";
 import { embedded, members, person, register, str } from "../support/index.ts";
 
@@ -114,21 +113,11 @@ clientTest(
   },
 );
 
-clientTest("manual clock: jose and jsonwebtoken accept its access tokens", async () => {
+clientTest("manual clock: jose accepts its access tokens", async () => {
   await using it = await embedded();
   const { access_token } = await it.service.signIn({ scopes: ["read:apps"] });
   const { createRemoteJWKSet, jwtVerify } = requireClient("jose");
   const keys = createRemoteJWKSet(new URL(`${it.authUrl}/oauth/jwks`));
   const options = { issuer: it.authUrl, audience: it.baseUrl, maxTokenAge: "1h", typ: "at+jwt" };
   assert.equal((await jwtVerify(access_token, keys, options)).payload.scope, "read:apps");
-  const { json } = await it.api.root.get("/oauth/jwks");
-  const [key] = Array.isArray(json.keys) ? json.keys.map(members) : [];
-  const pem = createPublicKey({ key: { ...key }, format: "jwk" });
-  const claims = requireClient("jsonwebtoken").verify(access_token, pem, {
-    algorithms: ["ES256"],
-    audience: it.baseUrl,
-    issuer: it.authUrl,
-    maxAge: "1h",
-  });
-  assert.equal(claims.scope, "read:apps");
 });

@@ -265,7 +265,7 @@ const withKey = (key: string) => ({ api_keys: [{ name: "Key", key }] });
 const withApps = (...ids: readonly string[]) => ({ apps: ids.map((id) => ({ id, title: "T" })) });
 
 /** The accounts of a seed, and its error without the common prefix `#/accounts/`. */
-const INVALID: readonly (readonly [accounts: readonly object[], error: string])[] = [
+const INVALID = [
   [[withApps("app_1", "app_2", "app_1")], "0/apps/2/id is the same as an earlier one"],
   [[{ data_sources: [source] }, { data_sources: [source] }], "1/data_sources/0/id is the same"],
   [[{ id: "acc_1" }, { id: "acc_1" }], "1/id is the same"],
@@ -284,7 +284,7 @@ const INVALID: readonly (readonly [accounts: readonly object[], error: string])[
   [[{ webhooks: [{ url: "ftp://x", events: ["app.created"] }] }], "0/webhooks/0/url must"],
   [[{ data_sources: [{ ...source, data: "a" }] }], "0/data_sources/0/data must"],
   [[{ id: "first" }], "0/id must"],
-];
+] as const;
 
 choice(
   "1.test-controls.seed: an invalid seed is rejected with the path of its error, without showing a secret",

@@ -75,7 +75,7 @@ for (const [title, part, replacement, line] of [
   });
 
 /** Contents of a FILE written by hand. */
-const FILES: Readonly<Record<string, string>> = {
+const FILES = {
   "": "data.json line 1: invalid JSON … Correct it",
   '{"format":2,\n"collections":{"notes":[': "line 2: invalid JSON",
   '{"collections":{},\n"format":1}':

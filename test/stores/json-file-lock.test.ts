@@ -110,11 +110,11 @@ test("promise 4: the lock of a zombie is taken over within a second", needsProc,
 
 const FAR = "process 1 in another container or on another machine";
 /** Owners whose liveness cannot be checked from here. */
-const UNKNOWN: Readonly<Record<string, readonly [values: object, name: string]>> = {
+const UNKNOWN = {
   "in another PID namespace": [{ pid: 1, pid_namespace: "pid:[1]" }, FAR],
   "of another boot": [{ pid: 1, boot: "another" }, FAR],
   "with an unknown start": [{ started: "" }, `process ${process.pid}`],
-};
+} as const;
 for (const [title, [values, name]] of Object.entries(UNKNOWN)) {
   test(`promise 4: an owner ${title} loses its lock when its counter does not change for 10 s`, async (t) => {
     const lock = await lockText(t, values);

@@ -60,7 +60,7 @@ const SNAPSHOT = '{"format":2,"collections":{}}';
 const READ_ONLY = "mount --bind . .; mount -o remount,ro,bind .";
 
 /** Failing starts: the commands run before, and the expected error. */
-const REFUSED: Readonly<Record<string, readonly [before: string, error: RegExp]>> = {
+const REFUSED = {
   "a file mounted on its own": ["mount --bind data.json data.json", /EBUSY/],
   "a folder in the place of a file": ["rm data.json; mkdir data.json", /EISDIR/],
   "a read-only folder": [READ_ONLY, /EROFS/],
@@ -73,7 +73,7 @@ const REFUSED: Readonly<Record<string, readonly [before: string, error: RegExp]>
     "mv data.json elsewhere/x; mount --bind elsewhere/x elsewhere/x; ln -s elsewhere/x data.json",
     /EBUSY.*elsewhere\/x/,
   ],
-};
+} as const;
 for (const [what, [before, error]] of Object.entries(REFUSED))
   test(
     `promise 3: a start with ${what} fails with one line that says what to mount`,

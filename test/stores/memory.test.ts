@@ -1,11 +1,11 @@
-// The in-memory store: the store contract, rollbacks, and the cost of long lists.
+// The in-memory store: the store contract and rollbacks.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FIRST_RECORD, isStoreError } from "../../src/domain/store.ts";
+import { isStoreError } from "../../src/domain/store.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { processorTime, promised, turns } from "../support/index.ts";
+import { promised, turns } from "../support/index.ts";
 import { storeContract } from "./contract.ts";
-import { data, idsIn, note, notes, numbered, write } from "./fixture.ts";
+import { data, idsIn, note, notes, write } from "./fixture.ts";
 
 storeContract(memoryStore);
 
@@ -45,19 +45,4 @@ test("a restore of invalid data rejects and keeps the current data", async () =>
       (error) => isStoreError(error, "StoreOpenError") && error.message.includes(fault),
     );
   assert.deepEqual(await store.snapshot(), data(note("before")));
-});
-
-test("1,000 reads, writes and removals at the start of a list of 100,000 records take less than a second of processor time", async () => {
-  const store = await openMemoryStore();
-  await write(store, ...numbered(100_000));
-  const use = async () => {
-    for (let n = 0; n < 1_000; n += 1) {
-      const [oldest] = await store.page(notes, "list", ["all"], FIRST_RECORD);
-      assert.equal(oldest?.id, `${n}`);
-      await store.count(notes, "list", ["all"]);
-      await store.transact((tx) => tx.remove(notes, `${n}`));
-      await write(store, note(`new ${n}`));
-    }
-  };
-  assert.ok((await processorTime(use)) < 1_000);
 });

@@ -2,7 +2,6 @@
 // permission to mount) are reported as skipped.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { Finding } from "../../scripts/findings.ts";
 import { damage, fullDisk } from "../../scripts/torture/disk.ts";
 import { faults } from "../../scripts/torture/faults.ts";
 import { Lab } from "../../scripts/torture/lab.ts";
@@ -13,7 +12,7 @@ import { skipUnless } from "../support/required.ts";
 const lab = new Lab();
 after(() => lab[Symbol.dispose]());
 
-const TORTURES: Readonly<Record<string, () => Promise<Finding>>> = {
+const TORTURES = {
   "promise 1: 100 killed stores keep all acknowledged commits": () => kill(lab, 100),
   "promise 2: truncated and damaged files are rejected, have no effect, or cause a warning": () =>
     damage(lab, 100),

@@ -5,7 +5,7 @@ import type { ApiDocument, Operation } from "./openapi.ts";
 /** The values of the path parameters. */
 export type Ids = Readonly<Record<string, string>>;
 
-const CREATE: { readonly [parameter: string]: readonly [path: string, body: object] } = {
+const CREATE = {
   app_id: ["/apps", { title: "World" }],
   data_source_id: ["/data-sources", { name: "World", type: "json", data: [{ a: 1 }] }],
   user_id: ["/users", { email: "world@example.com" }],
@@ -14,7 +14,7 @@ const CREATE: { readonly [parameter: string]: readonly [path: string, body: obje
     "/oauth-clients",
     { name: "W", redirect_uris: ["https://c.example.com/cb"], scopes: ["read:apps"] },
   ],
-};
+} as const;
 
 /** Creates one of each resource; returns their ids by parameter name. */
 export async function makeWorld(api: Client) {

@@ -2,7 +2,6 @@
 // a real browser.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ServiceOptions } from "../../src/index.ts";
 import { type Answer, type Client, embedded } from "../support/index.ts";
 
 const ORIGIN = "http://localhost:5173";
@@ -59,11 +58,11 @@ test("a server on loopback lets exactly the origins of this machine read its res
   assert.deepEqual(corsIn(await own.api.get("/account")), VARIES);
 });
 
-const REACH: readonly (readonly [options: ServiceOptions, isLocal: boolean])[] = [
+const REACH = [
   [{ host: "0.0.0.0" }, false],
   [{ publicUrl: "https://apps.example.com" }, false],
   [{ publicUrl: "https://localhost:8443" }, true],
-];
+] as const;
 
 for (const [options, isLocal] of REACH)
   test(`a server with ${JSON.stringify(options)} lets ${isLocal ? "only origins of this machine" : "every origin"} read its responses`, async () => {

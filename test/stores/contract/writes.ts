@@ -5,7 +5,7 @@ import { collection, isStoreError, type Store, type Tx } from "../../../src/doma
 import { type Cases, each, item, items, shown, undone, write, written } from "./steps.ts";
 
 /** The writes of consecutive units of work, and the expected result. */
-const outcomes: Readonly<Record<string, string>> = {
+const outcomes = {
   "a list has its records in creation order": "b a | c => ann: b a c",
   "a replaced record keeps its place in creation order, also in a list it moves to":
     "a b:owner=bob c d:owner=bob | a:text=new | c:owner=bob => ann: a(new); bob: b c d",
