@@ -264,7 +264,7 @@ asOwner(
       fields: Record<string, string>,
       sent = (body: string): string | Buffer => body,
     ) => {
-      const { body, type } = multipart({ csrf, name: "N", ...fields });
+      const { body, type } = await multipart({ csrf, name: "N", ...fields });
       const headers = { "content-type": type, origin: browser.origin };
       return browser.request("POST", "/dashboard/data-sources/new", headers, sent(body));
     };

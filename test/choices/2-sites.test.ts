@@ -6,6 +6,7 @@ import {
   assertPage,
   B_KEY,
   Browser,
+  begins,
   type Client,
   choice,
   contains,
@@ -174,10 +175,7 @@ choice(
     const chart = await give("Revenue", SALES);
     const browser = new Browser(api);
     const { headers } = await click(browser, path, "2026-01, 20\\.5 revenue, South");
-    assert.match(
-      str(headers.location),
-      new RegExp(`^\\./\\?chart=${chart}&point=1&event=evt_\\w+$`),
-    );
+    begins(str(headers.location), `./?chart=${chart}&point=1&event=evt_`);
     const back = await browser.open(path + str(headers.location).slice(2));
     contains(textOf(back), "Sent: 2026-01, 20.5 revenue, South. Show as table");
     const [member, stranger] = [await person(api, []), await person(api.as(B_KEY), ["admin"])];

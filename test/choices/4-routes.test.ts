@@ -13,6 +13,7 @@ import {
   type Client,
   type Context,
   choice,
+  contains,
   errorsOf,
   exampleBody,
   fill,
@@ -111,10 +112,7 @@ choice(
       .flatMap(({ ids }) => ids);
     assert.deepEqual(back, seen);
     const beyond = await api.get("/apps?public=false&limit=5&offset=99999");
-    assert.match(
-      String(beyond.headers.link),
-      new RegExp(`^<[^>]*offset=${seen.length - 5}>; rel="prev"$`),
-    );
+    contains(beyond.header("link"), `offset=${seen.length - 5}>; rel="prev"`);
   },
 );
 

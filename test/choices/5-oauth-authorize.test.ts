@@ -247,7 +247,7 @@ choice(
     for (const path of OWN_PAGES) {
       for (const host of REBOUND_HOSTS) {
         const text = assertPage(await root.get(path, { host }), 403);
-        assert.match(text, new RegExp(`${authUrl}/dashboard.*--public-url`), host);
+        contains(text, `${authUrl}/dashboard…--public-url`);
         (await root.post(path, {}, { host })).is(403, host);
       }
       for (const host of LOOPBACK_HOSTS)

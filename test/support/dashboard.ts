@@ -41,19 +41,12 @@ export const textOf = (page: Answer) =>
   decoded(page.text.replace(/<[^>]*>/g, " ")).replace(/\s+/g, " ");
 
 /** A form with a file, encoded as a browser does. */
-export function multipart(fields: Readonly<Record<string, string>>): {
-  body: string;
-  type: string;
-} {
-  const boundary = "----WebKitFormBoundaryAaB03x";
-  const parts = Object.entries(fields).map(([name, value]) => {
-    const file = name === "data" ? '; filename="data.csv"\r\nContent-Type: text/csv' : "";
-    return `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n${value}\r\n`;
-  });
-  return {
-    body: `${parts.join("")}--${boundary}--\r\n`,
-    type: `multipart/form-data; boundary=${boundary}`,
-  };
+export async function multipart(fields: Readonly<Record<string, string>>) {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields))
+    form.set(name, name === "data" ? new File([value], "data.csv", { type: "text/csv" }) : value);
+  const encoded = new Response(form);
+  return { body: await encoded.text(), type: String(encoded.headers.get("content-type")) };
 }
 
 /** The hidden CSRF field of every form. */

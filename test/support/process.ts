@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
+import { toPattern } from "./patterns.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FROM_SOURCES = ["--import", "tsx"];
@@ -122,8 +123,6 @@ export async function printedOn(stream: NodeJS.WriteStream, use: () => Promise<u
 
 /** Asserts each line of a page or the README in the output; "…" matches anything, at the end of a line as well. */
 export function shows(output: string, shown: string) {
-  for (const line of shown.trimEnd().split("\n")) {
-    const pattern = line.split("…").map((piece) => piece.replace(/[^\w\s]/g, "\\$&"));
-    assert.match(output, new RegExp(`^${pattern.join(".*")}$`, "m"));
-  }
+  for (const line of shown.trimEnd().split("\n"))
+    assert.match(output, new RegExp(`^${toPattern(line)}$`, "m"));
 }

@@ -10,7 +10,7 @@ import { type TestContext, test } from "node:test";
 import { startService } from "../../src/index.ts";
 import { isLoopbackHost } from "../../src/lib/loopback.ts";
 import { readSettings, webhookPolicyFor } from "../../src/options.ts";
-import { freshFile, RawConnection, rawAnswer, serve } from "../support/index.ts";
+import { begins, freshFile, RawConnection, rawAnswer, serve } from "../support/index.ts";
 
 /** Starts another program that holds a port on one address. */
 async function stranger(host: string, port = 0) {
@@ -82,7 +82,8 @@ for (const host of ["127.0.0.1", "::1"])
       const { code, stdout, stderr } = await serve(["--port", String(other.port), "--data", data])
         .ended;
       assert.deepEqual([code, stdout], [1, ""], stderr);
-      assert.match(stderr, new RegExp(`^Port ${other.port} is in use[^\\n]*--port[^\\n]*\\n$`));
+      begins(stderr, `Port ${other.port} is in use…--port`);
+      assert.equal(stderr.split("\n").length, 2);
       assert.doesNotMatch(readFileSync(data, "utf8"), /acc_|key_/);
     },
   );
