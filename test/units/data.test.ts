@@ -87,15 +87,6 @@ test("violations of RFC 4180 are reported with their line, counting lines inside
       assert.equal(fault(text), `Line ${line}: ${detail}.`, JSON.stringify(text));
 });
 
-test("a MiB of plain or quoted text and ten MiB of quotes are read whole", () => {
-  const size = 1_048_576;
-  const plain = table(`a,b\n${"1234567,abc\n".repeat(size / 12)}`);
-  assert.equal(plain.records.length, Math.floor(size / 12));
-  const quoted = table(`a\n${'"x""y\nz"\n'.repeat(size / 9)}`);
-  assert.deepEqual(quoted.records.at(-1), ['x"y\nz']);
-  assert.match(fault(`a\n"${'""'.repeat(size * 5)}`) ?? "", /^Line 2: a quoted field begins here/);
-});
-
 function assertTable(table: Table | string): Table {
   assert.ok(typeof table !== "string", String(table));
   return table;
