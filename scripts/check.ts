@@ -12,7 +12,7 @@ const CHECKS = {
   tests: `npx c8 npm test --silent -- ${process.argv.slice(2).join(" ")}`,
 } as const;
 
-async function check([name, command]: readonly [string, string]): Promise<boolean> {
+async function check([name, command]: readonly [string, string]) {
   const startedAt = performance.now();
   const child = spawn(`${command} 2>&1`, { shell: true, stdio: ["ignore", "pipe", "inherit"] });
   const [output, [code]] = await Promise.all([text(child.stdout), once(child, "close")]);

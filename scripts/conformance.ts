@@ -38,7 +38,7 @@ const [asked, wrong] = parseOptions(USE, {
 const { only = "", report: form = "text", own = false, slow, "sign-in": command } = asked;
 
 /** Runs the command in a shell, as the user typed it. */
-async function signedIn(command: string, authorizeUrl: string): Promise<string> {
+async function signedIn(command: string, authorizeUrl: string) {
   const line = command.replaceAll("{authorize_url}", `'${authorizeUrl.replaceAll("'", "%27")}'`);
   const { stdout } = spawn(line, { shell: true, stdio: ["ignore", "pipe", "inherit"] });
   return (await consumed.text(stdout)).trim().split("\n").at(-1) ?? "";

@@ -30,7 +30,7 @@ const say = (id: string, text: string) => console.log(`  ${styleText("cyan", id)
 let appId = "";
 
 /** Sends the request of the part, and checks the response against the lines of the tour. */
-async function send({ request, body, anonymous, response }: Part): Promise<void> {
+async function send({ request, body, anonymous, response }: Part) {
   const here = (text: string) =>
     text.replace("$APP_ID", appId).replaceAll("$URL", authUrl).replaceAll(RECEIVER, receiver.url);
   const [method = "", path = ""] = here(request).split(" ");
@@ -46,7 +46,7 @@ async function send({ request, body, anonymous, response }: Part): Promise<void>
 }
 
 /** Creates an app, whose event fails twice, and checks what the receiver got. */
-async function deliver(): Promise<void> {
+async function deliver() {
   console.log("\n    An app is created; the receiver answers 500, 503 and 204.");
   await api.create("/apps", { title: "Delivered" });
   await service.settled();

@@ -9,7 +9,7 @@ export interface Finding {
 const SHOWN_MAX = 20;
 
 /** Runs the parts one after the other and prints each result at once. */
-export async function report(parts: readonly (() => Promise<Finding>)[]): Promise<void> {
+export async function report(parts: readonly (() => Promise<Finding>)[]) {
   const shown: string[] = [];
   console.log("| What | Tried | Found |\n| --- | --- | --- |");
   for (const part of parts) {

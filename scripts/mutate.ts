@@ -74,7 +74,7 @@ for (const { path, passed } of tests)
   if (!passed) console.log(`left out, it fails unchanged: ${path}`);
 
 /** Runs the tests of the line; returns the mutant if none detects it. */
-async function findSurvivor(mutant: Mutant): Promise<Mutant | undefined> {
+async function findSurvivor(mutant: Mutant) {
   const { path, line } = mutant;
   for (const test of tests)
     if (test.passed && test.lines.has(`${path}:${line}`) && !(await passes(test, mutant)))

@@ -5,7 +5,7 @@ export async function pool<T, R>(
   atOnce: number,
   items: Iterable<T>,
   work: (item: T) => R | Promise<R>,
-): Promise<R[]> {
+) {
   const results: R[] = [];
   const queue = items[Symbol.iterator]();
   let next = 0;

@@ -13,7 +13,7 @@ const USE = "Usage: npm run store-contract -- MODULE";
 const [name = "", ...others] = process.argv.slice(2);
 if (name === "" || others.length > 0) exitWithUsage("Name one module.", USE);
 
-async function load(query = ""): Promise<unknown> {
+async function load(query = "") {
   const address = /^[./]/.test(name)
     ? pathToFileURL(resolve(name)).href
     : import.meta.resolve(name);

@@ -73,7 +73,7 @@ const toShell = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 /** What the process being reported wrote to stderr: the reason if it crashed. */
 let stderr = "";
 
-function printFailure(test: string, error: Error): void {
+function printFailure(test: string, error: Error) {
   const { message, stack = "" } = error.cause instanceof Error ? error.cause : error;
   const [at = ""] = /test\/[\w/.-]+\.test\.ts:\d+/.exec(stack) ?? [];
   const text = test === file ? `${message}\n${stderr}` : message;
@@ -94,7 +94,7 @@ const results = new Map(
 );
 let [total, isFailed] = [0, false];
 
-function printFolders(isEnd: boolean): void {
+function printFolders(isEnd: boolean) {
   for (const [folder, { left, passed, failed, ms, skips }] of results) {
     if (left > 0 && !isEnd) continue;
     const counts = [`${passed} passed`];

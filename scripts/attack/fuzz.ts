@@ -165,7 +165,7 @@ export async function fuzz(count: number, seed: number): Promise<Finding> {
 }
 
 /** Returns an expired token, one with few scopes, and corrupted copies of that one. */
-async function createTokens(service: Service): Promise<string[]> {
+async function createTokens(service: Service) {
   const { access_token: expired } = await service.signIn({ scopes: ["admin"] });
   await service.clock.advance("2h");
   const { access_token: narrow } = await service.signIn({ scopes: ["read:apps"] });
@@ -178,7 +178,7 @@ async function stateOf(service: Service) {
   return service.snapshot();
 }
 
-function check({ violations }: FuzzRequest, { status, text, bytes }: Answer): void {
+function check({ violations }: FuzzRequest, { status, text, bytes }: Answer) {
   assert.ok(status < 500, `${status} ${text}`);
   if (status < 400) assert.deepEqual(violations, [], `${status} despite violations`);
   else assert.ok(bytes.length <= PROBLEM_BYTES_MAX, `a problem of ${bytes.length} bytes`);

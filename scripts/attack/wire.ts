@@ -38,7 +38,7 @@ const piecesOf = (requests: readonly string[]): Arbitrary<Buffer[]> =>
       }),
     );
 
-function wholeRequests(own: Embedded): readonly string[] {
+function wholeRequests(own: Embedded) {
   const title = '{"title":"Raw"}';
   const get = head("GET /v1/apps?limit=2", own);
   const chunks = [...title].map((byte) => `1;a=b\r\n${byte}\r\n`).join("");
@@ -51,7 +51,7 @@ function wholeRequests(own: Embedded): readonly string[] {
 }
 
 /** Sends the pieces and reads all responses until the server closes the connection. */
-async function sendPieces(address: string, pieces: readonly Buffer[]): Promise<void> {
+async function sendPieces(address: string, pieces: readonly Buffer[]) {
   const connection = await RawConnection.open(address);
   for (const piece of pieces) {
     connection.write(piece);

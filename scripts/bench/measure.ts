@@ -37,11 +37,11 @@ export interface Row {
 }
 
 const sorted = (values: readonly number[]) => values.toSorted((a, b) => a - b);
-export const median = (values: readonly number[]): number =>
+export const median = (values: readonly number[]) =>
   sorted(values)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 /** A missed goal sets exit code 1. */
-export async function compare(comparison: Comparison): Promise<Row> {
+export async function compare(comparison: Comparison) {
   const { what, unit, base, sides, goal, isMoreBetter = false } = comparison;
   const all = [base, ...sides];
   const rounds: Map<Side, number>[] = [];

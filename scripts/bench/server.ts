@@ -29,7 +29,7 @@ const ENV = {
 const canPin = cpus().length > 1 && spawnSync("taskset", ["--version"]).status === 0;
 
 /** Moves this process off the measured core. */
-export function pinLoad(): void {
+export function pinLoad() {
   if (canPin) spawnSync("taskset", ["-a", "-c", "-p", LOAD_CORE, String(process.pid)]);
 }
 
@@ -82,7 +82,7 @@ export async function startServer(name: string, args: readonly string[]) {
     start_ms: performance.now() - startedAt,
     stop,
     /** The CPU time that the process has used. */
-    async usage(): Promise<Usage> {
+    async usage() {
       child.send("usage");
       const [usage] = await once(child, "message");
       return usage;
@@ -94,7 +94,7 @@ export async function startServer(name: string, args: readonly string[]) {
 }
 
 /** Returns whether a server responds on this port, over a new connection. */
-export const responds = (port: number): Promise<boolean> =>
+export const responds = (port: number) =>
   new Promise((resolve) => {
     const headers = { authorization: `Bearer ${KEY}` };
     get({ port, host: "127.0.0.1", path: "/v1/apps", agent: false, headers }, (response) => {

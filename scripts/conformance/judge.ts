@@ -60,11 +60,7 @@ async function resultOf({ id, requirement }: Clause, kit: Kit, error?: unknown):
 }
 
 /** The reason why the result of the clause is inconclusive, if any. */
-async function hindered(
-  id: string,
-  { api, target }: Kit,
-  failed: boolean,
-): Promise<string | undefined> {
+async function hindered(id: string, { api, target }: Kit, failed: boolean) {
   if (!failed)
     return REAL_TIME.includes(id) && !target.slow
       ? "give --slow, a shorter wait is kept"

@@ -89,10 +89,10 @@ async function firstTaken(
 }
 
 /** `otherwise` on success, or else a sentence about the error. */
-const does = (answer: Answer, otherwise: string): string =>
+const does = (answer: Answer, otherwise: string) =>
   succeeded(answer) ? otherwise : `refuses with ${answer.status}`;
 
-async function creates(api: Client, { body, answer }: Tried): Promise<Says> {
+async function creates(api: Client, { body, answer }: Tried) {
   const extra = await api.post("/apps", { ...body, colour: "red" });
   const made = objectIn(extra.text);
   if (succeeded(extra)) await api.delete(`/apps/${made.id}`);
@@ -104,7 +104,7 @@ async function creates(api: Client, { body, answer }: Tried): Promise<Says> {
 
 const OF_LISTS = /total|count|rate-?limit/i;
 
-async function lists(api: Client): Promise<Says> {
+async function lists(api: Client) {
   const answer = await api.get("/apps?limit=1");
   const headers = Object.keys(answer.headers).filter((name) => OF_LISTS.test(name));
   const beyond = await api.get(`/apps?limit=${BEYOND}`);
@@ -118,7 +118,7 @@ async function lists(api: Client): Promise<Says> {
   };
 }
 
-async function errors(api: Client): Promise<Says> {
+async function errors(api: Client) {
   const [denied, invalid] = [await api.as(null).get("/apps"), await api.post("/apps", {})];
   const missing = await api.delete("/apps/app_unknown0000000000000000");
   const names = Object.keys(objectIn(denied.text)).join(", ");

@@ -19,7 +19,7 @@ export const FORMS: Readonly<Record<string, (report: Report) => string>> = {
 const COLOURS = { shown: "green", failed: "red", "not tried": "dim" } as const;
 const LINES_MAX = 6;
 
-function formatText({ baseUrl, profile, results, sums }: Report): string {
+function formatText({ baseUrl, profile, results, sums }: Report) {
   const readings = Object.values(profile).map((says) => `  ${legible(says)}`);
   const reported =
     readings.length === 0
@@ -30,7 +30,7 @@ function formatText({ baseUrl, profile, results, sums }: Report): string {
 }
 
 /** Every line repeats the id, so that each line can be understood alone. */
-function lines({ id, requirement, verdict, why }: Result): string[] {
+function lines({ id, requirement, verdict, why }: Result) {
   const line = `${styleText(COLOURS[verdict], verdict.padEnd(9))} ${id.padEnd(34)} ${requirement}`;
   if (verdict === "not tried") return [`${line} (${why})`];
   const reasons = why.split("\n").filter((reason) => reason.trim() !== "");

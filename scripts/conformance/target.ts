@@ -46,7 +46,7 @@ export class Unreachable extends Error {}
 const PATIENCE_MS = 1_200;
 
 /** Throws Unreachable if the target cannot be tested. */
-export async function reached(api: Client): Promise<void> {
+export async function reached(api: Client) {
   const { baseUrl } = api;
   const answer = await api
     .with({ patience_ms: PATIENCE_MS })
@@ -56,7 +56,7 @@ export async function reached(api: Client): Promise<void> {
   if (why !== undefined) throw new Unreachable(`${baseUrl}/apps ${why}.`);
 }
 
-function silence({ message }: Error): string {
+function silence({ message }: Error) {
   const code = /E[A-Z]{4,}/.exec(message)?.[0];
   if (code === "ECONNREFUSED")
     return "refuses the connection: is the server running, and is this its address";

@@ -6,7 +6,7 @@ const PAIRS = "< <= > >= === !== && || + - += -= ++ -- * / true false".split(" "
 const OTHERS: Readonly<Record<string, string>> = { "??": "&&", "%": "*", "?": "&& false ?" };
 
 /** The counterpart of an operator or boolean. */
-function swap(found: string): string {
+function swap(found: string) {
   const at = PAIRS.indexOf(found);
   return OTHERS[found] ?? PAIRS[at % 2 === 0 ? at + 1 : at - 1] ?? "";
 }

@@ -13,14 +13,14 @@ const free: string[] = [];
 const running = new Set<number>();
 const LEFT = /^(?:node_modules|\.git|dist|coverage)$/;
 
-function createCopy(): string {
+function createCopy() {
   const tree = fs.mkdtempSync(join(scratch, "tree-"));
   fs.cpSync(".", tree, { recursive: true, filter: (path) => !LEFT.test(path) });
   fs.symlinkSync(resolve("node_modules"), join(tree, "node_modules"));
   return tree;
 }
 
-function end(group: number): void {
+function end(group: number) {
   try {
     process.kill(-group, "SIGKILL");
   } catch {
@@ -45,7 +45,7 @@ async function run(
   test: string,
   limit_ms: number,
   { change, before = [] }: { readonly change?: Change; readonly before?: readonly string[] },
-): Promise<boolean> {
+) {
   const tree = free.pop() ?? createCopy();
   if (change) fs.writeFileSync(join(tree, change.path), change.text);
   // Limits the heap, because a mutant may allocate memory without end.
@@ -72,7 +72,7 @@ async function run(
 }
 
 /** Runs the test file with this change. It may take a few times its usual duration. */
-export const passes = ({ path, took_ms }: Measured, change: Change): Promise<boolean> =>
+export const passes = ({ path, took_ms }: Measured, change: Change) =>
   run(path, 5_000 + 4 * took_ms, { change });
 
 /** Leaves out test files that take longer than this without a change. */

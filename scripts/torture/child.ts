@@ -15,7 +15,7 @@ const SESSION_STEPS = 8;
 const RESTART_BEFORE = 4;
 const RESTORE_BEFORE = 6;
 
-async function write(file: string, name: number): Promise<void> {
+async function write(file: string, name: number) {
   for (let life = 0; ; life += 1) {
     const store = await opened(file, FOLDING);
     const writer = async () => {
@@ -30,7 +30,7 @@ async function write(file: string, name: number): Promise<void> {
 /**
  * Prints `start`, then `ack` or `fail` for each step; `restart` after a restart; `phantom` if a failed step is visible.
  */
-async function session(file: string): Promise<void> {
+async function session(file: string) {
   let store = await opened(file, FOLDING);
   let acknowledged = await total(store);
   for (let step = 1; step <= SESSION_STEPS; step += 1) {
@@ -58,7 +58,7 @@ async function session(file: string): Promise<void> {
   print("end");
 }
 
-async function hold(files: readonly string[]): Promise<void> {
+async function hold(files: readonly string[]) {
   const stores = [];
   for (const file of files) stores.push(await opened(file));
   for (const store of stores) await advance(store);

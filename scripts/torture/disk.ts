@@ -54,7 +54,7 @@ async function createSample(file: string) {
 }
 
 /** The outcome of a start on these files. */
-async function findOutcome(file: string, isCutAtLine: boolean): Promise<string> {
+async function findOutcome(file: string, isCutAtLine: boolean) {
   const { total, torn, wrong } = await examine(file, 0);
   rmSync(`${file}.torn`, { force: true });
   if (wrong.length > 0)
@@ -72,7 +72,7 @@ const SIZE = "256k";
 /** The rest of the last page may still hold some commits. */
 const TRIES = 40;
 
-export async function fullDisk(lab: Lab, rounds: number): Promise<Finding> {
+export async function fullDisk(lab: Lab, rounds: number) {
   const what = "full disk";
   const folder = join(lab.folder, "small");
   mkdirSync(folder);

@@ -78,7 +78,7 @@ export async function faults(lab: Lab, share: number): Promise<Finding> {
 }
 
 /** Creates a FILE and a journal with a torn last line. */
-async function prepare(lab: Lab): Promise<string> {
+async function prepare(lab: Lab) {
   const [file, torn] = [lab.file(), lab.file()];
   const store = await opened(file);
   for (let n = 0; n < BEFORE; n += 1) await advance(store);
@@ -108,7 +108,7 @@ async function session(lab: Lab, file: string, at: number, kind: string) {
 }
 
 /** After an fsync error has failed a commit, no commit may succeed before a restart. */
-function isWrittenAfterFailedSync(lines: readonly string[]): boolean {
+function isWrittenAfterFailedSync(lines: readonly string[]) {
   const failed = lines.indexOf("fail");
   const restart = lines.indexOf("restart", failed);
   return failed >= 0 && lines.slice(failed, restart < 0 ? lines.length : restart).includes("ack");

@@ -33,7 +33,7 @@ export class Lab {
     return child;
   }
 
-  [Symbol.dispose](): void {
+  [Symbol.dispose]() {
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
@@ -42,7 +42,7 @@ export class Lab {
 export const linesOf = ({ stdout }: Ended): string[] => stdout.split("\n").slice(0, -1);
 
 /** Copies both files of a store. */
-export function copy(from: string, to: string): string {
+export function copy(from: string, to: string) {
   for (const end of ["", ".journal"]) copyFileSync(`${from}${end}`, `${to}${end}`);
   return to;
 }

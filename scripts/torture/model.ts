@@ -25,17 +25,14 @@ const createRecord = (n: number, id = toId(n)): Numbered => {
   return { id, list: "all", n, text };
 };
 
-export async function opened(
-  file: string,
-  options: Parameters<typeof jsonFileStore>[1] = {},
-): Promise<Store> {
+export async function opened(file: string, options: Parameters<typeof jsonFileStore>[1] = {}) {
   const store = jsonFileStore(file, options);
   await store.open([counters, records, partners]);
   return store;
 }
 
 /** Commits the next number. */
-export const advance = (store: Store): Promise<number> =>
+export const advance = (store: Store) =>
   store.transact(async (tx) => {
     const n = ((await tx.get(counters, TOTAL))?.n ?? 0) + 1;
     await tx.put(counters, createRecord(n, TOTAL));
@@ -47,8 +44,7 @@ export const advance = (store: Store): Promise<number> =>
   });
 
 /** The number reached so far. */
-export const total = async (store: Store): Promise<number> =>
-  (await store.get(counters, TOTAL))?.n ?? 0;
+export const total = async (store: Store) => (await store.get(counters, TOTAL))?.n ?? 0;
 
 /**
  * Opens the file as a start after the crash would. It must hold every acknowledged commit and no partial one. `torn`

@@ -39,7 +39,7 @@ export async function kill(lab: Lab, runs: number): Promise<Finding> {
 const REJECTED_WITHIN_MS = 1000;
 const CONTENDERS = 5;
 
-export async function twoProcesses(lab: Lab, times: number, races: number): Promise<Finding> {
+export async function twoProcesses(lab: Lab, times: number, races: number) {
   const wrong: string[] = [];
   const files = Array.from({ length: times }, lab.file);
   /** Starts a process that opens the files, and waits until it has them or is rejected. */

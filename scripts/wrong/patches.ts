@@ -99,7 +99,7 @@ export const EVENT = "EVENT *";
  * Whether the request matches a place: "DELETE /apps/*" below /v1, with `*` for any segment; "EVENT app.deployed" for
  * its deliveries; "" for any request that is not a delivery.
  */
-function matches(place: string, { method, url, secret, body }: ProxyRequest): boolean {
+function matches(place: string, { method, url, secret, body }: ProxyRequest) {
   if (place === "") return secret === undefined;
   const path = url.replace(/\?.*/, "").replace(/^\/v1(?=\/)/, "");
   const actual = secret === undefined ? `${method} ${path}` : `EVENT ${objectIn(body).type}`;
@@ -166,7 +166,7 @@ export const emptyObject = (status: number): ProxyResponse => ({
 export const respondWith = (place: string, status: number, when = always): Patch =>
   on(place, async () => emptyObject(status), when);
 
-const isErrorWith = (reason: string, { status, body }: ProxyResponse): boolean =>
+const isErrorWith = (reason: string, { status, body }: ProxyResponse) =>
   status >= 400 && body.includes(reason);
 
 /** Retries a request that failed for this reason with the full-access key. */
@@ -189,5 +189,5 @@ export const replaceStatus = (reason: string, status: number): Patch =>
 export const withToken = (request: ProxyRequest, token: string): ProxyRequest =>
   withHeader(request, "authorization", `Bearer ${token}`);
 
-export const tokenIn = ({ headers }: ProxyRequest): string =>
+export const tokenIn = ({ headers }: ProxyRequest) =>
   String(headers.authorization).replace(/^Bearer /, "");

@@ -37,7 +37,7 @@ export async function startProxy(port: number, { patch = passThrough }: FaultySe
   const hooks: { readonly url: string; secret: string }[] = [];
   let patchCount = 0;
 
-  async function applyPatch(request: ProxyRequest, send: Send): Promise<ProxyResponse> {
+  async function applyPatch(request: ProxyRequest, send: Send) {
     const exchanges: [ProxyRequest, ProxyResponse][] = [];
     const response = await patch(request, async (changed) => {
       const received = await send(resign(changed, request));
@@ -48,7 +48,7 @@ export async function startProxy(port: number, { patch = passThrough }: FaultySe
     return response;
   }
 
-  async function sendToServer(request: ProxyRequest, signal: AbortSignal): Promise<ProxyResponse> {
+  async function sendToServer(request: ProxyRequest, signal: AbortSignal) {
     const isCreate = request.method === "POST" && request.url === "/v1/webhooks";
     const webhook = isCreate ? objectIn(request.body) : {};
     const hook = { url: String(webhook.url), secret: String(webhook.secret ?? "") };
@@ -66,7 +66,7 @@ export async function startProxy(port: number, { patch = passThrough }: FaultySe
   }
 
   /** Aborts the request if the client disconnects; closes the connection if there is no response. */
-  async function handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  async function handle(incoming: IncomingMessage, outgoing: ServerResponse) {
     const { method = "", url = "", headers } = incoming;
     const aborter = new AbortController();
     outgoing.on("close", () => outgoing.writableEnded || aborter.abort());
@@ -107,10 +107,7 @@ const endToEnd = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
     ),
   );
 
-async function exchange(
-  { method, url, headers, body }: ProxyRequest,
-  signal: AbortSignal,
-): Promise<ProxyResponse> {
+async function exchange({ method, url, headers, body }: ProxyRequest, signal: AbortSignal) {
   const length = body === "" ? {} : { "content-length": Buffer.byteLength(body) };
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     // A kept-alive connection may close just as it is reused, so each request opens a new one.

@@ -28,7 +28,7 @@ if (right.length + wrong.length === 0) misused("There is no such fault.");
 const began = performance.now();
 let [wronged, caught] = [0, 0];
 
-async function judge(fault: Fault, isRight: boolean): Promise<void> {
+async function judge(fault: Fault, isRight: boolean) {
   const { id, clause, says } = fault;
   const result = judgeFault(fault, isRight ? "" : `${clause[0]}.`);
   const { failed, unseen } = await result.catch((error: unknown) => {

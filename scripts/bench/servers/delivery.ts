@@ -10,7 +10,7 @@ import { pool } from "../../pool.ts";
 const [subject, url = "", webhooks, posts] = process.argv.slice(2);
 const concurrency = Number(webhooks);
 
-async function postThroughAgent(total: number): Promise<number> {
+async function postThroughAgent(total: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
   const body = JSON.stringify({ filler: "x".repeat(380) });
   const headers = { "Content-Type": "application/json", "Content-Length": String(body.length) };
