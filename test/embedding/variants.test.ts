@@ -10,6 +10,7 @@ import {
   described,
   type Embedded,
   embedded,
+  served,
   serving,
   startRefused,
 } from "../support/index.ts";
@@ -116,19 +117,21 @@ test("all variants can be enabled together, and every response matches the OpenA
     assert.deepEqual(await observe(all), withVariant, name);
 });
 
-test("variants apply to every error under /v1, and to nothing else", async () => {
-  await using all = await embedded({ variants: ALL_VARIANTS, control: true });
-  const { api } = all;
-  for (const [status, answer] of [
-    [414, await api.get(`/apps?${"x".repeat(9_000)}`)],
-    [401, await api.as("nobody").get("/apps")],
-  ] as const)
-    assert.deepEqual([answer.status, Object.keys(answer.json)], [status, ["error"]]);
-  const token = await api.anyone.post("/oauth/token", { grant_type: "none", more: 1 });
-  assert.deepEqual([token.status, token.json.error], [400, "unsupported_grant_type"]);
-  const control = await api.root.post("/_control/clock", { advance: "soon" });
-  assert.equal(control.headers["content-type"], "application/problem+json");
-});
+served(
+  "variants apply to every error under /v1, and to nothing else",
+  { variants: ALL_VARIANTS, control: true },
+  async ({ api }) => {
+    for (const [status, answer] of [
+      [414, await api.get(`/apps?${"x".repeat(9_000)}`)],
+      [401, await api.as("nobody").get("/apps")],
+    ] as const)
+      assert.deepEqual([answer.status, Object.keys(answer.json)], [status, ["error"]]);
+    const token = await api.anyone.post("/oauth/token", { grant_type: "none", more: 1 });
+    assert.deepEqual([token.status, token.json.error], [400, "unsupported_grant_type"]);
+    const control = await api.root.post("/_control/clock", { advance: "soon" });
+    assert.equal(control.headers["content-type"], "application/problem+json");
+  },
+);
 
 test("the OpenAPI document follows the variants that change requests", async () => {
   const describe = async (variants = {}) => {

@@ -2,7 +2,7 @@
 // a real browser.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Answer, type Client, embedded } from "../support/index.ts";
+import { type Answer, type Client, embedded, served } from "../support/index.ts";
 
 const ORIGIN = "http://localhost:5173";
 const FOREIGN = "https://evil.example";
@@ -48,15 +48,17 @@ const OTHER_ORIGINS =
   "http://127.0.0.1.evil.example http://[::2] http://10.0.0.1 localhost http://localhost/path " +
   "http://localhost:5173,http://evil.example http://evil.example@localhost http://localhost@evil.example * http://localhost\\evil.example";
 
-test("a server on loopback lets exactly the origins of this machine read its responses", async () => {
-  await using own = await embedded();
-  const readCors = async (origin: string) => corsIn(await own.api.get("/account", { origin }));
-  for (const origin of LOOPBACK_ORIGINS.split(" "))
-    assert.deepEqual(await readCors(origin), { ...readable(origin), ...VARIES });
-  for (const origin of OTHER_ORIGINS.split(" "))
-    assert.deepEqual(await readCors(origin), VARIES, origin);
-  assert.deepEqual(corsIn(await own.api.get("/account")), VARIES);
-});
+served(
+  "a server on loopback lets exactly the origins of this machine read its responses",
+  async ({ api }) => {
+    const readCors = async (origin: string) => corsIn(await api.get("/account", { origin }));
+    for (const origin of LOOPBACK_ORIGINS.split(" "))
+      assert.deepEqual(await readCors(origin), { ...readable(origin), ...VARIES });
+    for (const origin of OTHER_ORIGINS.split(" "))
+      assert.deepEqual(await readCors(origin), VARIES, origin);
+    assert.deepEqual(corsIn(await api.get("/account")), VARIES);
+  },
+);
 
 const REACH = [
   [{ host: "0.0.0.0" }, false],
@@ -107,41 +109,50 @@ test("errors are readable like successes; pages, consent and the test controls n
       assert.deepEqual(corsIn(answer), {}, path);
 });
 
-test("a preflight request gets 204 before authentication, with the allowed methods and headers for allowed origins", async () => {
-  await using own = await embedded({ rateLimit: 1 });
-  for (const path of ["/v1/apps", "/v1/nowhere", "/oauth/token", "/openapi.json"])
-    for (const [origin, headers] of [
-      [ORIGIN, { ...allows(ORIGIN), ...VARIES }],
-      [FOREIGN, VARIES],
-      ["null", VARIES],
-    ] as const) {
-      const answer = await preflight(own.api, path, origin);
-      assert.deepEqual(
-        [answer.status, answer.text, corsIn(answer)],
-        [204, "", headers],
-        `${path} ${origin}`,
-      );
-    }
-  (await own.api.get("/account")).is(200);
-});
+served(
+  "a preflight request gets 204 before authentication, with the allowed methods and headers for allowed origins",
+  { rateLimit: 1 },
+  async ({ api }) => {
+    for (const path of ["/v1/apps", "/v1/nowhere", "/oauth/token", "/openapi.json"])
+      for (const [origin, headers] of [
+        [ORIGIN, { ...allows(ORIGIN), ...VARIES }],
+        [FOREIGN, VARIES],
+        ["null", VARIES],
+      ] as const) {
+        const answer = await preflight(api, path, origin);
+        assert.deepEqual(
+          [answer.status, answer.text, corsIn(answer)],
+          [204, "", headers],
+          `${path} ${origin}`,
+        );
+      }
+    (await api.get("/account")).is(200);
+  },
+);
 
-test("the server URL in the OpenAPI document is absolute, for tools that show it on another origin", async () => {
-  await using own = await embedded({ publicUrl: "https://apps.example.com" });
-  const { servers } = (await own.api.anyone.get("/openapi.json")).json;
-  assert.ok(Array.isArray(servers));
-  assert.equal(servers[0].url, "https://apps.example.com/v1");
-});
+served(
+  "the server URL in the OpenAPI document is absolute, for tools that show it on another origin",
+  { publicUrl: "https://apps.example.com" },
+  async ({ api }) => {
+    const { servers } = (await api.anyone.get("/openapi.json")).json;
+    assert.ok(Array.isArray(servers));
+    assert.equal(servers[0].url, "https://apps.example.com/v1");
+  },
+);
 
-test("with a variant, the headers that it adds are readable, too", async () => {
-  await using own = await embedded({
+served(
+  "with a variant, the headers that it adds are readable, too",
+  {
     variants: { "list-shape": "bare", "rate-headers": "x-ratelimit" },
-  });
-  const answer = await own.api.get("/apps", { origin: ORIGIN });
-  const exposed = answer.header("access-control-expose-headers").toLowerCase().split(", ");
-  const added = Object.keys(answer.headers).filter((name) => name.startsWith("x-"));
-  assert.equal(added.length, 5);
-  assert.deepEqual(
-    added.filter((name) => !exposed.includes(name)),
-    [],
-  );
-});
+  },
+  async ({ api }) => {
+    const answer = await api.get("/apps", { origin: ORIGIN });
+    const exposed = answer.header("access-control-expose-headers").toLowerCase().split(", ");
+    const added = Object.keys(answer.headers).filter((name) => name.startsWith("x-"));
+    assert.equal(added.length, 5);
+    assert.deepEqual(
+      added.filter((name) => !exposed.includes(name)),
+      [],
+    );
+  },
+);
