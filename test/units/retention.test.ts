@@ -1,11 +1,9 @@
-// Retention: the newest 10,000 events per account with their deliveries, and expired records. Updates
-// of resources without an update hook.
+// Retention: the newest 10,000 events per account with their deliveries, and expired records.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sessions } from "../../src/domain/collections.ts";
-import { dataSourceService } from "../../src/domain/data-sources.ts";
 import { getEvent, recordEvent, recordSample } from "../../src/domain/events.ts";
-import { dataSources, events } from "../../src/domain/model.ts";
+import { events } from "../../src/domain/model.ts";
 import { createRetention } from "../../src/domain/retention.ts";
 import { toIso } from "../../src/lib/clock.ts";
 import { accountOf, kept, outboxWorld, START, type World } from "../support/outbox-world.ts";
@@ -102,17 +100,4 @@ test("no expiry timer remains after a stop", async () => {
   const { clock, retention } = await expiring(1_000);
   retention.stop();
   assert.deepEqual(await clock.advance(10_000_000), []);
-});
-
-test("an update of a resource without an update hook is stored", async () => {
-  const { unitOfWork, account, store, clock } = await outboxWorld();
-  const draft = { name: "Before", type: "json", data: [], app_id: null } as const;
-  const { id } = kept(await dataSourceService.create(unitOfWork, account, draft));
-  clock.set(START + H);
-  const change = { name: "After" };
-  const updated = kept(
-    await dataSourceService.update(unitOfWork, account, id, change, () => undefined),
-  );
-  assert.deepEqual([updated.name, updated.updated_at], ["After", toIso(START + H)]);
-  assert.deepEqual(await store.get(dataSources, id), updated);
 });
