@@ -49,8 +49,6 @@ const codeIn = (text: string): string[] => groups(text, /<pre>([\s\S]*?)<\/pre>/
 /** The part of a page from the heading with this id to the next heading of its level. */
 const sectionOf = (text: string, id: string) =>
   new RegExp(`<(h\\d) id="${id}">[\\s\\S]*?(?=<\\1 id|</article>)`).exec(text)?.[0] ?? "";
-/** The text of a part of a page. */
-const withoutTags = (text: string) => decoded(text.replace(/<[^>]*>/g, " ")).replace(/\s+/g, " ");
 const withoutSpace = (text: string): string => text.replace(/[\s`]/g, "");
 
 choice(
@@ -120,7 +118,7 @@ choice(
       ["getDataSource", "columns array of object name string type one of boolean , datetime ,"],
       ["getWebhook", "disabled_reason one of gone or null"],
     ] as const)
-      contains(withoutTags(sections.get(operation) ?? ""), fields);
+      contains(textOf({ text: sections.get(operation) ?? "" }), fields);
   },
 );
 

@@ -5,12 +5,7 @@ import { clientTest, requireClient } from "../support/clients.ts";
 import { Client, closedPort, serve, serving } from "../support/index.ts";
 
 interface ComposeFile {
-  readonly services: Readonly<
-    Record<
-      string,
-      { readonly image: string; readonly command: string; readonly environment: string[] }
-    >
-  >;
+  readonly services: Record<string, Record<"image" | "command" | "environment", string>>;
 }
 
 const [, text = ""] =

@@ -6,6 +6,8 @@ import type { Answer, Client, SentHeaders } from "./client.ts";
 const REDIRECTS_MAX = 5;
 export const SIGN_IN = "/dashboard/sign-in";
 
+type Fields = Readonly<Record<string, string>>;
+
 export class Browser {
   readonly origin: string;
   readonly cookies = new Map<string, string>();
@@ -50,24 +52,19 @@ export class Browser {
   }
 
   /** Fills in the first form of the page that posts to `action`, and presses a button. */
-  async submit(page: Answer, action: string, filled: Readonly<Record<string, string>>) {
+  async submit(page: Answer, action: string, filled: Fields) {
     const form = formsOf(page).find((candidate) => candidate.action === action);
     assert.ok(form, `no form to ${action} in ${page.text}`);
     return this.#follow(await this.post(form.action, { ...form.fields, ...filled }));
   }
 
   /** Opens the page, fills in its form that posts to the same address, and presses a button. */
-  async fillIn(path: string, filled: Readonly<Record<string, string>> = {}) {
+  async fillIn(path: string, filled: Fields = {}) {
     return this.submit(await this.open(path), path, filled);
   }
 
   /** Sends a form as this browser would, from a page of `origin`. */
-  post(
-    path: string,
-    fields: Readonly<Record<string, string>>,
-    origin: string | null = this.origin,
-    more: SentHeaders = {},
-  ) {
+  post(path: string, fields: Fields, origin: string | null = this.origin, more: SentHeaders = {}) {
     const headers = {
       "content-type": "application/x-www-form-urlencoded",
       ...(origin !== null && { origin }),

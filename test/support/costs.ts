@@ -1,4 +1,6 @@
-// Measures the costs of work.
+// Measures the costs of work: time, processor time, and memory after a garbage collection, because garbage is no leak.
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 /** Measures the duration, in milliseconds. */
 export async function took(work: () => Promise<unknown>) {
@@ -13,4 +15,12 @@ export async function processorTime(work: () => Promise<unknown>) {
   await work();
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1_000;
+}
+
+/** Bytes in use after a garbage collection. */
+export async function heapInUse() {
+  await new Promise(setImmediate); // objects of the current turn are not garbage yet
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  return process.memoryUsage().heapUsed;
 }

@@ -323,6 +323,17 @@ test("a delivery is sent even if the response to its commit was lost", async (t)
   assert.equal(receiver.got.length, 1);
 });
 
+test("a webhook without pending deliveries keeps no timer", async (t) => {
+  const { world } = await hooked((count) => (count === 1 ? 500 : 200));
+  const schedule = t.mock.method(world.clock, "schedule").mock;
+  await emitted(world);
+  const cancel = t.mock.method(kept(schedule.calls[0]?.result), "cancel").mock;
+  await world.advance(10 * S);
+  cancel.resetCalls();
+  await world.stop();
+  assert.deepEqual([schedule.callCount(), cancel.callCount()], [1, 0]);
+});
+
 test("a queue that cannot be read is reported and read again once a second, and not after a stop", async (t) => {
   const { world, webhook } = await hooked();
   await emitted(world);
