@@ -420,12 +420,14 @@ choice(
     const { scope } = await service.signIn({ scopes: ["read:apps", "read:data"], userId });
     assert.equal(scope, "read:apps");
     for (const [options, error] of [
-      [{ scopes: ["read:data"], userId }, /holds none/],
-      [{ scopes: ["admin"], userId: "usr_nobody" }, /no user usr_nobody/],
-      [{ scopes: ["read:nothing"] }, /signIn: #\/scopes\/0 must be one of/],
-      [{ scopes: [] }, /signIn: #\/scopes must have/],
-      [{ scopes: ["read:apps,read:data"] }, /#\/scopes\/0 must be one of/],
+      [{ scopes: ["read:data"], userId }, "holds none"],
+      [{ scopes: ["admin"], userId: "usr_nobody" }, "no user usr_nobody"],
+      [{ scopes: ["read:nothing"] }, "signIn: #/scopes/0 must be one of"],
+      [{ scopes: [] }, "signIn: #/scopes must have"],
+      [{ scopes: ["read:apps,read:data"] }, "#/scopes/0 must be one of"],
     ] as const)
-      await assert.rejects(service.signIn(options as SignInOptions), error);
+      await assert.rejects(service.signIn(options as SignInOptions), ({ message }: Error) =>
+        message.includes(error),
+      );
   },
 );

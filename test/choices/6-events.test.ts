@@ -34,7 +34,7 @@ import {
 } from "../support/index.ts";
 
 /** Runs `act` and returns the events that it caused, in order. */
-async function caused(api: Client, act: () => Promise<unknown>): Promise<readonly Members[]> {
+async function caused(api: Client, act: () => Promise<unknown>) {
   const before = (await api.get("/events?limit=1")).total;
   await act();
   return (await api.get(`/events?limit=100&offset=${before}`)).items;

@@ -59,7 +59,7 @@ export const authorizeUrl = ({ client_id }: App, extra: Extra = {}) =>
   `/oauth/authorize?${new URLSearchParams(withoutNull({ client_id, ...REQUEST, ...extra }))}`;
 
 /** The parameters of a redirect back to the client. */
-export function returned(answer: Answer, to = REDIRECT): Members {
+export function returned(answer: Answer, to = REDIRECT) {
   answer.is(303);
   const location = answer.header("location");
   assert.ok(location.startsWith(`${to}?`) || location.startsWith(`${to}&`), location);
@@ -67,12 +67,7 @@ export function returned(answer: Answer, to = REDIRECT): Members {
 }
 
 /** Consents as this user; returns the parameters that the client receives. */
-export async function consent(
-  who: Person,
-  app: App,
-  extra: Extra = {},
-  decision = "allow",
-): Promise<Members> {
+export async function consent(who: Person, app: App, extra: Extra = {}, decision = "allow") {
   const page = await who.browser.open(authorizeUrl(app, extra));
   page.is(200);
   return returned(
@@ -147,7 +142,7 @@ export function oauthError(answer: Answer, error = "invalid_grant", text = "") {
   assert.ok(description.includes(text), description);
 }
 
-const decodePart = (token: string, index: number): Members =>
+const decodePart = (token: string, index: number) =>
   members(JSON.parse(Buffer.from(token.split(".")[index] ?? "", "base64url").toString()));
 
 /** Header and claims of a JWT, unverified. */
@@ -155,7 +150,7 @@ export const headerOf = (token: string): Members => decodePart(token, 0);
 export const claimsOf = (token: string): Members => decodePart(token, 1);
 
 /** The keys that the server publishes. */
-export async function publishedKeys(api: Client): Promise<readonly Members[]> {
+export async function publishedKeys(api: Client) {
   const { keys } = (await api.anyone.get("/oauth/jwks")).json;
   assert.ok(Array.isArray(keys));
   return keys.map(members);

@@ -22,7 +22,7 @@ const CODES: { readonly [status: number]: string } = {
 };
 
 /** Asserts a whole problem document with this code and its status; returns it. */
-export function problem(answer: Answer, code: string): Members {
+export function problem(answer: Answer, code: string) {
   const { status } = answer;
   assert.ok(CODES[status]?.split(" ").includes(code), `${status} ${answer.text}`);
   assert.equal(answer.headers["content-type"], "application/problem+json");
@@ -36,7 +36,7 @@ export function problem(answer: Answer, code: string): Members {
 }
 
 /** The entries of `errors`: at least one, each with a detail and one of pointer, parameter and header. */
-export function errorsOf(body: Members): readonly Members[] {
+export function errorsOf(body: Members) {
   const { errors } = body;
   assert.ok(Array.isArray(errors) && errors.length > 0, JSON.stringify(body));
   const entries = errors.map(members);
@@ -48,7 +48,7 @@ export function errorsOf(body: Members): readonly Members[] {
 }
 
 /** Asserts that the response has this code and names exactly these places, in any order. */
-function names(answer: Answer, code: string, kind: string, places: readonly string[]): Members {
+function names(answer: Answer, code: string, kind: string, places: readonly string[]) {
   const body = problem(answer, code);
   const named = errorsOf(body).map((entry) => String(entry[kind]));
   assert.deepEqual(named.sort(), [...places].sort(), answer.text);
@@ -56,13 +56,13 @@ function names(answer: Answer, code: string, kind: string, places: readonly stri
 }
 
 /** 422 with exactly these places in the body. */
-export const invalid = (answer: Answer, ...pointers: readonly string[]): Members =>
+export const invalid = (answer: Answer, ...pointers: readonly string[]) =>
   names(answer, "validation_failed", "pointer", pointers);
 
 /** 400 with exactly these query parameters. */
-export const badParameter = (answer: Answer, ...parameters: readonly string[]): Members =>
+export const badParameter = (answer: Answer, ...parameters: readonly string[]) =>
   names(answer, "invalid_parameter", "parameter", parameters);
 
 /** 400 with exactly this header. */
-export const badHeader = (answer: Answer, name: string): Members =>
+export const badHeader = (answer: Answer, name: string) =>
   names(answer, "invalid_header", "header", [name]);

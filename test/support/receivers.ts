@@ -2,8 +2,8 @@
 // a function and records its requests.
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
-import { type Receiver, type ReceiverAnswer, startReceiver } from "../../src/receiver.ts";
-import type { Client, Members } from "./client.ts";
+import { type ReceiverAnswer, startReceiver } from "../../src/receiver.ts";
+import type { Client } from "./client.ts";
 import { closeLater } from "./closing.ts";
 import { listen } from "./ports.ts";
 
@@ -15,7 +15,7 @@ export async function hooked(
   events: readonly string[],
   fields: object = {},
   answers: readonly ReceiverAnswer[] = [200],
-): Promise<Receiver & { readonly webhook: Members }> {
+) {
   const webhook = { events, secret: SECRET, active: true, ...fields };
   const receiver = await startReceiver({ ...webhook, answers });
   closeLater(() => receiver.close());

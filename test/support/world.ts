@@ -1,5 +1,5 @@
 // One resource of every kind, with helpers to call it: for tests that walk over every route of the OpenAPI document.
-import { type Answer, type Client, type Members, members, str } from "./client.ts";
+import { type Answer, type Client, members, str } from "./client.ts";
 import type { ApiDocument, Operation } from "./openapi.ts";
 
 /** The values of the path parameters. */
@@ -86,7 +86,7 @@ export async function sendExamples(
 }
 
 /** The header parameters of the operation. */
-export const headersIn = ({ value }: Operation): readonly Members[] =>
+export const headersIn = ({ value }: Operation) =>
   [value.parameters]
     .flat()
     .map(members)
