@@ -6,7 +6,7 @@ import { LIMIT_MAX } from "../../domain/crud.ts";
 import { listDataSourcesOfApp } from "../../domain/data-sources.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { AccountRecord } from "../../domain/model.ts";
-import { type HttpResponse, isSafeMethod, PATHS } from "../../http/message.ts";
+import { PATHS } from "../../http/message.ts";
 import type { Result, RouteKey } from "../../http/router.ts";
 import { sha256 } from "../../lib/ids.ts";
 import { alertBox, firstOfMany, html, link } from "../html.ts";
@@ -18,7 +18,7 @@ import {
   type WebDeps,
 } from "../session.ts";
 import { requireSignIn, userMenu } from "../sign-in.ts";
-import { loadChart, renderPanel } from "./chart-panel.ts";
+import { loadChart, renderPanel } from "./panel.ts";
 
 interface SiteRoute extends RouteKey {
   handler(web: WebContext, site: Site, fields: SubmittedFields): Promise<Result>;
@@ -38,34 +38,28 @@ const routes: readonly SiteRoute[] = [
 
 export const createSiteRouter = (deps: WebDeps) =>
   createPageRouter(deps, PATHS.sites, routes, async (route, web, params) => {
-    const { request } = web;
+    const { path, method } = web.request;
     const site = await findSiteById(web.store, params.id ?? "");
-    if (site === undefined)
-      return messagePage(
-        404,
-        "There is no app here",
-        "Check the address. A newer deployment may have replaced it.",
-      );
-    if (checkAccountState(site.account, request.method))
+    const access = site && checkViewAccess(site, web.signedIn);
+    if (site === undefined || access === "not yours")
+      return messagePage(404, "There is no app here", [
+        "Check the address. A newer deployment may have replaced it, or it belongs to another account. ",
+        userMenu(web),
+      ]);
+    if (checkAccountState(site.account, method))
       return messagePage(403, "This app is not available", "Its account is suspended or limited.");
     // Users cannot sign in under a custom domain.
-    const isCustomDomain = !request.path.startsWith(PATHS.sites);
-    if (isCustomDomain && !site.app.public && isSafeMethod(request))
-      return redirect(web.urls.site(site.deployment.id));
-    return denyAccess(site, web) ?? web.withForm((fields) => route.handler(web, site, fields));
+    if (access === "sign in")
+      return path.startsWith(PATHS.sites)
+        ? requireSignIn(sitePath(site))
+        : redirect(web.urls.site(site.deployment.id));
+    if (access === "no")
+      return messagePage(403, "This app is private", [
+        "It requires the permission read:apps. ",
+        userMenu(web, sitePath(site)),
+      ]);
+    return web.withForm((fields) => route.handler(web, site, fields));
   });
-
-/** Returns the page for a visitor who may not see the app. */
-function denyAccess(site: Site, web: WebContext): HttpResponse | undefined {
-  const url = sitePath(site);
-  const access = checkViewAccess(site, web.signedIn);
-  if (access === "yes") return undefined;
-  if (access === "sign in") return requireSignIn(url);
-  const menu = userMenu(web, url);
-  return access === "no"
-    ? messagePage(403, "This app is private", ["It requires the permission read:apps. ", menu])
-    : messagePage(404, "There is no app here", ["It may belong to another account. ", menu]);
-}
 
 const listSources = (web: WebContext, { app }: Site) =>
   listDataSourcesOfApp(web.store, app.id, { offset: 0, limit: LIMIT_MAX });

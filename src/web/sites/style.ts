@@ -10,7 +10,7 @@ line { stroke: var(--line); }
 .base { stroke: var(--soft); }
 @media (width < 60rem) { .wide { display: none; } }
 ${HUES.map((hue, series) => `.s${series} { --s: oklch(.62 .14 ${hue}); }`).join("\n")}
-path { fill: none; stroke: var(--s); stroke-width: 2; pointer-events: none; }
+polyline { fill: none; stroke: var(--s); stroke-width: 2; pointer-events: none; }
 .line > foreignObject { width: 24px; height: 24px; transform: translate(-12px, -12px); }
 .plot button { width: 100%; height: 100%; padding: 0; border: 0; border-radius: 3px; background: var(--s); forced-color-adjust: none; }
 .line button { border-radius: 50%; background: radial-gradient(var(--s) 4px, transparent 5px); }
