@@ -78,7 +78,7 @@ const COUNT: JsonSchema = { type: "integer", minimum: 0 };
 
 const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-const readsOne = ({ method, serializer }: Operation): boolean =>
+export const readsOne = ({ method, serializer }: Operation): boolean =>
   method === "GET" && serializer?.kind === "one";
 
 /** Whether If-Match and If-None-Match are evaluated. */
@@ -215,16 +215,23 @@ function successResponse(route: Operation, variants: Variants): JsonSchema {
 const getStatus = (code: ErrorCode, variants: Variants): number =>
   code === "validation_failed" && variants["validation-status"] ? 400 : PROBLEMS[code][0];
 
-/** The error statuses of an operation, without 405, which means that there is no operation. */
-function errorStatuses(route: Operation, variants: Variants): number[] {
+/** The errors of an operation beyond those that any operation can return. */
+export function findErrorCodes(route: Operation): readonly ErrorCode[] {
   const { path, method, body, errorCodes = [] } = route;
-  const statuses = [400, 401, 403, 408, 414, 431, 500, 503];
-  if (path.includes("{")) statuses.push(404);
-  if (body) statuses.push(413, 415, getStatus("validation_failed", variants));
-  if (method === "POST") statuses.push(409, 413, 422);
-  if (isConditional(route)) statuses.push(412);
-  return [...statuses, ...errorCodes.map((code) => getStatus(code, variants))];
+  const codes: ErrorCode[] = [...errorCodes];
+  if (path.includes("{")) codes.push("not_found");
+  if (body) codes.push("invalid_json", "unsupported_media_type", "validation_failed");
+  if (method === "POST") codes.push("idempotency_in_progress", "idempotency_key_reused");
+  if (body || method === "POST") codes.push("payload_too_large");
+  if (isConditional(route)) codes.push("precondition_failed");
+  return CODES.filter((code) => codes.includes(code));
 }
+
+/** The error statuses of an operation, without 405, which means that there is no operation. */
+const errorStatuses = (route: Operation, variants: Variants): readonly number[] => [
+  ...[400, 401, 403, 408, 414, 431, 500, 503],
+  ...findErrorCodes(route).map((code) => getStatus(code, variants)),
+];
 
 /** Responses that are sent before the account is known have no rate limit headers. */
 const WITHOUT_ACCOUNT = [401, 408, 414, 431];

@@ -108,7 +108,10 @@ choice(
       ["createDataSource", /data string or array of object, 0 to 1000000 items, required/],
       ["listApps", /Query limit integer, 1 to 100, default 20 offset integer, default 0 public/],
       ["getDataSource", /columns array of object name string type one of boolean , datetime ,/],
-      ["getWebhook", /disabled_reason one of gone or null/],
+      [
+        "getWebhook",
+        /disabled_reason one of gone or null created_at string, ISO 8601 time updated/,
+      ],
     ] as const)
       assert.match(withoutTags(sections.get(operation) ?? ""), fields);
   },

@@ -7,8 +7,7 @@ import { DURATION_UNITS } from "../../lib/clock.ts";
 import { code, inlineMarkdown, json, list, paragraph } from "../html.ts";
 import type { PageRoute, WebDeps } from "../session.ts";
 import { type Doc, renderDoc, type Section, split, terms } from "./page.ts";
-import { curl, endpointsDoc } from "./reference.ts";
-import { sampleEvent } from "./samples.ts";
+import { curl, endpointsDoc, sampleEvent } from "./reference.ts";
 import { tourDoc } from "./tour.ts";
 
 export function docsRoutes(deps: WebDeps): readonly PageRoute[] {
