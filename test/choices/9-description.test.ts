@@ -2,7 +2,9 @@
 // Other API versions and deprecation (9.other-versions, 9.deprecation).
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { createHmac } from "node:crypto";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { DECISIONS } from "../../src/decisions.ts";
 import { EVENT_TYPES } from "../../src/domain/model.ts";
@@ -12,7 +14,7 @@ import { ALL_VARIANTS } from "../../src/http/variants.ts";
 import { decoded } from "../support/browser.ts";
 import { type Context, choice } from "../support/clauses.ts";
 import { type Client, isMembers, type Members, members, str } from "../support/client.ts";
-import { closeLater } from "../support/closing.ts";
+import { closeLater, freshFolder } from "../support/closing.ts";
 import { assertPage, textOf } from "../support/dashboard.ts";
 import { breaches, resolve } from "../support/json-schema.ts";
 import { person } from "../support/oauth.ts";
@@ -67,6 +69,24 @@ choice(
     }
   },
 );
+
+choice("1.docs", "links of the dashboard lead to sections of the pages", async ({ api }) => {
+  const folder = new URL("../../src/web/dashboard/", import.meta.url);
+  const sources = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), "utf8"));
+  const links = groups(sources.join(), /\(\/docs([^)]*#[^)]*)\)/g);
+  assert.ok(links.length > 0);
+  for (const link of links) {
+    const [page = "", anchor] = link.split("#");
+    assert.ok((await docs(api, page)).text.includes(` id="${anchor}"`), link);
+  }
+});
+
+choice("1.docs", "the page of all endpoints lists their paths", async ({ api }) => {
+  const { text } = await docs(api, "/endpoints");
+  const page = withoutTags(text);
+  for (const { method, path, summary } of API_ROUTES.routes)
+    assert.ok(page.includes(`${summary} ${method} ${path} `), path);
+});
 
 choice("1.docs", "the type of every problem is the URL of its entry", async ({ api, authUrl }) => {
   const { text } = await docs(api, "/errors");
@@ -200,7 +220,9 @@ const paste = async (command: string, env: Readonly<Record<string, string>>): Pr
   (await promisify(execFile)("sh", ["-c", command], { env: { ...process.env, ...env } })).stdout;
 
 choice("1.docs", "the OAuth flow can be pasted into a shell", async ({ api, service }) => {
-  const commands = codeIn((await docs(api)).text).map((code) => code.replace(/^export .*…$/m, ""));
+  // What to keep of the output has a block of its own.
+  const commands = codeIn((await docs(api)).text).filter((code) => !/^export .*…$/.test(code));
+  assert.ok(commands.every((command) => !command.includes("…")));
   const [first = "", register = "", open = "", exchange = "", use = "", refresh = "", revoke = ""] =
     commands;
   const env: Record<string, string> = { API_KEY: str(service.apiKey), AUTH_URL: service.authUrl };
@@ -241,6 +263,17 @@ choice("1.docs", "the receiver on the page accepts this server's deliveries", as
     await api.post(`/webhooks/${webhook.id}/test`, { type: "app.created" });
     assert.equal(attemptsOf(await attempted(api, webhook))[0]?.response_status, status);
   }
+});
+
+choice("1.docs", "the openssl line on the page prints the signature", async ({ api }) => {
+  const blocks = codeIn((await docs(api, "/events")).text);
+  const command = blocks.find((block) => block.startsWith("openssl")) ?? "";
+  const body = '{"id":"evt_1"}';
+  const file = join(freshFolder(), "body.json");
+  writeFileSync(file, body);
+  const output = await paste(command.replace("body.json", file), { WEBHOOK_SECRET: "shown" });
+  const signature = createHmac("sha256", "shown").update(body).digest("hex");
+  assert.ok(output.trim().endsWith(` ${signature}`), output);
 });
 
 choice(

@@ -28,13 +28,11 @@ const CREDENTIALS = {
     "Without a valid credential the response is 401; without the scope that the endpoint requires it is 403. Its `code` says [which rule it breaks](/docs/errors).",
 };
 
-/** Instructions and shell commands; … stands for a value to keep from the output. */
+/** Instructions, each with a shell command and what to keep of its output, for which … stands. */
 const OAUTH_STEPS = [
   [
     "Register the client, here or in the dashboard under Settings, OAuth apps. Keep its `id` and `client_secret`.",
-    'curl "$AUTH_URL/v1/oauth-clients" -H "Authorization: Bearer $API_KEY" \\',
-    '  -H "Content-Type: application/json" \\',
-    '  -d \'{"name":"My client","redirect_uris":["http://localhost:4700/callback"],"scopes":["read:apps"]}\'',
+    'curl "$AUTH_URL/v1/oauth-clients" -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" -d \'{"name":"My client","redirect_uris":["http://localhost:4700/callback"],"scopes":["read:apps"]}\'',
     "export CLIENT_ID=… CLIENT_SECRET=…",
   ],
   [
@@ -44,8 +42,7 @@ const OAUTH_STEPS = [
   ],
   [
     "Exchange the code within a minute. It works once. A JSON body is accepted as well.",
-    'curl "$AUTH_URL/oauth/token" -d grant_type=authorization_code -d "client_id=$CLIENT_ID" \\',
-    '  -d "client_secret=$CLIENT_SECRET" -d "code=$CODE" -d redirect_uri=http://localhost:4700/callback',
+    'curl "$AUTH_URL/oauth/token" -d grant_type=authorization_code -d "client_id=$CLIENT_ID" -d "client_secret=$CLIENT_SECRET" -d "code=$CODE" -d redirect_uri=http://localhost:4700/callback',
     "export ACCESS_TOKEN=… REFRESH_TOKEN=…",
   ],
   [
@@ -82,12 +79,10 @@ const CONVENTIONS = {
 };
 
 function startDoc({ routeDeps: { urls } }: WebDeps): Doc {
-  const request = curl(`POST ${urls.baseUrl}/apps`, '{"title":"My first app"}');
   const steps = OAUTH_STEPS.map(([instruction = "", ...commands]) => [
     paragraph(instruction),
-    code(commands.join("\n")),
+    commands.map((command) => code(command)),
   ]);
-  const first = code(`export AUTH_URL=${urls.authUrl} API_KEY=…\n${request}`);
   return {
     title: "Start",
     path: "/docs",
@@ -97,7 +92,8 @@ function startDoc({ routeDeps: { urls } }: WebDeps): Doc {
         "Your first request",
         [
           "The server prints an API key when it starts. You can also [generate one](/dashboard/settings/api-keys/new) in the dashboard under Settings, API keys. Put it in place of … and create an app:",
-          first,
+          code(`export AUTH_URL=${urls.authUrl} API_KEY=…`),
+          code(curl(`POST ${urls.baseUrl}/apps`, '{"title":"My first app"}')),
           "The response is 201 with the new app. [Deploy it](/docs/endpoints/apps#deploy-an-app-to-an-environment), [add data](/docs/endpoints/data-sources#create-data-source), and look at it in the [dashboard](/dashboard).",
         ],
       ],
@@ -186,14 +182,14 @@ function eventsDoc({ retryWaits_ms, routeDeps }: WebDeps): Doc {
         ],
       ],
       [
-        "Receive deliveries",
+        "Receiving deliveries",
         [
           list(RULES.map(inlineMarkdown), "ol"),
           "This receiver does all of it. Start it with `WEBHOOK_SECRET=between-us`.",
           code(RECEIVER),
         ],
       ],
-      ["Headers of a delivery", HEADERS],
+      ["Headers of a delivery", [...HEADERS, code(OPENSSL)]],
       ["Failures and retries", FAILURES.map((text) => text.replace("<waits>", waits))],
       [
         "Event types",
@@ -236,7 +232,11 @@ const RULES = [
 const HEADERS = [
   "Besides the signature a delivery has the event type in `X-Service-Event`, an id that is the same at every attempt in `X-Service-Delivery`, and the number of the attempt, from 1, in `X-Service-Attempt`.",
   "Libraries for Standard Webhooks verify `webhook-id`, `webhook-timestamp` (the real time of sending, except with `--random-seed`) and `webhook-signature`. Generated secrets have their form, `whsec_` and base64, and work there unchanged: `new Webhook(secret)`. Any other secret is used there as raw bytes. `X-Service-Signature` always uses the whole text of the secret.",
+  "`webhook-signature` is `v1,` and the HMAC-SHA256 in base64 of `webhook-id`, `webhook-timestamp` and the raw body, joined by dots.",
+  "To check `X-Service-Signature` by hand, save the raw body as `body.json`. This prints what follows `sha256=`:",
 ];
+
+const OPENSSL = 'openssl dgst -sha256 -hmac "$WEBHOOK_SECRET" body.json';
 
 const FAILURES = [
   "Any response but 2xx is retried after <waits>, each 20 % more or less. `Retry-After` with 429 or 503 makes a wait longer. 410 switches the webhook off. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks, and can send a delivery again.",

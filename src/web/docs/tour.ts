@@ -12,7 +12,7 @@ export const tourDoc = (deps: WebDeps): Doc => ({
   lead: "The specification in nine parts: what each says, a request to try, what it leaves open, and what this server does there.",
   sections: [],
   pages: Object.entries(PARTS).map(([title, part], index) => ({
-    title: `${index + 1} ${title}`,
+    title: `Part ${index + 1}: ${title}`,
     path: `/docs/tour/${index + 1}`,
     lead: part.summary,
     sections: [...explain(part, deps), ["What it leaves open"], ...listDecisions(index + 1)],
