@@ -17,8 +17,6 @@ polyline { fill: none; stroke: var(--s); stroke-width: 2; pointer-events: none; 
 .dense button:not(:hover, :focus-visible, [aria-current]) { background: none; }
 .plot button:is(:hover, [aria-current]) { outline: 2px solid; }
 .legend > li::before { content: "■ "; color: var(--s); }
-details .scroll { max-height: 24rem; }
-details thead { position: sticky; top: 0; background: var(--surface); }
 td button { min-width: 9rem; border: 0; padding: 0; color: var(--accent); text-align: left; }
 [aria-sort]::after { content: " ↑"; }
 [aria-sort=descending]::after { content: " ↓"; }
