@@ -277,14 +277,6 @@ choice("1.docs", "the openssl line on the page prints the signature", async ({ a
 });
 
 choice(
-  "1.docs",
-  "the page of events shows the retry delays in force",
-  { retrySchedule: "90s,2h,5ms" },
-  async ({ api }) =>
-    assert.match(textOf(await docs(api, "/events")), /after 90 s, 2 h, 5 ms, each 20 %/),
-);
-
-choice(
   "1.docs.tour",
   "each request of the tour, pasted into a shell, gets the response shown",
   async ({ api, service }) => {

@@ -3,7 +3,6 @@
 import { invalidField } from "../../domain/errors.ts";
 import { EVENT_TYPES, type EventType, SCOPE_LABELS } from "../../domain/model.ts";
 import { CODES, PROBLEMS, problemResponse } from "../../http/problem.ts";
-import { DURATION_UNITS } from "../../lib/clock.ts";
 import { code, inlineMarkdown, json, list, paragraph } from "../html.ts";
 import type { PageRoute, WebDeps } from "../session.ts";
 import { type Doc, renderDoc, type Section, split, terms } from "./page.ts";
@@ -115,7 +114,7 @@ function startDoc({ routeDeps: { urls } }: WebDeps): Doc {
       ["Conventions", terms(CONVENTIONS)],
       [
         "Read on",
-        "The [reference](/docs/endpoints) has every endpoint with its fields, an example and its errors, and [openapi.json](/openapi.json) has the same for generators and importers. [Events](/docs/events) says how to receive webhooks, and [Errors](/docs/errors) what to do about each code. The [tour](/docs/tour) goes through the specification part by part. The [dashboard](/dashboard) shows the same account in the browser.",
+        "The [reference](/docs/endpoints) has every endpoint with its fields, an example and its errors, and [openapi.json](/openapi.json) has the same for generators and importers. [Receiving events](/docs/events) says how to verify and handle them, and [Errors](/docs/errors) what to do about each code. The [tour](/docs/tour) goes through the specification part by part. The [dashboard](/dashboard) shows the same account in the browser.",
       ],
     ],
   };
@@ -162,15 +161,13 @@ function errorsDoc({ routeDeps: { urls } }: WebDeps): Doc {
   };
 }
 
-function eventsDoc({ retryWaits_ms, routeDeps }: WebDeps): Doc {
-  const waits = retryWaits_ms.map(formatDuration).join(", ");
-  const request = curl(`POST ${routeDeps.urls.baseUrl}/webhooks`, WEBHOOK);
+function eventsDoc({ routeDeps: { urls } }: WebDeps): Doc {
   const types = EVENT_TYPES.map((type): Section => {
     const body = split(MEANINGS[type], json(sampleEvent(type)));
     return [type, body, type];
   });
   return {
-    title: "Events",
+    title: "Receiving events",
     path: "/docs/events",
     lead: "The service records an event in the same transaction as its change, and sends it by POST to every active webhook that subscribes to its type.",
     sections: [
@@ -178,7 +175,7 @@ function eventsDoc({ retryWaits_ms, routeDeps }: WebDeps): Doc {
         "Register a webhook",
         [
           "Name the URL of your receiver and the event types it wants. Or use the dashboard under Settings, Webhooks, which can also send a sample event.",
-          code(request),
+          code(curl(`POST ${urls.baseUrl}/webhooks`, WEBHOOK)),
         ],
       ],
       [
@@ -190,7 +187,7 @@ function eventsDoc({ retryWaits_ms, routeDeps }: WebDeps): Doc {
         ],
       ],
       ["Headers of a delivery", [...HEADERS, code(OPENSSL)]],
-      ["Failures and retries", FAILURES.map((text) => text.replace("<waits>", waits))],
+      ["Failures and retries", FAILURES],
       [
         "Event types",
         "Every event has `id`, `type`, `created` and `data.object`; all but user.interaction have `account`. A request that changes nothing emits no event.",
@@ -198,13 +195,6 @@ function eventsDoc({ retryWaits_ms, routeDeps }: WebDeps): Doc {
       ...types,
     ],
   };
-}
-
-/** Formats a duration in its largest whole unit. */
-function formatDuration(duration_ms: number): string {
-  const [name = "ms", unit_ms = 1] =
-    [...DURATION_UNITS].findLast(([, unit_ms]) => duration_ms % unit_ms === 0) ?? [];
-  return `${duration_ms / unit_ms} ${name}`;
 }
 
 const WEBHOOK = '{"url":"http://localhost:4700/","events":["app.created"],"secret":"between-us"}';
@@ -239,7 +229,7 @@ const HEADERS = [
 const OPENSSL = 'openssl dgst -sha256 -hmac "$WEBHOOK_SECRET" body.json';
 
 const FAILURES = [
-  "Any response but 2xx is retried after <waits>, each 20 % more or less. `Retry-After` with 429 or 503 makes a wait longer. 410 switches the webhook off. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks, and can send a delivery again.",
+  "Any response but 2xx is retried after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, or as `--retry-schedule` says, each 20 % more or less. `Retry-After` with 429 or 503 makes a wait longer. 410 switches the webhook off. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks, and can send a delivery again.",
   "The receiver's certificate must be signed by one of Node's root certificates. To trust another CA, set `NODE_EXTRA_CA_CERTS` to its PEM file and restart the server. `error_detail` of an attempt says which check failed.",
 ];
 

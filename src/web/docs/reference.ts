@@ -11,35 +11,24 @@ import { badge, html, inlineCode, inlineMarkdown, link, list, type Renderable } 
 import type { WebDeps } from "../session.ts";
 import { type Doc, exchange, split, toAnchor } from "./page.ts";
 
-/** The groups by their first path segment: title and introduction. */
+/** The groups by title, which is also their first path segment. */
 const GROUPS = {
-  apps: [
-    "Apps",
-    "An app shows data as charts. Create it, deploy it to an environment, and report how its users interact with it.",
-  ],
-  "data-sources": [
-    "Data sources",
+  Apps: "An app shows data as charts. Create it, deploy it to an environment, and report how its users interact with it.",
+  "Data sources":
     "A data source is a table that apps show. Upload CSV or JSON; processing finds the columns and their types. A chart draws the first column of numbers over the first column of times, or else of names.",
-  ],
-  webhooks: [
-    "Webhooks",
-    "A webhook receives events by POST. Its deliveries can be read and sent again. [Events](/docs/events) says how to receive them.",
-  ],
-  events: [
-    "Event log",
-    "Every event of the account can be read here, whether or not a webhook received it.",
-  ],
-  users: ["Users", "Users sign in to the dashboard and allow applications to act for them."],
-  "api-keys": ["API keys", "An API key has full access to the account."],
-  "oauth-clients": [
-    "OAuth clients",
+  Webhooks:
+    "A webhook receives events by POST. Its deliveries can be read and sent again. [Receiving events](/docs/events) says how to receive them.",
+  Events: "Every event of the account can be read here, whether or not a webhook received it.",
+  Users: "Users sign in to the dashboard and allow applications to act for them.",
+  "API keys": "An API key has full access to the account.",
+  "OAuth clients":
     "An OAuth client is an application that acts for users of the account, as far as each user allows.",
-  ],
-  account: ["Account", "A client can read whose credential it has."],
-} as const;
+  Account: "A client can read whose credential it has.",
+};
 
 export function endpointsDoc(deps: WebDeps): Doc {
-  const pages = Object.entries(GROUPS).map(([group, [title, lead]]) => {
+  const pages = Object.entries(GROUPS).map(([title, lead]) => {
+    const group = toAnchor(title);
     const path = `/docs/endpoints/${group}`;
     const operations = deps.operations.filter((each) => each.path.split("/")[1] === group);
     return {

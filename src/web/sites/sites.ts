@@ -3,7 +3,7 @@
 import { checkViewAccess, findSiteById, recordInteraction, type Site } from "../../domain/apps.ts";
 import { checkAccountState, hasScope } from "../../domain/credentials.ts";
 import { LIMIT_MAX } from "../../domain/crud.ts";
-import { listDataSourcesOfApp } from "../../domain/data-sources.ts";
+import { dataSourceService, listDataSourcesOfApp } from "../../domain/data-sources.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { AccountRecord } from "../../domain/model.ts";
 import { PATHS } from "../../http/message.ts";
@@ -61,12 +61,10 @@ export const createSiteRouter = (deps: WebDeps) =>
     return web.withForm((fields) => route.handler(web, site, fields));
   });
 
-const listSources = (web: WebContext, { app }: Site) =>
-  listDataSourcesOfApp(web.store, app.id, { offset: 0, limit: LIMIT_MAX });
-
 async function renderSite(web: WebContext, site: Site): Promise<Result> {
   const { app, account } = site;
-  const { items, total } = await listSources(web, site);
+  const range = { offset: 0, limit: LIMIT_MAX };
+  const { items, total } = await listDataSourcesOfApp(web.store, app.id, range);
   const event = web.query.get("event");
   const canReadEvents = hasScope(findMember(web, account)?.permissions ?? [], "admin");
   const eventLink =
@@ -88,11 +86,11 @@ ${firstOfMany(items.length, total, "data sources")}`,
 /** Reads the point from the data by chart and row, so that a client cannot report a point that does not exist. */
 async function recordClick(web: WebContext, site: Site, fields: SubmittedFields): Promise<Result> {
   const { app, account } = site;
-  const { items } = await listSources(web, site);
-  const source = items.find(({ id }) => id === fields.get("chart"));
-  const { chart } = source ? await loadChart(web, account, source) : {};
+  const source = await dataSourceService.get(web.store, account, fields.get("chart") ?? "");
+  if (source instanceof AppError) return source;
+  const { chart } = await loadChart(web, account, source);
   const point = chart?.points.find(({ row }) => String(row) === fields.get("point"));
-  if (source === undefined || point === undefined)
+  if (point === undefined || source.app_id !== app.id)
     return messagePage(404, "There is no such point", "The app has changed. Load its page again.");
   const { x, y, category } = point;
   // Anybody but a user of the account is known by a one-way hash of the cookie.
