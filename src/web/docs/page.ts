@@ -1,14 +1,12 @@
 // The layout of a page of /docs: links to all pages, links into this one, and its sections.
 import type { HttpResponse } from "../../http/message.ts";
 import {
-  code,
   definitionList,
   type Html,
   html,
   inlineMarkdown,
   link,
   list,
-  muted,
   paragraph,
   type Renderable,
   tabs,
@@ -67,11 +65,3 @@ export const terms = (texts: Readonly<Record<string, string>>): Html =>
 /** Two columns where the page is wide. */
 export const split = (left: Renderable, right: Renderable): Html =>
   html`<div class="grid"><div>${toBlocks(left)}</div><div>${toBlocks(right)}</div></div>`;
-
-/** A request to paste and its response. */
-export const exchange = (request: string, response: string): Renderable => [
-  muted("Request"),
-  code(request),
-  muted("Response"),
-  code(response),
-];

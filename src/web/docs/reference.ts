@@ -7,9 +7,18 @@ import type { Operation } from "../../http/operation.ts";
 import { PROBLEMS } from "../../http/problem.ts";
 import type { JsonSchema } from "../../lib/schema.ts";
 import { getMembers } from "../form.ts";
-import { badge, html, inlineCode, inlineMarkdown, link, list, type Renderable } from "../html.ts";
+import {
+  badge,
+  code,
+  html,
+  inlineCode,
+  inlineMarkdown,
+  link,
+  list,
+  type Renderable,
+} from "../html.ts";
 import type { WebDeps } from "../session.ts";
-import { type Doc, exchange, split, toAnchor } from "./page.ts";
+import { type Doc, split, toAnchor } from "./page.ts";
 
 /** The groups by title, which is also their first path segment. */
 const GROUPS = {
@@ -79,7 +88,7 @@ function describeOperation(route: Operation, deps: WebDeps): Renderable {
   ];
   return [
     html`<p class="row"><span class="method ${method}">${method}</span> ${inlineCode(path)} ${origin}</p>`,
-    split(facts, exchange(request, sampleResponse(route, deps))),
+    split(facts, [code(request), code(sampleResponse(route, deps))]),
   ];
 }
 

@@ -1,8 +1,8 @@
 // The tour in /docs: the specification part by part. What it says and what this project decided are never mixed.
 import { DECISIONS } from "../../decisions.ts";
-import { type Html, html, list } from "../html.ts";
+import { code, type Html, html, list } from "../html.ts";
 import type { WebDeps } from "../session.ts";
-import { type Doc, exchange, type Section, terms } from "./page.ts";
+import { type Doc, type Section, terms } from "./page.ts";
 import { curl } from "./reference.ts";
 import { PARTS, type Part } from "./tour-content.ts";
 
@@ -31,7 +31,8 @@ function explain(part: Part, { routeDeps }: WebDeps): readonly Section[] {
     [
       "Try it",
       [
-        exchange(command.replace("curl", "curl -i"), response),
+        code(command.replace("curl", "curl -i")),
+        code(response),
         `${part.exercise} In the response … stands for text that varies.`,
       ],
     ],
