@@ -27,6 +27,9 @@ const CREDENTIALS = {
     "Without a valid credential the response is 401; without the scope that the endpoint requires it is 403. Its `code` says [which rule it breaks](/docs/errors).",
 };
 
+const FIRST_REQUEST =
+  'curl "$AUTH_URL/v1/apps" -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" -d \'{"title":"My first app"}\'';
+
 /** Instructions, each with a shell command and what to keep of its output, for which … stands. */
 const OAUTH_STEPS = [
   [
@@ -92,7 +95,7 @@ function startDoc({ routeDeps: { urls } }: WebDeps): Doc {
         [
           "The server prints an API key when it starts. You can also [generate one](/dashboard/settings/api-keys/new) in the dashboard under Settings, API keys. Put it in place of … and create an app:",
           code(`export AUTH_URL=${urls.authUrl} API_KEY=…`),
-          code(curl(`POST ${urls.baseUrl}/apps`, '{"title":"My first app"}')),
+          code(FIRST_REQUEST),
           "The response is 201 with the new app. [Deploy it](/docs/endpoints/apps#deploy-an-app-to-an-environment), [add data](/docs/endpoints/data-sources#create-data-source), and look at it in the [dashboard](/dashboard).",
         ],
       ],

@@ -57,7 +57,7 @@ export function endpointsDoc(deps: WebDeps): Doc {
   return {
     title: "Endpoints",
     path: "/docs/endpoints",
-    lead: `All paths are below \`${deps.routeDeps.urls.baseUrl}\`. Bodies are JSON. The same for programs: [openapi.json](/openapi.json).`,
+    lead: "All paths are below `/v1`. Bodies are JSON. The same for programs: [openapi.json](/openapi.json).",
     sections: [],
     pages,
   };
@@ -153,7 +153,7 @@ export const sampleEvent = (type: EventType) => ({
 /** Values that neither the schema nor the example of a request gives, by operation or resource. */
 const VALUES: { readonly [name: string]: object } = {
   Account: account,
-  ApiKey: { last_four: "t5Xy", key: `ahs_${secret}` },
+  ApiKey: { last_four: "t5Xy", key: "ahs_4fT0qLr8ZsW2kVx6NbYc1MhJd7GpUa9EwQi3RoKt5Xy" },
   DataSource: sampleObject({ ids, timestamp }, "data.processed"),
   createDataSource: {},
   DataSourceRow: { region: "North", revenue: 48_250 },
@@ -173,10 +173,10 @@ const VALUES: { readonly [name: string]: object } = {
     next_attempt_at: timestamp,
   },
   testWebhook: { attempts: [] },
-  Deployment: { url: `https://hosting.example.com/sites/${ids.next("dep_")}/` },
+  Deployment: { url: "https://hosting.example.com/sites/dep_0VN4t8Kq200Xw7RbLm5cYdT/" },
   Event: sampleEvent("user.interaction"),
   OAuthClient: { client_secret: secret },
-  Webhook: { secret: `whsec_${secret}=` },
+  Webhook: { secret: "whsec_4fT0qLr8ZsW2kVx6NbYc1MhJd7GpUa9EwQi3RoKt" },
 };
 
 /** Returns the response to the operation's example request. */

@@ -5,7 +5,6 @@ export const DOCS_STYLE = `
 .docs .grid ul, .sequence ol { list-style: none; padding: 0; }
 .docs .grid li { margin: .25rem 0; }
 .side a { padding: .125rem .5rem; }
-.docs .grid pre { padding: 2.75rem 1rem 1rem; }
 .docs .grid li li { margin-left: 1rem; }
 .sequence { display: grid; grid-template-columns: repeat(3, 1fr); max-width: 44rem; text-align: center; }
 .sequence ol { grid-column: 1 / -1; }

@@ -19,25 +19,29 @@ export const tourDoc = (deps: WebDeps): Doc => ({
   })),
 });
 
-function explain(part: Part, { routeDeps }: WebDeps): readonly Section[] {
+function explain(
+  { clauses, request, body, anonymous, response, exercise, steps }: Part,
+  { routeDeps }: WebDeps,
+): readonly Section[] {
   const { authUrl } = routeDeps.urls;
-  const command = curl(part.request.replace(" ", ` ${authUrl}`), part.body, !part.anonymous);
-  const response = part.response.join("\n").replaceAll("$URL", authUrl);
-  const clauses = Object.entries(part.clauses).map(
+  const command = curl(request.replace(" ", ` ${authUrl}`), body, !anonymous);
+  const sentences = Object.entries(clauses).map(
     ([ids, sentence]) => html`${sentence} <small>${ids}</small>`,
   );
-  return [
-    ["What it says", [list(clauses), "Each clause has a test: `npm run clause ID` runs it."]],
+  const sections: Section[] = [
+    ["What it says", [list(sentences), "Each clause has a test: `npm run clause ID` runs it."]],
     [
       "Try it",
       [
         code(command.replace("curl", "curl -i")),
-        code(response),
-        `${part.exercise} In the response … stands for text that varies.`,
+        code(response.join("\n").replaceAll("$URL", authUrl)),
+        "In the response … stands for text that varies.",
+        exercise,
       ],
     ],
-    ...(part.steps ? [["Step by step on this server", sequence(part.steps)] as const] : []),
   ];
+  if (steps) sections.push(["Step by step on this server", sequence(steps)]);
+  return sections;
 }
 
 const listDecisions = (part: number): readonly Section[] =>

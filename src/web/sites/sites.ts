@@ -6,7 +6,6 @@ import { LIMIT_MAX } from "../../domain/crud.ts";
 import { dataSourceService, listDataSourcesOfApp } from "../../domain/data-sources.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { AccountRecord } from "../../domain/model.ts";
-import { PATHS } from "../../http/message.ts";
 import type { Result, RouteKey } from "../../http/router.ts";
 import { sha256 } from "../../lib/ids.ts";
 import { alertBox, firstOfMany, html, link } from "../html.ts";
@@ -24,20 +23,16 @@ interface SiteRoute extends RouteKey {
   handler(web: WebContext, site: Site, fields: SubmittedFields): Promise<Result>;
 }
 
-const sitePath = ({ deployment }: Site): string => `${PATHS.sites}/${deployment.id}/`;
+const sitePath = ({ deployment }: Site): string => `/sites/${deployment.id}/`;
 
 const routes: readonly SiteRoute[] = [
-  {
-    method: "GET",
-    path: `${PATHS.sites}/{id}`,
-    handler: async (_, site) => redirect(sitePath(site)),
-  },
-  { method: "GET", path: `${PATHS.sites}/{id}/`, handler: renderSite },
-  { method: "POST", path: `${PATHS.sites}/{id}/interactions`, handler: recordClick },
+  { method: "GET", path: "/sites/{id}", handler: async (_, site) => redirect(sitePath(site)) },
+  { method: "GET", path: "/sites/{id}/", handler: renderSite },
+  { method: "POST", path: "/sites/{id}/interactions", handler: recordClick },
 ];
 
 export const createSiteRouter = (deps: WebDeps) =>
-  createPageRouter(deps, PATHS.sites, routes, async (route, web, params) => {
+  createPageRouter(deps, "/sites", routes, async (route, web, params) => {
     const { path, method } = web.request;
     const site = await findSiteById(web.store, params.id ?? "");
     const access = site && checkViewAccess(site, web.signedIn);
@@ -50,7 +45,7 @@ export const createSiteRouter = (deps: WebDeps) =>
       return messagePage(403, "This app is not available", "Its account is suspended or limited.");
     // Users cannot sign in under a custom domain.
     if (access === "sign in")
-      return path.startsWith(PATHS.sites)
+      return path.startsWith("/sites")
         ? requireSignIn(sitePath(site))
         : redirect(web.urls.site(site.deployment.id));
     if (access === "no")
@@ -67,8 +62,7 @@ async function renderSite(web: WebContext, site: Site): Promise<Result> {
   const { items, total } = await listDataSourcesOfApp(web.store, app.id, range);
   const event = web.query.get("event");
   const canReadEvents = hasScope(findMember(web, account)?.permissions ?? [], "admin");
-  const eventLink =
-    canReadEvents && event && link(`${PATHS.dashboard}/events/${event}`, "Open the event");
+  const eventLink = canReadEvents && event && link(`/dashboard/events/${event}`, "Open the event");
   const panels = items
     .filter(({ status }) => status === "ready")
     .map((source) => renderPanel(web, account, source, eventLink));
