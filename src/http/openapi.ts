@@ -46,7 +46,7 @@ export function createOpenApiDocument(
     info: {
       title: "Application Hosting Service",
       summary: "Create and deploy data apps, and receive their events by webhook.",
-      description: `Errors are explained at ${authUrl}${PATHS.docs}/errors.`,
+      description: "The documentation explains each error.",
       version: VERSION,
       contact: { name: "Documentation of this server", url: authUrl + PATHS.docs },
       license: { name: "MIT", identifier: "MIT" },
@@ -127,10 +127,9 @@ const QUERY_DESCRIPTIONS: { readonly [name: string]: string } = {
 };
 
 function describeParameters(route: Operation): object[] {
-  const inPath = Array.from(route.path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => {
-    const noun = name.replace(/_id$/, "").replaceAll("_", " ");
-    return parameter("path", name, TEXT, `The id of the ${noun}.`);
-  });
+  const inPath = Array.from(route.path.matchAll(/\{(\w+)\}/g), ([, name = ""]) =>
+    parameter("path", name, TEXT),
+  );
   const inQuery = Object.entries(route.query?.members ?? {}).map(([name, { json }]) =>
     parameter("query", name, json, QUERY_DESCRIPTIONS[name]),
   );
