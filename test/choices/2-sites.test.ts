@@ -189,7 +189,8 @@ choice(
     });
     assert.equal(second?.user_id, member.id);
     assert.match(str(third?.user_id), /^visitor_/, "a user of another account is a visitor");
-    assertPage(await stranger.browser.open((await deployed(api, { public: false })).path), 404);
+    const hidden = await stranger.browser.open((await deployed(api, { public: false })).path);
+    assert.match(assertPage(hidden, 404), /another account\. .*Sign out/);
   },
 );
 
@@ -253,7 +254,9 @@ choice(
     for (const permission of ["read:apps", "admin"])
       assertPage(await (await person(api, [permission])).browser.open(path));
     const { browser } = await person(api, ["read:data", "write:apps"]);
-    assert.match(assertPage(await browser.open(path), 403), /requires the permission read:apps/);
+    const refused = await browser.open(path);
+    assert.match(assertPage(refused, 403), /requires the permission read:apps/);
+    assert.ok(refused.text.includes(`name="next" value="${path}"`));
   },
 );
 

@@ -168,8 +168,15 @@ choice(
     assert.match(created, /"status": "processing",\s*"columns": null/);
     const [, read = ""] = codeIn(sections.get("getDataSource") ?? "");
     assert.match(read, /"status": "ready",\s*"columns": \[/);
+    const [, tested = ""] = codeIn(sections.get("testWebhook") ?? "");
+    assert.match(tested, /"attempts": \[\]/);
   },
 );
+
+/** The error codes in a part of a page, in its order. */
+const errorsIn = (section: string) => groups(section, /href="\/docs\/errors#(\w+)">\1</g);
+const BODY_ERRORS = ["payload_too_large", "unsupported_media_type", "validation_failed"] as const;
+const REUSED = "idempotency_key_reused";
 
 choice(
   "1.docs",
@@ -183,8 +190,7 @@ choice(
     const found = new Set(groups(general, /<code>(\w+)<\/code>/g));
     for (const { value } of document.api) {
       const section = sections.get(str(value.operationId)) ?? "";
-      const codes = groups(section, /href="\/docs\/errors#(\w+)">\1</g);
-      for (const code of codes) found.add(code);
+      for (const code of errorsIn(section)) found.add(code);
       const shown = [...groups(general, /(\d{3})/g), ...groups(section, /(\d{3}) <a/g)];
       const declared = Object.keys(members(value.responses)).filter(
         (status) => Number(status) >= 400,
@@ -195,6 +201,15 @@ choice(
         str(value.operationId),
       );
     }
+    for (const [operation, codes] of [
+      ["listApps", []],
+      ["getApp", ["not_found", "precondition_failed"]],
+      ["deleteApp", ["not_found", "precondition_failed"]],
+      ["updateApp", ["invalid_json", "not_found", "precondition_failed", ...BODY_ERRORS]],
+      ["createApp", ["invalid_json", "idempotency_in_progress", ...BODY_ERRORS, REUSED]],
+      ["redeliverDelivery", ["not_found", "idempotency_in_progress", "payload_too_large", REUSED]],
+    ] as const)
+      assert.deepEqual(errorsIn(sections.get(operation) ?? ""), codes, operation);
     for (const [operation, code] of [
       ["deployApp", "domain_taken"],
       ["createUser", "email_taken"],

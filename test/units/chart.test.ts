@@ -100,6 +100,7 @@ test("chart: the axis of numbers starts at zero, ends at the largest value and h
     [[-7, 2], "-6, -4, -2, 0, 2"],
     [[0, 0], "0"],
     [[1_020, 990], "0, 200, 400, 600, 800, 1K"],
+    [[3e-323], "0, 3e-323"],
     [[7e-25], "0, 2e-25, 4e-25, 6e-25"],
     [[1e290], "0, 2e+289, 4e+289, 6e+289, 8e+289, 1e+290"],
   ] as const)
@@ -119,6 +120,7 @@ test("chart: the labels of times are days, or times within less than a day", () 
     ["13 Oct 2026", "2026-10-13"],
     ["13 Oct 2026", "2026-10-13T14:05:00Z"],
     ["13 Oct 2026, 16 Oct 2026", "2026-10-16", "2026-10-13", "2026-10-13T06:00Z"],
+    ["13 Oct 2026, 14 Oct 2026", "2026-10-13", "2026-10-14"],
     ["09:48, 10:10", "2026-10-13T09:48Z", "2026-10-13T10:10+00:00"],
     ["23:48:58, 00:49:01", "2026-10-13T23:48:58Z", "2026-10-14T00:49:01Z"],
     ["1 Jan 1, 1 Jan 2026", "0001-01-01", "2026-01-01"],
@@ -126,11 +128,16 @@ test("chart: the labels of times are days, or times within less than a day", () 
     assert.equal(labelsIn(drawTimes(times), BELOW), labels);
 });
 
+test("chart: the label of a day is below its first point", () => {
+  const chart = drawTimes(["2026-10-13T12:00Z", "2026-10-13", "2026-10-14T12:00Z", "2026-10-17"]);
+  assert.equal(labelsIn(chart, '" x="([^"]*)" y="262"'), "0.00%, 37.50%, 100.00%");
+});
+
 test("chart: labels that would overlap are left out, and a narrow chart has some of a wide chart's", () => {
   const days = Array.from({ length: 10 }, (_, index) => `2026-10-1${index}`);
-  const chart = drawTimes([...days, "2026-12-31"]);
-  assert.equal(labelsIn(chart, BELOW), "10 Oct 2026, 19 Oct 2026, 31 Dec 2026");
-  assert.equal(labelsIn(chart, BELOW_NARROW), "10 Oct 2026, 31 Dec 2026");
+  const chart = drawTimes([...days, "2026-11-14", "2026-12-31"]);
+  assert.equal(labelsIn(chart, BELOW), "10 Oct 2026, 19 Oct 2026, 14 Nov 2026, 31 Dec 2026");
+  assert.equal(labelsIn(chart, BELOW_NARROW), "10 Oct 2026, 14 Nov 2026, 31 Dec 2026");
 });
 
 test("chart: the label of a point is written for people", () => {
