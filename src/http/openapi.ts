@@ -157,22 +157,21 @@ const idempotencyKey = ({ operationId }: Operation) =>
     `${operationId}-1`,
   );
 
-const header = (description: string, schema: JsonSchema = TEXT) => ({ description, schema });
-
+/** Response headers and what they contain. */
 const HEADERS = {
-  "X-Request-Id": header("The id of this request."),
-  "X-Total-Count": header("How many items there are in all.", COUNT),
-  Location: header("The URL of the new resource.", { ...TEXT, format: "uri" }),
-  Link: header("The next and the previous page (RFC 8288)."),
-  ETag: header("The version of the resource, for If-Match and If-None-Match."),
-  "Idempotency-Replayed": header("`true` if this is the stored response of an earlier request."),
-  "WWW-Authenticate": header("How to authenticate (RFC 6750, RFC 9728)."),
-  "Retry-After": header("Seconds until the next rate window.", COUNT),
-  "RateLimit-Policy": header('The rate limit: `"default";q=` requests in `w=` seconds.'),
-  RateLimit: header("The requests that remain, and the seconds until the next rate window."),
-  "X-RateLimit-Limit": header("The number of requests in a rate window.", COUNT),
-  "X-RateLimit-Remaining": header("The number of requests that remain in this rate window.", COUNT),
-  "X-RateLimit-Reset": header("Seconds until the next rate window.", COUNT),
+  "X-Request-Id": "The id of this request.",
+  "X-Total-Count": "How many items there are in all.",
+  Location: "The URL of the new resource.",
+  Link: "The next and the previous page (RFC 8288).",
+  ETag: "The version of the resource, for If-Match and If-None-Match.",
+  "Idempotency-Replayed": "`true` if this is the stored response of an earlier request.",
+  "WWW-Authenticate": "How to authenticate (RFC 6750, RFC 9728).",
+  "Retry-After": "Seconds until the next rate window.",
+  "RateLimit-Policy": 'The rate limit: `"default";q=` requests in `w=` seconds.',
+  RateLimit: "The requests that remain, and the seconds until the next rate window.",
+  "X-RateLimit-Limit": "The number of requests in a rate window.",
+  "X-RateLimit-Remaining": "The number of requests that remain in this rate window.",
+  "X-RateLimit-Reset": "Seconds until the next rate window.",
 };
 type HeaderName = keyof typeof HEADERS;
 
@@ -190,7 +189,9 @@ function describeResponse(
   const names: readonly HeaderName[] = ["X-Request-Id", ...headers];
   return {
     description,
-    headers: Object.fromEntries(names.map((name) => [name, HEADERS[name]])),
+    headers: Object.fromEntries(
+      names.map((name) => [name, { description: HEADERS[name], schema: TEXT }]),
+    ),
     content: schema && { [type]: { schema } },
   };
 }
