@@ -44,7 +44,7 @@ choice(
     const text = assertPage(shown);
     assert.equal(buttonsIn(shown), 4);
     for (const part of [
-      /Revenue North South Revenue Month 0 /,
+      /Revenue ■ North ■ South Revenue Month 0 /,
       /Show as table Month Region Revenue 2026-01 North 10 /,
       /Names Name Ada <b>Bob<\/b>/,
     ])

@@ -114,11 +114,13 @@ export function renderChart(chart: Chart, sent?: Point): Html {
       const box = isLine
         ? html`x="${toPercent(place)}" y="${top}"`
         : html`x="${toPercent(left)}" y="${Math.min(top, base)}" width="${toPercent(width * 0.94)}" height="${Math.max(Math.abs(base - top), 1)}"`;
-      return html`<foreignObject ${box}><button name="point" value="${point.row}" title="${describePoint(y, point)}"${point === sent && html` aria-current="true" autofocus`}></button></foreignObject>\n`;
+      return html`<foreignObject ${box}><button name="point" value="${point.row}" title="${describePoint(y, point)}"${point === sent && html` aria-current="true" autofocus`}></button></foreignObject>`;
     });
-    return html`<g class="s${index} ${isLine && "line"} ${step > 1 && "dense"}">${isLine && html`<svg viewBox="0 0 ${LINE_WIDTH} ${HEIGHT}" preserveAspectRatio="none"><polyline points="${corners.join(" ")}" vector-effect="non-scaling-stroke"/></svg>`}${buttons}</g>`;
+    return html`<g class="s${index} ${isLine && "line"} ${step > 1 && "dense"}">${isLine && html`<svg viewBox="0 0 ${LINE_WIDTH} ${HEIGHT}" preserveAspectRatio="none"><polyline points="${corners.join(" ")}"/></svg>`}${buttons}</g>`;
   });
-  const legend = series.map((name, index) => html`<li class="s${index}">${name ?? "None"}</li>`);
+  const legend = series.map(
+    (name, index) => html`<li><b class="s${index}">■</b> ${name ?? "None"}</li>`,
+  );
   return html`${category && html`<ul class="legend">${legend}</ul>`}
 <div class="plot"><svg width="100%" height="${HEIGHT}" role="group" aria-label="${points.length} points">
 <text x="-56" y="-16">${toTitle(y.name)}</text><text x="50%" y="${HEIGHT + 46}" text-anchor="middle">${toTitle(x.name)}</text>

@@ -144,7 +144,7 @@ function renderRows(
     const isSorted = name === sort;
     const next = isSorted && direction === 1 ? "descending" : "ascending";
     const url = `?${new URLSearchParams({ table, sort: name, order: next })}#${table}`;
-    return html`<th class="${type}"${isSorted && html` aria-sort="${order}"`}>${ui.link(url, toTitle(name))}</th>`;
+    return html`<th class="${type}"${isSorted && html` aria-sort="${order}"`}>${ui.link(url, toTitle(name))}${isSorted && (direction === 1 ? " ↑" : " ↓")}</th>`;
   });
 }
 
