@@ -3,7 +3,6 @@
 export const DOCS_STYLE = `
 .docs .grid, .side { font-size: 14px; }
 .docs .grid ul, .sequence ol { list-style: none; padding: 0; }
-.docs .grid li { margin: 4px 0; }
 .side a { padding: 2px 8px; }
 .docs .grid li li { margin-left: 1rem; }
 .sequence { display: grid; grid-template-columns: repeat(3, 1fr); max-width: 44rem; text-align: center; }

@@ -16,5 +16,6 @@ polyline { fill: none; stroke: currentcolor; stroke-width: 2; vector-effect: non
 .line button { border-radius: 50%; background: radial-gradient(currentcolor 4px, transparent 5px); }
 .dense button:not(:hover, :focus-visible, [aria-current]) { background: none; }
 .plot button:is(:hover, [aria-current]) { outline: 2px solid CanvasText; }
+details .scroll { max-height: 24rem; }
 td button { min-width: 9rem; border: 0; padding: 0; color: var(--accent); text-align: left; }
 `;
