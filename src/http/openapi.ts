@@ -233,11 +233,8 @@ const errorStatuses = (route: Operation, variants: Variants): readonly number[] 
   ...findErrorCodes(route).map((code) => getStatus(code, variants)),
 ];
 
-/** Responses that are sent before the account is known have no rate limit headers. */
-const WITHOUT_ACCOUNT = [401, 408, 414, 431];
-
 function errorResponse(status: number, variants: Variants): JsonSchema {
-  const headers = WITHOUT_ACCOUNT.includes(status) ? [] : [...rateHeaders(variants)];
+  const headers = [...rateHeaders(variants)];
   if (status === 401 || status === 403) headers.push("WWW-Authenticate");
   if (status === 403) headers.push("Retry-After");
   const codes = CODES.filter((code) => getStatus(code, variants) === status);
