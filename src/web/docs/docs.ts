@@ -27,9 +27,6 @@ const CREDENTIALS = {
     "Without a valid credential the response is 401; without the scope that the endpoint requires it is 403. Its `code` says [which rule it breaks](/docs/errors).",
 };
 
-const FIRST_REQUEST =
-  'curl "$AUTH_URL/v1/apps" -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" -d \'{"title":"My first app"}\'';
-
 /** Instructions, each with a shell command and what to keep of its output, for which … stands. */
 const OAUTH_STEPS = [
   [
@@ -95,7 +92,9 @@ function startDoc({ routeDeps: { urls } }: WebDeps): Doc {
         [
           "The server prints an API key when it starts. You can also [generate one](/dashboard/settings/api-keys/new) in the dashboard under Settings, API keys. Put it in place of … and create an app:",
           code(`export AUTH_URL=${urls.authUrl} API_KEY=…`),
-          code(FIRST_REQUEST),
+          code(
+            'curl "$AUTH_URL/v1/apps" -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" -d \'{"title":"My first app"}\'',
+          ),
           "The response is 201 with the new app. [Deploy it](/docs/endpoints/apps#deploy-an-app-to-an-environment), [add data](/docs/endpoints/data-sources#create-data-source), and look at it in the [dashboard](/dashboard).",
         ],
       ],
@@ -178,7 +177,12 @@ function eventsDoc({ routeDeps: { urls } }: WebDeps): Doc {
         "Register a webhook",
         [
           "Name the URL of your receiver and the event types it wants. Or use the dashboard under Settings, Webhooks, which can also send a sample event.",
-          code(curl(`POST ${urls.baseUrl}/webhooks`, WEBHOOK)),
+          code(
+            curl(
+              `POST ${urls.baseUrl}/webhooks`,
+              '{"url":"http://localhost:4700/","events":["app.created"],"secret":"between-us"}',
+            ),
+          ),
         ],
       ],
       [
@@ -189,8 +193,23 @@ function eventsDoc({ routeDeps: { urls } }: WebDeps): Doc {
           code(RECEIVER),
         ],
       ],
-      ["Headers of a delivery", [...HEADERS, code(OPENSSL)]],
-      ["Failures and retries", FAILURES],
+      [
+        "Headers of a delivery",
+        [
+          "Besides the signature a delivery has the event type in `X-Service-Event`, an id that is the same at every attempt in `X-Service-Delivery`, and the number of the attempt, from 1, in `X-Service-Attempt`.",
+          "Libraries for Standard Webhooks verify `webhook-id`, `webhook-timestamp` (the real time of sending, except with `--random-seed`) and `webhook-signature`. Generated secrets have their form, `whsec_` and base64, and work there unchanged: `new Webhook(secret)`. Any other secret is used there as raw bytes. `X-Service-Signature` always uses the whole text of the secret.",
+          "`webhook-signature` is `v1,` and the HMAC-SHA256 in base64 of `webhook-id`, `webhook-timestamp` and the raw body, joined by dots.",
+          "To check `X-Service-Signature` by hand, save the raw body as `body.json`. This prints what follows `sha256=`:",
+          code('openssl dgst -sha256 -hmac "$WEBHOOK_SECRET" body.json'),
+        ],
+      ],
+      [
+        "Failures and retries",
+        [
+          "Any response but 2xx is retried after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, or as `--retry-schedule` says, each 20 % more or less. `Retry-After` with 429 or 503 makes a wait longer. 410 switches the webhook off. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks, and can send a delivery again.",
+          "The receiver's certificate must be signed by one of Node's root certificates. To trust another CA, set `NODE_EXTRA_CA_CERTS` to its PEM file and restart the server. `error_detail` of an attempt says which check failed.",
+        ],
+      ],
       [
         "Event types",
         "Every event has `id`, `type`, `created` and `data.object`; all but user.interaction have `account`. A request that changes nothing emits no event.",
@@ -199,8 +218,6 @@ function eventsDoc({ routeDeps: { urls } }: WebDeps): Doc {
     ],
   };
 }
-
-const WEBHOOK = '{"url":"http://localhost:4700/","events":["app.created"],"secret":"between-us"}';
 
 const MEANINGS: Readonly<Record<EventType, string>> = {
   "app.created": "An app was created. `data.object` is the app as the API returns it.",
@@ -220,20 +237,6 @@ const RULES = [
   "Respond with 2xx within 30 seconds. Store the event and process it afterwards.",
   "Expect an event more than once. Remember the `id` of each event, and respond with 2xx to a repeated one.",
   "Do not rely on the order. Sort events by `created` and `id`.",
-];
-
-const HEADERS = [
-  "Besides the signature a delivery has the event type in `X-Service-Event`, an id that is the same at every attempt in `X-Service-Delivery`, and the number of the attempt, from 1, in `X-Service-Attempt`.",
-  "Libraries for Standard Webhooks verify `webhook-id`, `webhook-timestamp` (the real time of sending, except with `--random-seed`) and `webhook-signature`. Generated secrets have their form, `whsec_` and base64, and work there unchanged: `new Webhook(secret)`. Any other secret is used there as raw bytes. `X-Service-Signature` always uses the whole text of the secret.",
-  "`webhook-signature` is `v1,` and the HMAC-SHA256 in base64 of `webhook-id`, `webhook-timestamp` and the raw body, joined by dots.",
-  "To check `X-Service-Signature` by hand, save the raw body as `body.json`. This prints what follows `sha256=`:",
-];
-
-const OPENSSL = 'openssl dgst -sha256 -hmac "$WEBHOOK_SECRET" body.json';
-
-const FAILURES = [
-  "Any response but 2xx is retried after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, or as `--retry-schedule` says, each 20 % more or less. `Retry-After` with 429 or 503 makes a wait longer. 410 switches the webhook off. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks, and can send a delivery again.",
-  "The receiver's certificate must be signed by one of Node's root certificates. To trust another CA, set `NODE_EXTRA_CA_CERTS` to its PEM file and restart the server. `error_detail` of an attempt says which check failed.",
 ];
 
 const RECEIVER = [
