@@ -291,6 +291,11 @@ choice("1.docs", "the openssl line on the page prints the signature", async ({ a
   assert.ok(output.trim().endsWith(` ${signature}`), output);
 });
 
+choice("1.docs", "the page of events names the waits of the decision", async ({ api }) => {
+  const [waits = ""] = /after 5 s.* 24 h/.exec(DECISIONS["6.retry-schedule"]?.choice ?? "") ?? [];
+  assert.ok(waits !== "" && textOf(await docs(api, "/events")).includes(waits));
+});
+
 choice(
   "1.docs.tour",
   "each request of the tour, pasted into a shell, gets the response shown",
