@@ -181,7 +181,6 @@ export async function startWithSettings(
           oauth: authorizationServer,
           operations,
           variants: settings.variants,
-          retryWaits_ms: settings.retrySchedule,
           isLocal,
         });
       },

@@ -7,7 +7,6 @@ import { createApiKey, createOAuthClient } from "./credentials.ts";
 import { createDataSource } from "./data-sources.ts";
 import { AppError } from "./errors.ts";
 import {
-  type AccountRecord,
   accountState,
   accounts,
   apiKey,
@@ -73,37 +72,37 @@ export const applySeed = (unitOfWork: UnitOfWork, seed: Seed, startupKey: string
       usedValues.add(value);
     }
 
-    async function insert<D extends { readonly id?: string | undefined; readonly key?: string }>(
-      account: AccountRecord,
-      path: string,
-      drafts: readonly D[],
-      create: (ctx: AccountContext, draft: D) => Promise<unknown>,
-    ): Promise<void> {
-      for (const [index, draft] of drafts.entries()) {
-        assertUnique(draft.id, `${path}/${index}/id`);
-        assertUnique(draft.key, `${path}/${index}/key`);
-        const result = await create({ account, ...ctx }, draft);
-        if (result instanceof AppError)
-          throw new OptionError(`${path}/${index}: ${JSON.stringify(result.details)}`);
-      }
-    }
-
     for (const [
       index,
       { id = ctx.ids.next("acc_"), name, state, ...lists },
     ] of seed.accounts.entries()) {
       const path = `The seed is wrong: #/accounts/${index}`;
       const account = { id, name, state };
+
+      async function insert<D extends { readonly id?: string | undefined; readonly key?: string }>(
+        list: keyof typeof lists,
+        drafts: readonly D[],
+        create: (ctx: AccountContext, draft: D) => Promise<unknown>,
+      ): Promise<void> {
+        for (const [index, draft] of drafts.entries()) {
+          const place = `${path}/${list}/${index}`;
+          assertUnique(draft.id, `${place}/id`);
+          assertUnique(draft.key, `${place}/key`);
+          const result = await create({ account, ...ctx }, draft);
+          if (result instanceof AppError)
+            throw new OptionError(`${place}: ${JSON.stringify(result.details)}`);
+        }
+      }
+
       assertUnique(id, `${path}/id`);
       if (index > 0 && lists.api_keys.some(({ key }) => key === startupKey))
         throw new OptionError(`${path}/api_keys has the start-up key of the first account`);
       await ctx.tx.put(accounts, account);
-      await insert(account, `${path}/api_keys`, lists.api_keys, createApiKey);
-      const users = lists.users.length > 0 ? lists.users : [OWNER];
-      await insert(account, `${path}/users`, users, createUser);
-      await insert(account, `${path}/oauth_clients`, lists.oauth_clients, createOAuthClient);
-      await insert(account, `${path}/apps`, lists.apps, createApp);
-      await insert(account, `${path}/data_sources`, lists.data_sources, createDataSource);
-      await insert(account, `${path}/webhooks`, lists.webhooks, createWebhook);
+      await insert("api_keys", lists.api_keys, createApiKey);
+      await insert("users", lists.users.length > 0 ? lists.users : [OWNER], createUser);
+      await insert("oauth_clients", lists.oauth_clients, createOAuthClient);
+      await insert("apps", lists.apps, createApp);
+      await insert("data_sources", lists.data_sources, createDataSource);
+      await insert("webhooks", lists.webhooks, createWebhook);
     }
   });

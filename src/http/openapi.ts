@@ -46,7 +46,7 @@ export function createOpenApiDocument(
     info: {
       title: "Application Hosting Service",
       summary: "Create and deploy data apps, and receive their events by webhook.",
-      description: `Errors are explained at ${authUrl}${PATHS.docs}/errors.`,
+      description: "The documentation explains each error.",
       version: VERSION,
       contact: { name: "Documentation of this server", url: authUrl + PATHS.docs },
       license: { name: "MIT", identifier: "MIT" },
@@ -78,7 +78,7 @@ const COUNT: JsonSchema = { type: "integer", minimum: 0 };
 
 const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-const readsOne = ({ method, serializer }: Operation): boolean =>
+export const readsOne = ({ method, serializer }: Operation): boolean =>
   method === "GET" && serializer?.kind === "one";
 
 /** Whether If-Match and If-None-Match are evaluated. */
@@ -127,10 +127,9 @@ const QUERY_DESCRIPTIONS: { readonly [name: string]: string } = {
 };
 
 function describeParameters(route: Operation): object[] {
-  const inPath = Array.from(route.path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => {
-    const noun = name.replace(/_id$/, "").replaceAll("_", " ");
-    return parameter("path", name, TEXT, `The id of the ${noun}.`);
-  });
+  const inPath = Array.from(route.path.matchAll(/\{(\w+)\}/g), ([, name = ""]) =>
+    parameter("path", name, TEXT),
+  );
   const inQuery = Object.entries(route.query?.members ?? {}).map(([name, { json }]) =>
     parameter("query", name, json, QUERY_DESCRIPTIONS[name]),
   );
@@ -158,22 +157,21 @@ const idempotencyKey = ({ operationId }: Operation) =>
     `${operationId}-1`,
   );
 
-const header = (description: string, schema: JsonSchema = TEXT) => ({ description, schema });
-
+/** Response headers and what they contain. */
 const HEADERS = {
-  "X-Request-Id": header("The id of this request."),
-  "X-Total-Count": header("How many items there are in all.", COUNT),
-  Location: header("The URL of the new resource.", { ...TEXT, format: "uri" }),
-  Link: header("The next and the previous page (RFC 8288)."),
-  ETag: header("The version of the resource, for If-Match and If-None-Match."),
-  "Idempotency-Replayed": header("`true` if this is the stored response of an earlier request."),
-  "WWW-Authenticate": header("How to authenticate (RFC 6750, RFC 9728)."),
-  "Retry-After": header("Seconds until the next rate window.", COUNT),
-  "RateLimit-Policy": header('The rate limit: `"default";q=` requests in `w=` seconds.'),
-  RateLimit: header("The requests that remain, and the seconds until the next rate window."),
-  "X-RateLimit-Limit": header("The number of requests in a rate window.", COUNT),
-  "X-RateLimit-Remaining": header("The number of requests that remain in this rate window.", COUNT),
-  "X-RateLimit-Reset": header("Seconds until the next rate window.", COUNT),
+  "X-Request-Id": "The id of this request.",
+  "X-Total-Count": "How many items there are in all.",
+  Location: "The URL of the new resource.",
+  Link: "The next and the previous page (RFC 8288).",
+  ETag: "The version of the resource, for If-Match and If-None-Match.",
+  "Idempotency-Replayed": "`true` if this is the stored response of an earlier request.",
+  "WWW-Authenticate": "How to authenticate (RFC 6750, RFC 9728).",
+  "Retry-After": "Seconds until the next rate window.",
+  "RateLimit-Policy": 'The rate limit: `"default";q=` requests in `w=` seconds.',
+  RateLimit: "The requests that remain, and the seconds until the next rate window.",
+  "X-RateLimit-Limit": "The number of requests in a rate window.",
+  "X-RateLimit-Remaining": "The number of requests that remain in this rate window.",
+  "X-RateLimit-Reset": "Seconds until the next rate window.",
 };
 type HeaderName = keyof typeof HEADERS;
 
@@ -191,7 +189,9 @@ function describeResponse(
   const names: readonly HeaderName[] = ["X-Request-Id", ...headers];
   return {
     description,
-    headers: Object.fromEntries(names.map((name) => [name, HEADERS[name]])),
+    headers: Object.fromEntries(
+      names.map((name) => [name, { description: HEADERS[name], schema: TEXT }]),
+    ),
     content: schema && { [type]: { schema } },
   };
 }
@@ -215,22 +215,26 @@ function successResponse(route: Operation, variants: Variants): JsonSchema {
 const getStatus = (code: ErrorCode, variants: Variants): number =>
   code === "validation_failed" && variants["validation-status"] ? 400 : PROBLEMS[code][0];
 
-/** The error statuses of an operation, without 405, which means that there is no operation. */
-function errorStatuses(route: Operation, variants: Variants): number[] {
+/** The errors of an operation beyond those that any operation can return. */
+export function findErrorCodes(route: Operation): readonly ErrorCode[] {
   const { path, method, body, errorCodes = [] } = route;
-  const statuses = [400, 401, 403, 408, 414, 431, 500, 503];
-  if (path.includes("{")) statuses.push(404);
-  if (body) statuses.push(413, 415, getStatus("validation_failed", variants));
-  if (method === "POST") statuses.push(409, 413, 422);
-  if (isConditional(route)) statuses.push(412);
-  return [...statuses, ...errorCodes.map((code) => getStatus(code, variants))];
+  const codes: ErrorCode[] = [...errorCodes];
+  if (path.includes("{")) codes.push("not_found");
+  if (body) codes.push("invalid_json", "unsupported_media_type", "validation_failed");
+  if (method === "POST") codes.push("idempotency_in_progress", "idempotency_key_reused");
+  if (body || method === "POST") codes.push("payload_too_large");
+  if (isConditional(route)) codes.push("precondition_failed");
+  return CODES.filter((code) => codes.includes(code));
 }
 
-/** Responses that are sent before the account is known have no rate limit headers. */
-const WITHOUT_ACCOUNT = [401, 408, 414, 431];
+/** The error statuses of an operation, without 405, which means that there is no operation. */
+const errorStatuses = (route: Operation, variants: Variants): readonly number[] => [
+  ...[400, 401, 403, 408, 414, 431, 500, 503],
+  ...findErrorCodes(route).map((code) => getStatus(code, variants)),
+];
 
 function errorResponse(status: number, variants: Variants): JsonSchema {
-  const headers = WITHOUT_ACCOUNT.includes(status) ? [] : [...rateHeaders(variants)];
+  const headers = [...rateHeaders(variants)];
   if (status === 401 || status === 403) headers.push("WWW-Authenticate");
   if (status === 403) headers.push("Retry-After");
   const codes = CODES.filter((code) => getStatus(code, variants) === status);

@@ -43,7 +43,7 @@ export function isDateTime(text: string): boolean {
   return isInMonth && !Number.isNaN(parseIso(text));
 }
 
-export const DURATION_UNITS = new Map([
+const DURATION_UNITS = new Map([
   ["ms", 1],
   ["s", 1_000],
   ["m", 60_000],

@@ -27,8 +27,6 @@ export interface WebDeps extends ApiDeps {
   /** The REST API's operations with this service's variants. */
   readonly operations: readonly Operation[];
   readonly variants: Variants;
-  /** The waits between the attempts of a delivery. */
-  readonly retryWaits_ms: readonly number[];
   /** True if host and public URL are loopback. */
   readonly isLocal: boolean;
 }

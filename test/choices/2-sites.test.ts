@@ -53,7 +53,7 @@ choice(
     const shown = await page(api, path);
     const text = assertPage(shown);
     assert.equal(buttonsIn(shown), 4);
-    contains(text, "Revenue North South Revenue Month 0 ");
+    contains(text, "Revenue ■ North ■ South Revenue Month 0 ");
     contains(text, "Show as table Month Region Revenue 2026-01 North 10 ");
     contains(text, "Names Name Ada <b>Bob</b>");
     assert.match(shown.text, /title="&#39;&quot;&gt;&lt;i&gt;, 7 &lt;i&gt;"/);
@@ -63,23 +63,21 @@ choice(
 );
 
 choice(
-  "2.data-reading.chart-points: a chart draws the first 2,000 rows, and the table has a button for each point",
+  "2.data-reading.chart-points: a chart draws the first 2,000 rows, and the table has a button for each point that it shows",
   async ({ api }) => {
     const { path, give } = await deployed(api);
     const row = (day: number) => ({ at: new Date(day * 86_400_000).toISOString(), value: -day });
     const id = await give("Long", many(2_001, row));
     const shown = await page(api, path);
-    contains(textOf(shown), "The first 2000 of 2001 rows");
-    assert.equal(/<path d="m([^"]*)"/.exec(shown.text)?.[1]?.split(" ").length, 2_000);
+    assert.equal(/<polyline points="([^"]*)"/.exec(shown.text)?.[1]?.split(" ").length, 2_000);
     assert.equal(buttonsIn(shown), 100, "every twentieth point");
-    contains(textOf(shown), " 1 2 3 4 5 6 7 8 9 10 The first 2000 of 2001 rows");
+    contains(textOf(shown), "The first 200 of 2000 rows. The first 2000 of 2001 rows");
     assert.deepEqual(rowsIn(shown), [...Array(200).keys()]);
-    const last = await page(api, `${path}?table=${id}&sort=value&page=10`);
+    const sorted = await page(api, `${path}?table=${id}&sort=value`);
     assert.deepEqual(
-      rowsIn(last),
-      many(200, (index) => 199 - index),
+      rowsIn(sorted),
+      many(200, (index) => 1_999 - index),
     );
-    contains(last.text, 'aria-current="page">10<');
     const sent = await page(api, `${path}?chart=${id}&point=1999`);
     assert.equal(buttonsIn(sent), 101, "the sent point has a button");
   },
@@ -147,10 +145,7 @@ choice(
       assert.doesNotMatch(shown.text, /c30\.|x{200}/);
     }
     const { text } = await browser.open(path);
-    assert.deepEqual(
-      [text.split("<tr>").length - 2, /page=(\d+)#[^>]*>2</.exec(text)?.[1]],
-      [200, "2"],
-    );
+    assert.equal(text.split("<tr>").length - 2, 200);
   },
 );
 
@@ -193,7 +188,8 @@ choice(
     });
     assert.equal(second?.user_id, member.id);
     assert.match(str(third?.user_id), /^visitor_/, "a user of another account is a visitor");
-    assertPage(await stranger.browser.open((await deployed(api, { public: false })).path), 404);
+    const hidden = await stranger.browser.open((await deployed(api, { public: false })).path);
+    assert.match(assertPage(hidden, 404), /another account\. .*Sign out/);
   },
 );
 
@@ -254,7 +250,9 @@ choice(
     for (const permission of ["read:apps", "admin"])
       assertPage(await (await person(api, [permission])).browser.open(path));
     const { browser } = await person(api, ["read:data", "write:apps"]);
-    contains(assertPage(await browser.open(path), 403), "requires the permission read:apps");
+    const refused = await browser.open(path);
+    contains(assertPage(refused, 403), "requires the permission read:apps");
+    contains(refused.text, `name="next" value="${path}"`);
   },
 );
 

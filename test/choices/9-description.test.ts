@@ -2,7 +2,9 @@
 // Other API versions and deprecation (9.other-versions, 9.deprecation).
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { createHmac } from "node:crypto";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { DECISIONS } from "../../src/decisions.ts";
 import { EVENT_TYPES } from "../../src/domain/model.ts";
@@ -21,6 +23,7 @@ import {
   closeLater,
   contains,
   decoded,
+  freshFolder,
   headersIn,
   isMembers,
   type Members,
@@ -77,6 +80,24 @@ choice(
   },
 );
 
+choice("1.docs: links of the dashboard lead to sections of the pages", async ({ api }) => {
+  const folder = new URL("../../src/web/dashboard/", import.meta.url);
+  const sources = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), "utf8"));
+  const links = groups(sources.join(), /\(\/docs([^)]*#[^)]*)\)/g);
+  assert.ok(links.length > 0);
+  for (const link of links) {
+    const [page = "", anchor] = link.split("#");
+    contains((await docs(api, page)).text, ` id="${anchor}"`);
+  }
+});
+
+choice("1.docs: the page of all endpoints lists their paths", async ({ api }) => {
+  const { text } = await docs(api, "/endpoints");
+  const page = textOf({ text });
+  for (const { method, path, summary } of API_ROUTES.routes)
+    assert.ok(page.includes(`${summary} ${method} ${path} `), path);
+});
+
 choice("1.docs: the type of every problem is the URL of its entry", async ({ api, authUrl }) => {
   const { text } = await docs(api, "/errors");
   for (const [code, [status, title]] of Object.entries(PROBLEMS)) {
@@ -116,7 +137,10 @@ choice(
       ["createDataSource", "data string or array of object, 0 to 1000000 items, required"],
       ["listApps", "Query limit integer, 1 to 100, default 20 offset integer, default 0 public"],
       ["getDataSource", "columns array of object name string type one of boolean , datetime ,"],
-      ["getWebhook", "disabled_reason one of gone or null"],
+      [
+        "getWebhook",
+        "disabled_reason one of gone or null created_at string, ISO 8601 time updated",
+      ],
     ] as const)
       contains(textOf({ text: sections.get(operation) ?? "" }), fields);
   },
@@ -151,8 +175,15 @@ choice(
     assert.match(created, /"status": "processing",\s*"columns": null/);
     const [, read = ""] = codeIn(sections.get("getDataSource") ?? "");
     assert.match(read, /"status": "ready",\s*"columns": \[/);
+    const [, tested = ""] = codeIn(sections.get("testWebhook") ?? "");
+    assert.match(tested, /"attempts": \[\]/);
   },
 );
+
+/** The error codes in a part of a page, in its order. */
+const errorsIn = (section: string) => groups(section, /href="\/docs\/errors#(\w+)">\1</g);
+const BODY_ERRORS = ["payload_too_large", "unsupported_media_type", "validation_failed"] as const;
+const REUSED = "idempotency_key_reused";
 
 choice(
   "1.docs: every endpoint lists its errors, and with those of any endpoint all statuses of the OpenAPI document",
@@ -165,8 +196,7 @@ choice(
     const found = new Set(groups(general, /<code>(\w+)<\/code>/g));
     for (const { value } of document.api) {
       const section = sections.get(str(value.operationId)) ?? "";
-      const codes = groups(section, /href="\/docs\/errors#(\w+)">\1</g);
-      for (const code of codes) found.add(code);
+      for (const code of errorsIn(section)) found.add(code);
       const shown = [...groups(general, /(\d{3})/g), ...groups(section, /(\d{3}) <a/g)];
       const declared = Object.keys(members(value.responses)).filter(
         (status) => Number(status) >= 400,
@@ -177,6 +207,15 @@ choice(
         str(value.operationId),
       );
     }
+    for (const [operation, codes] of [
+      ["listApps", []],
+      ["getApp", ["not_found", "precondition_failed"]],
+      ["deleteApp", ["not_found", "precondition_failed"]],
+      ["updateApp", ["invalid_json", "not_found", "precondition_failed", ...BODY_ERRORS]],
+      ["createApp", ["invalid_json", "idempotency_in_progress", ...BODY_ERRORS, REUSED]],
+      ["redeliverDelivery", ["not_found", "idempotency_in_progress", "payload_too_large", REUSED]],
+    ] as const)
+      assert.deepEqual(errorsIn(sections.get(operation) ?? ""), codes, operation);
     assert.ok(!sections.get("createApp")?.includes("domain_taken"));
     for (const [code, [status]] of Object.entries(PROBLEMS))
       assert.ok(found.has(code) || (status !== 400 && general.includes(String(status))), code);
@@ -196,7 +235,9 @@ const paste = async (command: string, env: Readonly<Record<string, string>>) =>
   (await promisify(execFile)("sh", ["-c", command], { env: { ...process.env, ...env } })).stdout;
 
 choice("1.docs: the OAuth flow can be pasted into a shell", async ({ api, service }) => {
-  const commands = codeIn((await docs(api)).text).map((code) => code.replace(/^export .*…$/m, ""));
+  // What to keep of the output has a block of its own.
+  const commands = codeIn((await docs(api)).text).filter((code) => !/^export .*…$/.test(code));
+  assert.ok(commands.every((command) => !command.includes("…")));
   const [first = "", register = "", open = "", exchange = "", use = "", refresh = "", revoke = ""] =
     commands;
   const env: Record<string, string> = { API_KEY: str(service.apiKey), AUTH_URL: service.authUrl };
@@ -239,12 +280,21 @@ choice("1.docs: the receiver on the page accepts this server's deliveries", asyn
   }
 });
 
-choice(
-  "1.docs: the page of events shows the retry delays in force",
-  { retrySchedule: "90s,2h,5ms" },
-  async ({ api }) =>
-    contains(textOf(await docs(api, "/events")), "after 90 s, 2 h, 5 ms, each 20 %"),
-);
+choice("1.docs: the openssl line on the page prints the signature", async ({ api }) => {
+  const blocks = codeIn((await docs(api, "/events")).text);
+  const command = blocks.find((block) => block.startsWith("openssl")) ?? "";
+  const body = '{"id":"evt_1"}';
+  const file = join(freshFolder(), "body.json");
+  writeFileSync(file, body);
+  const output = await paste(command.replace("body.json", file), { WEBHOOK_SECRET: "shown" });
+  const signature = createHmac("sha256", "shown").update(body).digest("hex");
+  assert.ok(output.trim().endsWith(` ${signature}`), output);
+});
+
+choice("1.docs: the page of events names the waits of the decision", async ({ api }) => {
+  const [waits = ""] = /after 5 s.* 24 h/.exec(DECISIONS["6.retry-schedule"]?.choice ?? "") ?? [];
+  assert.ok(waits !== "" && textOf(await docs(api, "/events")).includes(waits));
+});
 
 choice(
   "1.docs.tour: each request of the tour, pasted into a shell, gets the response shown",

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Column } from "../../src/domain/model.ts";
 import {
-  type Axis,
   createChart,
   describePoint,
   formatCell,
+  renderChart,
   toTitle,
 } from "../../src/web/sites/chart.ts";
 
@@ -38,7 +38,14 @@ const drawBars = (values: readonly number[]) =>
 const summary = (chart: ReturnType<typeof draw>) =>
   chart &&
   `${chart.isLine ? "line" : "bars"} ${chart.x.name} ${chart.y.name} ${chart.category?.name ?? "-"} ${chart.points.length}`;
-const toTexts = (axis: Axis | undefined) => axis?.labels.map(([, text]) => text).join(", ");
+/** Returns the labels below the chart, or beside it; `^wide` are those that a narrow chart has, too. */
+const labelsIn = (chart: ReturnType<typeof draw>, pattern: string): string => {
+  const { text = "" } = chart ? renderChart(chart) : {};
+  return Array.from(text.matchAll(new RegExp(pattern, "g")), ([, label]) => label).join(", ");
+};
+const BESIDE = 'text-anchor="end">([^<]*)<';
+const BELOW = '<text class="(?:wide)?"[^>]*>([^<]*)<';
+const BELOW_NARROW = '<text class=""[^>]*>([^<]*)<';
 
 for (const [title, expected, header, ...rows] of [
   ["names get bars", "bars a b - 2", "a:s b:n", "x 1", "y 2"],
@@ -93,30 +100,44 @@ test("chart: the axis of numbers starts at zero, ends at the largest value and h
     [[-7, 2], "-6, -4, -2, 0, 2"],
     [[0, 0], "0"],
     [[1_020, 990], "0, 200, 400, 600, 800, 1K"],
+    [[3e-323], "0, 3e-323"],
     [[7e-25], "0, 2e-25, 4e-25, 6e-25"],
     [[1e290], "0, 2e+289, 4e+289, 6e+289, 8e+289, 1e+290"],
   ] as const)
-    assert.equal(toTexts(drawBars(values)?.up), labels);
+    assert.equal(labelsIn(drawBars(values), BESIDE), labels);
   const up = drawBars([3, 97])?.up;
   assert.deepEqual([up?.toFraction(0), up?.toFraction(97)], [0, 1]);
 });
 
-const DAY = "06:00, 12:00, 18:00";
-test("chart: the format of times depends on the step between them", () => {
+const drawTimes = (times: readonly string[]) =>
+  draw(
+    "t:d n:n",
+    times.map((time, index) => [time, index]),
+  );
+
+test("chart: the labels of times are days, or times within less than a day", () => {
   for (const [labels, ...times] of [
     ["13 Oct 2026", "2026-10-13"],
-    [`13 Oct, ${DAY}, 14 Oct, ${DAY}, 15 Oct, ${DAY}, 16 Oct`, "2026-10-13", "2026-10-16"],
-    ["09:50, 09:55, 10:00, 10:05, 10:10", "2026-10-13T09:48Z", "2026-10-13T10:10+00:00"],
-    ["09:48:58, 09:48:59, 09:49:00, 09:49:01", "2026-10-13T09:48:58Z", "2026-10-13T09:49:01Z"],
-    ["Feb 2026, Mar 2026, Apr 2026, May 2026", "2026-01-15", "2026-05-31"],
-    ["500, 1000, 1500, 2000", "0001-01-01", "2026-01-01"],
-  ] as const) {
-    const chart = draw(
-      "t:d n:n",
-      times.map((time, index) => [time, index]),
-    );
-    assert.equal(toTexts(chart?.across), labels);
-  }
+    ["13 Oct 2026", "2026-10-13T14:05:00Z"],
+    ["13 Oct 2026, 16 Oct 2026", "2026-10-16", "2026-10-13", "2026-10-13T06:00Z"],
+    ["13 Oct 2026, 14 Oct 2026", "2026-10-13", "2026-10-14"],
+    ["09:48, 10:10", "2026-10-13T09:48Z", "2026-10-13T10:10+00:00"],
+    ["23:48:58, 00:49:01", "2026-10-13T23:48:58Z", "2026-10-14T00:49:01Z"],
+    ["1 Jan 1, 1 Jan 2026", "0001-01-01", "2026-01-01"],
+  ] as const)
+    assert.equal(labelsIn(drawTimes(times), BELOW), labels);
+});
+
+test("chart: the label of a day is below its first point", () => {
+  const chart = drawTimes(["2026-10-13T12:00Z", "2026-10-13", "2026-10-14T12:00Z", "2026-10-17"]);
+  assert.equal(labelsIn(chart, '" x="([^"]*)" y="262"'), "0.00%, 37.50%, 100.00%");
+});
+
+test("chart: labels that would overlap are left out, and a narrow chart has some of a wide chart's", () => {
+  const days = Array.from({ length: 10 }, (_, index) => `2026-10-1${index}`);
+  const chart = drawTimes([...days, "2026-11-14", "2026-12-31"]);
+  assert.equal(labelsIn(chart, BELOW), "10 Oct 2026, 19 Oct 2026, 14 Nov 2026, 31 Dec 2026");
+  assert.equal(labelsIn(chart, BELOW_NARROW), "10 Oct 2026, 14 Nov 2026, 31 Dec 2026");
 });
 
 test("chart: the label of a point is written for people", () => {

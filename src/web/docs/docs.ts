@@ -3,12 +3,10 @@
 import { invalidField } from "../../domain/errors.ts";
 import { EVENT_TYPES, type EventType, SCOPE_LABELS } from "../../domain/model.ts";
 import { CODES, PROBLEMS, problemResponse } from "../../http/problem.ts";
-import { DURATION_UNITS } from "../../lib/clock.ts";
 import { code, inlineMarkdown, json, list, paragraph } from "../html.ts";
 import type { PageRoute, WebDeps } from "../session.ts";
 import { type Doc, renderDoc, type Section, split, terms } from "./page.ts";
-import { curl, endpointsDoc } from "./reference.ts";
-import { sampleEvent } from "./samples.ts";
+import { curl, endpointsDoc, sampleEvent } from "./reference.ts";
 import { tourDoc } from "./tour.ts";
 
 export function docsRoutes(deps: WebDeps): readonly PageRoute[] {
@@ -29,13 +27,11 @@ const CREDENTIALS = {
     "Without a valid credential the response is 401; without the scope that the endpoint requires it is 403. Its `code` says [which rule it breaks](/docs/errors).",
 };
 
-/** Instructions and shell commands; … stands for a value to keep from the output. */
+/** Instructions, each with a shell command and what to keep of its output, for which … stands. */
 const OAUTH_STEPS = [
   [
     "Register the client, here or in the dashboard under Settings, OAuth apps. Keep its `id` and `client_secret`.",
-    'curl "$AUTH_URL/v1/oauth-clients" -H "Authorization: Bearer $API_KEY" \\',
-    '  -H "Content-Type: application/json" \\',
-    '  -d \'{"name":"My client","redirect_uris":["http://localhost:4700/callback"],"scopes":["read:apps"]}\'',
+    'curl "$AUTH_URL/v1/oauth-clients" -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" -d \'{"name":"My client","redirect_uris":["http://localhost:4700/callback"],"scopes":["read:apps"]}\'',
     "export CLIENT_ID=… CLIENT_SECRET=…",
   ],
   [
@@ -45,8 +41,7 @@ const OAUTH_STEPS = [
   ],
   [
     "Exchange the code within a minute. It works once. A JSON body is accepted as well.",
-    'curl "$AUTH_URL/oauth/token" -d grant_type=authorization_code -d "client_id=$CLIENT_ID" \\',
-    '  -d "client_secret=$CLIENT_SECRET" -d "code=$CODE" -d redirect_uri=http://localhost:4700/callback',
+    'curl "$AUTH_URL/oauth/token" -d grant_type=authorization_code -d "client_id=$CLIENT_ID" -d "client_secret=$CLIENT_SECRET" -d "code=$CODE" -d redirect_uri=http://localhost:4700/callback',
     "export ACCESS_TOKEN=… REFRESH_TOKEN=…",
   ],
   [
@@ -83,12 +78,10 @@ const CONVENTIONS = {
 };
 
 function startDoc({ routeDeps: { urls } }: WebDeps): Doc {
-  const request = curl(`POST ${urls.baseUrl}/apps`, '{"title":"My first app"}');
   const steps = OAUTH_STEPS.map(([instruction = "", ...commands]) => [
     paragraph(instruction),
-    code(commands.join("\n")),
+    commands.map((command) => code(command)),
   ]);
-  const first = code(`export AUTH_URL=${urls.authUrl} API_KEY=…\n${request}`);
   return {
     title: "Start",
     path: "/docs",
@@ -98,7 +91,10 @@ function startDoc({ routeDeps: { urls } }: WebDeps): Doc {
         "Your first request",
         [
           "The server prints an API key when it starts. You can also [generate one](/dashboard/settings/api-keys/new) in the dashboard under Settings, API keys. Put it in place of … and create an app:",
-          first,
+          code(`export AUTH_URL=${urls.authUrl} API_KEY=…`),
+          code(
+            'curl "$AUTH_URL/v1/apps" -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" -d \'{"title":"My first app"}\'',
+          ),
           "The response is 201 with the new app. [Deploy it](/docs/endpoints/apps#deploy-an-app-to-an-environment), [add data](/docs/endpoints/data-sources#create-data-source), and look at it in the [dashboard](/dashboard).",
         ],
       ],
@@ -120,7 +116,7 @@ function startDoc({ routeDeps: { urls } }: WebDeps): Doc {
       ["Conventions", terms(CONVENTIONS)],
       [
         "Read on",
-        "The [reference](/docs/endpoints) has every endpoint with its fields, an example and its errors, and [openapi.json](/openapi.json) has the same for generators and importers. [Events](/docs/events) says how to receive webhooks, and [Errors](/docs/errors) what to do about each code. The [tour](/docs/tour) goes through the specification part by part. The [dashboard](/dashboard) shows the same account in the browser.",
+        "The [reference](/docs/endpoints) has every endpoint with its fields, an example and its errors, and [openapi.json](/openapi.json) has the same for generators and importers. [Receiving events](/docs/events) says how to verify and handle them, and [Errors](/docs/errors) what to do about each code. The [tour](/docs/tour) goes through the specification part by part. The [dashboard](/dashboard) shows the same account in the browser.",
       ],
     ],
   };
@@ -167,15 +163,13 @@ function errorsDoc({ routeDeps: { urls } }: WebDeps): Doc {
   };
 }
 
-function eventsDoc({ retryWaits_ms, routeDeps }: WebDeps): Doc {
-  const waits = retryWaits_ms.map(formatDuration).join(", ");
-  const request = curl(`POST ${routeDeps.urls.baseUrl}/webhooks`, WEBHOOK);
+function eventsDoc({ routeDeps: { urls } }: WebDeps): Doc {
   const types = EVENT_TYPES.map((type): Section => {
     const body = split(MEANINGS[type], json(sampleEvent(type)));
     return [type, body, type];
   });
   return {
-    title: "Events",
+    title: "Receiving events",
     path: "/docs/events",
     lead: "The service records an event in the same transaction as its change, and sends it by POST to every active webhook that subscribes to its type.",
     sections: [
@@ -183,19 +177,39 @@ function eventsDoc({ retryWaits_ms, routeDeps }: WebDeps): Doc {
         "Register a webhook",
         [
           "Name the URL of your receiver and the event types it wants. Or use the dashboard under Settings, Webhooks, which can also send a sample event.",
-          code(request),
+          code(
+            curl(
+              `POST ${urls.baseUrl}/webhooks`,
+              '{"url":"http://localhost:4700/","events":["app.created"],"secret":"between-us"}',
+            ),
+          ),
         ],
       ],
       [
-        "Receive deliveries",
+        "Receiving deliveries",
         [
           list(RULES.map(inlineMarkdown), "ol"),
           "This receiver does all of it. Start it with `WEBHOOK_SECRET=between-us`.",
           code(RECEIVER),
         ],
       ],
-      ["Headers of a delivery", HEADERS],
-      ["Failures and retries", FAILURES.map((text) => text.replace("<waits>", waits))],
+      [
+        "Headers of a delivery",
+        [
+          "Besides the signature a delivery has the event type in `X-Service-Event`, an id that is the same at every attempt in `X-Service-Delivery`, and the number of the attempt, from 1, in `X-Service-Attempt`.",
+          "Libraries for Standard Webhooks verify `webhook-id`, `webhook-timestamp` (the real time of sending, except with `--random-seed`) and `webhook-signature`. Generated secrets have their form, `whsec_` and base64, and work there unchanged: `new Webhook(secret)`. Any other secret is used there as raw bytes. `X-Service-Signature` always uses the whole text of the secret.",
+          "`webhook-signature` is `v1,` and the HMAC-SHA256 in base64 of `webhook-id`, `webhook-timestamp` and the raw body, joined by dots.",
+          "To check `X-Service-Signature` by hand, save the raw body as `body.json`. This prints what follows `sha256=`:",
+          code('openssl dgst -sha256 -hmac "$WEBHOOK_SECRET" body.json'),
+        ],
+      ],
+      [
+        "Failures and retries",
+        [
+          "Any response but 2xx is retried after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, or as `--retry-schedule` says, each 20 % more or less. `Retry-After` with 429 or 503 makes a wait longer. 410 switches the webhook off. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks, and can send a delivery again.",
+          "The receiver's certificate must be signed by one of Node's root certificates. To trust another CA, set `NODE_EXTRA_CA_CERTS` to its PEM file and restart the server. `error_detail` of an attempt says which check failed.",
+        ],
+      ],
       [
         "Event types",
         "Every event has `id`, `type`, `created` and `data.object`; all but user.interaction have `account`. A request that changes nothing emits no event.",
@@ -204,15 +218,6 @@ function eventsDoc({ retryWaits_ms, routeDeps }: WebDeps): Doc {
     ],
   };
 }
-
-/** Formats a duration in its largest whole unit. */
-function formatDuration(duration_ms: number): string {
-  const [name = "ms", unit_ms = 1] =
-    [...DURATION_UNITS].findLast(([, unit_ms]) => duration_ms % unit_ms === 0) ?? [];
-  return `${duration_ms / unit_ms} ${name}`;
-}
-
-const WEBHOOK = '{"url":"http://localhost:4700/","events":["app.created"],"secret":"between-us"}';
 
 const MEANINGS: Readonly<Record<EventType, string>> = {
   "app.created": "An app was created. `data.object` is the app as the API returns it.",
@@ -232,16 +237,6 @@ const RULES = [
   "Respond with 2xx within 30 seconds. Store the event and process it afterwards.",
   "Expect an event more than once. Remember the `id` of each event, and respond with 2xx to a repeated one.",
   "Do not rely on the order. Sort events by `created` and `id`.",
-];
-
-const HEADERS = [
-  "Besides the signature a delivery has the event type in `X-Service-Event`, an id that is the same at every attempt in `X-Service-Delivery`, and the number of the attempt, from 1, in `X-Service-Attempt`.",
-  "Libraries for Standard Webhooks verify `webhook-id`, `webhook-timestamp` (the real time of sending, except with `--random-seed`) and `webhook-signature`. Generated secrets have their form, `whsec_` and base64, and work there unchanged: `new Webhook(secret)`. Any other secret is used there as raw bytes. `X-Service-Signature` always uses the whole text of the secret.",
-];
-
-const FAILURES = [
-  "Any response but 2xx is retried after <waits>, each 20 % more or less. `Retry-After` with 429 or 503 makes a wait longer. 410 switches the webhook off. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks, and can send a delivery again.",
-  "The receiver's certificate must be signed by one of Node's root certificates. To trust another CA, set `NODE_EXTRA_CA_CERTS` to its PEM file and restart the server. `error_detail` of an attempt says which check failed.",
 ];
 
 const RECEIVER = [

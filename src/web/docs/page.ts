@@ -1,14 +1,12 @@
 // The layout of a page of /docs: links to all pages, links into this one, and its sections.
 import type { HttpResponse } from "../../http/message.ts";
 import {
-  code,
   definitionList,
   type Html,
   html,
   inlineMarkdown,
   link,
   list,
-  muted,
   paragraph,
   type Renderable,
   tabs,
@@ -24,6 +22,8 @@ export interface Doc {
   readonly path: string;
   readonly lead: string;
   readonly sections: readonly Section[];
+  /** What the page above shows of this one, besides the lead. */
+  readonly contents?: Renderable;
   readonly pages?: readonly Doc[];
 }
 
@@ -36,18 +36,21 @@ export function renderDoc(docs: readonly Doc[], doc: Doc): HttpResponse {
   const anchors: Html[] = [];
   const content = sections.map(([title, body, id]) => {
     const level = id ? "h3" : "h2";
-    const anchor = id ?? title.toLowerCase().replace(/\W+/g, "-");
+    const anchor = id ?? toAnchor(title);
     anchors.push(link(`#${anchor}`, title, level));
     return html`<${level} id="${anchor}">${title}</${level}>\n${toBlocks(body)}\n`;
   });
-  const contents = pages.map(
-    ({ path, title, lead }) => [link(path, title), inlineMarkdown(lead)] as const,
+  const below = pages.map(
+    ({ path, title, lead, contents }) =>
+      [link(path, title), [inlineMarkdown(lead), contents]] as const,
   );
   const body = html`<div class="docs"><div class="side">${tabs("Documentation", links, title)}
 <nav aria-label="On this page">${list(anchors)}</nav></div>
-<article><h1>${title}</h1><p class="lead">${inlineMarkdown(lead)}</p>${pages.length > 0 && definitionList(contents)}${content}</article></div>`;
+<article><h1>${title}</h1><p class="lead">${inlineMarkdown(lead)}</p>${pages.length > 0 && definitionList(below)}${content}</article></div>`;
   return page({ title, section: "Docs", body });
 }
+
+export const toAnchor = (title: string): string => title.toLowerCase().replace(/\W+/g, "-");
 
 /** Renders texts as paragraphs. */
 const toBlocks = (content: Renderable): readonly Renderable[] =>
@@ -62,11 +65,3 @@ export const terms = (texts: Readonly<Record<string, string>>): Html =>
 /** Two columns where the page is wide. */
 export const split = (left: Renderable, right: Renderable): Html =>
   html`<div class="grid"><div>${toBlocks(left)}</div><div>${toBlocks(right)}</div></div>`;
-
-/** A request to paste and its response. */
-export const exchange = (request: string, response: string): Renderable => [
-  muted("Request"),
-  code(request),
-  muted("Response"),
-  code(response),
-];

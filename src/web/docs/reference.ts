@@ -1,56 +1,67 @@
-// The reference of the endpoints in /docs, built from the route table: one page for each group of paths. It marks whether
-// the specification or a decision of this project shows an operation.
-import type { ErrorCode } from "../../domain/errors.ts";
+// The reference of the endpoints in /docs, built from the route table: one page for each group of paths, with samples in
+// the form of real responses. It marks whether the specification or a decision of this project shows an operation.
+import { EVENTS_WITHOUT_ACCOUNT, sampleObject } from "../../domain/events.ts";
+import type { EventType } from "../../domain/model.ts";
+import { findErrorCodes, readsOne } from "../../http/openapi.ts";
 import type { Operation } from "../../http/operation.ts";
-import { CODES, PROBLEMS } from "../../http/problem.ts";
+import { PROBLEMS } from "../../http/problem.ts";
 import type { JsonSchema } from "../../lib/schema.ts";
 import { getMembers } from "../form.ts";
-import { badge, html, inlineCode, inlineMarkdown, link, list, type Renderable } from "../html.ts";
+import {
+  badge,
+  code,
+  html,
+  inlineCode,
+  inlineMarkdown,
+  link,
+  list,
+  type Renderable,
+} from "../html.ts";
 import type { WebDeps } from "../session.ts";
-import { type Doc, exchange, split } from "./page.ts";
-import { sampleResponse } from "./samples.ts";
+import { type Doc, split, toAnchor } from "./page.ts";
 
-/** The groups by their first path segment: title and introduction. */
+/** The groups by title, which is also their first path segment. */
 const GROUPS = {
-  apps: [
-    "Apps",
-    "An app shows data as charts. Create it, deploy it to an environment, and report how its users interact with it.",
-  ],
-  "data-sources": [
-    "Data sources",
-    "A data source is a table that apps show. Upload CSV or JSON; processing finds the columns and their types.",
-  ],
-  webhooks: [
-    "Webhooks",
-    "A webhook receives events by POST. Its deliveries can be read and sent again. [Events](/docs/events) says how to receive them.",
-  ],
-  events: [
-    "Event log",
-    "Every event of the account can be read here, whether or not a webhook received it.",
-  ],
-  users: ["Users", "Users sign in to the dashboard and allow applications to act for them."],
-  "api-keys": ["API keys", "An API key has full access to the account."],
-  "oauth-clients": [
-    "OAuth clients",
+  Apps: "An app shows data as charts. Create it, deploy it to an environment, and report how its users interact with it.",
+  "Data sources":
+    "A data source is a table that apps show. Upload CSV or JSON; processing finds the columns and their types. A chart draws the first column of numbers over the first column of times, or else of names.",
+  Webhooks:
+    "A webhook receives events by POST. Its deliveries can be read and sent again. [Receiving events](/docs/events) says how to receive them.",
+  Events: "Every event of the account can be read here, whether or not a webhook received it.",
+  Users: "Users sign in to the dashboard and allow applications to act for them.",
+  "API keys": "An API key has full access to the account.",
+  "OAuth clients":
     "An OAuth client is an application that acts for users of the account, as far as each user allows.",
-  ],
-  account: ["Account", "A client can read whose credential it has."],
-} as const;
+  Account: "A client can read whose credential it has.",
+};
 
-export const endpointsDoc = (deps: WebDeps): Doc => ({
-  title: "Endpoints",
-  path: "/docs/endpoints",
-  lead: `All paths are below \`${deps.routeDeps.urls.baseUrl}\`. Bodies are JSON. The same for programs: [openapi.json](/openapi.json).`,
-  sections: [],
-  pages: Object.entries(GROUPS).map(([group, [title, lead]]) => ({
-    title,
-    path: `/docs/endpoints/${group}`,
-    lead,
-    sections: deps.operations
-      .filter(({ path }) => path.split("/")[1] === group)
-      .map((route) => [route.summary, describeOperation(route, deps)]),
-  })),
-});
+export function endpointsDoc(deps: WebDeps): Doc {
+  const pages = Object.entries(GROUPS).map(([title, lead]) => {
+    const group = toAnchor(title);
+    const path = `/docs/endpoints/${group}`;
+    const operations = deps.operations.filter((each) => each.path.split("/")[1] === group);
+    return {
+      title,
+      path,
+      lead,
+      contents: list(
+        operations.map((each) => [
+          link(`${path}#${toAnchor(each.summary)}`, each.summary),
+          " ",
+          inlineCode(`${each.method} ${each.path}`),
+        ]),
+      ),
+      sections: operations.map((each) => [each.summary, describeOperation(each, deps)] as const),
+    };
+  });
+  return {
+    title: "Endpoints",
+    path: "/docs/endpoints",
+    lead: "All paths are below `/v1`. Bodies are JSON. The same for programs: [openapi.json](/openapi.json).",
+    sections: [],
+    pages,
+  };
+}
 
 function describeOperation(route: Operation, deps: WebDeps): Renderable {
   const { method, path, decision, scope, example, query, body, serializer } = route;
@@ -63,7 +74,7 @@ function describeOperation(route: Operation, deps: WebDeps): Renderable {
     `${method} ${routeDeps.urls.baseUrl}${shellPath}`,
     example && JSON.stringify(example, null, 2),
   );
-  const errors = findErrors(route).map((code) => {
+  const errors = findErrorCodes(route).map((code) => {
     const [status, title] = PROBLEMS[code];
     return `${status} [${code}](/docs/errors#${code}) ${title}.`;
   });
@@ -77,23 +88,8 @@ function describeOperation(route: Operation, deps: WebDeps): Renderable {
   ];
   return [
     html`<p class="row"><span class="method ${method}">${method}</span> ${inlineCode(path)} ${origin}</p>`,
-    split(facts, exchange(request, sampleResponse(route, deps))),
+    split(facts, [code(request), code(sampleResponse(route, deps))]),
   ];
-}
-
-const readsOne = ({ method, serializer }: Operation): boolean =>
-  method === "GET" && serializer?.kind === "one";
-
-/** The errors of an endpoint beyond those of any endpoint. */
-function findErrors(route: Operation): readonly ErrorCode[] {
-  const { method, path, body, errorCodes = [] } = route;
-  const codes: ErrorCode[] = [...errorCodes];
-  if (path.includes("{")) codes.push("not_found");
-  if (body) codes.push("invalid_json", "unsupported_media_type", "validation_failed");
-  if (body || method === "POST") codes.push("payload_too_large");
-  if (method === "POST") codes.push("idempotency_in_progress", "idempotency_key_reused");
-  if (/PATCH|DELETE/.test(method) || readsOne(route)) codes.push("precondition_failed");
-  return CODES.filter((code) => codes.includes(code));
 }
 
 /** Lists the members of an object with their rules, and their own members indented. */
@@ -106,6 +102,14 @@ function fields(title: string, schema: JsonSchema = {}, isInput = true): Rendera
   return items.length > 0 && [title && html`<h3>${title}</h3>`, list(items)];
 }
 
+/** The formats of JSON Schema in words. */
+const FORMATS = new Map([
+  ["date-time", "ISO 8601 time"],
+  ["idn-email", "e-mail address"],
+  ["idn-hostname", "host name"],
+  ["uri", "URL"],
+]);
+
 /** Describes a schema in words: "string, required, 1 to 200 characters". */
 function describe(schema: JsonSchema, isRequired = false): string {
   const { type, anyOf, enum: values, items, format, maxLength, maxItems, maximum } = schema;
@@ -113,7 +117,7 @@ function describe(schema: JsonSchema, isRequired = false): string {
   const kind = items ? `array of ${describe(items)}` : kinds.join(" or ");
   const rules = [
     values ? `one of \`${values.join("`, `")}\`` : kind,
-    format && String(format).replace("idn-", ""),
+    FORMATS.get(String(format)),
     isRequired && "required",
     maxLength && `${schema.minLength} to ${maxLength} characters`,
     maxItems && `${schema.minItems} to ${maxItems} items`,
@@ -130,4 +134,73 @@ export function curl(target: string, body?: string, credential = true): string {
   if (credential) lines.push('-H "Authorization: Bearer $API_KEY"');
   if (body) lines.push('-H "Content-Type: application/json"', `-d '${body}'`);
   return lines.join(" \\\n  ");
+}
+
+const timestamp = "2026-03-14T09:26:53.589Z";
+const secret = "4fT0qLr8ZsW2kVx6NbYc1MhJd7GpUa9EwQi3RoKt5Xy";
+/** All ids end alike, so that the examples of a page belong together. */
+const ids = { next: (prefix: string) => `${prefix}0VN4t8Kq200Xw7RbLm5cYdT`, secret: () => secret };
+const account = { id: ids.next("acc_"), name: "Example account" };
+
+export const sampleEvent = (type: EventType) => ({
+  id: ids.next("evt_"),
+  type,
+  created: timestamp,
+  data: { object: sampleObject({ ids, timestamp }, type) },
+  account: EVENTS_WITHOUT_ACCOUNT.has(type) ? undefined : account,
+});
+
+/** Values that neither the schema nor the example of a request gives, by operation or resource. */
+const VALUES: { readonly [name: string]: object } = {
+  Account: account,
+  ApiKey: { last_four: "t5Xy", key: "ahs_4fT0qLr8ZsW2kVx6NbYc1MhJd7GpUa9EwQi3RoKt5Xy" },
+  DataSource: sampleObject({ ids, timestamp }, "data.processed"),
+  createDataSource: {},
+  DataSourceRow: { region: "North", revenue: 48_250 },
+  Delivery: {
+    attempts: [
+      {
+        number: 1,
+        trigger: "schedule",
+        at: timestamp,
+        duration_ms: 24,
+        response_status: 500,
+        response_body: "out of memory",
+        error: "status",
+        error_detail: null,
+      },
+    ],
+    next_attempt_at: timestamp,
+  },
+  testWebhook: { attempts: [] },
+  Deployment: { url: "https://hosting.example.com/sites/dep_0VN4t8Kq200Xw7RbLm5cYdT/" },
+  Event: sampleEvent("user.interaction"),
+  OAuthClient: { client_secret: secret },
+  Webhook: { secret: "whsec_4fT0qLr8ZsW2kVx6NbYc1MhJd7GpUa9EwQi3RoKt" },
+};
+
+/** Returns the response to the operation's example request. */
+function sampleResponse(route: Operation, { operations, variants }: WebDeps): string {
+  const { serializer, operationId, example, status, shownOnce } = route;
+  if (serializer === undefined) return `HTTP/1.1 ${status}`;
+  const { name, json, kind } = serializer;
+  const create = operations.find((each) => each.serializer?.name === name && each.example);
+  const examples = [VALUES[operationId] ?? VALUES[name], create?.example, example];
+  const values = Object.assign({}, ...examples);
+  const schemas = { ...(json.properties ?? values), ...(shownOnce && { [shownOnce]: {} }) };
+  const members = Object.keys(schemas).map((member) => [
+    member,
+    member in values ? values[member] : toValue(schemas[member]),
+  ]);
+  const record = Object.fromEntries(members);
+  const page = { data: [record], total: 1, limit: 20, offset: 0 };
+  const list = variants["list-shape"] ? page.data : page;
+  return `HTTP/1.1 ${status}\n\n${JSON.stringify(kind === "page" ? list : record, null, 2)}`;
+}
+
+/** Returns null if the schema allows it. Nullable enumerations have no type. */
+function toValue({ type = null, enum: values, pattern }: JsonSchema): unknown {
+  if (String(type).includes("null")) return null;
+  const [prefix] = /\w+_/.exec(String(pattern)) ?? [];
+  return values?.[0] ?? (prefix ? ids.next(prefix) : timestamp);
 }

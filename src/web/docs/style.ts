@@ -1,12 +1,9 @@
 // The part of the stylesheet for the documentation.
 
 export const DOCS_STYLE = `
-.docs .grid, .side { font-size: .875rem; }
+.docs .grid, .side { font-size: 14px; }
 .docs .grid ul, .sequence ol { list-style: none; padding: 0; }
-.docs .grid li { margin: .25rem 0; }
-.docs .code > pre { padding: 2.75rem 1rem 1rem; }
-.side a { padding: .125rem .5rem; }
-.side .tabs { margin-top: 0; }
+.side a { padding: 2px 8px; }
 .docs .grid li li { margin-left: 1rem; }
 .sequence { display: grid; grid-template-columns: repeat(3, 1fr); max-width: 44rem; text-align: center; }
 .sequence ol { grid-column: 1 / -1; }

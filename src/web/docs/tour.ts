@@ -1,8 +1,8 @@
 // The tour in /docs: the specification part by part. What it says and what this project decided are never mixed.
 import { DECISIONS } from "../../decisions.ts";
-import { type Html, html, list } from "../html.ts";
+import { code, type Html, html, list } from "../html.ts";
 import type { WebDeps } from "../session.ts";
-import { type Doc, exchange, type Section, terms } from "./page.ts";
+import { type Doc, type Section, terms } from "./page.ts";
 import { curl } from "./reference.ts";
 import { PARTS, type Part } from "./tour-content.ts";
 
@@ -12,31 +12,36 @@ export const tourDoc = (deps: WebDeps): Doc => ({
   lead: "The specification in nine parts: what each says, a request to try, what it leaves open, and what this server does there.",
   sections: [],
   pages: Object.entries(PARTS).map(([title, part], index) => ({
-    title: `${index + 1} ${title}`,
+    title: `Part ${index + 1}: ${title}`,
     path: `/docs/tour/${index + 1}`,
     lead: part.summary,
     sections: [...explain(part, deps), ["What it leaves open"], ...listDecisions(index + 1)],
   })),
 });
 
-function explain(part: Part, { routeDeps }: WebDeps): readonly Section[] {
+function explain(
+  { clauses, request, body, anonymous, response, exercise, steps }: Part,
+  { routeDeps }: WebDeps,
+): readonly Section[] {
   const { authUrl } = routeDeps.urls;
-  const command = curl(part.request.replace(" ", ` ${authUrl}`), part.body, !part.anonymous);
-  const response = part.response.join("\n").replaceAll("$URL", authUrl);
-  const clauses = Object.entries(part.clauses).map(
+  const command = curl(request.replace(" ", ` ${authUrl}`), body, !anonymous);
+  const sentences = Object.entries(clauses).map(
     ([ids, sentence]) => html`${sentence} <small>${ids}</small>`,
   );
-  return [
-    ["What it says", [list(clauses), "Each clause has a test: `npm run clause ID` runs it."]],
+  const sections: Section[] = [
+    ["What it says", [list(sentences), "Each clause has a test: `npm run clause ID` runs it."]],
     [
       "Try it",
       [
-        exchange(command.replace("curl", "curl -i"), response),
-        `${part.exercise} In the response … stands for text that varies.`,
+        code(command.replace("curl", "curl -i")),
+        code(response.join("\n").replaceAll("$URL", authUrl)),
+        "In the response … stands for text that varies.",
+        exercise,
       ],
     ],
-    ...(part.steps ? [["Step by step on this server", sequence(part.steps)] as const] : []),
   ];
+  if (steps) sections.push(["Step by step on this server", sequence(steps)]);
+  return sections;
 }
 
 const listDecisions = (part: number): readonly Section[] =>

@@ -1,8 +1,9 @@
-// Converts a table to a chart: chooses the columns for x, y and category, the rows that become points, and the axes.
-// Nothing is drawn here.
+// The chart of a table: its columns, points and scales, and its SVG. The SVG is as wide as its container: x in percent,
+// y in pixels, so that text never shrinks and no script or inline style is needed. Points are form buttons, so that the
+// keyboard reaches them.
 import type { Cell, Column, Row } from "../../domain/model.ts";
 import { isDateTime, parseIso, toIso } from "../../lib/clock.ts";
-import { toLabel, truncate } from "../html.ts";
+import { type Html, html, type Renderable, toLabel, truncate } from "../html.ts";
 
 /** A point of the data; user.interaction contains its x, y and category. */
 export interface Point {
@@ -15,13 +16,6 @@ export interface Point {
   readonly category: string | null;
 }
 
-export interface Axis {
-  /** Returns the place of a value as a fraction of the axis. */
-  toFraction(value: number): number;
-  /** The value and the text of each label. */
-  readonly labels: readonly (readonly [value: number, text: string])[];
-}
-
 export type Chart = NonNullable<ReturnType<typeof createChart>>;
 
 const SERIES_MAX = 8;
@@ -30,8 +24,7 @@ const BARS_MAX = 200;
 /** The maximum text length in an event's data point. */
 const TEXT_MAX = 1_000;
 const TITLE_MAX = 40;
-const TIME_LABELS_MAX = 12;
-const NUMBER_LABELS_MAX = 6;
+const DAY_MS = 86_400_000;
 
 /** Returns a line of the first numeric column over times, or else bars over names; undefined if neither fits. */
 export function createChart(columns: readonly Column[], rows: readonly Row[]) {
@@ -58,12 +51,11 @@ export function createChart(columns: readonly Column[], rows: readonly Row[]) {
   const bars = new Set(points.map((point) => JSON.stringify([point.x, point.category])));
   // Bars need one value for each name and category.
   if (!isLine && (bars.size < points.length || bars.size > BARS_MAX)) return undefined;
-  const up = createAxis([0, ...points.map((point) => point.y)], formatNumber);
-  const across = createAxis(
-    points.map(({ position }) => position),
-    isLine ? formatTime : names,
-  );
-  return up && across && { isLine, x, y, category, series, points, across, up };
+  const up = createScale([0, ...points.map((point) => point.y)]);
+  const ends = [-0.5, names.size - 0.5];
+  const across = createScale(isLine ? points.map(({ position }) => position) : ends);
+  if (points.length === 0 || !Number.isFinite(up.high - up.low)) return undefined;
+  return { isLine, x, y, category, series, points, across, up };
 }
 
 /** Returns true if the column has several values, but few enough for one color each. */
@@ -76,81 +68,130 @@ function isCategory(column: Column, rows: readonly Row[]): boolean {
 const toText = (cell: Cell = null): string | null =>
   cell === null ? null : String(cell).slice(0, TEXT_MAX).toWellFormed();
 
-/** Creates the axis of these values with names or round labels; undefined if their distance is not a number. */
-function createAxis(
-  values: readonly number[],
-  texts: ReadonlyMap<string, number> | typeof formatTime,
-): Axis | undefined {
+type Scale = ReturnType<typeof createScale>;
+
+/** Maps values to fractions of an axis; a single value is in the middle. */
+function createScale(values: readonly number[]) {
   const low = Math.min(...values);
   const high = Math.max(...values);
-  const hasNames = typeof texts === "object";
-  const margin = hasNames || low === high ? 0.5 : 0;
-  const length = high - low + 2 * margin;
-  if (!Number.isFinite(length)) return undefined;
-  return {
-    toFraction: (value) => (value - low + margin) / length,
-    labels: hasNames
-      ? Array.from(texts, ([name, index]) => [index, name])
-      : createLabels(low, high, texts),
-  };
+  const toFraction = (value: number) => (low < high ? (value - low) / (high - low) : 0.5);
+  return { low, high, toFraction };
 }
 
-const DAY_MS = 86_400_000;
-/** An average. Two days after such a multiple, the calendar is in the same month and year. */
-const YEAR_MS = 365.2425 * DAY_MS;
-const MONTH_MS = YEAR_MS / 12;
-const STEPS_S = [1, 5, 15, 60, 300, 900, 3_600, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800];
-const STEPS_MONTHS = [1, 3, 6, 12, 24, 60, 120, 240, 600, 1_200, 6_000];
-const STEPS_MS = [
-  ...STEPS_S.map((seconds) => seconds * 1_000),
-  ...STEPS_MONTHS.map((months) => months * MONTH_MS),
-];
+const HEIGHT = 240;
+/** The width of a line in pixels before it is stretched. */
+const LINE_WIDTH = 1_000;
+/** A line of more points has buttons for some of them. */
+const BUTTONS_MAX = 100;
+/** The share of a chart's width that bars fill, and the maximum width of one. */
+const BARS_SHARE = 0.76;
+const BAR_MAX = 0.08;
 
-/** Labels the multiples of a round number, or of a round duration, between two values. */
-function createLabels(low: number, high: number, format: typeof formatTime): Axis["labels"] {
-  if (low === high) return [[low, format(low)]];
-  const isTime = format === formatTime;
-  const least = (high - low) / (isTime ? TIME_LABELS_MAX : NUMBER_LABELS_MAX);
+const toPercent = (fraction: number): string => `${(fraction * 100).toFixed(2)}%`;
+
+/** Marks the point that was just sent. */
+export function renderChart(chart: Chart, sent?: Point): Html {
+  const { isLine, x, y, category, points, series, up, across } = chart;
+  const labels = getLabels(chart);
+  const toTop = (value: number) => Math.round(HEIGHT - up.toFraction(value) * HEIGHT);
+  const levels = getLevels(up).map((value) => {
+    const top = toTop(value);
+    return html`<line class="${value === 0 && "base"}" x2="100%" y1="${top}" y2="${top}"/><text x="-8" y="${top + 4}" text-anchor="end">${formatNumber(value, COMPACT)}</text>`;
+  });
+  const step = isLine ? Math.ceil(points.length / BUTTONS_MAX) : 1;
+  const width = Math.min(BARS_SHARE / labels.length / series.length, BAR_MAX);
+  const marks = series.map((name, index) => {
+    const own = points.filter((point) => point.category === name);
+    const corners = own.map(
+      ({ position, y }) => `${Math.round(across.toFraction(position) * LINE_WIDTH)},${toTop(y)}`,
+    );
+    // A bar is its own button; the button of a point on a line has a fixed size.
+    const buttons = own.map((point, order) => {
+      if (order % step > 0 && point !== sent) return false;
+      const place = across.toFraction(point.position);
+      const [top, base] = [toTop(point.y), toTop(0)];
+      const left = place + (index - series.length / 2) * width;
+      const box = isLine
+        ? html`x="${toPercent(place)}" y="${top}"`
+        : html`x="${toPercent(left)}" y="${Math.min(top, base)}" width="${toPercent(width * 0.94)}" height="${Math.max(Math.abs(base - top), 1)}"`;
+      return html`<foreignObject ${box}><button name="point" value="${point.row}" title="${describePoint(y, point)}"${point === sent && html` aria-current="true" autofocus`}></button></foreignObject>`;
+    });
+    return html`<g class="s${index} ${isLine && "line"} ${step > 1 && "dense"}">${isLine && html`<svg viewBox="0 0 ${LINE_WIDTH} ${HEIGHT}" preserveAspectRatio="none"><polyline points="${corners.join(" ")}"/></svg>`}${buttons}</g>`;
+  });
+  const legend = series.map(
+    (name, index) => html`<li><b class="s${index}">■</b> ${name ?? "None"}</li>`,
+  );
+  return html`${category && html`<ul class="legend">${legend}</ul>`}
+<div class="plot"><svg width="100%" height="${HEIGHT}" role="group" aria-label="${points.length} points">
+<text x="-56" y="-16">${toTitle(y.name)}</text><text x="50%" y="${HEIGHT + 46}" text-anchor="middle">${toTitle(x.name)}</text>
+${levels}${renderLabels(labels, across)}${marks}</svg></div>`;
+}
+
+const LEVELS_MAX = 6;
+
+/** Returns the multiples of a round number between the ends of a scale. */
+function getLevels({ low, high }: Scale): readonly number[] {
+  if (low === high) return [low];
+  const least = (high - low) / LEVELS_MAX;
   const power = 10 ** Math.floor(Math.log10(least));
-  const steps = isTime ? STEPS_MS : [1, 2, 5, 10].map((factor) => factor * power);
-  const step = steps.find((size) => size >= least) ?? high - low;
-  // Months and years are counted from the year 0.
-  const origin = isTime && step >= MONTH_MS ? -1970 * YEAR_MS : 0;
-  const first = Math.ceil((low - origin) / step);
-  const last = Math.floor((high - origin) / step);
-  return Array.from({ length: last - first + 1 }, (_, index) => {
-    const value = origin + Number(((first + index) * step).toPrecision(15));
-    return [value, format(value, step)];
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= least) ?? high;
+  const first = Math.ceil(low / step);
+  return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, index) =>
+    Number(((first + index) * step).toPrecision(15)),
+  );
+}
+
+type Label = readonly [text: string, position: number];
+
+/** Labels each name, or the first point of each day; within one day, each time. */
+function getLabels({ isLine, points, across: { low, high } }: Chart): readonly Label[] {
+  const format = low < high && high - low < DAY_MS ? formatClock : DATE.format;
+  const labels = new Map<string, number>();
+  for (const { x, position } of points) {
+    const text = isLine ? format(position) : x;
+    labels.set(text, labels.get(text) ?? position);
+  }
+  return [...labels];
+}
+
+const LABEL_MAX = 14;
+/** Characters that fit below a wide and a narrow chart; the stylesheet hides the labels that only fit a wide one. */
+const WIDE_ROOM = 120;
+const NARROW_ROOM = 32;
+
+/** Leaves out labels without room. */
+function renderLabels(labels: readonly Label[], { toFraction }: Scale): readonly Renderable[] {
+  const length = Math.min(Math.max(...labels.map(([text]) => text.length)), LABEL_MAX) + 2;
+  let [wideEnd, narrowEnd] = [0, 0];
+  return labels.map(([text, position]) => {
+    const place = toFraction(position);
+    if (place < wideEnd) return false;
+    wideEnd = place + length / WIDE_ROOM;
+    const isNarrow = place >= narrowEnd;
+    if (isNarrow) narrowEnd = place + length / NARROW_ROOM;
+    return html`<text class="${!isNarrow && "wide"}" x="${toPercent(place)}" y="${HEIGHT + 22}" text-anchor="middle">${truncate(text, LABEL_MAX)}</text>`;
   });
 }
 
 const DATE = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" });
 
-/** Formats a time as precisely as the step between labels requires, or else in full. */
-function formatTime(time: number, step = 0): string {
-  const date = DATE.format(step < MONTH_MS ? time : time + 2 * DAY_MS);
-  const [day, month, year = ""] = date.split(" ");
-  if (step >= YEAR_MS) return year;
-  if (step >= MONTH_MS) return `${month} ${year}`;
-  const clock = time % DAY_MS !== 0 && toIso(time).slice(11, (step || time) % 60_000 ? 19 : 16);
-  if (step > 0) return clock || `${day} ${month}`;
-  return clock ? `${date}, ${clock}` : date;
-}
+const formatClock = (time: number): string => toIso(time).slice(11, time % 60_000 ? 19 : 16);
 
 const FULL = new Intl.NumberFormat("en", { maximumSignificantDigits: 15 });
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact" });
 
-/** Formats a number, in short form for a label of an axis. */
-function formatNumber(value: number, step = 0): string {
-  const text = String(value);
-  return text.includes("e") ? text : (step > 0 ? COMPACT : FULL).format(value);
-}
+/** Numbers that JavaScript writes with an exponent stay so. */
+const formatNumber = (value: number, format = FULL): string =>
+  String(value).includes("e") ? String(value) : format.format(value);
 
 /** Formats a value for people. */
 export function formatCell(cell: Cell = null): string {
   if (typeof cell === "number") return formatNumber(cell);
   const text = String(cell ?? "–");
-  return isDateTime(text) ? formatTime(parseIso(text)) : text;
+  if (!isDateTime(text)) return text;
+  const time = parseIso(text);
+  const date = DATE.format(time);
+  return time % DAY_MS ? `${date}, ${formatClock(time)}` : date;
 }
 
 /** Describes a point in words, for screen readers and tooltips. */

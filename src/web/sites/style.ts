@@ -9,17 +9,13 @@ text { fill: var(--soft); font-size: 12px; }
 line { stroke: var(--line); }
 .base { stroke: var(--soft); }
 @media (width < 60rem) { .wide { display: none; } }
-${HUES.map((hue, series) => `.s${series} { --s: oklch(.62 .14 ${hue}); }`).join("\n")}
-path { fill: none; stroke: var(--s); stroke-width: 2; pointer-events: none; }
+${HUES.map((hue, series) => `.s${series} { color: oklch(.62 .14 ${hue}); forced-color-adjust: none; }`).join("\n")}
+polyline { fill: none; stroke: currentcolor; stroke-width: 2; vector-effect: non-scaling-stroke; pointer-events: none; }
 .line > foreignObject { width: 24px; height: 24px; transform: translate(-12px, -12px); }
-.plot button { width: 100%; height: 100%; padding: 0; border: 0; border-radius: 3px; background: var(--s); forced-color-adjust: none; }
-.line button { border-radius: 50%; background: radial-gradient(var(--s) 4px, transparent 5px); }
+.plot button { width: 100%; height: 100%; padding: 0; border: 0; border-radius: 3px; background: currentcolor; color: inherit; }
+.line button { border-radius: 50%; background: radial-gradient(currentcolor 4px, transparent 5px); }
 .dense button:not(:hover, :focus-visible, [aria-current]) { background: none; }
-.plot button:is(:hover, [aria-current]) { outline: 2px solid; }
-.legend > li::before { content: "■ "; color: var(--s); }
+.plot button:is(:hover, [aria-current]) { outline: 2px solid CanvasText; }
 details .scroll { max-height: 24rem; }
-details thead { position: sticky; top: 0; background: var(--surface); }
 td button { min-width: 9rem; border: 0; padding: 0; color: var(--accent); text-align: left; }
-[aria-sort]::after { content: " ↑"; }
-[aria-sort=descending]::after { content: " ↓"; }
 `;
