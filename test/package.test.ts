@@ -124,7 +124,7 @@ test("package: npx starts the command, the server responds, and Ctrl-C ends it",
   await answersAndEnds("npx", NPX, folder, (pid) => process.kill(-pid, "SIGINT"));
 });
 
-for (const signal of ["SIGTERM", "SIGKILL"] as const)
+for (const signal of ["SIGTERM", "SIGKILL"])
   test(
     `package: npm start runs the sources, and ends when its npm gets ${signal}`,
     { timeout: 60_000 },

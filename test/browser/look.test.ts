@@ -18,8 +18,8 @@ const PICTURES = process.env.TEST_PICTURES === "1";
 const ONLY = process.env.TEST_PAGES ?? "";
 
 interface Violation {
-  readonly id: string;
-  readonly nodes: readonly { readonly html: string }[];
+  id: string;
+  nodes: readonly { html: string }[];
 }
 
 /** Checks all rules in light; dark can only differ in contrast. */

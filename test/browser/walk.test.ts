@@ -38,7 +38,7 @@ inBrowser("a user can go from signing in to a redelivery", MANUAL, async (stage)
   await press(page.locator(".code:has(#secret)"), "Copy");
   await sees(page, "Copied");
   const key = String(await page.evaluate("navigator.clipboard.readText()"));
-  assert.equal((await api.as(key).get("/apps")).status, 200, "the copied key works");
+  (await api.as(key).get("/apps")).is(200, "the copied key works");
 
   const receiver = await httpReceiver((count) => (count === 1 ? 500 : 204));
   await follow(page, "Webhooks", "Register webhook");

@@ -83,7 +83,7 @@ asOwner(
     assertPage(wrong, 405);
     assert.equal(wrong.header("allow"), "GET, HEAD");
     assert.equal((await browser.request("HEAD", "/dashboard/apps")).text, "");
-    assert.equal((await browser.open("/dashboard/")).status, 200);
+    (await browser.open("/dashboard/")).is(200);
   },
 );
 
@@ -124,7 +124,7 @@ choice(
         const response =
           method === "GET" ? await browser.request("GET", url) : await browser.post(url, {});
         const text = textOf(response);
-        if (method === "POST") assert.equal(response.status, 403, path);
+        if (method === "POST") response.is(403, path);
         const isDenied = response.status === 403 && text.includes("This requires the permission");
         assert.equal(isDenied, !isAllowed, `${permission} ${method} ${path}: ${response.status}`);
         assert.ok(isAllowed || needed.some((scope) => scope && text.includes(scope)));
@@ -163,7 +163,7 @@ choice(
       const answer = await (method === "GET"
         ? browser.open(address)
         : browser.post(address, fields));
-      assert.equal(answer.status, 404, `${method} ${path}`);
+      answer.is(404, `${method} ${path}`);
     }
     assert.ok(rows.length > 15, String(rows.length));
   },
@@ -244,7 +244,7 @@ asOwner(
     const { page, secret, id } = await makes(browser, KEYS, "key", { name: "Build server" });
     assert.match(secret, /^ahs_[\w-]{43}$/);
     assert.match(page.text, /<button [^>]*data-copy hidden>/, "shown by the script alone");
-    assert.equal((await api.as(secret).get("/apps")).status, 200);
+    (await api.as(secret).get("/apps")).is(200);
     const later = await browser.open(KEYS);
     assert.deepEqual(
       [later.text.includes(secret), later.text.includes(secret.slice(-4))],

@@ -37,9 +37,9 @@ const started = (args: readonly string[], use: (own: Started) => Promise<void> =
   });
 
 interface Started {
-  readonly server: ServerProcess;
-  readonly ready: Members;
-  readonly api: Client;
+  server: ServerProcess;
+  ready: Members;
+  api: Client;
 }
 
 /** Sends the signal to stop; resolves as soon as the server no longer accepts connections. */

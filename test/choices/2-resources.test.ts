@@ -26,18 +26,18 @@ import {
 } from "../support/index.ts";
 
 interface Kind {
-  readonly id: Topic;
-  readonly path: string;
-  readonly prefix: string;
+  id: Topic;
+  path: string;
+  prefix: string;
   /** The smallest valid request body. */
-  readonly required: Members;
+  required: Members;
   /** Its further fields, besides id and times. */
-  readonly defaults: Members;
+  defaults: Members;
   /** A field that only the 201 response shows. */
-  readonly once?: readonly [name: string, form: RegExp];
+  once?: readonly [name: string, form: RegExp];
   /** If it can be updated: values that are no defaults, and read-only fields besides id and times. */
-  readonly change?: Members;
-  readonly readOnly?: readonly string[];
+  change?: Members;
+  readOnly?: readonly string[];
 }
 
 const CLIENT = {

@@ -107,7 +107,7 @@ choice(
         400,
         name,
       );
-      assert.equal((await choose(await sendKey(browser, KEY, "/", headers))).status, 303, name);
+      (await choose(await sendKey(browser, KEY, "/", headers))).is(303, name);
     }
   },
 );
@@ -201,7 +201,7 @@ choice(
       await browser.request("GET", `${SIGN_IN}?${new URLSearchParams(fields)}`);
       assert.equal(await isSignedIn(browser), false);
     }
-    assert.equal((await browser.continueAs(second)).status, 303, "the state is still unused");
+    (await browser.continueAs(second)).is(303, "the state is still unused");
   },
 );
 
@@ -293,7 +293,7 @@ choice(
     const csrf = csrfOf(await browser.open("/dashboard/apps/new"));
     await browser.post(SIGN_IN, { csrf, user_id: str(usersOn(page)[0]?.id) });
     assert.deepEqual([await isSession(api, before), await isSignedIn(browser)], [false, true]);
-    assert.equal((await browser.request("GET", "/v1/apps")).status, 401);
+    (await browser.request("GET", "/v1/apps")).is(401);
   },
 );
 

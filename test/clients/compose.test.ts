@@ -5,7 +5,7 @@ import { clientTest, requireClient } from "../support/clients.ts";
 import { Client, closedPort, serve, serving } from "../support/index.ts";
 
 interface ComposeFile {
-  readonly services: Record<string, Record<"image" | "command" | "environment", string>>;
+  services: Record<string, Record<"image" | "command" | "environment", string>>;
 }
 
 const [, text = ""] =

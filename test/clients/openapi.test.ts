@@ -32,7 +32,7 @@ const TSCONFIG = {
 };
 
 interface Project extends Embedded {
-  readonly folder: string;
+  folder: string;
   /** Runs Node in the folder; returns its output. */
   node(...args: readonly string[]): Promise<string>;
 }

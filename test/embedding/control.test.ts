@@ -14,10 +14,7 @@ import {
 } from "../support/index.ts";
 
 /** A test of the controls, with a client whose root is the control URL. */
-const controls = (
-  title: string,
-  use: (own: Context & { readonly control: Client }) => Promise<void>,
-) =>
+const controls = (title: string, use: (own: Context & { control: Client }) => Promise<void>) =>
   choice(`1.test-controls: ${title}`, { ...FIXED, control: true }, (own) =>
     use({ ...own, control: own.api.at(`${own.authUrl}/_control`) }),
   );

@@ -19,7 +19,7 @@ const calls: readonly ((store: Store) => Promise<unknown>)[] = [
 /** Registers all cases. `createStore` returns a new, empty store that has not been opened. */
 export function storeContract(
   createStore: () => Store | Promise<Store>,
-  options: { readonly skip?: string | false } = {},
+  options: { skip?: string | false } = {},
 ) {
   for (const [title, run] of Object.entries({ ...writes, ...isolation, ...data }))
     test(`store contract: ${title}`, options, async () => {

@@ -15,9 +15,9 @@ import { freshFile } from "../support/closing.ts";
 import { contains } from "../support/patterns.ts";
 
 interface Note {
-  readonly id: string;
-  readonly list: string;
-  readonly text: string;
+  id: string;
+  list: string;
+  text: string;
 }
 
 export const notes = collection<Note>()("notes", { list: { by: ["list"] } }, { text: ["text"] });

@@ -60,7 +60,7 @@ test("promise 1: acknowledged commits are in the journal, concurrent ones on one
 });
 
 test("promise 1: a read waits until its data is durable, but not for writes to another collection", async (t) => {
-  const keys = collection<{ readonly id: string }>()("keys");
+  const keys = collection<{ id: string }>()("keys");
   const { store } = await openStore(t, newFile(), {}, [notes, keys]);
   const order: string[] = [];
   const written = write(store, note("a")).then(() => order.push("written"));

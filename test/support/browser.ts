@@ -9,7 +9,7 @@ export const SIGN_IN = "/dashboard/sign-in";
 type Fields = Readonly<Record<string, string>>;
 
 export class Browser {
-  readonly origin: string;
+  origin: string;
   readonly cookies = new Map<string, string>();
   readonly #root: Client;
 

@@ -24,21 +24,21 @@ const QUIET =
   "no-sandbox disable-gpu disable-quic no-first-run disable-background-networking disable-component-update disable-sync";
 
 export interface Stage extends Embedded {
-  readonly context: BrowserContext;
+  context: BrowserContext;
   /** A page on which the owner is signed in. */
-  readonly page: Page;
+  page: Page;
   /** Opens a path of the server under test. */
   go(path: string, page?: Page): Promise<void>;
   /** Other hosts that the test itself visits. */
-  readonly hosts: Set<string>;
+  hosts: Set<string>;
 }
 
 type Run = (stage: Stage) => Promise<void>;
 /** Options of the server, and of the browser. */
 interface Staging {
-  readonly service?: ServiceOptions;
-  readonly browser?: BrowserContextOptions;
-  readonly timeout?: number;
+  service?: ServiceOptions;
+  browser?: BrowserContextOptions;
+  timeout?: number;
 }
 
 let shared: Promise<Browser> | undefined;

@@ -10,11 +10,11 @@ import type { Outcome } from "./trial.ts";
 export type Run = (kit: Kit) => Promise<unknown>;
 
 export interface Clause {
-  readonly id: string;
-  readonly requirement: string;
-  readonly run: Run;
+  id: string;
+  requirement: string;
+  run: Run;
   /** Starts slow work before any clause is checked. */
-  readonly begin: (kit: Kit) => Promise<unknown>;
+  begin: (kit: Kit) => Promise<unknown>;
 }
 
 const defined: Clause[] = [];
@@ -53,7 +53,7 @@ export async function collected(load: () => Promise<unknown>) {
 /** Runs the deferred check of a clause, if it has one. */
 export const finish = async (rest: unknown) => void (typeof rest === "function" && (await rest()));
 
-let shared: Promise<Own & { readonly kit: Kit }> | undefined;
+let shared: Promise<Own & { kit: Kit }> | undefined;
 
 /** Also checks every response of our own server against its OpenAPI document. */
 async function ownKit() {

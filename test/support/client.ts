@@ -91,17 +91,17 @@ export class Answer {
 
 /** A header with several values is sent several times. */
 export type SentHeaders = Record<string, OutgoingHttpHeader>;
-type Sent = { readonly headers?: SentHeaders; readonly body?: string | Buffer };
+type Sent = { headers?: SentHeaders; body?: string | Buffer };
 
 export interface ClientParts {
-  readonly baseUrl: string;
+  baseUrl: string;
   /** The credential; null sends no Authorization header. */
-  readonly key: string | null;
+  key: string | null;
   /** Called with every response that a test receives. */
-  readonly observe?: (method: string, path: string, answer: Answer) => void;
-  readonly agent?: Agent;
+  observe?: (method: string, path: string, answer: Answer) => void;
+  agent?: Agent;
   /** Response timeout, in milliseconds. */
-  readonly patience_ms?: number;
+  patience_ms?: number;
 }
 
 /** Only a hang takes as long, even on a busy machine. */
@@ -111,8 +111,8 @@ export const PATIENCE_MS = 15_000;
 const IDLE_MS = 1_000;
 
 export class Client {
-  readonly baseUrl: string;
-  readonly key: string | null;
+  baseUrl: string;
+  key: string | null;
   readonly #agent: Agent;
 
   constructor(private readonly parts: ClientParts) {
@@ -162,7 +162,7 @@ export class Client {
     this.send(method, path, { headers: { "content-type": "application/json", ...headers }, body });
 
   /** Sends a POST that must succeed with 201; returns the resource. */
-  async create(path: string, value: unknown): Promise<Members & { readonly id: string }> {
+  async create(path: string, value: unknown): Promise<Members & { id: string }> {
     const answer = await this.post(path, value);
     answer.is(201);
     return { ...answer.json, id: answer.id };

@@ -1,4 +1,4 @@
-// Measures the costs of work: time, processor time, and memory after a garbage collection, because garbage is no leak.
+// Measures the costs of work: time, and memory after a garbage collection, because garbage is no leak.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
@@ -7,14 +7,6 @@ export async function took(work: () => Promise<unknown>) {
   const began = performance.now();
   await work();
   return performance.now() - began;
-}
-
-/** Measures the processor time in milliseconds, to which other programs add nothing. */
-export async function processorTime(work: () => Promise<unknown>) {
-  const before = process.cpuUsage();
-  await work();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1_000;
 }
 
 /** Bytes in use after a garbage collection. */

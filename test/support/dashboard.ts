@@ -37,7 +37,7 @@ export function assertPage(page: Answer, status = 200, formAction = "'self'") {
 }
 
 /** The text of a page as a reader sees it, without markup. */
-export const textOf = (page: { readonly text: string }) =>
+export const textOf = (page: { text: string }) =>
   decoded(page.text.replace(/<[^>]*>/g, " ")).replace(/\s+/g, " ");
 
 /** A form with a file, encoded as a browser does. */

@@ -14,13 +14,13 @@ export const EVENT_TYPES = [
 ];
 
 interface FieldRule {
-  readonly field: string;
+  field: string;
   /** Accepted, and returned as sent. */
-  readonly good?: readonly unknown[];
+  good?: readonly unknown[];
   /** Rejected with a 422 that points at the field. */
-  readonly bad?: readonly unknown[];
+  bad?: readonly unknown[];
   /** The pointer of the validation issue for bad values that are containers: "#/events/0". */
-  readonly at?: string;
+  at?: string;
 }
 
 /** Tries every value of the rules in a request whose other members are `rest`: "POST /apps", or "PATCH" and a path. */

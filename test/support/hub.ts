@@ -13,13 +13,13 @@ import type { Members } from "./client.ts";
 import { objectIn } from "./shown.ts";
 
 export interface Arrival {
-  readonly method: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
+  method: string;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
   /** Milliseconds, on the monotonic clock. */
-  readonly at: number;
+  at: number;
   /** The body as an event; empty if it is none. */
-  readonly event: Members;
+  event: Members;
   /** Whether the sender was still connected when the response was sent. */
   wasRead?: boolean;
   /** The time of the response, or of the sender's disconnect. */
@@ -27,9 +27,9 @@ export interface Arrival {
 }
 
 export interface Answered {
-  readonly status: number;
-  readonly location?: string;
-  readonly after_ms?: number;
+  status: number;
+  location?: string;
+  after_ms?: number;
 }
 
 /** The responses of a webhook's address. */
@@ -37,10 +37,10 @@ export type Answers = (arrival: Arrival) => Answered;
 
 /** One webhook's address, and the requests it received. */
 export interface Inbox {
-  readonly url: string;
-  readonly got: Arrival[];
+  url: string;
+  got: Arrival[];
   /** Resolves with the first `count` matching requests; rejects after a timeout. */
-  readonly arrived: (
+  arrived: (
     matches: (each: Arrival) => boolean,
     count?: number,
     patience_ms?: number,
@@ -64,7 +64,7 @@ export type Hub = Awaited<ReturnType<typeof openHub>>;
 
 /** The URL under which others reach the port, if that is not on this machine. */
 export async function openHub(publicUrl?: string, onPort = "0") {
-  const boxes = new Map<string, { readonly inbox: Inbox; readonly answers: Answers }>();
+  const boxes = new Map<string, { inbox: Inbox; answers: Answers }>();
   let patience_ms = PATIENCE_MS;
   const arrivals = new EventEmitter().setMaxListeners(0);
 

@@ -5,7 +5,7 @@ import { isMembers, type Members, members } from "./client.ts";
 const ANNOTATIONS =
   /^(description|title|default|examples?|readOnly|writeOnly|deprecated|discriminator|x-.*)$/;
 
-const FORMATS: { readonly [format: string]: RegExp } = {
+const FORMATS: { [format: string]: RegExp } = {
   "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/,
   uri: /^[a-z][a-z0-9+.-]*:\S+$/i,
   "idn-hostname": /^[a-zA-Z\d\u0080-\u{10ffff}-]+(\.[a-zA-Z\d\u0080-\u{10ffff}-]+)*$/u,

@@ -24,7 +24,7 @@ import { startTrial, type Trial } from "./trial.ts";
 export class NotTried extends Error {}
 
 export interface Hook extends Inbox {
-  readonly secret: string;
+  secret: string;
 }
 
 type Observe = NonNullable<ClientParts["observe"]>;
@@ -85,7 +85,7 @@ export class Kit {
     return answer;
   }
 
-  async newApp(fields: object = {}): Promise<Members & { readonly id: string }> {
+  async newApp(fields: object = {}): Promise<Members & { id: string }> {
     const { json, id } = done(await this.createApp(fields));
     return { ...json, id };
   }

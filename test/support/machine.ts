@@ -6,7 +6,7 @@ export const HOUR_MS = 3_600_000;
 
 export function createMachine() {
   const time = { system: START, monotonic: 5_000 };
-  const timers = new Set<{ readonly at: number; readonly run: () => void }>();
+  const timers = new Set<{ at: number; run: () => void }>();
   const after = (by_ms: number, run: () => void) => {
     const timer = { at: time.monotonic + Math.max(by_ms, 1), run };
     timers.add(timer);

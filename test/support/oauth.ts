@@ -22,9 +22,9 @@ export const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
 /** An OAuth client as its owner knows it. */
 export interface App {
-  readonly client_id: string;
+  client_id: string;
   /** Null for a public client. */
-  readonly client_secret: string | null;
+  client_secret: string | null;
 }
 
 export const ALL_SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;

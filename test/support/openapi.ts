@@ -5,12 +5,12 @@ import { type Answer, isMembers, type Members, members } from "./client.ts";
 import { breaches, resolve } from "./json-schema.ts";
 
 export interface Operation {
-  readonly method: string;
+  method: string;
   /** The path as in the document: /apps/{app_id}. */
-  readonly path: string;
+  path: string;
   /** The path with the server's prefix: /v1/apps/{app_id}. */
-  readonly fullPath: string;
-  readonly value: Members;
+  fullPath: string;
+  value: Members;
 }
 
 /** The response headers that a client may need. */
@@ -18,7 +18,7 @@ const DESCRIBED =
   /^(x-request-id|x-total-count|(x-)?ratelimit.*|retry-after|etag|location|link|www-authenticate|idempotency-replayed)$/;
 
 export class ApiDocument {
-  readonly operations: readonly Operation[];
+  operations: readonly Operation[];
 
   constructor(readonly document: Members) {
     const [server] = [document.servers].flat();

@@ -17,7 +17,7 @@ export const overridden = (store: Store, methods: Partial<Store>): Store =>
  * that must be in progress at the same moment. Reads are never affected.
  */
 export class Gate {
-  readonly store: Store;
+  store: Store;
   /** The error of every write after the next `spared` ones; undefined lets writes succeed. */
   fault: Error | undefined;
   spared = 0;
@@ -37,7 +37,7 @@ export class Gate {
   }
 
   /** Makes writes wait. `begun` resolves when the first one starts; `release` lets all of them continue. */
-  hold(): { readonly begun: Promise<void>; readonly release: () => void } {
+  hold(): { begun: Promise<void>; release: () => void } {
     const [begun, waiting] = [promised(), promised()];
     [this.#begun, this.#waiting] = [begun.keep, waiting.kept];
     return { begun: begun.kept, release: waiting.keep };

@@ -40,9 +40,7 @@ export function kept<T>(value: T | AppError | undefined): T {
 }
 
 /** An isolated world. Its clock stands still, so nothing happens unless a test causes it. */
-export async function outboxWorld(
-  options: Partial<OutboxDeps> & { readonly clock?: AdjustableClock } = {},
-) {
+export async function outboxWorld(options: Partial<OutboxDeps> & { clock?: AdjustableClock } = {}) {
   const { store = memoryStore(), clock = new AdjustableClock(START) } = options;
   const account = accountOf("acc_1");
   if (options.store === undefined) {

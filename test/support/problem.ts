@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type Answer, type Members, members, str } from "./client.ts";
 
 /** The codes of each status. */
-const CODES: { readonly [status: number]: string } = {
+const CODES: { [status: number]: string } = {
   400: "invalid_json invalid_parameter invalid_header invalid_request",
   401: "missing_credential malformed_credential invalid_credential expired_credential",
   403: "insufficient_scope account_suspended account_limited rate_limit_exceeded",

@@ -8,7 +8,7 @@ import { Answer, type Client, PATIENCE_MS } from "./client.ts";
 
 export class RawConnection {
   /** Resolves once the server has closed its side; the value is the way it closed. */
-  readonly closed: Promise<"end" | "reset">;
+  closed: Promise<"end" | "reset">;
   #received = Buffer.alloc(0);
   #over = false;
   #wake: () => void = () => {};
@@ -69,7 +69,7 @@ export class RawConnection {
 }
 
 /** The server and the credential of a request. */
-type Sender = { readonly api: Client };
+type Sender = { api: Client };
 
 /** The head of a request with a credential; `lines` are further headers. */
 export const head = (line: string, { api }: Sender, ...lines: readonly string[]) =>

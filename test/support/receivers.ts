@@ -26,7 +26,7 @@ export async function hooked(
 export async function httpReceiver(
   answer: (count: number, response: ServerResponse) => number | undefined = () => 200,
 ) {
-  const got: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = [];
+  const got: { headers: IncomingHttpHeaders; body: string }[] = [];
   const server = createServer(async (request, response) => {
     got.push({ headers: request.headers, body: await text(request) });
     const status = answer(got.length, response);

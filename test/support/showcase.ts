@@ -44,8 +44,8 @@ export const DOCS = [
 ];
 
 interface NamedPage {
-  readonly name: string;
-  readonly path: string;
+  name: string;
+  path: string;
 }
 
 /** Creates the account's data with a manual clock; returns its pages. */

@@ -9,16 +9,16 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 export interface SourceFile {
   /** The path from the repository's root, with slashes: src/lib/ids.ts. */
-  readonly path: string;
-  readonly text: string;
+  path: string;
+  text: string;
   /** The code without comments and without the contents of quotes. */
-  readonly code: string;
+  code: string;
   /** All imports, static or dynamic: a path from the root, or the name of a module. */
-  readonly imports: readonly string[];
+  imports: readonly string[];
   /** The same without type-only imports, which do not exist at run time. */
-  readonly loads: readonly string[];
+  loads: readonly string[];
   /** Static imports, loaded before any of the file runs. */
-  readonly atOnce: readonly string[];
+  atOnce: readonly string[];
 }
 
 /** Every TypeScript file below `folder`. */

@@ -1,87 +1,14 @@
 // A certificate authority made with openssl for these tests, and certificates for localhost, 127.0.0.1 and
-// receiver.test. They protect nothing.
+// receiver.test; the expired one was valid in January 2020, and the one not yet valid will be in January 2120. They
+// protect nothing.
+import { readFileSync } from "node:fs";
 
-export const CA_CERT = `-----BEGIN CERTIFICATE-----
-MIIBfDCCASGgAwIBAgIUbVysMvsuWEwd/cPqW6MkZ6nf2P0wCgYIKoZIzj0EAwIw
-EjEQMA4GA1UEAwwHVGVzdCBDQTAgFw0yMDAxMDEwMDAwMDBaGA8yMTI5MDcwODAw
-MDAwMFowEjEQMA4GA1UEAwwHVGVzdCBDQTBZMBMGByqGSM49AgEGCCqGSM49AwEH
-A0IABKY6R7LMCkqOCUDBqnDCsUbigko9bmxpq1jS1aw9GPoLU1oOKYFpAo/tdOLa
-MbyWa4TEnIhuvHlHJnQoppenD3KjUzBRMB0GA1UdDgQWBBTpqru8euOb91fGyhS9
-uFu56fThgzAfBgNVHSMEGDAWgBTpqru8euOb91fGyhS9uFu56fThgzAPBgNVHRMB
-Af8EBTADAQH/MAoGCCqGSM49BAMCA0kAMEYCIQCEqy+uwQ1b3g6uJaZD8+RjawNH
-/Ut1hUl318smSQWwfwIhALOifixw9uOZ2Pbjf0kpR6tGvk/aPJCJMpnlgsBZG2dY
------END CERTIFICATE-----
-`;
+const pem = (name: string) =>
+  readFileSync(new URL(`certificates/${name}.pem`, import.meta.url), "utf8");
 
-const KEY = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgX1ucwxoJqU99T46h
-9MWOph2kGbJJ/oa7fDrYj6wx8eWhRANCAAR5SyDMF9hUcNMFYUGB1KpIMrcIkoPt
-LagFuts24mR+9rW/C1N1MUa/2lhrkV1icurXW4i2kSB1BJRzKHQDAodK
------END PRIVATE KEY-----
-`;
-
-const CERT = `-----BEGIN CERTIFICATE-----
-MIIBkDCCATWgAwIBAgIBATAKBggqhkjOPQQDAjASMRAwDgYDVQQDDAdUZXN0IENB
-MCAXDTIwMDEwMTAwMDAwMFoYDzIxMjYxMDEyMDAwMDAwWjAUMRIwEAYDVQQDDAls
-b2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAR5SyDMF9hUcNMFYUGB
-1KpIMrcIkoPtLagFuts24mR+9rW/C1N1MUa/2lhrkV1icurXW4i2kSB1BJRzKHQD
-AodKo3gwdjApBgNVHREEIjAggglsb2NhbGhvc3SCDXJlY2VpdmVyLnRlc3SHBH8A
-AAEwCQYDVR0TBAIwADAdBgNVHQ4EFgQUYkQc/DvmarXV76N9LfW/9UsVaqUwHwYD
-VR0jBBgwFoAU6aq7vHrjm/dXxsoUvbhbuen04YMwCgYIKoZIzj0EAwIDSQAwRgIh
-AMwb2Cvz6OGH6p0KJ+1vv53kR6+lGU8YRcKy8e1M8mQbAiEA1UAYnofPyGhKVWgI
-31oDHZVh2QasQR2vaC3FBT8yZNM=
------END CERTIFICATE-----
-`;
-
-export const TLS = { cert: CERT, key: KEY };
-
-/** A self-signed certificate. */
-export const SELF_SIGNED = {
-  key: KEY,
-  cert: `-----BEGIN CERTIFICATE-----
-MIIBqTCCAVCgAwIBAgIUTsa8s2YPss0ZO/k97O7XRExvD7YwCgYIKoZIzj0EAwIw
-FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTIwMDEwMTAwMDAwMFoYDzIxMjYxMDEy
-MDAwMDAwWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
-PQMBBwNCAAR5SyDMF9hUcNMFYUGB1KpIMrcIkoPtLagFuts24mR+9rW/C1N1MUa/
-2lhrkV1icurXW4i2kSB1BJRzKHQDAodKo34wfDAdBgNVHQ4EFgQUYkQc/DvmarXV
-76N9LfW/9UsVaqUwHwYDVR0jBBgwFoAUYkQc/DvmarXV76N9LfW/9UsVaqUwDwYD
-VR0TAQH/BAUwAwEB/zApBgNVHREEIjAggglsb2NhbGhvc3SCDXJlY2VpdmVyLnRl
-c3SHBH8AAAEwCgYIKoZIzj0EAwIDRwAwRAIgTA3mHznEX8t8wgZhKrJH9D1xNXt8
-JkZFHL05KonxS5sCIGgR9U/7QFBwfaJ2IZLV2KJ+QmIBR4HRzyeu0hcPC08W
------END CERTIFICATE-----
-`,
-};
-
-/** Valid in January 2020. */
-export const EXPIRED = {
-  key: KEY,
-  cert: `-----BEGIN CERTIFICATE-----
-MIIBjDCCATOgAwIBAgIBAjAKBggqhkjOPQQDAjASMRAwDgYDVQQDDAdUZXN0IENB
-MB4XDTIwMDEwMTAwMDAwMFoXDTIwMDEzMTAwMDAwMFowFDESMBAGA1UEAwwJbG9j
-YWxob3N0MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEeUsgzBfYVHDTBWFBgdSq
-SDK3CJKD7S2oBbrbNuJkfva1vwtTdTFGv9pYa5FdYnLq11uItpEgdQSUcyh0AwKH
-SqN4MHYwKQYDVR0RBCIwIIIJbG9jYWxob3N0gg1yZWNlaXZlci50ZXN0hwR/AAAB
-MAkGA1UdEwQCMAAwHQYDVR0OBBYEFGJEHPw75mq11e+jfS31v/VLFWqlMB8GA1Ud
-IwQYMBaAFOmqu7x645v3V8bKFL24W7np9OGDMAoGCCqGSM49BAMCA0cAMEQCIDex
-5qi2BPwwYTCLOr+aMV5baHC9oP3Onrt+Nnz4Q9eyAiAMP6U/2UnogubiZRi4saHe
-7CS7E/QygdyxTuvuMB48XA==
------END CERTIFICATE-----
-`,
-};
-
-/** Valid in January 2120. */
-export const NOT_YET_VALID = {
-  key: KEY,
-  cert: `-----BEGIN CERTIFICATE-----
-MIIBkDCCATegAwIBAgIBAzAKBggqhkjOPQQDAjASMRAwDgYDVQQDDAdUZXN0IENB
-MCIYDzIxMjAwMTAxMDAwMDAwWhgPMjEyMDAxMzEwMDAwMDBaMBQxEjAQBgNVBAMM
-CWxvY2FsaG9zdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABHlLIMwX2FRw0wVh
-QYHUqkgytwiSg+0tqAW62zbiZH72tb8LU3UxRr/aWGuRXWJy6tdbiLaRIHUElHMo
-dAMCh0qjeDB2MCkGA1UdEQQiMCCCCWxvY2FsaG9zdIINcmVjZWl2ZXIudGVzdIcE
-fwAAATAJBgNVHRMEAjAAMB0GA1UdDgQWBBRiRBz8O+ZqtdXvo30t9b/1SxVqpTAf
-BgNVHSMEGDAWgBTpqru8euOb91fGyhS9uFu56fThgzAKBggqhkjOPQQDAgNHADBE
-AiAOYkgrL+4kI3/feZkfXpB6UucY8po6a+M7CFwIW7XbTgIgPR35hJlSP17y1YS5
-8xwLDKzuS/xDVg2kM6kkGo/KEkg=
------END CERTIFICATE-----
-`,
-};
+export const CA_CERT = pem("authority");
+const key = pem("key");
+export const TLS = { cert: pem("localhost"), key };
+export const SELF_SIGNED = { cert: pem("self-signed"), key };
+export const EXPIRED = { cert: pem("expired"), key };
+export const NOT_YET_VALID = { cert: pem("not-yet-valid"), key };

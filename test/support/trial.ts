@@ -15,29 +15,29 @@ const SPARE_MS = 300;
 /** A busy machine may delay the retry of a failure so much longer. */
 const BUSY_MS = 4_000;
 
-const SUCCESSES = [200, 202, 204, 299] as const;
-const FAILURES = [302, 307, 400, 404, 500, 503] as const;
+const SUCCESSES = [200, 202, 204, 299];
+const FAILURES = [302, 307, 400, 404, 500, 503];
 /** The time that a receiver delays its response, and the times with --slow. */
 const HELD_MS = 3_500;
-const [IN_TIME_MS, LATE_MS] = [28_000, 33_000] as const;
+const [IN_TIME_MS, LATE_MS] = [28_000, 33_000];
 
 /** The deliveries of the one event to a receiver with this response. */
 interface Tried {
-  readonly says: string;
-  readonly first: Arrival | undefined;
+  says: string;
+  first: Arrival | undefined;
   /** Whether it was sent again. */
-  readonly again: boolean;
+  again: boolean;
 }
 
 export interface Outcome {
   /** The delay before a 500 was retried; undefined if it was not. */
-  readonly retry_ms: number | undefined;
-  readonly succeeded: readonly Tried[];
-  readonly failed: readonly Tried[];
+  retry_ms: number | undefined;
+  succeeded: readonly Tried[];
+  failed: readonly Tried[];
   /** Delayed responses within the timeout; with --slow also one after it. */
-  readonly held: readonly Tried[];
+  held: readonly Tried[];
   /** Number of requests at the target of the redirects. */
-  readonly followed: number;
+  followed: number;
 }
 
 export type Trial = Awaited<ReturnType<typeof startTrial>>;

@@ -26,10 +26,7 @@ export const processed = (api: Client, id: string): Promise<Members> =>
   });
 
 /** A new data source, once it is processed. */
-export async function uploaded(
-  api: Client,
-  draft: object,
-): Promise<Members & { readonly id: string }> {
+export async function uploaded(api: Client, draft: object): Promise<Members & { id: string }> {
   const { id } = await api.create("/data-sources", draft);
   return { ...(await processed(api, id)), id };
 }

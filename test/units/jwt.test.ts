@@ -28,7 +28,7 @@ const [head, body] = [JSON.stringify(HEADER), JSON.stringify(CLAIMS)];
 const read = (token: string, now = expected.now, key = EC) =>
   verifyJwt(token, key, { ...expected, now });
 
-function refused(error: JwtError, tokens: { readonly [why: string]: string }) {
+function refused(error: JwtError, tokens: { [why: string]: string }) {
   for (const [why, token] of Object.entries(tokens)) assert.deepEqual(read(token), { error }, why);
 }
 

@@ -10,14 +10,14 @@ import {
 } from "../../../src/domain/store.ts";
 
 export interface Item {
-  readonly id: string;
-  readonly owner: string | null;
-  readonly colour: string | null;
-  readonly rank: string | null;
-  readonly slot: string | null;
-  readonly bright: boolean;
-  readonly level: number;
-  readonly text: string;
+  id: string;
+  owner: string | null;
+  colour: string | null;
+  rank: string | null;
+  slot: string | null;
+  bright: boolean;
+  level: number;
+  text: string;
 }
 
 export const items = collection<Item>()(
@@ -32,7 +32,7 @@ export const items = collection<Item>()(
   { slot: ["owner", "slot"] },
 );
 
-export const counters = collection<{ readonly id: string; readonly n: number }>()("counters");
+export const counters = collection<{ id: string; n: number }>()("counters");
 
 export const item = (id: string, fields: Partial<Item> = {}): Item => ({
   id,

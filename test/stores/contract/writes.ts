@@ -86,7 +86,7 @@ export const writes: Cases = {
     assert.deepEqual(await Promise.all(counts), [1, 0, 6, 0, 0]);
   },
   async "a call with a collection that was not declared rejects"(store) {
-    const other = collection<{ readonly id: string }>()("other");
+    const other = collection<{ id: string }>()("other");
     const work = store.transact((tx) => tx.put(other, { id: "a" }));
     await assert.rejects(work, /other/);
     await assert.rejects(store.get(other, "a"), /other/);
