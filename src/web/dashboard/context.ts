@@ -5,7 +5,7 @@ import { checkAccountState, hasScope } from "../../domain/credentials.ts";
 import { type AppError, appError } from "../../domain/errors.ts";
 import { API_ROUTES, callOperation, serializeResponse } from "../../http/api.ts";
 import type { HttpResponse } from "../../http/message.ts";
-import type { Operation } from "../../http/operation.ts";
+import type { HandlerContext, Operation } from "../../http/operation.ts";
 import type { PathParams, Result, RouteKey } from "../../http/router.ts";
 import { alertBox, html, link, type Renderable, tabs } from "../html.ts";
 import { type Page, page, SECTIONS } from "../layout.ts";
@@ -30,10 +30,18 @@ export function getOperation(methodAndPath: string): Operation {
   return operation;
 }
 
+/** A page for GET requests. */
+export const pageRoute = (
+  path: string,
+  operation: Operation,
+  handler: DashboardRoute["handler"],
+): DashboardRoute => ({ method: "GET", path, operation, handler });
+
 export function createPageContext(web: WebContext, params: PathParams) {
-  const { request, unitOfWork, routeDeps, textCache, signedIn } = web;
+  const { request, textCache, signedIn } = web;
   if (signedIn === undefined) throw new Error("A dashboard page needs a signed-in user");
   const { user, account } = signedIn;
+  const context = { ...web, user, account, params };
 
   /** Returns an error if this user may not use the operation; a limited account may still view its form. */
   function checkPermission({ scope }: Operation, method: string): AppError | undefined {
@@ -44,10 +52,7 @@ export function createPageContext(web: WebContext, params: PathParams) {
   }
 
   return {
-    ...web,
-    user,
-    account,
-    params,
+    ...context,
     checkPermission,
     can: (operation: Operation): boolean =>
       checkPermission(operation, operation.method) === undefined,
@@ -55,20 +60,16 @@ export function createPageContext(web: WebContext, params: PathParams) {
     /** Calls an operation as this user, with the page's path parameters. The caller names the type of its result. */
     async callApi<T>(
       operation: Operation,
-      { query, body }: { readonly query?: object; readonly body?: unknown } = {},
+      options: Partial<HandlerContext> = {},
     ): Promise<T | AppError> {
       const error = checkPermission(operation, operation.method);
       if (error) return error;
       const result = await callOperation(operation, {
-        unitOfWork,
-        account,
-        user,
-        routeDeps,
-        request,
-        params,
-        query: { offset: 0, limit: 20, ...query },
+        ...context,
+        query: {},
+        body: undefined,
         precondition: () => undefined, // a form has no If-Match
-        body,
+        ...options,
       });
       return result as T | AppError;
     },

@@ -2,7 +2,7 @@
 // account state, permission and form, in this order.
 import { type HttpResponse, PATHS, queryString } from "../../http/message.ts";
 import type { Router } from "../../http/router.ts";
-import { badge, code, html, inlineCode, inlineMarkdown, type Renderable } from "../html.ts";
+import { badge, code, html, inlineCode, inlineMarkdown, link, type Renderable } from "../html.ts";
 import { describeError, redirect } from "../layout.ts";
 import { createPageRouter, type WebContext, type WebDeps } from "../session.ts";
 import { requireSignIn } from "../sign-in.ts";
@@ -13,9 +13,9 @@ import {
   dashboardPage,
   getOperation,
   type PageContext,
+  pageRoute,
 } from "./context.ts";
-import { crudRoutes, listOperation, renderList } from "./crud-pages.ts";
-import { apps, dataSources, events, resources, webhooks } from "./resources.ts";
+import { appPages, dataSourcePages, eventPages, resourcePages, webhookPages } from "./resources.ts";
 
 /** Records of each list on the first page. */
 const NEWEST = 3;
@@ -26,9 +26,14 @@ const KEY_HINT =
 async function homePage(page: PageContext): Promise<HttpResponse> {
   const { user, account, urls } = page;
   const lists: Renderable[] = [];
-  for (const resource of [apps, dataSources, webhooks, events])
-    if (page.can(listOperation(resource)))
-      lists.push(html`<h2>${resource.title}</h2>`, await renderList(resource, page, NEWEST));
+  for (const { title, list, listPath, renderList } of [
+    appPages,
+    dataSourcePages,
+    webhookPages,
+    eventPages,
+  ])
+    if (page.can(list))
+      lists.push(html`<h2>${link(listPath, title)}</h2>`, await renderList(page, NEWEST));
   return dashboardPage(page, {
     title: account.name,
     actions: badge(account.state),
@@ -42,19 +47,14 @@ ${code(`curl "${urls.baseUrl}/apps" -H "Authorization: Bearer $API_KEY"`)}`,
   });
 }
 
-/** A page that every user of the account may open, as GET /account. */
-const page = (path: string, handler: DashboardRoute["handler"]): DashboardRoute => ({
-  method: "GET",
-  path,
-  operation: getOperation("GET /account"),
-  handler,
-});
+/** Every user of the account may open the pages of this operation. */
+const anyUser = getOperation("GET /account");
 
 export const dashboardRoutes: readonly DashboardRoute[] = [
-  page("/dashboard", homePage),
-  page("/dashboard/", async () => redirect("/dashboard")),
-  page("/dashboard/settings", async () => redirect("/dashboard/settings/api-keys")),
-  ...resources.flatMap(crudRoutes),
+  pageRoute("/dashboard", anyUser, homePage),
+  pageRoute("/dashboard/", anyUser, async () => redirect("/dashboard")),
+  pageRoute("/dashboard/settings", anyUser, async () => redirect("/dashboard/settings/api-keys")),
+  ...resourcePages.flatMap(({ routes }) => routes),
 ];
 
 export const createDashboardRouter = (deps: WebDeps): Router<DashboardRoute> =>
