@@ -125,7 +125,7 @@ export const alertBox = (role: "status" | "alert", text: Renderable): Html =>
 
 /** A code block to copy; only the script shows its button. */
 export const code = (text: Renderable, id?: string): Html =>
-  html`<div class="code"><pre${id && html` id="${id}"`}>${text}</pre><button type="button" data-copy hidden>Copy</button></div>`;
+  html`<div class="code"><button type="button" data-copy hidden>Copy</button><pre${id && html` id="${id}"`}>${text}</pre></div>`;
 
 /** Content that opens on demand. */
 export const details = (summary: Renderable, content: Renderable): Html =>

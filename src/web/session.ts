@@ -78,7 +78,7 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
 
   /** Renders a form with its CSRF token. */
   function form(action: string, fields: Renderable, look = ""): Html {
-    return html`<form method="post" action="${action}" enctype="multipart/form-data" class="${look}">${hidden("csrf", csrfToken)}${fields}</form>`;
+    return html`<form method="post" action="${action}" enctype="multipart/form-data" class="${look}">${fields}${hidden("csrf", csrfToken)}</form>`;
   }
 
   return {

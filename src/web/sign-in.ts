@@ -98,7 +98,7 @@ async function signInPage(
   { error, state, accountId }: SignInStep = {},
 ): Promise<HttpResponse> {
   const isKeyStep = needsApiKey(web) && state === undefined;
-  const step = isKeyStep ? KEY_FIELD : [hidden("state", state), await renderUsers(web, accountId)];
+  const step = isKeyStep ? KEY_FIELD : [await renderUsers(web, accountId), hidden("state", state)];
   // The redirect after this form may return an immediate error to the client.
   const redirectUri = new URL(next, BASE).searchParams.get("redirect_uri") ?? "";
   return page({
@@ -109,7 +109,7 @@ async function signInPage(
     formAction: formActionTo(next.startsWith(PATHS.authorize) ? redirectUri : ""),
     body: [
       error && alertBox("alert", error),
-      web.form(PATHS.sign_in, [hidden("next", next), step], "card"),
+      web.form(PATHS.sign_in, [step, hidden("next", next)], "card"),
     ],
   });
 }
@@ -143,7 +143,7 @@ export const userMenu = (
   signedIn &&
   form(
     SIGN_OUT_PATH,
-    [hidden("next", next), muted(signedIn.user.email), html`<button>Sign out</button>`],
+    [muted(signedIn.user.email), html`<button>Sign out</button>`, hidden("next", next)],
     "row",
   );
 

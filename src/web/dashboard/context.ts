@@ -115,8 +115,9 @@ export function dashboardPage(
   return page({
     ...rest,
     section,
-    header: [userMenu(context), section === "Settings" && tabs("Settings", SETTINGS, setting)],
+    header: userMenu(context),
     body: [
+      section === "Settings" && tabs("Settings", SETTINGS, setting),
       account.state === "limited" &&
         alertBox("status", "This account is limited. You can view everything but change nothing."),
       done && alertBox("status", QUEUED.test(done) ? "Queued. The result appears below." : "Done."),

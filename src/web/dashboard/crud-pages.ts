@@ -181,8 +181,7 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
       const cells = await definition.getCells?.(record, page);
       const members: Record<string, unknown> = { ...record, ...cells };
       const others = columns.map(
-        (name) =>
-          html`<td data-label="${toLabel(name)}"><div>${renderValue(name, members[name])}</div></td>`,
+        (name) => html`<td data-label="${toLabel(name)}">${renderValue(name, members[name])}</td>`,
       );
       rows.push(
         html`<tr class="card" id="${record.id}"><td>${link(fillPath(recordPath, members), cells?.name ?? getName(record))}</td>${others}</tr>\n`,
@@ -304,8 +303,8 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
 
 function getName(record: Entity): string {
   const members: Record<string, unknown> = { ...record };
-  const { title, name, email, url, event_type, type, id } = members;
-  return String(title || name || email || url || event_type || type || id);
+  const { title, name, email, url, event_type, type } = members;
+  return event_type ? `Delivery of ${event_type}` : String(title || name || email || url || type);
 }
 
 /** The pages of resources that others refer to. */
