@@ -125,12 +125,10 @@ async function refresh() {
   if (document.hidden) return;
   const response = await fetch(location, { redirect: "error" }).catch(() => Response.error());
   live.textContent = response.ok ? "Updates live" : "Not connected";
-  const text = response.ok ? await response.text() : lastText;
-  if (text !== lastText) show(new DOMParser().parseFromString(text, "text/html"));
+  const text = await response.text();
+  if (!response.ok || text === lastText) return;
   lastText = text;
-}
-
-function show(page) {
+  const page = new DOMParser().parseFromString(text, "text/html");
   for (const part of ["h1", "[data-follow]"]) document.querySelector(part).replaceWith(page.querySelector(part));
   enhance();
 }

@@ -32,7 +32,7 @@ const ENTITIES: { readonly [character: string]: string } = {
 export const inlineCode = (text: Renderable): Html => html`<code>${text}</code>`;
 export const muted = (text: Renderable): Html => html`<p class="soft">${text}</p>`;
 export const link = (href: string, text: Renderable, look = ""): Html =>
-  html`<a href="${href}"${look && html` class="${look}"`}>${text}</a>`;
+  html`<a href="${href}" class="${look}">${text}</a>`;
 
 /** An ordered or unordered list. */
 export const list = (items: readonly Renderable[], kind: "ul" | "ol" = "ul"): Html =>
@@ -56,7 +56,7 @@ export const badge = (state: string): Html =>
 
 /** A time in UTC, to the second. */
 export const time = (iso: string): Html =>
-  html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
+  html`<time datetime="${iso}">${iso.slice(0, 19).replace("T", " ")} UTC</time>`;
 
 /** Renders our own text with `code` and [links](url). */
 export const inlineMarkdown = (text: string): readonly Renderable[] =>
