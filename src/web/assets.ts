@@ -47,11 +47,9 @@ button, .button { font-weight: 500; cursor: pointer; &:hover { border-color: cur
 [action$="/delete"] .primary { background: var(--bad); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 label, input:not([type=checkbox]), select, textarea { display: block; width: 100%; border-color: var(--soft); }
-label, legend { padding-bottom: 4px; }
 pre, code { font: small/1.5 ui-monospace, monospace; }
 pre { padding: 14px 1rem; }
 pre, .lead { white-space: pre-wrap; }
-.card pre { background: var(--page); }
 .code > button { float: right; margin: 6px; }
 fieldset, legend, .side ul, .legend { list-style: none; border: 0; padding-inline: 0; }
 .side a { display: block; }
@@ -63,10 +61,8 @@ dd { flex: 4 1 20rem; margin: 0; }
 .scroll { overflow-x: auto; }
 table { border-spacing: 0; width: 100%; overflow: clip; }
 th, td { text-align: left; padding: 10px 12px; min-width: 9.5rem; vertical-align: baseline; }
-td:has(time, .badge) { white-space: nowrap; }
 .number { text-align: right; }
 @media (width < 52rem) {
-  .top .tabs { order: 1; }
   .list {
     background: none; border: 0;
     &, tbody, tr { display: block; }

@@ -131,15 +131,4 @@ export const code = (text: Renderable, id?: string): Html =>
 export const details = (summary: Renderable, content: Renderable): Html =>
   html`<details><summary>${summary}</summary>${content}</details>`;
 
-/** Returns a curl command to paste into a shell. */
-export const toCurl = (url: string, headers: readonly string[], body: string): string =>
-  [
-    `curl ${quote(url)}`,
-    ...headers.map((header) => `-H ${quote(header)}`),
-    `--data-binary ${quote(body)}`,
-  ].join(" \\\n  ");
-
-/** Quotes a word for a shell. */
-const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
-
 export const json = (value: unknown): Html => code(JSON.stringify(value, null, 2));

@@ -118,17 +118,18 @@ const KEY_FIELD = html`<div><label for="api_key">API key</label><input id="api_k
 
 /** Renders a button for each user of this account, or else of every account. */
 async function renderUsers({ store }: WebContext, accountId?: string): Promise<Renderable> {
-  const lists: Renderable[] = [];
-  for (const { id, name } of await store.page(accounts, "all", [], ALL_RECORDS)) {
-    if (accountId !== undefined && id !== accountId) continue;
-    const members = await store.page(users, "account", [id], ALL_RECORDS);
-    const buttons = members.map((user) => {
-      const label = user.name ? `${user.name}, ${user.email}` : user.email;
-      return html`<p><button name="user_id" value="${user.id}">Continue as ${label}</button></p>`;
+  const all = await store.page(accounts, "all", [], ALL_RECORDS);
+  const shown = all
+    .filter(({ id }) => id === (accountId ?? id))
+    .map(async ({ id, name }) => {
+      const members = await store.page(users, "account", [id], ALL_RECORDS);
+      const buttons = members.map(
+        ({ id, name, email }) =>
+          html`<p><button name="user_id" value="${id}">Continue as ${name && `${name}, `}${email}</button></p>`,
+      );
+      return [html`<h2>${name}</h2>`, buttons];
     });
-    lists.push(html`<h2>${name}</h2>`, buttons);
-  }
-  return lists;
+  return Promise.all(shown);
 }
 
 /** Returns the form-action of a form whose redirects may end at this URI; browsers apply it to redirects too. */
@@ -184,6 +185,9 @@ function errorPage({ signedIn, request }: WebContext, { page: message, client }:
   ]);
 }
 
+const TO_UNDO =
+  ". To undo this for all users, an admin deletes the app under Settings, OAuth apps.";
+
 /** Names the scopes that the user can grant, and those requested that the user does not hold. */
 function consentPage(
   web: WebContext,
@@ -194,7 +198,7 @@ function consentPage(
 ): HttpResponse {
   const { host, protocol } = new URL(redirectUri);
   const missing = requested.filter((scope) => !scopes.includes(scope)).join(", ");
-  const fields = html`<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it gets:</p>
+  const fields = html`<p>For ${user.email} in the account ${account.name} it gets:</p>
 ${list(scopes.map((scope) => [SCOPE_LABELS[scope], " ", inlineCode(scope)]))}
 ${missing && muted(`It also asked for ${missing}, which you do not have.`)}
 ${hidden("request", url.slice(PATHS.authorize.length + 1))}
@@ -204,7 +208,7 @@ ${hidden("request", url.slice(PATHS.authorize.length + 1))}
     narrow: true,
     formAction: formActionTo(redirectUri),
     body: html`${web.form(CONSENT_PATH, fields, "card")}
-${muted(`Either way you return to ${host || protocol}. To undo this for all users, an admin deletes the app under Settings, OAuth apps.`)}
+${muted(["Either way you return to ", host || protocol, TO_UNDO])}
 <h2>Not you?</h2>${userMenu(web, url)}`,
   });
 }

@@ -25,6 +25,7 @@ import {
   inlineMarkdown,
   link,
   muted,
+  paragraph,
   type Renderable,
   tabs,
   time,
@@ -271,7 +272,7 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
         return dashboardPage(page, {
           title: label,
           status: 201,
-          body: html`<h2>${toLabel(shownOnce)}</h2><p>Copy it now. It is not shown again.</p>${code(String(secret), "secret")}
+          body: html`<h2>${toLabel(shownOnce)}</h2>${paragraph("Copy it now. It is not shown again.")}${code(String(secret), "secret")}
 <p>ID: ${inlineCode(String(json.id))}</p>${link(nextPath, "Continue", "button primary")}`,
         });
       }

@@ -38,7 +38,6 @@ import {
   type Renderable,
   table,
   time,
-  toCurl,
 } from "../html.ts";
 import { getOperation, type PageContext } from "./context.ts";
 import { createPages, type ResourcePages } from "./crud-pages.ts";
@@ -267,28 +266,50 @@ async function renderDelivery(
   delivery: DeliveryRecord,
   { store }: PageContext,
 ): Promise<Renderable> {
-  const { attempts } = delivery;
+  const { id, attempts, timestamps_s } = delivery;
   const webhook = await store.get(webhooks, delivery.webhook_id);
   const event = await store.get(events, delivery.event_id);
   if (webhook === undefined || event === undefined) return null;
+  const { url, updated_at } = webhook;
+  const { body, is_sample } = event;
   // The event of a test has no page.
-  const eventLink = !event.is_sample && link(`/dashboard/events/${event.id}`, "Open the event");
-  const [last, ...earlier] = attempts
-    .map((attempt, index) => {
-      const timestamp_s = delivery.timestamps_s[index] ?? 0;
-      const headers = deliveryHeaders(webhook, event, delivery.id, { ...attempt, timestamp_s });
-      return renderAttempt(attempt, webhook.url, headers, event.body);
-    })
-    .reverse();
+  const eventLink = !is_sample && link(`/dashboard/events/${event.id}`, "Open the event");
+
+  /** Shows request and response side by side. */
+  const renderAttempt = (attempt: Attempt, index: number): Html => {
+    const { number, trigger, at, response_body, duration_ms } = attempt;
+    const timestamp_s = timestamps_s[index] ?? 0;
+    const headers = deliveryHeaders(webhook, event, id, { ...attempt, timestamp_s });
+    const lines = Object.entries(headers).map((header) => header.join(": "));
+    const curl = [
+      `curl ${quote(url)}`,
+      ...lines.map((line) => `-H ${quote(line)}`),
+      `--data-binary ${quote(body)}`,
+    ].join(" \\\n  ");
+    const curlId = `curl-${number}`;
+    return html`<h2>Attempt ${number}${trigger === "manual" && " (manual)"}: ${describeResponse(attempt)}, ${time(at)}</h2>
+<div class="grid"><section class="card"><header><h3>Request</h3><button type="button" data-copy="${curlId}" hidden>Copy as curl</button></header>
+<p>POST ${url}</p>
+${details("Headers", [html`<pre>${lines.join("\n")}</pre>`, muted(inlineMarkdown(SIGNATURE))])}
+${details("curl", html`<pre id="${curlId}">${curl}</pre>`)}
+<pre>${indentJson(body)}</pre>${muted("Formatted for reading; the curl command has the exact body.")}</section>
+<section class="card"><h3>Response</h3><p>${describeResponse(attempt)} in ${duration_ms} ms</p>
+${response_body && html`<pre>${indentJson(response_body)}</pre>`}</section></div>`;
+  };
+
+  const [last, ...earlier] = attempts.map(renderAttempt).reverse();
   return [
     html`<div class="card">${badge(toState(delivery))} <strong>${describeOutcome(delivery)}</strong> ${attempts.at(-1)?.error_detail} ${eventLink}</div>`,
     last,
-    attempts.some(({ at }) => at < webhook.updated_at) &&
+    attempts.some(({ at }) => at < updated_at) &&
       muted("The webhook has changed since; its current URL and secret are shown."),
     html`<h2>What happens next</h2><p>${describeNext(delivery, webhook)}</p>`,
     earlier.length > 0 && details("Earlier attempts", earlier),
   ];
 }
+
+/** Quotes a word for a shell. */
+const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 const describeResponse = ({ response_status: status, error }: Attempt): string =>
   status === null ? `No response (${error})` : `${status} ${STATUS_CODES[status] ?? ""}`.trim();
@@ -308,26 +329,6 @@ function describeNext(delivery: DeliveryRecord, webhook: WebhookRecord): Rendera
   if (delivery.status === "cancelled")
     return "Nothing, because it was cancelled when the webhook was disabled. Redeliver to send it now.";
   return `Nothing: ${delivery.test ? "a test is sent once" : "there are no attempts left"}. Correct the receiver, then redeliver.`;
-}
-
-/** Shows request and response side by side. */
-function renderAttempt(
-  attempt: Attempt,
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  body: string,
-): Html {
-  const { number, trigger, at, response_body, duration_ms } = attempt;
-  const id = `curl-${number}`;
-  const lines = Object.entries(headers).map((header) => header.join(": "));
-  return html`<h2>Attempt ${number}${trigger === "manual" && " (manual)"}: ${describeResponse(attempt)}, ${time(at)}</h2>
-<div class="grid"><section class="card"><header><h3>Request</h3><button type="button" data-copy="${id}" hidden>Copy as curl</button></header>
-<p>POST ${url}</p>
-${details("Headers", [html`<pre>${lines.join("\n")}</pre>`, muted(inlineMarkdown(SIGNATURE))])}
-${details("curl", html`<pre id="${id}">${toCurl(url, lines, body)}</pre>`)}
-<pre>${indentJson(body)}</pre>${muted("Formatted for reading; the curl command has the exact body.")}</section>
-<section class="card"><h3>Response</h3><p>${describeResponse(attempt)} in ${duration_ms} ms</p>
-${response_body && html`<pre>${indentJson(response_body)}</pre>`}</section></div>`;
 }
 
 const SIGNATURE =
