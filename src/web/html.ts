@@ -32,7 +32,7 @@ const ENTITIES: { readonly [character: string]: string } = {
 export const inlineCode = (text: Renderable): Html => html`<code>${text}</code>`;
 export const muted = (text: Renderable): Html => html`<p class="soft">${text}</p>`;
 export const link = (href: string, text: Renderable, look = ""): Html =>
-  html`<a href="${href}" class="${look}">${text}</a>`;
+  html`<a href="${href}"${look && html` class="${look}"`}>${text}</a>`;
 
 /** An ordered or unordered list. */
 export const list = (items: readonly Renderable[], kind: "ul" | "ol" = "ul"): Html =>
@@ -96,14 +96,13 @@ export function table(
 ): Html {
   if (rows.length === 0) return muted("No rows.");
   const firstColumns = columns.slice(0, COLUMNS_MAX);
-  const firstRows = rows.slice(0, ROWS_MAX);
-  const body = firstRows.map(
+  const body = rows.map(
     (row) =>
       html`<tr>${firstColumns.map(({ name, type }) => html`<td${type === "number" && html` class="number"`}>${toContent(row[name])}`)}\n`,
   );
   return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table><thead><tr>${firstColumns.map(renderHead)}</tr></thead>
 <tbody>${body}</tbody></table></div>
-${firstOfMany(firstRows.length, total, "rows")}${firstOfMany(firstColumns.length, columns.length, "columns")}`;
+${firstOfMany(rows.length, total, "rows")}${firstOfMany(firstColumns.length, columns.length, "columns")}`;
 }
 
 const toContent = (cell: Html | Cell = null): Renderable =>

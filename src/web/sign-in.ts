@@ -19,7 +19,7 @@ import { alertBox, hidden, html, inlineCode, link, list, muted, type Renderable 
 import { messagePage, page, redirect } from "./layout.ts";
 import type { PageRoute, SubmittedFields, WebContext } from "./session.ts";
 
-const SIGN_OUT_PATH = `${PATHS.dashboard}/sign-out`;
+const SIGN_OUT_PATH = "/dashboard/sign-out";
 const CONSENT_PATH = "/oauth/consent";
 
 export const signInRoutes: readonly PageRoute[] = [
@@ -181,12 +181,9 @@ function errorPage({ signedIn, request }: WebContext, { page: message, client }:
   return messagePage(400, "This authorization request is invalid", [
     html`<p>${message}</p>`,
     isAdmin && ["Registered redirect URIs:", list(client?.redirect_uris.map(inlineCode) ?? [])],
-    link(`${PATHS.docs}#oauth`, "How to ask for authorization"),
+    link("/docs#oauth", "How to ask for authorization"),
   ]);
 }
-
-const TO_UNDO =
-  ". To undo this for all users, an admin deletes the app under Settings, OAuth apps.";
 
 /** Names the scopes that the user can grant, and those requested that the user does not hold. */
 function consentPage(
@@ -208,7 +205,7 @@ ${hidden("request", url.slice(PATHS.authorize.length + 1))}
     narrow: true,
     formAction: formActionTo(redirectUri),
     body: html`${web.form(CONSENT_PATH, fields, "card")}
-${muted(["Either way you return to ", host || protocol, TO_UNDO])}
+${muted(["Either way you return to ", host || protocol, ". To undo this for all users, an admin deletes the app under Settings, OAuth apps."])}
 <h2>Not you?</h2>${userMenu(web, url)}`,
   });
 }

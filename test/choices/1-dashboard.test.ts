@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { memoryStore } from "../../src/store/memory.ts";
-import { dashboardRoutes } from "../../src/web/dashboard/dashboard.ts";
+import { dashboardRoutes } from "../../src/web/dashboard/pages.ts";
 import { Browser, SIGN_IN } from "../support/browser.ts";
 import { type Context, choice, MANUAL } from "../support/clauses.ts";
 import { type Answer, str } from "../support/client.ts";

@@ -215,7 +215,7 @@ choice(
       ["createUser", "email_taken"],
       ["deleteUser", "last_admin"],
     ] as const)
-      assert.ok(sections.get(operation)?.includes(`409 <a href="/docs/errors#${code}"`), code);
+      assert.ok(sections.get(operation)?.includes(`409 <a href="/docs/errors#${code}">`), code);
     assert.ok(!sections.get("createApp")?.includes("domain_taken"));
     for (const [code, [status]] of Object.entries(PROBLEMS))
       assert.ok(found.has(code) || (status !== 400 && general.includes(String(status))), code);

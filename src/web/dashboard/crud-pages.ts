@@ -40,7 +40,7 @@ import {
   getOperation,
   type PageContext,
   pageRoute,
-} from "./context.ts";
+} from "./dashboard.ts";
 
 interface Definition<R> {
   readonly title: string;

@@ -1,4 +1,5 @@
-// The dashboard's resources. Their actions, forms and details come from the REST API's operations.
+// The pages of the dashboard: its resources, whose actions, forms and details come from the REST API's operations, and
+// its first page.
 import { keepNumbersOfRows, parseExactJson } from "../../domain/columns.ts";
 import { LIMIT_MAX, type ListPage } from "../../domain/crud.ts";
 import { listDataSourcesOfApp } from "../../domain/data-sources.ts";
@@ -22,6 +23,7 @@ import {
   type WebhookRecord,
   webhooks,
 } from "../../domain/model.ts";
+import type { HttpResponse } from "../../http/message.ts";
 import { STATUS_CODES } from "../../http/server.ts";
 import type { FormValues } from "../form.ts";
 import {
@@ -39,13 +41,21 @@ import {
   table,
   time,
 } from "../html.ts";
-import { getOperation, type PageContext } from "./context.ts";
+import { redirect } from "../layout.ts";
 import { createPages, type ResourcePages } from "./crud-pages.ts";
+import {
+  ASK_ADMIN,
+  type DashboardRoute,
+  dashboardPage,
+  getOperation,
+  type PageContext,
+  pageRoute,
+} from "./dashboard.ts";
 
 /** The related records that a page shows. */
 const FIRST_RELATED = { offset: 0, limit: LIMIT_MAX };
 
-export const appPages: ResourcePages<AppRecord> = createPages({
+const appPages: ResourcePages<AppRecord> = createPages({
   title: "Apps",
   empty: "No apps yet. Create one, add data to it and deploy it to its own address.",
   path: "/dashboard/apps/{app_id}",
@@ -92,7 +102,7 @@ const deploymentPages: ResourcePages<DeploymentRecord> = createPages({
     status === "live" && link(urls.site(id), "Open", "button primary"),
 });
 
-export const dataSourcePages: ResourcePages<DataSourceRecord> = createPages({
+const dataSourcePages: ResourcePages<DataSourceRecord> = createPages({
   title: "Data sources",
   empty: "No data yet. Upload a table as CSV or JSON for an app, which shows it as a chart.",
   path: "/dashboard/data-sources/{data_source_id}",
@@ -169,7 +179,7 @@ const oauthAppPages = createPages({
   columns: ["public", "scopes", "created_at"],
 });
 
-export const eventPages: ResourcePages<EventRecord> = createPages({
+const eventPages: ResourcePages<EventRecord> = createPages({
   title: "Events",
   empty: "No events yet. Create an app to see one.",
   next: appPages.actions[0],
@@ -202,7 +212,7 @@ function getObjectName({ body }: EventRecord): string {
   return title ?? name ?? app_id;
 }
 
-export const webhookPages: ResourcePages<WebhookRecord> = createPages({
+const webhookPages: ResourcePages<WebhookRecord> = createPages({
   title: "Webhooks",
   empty: "No webhooks yet. Register one to receive events as they happen.",
   intro:
@@ -342,14 +352,52 @@ function indentJson(text: string): string {
   }
 }
 
-export const resourcePages = [
-  appPages,
-  deploymentPages,
-  dataSourcePages,
-  userPages,
-  eventPages,
-  apiKeyPages,
-  webhookPages,
-  deliveryPages,
-  oauthAppPages,
+/** Records of each list on the first page. */
+const NEWEST = 3;
+const KEY_HINT =
+  "Put an [API key](/dashboard/settings/api-keys) into `API_KEY`. The [docs](/docs/endpoints) show every request.";
+
+/** The first page after signing in. */
+async function homePage(page: PageContext): Promise<HttpResponse> {
+  const { user, account, urls } = page;
+  const lists: Renderable[] = [];
+  for (const { title, list, listPath, renderList } of [
+    appPages,
+    dataSourcePages,
+    webhookPages,
+    eventPages,
+  ])
+    if (page.can(list))
+      lists.push(html`<h2>${link(listPath, title)}</h2>`, await renderList(page, NEWEST));
+  return dashboardPage(page, {
+    title: account.name,
+    actions: badge(account.state),
+    body: [
+      user.permissions.length === 0 && `${user.email} has no permissions. ${ASK_ADMIN}`,
+      lists,
+      html`<h2>Call the API</h2>
+<p>Base URL: ${inlineCode(urls.baseUrl)}. ${inlineMarkdown(KEY_HINT)}</p>
+${code(`curl "${urls.baseUrl}/apps" -H "Authorization: Bearer $API_KEY"`)}`,
+    ],
+  });
+}
+
+/** Every user of the account may open the pages of this operation. */
+const anyUser = getOperation("GET /account");
+
+export const dashboardRoutes: readonly DashboardRoute[] = [
+  pageRoute("/dashboard", anyUser, homePage),
+  pageRoute("/dashboard/", anyUser, async () => redirect("/dashboard")),
+  pageRoute("/dashboard/settings", anyUser, async () => redirect("/dashboard/settings/api-keys")),
+  ...[
+    appPages,
+    deploymentPages,
+    dataSourcePages,
+    userPages,
+    eventPages,
+    apiKeyPages,
+    webhookPages,
+    deliveryPages,
+    oauthAppPages,
+  ].flatMap(({ routes }) => routes),
 ];
