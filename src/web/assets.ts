@@ -21,7 +21,7 @@ main { padding-block: 2rem 4rem; }
 .narrow { margin: auto; padding-inline: 1rem; }
 h1 { font-size: 1.5rem; }
 h2 { font-size: 1.25rem; margin: 2rem 0 12px; }
-header, .row, .tabs, .legend, dl > div { display: flex; flex-wrap: wrap; gap: 4px 12px; align-items: baseline; }
+header, .row, .tabs, .legend, .grid, dl > div { display: flex; flex-wrap: wrap; gap: 4px 12px; align-items: baseline; }
 main header { justify-content: space-between; margin-bottom: 1rem; }
 a { text-decoration: none; }
 p a, dd a, a:hover { text-decoration: underline; }
@@ -57,7 +57,8 @@ dl > div { padding: 10px 0; }
 dl > div + div, td { border-top: 1px solid var(--line); }
 dt { flex: 1 1 10rem; }
 dd { flex: 4 1 20rem; margin: 0; }
-.grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 25rem), 1fr)); gap: 1.5rem; }
+.grid { gap: 1.5rem; align-items: stretch; }
+.grid > * { flex: 1 1 25rem; }
 .scroll { overflow-x: auto; }
 table { border-spacing: 0; width: 100%; overflow: clip; }
 th, td { text-align: left; padding: 10px 12px; min-width: 9.5rem; vertical-align: baseline; }

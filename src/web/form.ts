@@ -7,19 +7,19 @@ import { ISSUES_MAX, type JsonSchema } from "../lib/schema.ts";
 import { alertBox, type Html, html, muted, type Renderable, toLabel } from "./html.ts";
 import type { SubmittedFields } from "./session.ts";
 
-export type FormValues = Readonly<Record<string, unknown>>;
+/** Members of a record or a form, and texts by name. */
+export type Values = Readonly<Record<string, unknown>>;
+export type Texts = Readonly<Record<string, string>>;
 
 /** The values of a form and, after an error, its status and its issues by field; "" is the form as a whole. */
 export interface Form {
-  readonly values: FormValues;
+  readonly values: Values;
   readonly errors?: ReadonlyMap<string, string>;
   readonly status?: number;
 }
 
-/** Hints shown at fields. */
-export type Hints = Readonly<Record<string, string>>;
-
-const OPTION_LABELS: Hints = SCOPE_LABELS;
+/** Texts shown at fields. */
+const OPTION_LABELS: Texts = SCOPE_LABELS;
 
 /** Longer text gets a textarea. */
 const LINE_CHARS = 4_000;
@@ -35,7 +35,7 @@ export const getMembers = ({ properties = {}, required = [] }: JsonSchema) =>
   }));
 
 /** Builds the body from submitted fields. An empty field counts as absent. */
-export const parseFields = (fields: SubmittedFields, schema: JsonSchema): FormValues =>
+export const parseFields = (fields: SubmittedFields, schema: JsonSchema): Values =>
   Object.fromEntries(getMembers(schema).map((member) => [member.name, parseField(fields, member)]));
 
 function parseField(fields: SubmittedFields, { name, schema, isRequired }: Member): unknown {
@@ -49,7 +49,7 @@ function parseField(fields: SubmittedFields, { name, schema, isRequired }: Membe
 }
 
 /** Returns the submitted form with the error's issues at their fields. */
-export function formWithErrors(values: FormValues, error: AppError): Form {
+export function formWithErrors(values: Values, error: AppError): Form {
   const { status, detail } = explain(error);
   const issues: readonly FieldError[] =
     "errors" in error.details ? error.details.errors.slice(0, ISSUES_MAX) : [{ detail }];
@@ -64,7 +64,7 @@ export function formWithErrors(values: FormValues, error: AppError): Form {
 }
 
 /** Renders all fields below the issues of the whole form. */
-export const renderFields = (form: Form, schema: JsonSchema, hints: Hints = {}): Html =>
+export const renderFields = (form: Form, schema: JsonSchema, hints: Texts = {}): Html =>
   html`${form.errors && alertBox("alert", form.errors.get("") ?? "Nothing was changed. Correct the fields below.")}${getMembers(schema).map((member) => renderField(member, form, hints[member.name]))}`;
 
 /** Ids link label, control, issue and hint for screen readers. */

@@ -92,10 +92,7 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
     form,
     store: unitOfWorkDeps.store,
     unitOfWork: new UnitOfWork(unitOfWorkDeps, request.id),
-    signedIn:
-      cookie === undefined
-        ? undefined
-        : await findSession(unitOfWorkDeps.store, cookie, unitOfWorkDeps.clock.now()),
+    signedIn: await findSession(unitOfWorkDeps.store, secret, unitOfWorkDeps.clock.now()),
     /** Send these headers with a page that has a form. */
     setCookie: cookie === undefined ? sessionCookie(secret) : {},
   };

@@ -195,7 +195,7 @@ function consentPage(
 ): HttpResponse {
   const { host, protocol } = new URL(redirectUri);
   const missing = requested.filter((scope) => !scopes.includes(scope)).join(", ");
-  const fields = html`<p>For ${user.email} in the account ${account.name} it gets:</p>
+  const fields = html`<p>In the account ${account.name}, for ${user.email}, it gets:</p>
 ${list(scopes.map((scope) => [SCOPE_LABELS[scope], " ", inlineCode(scope)]))}
 ${missing && muted(`It also asked for ${missing}, which you do not have.`)}
 ${hidden("request", url.slice(PATHS.authorize.length + 1))}

@@ -8,11 +8,11 @@ import type { Operation } from "../../http/operation.ts";
 import type { Result } from "../../http/router.ts";
 import {
   type Form,
-  type FormValues,
   formWithErrors,
-  type Hints,
   parseFields,
   renderFields,
+  type Texts,
+  type Values,
 } from "../form.ts";
 import {
   badge,
@@ -53,13 +53,13 @@ interface Definition<R> {
   /** The path of a record in the API, with the same parameters; by default the end of `path`. */
   readonly apiPath?: string;
   /** Labels by the last segment of the form's path; `new` is an action on the list, the others are on a record. */
-  readonly labels?: Readonly<Record<string, string>>;
+  readonly labels?: Texts;
   readonly deleteWarning?: string;
   /** Pages to show after actions whose result is another resource; `{id}` is its id. */
-  readonly nextPaths?: Readonly<Record<string, string>>;
-  readonly hints?: Hints;
+  readonly nextPaths?: Texts;
+  readonly hints?: Texts;
   /** Converts form values to the request body, if they differ. */
-  toBody?(values: FormValues): FormValues | AppError;
+  toBody?(values: Values): Values | AppError;
   /** The query parameter by which the list can be filtered. */
   readonly filter?: string;
   /** The members that a list shows beside the name. */
@@ -105,7 +105,7 @@ export function createPages<R extends Entity>({
   const apiListPath = parentPath(apiPath);
   const list = getOperation(`GET ${apiListPath}`);
   const read = getOperation(`GET ${apiPath}`);
-  const standardKeys: Record<string, string> = {
+  const standardKeys: Texts = {
     new: `POST ${apiListPath}`,
     edit: `PATCH ${apiPath}`,
     delete: `DELETE ${apiPath}`,
@@ -118,7 +118,7 @@ export function createPages<R extends Entity>({
       operation: getOperation(standardKeys[name] ?? `POST ${apiPath}/${name}`),
     }),
   );
-  const nextPaths: Record<string, string> = {
+  const nextPaths: Texts = {
     new: recordPath,
     delete: listPath,
     ...definition.nextPaths,
@@ -126,15 +126,9 @@ export function createPages<R extends Entity>({
   const { next = actions[0] } = definition;
 
   /** Returns a part of the list, newest first; the API lists in creation order. A list that the user may not read is empty. */
-  async function readNewest(
-    page: PageContext,
-    length: number,
-    skip = 0,
-    query = {},
-    params = page.params,
-  ) {
+  async function readNewest(page: PageContext, length: number, skip = 0, query = {}) {
     const readRange = async (offset: number, limit: number) => {
-      const options = { query: { ...query, offset, limit }, params };
+      const options = { query: { ...query, offset, limit }, params: page.params };
       const range = await page.callApi<ListPage<R>>(list, options);
       return range instanceof AppError ? { items: [], total: 0 } : range;
     };
@@ -180,7 +174,7 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
     const rows: Html[] = [];
     for (const record of records) {
       const cells = await definition.getCells?.(record, page);
-      const members: Record<string, unknown> = { ...record, ...cells };
+      const members: Values = { ...record, ...cells };
       const others = columns.map(
         (name) => html`<td data-label="${toLabel(name)}">${renderValue(name, members[name])}</td>`,
       );
@@ -212,7 +206,7 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
       .filter(({ name, operation }) => (name === "new") === isList && page.can(operation))
       .map(({ name, operation, label, path }) => {
         const url = fillPath(path, page.params);
-        const look = /^(edit|delete)$/.test(name) ? "button" : "button primary";
+        const look = operation.method === "POST" ? "button primary" : "button";
         // An action without fields and without a warning needs no form of its own.
         return operation.body || name === "delete"
           ? link(url, label, look)
@@ -303,13 +297,13 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
 }
 
 function getName(record: Entity): string {
-  const members: Record<string, unknown> = { ...record };
+  const members: Values = { ...record };
   const { title, name, email, url, event_type, type } = members;
   return event_type ? `Delivery of ${event_type}` : String(title || name || email || url || type);
 }
 
 /** The pages of resources that others refer to. */
-const PAGES: Readonly<Record<string, string>> = {
+const PAGES: Texts = {
   app_id: "/dashboard/apps/",
   webhook_id: "/dashboard/settings/webhooks/",
 };

@@ -7,6 +7,7 @@ import { API_ROUTES, callOperation, serializeResponse } from "../../http/api.ts"
 import { type HttpResponse, PATHS, queryString } from "../../http/message.ts";
 import type { HandlerContext, Operation } from "../../http/operation.ts";
 import type { PathParams, Result, RouteKey, Router } from "../../http/router.ts";
+import type { Values } from "../form.ts";
 import { alertBox, html, link, type Renderable, tabs } from "../html.ts";
 import { describeError, type Page, page, SECTIONS } from "../layout.ts";
 import {
@@ -80,7 +81,7 @@ export function createPageContext(web: WebContext, params: PathParams) {
     },
 
     /** Returns the result as the API shows it; nothing for an operation without a response body. */
-    toJson(operation: Operation, result: unknown): Readonly<Record<string, unknown>> {
+    toJson(operation: Operation, result: unknown): Values {
       const { body } = serializeResponse(operation, result, textCache, request);
       return body === "" ? {} : JSON.parse(body);
     },
@@ -88,7 +89,7 @@ export function createPageContext(web: WebContext, params: PathParams) {
 }
 
 /** Fills in the parameters of a path. */
-export const fillPath = (path: string, values: Readonly<Record<string, unknown>>): string =>
+export const fillPath = (path: string, values: Values): string =>
   path.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
 
 export const ASK_ADMIN = "A user with the permission admin can grant it under Users.";

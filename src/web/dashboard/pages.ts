@@ -25,7 +25,7 @@ import {
 } from "../../domain/model.ts";
 import type { HttpResponse } from "../../http/message.ts";
 import { STATUS_CODES } from "../../http/server.ts";
-import type { FormValues } from "../form.ts";
+import type { Values } from "../form.ts";
 import {
   alertBox,
   badge,
@@ -71,7 +71,7 @@ const appPages: ResourcePages<AppRecord> = createPages({
   columns: ["visibility", "live_deployment", "updated_at"],
   async getCells({ id, public: isPublic }, page) {
     // Each deployment replaces the live one of its environment, so the newest is live.
-    const [live] = (await deploymentPages.readNewest(page, 1, 0, {}, { app_id: id })).items;
+    const [live] = (await deploymentPages.readNewest({ ...page, params: { app_id: id } }, 1)).items;
     return {
       visibility: isPublic ? "Public" : "Private",
       live_deployment: live ? link(page.urls.site(live.id), live.name) : "",
@@ -122,16 +122,14 @@ const dataSourcePages: ResourcePages<DataSourceRecord> = createPages({
   async renderContent({ columns, status, error }, page) {
     if (status === "failed") return alertBox("status", ["The data could not be read: ", error]);
     const operation = getOperation("GET /data-sources/{data_source_id}/rows");
-    const rows = await page.callApi<ListPage<Row>>(operation, { query: FIRST_ROWS });
+    const rows = await page.callApi<ListPage<Row>>(operation, { query: { offset: 0, limit: 20 } });
     if (rows instanceof AppError || columns === null) return null;
     return table("Rows", columns, rows.items, rows.total);
   },
 });
 
-const FIRST_ROWS = { offset: 0, limit: 20 };
-
 /** Builds the body of POST /data-sources, which takes JSON as a value and CSV as text. */
-function toDataSourceBody(values: FormValues): FormValues | AppError {
+function toDataSourceBody(values: Values): Values | AppError {
   const { type, data } = values;
   if (type !== "json" || typeof data !== "string") return values;
   try {
@@ -227,7 +225,8 @@ const webhookPages: ResourcePages<WebhookRecord> = createPages({
   },
   columns: ["events", "status", "last_delivery"],
   async getCells({ id, active, disabled_reason }, page) {
-    const [last] = (await deliveryPages.readNewest(page, 1, 0, {}, { webhook_id: id })).items;
+    const [last] = (await deliveryPages.readNewest({ ...page, params: { webhook_id: id } }, 1))
+      .items;
     return {
       status: active ? "active" : (disabled_reason ?? "disabled"),
       last_delivery: last ? html`${badge(toState(last))} ${time(last.created_at)}` : "",
