@@ -92,7 +92,6 @@ document.addEventListener("click", async ({ target }) => {
   target.textContent = navigator.clipboard ? "Copied" : "Selected: press Ctrl+C";
 });
 
-const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 const UNITS = { second: 60, minute: 60, hour: 24, day: 30 };
 
@@ -102,14 +101,14 @@ function describe(time) {
     if (Math.abs(distance) < length) return relative.format(Math.round(distance), unit);
     distance /= length;
   }
-  return absolute.format(time);
+  return time.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
 }
 
 function enhance() {
   for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
   for (const time of document.querySelectorAll("time")) {
     time.title ||= time.textContent;
-    time.textContent = describe(Date.parse(time.dateTime));
+    time.textContent = describe(new Date(time.dateTime));
   }
 }
 enhance();

@@ -45,10 +45,10 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
   // Browsers send a host's cookies to all of its ports, so the name contains the port.
   const port = getPort(request) || (isSecure ? "443" : "80");
   const name = `${isSecure ? "__Host-" : ""}apphost_session_${port}`;
-  const cookies = request.headers.cookie ?? "";
-  const cookie = new RegExp(`(?:^|;) *${name}=([\\w-]{43}) *(?:;|$)`).exec(cookies)?.[1];
+  const cookies = request.headers.cookie?.split("; ").map((pair) => pair.split("="));
+  const [, cookie] = cookies?.find(([each]) => each === name) ?? [];
   // A browser without a cookie gets one now, because the sign-in form needs its CSRF token.
-  const secret = cookie ?? unitOfWorkDeps.ids.secret();
+  const secret = cookie || unitOfWorkDeps.ids.secret();
   const csrfToken = sha256(`csrf ${secret}`);
   const query: SubmittedFields = new Map(new URLSearchParams(request.query));
 
@@ -94,7 +94,7 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
     unitOfWork: new UnitOfWork(unitOfWorkDeps, request.id),
     signedIn: await findSession(unitOfWorkDeps.store, secret, unitOfWorkDeps.clock.now()),
     /** Send these headers with a page that has a form. */
-    setCookie: cookie === undefined ? sessionCookie(secret) : {},
+    setCookie: cookie ? {} : sessionCookie(secret),
   };
 }
 
@@ -104,7 +104,10 @@ async function parseFormBody(body: Buffer, type: string): Promise<SubmittedField
     const form = await new Response(body, { headers: { "content-type": type } }).formData();
     const fields = new Map<string, string>();
     for (const [name, value] of form) {
-      const text = typeof value === "string" ? value : UTF_8.decode(await value.arrayBuffer());
+      const text =
+        typeof value === "string"
+          ? value
+          : new TextDecoder("utf-8", { fatal: true }).decode(await value.arrayBuffer());
       if (text !== "") fields.set(name, text);
     }
     return fields;
@@ -112,8 +115,6 @@ async function parseFormBody(body: Buffer, type: string): Promise<SubmittedField
     return undefined; // not a form or not UTF-8: the caller reports it
   }
 }
-
-const UTF_8 = new TextDecoder("utf-8", { fatal: true });
 
 const UNREADABLE_FORM = messagePage(
   415,
@@ -127,7 +128,7 @@ const CSRF_FAILED = messagePage(
 );
 
 /** Pages on which a user makes a decision without entering a password. */
-const LOOPBACK_ONLY = /^\/(dashboard|oauth\/authorize|oauth\/consent)(\/|$)/;
+const LOOPBACK_ONLY = /^\/(dashboard|oauth)\b/;
 
 /** DNS rebinding: a web page can have its own host name resolve to this machine and read the responses. */
 function checkHost(

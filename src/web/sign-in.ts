@@ -199,7 +199,7 @@ function consentPage(
 ${list(scopes.map((scope) => [SCOPE_LABELS[scope], " ", inlineCode(scope)]))}
 ${missing && muted(`It also asked for ${missing}, which you do not have.`)}
 ${hidden("request", url.slice(PATHS.authorize.length + 1))}
-<div class="row"><button class="primary" name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></div>`;
+<div class="row"><button class="primary" name="decision" value="allow">Allow</button><button>Deny</button></div>`;
   return page({
     title: `Allow “${client.name}” to use your account?`,
     narrow: true,

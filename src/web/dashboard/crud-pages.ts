@@ -54,9 +54,9 @@ interface Definition<R> {
   readonly apiPath?: string;
   /** Labels by the last segment of the form's path; `new` is an action on the list, the others are on a record. */
   readonly labels?: Texts;
-  readonly deleteWarning?: string;
   /** Pages to show after actions whose result is another resource; `{id}` is its id. */
   readonly nextPaths?: Texts;
+  /** Shown at the fields of the forms and, by the name of an action, above its fields. */
   readonly hints?: Texts;
   /** Converts form values to the request body, if they differ. */
   toBody?(values: Values): Values | AppError;
@@ -91,8 +91,7 @@ export function createPages<R extends Entity>({
   path,
   apiPath = path.replace(/^\/dashboard(\/settings)?/, ""),
   labels = {},
-  deleteWarning,
-  hints,
+  hints = {},
   filter = "",
   columns,
   ...definition
@@ -278,7 +277,7 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
       status: form.status,
       body: page.form(
         page.request.path,
-        html`${name === "delete" && html`<p>${deleteWarning}</p>`}${renderFields(form, schema, hints)}
+        html`${hints[name] && paragraph(hints[name])}${renderFields(form, schema, hints)}
 <div class="row"><button class="primary">${isEdit ? "Save" : label}</button>${cancel}</div>`,
         "card",
       ),

@@ -60,9 +60,9 @@ const appPages: ResourcePages<AppRecord> = createPages({
   empty: "No apps yet. Create one, add data to it and deploy it to its own address.",
   path: "/dashboard/apps/{app_id}",
   labels: { new: "Create app", deploy: "Deploy", edit: "Edit", delete: "Delete" },
-  deleteWarning: "This deletes its deployments too, but not its data sources. It cannot be undone.",
   nextPaths: { deploy: "/dashboard/apps/{app_id}/deployments/{id}" },
   hints: {
+    delete: "This deletes its deployments too, but not its data sources. It cannot be undone.",
     theme: "light or dark. With any other name the page follows the reader’s system.",
     public: "Anyone with the address can see it. Otherwise only users of this account can.",
     environment: "A new deployment replaces the live one of the same environment.",
@@ -107,8 +107,8 @@ const dataSourcePages: ResourcePages<DataSourceRecord> = createPages({
   empty: "No data yet. Upload a table as CSV or JSON for an app, which shows it as a chart.",
   path: "/dashboard/data-sources/{data_source_id}",
   labels: { new: "Upload data", delete: "Delete" },
-  deleteWarning: "This deletes the rows, and the app no longer shows them. It cannot be undone.",
   hints: {
+    delete: "This deletes the rows, and the app no longer shows them. It cannot be undone.",
     app_id:
       "The app that shows the data; it cannot be changed later. “Add data” on the page of an app fills this in.",
     data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB.",
@@ -145,7 +145,7 @@ const userPages = createPages({
   intro: "Users sign in to this dashboard and allow applications to act for them.",
   path: "/dashboard/users/{user_id}",
   labels: { new: "Add user", edit: "Edit", delete: "Delete" },
-  deleteWarning: "This also ends the user’s sessions and the tokens of their applications.",
+  hints: { delete: "This also ends the user’s sessions and the tokens of their applications." },
   columns: ["email", "permissions", "created_at"],
 });
 
@@ -155,7 +155,7 @@ const apiKeyPages = createPages({
   intro: "A key opens the whole account. Keep it out of code that others can read.",
   path: "/dashboard/settings/api-keys/{key_id}",
   labels: { new: "Generate new key", delete: "Delete" },
-  deleteWarning: "Requests with this key fail at once, and sessions that it opened end.",
+  hints: { delete: "Requests with this key fail at once, and sessions that it opened end." },
   columns: ["last_four", "created_at", "last_used_at"],
 });
 
@@ -167,8 +167,8 @@ const oauthAppPages = createPages({
   path: "/dashboard/settings/oauth-apps/{client_id}",
   apiPath: "/oauth-clients/{client_id}",
   labels: { new: "Register OAuth app", delete: "Delete" },
-  deleteWarning: "All its tokens stop working at once. It cannot be undone.",
   hints: {
+    delete: "All its tokens stop working at once. It cannot be undone.",
     redirect_uris:
       "One per line: https, or http to this machine. A public app may use com.example.app:/callback.",
     public:
@@ -217,9 +217,9 @@ const webhookPages: ResourcePages<WebhookRecord> = createPages({
     "Each active webhook receives a signed POST when an event happens. [How to receive it](/docs/events#receiving-deliveries).",
   path: "/dashboard/settings/webhooks/{webhook_id}",
   labels: { new: "Register webhook", test: "Send test event", edit: "Edit", delete: "Delete" },
-  deleteWarning: "This cancels pending deliveries and ends the delivery log. It cannot be undone.",
   nextPaths: { test: "/dashboard/settings/webhooks/{webhook_id}/deliveries/{id}" },
   hints: {
+    delete: "This cancels pending deliveries and ends the delivery log. It cannot be undone.",
     secret: "Used to sign deliveries. Leave it empty to generate one, or to keep the current one.",
     type: "A sample event is sent once, even if the webhook is disabled.",
   },
