@@ -15,7 +15,7 @@ export const html = (raw: TemplateStringsArray, ...values: readonly Renderable[]
   new Html(String.raw({ raw }, ...values.map(render)));
 
 function render(value: Renderable): string {
-  if (value === null || value === undefined || value === false) return "";
+  if (!value) return value === 0 ? "0" : "";
   if (value instanceof Html) return value.text;
   if (typeof value === "object") return value.map(render).join("");
   return String(value).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
@@ -30,6 +30,7 @@ const ENTITIES: { readonly [character: string]: string } = {
 };
 
 export const inlineCode = (text: Renderable): Html => html`<code>${text}</code>`;
+export const heading = (text: Renderable): Html => html`<h2>${text}</h2>`;
 export const muted = (text: Renderable): Html => html`<p class="soft">${text}</p>`;
 export const link = (href: string, text: Renderable, look = ""): Html =>
   html`<a href="${href}"${look && html` class="${look}"`}>${text}</a>`;
@@ -67,15 +68,13 @@ export const inlineMarkdown = (text: string): readonly Renderable[] =>
 export const paragraph = (text: string): Html => html`<p>${inlineMarkdown(text)}</p>`;
 
 /** A list of terms and meanings, or names and values. */
-export const definitionList = (
-  entries: readonly (readonly [term: Renderable, meaning: Renderable])[],
-): Html =>
+export const definitionList = (entries: readonly (readonly Renderable[])[]): Html =>
   html`<dl class="card">${entries.map(([term, meaning]) => html`<div><dt>${term}</dt><dd>${meaning}</dd></div>\n`)}</dl>`;
 
 /** Links, one of which is the current page. */
 export const tabs = (
   label: string,
-  links: readonly (readonly [name: string, path: string])[],
+  links: readonly (readonly string[])[],
   current?: string,
 ): Html =>
   html`<nav class="tabs" aria-label="${label}">${links.map(([name, path]) => html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`)}</nav>`;
@@ -92,7 +91,7 @@ export function table(
   rows: readonly Readonly<Record<string, Html | Cell>>[],
   total: number,
   renderHead = ({ name, type }: Column): Html =>
-    html`<th class="${type}">${truncate(name)} <small>${type}</small></th>`,
+    html`<th class="${type}">${truncate(name)} <small>${type}</small>`,
 ): Html {
   if (rows.length === 0) return muted("No rows.");
   const firstColumns = columns.slice(0, COLUMNS_MAX);
@@ -100,8 +99,8 @@ export function table(
     (row) =>
       html`<tr>${firstColumns.map(({ name, type }) => html`<td${type === "number" && html` class="number"`}>${toContent(row[name])}`)}\n`,
   );
-  return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table><thead><tr>${firstColumns.map(renderHead)}</tr></thead>
-<tbody>${body}</tbody></table></div>
+  return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table><thead><tr>${firstColumns.map(renderHead)}
+<tbody>${body}</table></div>
 ${firstOfMany(rows.length, total, "rows")}${firstOfMany(firstColumns.length, columns.length, "columns")}`;
 }
 

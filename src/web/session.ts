@@ -6,7 +6,7 @@ import type { AuthorizationServer } from "../domain/oauth/tokens.ts";
 import { UnitOfWork } from "../domain/unit-of-work.ts";
 import { findSession } from "../domain/users.ts";
 import type { ApiDeps } from "../http/api.ts";
-import { getPort, type HttpRequest, type HttpResponse, hostname, PATHS } from "../http/message.ts";
+import { getPort, type HttpRequest, hostname, PATHS } from "../http/message.ts";
 import type { Operation } from "../http/operation.ts";
 import {
   type PathParams,
@@ -131,19 +131,8 @@ const CSRF_FAILED = messagePage(
 const LOOPBACK_ONLY = /^\/(dashboard|oauth)\b/;
 
 /** DNS rebinding: a web page can have its own host name resolve to this machine and read the responses. */
-function checkHost(
-  { isLocal, routeDeps }: WebDeps,
-  request: HttpRequest,
-): HttpResponse | undefined {
-  if (!isLocal || !LOOPBACK_ONLY.test(request.path) || isLoopbackHost(hostname(request)))
-    return undefined;
-  const dashboard = routeDeps.urls.authUrl + PATHS.dashboard;
-  return messagePage(403, "This page is not available under this host name", [
-    "Open ",
-    link(dashboard, dashboard),
-    " instead. Behind a proxy or a tunnel, start the server with --public-url.",
-  ]);
-}
+const isRebound = ({ isLocal }: WebDeps, request: HttpRequest): boolean =>
+  isLocal && LOOPBACK_ONLY.test(request.path) && !isLoopbackHost(hostname(request));
 
 /** Creates a router for the pages below a base path, or for pages with fixed URLs. */
 export const createPageRouter = <R extends RouteKey>(
@@ -158,8 +147,13 @@ export const createPageRouter = <R extends RouteKey>(
     routes.map((route) => ({ ...route, path: route.path.slice(basePath.length) })),
   ),
   async handle(request, lookup) {
-    const wrongHost = checkHost(deps, request);
-    if (wrongHost) return wrongHost;
+    const dashboard = deps.routeDeps.urls.authUrl + PATHS.dashboard;
+    if (isRebound(deps, request))
+      return messagePage(403, "This page is not available under this host name", [
+        "Open ",
+        link(dashboard, dashboard),
+        " instead. Behind a proxy or a tunnel, start the server with --public-url.",
+      ]);
     const web = await createWebContext(deps, request);
     const result =
       lookup instanceof AppError ? lookup : await handle(lookup.route, web, lookup.params);

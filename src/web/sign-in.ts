@@ -15,7 +15,17 @@ import { ALL_RECORDS } from "../domain/store.ts";
 import type { SessionUser } from "../domain/users.ts";
 import { closeSession, openSession, startSignIn } from "../domain/users.ts";
 import { type HttpResponse, PATHS } from "../http/message.ts";
-import { alertBox, hidden, html, inlineCode, link, list, muted, type Renderable } from "./html.ts";
+import {
+  alertBox,
+  heading,
+  hidden,
+  html,
+  inlineCode,
+  link,
+  list,
+  muted,
+  type Renderable,
+} from "./html.ts";
 import { messagePage, page, redirect } from "./layout.ts";
 import type { PageRoute, SubmittedFields, WebContext } from "./session.ts";
 
@@ -78,8 +88,8 @@ const BASE = "http://this.invalid";
 
 /** Returns the path on this server as a browser resolves it; any other origin becomes the dashboard. */
 function safeNext(fields: SubmittedFields): string {
-  const next = fields.get("next") ?? "";
-  if (!next.startsWith("/") || !URL.canParse(next, BASE)) return PATHS.dashboard;
+  const next = fields.get("next") || PATHS.dashboard;
+  if (!URL.canParse(next, BASE)) return PATHS.dashboard;
   const { origin, pathname, search } = new URL(next, BASE);
   return origin === BASE && !pathname.startsWith("//") ? pathname + search : PATHS.dashboard;
 }
@@ -127,7 +137,7 @@ async function renderUsers({ store }: WebContext, accountId?: string): Promise<R
         ({ id, name, email }) =>
           html`<p><button name="user_id" value="${id}">Continue as ${name && `${name}, `}${email}</button></p>`,
       );
-      return [html`<h2>${name}</h2>`, buttons];
+      return [heading(name), buttons];
     });
   return Promise.all(shown);
 }

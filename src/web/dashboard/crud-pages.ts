@@ -20,6 +20,7 @@ import {
   definitionList,
   firstOfMany,
   Html,
+  heading,
   html,
   inlineCode,
   inlineMarkdown,
@@ -145,7 +146,7 @@ export function createPages<R extends Entity>({
     const skip = Math.abs(Number.parseInt(page.query.get("skip") ?? "", 10));
     const { items, total, start, end } = await readNewest(page, length, skip, { [filter]: value });
     const url = fillPath(listPath, page.params);
-    const filters = values.map((each) => [toLabel(each), `${url}?${filter}=${each}`] as const);
+    const filters = values.map((each) => [toLabel(each), `${url}?${filter}=${each}`]);
     const pageUrl = (skip: number) => `${url}?${value ? `${filter}=${value}&` : ""}skip=${skip}`;
     return [
       filter &&
@@ -175,17 +176,15 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
       const cells = await definition.getCells?.(record, page);
       const members: Values = { ...record, ...cells };
       const others = columns.map(
-        (name) => html`<td data-label="${toLabel(name)}">${renderValue(name, members[name])}</td>`,
+        (name) => html`<td data-label="${toLabel(name)}">${renderValue(name, members[name])}`,
       );
       rows.push(
-        html`<tr class="card" id="${record.id}"><td>${link(fillPath(recordPath, members), cells?.name ?? getName(record))}</td>${others}</tr>\n`,
+        html`<tr class="card" id="${record.id}"><td>${link(fillPath(recordPath, members), cells?.name ?? getName(record))}${others}\n`,
       );
     }
-    const heads = [title, ...columns.map(toLabel)].map(
-      (label) => html`<th scope="col">${label}</th>`,
-    );
-    return html`<table class="list"><thead><tr>${heads}</tr></thead>
-<tbody>${rows}</tbody></table>`;
+    const heads = [title, ...columns.map(toLabel)].map((label) => html`<th scope="col">${label}`);
+    return html`<table class="list"><thead><tr>${heads}
+<tbody>${rows}</table>`;
   }
 
   /** Renders the first records that belong to the record of another page. */
@@ -194,7 +193,7 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
     page: PageContext,
     empty: string,
   ): Promise<Renderable> => [
-    html`<h2>${title}</h2>`,
+    heading(title),
     total === 0 ? muted(empty) : await renderRecords(items, page),
     firstOfMany(items.length, total, "records"),
   ];
@@ -228,7 +227,7 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
     // Nested objects are part of the content.
     const details = Object.entries(page.toJson(read, record))
       .filter(([, value]) => ![value].flat().some((each) => each instanceof Object))
-      .map(([name, value]) => [toLabel(name), renderValue(name, value)] as const);
+      .map(([name, value]) => [toLabel(name), renderValue(name, value)]);
     return dashboardPage(page, {
       title: getName(record),
       back: fillPath(listPath, page.params),
@@ -265,7 +264,7 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
         return dashboardPage(page, {
           title: label,
           status: 201,
-          body: html`<h2>${toLabel(shownOnce)}</h2>${paragraph("Copy it now. It is not shown again.")}${code(String(secret), "secret")}
+          body: html`${heading(toLabel(shownOnce))}${paragraph("Copy it now. It is not shown again.")}${code(String(secret), "secret")}
 <p>ID: ${inlineCode(String(json.id))}</p>${link(nextPath, "Continue", "button primary")}`,
         });
       }

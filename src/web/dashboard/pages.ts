@@ -32,11 +32,13 @@ import {
   code,
   details,
   type Html,
+  heading,
   html,
   inlineCode,
   inlineMarkdown,
   link,
   muted,
+  paragraph,
   type Renderable,
   table,
   time,
@@ -78,7 +80,7 @@ const appPages: ResourcePages<AppRecord> = createPages({
     };
   },
   renderContent: async ({ id }, page) => [
-    html`<h2>Deployments</h2>`,
+    heading("Deployments"),
     await deploymentPages.renderList(page),
     page.can(dataSourcePages.list)
       ? await dataSourcePages.renderRelated(
@@ -102,7 +104,7 @@ const deploymentPages: ResourcePages<DeploymentRecord> = createPages({
     status === "live" && link(urls.site(id), "Open", "button primary"),
 });
 
-const dataSourcePages: ResourcePages<DataSourceRecord> = createPages({
+const dataSourcePages = createPages<DataSourceRecord>({
   title: "Data sources",
   empty: "No data yet. Upload a table as CSV or JSON for an app, which shows it as a chart.",
   path: "/dashboard/data-sources/{data_source_id}",
@@ -177,7 +179,7 @@ const oauthAppPages = createPages({
   columns: ["public", "scopes", "created_at"],
 });
 
-const eventPages: ResourcePages<EventRecord> = createPages({
+const eventPages = createPages<EventRecord>({
   title: "Events",
   empty: "No events yet. Create an app to see one.",
   next: appPages.actions[0],
@@ -198,7 +200,7 @@ const eventPages: ResourcePages<EventRecord> = createPages({
       page,
       "None. No active webhook subscribed to this type when it happened.",
     ),
-    html`<h2>What webhooks receive</h2>`,
+    heading("What webhooks receive"),
     code(indentJson(event.body)),
     html`<p>Request: ${inlineCode(event.request_id ?? "None")}</p>`,
   ],
@@ -232,10 +234,7 @@ const webhookPages: ResourcePages<WebhookRecord> = createPages({
       last_delivery: last ? html`${badge(toState(last))} ${time(last.created_at)}` : "",
     };
   },
-  renderContent: async (_, page) => [
-    html`<h2>Delivery log</h2>`,
-    await deliveryPages.renderList(page),
-  ],
+  renderContent: async (_, page) => [heading("Delivery log"), await deliveryPages.renderList(page)],
 });
 
 /** The delivery log (spec part 6): status, response codes and attempts. */
@@ -312,7 +311,8 @@ ${response_body && html`<pre>${indentJson(response_body)}</pre>`}</section></div
     last,
     attempts.some(({ at }) => at < updated_at) &&
       muted("The webhook has changed since; its current URL and secret are shown."),
-    html`<h2>What happens next</h2><p>${describeNext(delivery, webhook)}</p>`,
+    heading("What happens next"),
+    html`<p>${describeNext(delivery, webhook)}</p>`,
     earlier.length > 0 && details("Earlier attempts", earlier),
   ];
 }
@@ -366,17 +366,16 @@ async function homePage(page: PageContext): Promise<HttpResponse> {
     webhookPages,
     eventPages,
   ])
-    if (page.can(list))
-      lists.push(html`<h2>${link(listPath, title)}</h2>`, await renderList(page, NEWEST));
+    if (page.can(list)) lists.push(heading(link(listPath, title)), await renderList(page, NEWEST));
   return dashboardPage(page, {
     title: account.name,
     actions: badge(account.state),
     body: [
       user.permissions.length === 0 && `${user.email} has no permissions. ${ASK_ADMIN}`,
       lists,
-      html`<h2>Call the API</h2>
-<p>Base URL: ${inlineCode(urls.baseUrl)}. ${inlineMarkdown(KEY_HINT)}</p>
-${code(`curl "${urls.baseUrl}/apps" -H "Authorization: Bearer $API_KEY"`)}`,
+      heading("Call the API"),
+      paragraph(KEY_HINT),
+      code(`curl "${urls.baseUrl}/apps" -H "Authorization: Bearer $API_KEY"`),
     ],
   });
 }
