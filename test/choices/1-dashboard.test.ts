@@ -295,17 +295,21 @@ asOwner(
   async (browser, { api }) => {
     const path = "/dashboard/settings/oauth-apps";
     const redirect_uris = "https://a.example/cb\r\n\r\n https://b.example/cb ";
-    const { secret, id } = await makes(browser, path, "cli", {
+    const { page, secret, id } = await makes(browser, path, "cli", {
       name: "Mailer",
       redirect_uris,
       "scopes.admin": "on",
     });
     assert.match(secret, /^[\w-]{43}$/);
+    assert.match(textOf(page), new RegExp(`${secret} ID: ${id} `), "an app needs both");
     const { json } = await api.get(`/oauth-clients/${id}`);
     assert.deepEqual(
       [json.redirect_uris, json.scopes],
       [["https://a.example/cb", "https://b.example/cb"], ["admin"]],
     );
+    const open = { name: "Open", redirect_uris, "scopes.admin": "on", public: "on" };
+    const withoutSecret = await browser.fillIn(`${path}/new`, open);
+    assert.match(assertPage(withoutSecret), /Done\. .* Open /, "a public app has no secret");
     const refused = await browser.fillIn(`${path}/new`, { name: "N", redirect_uris: "ftp://x" });
     assert.match(assertPage(refused, 422), /Entry 1 must be a URL/);
     await browser.fillIn(`${path}/${id}/delete`);
@@ -331,7 +335,9 @@ asOwner(
       /Deliveries Status Attempts Next attempt Created http:\/\/127\.0\.0\.1:9\/ Retrying refused 1 20/,
     );
     const [delivery] = new RegExp(`/[/\\w-]+/${hook.id}/deliveries/dlv_\\w+`).exec(page.text) ?? [];
-    assert.ok((await browser.open(str(delivery))).text.includes(`href="/dashboard/events/${id}"`));
+    const deliveryPage = await browser.open(str(delivery));
+    assert.ok(deliveryPage.text.includes(`href="/dashboard/events/${id}"`));
+    assert.match(deliveryPage.text, /<h1>Delivery of app\.created<\/h1>/);
     const { json } = await api.post(`/webhooks/${hook.id}/test`, { type: "app.created" });
     const test = await browser.open(
       `/dashboard/settings/webhooks/${hook.id}/deliveries/${json.id}`,
@@ -461,6 +467,7 @@ asOwnerAlone(
     await api.create("/apps", { title: "Counted" });
     const page = await browser.open("/dashboard");
     assert.match(textOf(page), / Counted Private None .*No data yet.*app\.created Counted/);
+    assert.match(page.text, /<h2><a href="\/dashboard\/settings\/webhooks">Webhooks<\/a><\/h2>/);
     assert.doesNotMatch(page.text, /"Filter"/);
     const { text } = await browser.open("/dashboard/apps");
     assert.match(text, /<a href="\/dashboard\/apps" aria-current="page">Apps<\/a>/);

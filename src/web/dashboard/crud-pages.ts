@@ -5,7 +5,6 @@ import { AppError } from "../../domain/errors.ts";
 import type { Entity } from "../../domain/store.ts";
 import { isSafeMethod } from "../../http/message.ts";
 import type { Operation } from "../../http/operation.ts";
-import type { Result } from "../../http/router.ts";
 import {
   type Form,
   formWithErrors,
@@ -22,7 +21,6 @@ import {
   Html,
   heading,
   html,
-  inlineCode,
   inlineMarkdown,
   link,
   muted,
@@ -211,7 +209,7 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
           : page.form(url, html`<button class="primary">${label}</button>`);
       });
 
-  async function listPage(page: PageContext): Promise<Result> {
+  async function listPage(page: PageContext) {
     const { total } = await readNewest(page, 0);
     return dashboardPage(page, {
       title,
@@ -221,7 +219,7 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
     });
   }
 
-  async function recordPage(page: PageContext): Promise<Result> {
+  async function recordPage(page: PageContext) {
     const record = await page.callApi<R>(read);
     if (record instanceof AppError) return record;
     // Nested objects are part of the content.
@@ -241,7 +239,7 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
     { name, operation, label }: Action,
     page: PageContext,
     fields: SubmittedFields,
-  ): Promise<Result> {
+  ) {
     const record = name === "new" ? undefined : await page.callApi<R>(read);
     if (record instanceof AppError) return record;
     const isEdit = name === "edit";
@@ -260,12 +258,18 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
         const nextPath = fillPath(nextPaths[name] ?? path, { ...page.params, id: json.id });
         const { shownOnce = "" } = operation;
         const secret = json[shownOnce];
-        if (secret === undefined) return redirect(`${nextPath}?done=${name}`);
+        // A public OAuth app has none.
+        if (!secret) return redirect(`${nextPath}?done=${name}`);
         return dashboardPage(page, {
           title: label,
           status: 201,
-          body: html`${heading(toLabel(shownOnce))}${paragraph("Copy it now. It is not shown again.")}${code(String(secret), "secret")}
-<p>ID: ${inlineCode(String(json.id))}</p>${link(nextPath, "Continue", "button primary")}`,
+          body: [
+            heading(toLabel(shownOnce)),
+            paragraph("Copy it now. It is not shown again."),
+            code(String(secret), "secret"),
+            paragraph(`ID: \`${json.id}\``),
+            link(nextPath, "Continue", "button primary"),
+          ],
         });
       }
       form = formWithErrors(values, result);
@@ -276,8 +280,11 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
       status: form.status,
       body: page.form(
         page.request.path,
-        html`${hints[name] && paragraph(hints[name])}${renderFields(form, schema, hints)}
-<div class="row"><button class="primary">${isEdit ? "Save" : label}</button>${cancel}</div>`,
+        [
+          hints[name] && paragraph(hints[name]),
+          renderFields(form, schema, hints),
+          html`<div class="row"><button class="primary">${isEdit ? "Save" : label}</button>${cancel}</div>`,
+        ],
         "card",
       ),
     });
