@@ -21,7 +21,7 @@ main { padding-block: 2rem 4rem; }
 .narrow { margin: auto; padding-inline: 1rem; }
 h1 { font-size: 1.5rem; }
 h2 { font-size: 1.25rem; margin: 2rem 0 12px; }
-header, .row, .tabs, .legend, .grid, dl > div { display: flex; flex-wrap: wrap; gap: 4px 12px; align-items: baseline; }
+header, .row, .tabs, .legend, .grid, dl > div { display: flex; flex-wrap: wrap; gap: 4px 8px; align-items: baseline; }
 main header { justify-content: space-between; margin-bottom: 1rem; }
 a { text-decoration: none; }
 p a, dd a, a:hover { text-decoration: underline; }
@@ -33,7 +33,7 @@ a, summary, .method { color: var(--accent); }
 .DELETE, .failed, .retrying, .error, .gone, [role=alert], [aria-invalid], .button[href$="/delete"] { color: var(--bad); }
 .brand, label[for], legend { font-weight: 600; }
 .badge, .method, .top form, th, .code > button { font-size: small; }
-.badge, .method, .tabs a { padding: 2px 8px; border-radius: 1rem; }
+.badge, .method, .tabs a { padding: 2px 6px; border-radius: 1rem; }
 .badge, .method, .tabs [aria-current] { background: color-mix(in srgb, currentcolor 12%, transparent); }
 .tabs [aria-current] { color: var(--accent); font-weight: 600; }
 .card, pre, .scroll, .list, button, .button, input, select, textarea { background: var(--surface); border: 1px solid var(--line); border-radius: 8px; }

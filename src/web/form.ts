@@ -24,8 +24,6 @@ const OPTION_LABELS: Texts = SCOPE_LABELS;
 /** Longer text gets a textarea. */
 const LINE_CHARS = 4_000;
 
-type Member = ReturnType<typeof getMembers>[number];
-
 /** Returns the members of a schema, with allowed values in alphabetical order. */
 export const getMembers = ({ properties = {}, required = [] }: JsonSchema) =>
   Object.entries(properties).map(([name, schema]) => ({
@@ -35,17 +33,17 @@ export const getMembers = ({ properties = {}, required = [] }: JsonSchema) =>
   }));
 
 /** Builds the body from submitted fields. An empty field counts as absent. */
-export const parseFields = (fields: SubmittedFields, schema: JsonSchema): Values =>
-  Object.fromEntries(getMembers(schema).map((member) => [member.name, parseField(fields, member)]));
-
-function parseField(fields: SubmittedFields, { name, schema, isRequired }: Member): unknown {
-  const { type, items, maxLength } = schema;
-  if (type === "boolean") return fields.has(name);
-  if (items?.enum) return items.enum.filter((option) => fields.has(`${name}.${option}`));
-  const text = (fields.get(name) ?? fields.get(`${name}-text`))?.replaceAll("\r\n", "\n");
-  if (type === "array") return text?.split("\n").flatMap((line) => line.trim() || []);
-  // Without a value an update would keep the old text, so an emptied field has "".
-  return text ?? (isRequired && maxLength ? "" : schema.default);
+export function parseFields(fields: SubmittedFields, schema: JsonSchema): Values {
+  const entries = getMembers(schema).map(({ name, schema, isRequired }) => {
+    const { type, items, maxLength } = schema;
+    if (type === "boolean") return [name, fields.has(name)];
+    if (items?.enum) return [name, items.enum.filter((option) => fields.has(`${name}.${option}`))];
+    const text = (fields.get(name) ?? fields.get(`${name}-text`))?.replaceAll("\r\n", "\n");
+    if (type === "array") return [name, text?.split("\n").flatMap((line) => line.trim() || [])];
+    // Without a value an update would keep the old text, so an emptied field has "".
+    return [name, text ?? (isRequired && maxLength ? "" : schema.default)];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** Returns the submitted form with the error's issues at their fields. */
@@ -63,48 +61,46 @@ export function formWithErrors(values: Values, error: AppError): Form {
   return { values, errors, status };
 }
 
-/** Renders all fields below the issues of the whole form. */
-export const renderFields = (form: Form, schema: JsonSchema, hints: Texts = {}): Html =>
-  html`${form.errors && alertBox("alert", form.errors.get("") ?? "Nothing was changed. Correct the fields below.")}${getMembers(schema).map((member) => renderField(member, form, hints[member.name]))}`;
-
-/** Ids link label, control, issue and hint for screen readers. */
-function renderField(
-  { name, schema, isRequired }: Member,
-  { values, errors }: Form,
-  hint: Renderable,
-): Html {
-  const value = [values[name] ?? schema.default ?? ""].flat().map(String);
-  const error = errors?.get(name);
-  const { type, items, maxLength } = schema;
-  const label = toLabel(name);
-  const text = value.join("\n");
-  const noteId = `${name}-${error ? "error" : "hint"}`;
-  const note = html`<div id="${noteId}">${error && html`<p class="error">${error}</p>`}${hint && muted(hint)}</div>`;
-  const attributes = html`id="${name}" name="${name}" aria-describedby="${noteId}"${error && html` aria-invalid="true"`}`;
-  const required = html`${attributes}${isRequired && html` required`}`;
-  if (type === "boolean")
-    return html`<div>${checkbox(attributes, text === "true", label)}${note}</div>`;
-  if (items?.enum) {
-    // Each option has its own name, because only the last value of a repeated name is kept.
-    const options = items.enum.map((option) =>
-      checkbox(html`name="${name}.${option}"`, value.includes(option), [
-        option,
-        html` <small>${OPTION_LABELS[option]}</small>`,
-      ]),
-    );
-    return html`<fieldset aria-describedby="${noteId}"><legend>${label}</legend>${options}${note}</fieldset>`;
-  }
-  let control = html`<input ${required} value="${text}" autocomplete="off">`;
-  if (schema.enum) {
-    const options = schema.enum.map(
-      (option) => html`<option${text === option && html` selected`}>${option}</option>`,
-    );
-    control = html`<select ${attributes}>${options}</select>`;
-  } else if (type === "array" || Number(maxLength) > LINE_CHARS) control = textarea(required, text);
-  // Text without a maximum length is a file upload or pasted text.
-  else if (maxLength === undefined)
-    control = html`<input type="file" ${attributes}> or paste it here: ${textarea(html`name="${name}-text" aria-label="Pasted text"`, text)}`;
-  return html`<div><label for="${name}">${label}${!isRequired && html` <small>optional</small>`}</label>${control}${note}</div>`;
+/** Renders all fields below the issues of the whole form. Ids link label, control, issue and hint for screen readers. */
+export function renderFields({ values, errors }: Form, schema: JsonSchema, hints: Texts = {}) {
+  const fields = getMembers(schema).map(({ name, schema, isRequired }) => {
+    const value = [values[name] ?? schema.default ?? ""].flat().map(String);
+    const error = errors?.get(name);
+    const hint = hints[name];
+    const { type, items, maxLength } = schema;
+    const label = toLabel(name);
+    const text = value.join("\n");
+    const noteId = `${name}-${error ? "error" : "hint"}`;
+    const note = html`<div id="${noteId}">${error && html`<p class="error">${error}</p>`}${hint && muted(hint)}</div>`;
+    const attributes = html`id="${name}" name="${name}" aria-describedby="${noteId}"${error && html` aria-invalid="true"`}`;
+    const required = html`${attributes}${isRequired && html` required`}`;
+    if (type === "boolean")
+      return html`<div>${checkbox(attributes, text === "true", label)}${note}</div>`;
+    if (items?.enum) {
+      // Each option has its own name, because only the last value of a repeated name is kept.
+      const options = items.enum.map((option) =>
+        checkbox(html`name="${name}.${option}"`, value.includes(option), [
+          option,
+          html` <small>${OPTION_LABELS[option]}</small>`,
+        ]),
+      );
+      return html`<fieldset aria-describedby="${noteId}"><legend>${label}</legend>${options}${note}</fieldset>`;
+    }
+    let control = html`<input ${required} value="${text}" autocomplete="off">`;
+    if (schema.enum) {
+      const options = schema.enum.map(
+        (option) => html`<option${text === option && html` selected`}>${option}</option>`,
+      );
+      control = html`<select ${attributes}>${options}</select>`;
+    } else if (type === "array" || Number(maxLength) > LINE_CHARS)
+      control = textarea(required, text);
+    // Text without a maximum length is a file upload or pasted text.
+    else if (maxLength === undefined)
+      control = html`<input type="file" ${attributes}> or paste it here: ${textarea(html`name="${name}-text" aria-label="Pasted text"`, text)}`;
+    return html`<div><label for="${name}">${label}${!isRequired && html` <small>optional</small>`}</label>${control}${note}</div>`;
+  });
+  const summary = errors?.get("") ?? "Nothing was changed. Correct the fields below.";
+  return html`${errors && alertBox("alert", summary)}${fields}`;
 }
 
 const checkbox = (attributes: Html, isChecked: boolean, label: Renderable): Html =>

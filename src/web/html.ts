@@ -95,17 +95,17 @@ export function table(
 ): Html {
   if (rows.length === 0) return muted("No rows.");
   const firstColumns = columns.slice(0, COLUMNS_MAX);
-  const body = rows.map(
-    (row) =>
-      html`<tr>${firstColumns.map(({ name, type }) => html`<td${type === "number" && html` class="number"`}>${toContent(row[name])}`)}\n`,
-  );
+  const body = rows.map((row) => {
+    const cells = firstColumns.map(({ name, type }) => {
+      const cell = row[name] ?? "–";
+      return html`<td${type === "number" && html` class="number"`}>${cell instanceof Html ? cell : truncate(cell)}`;
+    });
+    return html`<tr>${cells}\n`;
+  });
   return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table><thead><tr>${firstColumns.map(renderHead)}
 <tbody>${body}</table></div>
 ${firstOfMany(rows.length, total, "rows")}${firstOfMany(firstColumns.length, columns.length, "columns")}`;
 }
-
-const toContent = (cell: Html | Cell = null): Renderable =>
-  cell instanceof Html ? cell : truncate(cell ?? "–");
 
 /** A note that the list is incomplete. */
 export const firstOfMany = (count: number, all: number, what: string): Renderable =>

@@ -130,10 +130,6 @@ const CSRF_FAILED = messagePage(
 /** Pages on which a user makes a decision without entering a password. */
 const LOOPBACK_ONLY = /^\/(dashboard|oauth)\b/;
 
-/** DNS rebinding: a web page can have its own host name resolve to this machine and read the responses. */
-const isRebound = ({ isLocal }: WebDeps, request: HttpRequest): boolean =>
-  isLocal && LOOPBACK_ONLY.test(request.path) && !isLoopbackHost(hostname(request));
-
 /** Creates a router for the pages below a base path, or for pages with fixed URLs. */
 export const createPageRouter = <R extends RouteKey>(
   deps: WebDeps,
@@ -147,8 +143,10 @@ export const createPageRouter = <R extends RouteKey>(
     routes.map((route) => ({ ...route, path: route.path.slice(basePath.length) })),
   ),
   async handle(request, lookup) {
-    const dashboard = deps.routeDeps.urls.authUrl + PATHS.dashboard;
-    if (isRebound(deps, request))
+    const { isLocal, routeDeps } = deps;
+    const dashboard = routeDeps.urls.authUrl + PATHS.dashboard;
+    // DNS rebinding: a web page can have its own host name resolve to this machine and read the responses.
+    if (isLocal && LOOPBACK_ONLY.test(request.path) && !isLoopbackHost(hostname(request)))
       return messagePage(403, "This page is not available under this host name", [
         "Open ",
         link(dashboard, dashboard),

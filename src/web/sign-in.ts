@@ -2,9 +2,8 @@
 // lists the users. Everywhere else, and behind a proxy, it asks for an API key first and then lists the users of that
 // key's account. The key is never stored, logged or shown again.
 import { checkAccountState, hasScope } from "../domain/credentials.ts";
-import { accounts, SCOPE_LABELS, type Scope, users } from "../domain/model.ts";
+import { accounts, SCOPE_LABELS, users } from "../domain/model.ts";
 import {
-  type AuthorizationRequest,
   denyRequest,
   type ErrorPage,
   findGrantableScopes,
@@ -12,7 +11,6 @@ import {
   validateAuthorizationRequest,
 } from "../domain/oauth/authorize.ts";
 import { ALL_RECORDS } from "../domain/store.ts";
-import type { SessionUser } from "../domain/users.ts";
 import { closeSession, openSession, startSignIn } from "../domain/users.ts";
 import { type HttpResponse, PATHS } from "../http/message.ts";
 import {
@@ -168,17 +166,44 @@ async function authorize(
   const request = await validateAuthorizationRequest(oauth, query);
   if ("page" in request) return errorPage(web, request);
   if ("redirect" in request) return redirect(request.redirect);
+  const { client, redirectUri } = request;
   const url = `${PATHS.authorize}?${query}`;
   if (signedIn === undefined) return requireSignIn(url);
+  const { user, account } = signedIn;
   const scopes = findGrantableScopes(oauth, request, signedIn);
   if ("redirect" in scopes) return redirect(scopes.redirect);
-  if (decision === undefined) return consentPage(web, signedIn, request, scopes, url);
-  // Only the value "allow" allows; a form without a button counts as a denial.
-  const response =
-    decision.get("decision") === "allow"
-      ? await issueCode(oauth, request, signedIn.user.id, scopes)
-      : denyRequest(oauth, request);
-  return redirect(response.redirect);
+  if (decision !== undefined) {
+    // Only the value "allow" allows; a form without a button counts as a denial.
+    const response =
+      decision.get("decision") === "allow"
+        ? await issueCode(oauth, request, user.id, scopes)
+        : denyRequest(oauth, request);
+    return redirect(response.redirect);
+  }
+  const { host, protocol } = new URL(redirectUri);
+  const missing = request.scopes.filter((scope) => !scopes.includes(scope)).join(", ");
+  const fields = [
+    html`<p>In the account ${account.name}, for ${user.email}, it gets:</p>`,
+    list(scopes.map((scope) => [SCOPE_LABELS[scope], " ", inlineCode(scope)])),
+    missing && muted(`It also asked for ${missing}, which you do not have.`),
+    html`<div class="row"><button class="primary" name="decision" value="allow">Allow</button><button>Deny</button></div>`,
+    hidden("request", query),
+  ];
+  return page({
+    title: `Allow “${client.name}” to use your account?`,
+    narrow: true,
+    formAction: formActionTo(redirectUri),
+    body: [
+      web.form(CONSENT_PATH, fields, "card"),
+      muted([
+        "Either way you return to ",
+        host || protocol,
+        ". To undo this for all users, an admin deletes the app under Settings, OAuth apps.",
+      ]),
+      heading("Not you?"),
+      userMenu(web, url),
+    ],
+  });
 }
 
 /** A visitor who may read the client through the API sees its redirect URIs. */
@@ -193,29 +218,4 @@ function errorPage({ signedIn, request }: WebContext, { page: message, client }:
     isAdmin && ["Registered redirect URIs:", list(client?.redirect_uris.map(inlineCode) ?? [])],
     link("/docs#oauth", "How to ask for authorization"),
   ]);
-}
-
-/** Names the scopes that the user can grant, and those requested that the user does not hold. */
-function consentPage(
-  web: WebContext,
-  { user, account }: SessionUser,
-  { client, redirectUri, scopes: requested }: AuthorizationRequest,
-  scopes: readonly Scope[],
-  url: string,
-): HttpResponse {
-  const { host, protocol } = new URL(redirectUri);
-  const missing = requested.filter((scope) => !scopes.includes(scope)).join(", ");
-  const fields = html`<p>In the account ${account.name}, for ${user.email}, it gets:</p>
-${list(scopes.map((scope) => [SCOPE_LABELS[scope], " ", inlineCode(scope)]))}
-${missing && muted(`It also asked for ${missing}, which you do not have.`)}
-${hidden("request", url.slice(PATHS.authorize.length + 1))}
-<div class="row"><button class="primary" name="decision" value="allow">Allow</button><button>Deny</button></div>`;
-  return page({
-    title: `Allow “${client.name}” to use your account?`,
-    narrow: true,
-    formAction: formActionTo(redirectUri),
-    body: html`${web.form(CONSENT_PATH, fields, "card")}
-${muted(["Either way you return to ", host || protocol, ". To undo this for all users, an admin deletes the app under Settings, OAuth apps."])}
-<h2>Not you?</h2>${userMenu(web, url)}`,
-  });
 }

@@ -4,7 +4,7 @@
 import { checkAccountState, hasScope } from "../../domain/credentials.ts";
 import { type AppError, appError } from "../../domain/errors.ts";
 import { API_ROUTES, callOperation, serializeResponse } from "../../http/api.ts";
-import { type HttpResponse, PATHS, queryString } from "../../http/message.ts";
+import { type HttpResponse, queryString } from "../../http/message.ts";
 import type { HandlerContext, Operation } from "../../http/operation.ts";
 import type { PathParams, Result, RouteKey, Router } from "../../http/router.ts";
 import type { Values } from "../form.ts";
@@ -138,7 +138,7 @@ export function dashboardPage(
 export const createDashboardRouter = (deps: WebDeps, routes: readonly DashboardRoute[]): Router =>
   createPageRouter(
     deps,
-    PATHS.dashboard,
+    "/dashboard",
     routes,
     async ({ operation, handler }, web, params) => {
       if (!web.signedIn) return signInFirst(web);
