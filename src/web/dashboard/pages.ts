@@ -25,7 +25,6 @@ import {
 } from "../../domain/model.ts";
 import type { HttpResponse } from "../../http/message.ts";
 import { STATUS_CODES } from "../../http/server.ts";
-import type { Values } from "../form.ts";
 import {
   alertBox,
   badge,
@@ -73,7 +72,8 @@ const appPages: ResourcePages<AppRecord> = createPages({
   columns: ["visibility", "live_deployment", "updated_at"],
   async getCells({ id, public: isPublic }, page) {
     // Each deployment replaces the live one of its environment, so the newest is live.
-    const [live] = (await deploymentPages.readNewest({ ...page, params: { app_id: id } }, 1)).items;
+    const newest = await deploymentPages.readNewest({ ...page, params: { app_id: id } }, 1);
+    const [live] = newest.items;
     return {
       visibility: isPublic ? "Public" : "Private",
       live_deployment: live ? link(page.urls.site(live.id), live.name) : "",
@@ -115,7 +115,16 @@ const dataSourcePages = createPages<DataSourceRecord>({
       "The app that shows the data; it cannot be changed later. “Add data” on the page of an app fills this in.",
     data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB.",
   },
-  toBody: toDataSourceBody,
+  /** POST /data-sources takes JSON as a value and CSV as text. */
+  toBody(values) {
+    const { type, data } = values;
+    if (type !== "json" || typeof data !== "string") return values;
+    try {
+      return { ...values, data: parseExactJson(data, keepNumbersOfRows) };
+    } catch (error) {
+      return invalidField("#/data", `is not JSON (${error})`);
+    }
+  },
   columns: ["app", "row_count", "status", "created_at"],
   async getCells({ app_id }, { store }) {
     const app = app_id && (await store.get(apps, app_id));
@@ -129,17 +138,6 @@ const dataSourcePages = createPages<DataSourceRecord>({
     return table("Rows", columns, rows.items, rows.total);
   },
 });
-
-/** Builds the body of POST /data-sources, which takes JSON as a value and CSV as text. */
-function toDataSourceBody(values: Values): Values | AppError {
-  const { type, data } = values;
-  if (type !== "json" || typeof data !== "string") return values;
-  try {
-    return { ...values, data: parseExactJson(data, keepNumbersOfRows) };
-  } catch (error) {
-    return invalidField("#/data", `is not JSON (${error})`);
-  }
-}
 
 const userPages = createPages({
   title: "Users",
@@ -227,8 +225,8 @@ const webhookPages: ResourcePages<WebhookRecord> = createPages({
   },
   columns: ["events", "status", "last_delivery"],
   async getCells({ id, active, disabled_reason }, page) {
-    const [last] = (await deliveryPages.readNewest({ ...page, params: { webhook_id: id } }, 1))
-      .items;
+    const newest = await deliveryPages.readNewest({ ...page, params: { webhook_id: id } }, 1);
+    const [last] = newest.items;
     return {
       status: active ? "active" : (disabled_reason ?? "disabled"),
       last_delivery: last ? html`${badge(toState(last))} ${time(last.created_at)}` : "",
@@ -317,6 +315,9 @@ ${response_body && html`<pre>${indentJson(response_body)}</pre>`}</section></div
   ];
 }
 
+const SIGNATURE =
+  "`X-Service-Signature` is `sha256=` and the HMAC-SHA256 of the exact body, in hexadecimal; the key is the secret of the webhook. [How to check it](/docs/events#receiving-deliveries).";
+
 /** Quotes a word for a shell. */
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
@@ -340,9 +341,6 @@ function describeNext(delivery: DeliveryRecord, webhook: WebhookRecord): Rendera
   return `Nothing: ${delivery.test ? "a test is sent once" : "there are no attempts left"}. Correct the receiver, then redeliver.`;
 }
 
-const SIGNATURE =
-  "`X-Service-Signature` is `sha256=` and the HMAC-SHA256 of the exact body, in hexadecimal; the key is the secret of the webhook. [How to check it](/docs/events#receiving-deliveries).";
-
 function indentJson(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
@@ -353,9 +351,6 @@ function indentJson(text: string): string {
 
 /** Records of each list on the first page. */
 const NEWEST = 3;
-const KEY_HINT =
-  "Put an [API key](/dashboard/settings/api-keys) into `API_KEY`. The [docs](/docs/endpoints) show every request.";
-
 /** The first page after signing in. */
 async function homePage(page: PageContext): Promise<HttpResponse> {
   const { user, account, urls } = page;
@@ -374,7 +369,9 @@ async function homePage(page: PageContext): Promise<HttpResponse> {
       user.permissions.length === 0 && `${user.email} has no permissions. ${ASK_ADMIN}`,
       lists,
       heading("Call the API"),
-      paragraph(KEY_HINT),
+      paragraph(
+        "Put an [API key](/dashboard/settings/api-keys) into `API_KEY`. The [docs](/docs/endpoints) show every request.",
+      ),
       code(`curl "${urls.baseUrl}/apps" -H "Authorization: Bearer $API_KEY"`),
     ],
   });
