@@ -25,16 +25,16 @@ header, .row, .tabs, .legend, .grid, dl > div { display: flex; flex-wrap: wrap; 
 main header { justify-content: space-between; margin-bottom: 1rem; }
 a { text-decoration: none; }
 p a, dd a, a:hover { text-decoration: underline; }
-a, summary, .method { color: var(--accent); }
+a, summary, .GET { color: var(--accent); }
 .brand, .button { display: inline-block; color: CanvasText; }
 .soft, .lead, .badge, .tabs a, small, dt, th { color: var(--soft); font-weight: normal; }
 .POST, .succeeded, .ready, .live, .active, .specification { color: light-dark(#116329, #56d07f); }
 .PATCH, .pending, .processing, .limited { color: light-dark(#7d4e00, #e3b341); }
 .DELETE, .failed, .retrying, .error, .gone, [role=alert], [aria-invalid], .button[href$="/delete"] { color: var(--bad); }
 .brand, label[for], legend { font-weight: 600; }
-.badge, .method, .top form, th, .code > button { font-size: small; }
-.badge, .method, .tabs a { padding: 2px 6px; border-radius: 1rem; }
-.badge, .method, .tabs [aria-current] { background: color-mix(in srgb, currentcolor 12%, transparent); }
+.badge, .top form, th, .code > button { font-size: small; }
+.badge, .tabs a { padding: 2px 6px; border-radius: 1rem; }
+.badge, .tabs [aria-current] { background: color-mix(in srgb, currentcolor 12%, transparent); }
 .tabs [aria-current] { color: var(--accent); font-weight: 600; }
 .card, pre, .scroll, .list, button, .button, input, select, textarea { background: var(--surface); border: 1px solid var(--line); border-radius: 8px; }
 .card, pre, .code, .scroll, .list, main .tabs, fieldset { margin: 1rem 0; }

@@ -59,10 +59,7 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
   }
 
   /** Calls `run` with the query (GET) or, after the CSRF check, with the form's fields (POST). */
-  async function withForm(
-    run: (fields: SubmittedFields) => Promise<Result>,
-    data_bytes = 0,
-  ): Promise<Result> {
+  async function withForm(run: (fields: SubmittedFields) => Promise<Result>, data_bytes = 0) {
     if (request.method !== "POST") return run(query);
     // A server can have other names than its public one, so the origin in use is accepted too.
     const origins = [authUrl, `http://${request.host}`, `https://${request.host}`];

@@ -49,13 +49,13 @@ const PROXY_HEADER = /^(forwarded|via|x-real-ip|x-forwarded-.*)$/;
 const needsApiKey = ({ isLocal, request }: WebContext): boolean =>
   !isLocal || Object.keys(request.headers).some((name) => PROXY_HEADER.test(name));
 
-async function showSignIn(web: WebContext, fields: SubmittedFields): Promise<HttpResponse> {
+async function showSignIn(web: WebContext, fields: SubmittedFields) {
   const next = safeNext(fields);
   return web.signedIn ? redirect(next) : signInPage(web, next);
 }
 
 /** Handles both steps: the API key, and the choice of a user. */
-async function submitSignIn(web: WebContext, fields: SubmittedFields): Promise<HttpResponse> {
+async function submitSignIn(web: WebContext, fields: SubmittedFields) {
   const next = safeNext(fields);
   const userId = fields.get("user_id");
   if (needsApiKey(web) && userId === undefined) {
@@ -73,7 +73,7 @@ async function submitSignIn(web: WebContext, fields: SubmittedFields): Promise<H
     : redirect(next, web.sessionCookie(secret));
 }
 
-async function signOut(web: WebContext, fields: SubmittedFields): Promise<HttpResponse> {
+async function signOut(web: WebContext, fields: SubmittedFields) {
   await closeSession(web.store, web.secret);
   return requireSignIn(safeNext(fields), web.sessionCookie());
 }
@@ -104,7 +104,7 @@ async function signInPage(
   web: WebContext,
   next: string,
   { error, state, accountId }: SignInStep = {},
-): Promise<HttpResponse> {
+) {
   const isKeyStep = needsApiKey(web) && state === undefined;
   const step = isKeyStep ? KEY_FIELD : [await renderUsers(web, accountId), hidden("state", state)];
   // The redirect after this form may return an immediate error to the client.
@@ -157,11 +157,7 @@ export const userMenu = (
   );
 
 /** Shows the consent page, or applies the user's decision. The request is validated again then, because time has passed. */
-async function authorize(
-  web: WebContext,
-  query: string,
-  decision?: SubmittedFields,
-): Promise<HttpResponse> {
+async function authorize(web: WebContext, query: string, decision?: SubmittedFields) {
   const { oauth, signedIn } = web;
   const request = await validateAuthorizationRequest(oauth, query);
   if ("page" in request) return errorPage(web, request);

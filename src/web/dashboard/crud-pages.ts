@@ -204,7 +204,7 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
         const url = fillPath(path, page.params);
         const look = operation.method === "POST" ? "button primary" : "button";
         // An action without fields and without a warning needs no form of its own.
-        return operation.body || name === "delete"
+        return operation.body || hints[name]
           ? link(url, label, look)
           : page.form(url, html`<button class="primary">${label}</button>`);
       });
@@ -215,7 +215,7 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
       title,
       // An empty list has this action in its place.
       actions: total > 0 && renderActions(page, true),
-      body: [html`<p class="lead">${inlineMarkdown(intro)}</p>`, await renderList(page)],
+      body: [muted(inlineMarkdown(intro)), await renderList(page)],
     });
   }
 

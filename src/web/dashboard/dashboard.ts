@@ -60,8 +60,7 @@ export function createPageContext(web: WebContext, params: PathParams) {
   return {
     ...context,
     checkPermission,
-    can: (operation: Operation): boolean =>
-      checkPermission(operation, operation.method) === undefined,
+    can: (operation: Operation): boolean => !checkPermission(operation, operation.method),
 
     /** Calls an operation as this user, with the page's path parameters. The caller names the type of its result. */
     async callApi<T>(
@@ -83,7 +82,7 @@ export function createPageContext(web: WebContext, params: PathParams) {
     /** Returns the result as the API shows it; nothing for an operation without a response body. */
     toJson(operation: Operation, result: unknown): Values {
       const { body } = serializeResponse(operation, result, textCache, request);
-      return body === "" ? {} : JSON.parse(body);
+      return JSON.parse(body || "{}");
     },
   };
 }

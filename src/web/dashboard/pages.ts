@@ -23,7 +23,6 @@ import {
   type WebhookRecord,
   webhooks,
 } from "../../domain/model.ts";
-import type { HttpResponse } from "../../http/message.ts";
 import { STATUS_CODES } from "../../http/server.ts";
 import {
   alertBox,
@@ -352,7 +351,7 @@ function indentJson(text: string): string {
 /** Records of each list on the first page. */
 const NEWEST = 3;
 /** The first page after signing in. */
-async function homePage(page: PageContext): Promise<HttpResponse> {
+async function homePage(page: PageContext) {
   const { user, account, urls } = page;
   const lists: Renderable[] = [];
   for (const { title, list, listPath, renderList } of [
