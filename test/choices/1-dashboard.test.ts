@@ -204,6 +204,8 @@ asOwner(
     assert.ok(text.includes(`href="${path}/delete"`), "a page with a warning comes first");
     const edit = await browser.open(`${path}/edit`);
     assert.match(edit.text, /<textarea[^>]*>\nOne\ntwo<\/textarea>/);
+    const emptied = await browser.submit(edit, `${path}/edit`, { title: "", theme: "light" });
+    assert.match(assertPage(emptied, 422), /Title It must have/);
     await browser.submit(edit, `${path}/edit`, { title: "Other", theme: "light" });
     assert.deepEqual(await fields(), ["Other", "", "light", false]);
     const wrong = { name: "", environment: "No!", custom_domain: "x" };
@@ -217,6 +219,7 @@ asOwner(
     });
     assert.match(textOf(deployed), /Done\./);
     assert.equal((await api.get(`${app}/deployments`)).items[0]?.status, "live");
+    assert.match(textOf(await browser.open(`${path}/delete`)), /deletes its deployments too/);
     assert.match(textOf(await browser.fillIn(`${path}/delete`)), /Done\./);
     problem(await api.get(app), "not_found");
   },

@@ -99,9 +99,6 @@ const SETTINGS = [
   ["OAuth apps", "/dashboard/settings/oauth-apps"],
 ] as const;
 
-/** Actions whose effect follows the response. */
-const QUEUED = /^(test|redeliver)$/;
-
 /** Draws a page; `actions` are the links and buttons beside its title, and `back` is the page above a live one. */
 export function dashboardPage(
   context: PageContext,
@@ -122,10 +119,15 @@ export function dashboardPage(
     section,
     header: userMenu(context),
     body: [
-      section === "Settings" && tabs("Settings", SETTINGS, setting),
+      setting && tabs("Settings", SETTINGS, setting),
       account.state === "limited" &&
         alertBox("status", "This account is limited. You can view everything but change nothing."),
-      done && alertBox("status", QUEUED.test(done) ? "Queued. The result appears below." : "Done."),
+      // The effect of these actions follows the response.
+      done &&
+        alertBox(
+          "status",
+          /test|redeliver/.test(done) ? "Queued. The result appears below." : "Done.",
+        ),
       back && html`<p>${link(back, "← Back")} <small data-live></small></p>`,
       html`<header><h1>${rest.title}</h1><div class="row">${actions}</div></header>`,
       body,
