@@ -5,189 +5,173 @@ import { type ParseArgsConfig, parseArgs, styleText } from "node:util";
 import { EXAMPLE_APP } from "./domain/apps.ts";
 import { StoreOpenError } from "./domain/store.ts";
 import { PATHS } from "./http/message.ts";
-import { OptionError, suggest } from "./lib/schema.ts";
+import { OptionError, type Schema, suggest } from "./lib/schema.ts";
 import { VERSION } from "./lib/version.ts";
 import { escapeControl, stdio } from "./log.ts";
-import {
-  type Label,
-  parseSetting,
-  readSettings,
-  SETTINGS,
-  type SettingName,
-  type Settings,
-} from "./options.ts";
+import { readOptions, type Settings, serverOptions } from "./options.ts";
 import type { SeenRequest } from "./receiver.ts";
 import { startWithSettings } from "./server.ts";
 import type { Service } from "./testing/service.ts";
-
-/** Exit codes let a script distinguish a wrong flag from a port in use. */
-const EXIT = { stopped: 0, failed: 1, wrongUse: 2 };
-
-/** Every setting with a flag: its name, flag, environment variable and help text. */
-const FLAGS = (Object.keys(SETTINGS) as SettingName[]).flatMap((name) => {
-  const { usage, help } = SETTINGS[name];
-  if (usage === "") return [];
-  const [flag = "", placeholder] = usage.replace("--", "").split(" ");
-  const type = placeholder ? "string" : "boolean";
-  const variable = `APPHOST_${flag.replaceAll("-", "_").toUpperCase()}`;
-  return [{ name, usage, flag, variable, type, help } as const];
-});
-
-type FlagTypes = NonNullable<ParseArgsConfig["options"]>;
-
-const SERVER_FLAGS: FlagTypes = {
-  version: { type: "boolean", short: "v" },
-  ...Object.fromEntries(FLAGS.map(({ flag, type }) => [flag, { type }])),
-  port: { type: "string", short: "p" },
-  variant: { type: "string", multiple: true },
-};
-
-const RECEIVER_FLAGS: FlagTypes = {
-  secret: { type: "string" },
-  port: { type: "string", short: "p", default: "4700" },
-  host: { type: "string", default: "127.0.0.1" },
-  answers: { type: "string", default: "200" },
-};
-
-const RECEIVER_HELP = [
-  "Usage: app-hosting-service receiver --secret TEXT [flags]",
-  "",
-  "  --secret TEXT                 the secret of the webhook",
-  "  -p, --port N                  port to listen on; 0 for any free one (4700)",
-  "  --host ADDRESS                address to listen on (127.0.0.1)",
-  "  --answers LIST                statuses, or hang, such as 500,hang,200; the last one repeats (200)",
-  "  -h, --help",
-].join("\n");
 
 export async function main(args: readonly string[]): Promise<void> {
   // The reader of the output may leave, as in `| head -1`. The server keeps running.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   const signal = firstSignal();
   try {
-    checkVariables(process.env);
     const [command, ...rest] = args;
-    const running = command === "receiver" ? await runReceiver(rest) : await runServer(args);
+    const running = await (command === "receiver" ? runReceiver(rest) : runServer(args));
     if (running === undefined) return;
     await signal;
     await running.close();
-    process.exit(EXIT.stopped);
+    process.exit();
   } catch (error) {
     // One line for an error that the user can fix. Arguments are not repeated, because one may be a key.
     const isWrongUse = error instanceof OptionError;
-    const message = error instanceof Error ? error.message.replaceAll("\n", " ") : String(error);
-    process.exitCode = isWrongUse ? EXIT.wrongUse : EXIT.failed;
+    const message = String(Object(error).message ?? error).replaceAll("\n", " ");
+    // A script can distinguish wrong use from a port in use.
+    process.exitCode = isWrongUse ? 2 : 1;
     stdio.err(escapeControl(isWrongUse ? `${message} (see --help)` : message));
   }
 }
 
-const SIGNALS = ["SIGTERM", "SIGINT"] as const;
-
 /** Resolves at the first signal, even during the start; the next one ends the process at once. */
 async function firstSignal(): Promise<void> {
-  await Promise.race(SIGNALS.map((signal) => once(process, signal)));
-  for (const signal of SIGNALS) process.removeAllListeners(signal);
+  await Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
+  process.removeAllListeners("SIGTERM").removeAllListeners("SIGINT");
 }
 
-/** Parses the flags of a command, by long name; `--help` and `-h` are always known. */
-function parseFlags(args: readonly string[], flagTypes: FlagTypes) {
-  const options: FlagTypes = { help: { type: "boolean", short: "h" }, ...flagTypes };
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals: false }).values;
-  } catch (error) {
-    // The first sentence; the rest explains Node's API.
-    const [message = ""] = (error as Error).message.split(". ");
-    const [, unknown = ""] =
-      /^(?:Unknown option|Unexpected argument) '([^']*)'/.exec(message) ?? [];
-    const names = Object.keys(options).map((name) => `--${name}`);
-    throw new OptionError(message + suggest(unknown, ["receiver", ...names]));
-  }
-}
+/** Each line of a flag also declares it: the option has the same name in camel case, but `variants` in the plural. */
+const SERVER_HELP = [
+  "app-hosting-service: the reference server of the Application Hosting Service",
+  "",
+  "Usage: app-hosting-service [flags]     each flag is also an environment variable: --rate-limit is APPHOST_RATE_LIMIT",
+  "       app-hosting-service receiver    starts a receiver of webhooks; receiver --help lists its flags",
+  "",
+  "  -p, --port N                port to listen on; 0 for any free one (4600)",
+  "  --host ADDRESS              address to listen on (localhost)",
+  "  --public-url URL            address at which clients reach this server",
+  "  --data FILE                 JSON file that keeps all data (in memory without it)",
+  "  --store MODULE              store of your own that keeps all data: a file or a package",
+  "  --seed FILE                 JSON file with the data of a fresh server",
+  "  --api-key KEY               the first API key (random otherwise)",
+  "  --tls-cert FILE             certificate (PEM); with it the server speaks https",
+  "  --tls-key FILE              the certificate's private key (PEM)",
+  "  --rate-limit N|off          requests per account in 60 s (6000)",
+  "  --retry-schedule LIST       waits before the retries of a delivery, such as 5s,5m,2h",
+  "  --webhook-policy NAME       addresses of webhooks: local or strict (local on loopback)",
+  "  --webhook-timeout TIME      time that a receiver has to respond (30s)",
+  "  --token-alg NAME            signature of access tokens: ES256 or RS256 (ES256)",
+  "  --random-seed TEXT          seed that makes ids and keys repeat from run to run (loopback only)",
+  "  --variant NAME=VALUE        behavior of other servers, such as list-shape=bare; repeatable",
+  "  --control                   serve the test controls under /_control",
+  "  --log FORMAT                format of the log: pretty, json or off (pretty)",
+  "  -h, --help",
+  "  -v, --version",
+].join("\n");
 
-/** Starts the receiver, which prints each delivery; returns undefined if the arguments only ask for help. */
-async function runReceiver(args: readonly string[]) {
-  const { help, secret, port, host, answers } = parseFlags(args, RECEIVER_FLAGS);
-  if (help) {
-    stdio.out(RECEIVER_HELP);
-    return undefined;
-  }
-  const { startReceiver } = await import("./receiver.ts");
-  const receiver = await startReceiver({
-    secret: String(secret ?? ""),
-    port: Number(parseSetting("port", port, "--port")),
-    host: String(parseSetting("host", host, "--host")),
-    answers: String(answers)
-      .split(",")
-      .map((answer) => (answer === "hang" ? answer : Number(answer))),
-    onRequest: (request) => stdio.out(describeDelivery(request)),
-  }).catch((error) => {
-    throw error instanceof OptionError
-      ? new OptionError(`--${error.message}`)
-      : explainListenError(error, "--host");
+const runServer = (args: readonly string[]) =>
+  run(args, process.env, SERVER_HELP, serverOptions, async (settings) => {
+    const service = await startWithSettings(settings, false);
+    stdio.out(readyText(service, settings));
+    return service;
   });
-  stdio.out(`Listening on ${receiver.url}`);
-  return receiver;
+
+const RECEIVER_HELP = [
+  "Usage: app-hosting-service receiver --secret TEXT [flags]",
+  "",
+  "  --secret TEXT               the secret of the webhook",
+  "  -p, --port N                port to listen on; 0 for any free one (4700)",
+  "  --host ADDRESS              address to listen on (127.0.0.1)",
+  "  --answers LIST              statuses, or hang, such as 500,hang,200; the last one repeats (200)",
+  "  -h, --help",
+].join("\n");
+
+/** Prints each delivery. The server's environment variables do not concern it. */
+async function runReceiver(args: readonly string[]) {
+  const { receiverOptions, startReceiver } = await import("./receiver.ts");
+  return run(args, {}, RECEIVER_HELP, receiverOptions, async (options) => {
+    const onRequest = (request: SeenRequest) => stdio.out(describeDelivery(request));
+    const receiver = await startReceiver({ ...options, onRequest });
+    stdio.out(`Listening on ${receiver.url}`);
+    return receiver;
+  });
 }
 
 function describeDelivery({ result, headers, rawBody, answer }: SeenRequest): string {
   const { "x-service-event": event = "?", "x-service-attempt": attempt = "?" } = headers;
   const outcome = answer === "hang" ? "no answer" : `answered ${answer}`;
-  return `${escapeControl(`${event}, attempt ${attempt}: ${result}, ${outcome}`)}\n  ${escapeControl(rawBody)}`;
+  const line = `${event}, attempt ${attempt}: ${result}, ${outcome}`;
+  return [line, rawBody].map(escapeControl).join("\n  ");
 }
 
-/** Starts the server; returns undefined if the arguments only ask for a text. */
-async function runServer(args: readonly string[]): Promise<Service | undefined> {
-  const flags = parseFlags(args, SERVER_FLAGS);
-  if (flags.help || flags.version) {
-    stdio.out(flags.help ? helpText() : VERSION);
+/** A flag of a help text: its short form, its name and the placeholder of its value. */
+const FLAG = /^ +(?:-(.), )?--(\S+)( \S+)?/gm;
+
+/** Starts a command with the options of its flags and variables; returns undefined if only a text is asked for. */
+async function run<T, R>(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  helpText: string,
+  schema: Schema<T>,
+  start: (settings: T) => Promise<R>,
+): Promise<R | undefined> {
+  const flagTypes: NonNullable<ParseArgsConfig["options"]> = {};
+  /** The option of each flag and variable. */
+  const names = new Map([["PORT", "port"]]);
+  /** The flag or variable that gives each option. */
+  const sources: Record<string, string> = {};
+  for (const [, short, flag = "", placeholder] of helpText.matchAll(FLAG)) {
+    const option = flag
+      .replace("variant", "variants")
+      .replace(/-./g, (dash) => dash.slice(1).toUpperCase());
+    const type = placeholder ? "string" : "boolean";
+    flagTypes[flag] = { type, multiple: flag === "variant", ...(short && { short }) };
+    names.set(`--${flag}`, option);
+    names.set(`APPHOST_${flag.replaceAll("-", "_").toUpperCase()}`, option);
+    sources[option] = `--${flag}`;
+  }
+  const { values, positionals } = parseArgs({ args: [...args], options: flagTypes, strict: false });
+  const { help, version, ...given } = values;
+  if (help || version) {
+    stdio.out(help ? helpText : VERSION);
     return undefined;
   }
-  const { values, label } = mergeVariables(flags, process.env);
-  const settings = readSettings(values, label);
+  const variables = Object.entries({ PORT: env.PORT, ...env });
+  // Later ones take precedence. An empty variable counts as unset.
+  const inputs: readonly (readonly [source: string, value: unknown])[] = [
+    ...variables.filter(([source, value]) => /^(APPHOST_|PORT$)/.test(source) && value),
+    ...Object.entries(given).map(([flag, value]) => [`--${flag}`, value] as const),
+    ...positionals.map((word) => [word, word] as const),
+  ];
+  const options: Record<string, unknown> = {};
+  for (const [source, value] of inputs) {
+    const option = names.get(source);
+    if (option === undefined)
+      throw new OptionError(
+        `There is no '${source}'${suggest(source, ["receiver", ...names.keys()])}`,
+      );
+    options[option] = Array.isArray(value) ? value.join() : value;
+    sources[option] = source;
+  }
   try {
-    const service = await startWithSettings(settings, false, label);
-    stdio.out(readyText(service, settings));
-    return service;
+    return await start(readOptions(schema, options));
   } catch (error) {
-    throw settings.data !== null && isRefusedPath(error)
-      ? new OptionError(`${label("data")}: ${error.message}`)
-      : explainListenError(error, label("host"));
+    const { code, port, syscall, message } = error as NodeJS.ErrnoException & { port?: number };
+    if (port && (code === "EADDRINUSE" || code === "EACCES"))
+      throw new Error(`Port ${port} ${PORT_ADVICE}`);
+    if (syscall === "listen" || syscall === "getaddrinfo")
+      throw new OptionError(`${sources.host} must be an address of this machine (${code})`);
+    // A path that the file system refuses is a wrong value; a locked or damaged file is not.
+    if (options.data && error instanceof StoreOpenError && Object(error.cause).errno)
+      throw new OptionError(`${sources.data}: ${message}`);
+    if (!(error instanceof OptionError)) throw error;
+    // It begins with the names of options; users know their flags and variables.
+    const toSources = (text: string) => text.replace(/\w+/g, (name) => sources[name] ?? name);
+    throw new OptionError(message.replace(/^\w+( and \w+)?/, toSources));
   }
 }
 
-/** Reports an unknown variable, such as one with a typo. */
-function checkVariables(env: NodeJS.ProcessEnv): void {
-  const variables = FLAGS.map(({ variable }) => variable);
-  for (const name of Object.keys(env))
-    if (name.startsWith("APPHOST_") && !variables.includes(name))
-      throw new OptionError(`There is no variable ${name}${suggest(name, variables)}`);
-}
-
-/** A flag takes precedence over its variable, and an empty variable counts as unset. Errors name the one in use. */
-function mergeVariables(flags: ReturnType<typeof parseFlags>, env: NodeJS.ProcessEnv) {
-  const values: Record<string, unknown> = {};
-  const labels: Partial<Record<SettingName, string>> = {};
-  for (const { name, flag, variable } of FLAGS) {
-    const fromFlag = flags[flag]?.toString();
-    const source = name === "port" && !env[variable] ? "PORT" : variable;
-    const fromEnvironment = env[source] || undefined;
-    values[name] = fromFlag ?? fromEnvironment;
-    labels[name] = fromFlag === undefined && fromEnvironment ? source : `--${flag}`;
-  }
-  const label: Label = (name) => labels[name] ?? name;
-  return { values, label };
-}
-
-function helpText(): string {
-  return [
-    "app-hosting-service: the reference server of the Application Hosting Service",
-    "",
-    "Usage: app-hosting-service [flags]     each flag is also an environment variable: --rate-limit is APPHOST_RATE_LIMIT",
-    "       app-hosting-service receiver    starts a receiver of webhooks; receiver --help lists its flags",
-    "",
-    ...FLAGS.map(({ usage, help }) => `  ${usage.padEnd(28)}${help}`),
-    "  -p is --port, -h is --help, -v is --version",
-  ].join("\n");
-}
+const PORT_ADVICE = "is in use or not allowed. Choose another with --port, or 0 for any free port.";
 
 /** Returns everything needed for a first request, and a curl command that works. */
 function readyText(service: Service, { log, data, store, tlsCert }: Settings): string {
@@ -196,41 +180,17 @@ function readyText(service: Service, { log, data, store, tlsCert }: Settings): s
   const { pid } = process;
   if (log === "json")
     return JSON.stringify({ event: "ready", base_url, auth_url, dashboard_url, api_key, pid });
-  const rows = {
-    "Base URL": base_url,
-    "Auth URL": auth_url,
-    Dashboard: dashboard_url,
-    "API key": api_key ?? "unchanged (only its hash is stored; set one with --api-key)",
-    Data: String(data ?? store ?? "in memory; --data FILE keeps them"),
-  };
+  const curl = tlsCert === null ? "curl" : "curl --insecure";
   // Brackets of an IPv6 address are a pattern in some shells.
   const address = `${base_url}/apps`.replace(/[[\]]/g, "\\$&");
-  const curl = tlsCert === null ? "curl" : "curl --insecure";
-  const headers = `-H "Authorization: Bearer ${api_key ?? "$API_KEY"}" -H "Content-Type: application/json"`;
-  return [
-    styleText("bold", "App Hosting Service is ready."),
-    ...Object.entries(rows).map(
-      ([name, value]) => `  ${styleText("dim", name.padEnd(10))}${escapeControl(value)}`,
-    ),
-    "",
-    `  ${curl} ${address} ${headers} -d '${JSON.stringify(EXAMPLE_APP)}'`,
-    "",
-  ].join("\n");
-}
+  const authorization = `Authorization: Bearer ${api_key ?? "$API_KEY"}`;
+  return `${styleText("bold", "App Hosting Service is ready.")}
+  Base URL  ${base_url}
+  Auth URL  ${auth_url}
+  Dashboard ${dashboard_url}
+  API key   ${api_key ?? "unchanged (only its hash is stored; set one with --api-key)"}
+  Data      ${escapeControl(String(data ?? store ?? "in memory; --data FILE keeps them"))}
 
-const PORT_ADVICE = "is in use or not allowed. Choose another with --port, or 0 for any free port.";
-
-/** Replaces an error of the operating system by one that names the setting and what to do. */
-function explainListenError(error: unknown, hostLabel: string): unknown {
-  const { code, port, syscall = "" } = error as NodeJS.ErrnoException & { port?: number };
-  if (port && (code === "EADDRINUSE" || code === "EACCES"))
-    return new Error(`Port ${port} ${PORT_ADVICE}`);
-  return ["listen", "getaddrinfo"].includes(syscall)
-    ? new OptionError(`${hostLabel} must be an address of this machine (${code})`)
-    : error;
-}
-
-/** A path that the file system refuses is a wrong value; a locked or damaged file is not. */
-function isRefusedPath(error: unknown): error is StoreOpenError {
-  return error instanceof StoreOpenError && error.cause instanceof Error && "errno" in error.cause;
+  ${curl} ${address} -H "${authorization}" -H "Content-Type: application/json" -d '${JSON.stringify(EXAMPLE_APP)}'
+`;
 }

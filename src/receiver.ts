@@ -8,8 +8,9 @@ import { buffer } from "node:stream/consumers";
 import type { EventEnvelope, EventType } from "./domain/model.ts";
 import { monotonicNow, within } from "./lib/clock.ts";
 import { toUrlHost } from "./lib/loopback.ts";
-import { OptionError } from "./lib/schema.ts";
+import { object, strip, withDefault } from "./lib/schema.ts";
 import { verifySignature } from "./lib/signature.ts";
+import { anyText, parsed, portNumber, readOptions } from "./options.ts";
 
 /** A status, or no response at all. */
 export type ReceiverAnswer = number | "hang";
@@ -25,6 +26,24 @@ export interface ReceiverOptions {
   /** Called for every delivery, including those with an invalid signature. */
   readonly onRequest?: (request: SeenRequest) => void;
 }
+
+function toAnswers(given: unknown): readonly ReceiverAnswer[] | undefined {
+  const toAnswer = (text: string): ReceiverAnswer => (text === "hang" ? text : Number(text));
+  const answers = String(given).split(",").map(toAnswer);
+  return answers.every((answer) => answer === "hang" || (answer >= 200 && answer <= 599))
+    ? answers
+    : undefined;
+}
+
+/** The options of the command; `startReceiver` has another default port. */
+export const receiverOptions = strip(
+  object({
+    secret: anyText,
+    port: withDefault(portNumber, 4700),
+    host: withDefault(anyText, "127.0.0.1"),
+    answers: parsed('statuses from 200 to 599, or "hang"', [200], toAnswers, toAnswers),
+  }),
+);
 
 /** An event with every attempt that delivered it. */
 export interface ReceivedEvent {
@@ -48,11 +67,8 @@ export interface SeenRequest extends ReceivedAttempt {
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 export async function startReceiver(options: ReceiverOptions) {
-  const { secret, answers = [200], port = 0, host = "127.0.0.1", onRequest } = options;
-  if (typeof secret !== "string" || secret === "")
-    throw new OptionError("secret is missing. Give the secret of the webhook");
-  if (!answers.every((answer) => answer === "hang" || (answer >= 200 && answer <= 599)))
-    throw new OptionError('answers must be statuses from 200 to 599, or "hang"');
+  const given = { ...options, port: options.port ?? 0 };
+  const { secret, answers, port, host } = readOptions(receiverOptions, given);
   /** Events with a valid signature, in the order of their first arrival. */
   const received: ReceivedEvent[] = [];
   const returnedByNext = new Set<ReceivedEvent>();
@@ -63,7 +79,7 @@ export async function startReceiver(options: ReceiverOptions) {
     const rawBody = body.toString();
     // Verified over the raw bytes: parsing and serializing again would change them.
     if (!verifySignature(body, headers["x-service-signature"], secret)) {
-      onRequest?.({ headers, rawBody, answer: 401, result: "bad signature" });
+      options.onRequest?.({ headers, rawBody, answer: 401, result: "bad signature" });
       return 401;
     }
     const event: EventEnvelope = JSON.parse(rawBody);
@@ -75,7 +91,7 @@ export async function startReceiver(options: ReceiverOptions) {
     if (earlier) earlier.attempts.push(attempt);
     else received.push({ id: event.id, type: event.type, event, rawBody, attempts: [attempt] });
     arrivals.emit("event");
-    onRequest?.({ ...attempt, result: earlier ? "seen before" : "new" });
+    options.onRequest?.({ ...attempt, result: earlier ? "seen before" : "new" });
     return answer;
   }
 

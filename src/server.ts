@@ -1,6 +1,6 @@
 // Composition root: starts the service, from settings to a running server, read from top to bottom. A failed start
 // releases everything, including the port and the file lock.
-import { isAbsolute, resolve } from "node:path";
+import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { checkUrl } from "./delivery/address-policy.ts";
 import { createHttpSender } from "./delivery/sender.ts";
@@ -14,14 +14,14 @@ import type { Store } from "./domain/store.ts";
 import { createNotifications } from "./domain/unit-of-work.ts";
 import { createAuthenticator, createRateLimiter, withCors } from "./http/access.ts";
 import { API_ROUTES, createApiRouter } from "./http/api.ts";
-import { createUrls, PATHS, type RequestHandler } from "./http/message.ts";
+import { createUrls, PATHS } from "./http/message.ts";
 import { createOAuthRouter } from "./http/oauth-routes.ts";
 import { TextCache } from "./http/operation.ts";
 import { problemResponse } from "./http/problem.ts";
 import { createRequestHandler, publicRouter, ROOT_ROUTES } from "./http/router.ts";
 import { createHttpServer } from "./http/server.ts";
 import { applyVariants, withVariants } from "./http/variants.ts";
-import { AdjustableClock, type Instant, monotonicNow, parseIso, systemNow } from "./lib/clock.ts";
+import { AdjustableClock, parseIso, systemNow } from "./lib/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./lib/ids.ts";
 import { toUrlHost } from "./lib/loopback.ts";
 import { OptionError } from "./lib/schema.ts";
@@ -30,10 +30,10 @@ import { createLogger, type Log, stdio } from "./log.ts";
 import {
   assertStore,
   isLoopbackOnly,
-  type Label,
-  readSettings,
+  readOptions,
   type ServiceOptions,
   type Settings,
+  serverOptions,
   webhookPolicyFor,
 } from "./options.ts";
 import { jsonFileStore } from "./store/json-file.ts";
@@ -48,26 +48,25 @@ import { createWorkers } from "./workers.ts";
 
 /** Starts the service; resolves when it listens and is ready to use. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const port = options.port ?? 0;
-  const log = options.log ?? "off";
-  return startWithSettings(readSettings({ ...options, port, log }), true);
+  const { port = 0, log = "off" } = options;
+  return startWithSettings(readOptions(serverOptions, { ...options, port, log }), true);
 }
 
-/** `isEmbedded`: a test holds the service handle. `label` names a setting as the user gave it. */
-export async function startWithSettings(
-  settings: Settings,
-  isEmbedded: boolean,
-  label: Label = (name) => name,
-): Promise<Service> {
+const EXPOSED_ADVICE = "other machines can reach this server, so use it locally only.";
+/** The start of a manual clock with a random seed, so that two runs give the same bytes. */
+const SEEDED_START = parseIso("2026-01-01T00:00:00.000Z");
+
+/** `isEmbedded`: a test holds the service handle. */
+export async function startWithSettings(settings: Settings, isEmbedded: boolean): Promise<Service> {
   const { randomSeed } = settings;
   const hasTestControls = isEmbedded || settings.control;
   const isLocal = isLoopbackOnly(settings);
   const webhookPolicy = webhookPolicyFor(settings);
-  const clock = new AdjustableClock(
-    settings.clock === "manual" ? manualStart(settings) : undefined,
-  );
+  // A manual clock starts at the real time, so that stock verifiers accept what it signs.
+  const startAt = settings.startAt ?? (randomSeed === null ? systemNow() : SEEDED_START);
+  const clock = new AdjustableClock(settings.clock === "manual" ? startAt : undefined);
   const log = createLogger(settings.log, clock, stdio);
-  const store = await createStore(settings, log, label("store"));
+  const store = await createStore(settings, log);
   const random = randomSeed === null ? systemRandom : seededRandom(randomSeed);
   const ids = new TimeOrderedIds(clock, random);
   const notifications = createNotifications();
@@ -79,10 +78,7 @@ export async function startWithSettings(
   const chaos = createChaos({ unitOfWorkDeps, effects: recorder.effects });
   const sender = createHttpSender({ policy: webhookPolicy, timeout_ms: settings.webhookTimeout });
   const workers = createWorkers({
-    store,
-    clock,
-    ids,
-    notifications,
+    ...unitOfWorkDeps,
     tasks,
     sender: chaos.wrap(sender),
     retryWaits_ms: settings.retrySchedule,
@@ -107,10 +103,7 @@ export async function startWithSettings(
     const urls = createUrls(settings.publicUrl ?? localUrl(settings, port));
     if (hasTestControls) recorder.subscribe();
     const authorizationServer: AuthorizationServer = {
-      store,
-      clock,
-      ids,
-      notifications,
+      ...unitOfWorkDeps,
       algorithm: settings.tokenAlg,
       issuer: urls.authUrl,
       audience: urls.baseUrl,
@@ -190,24 +183,20 @@ export async function startWithSettings(
       },
       onError: log.error,
     });
-    const respond = withVariants(withCors(handleRoute, isLocal), settings.variants);
-    const handle = settings.log === "off" ? respond : withLog(respond, log);
+    const handle = log.wrap(withVariants(withCors(handleRoute, isLocal), settings.variants));
     server.setHandler({
       handle: hasTestControls ? requests.wrap(recorder.wrap(handle)) : handle,
       ids,
       urls,
       onError: log.error,
     });
-    const exposedFlags = [
+    const exposed = [
       settings.control && "--control",
       settings.webhookPolicy === "local" && "--webhook-policy local",
     ].filter(Boolean);
     // A process warns without a log, too.
     const warn = settings.log === "off" && !isEmbedded ? stdio.err : log.warn;
-    if (exposedFlags.length > 0 && !isLocal)
-      warn(
-        `${exposedFlags.join(" and ")}: other machines can reach this server, so use it locally only.`,
-      );
+    if (exposed.length > 0 && !isLocal) warn(`${exposed.join(" and ")}: ${EXPOSED_ADVICE}`);
     return service;
   } catch (error) {
     await stop();
@@ -215,46 +204,20 @@ export async function startWithSettings(
   }
 }
 
-/** The start time of a manual clock with a random seed, so that two runs give the same bytes. */
-const SEEDED_START = "2026-01-01T00:00:00.000Z";
-
-/** A manual clock starts at the real time, so that stock verifiers accept what it signs. */
-function manualStart({ startAt, randomSeed }: Settings): Instant {
-  if (startAt !== null) return parseIso(startAt);
-  return randomSeed === null ? systemNow() : parseIso(SEEDED_START);
-}
-
-async function createStore(
-  { store, data }: Settings,
-  { warn }: Log,
-  label: string,
-): Promise<Store> {
-  if (typeof store === "string") return loadStoreModule(store, label);
-  return store ?? (data === null ? memoryStore() : jsonFileStore(data, { warn }));
-}
-
-/** Loads a store of the user's own. */
-async function loadStoreModule(name: string, label: string): Promise<Store> {
-  const isFile = isAbsolute(name) || /^\.|\.[cm]?[jt]s$/.test(name);
+/** The store of the settings. A module exports a store, or a function that creates one. */
+async function createStore({ store, data }: Settings, { warn }: Log): Promise<Store> {
+  if (typeof store !== "string")
+    return store ?? (data === null ? memoryStore() : jsonFileStore(data, { warn }));
+  const isFile = /^[./]|\.[cm]?[jt]s$/.test(store);
   try {
-    const exported = await import(isFile ? pathToFileURL(resolve(name)).href : name);
-    const store: unknown = exported.store ?? exported.default;
-    return assertStore(typeof store === "function" ? await store() : store);
+    const exported = await import(isFile ? pathToFileURL(resolve(store)).href : store);
+    const found: unknown = exported.store ?? exported.default;
+    return assertStore(typeof found === "function" ? await found() : found);
   } catch (error) {
-    throw new OptionError(`${label} must be a module that exports a store (${error})`);
+    throw new OptionError(`store must be a module that exports a store (${error})`);
   }
 }
 
 function localUrl({ tlsCert, host }: Settings, port: number): string {
   return `${tlsCert === null ? "http" : "https"}://${toUrlHost(host)}:${port}`;
 }
-
-/** Logs each request with its response status; 0 if there is no response. */
-const withLog =
-  (handle: RequestHandler, log: Log): RequestHandler =>
-  async (request) => {
-    const startedAt = monotonicNow();
-    const response = await handle(request);
-    log.request(request, response.status, monotonicNow() - startedAt);
-    return response;
-  };

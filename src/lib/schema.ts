@@ -38,14 +38,18 @@ export class OptionError extends Error {
   override readonly name = "OptionError";
 }
 
-/** Validates an option; throws an OptionError with the path of the first issue. */
-export function parseOption<T>(schema: Schema<T>, value: unknown, name: string): T {
+/** Validates an option; throws an OptionError that begins with the place of the first issue. */
+export function parseOption<T>(
+  schema: Schema<T>,
+  value: unknown,
+  name: string,
+  toPlace = (path: Path) => (path.length === 0 ? name : `${name}: ${pointer(path)}`),
+): T {
   const issues: Issue[] = [];
   const accepted = schema.check(value, [], issues);
   const [issue] = issues;
   if (issue === undefined) return accepted;
-  const place = issue.path.length === 0 ? name : `${name}: ${pointer(issue.path)}`;
-  throw new OptionError(`${place} ${issue.detail}`);
+  throw new OptionError(`${toPlace(issue.path)} ${issue.detail}`);
 }
 
 /** Returns an RFC 6901 pointer as a URI fragment, as in RFC 9457: `#/events/0`. A lone surrogate becomes U+FFFD. */

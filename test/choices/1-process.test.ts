@@ -159,6 +159,8 @@ const SECRET = ["receiver", "--secret", "s"];
 const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--prot", "1"], /--prot'; did you mean --port\?/],
   [["--port"], /--port/],
+  // A name without a value is not the file "true".
+  [["--data"], /^--data must be a string/],
   [["--control", "stray"], /stray/],
   [["--api-key", "short"], /^--api-key must (?!.*"short")/],
   [["--seed", "no-such-file.json"], /no-such-file\.json/],
@@ -172,7 +174,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--tls-cert", PEM.cert], /^--tls-cert and --tls-key must .* given together/],
   [["--store", "./none.mjs"], /^--store must be .*none\.mjs/],
   [["receivr"], /'receivr'/],
-  [["receiver"], /^--secret is missing.*--help\)\n$/],
+  [["receiver"], /^--secret is required.*--help\)\n$/],
   [[...SECRET, "--prot", "1"], /--prot'; did you mean --port\?/],
   [[...SECRET, "--port", "65536"], /^--port must /],
   [[...SECRET, "--host", "a b"], /^--host must /],
@@ -228,7 +230,7 @@ choice(
       [{ PORT: "0", APPHOST_RATE_LIMIT: "never" }, /^APPHOST_RATE_LIMIT must be/],
       [{ PORT: "http" }, /^PORT must be/],
       [{ PORT: "1", APPHOST_PORT: "http" }, /^APPHOST_PORT must be/],
-      [{ APPHOST_PROT: "1" }, /APPHOST_PROT; did you mean APPHOST_PORT\?/],
+      [{ APPHOST_PROT: "1" }, /APPHOST_PROT'; did you mean APPHOST_PORT\?/],
     ] as const)
       refused(await serve([], variables).ended, 2, names);
     const server = serve(["--log", "json"], {
@@ -325,7 +327,7 @@ test("--help names the receiver, whose own --help lists its flags, and -h, -v an
     }),
   );
   const [help = "", receiverHelp = "", version = ""] = texts;
-  for (const name of ["app-hosting-service receiver", "-p is --port", "-h is --help"])
+  for (const name of ["app-hosting-service receiver", "-p, --port", "-h, --help", "-v, --version"])
     assert.ok(help.includes(name), name);
   for (const name of ["--secret", "-p, --port", "--host", "--answers"])
     assert.ok(receiverHelp.includes(name), name);

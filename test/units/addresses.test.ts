@@ -9,7 +9,7 @@ import { createServer, Server, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { startService } from "../../src/index.ts";
 import { isLoopbackHost } from "../../src/lib/loopback.ts";
-import { readSettings, webhookPolicyFor } from "../../src/options.ts";
+import { readOptions, serverOptions, webhookPolicyFor } from "../../src/options.ts";
 import { freshFile } from "../support/closing.ts";
 import { serve } from "../support/process.ts";
 import { RawConnection, rawAnswer } from "../support/raw.ts";
@@ -133,7 +133,7 @@ for (const code of ["EADDRNOTAVAIL", "EAFNOSUPPORT"])
     assert.equal((await fetch(`${service.authUrl}/healthz`)).status, 200);
   });
 
-const policy = (given: object) => webhookPolicyFor(readSettings({ ...given }, (name) => name));
+const policy = (given: object) => webhookPolicyFor(readOptions(serverOptions, given));
 
 test("6.webhook-policy: the default is local if only this machine can reach the server by its host and its public URL", () => {
   assert.equal(policy({}), "local");
