@@ -41,7 +41,6 @@ import { memoryStore } from "./store/memory.ts";
 import { createControlRouter } from "./testing/control-api.ts";
 import { createChaos, createFaults } from "./testing/faults.ts";
 import { createRecorder } from "./testing/recorder.ts";
-import { createRequestTracker } from "./testing/requests.ts";
 import { openService, type Service } from "./testing/service.ts";
 import { createState } from "./testing/state.ts";
 import { createWorkers } from "./workers.ts";
@@ -72,8 +71,7 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
   const notifications = createNotifications();
   const unitOfWorkDeps = { store, clock, ids, notifications };
   const tasks = new TaskTracker(log.error);
-  const recorder = createRecorder({ store, clock, notifications, tasks });
-  const requests = createRequestTracker(log.error);
+  const recorder = createRecorder({ ...unitOfWorkDeps, tasks, onError: log.error });
   const faults = createFaults({ clock, tasks, annotate: recorder.annotate });
   const chaos = createChaos({ unitOfWorkDeps, effects: recorder.effects });
   const sender = createHttpSender({ policy: webhookPolicy, timeout_ms: settings.webhookTimeout });
@@ -129,7 +127,6 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       state,
       workers,
       tasks,
-      requests,
       recorder,
       faults,
       chaos,
@@ -157,10 +154,7 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
     };
     const api = createApiRouter(apiDeps, operations);
     const oauth = createOAuthRouter(authorizationServer, urls);
-    const control = createControlRouter({
-      ...apiDeps,
-      service: settings.control ? service : undefined,
-    });
+    const control = createControlRouter(apiDeps, settings.control ? service : undefined);
     const root = publicRouter(ROOT_ROUTES, (error, request) =>
       problemResponse(error, request.id, urls),
     );
@@ -185,7 +179,7 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
     });
     const handle = log.wrap(withVariants(withCors(handleRoute, isLocal), settings.variants));
     server.setHandler({
-      handle: hasTestControls ? requests.wrap(recorder.wrap(handle)) : handle,
+      handle: hasTestControls ? recorder.wrap(handle) : handle,
       ids,
       urls,
       onError: log.error,
