@@ -12,7 +12,7 @@ export const RANDOM_LENGTH = 11;
 /** Slightly more than 256 bits. */
 const SECRET_LENGTH = 43;
 /** Captures the time of an id generated here before the year 8888; ids of a seed and hashes look different. */
-const GENERATED_ID = /^[a-z]{2,3}_(0[\dA-Za-z]{8})[\dA-Za-z]{14}$/;
+const GENERATED_ID = /^[a-z]+_(0[^_]{8})\w{14}$/;
 
 /** The id generator without the methods that reposition it. */
 export type Ids = Pick<TimeOrderedIds, "next" | "secret">;
@@ -95,12 +95,8 @@ export class TimeOrderedIds {
   }
 }
 
-function toBase62(value: number, length: number): string {
-  let text = "";
-  for (let rest = value; text.length < length; rest = Math.floor(rest / 62))
-    text = `${ALPHABET[rest % 62]}${text}`;
-  return text;
-}
+const toBase62 = (value: number, length: number): string =>
+  length === 0 ? "" : toBase62(Math.floor(value / 62), length - 1) + ALPHABET[value % 62];
 
 /** The form in which API keys and session secrets are stored. */
 export const sha256 = (text: string): string => hash("sha256", text, "hex");

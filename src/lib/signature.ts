@@ -13,7 +13,7 @@ export const serviceSignature = (rawBody: string | Uint8Array, secret: string): 
  */
 export function verifySignature(
   rawBody: string | Uint8Array,
-  header: string | readonly string[] | null | undefined,
+  header: unknown,
   secret: string,
 ): boolean {
   if (typeof header !== "string") return false;
