@@ -8,29 +8,23 @@ import { PATHS } from "./http/message.ts";
 import { OptionError, type Schema, suggest } from "./lib/schema.ts";
 import { VERSION } from "./lib/version.ts";
 import { escapeControl, stdio } from "./log.ts";
-import { readOptions, type Settings, serverOptions } from "./options.ts";
-import type { SeenRequest } from "./receiver.ts";
+import { isLoopbackOnly, readOptions, type Settings, serverOptions } from "./options.ts";
 import { startWithSettings } from "./server.ts";
 import type { Service } from "./testing/service.ts";
 
-export async function main(args: readonly string[]): Promise<void> {
+export async function main(args: string[]): Promise<void> {
   // The reader of the output may leave, as in `| head -1`. The server keeps running.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
-  const signal = firstSignal();
   try {
     const [command, ...rest] = args;
-    const running = await (command === "receiver" ? runReceiver(rest) : runServer(args));
-    if (running === undefined) return;
-    await signal;
-    await running.close();
-    process.exit();
+    await (command === "receiver" ? runReceiver(rest) : runServer(args));
   } catch (error) {
     // One line for an error that the user can fix. Arguments are not repeated, because one may be a key.
-    const isWrongUse = error instanceof OptionError;
     const message = String(Object(error).message ?? error).replaceAll("\n", " ");
+    const hint = error instanceof OptionError ? " (see --help)" : "";
     // A script can distinguish wrong use from a port in use.
-    process.exitCode = isWrongUse ? 2 : 1;
-    stdio.err(escapeControl(isWrongUse ? `${message} (see --help)` : message));
+    process.exitCode = hint ? 2 : 1;
+    stdio.err(escapeControl(message + hint));
   }
 }
 
@@ -69,12 +63,20 @@ const SERVER_HELP = [
   "  -v, --version",
 ].join("\n");
 
-const runServer = (args: readonly string[]) =>
+const runServer = (args: string[]) =>
   run(args, process.env, SERVER_HELP, serverOptions, async (settings) => {
-    const service = await startWithSettings(settings, false);
+    const service = await startWithSettings(settings, settings.control);
     stdio.out(readyText(service, settings));
+    const exposed = [
+      settings.control && "--control",
+      settings.webhookPolicy === "local" && "--webhook-policy local",
+    ].filter(Boolean);
+    if (exposed.length > 0 && !isLoopbackOnly(settings))
+      stdio.err(`warning: ${exposed.join(" and ")}: ${EXPOSED_ADVICE}`);
     return service;
   });
+
+const EXPOSED_ADVICE = "other machines can reach this server, so use it locally only.";
 
 const RECEIVER_HELP = [
   "Usage: app-hosting-service receiver --secret TEXT [flags]",
@@ -87,34 +89,35 @@ const RECEIVER_HELP = [
 ].join("\n");
 
 /** Prints each delivery. The server's environment variables do not concern it. */
-async function runReceiver(args: readonly string[]) {
+async function runReceiver(args: string[]) {
   const { receiverOptions, startReceiver } = await import("./receiver.ts");
   return run(args, {}, RECEIVER_HELP, receiverOptions, async (options) => {
-    const onRequest = (request: SeenRequest) => stdio.out(describeDelivery(request));
-    const receiver = await startReceiver({ ...options, onRequest });
+    const receiver = await startReceiver({
+      ...options,
+      onRequest({ result, headers, rawBody, answer }) {
+        const { "x-service-event": event = "?", "x-service-attempt": attempt = "?" } = headers;
+        const outcome = answer === "hang" ? "no answer" : `answered ${answer}`;
+        const line = `${event}, attempt ${attempt}: ${result}, ${outcome}`;
+        stdio.out([line, rawBody].map(escapeControl).join("\n  "));
+      },
+    });
     stdio.out(`Listening on ${receiver.url}`);
     return receiver;
   });
 }
 
-function describeDelivery({ result, headers, rawBody, answer }: SeenRequest): string {
-  const { "x-service-event": event = "?", "x-service-attempt": attempt = "?" } = headers;
-  const outcome = answer === "hang" ? "no answer" : `answered ${answer}`;
-  const line = `${event}, attempt ${attempt}: ${result}, ${outcome}`;
-  return [line, rawBody].map(escapeControl).join("\n  ");
-}
-
 /** A flag of a help text: its short form, its name and the placeholder of its value. */
 const FLAG = /^ +(?:-(.), )?--(\S+)( \S+)?/gm;
 
-/** Starts a command with the options of its flags and variables; returns undefined if only a text is asked for. */
-async function run<T, R>(
-  args: readonly string[],
+/** Runs a command with the options of its flags and variables until a signal, or only prints a text. */
+async function run<T>(
+  args: string[],
   env: NodeJS.ProcessEnv,
   helpText: string,
   schema: Schema<T>,
-  start: (settings: T) => Promise<R>,
-): Promise<R | undefined> {
+  start: (settings: T) => Promise<{ close(): Promise<void> }>,
+): Promise<void> {
+  const signal = firstSignal();
   const flagTypes: NonNullable<ParseArgsConfig["options"]> = {};
   /** The option of each flag and variable. */
   const names = new Map([["PORT", "port"]]);
@@ -126,25 +129,16 @@ async function run<T, R>(
       .replace(/-./g, (dash) => dash.slice(1).toUpperCase());
     const type = placeholder ? "string" : "boolean";
     flagTypes[flag] = { type, multiple: flag === "variant", ...(short && { short }) };
-    names.set(`--${flag}`, option);
-    names.set(`APPHOST_${flag.replaceAll("-", "_").toUpperCase()}`, option);
+    names
+      .set(`--${flag}`, option)
+      .set(`APPHOST_${flag.replaceAll("-", "_").toUpperCase()}`, option);
     sources[option] = `--${flag}`;
   }
-  const { values, positionals } = parseArgs({ args: [...args], options: flagTypes, strict: false });
+  const { values, positionals } = parseArgs({ args, options: flagTypes, strict: false });
   const { help, version, ...given } = values;
-  if (help || version) {
-    stdio.out(help ? helpText : VERSION);
-    return undefined;
-  }
-  const variables = Object.entries({ PORT: env.PORT, ...env });
-  // Later ones take precedence. An empty variable counts as unset.
-  const inputs: readonly (readonly [source: string, value: unknown])[] = [
-    ...variables.filter(([source, value]) => /^(APPHOST_|PORT$)/.test(source) && value),
-    ...Object.entries(given).map(([flag, value]) => [`--${flag}`, value] as const),
-    ...positionals.map((word) => [word, word] as const),
-  ];
+  if (help || version) return stdio.out(help ? helpText : VERSION);
   const options: Record<string, unknown> = {};
-  for (const [source, value] of inputs) {
+  function setOption(source: string, value: unknown): void {
     const option = names.get(source);
     if (option === undefined)
       throw new OptionError(
@@ -153,8 +147,17 @@ async function run<T, R>(
     options[option] = Array.isArray(value) ? value.join() : value;
     sources[option] = source;
   }
+  // Later ones take precedence. An empty variable counts as unset.
+  if (env.PORT) setOption("PORT", env.PORT);
+  for (const [variable, value] of Object.entries(env))
+    if (variable.startsWith("APPHOST_") && value) setOption(variable, value);
+  for (const [flag, value] of Object.entries(given)) setOption(`--${flag}`, value);
+  for (const word of positionals) setOption(word, word);
   try {
-    return await start(readOptions(schema, options));
+    const running = await start(readOptions(schema, options));
+    await signal;
+    await running.close();
+    process.exit();
   } catch (error) {
     const { code, port, syscall, message } = error as NodeJS.ErrnoException & { port?: number };
     if (port && (code === "EADDRINUSE" || code === "EACCES"))
@@ -177,9 +180,15 @@ const PORT_ADVICE = "is in use or not allowed. Choose another with --port, or 0 
 function readyText(service: Service, { log, data, store, tlsCert }: Settings): string {
   const { baseUrl: base_url, authUrl: auth_url, apiKey: api_key } = service;
   const dashboard_url = auth_url + PATHS.dashboard;
-  const { pid } = process;
   if (log === "json")
-    return JSON.stringify({ event: "ready", base_url, auth_url, dashboard_url, api_key, pid });
+    return JSON.stringify({
+      event: "ready",
+      base_url,
+      auth_url,
+      dashboard_url,
+      api_key,
+      pid: process.pid,
+    });
   const curl = tlsCert === null ? "curl" : "curl --insecure";
   // Brackets of an IPv6 address are a pattern in some shells.
   const address = `${base_url}/apps`.replace(/[[\]]/g, "\\$&");

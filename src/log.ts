@@ -19,7 +19,7 @@ export const stdio = {
 export function createLogger(
   format: (typeof LOG_FORMATS)[number],
   clock: Clock,
-  { out, err }: typeof stdio,
+  { out, err } = stdio,
 ) {
   /** `text` is the pretty line without its time. */
   function write(to: typeof out, color: Color, entry: object, text: string): void {
@@ -39,9 +39,12 @@ export function createLogger(
         const response = await handle(request);
         const { status } = response;
         const duration_ms = monotonicNow() - startedAt;
-        const entry = { event: "request", id, method, path, status, duration_ms };
-        const text = `${method} ${path} ${status} ${duration_ms.toFixed(1)} ms ${id}`;
-        write(out, colorFor(status), entry, text);
+        write(
+          out,
+          colorFor(status),
+          { event: "request", id, method, path, status, duration_ms },
+          `${method} ${path} ${status} ${duration_ms.toFixed(1)} ms ${id}`,
+        );
         return response;
       };
     },
@@ -52,9 +55,12 @@ export function createLogger(
       const url = fullUrl.replace(/[?#].*/, "");
       const outcome = String(response_status ?? error);
       const detail = error_detail === null ? "" : `: ${error_detail}`;
-      const text = `${type} -> ${url} ${outcome} ${duration_ms} ms, attempt ${attempt}${detail}`;
-      const members = { id, type, url, outcome, duration_ms, attempt, error_detail };
-      write(out, colorFor(outcome), { event: "delivery", ...members }, text);
+      write(
+        out,
+        colorFor(outcome),
+        { event: "delivery", id, type, url, outcome, duration_ms, attempt, error_detail },
+        `${type} -> ${url} ${outcome} ${duration_ms} ms, attempt ${attempt}${detail}`,
+      );
     },
 
     warn: (message: string): void =>

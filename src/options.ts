@@ -2,7 +2,7 @@
 // setting follow from the help text of the command. An OptionError names the setting and the rule that it breaks.
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
+import { WEBHOOK_POLICIES } from "./delivery/address-policy.ts";
 import { parseRetrySchedule, RESPONSE_TIMEOUT_MS, RETRY_WAITS_MS } from "./delivery/outbox.ts";
 import { parseExactJson } from "./domain/columns.ts";
 import type { Store } from "./domain/store.ts";
@@ -214,7 +214,3 @@ function isCertificateWithKey(cert: unknown, key: unknown): boolean {
 /** Returns true if only this machine can reach the server. */
 export const isLoopbackOnly = ({ host, publicUrl }: Pick<Settings, "host" | "publicUrl">) =>
   isLoopbackHost(host) && (publicUrl === null || isLoopbackHost(new URL(publicUrl).hostname));
-
-/** A server that only this machine can reach may deliver to this machine. */
-export const webhookPolicyFor = (settings: Settings): WebhookPolicy =>
-  settings.webhookPolicy ?? (isLoopbackOnly(settings) ? "local" : "strict");

@@ -9,7 +9,6 @@ import { collections } from "./domain/collections.ts";
 import { createApiKeyAuthenticator } from "./domain/credentials.ts";
 import { createWebhookSchemas } from "./domain/model.ts";
 import { verifyAccessToken } from "./domain/oauth/access.ts";
-import type { AuthorizationServer } from "./domain/oauth/tokens.ts";
 import type { Store } from "./domain/store.ts";
 import { createNotifications } from "./domain/unit-of-work.ts";
 import { createAuthenticator, createRateLimiter, withCors } from "./http/access.ts";
@@ -26,7 +25,7 @@ import { seededRandom, systemRandom, TimeOrderedIds } from "./lib/ids.ts";
 import { toUrlHost } from "./lib/loopback.ts";
 import { OptionError } from "./lib/schema.ts";
 import { TaskTracker } from "./lib/tasks.ts";
-import { createLogger, type Log, stdio } from "./log.ts";
+import { createLogger, type Log } from "./log.ts";
 import {
   assertStore,
   isLoopbackOnly,
@@ -34,7 +33,6 @@ import {
   type ServiceOptions,
   type Settings,
   serverOptions,
-  webhookPolicyFor,
 } from "./options.ts";
 import { jsonFileStore } from "./store/json-file.ts";
 import { memoryStore } from "./store/memory.ts";
@@ -51,34 +49,39 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   return startWithSettings(readOptions(serverOptions, { ...options, port, log }), true);
 }
 
-const EXPOSED_ADVICE = "other machines can reach this server, so use it locally only.";
 /** The start of a manual clock with a random seed, so that two runs give the same bytes. */
 const SEEDED_START = parseIso("2026-01-01T00:00:00.000Z");
 
-/** `isEmbedded`: a test holds the service handle. */
-export async function startWithSettings(settings: Settings, isEmbedded: boolean): Promise<Service> {
+/** `hasTestControls`: tests use the service handle, or the same over HTTP. */
+export async function startWithSettings(
+  settings: Settings,
+  hasTestControls: boolean,
+): Promise<Service> {
   const { randomSeed } = settings;
-  const hasTestControls = isEmbedded || settings.control;
   const isLocal = isLoopbackOnly(settings);
-  const webhookPolicy = webhookPolicyFor(settings);
+  // A server that only this machine can reach may deliver to this machine.
+  const webhookPolicy = settings.webhookPolicy ?? (isLocal ? "local" : "strict");
   // A manual clock starts at the real time, so that stock verifiers accept what it signs.
   const startAt = settings.startAt ?? (randomSeed === null ? systemNow() : SEEDED_START);
   const clock = new AdjustableClock(settings.clock === "manual" ? startAt : undefined);
-  const log = createLogger(settings.log, clock, stdio);
+  const log = createLogger(settings.log, clock);
   const store = await createStore(settings, log);
-  const random = randomSeed === null ? systemRandom : seededRandom(randomSeed);
-  const ids = new TimeOrderedIds(clock, random);
+  const ids = new TimeOrderedIds(
+    clock,
+    randomSeed === null ? systemRandom : seededRandom(randomSeed),
+  );
   const notifications = createNotifications();
   const unitOfWorkDeps = { store, clock, ids, notifications };
   const tasks = new TaskTracker(log.error);
   const recorder = createRecorder({ ...unitOfWorkDeps, tasks, onError: log.error });
   const faults = createFaults({ clock, tasks, annotate: recorder.annotate });
   const chaos = createChaos({ unitOfWorkDeps, effects: recorder.effects });
-  const sender = createHttpSender({ policy: webhookPolicy, timeout_ms: settings.webhookTimeout });
   const workers = createWorkers({
     ...unitOfWorkDeps,
     tasks,
-    sender: chaos.wrap(sender),
+    sender: chaos.wrap(
+      createHttpSender({ policy: webhookPolicy, timeout_ms: settings.webhookTimeout }),
+    ),
     retryWaits_ms: settings.retrySchedule,
     // Runs with one seed send the same bytes; otherwise stock verifiers compare the timestamp with their own clock.
     timestamp: randomSeed === null ? systemNow : () => clock.now(),
@@ -98,9 +101,11 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
   try {
     // Listens before it loads the data: if the port is in use, no API key is created that nobody would see.
     const port = await server.listen(settings.port, settings.host);
-    const urls = createUrls(settings.publicUrl ?? localUrl(settings, port));
+    const scheme = tlsCert === null ? "http" : "https";
+    const localUrl = `${scheme}://${toUrlHost(settings.host)}:${port}`;
+    const urls = createUrls(settings.publicUrl ?? localUrl);
     if (hasTestControls) recorder.subscribe();
-    const authorizationServer: AuthorizationServer = {
+    const authorizationServer = {
       ...unitOfWorkDeps,
       algorithm: settings.tokenAlg,
       issuer: urls.authUrl,
@@ -112,19 +117,18 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       webhook: createWebhookSchemas((url) => checkUrl(url, webhookPolicy)),
     };
     const limiter = createRateLimiter(clock, settings.rateLimit);
-    const state = await createState({
-      unitOfWorkDeps,
-      routeDeps,
-      settings,
-      needsKey: hasTestControls,
-      warn: log.warn,
-    });
     const service = await openService({
       port,
       urls,
       unitOfWorkDeps,
       authorizationServer,
-      state,
+      state: await createState({
+        unitOfWorkDeps,
+        routeDeps,
+        settings,
+        needsKey: hasTestControls,
+        warn: log.warn,
+      }),
       workers,
       tasks,
       recorder,
@@ -136,31 +140,25 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       },
       stop,
     });
-    const textCache = new TextCache(urls);
-    const keysInProgress = new Set<string>();
-    const authenticate = createAuthenticator(
-      createApiKeyAuthenticator(unitOfWorkDeps, tasks),
-      (token) => verifyAccessToken(authorizationServer, token),
-    );
     const operations = applyVariants(API_ROUTES.routes, settings.variants);
     const apiDeps = {
       unitOfWorkDeps,
       routeDeps,
-      textCache,
-      keysInProgress,
-      authenticate,
+      textCache: new TextCache(urls),
+      keysInProgress: new Set<string>(),
+      authenticate: createAuthenticator(createApiKeyAuthenticator(unitOfWorkDeps, tasks), (token) =>
+        verifyAccessToken(authorizationServer, token),
+      ),
       limiter,
       faults,
     };
-    const api = createApiRouter(apiDeps, operations);
-    const oauth = createOAuthRouter(authorizationServer, urls);
-    const control = createControlRouter(apiDeps, settings.control ? service : undefined);
-    const root = publicRouter(ROOT_ROUTES, (error, request) =>
-      problemResponse(error, request.id, urls),
-    );
     const handleRoute = createRequestHandler({
-      fallback: root,
-      routers: [api, oauth, control],
+      fallback: publicRouter(ROOT_ROUTES, (error, { id }) => problemResponse(error, id, urls)),
+      routers: [
+        createApiRouter(apiDeps, operations),
+        createOAuthRouter(authorizationServer, urls),
+        createControlRouter(apiDeps, settings.control ? service : undefined),
+      ],
       async lazyRouters() {
         const pages = await import("./web/routes.ts");
         return pages.createPageRouters({
@@ -184,13 +182,6 @@ export async function startWithSettings(settings: Settings, isEmbedded: boolean)
       urls,
       onError: log.error,
     });
-    const exposed = [
-      settings.control && "--control",
-      settings.webhookPolicy === "local" && "--webhook-policy local",
-    ].filter(Boolean);
-    // A process warns without a log, too.
-    const warn = settings.log === "off" && !isEmbedded ? stdio.err : log.warn;
-    if (exposed.length > 0 && !isLocal) warn(`${exposed.join(" and ")}: ${EXPOSED_ADVICE}`);
     return service;
   } catch (error) {
     await stop();
@@ -210,8 +201,4 @@ async function createStore({ store, data }: Settings, { warn }: Log): Promise<St
   } catch (error) {
     throw new OptionError(`store must be a module that exports a store (${error})`);
   }
-}
-
-function localUrl({ tlsCert, host }: Settings, port: number): string {
-  return `${tlsCert === null ? "http" : "https"}://${toUrlHost(host)}:${port}`;
 }
