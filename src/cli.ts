@@ -8,7 +8,13 @@ import { PATHS } from "./http/message.ts";
 import { OptionError, type Schema, suggest } from "./lib/schema.ts";
 import { VERSION } from "./lib/version.ts";
 import { escapeControl, stdio } from "./log.ts";
-import { isLoopbackOnly, readOptions, type Settings, serverOptions } from "./options.ts";
+import {
+  isLoopbackOnly,
+  readOptions,
+  receiverOptions,
+  type Settings,
+  serverOptions,
+} from "./options.ts";
 import { startWithSettings } from "./server.ts";
 import type { Service } from "./testing/service.ts";
 
@@ -36,11 +42,9 @@ async function firstSignal(): Promise<void> {
 
 /** Each line of a flag also declares it: the option has the same name in camel case, but `variants` in the plural. */
 const SERVER_HELP = [
-  "app-hosting-service: the reference server of the Application Hosting Service",
-  "",
+  "app-hosting-service: the reference server of the Application Hosting Service\n",
   "Usage: app-hosting-service [flags]     each flag is also an environment variable: --rate-limit is APPHOST_RATE_LIMIT",
-  "       app-hosting-service receiver    starts a receiver of webhooks; receiver --help lists its flags",
-  "",
+  "       app-hosting-service receiver    starts a receiver of webhooks; receiver --help lists its flags\n",
   "  -p, --port N                port to listen on; 0 for any free one (4600)",
   "  --host ADDRESS              address to listen on (localhost)",
   "  --public-url URL            address at which clients reach this server",
@@ -79,8 +83,7 @@ const runServer = (args: string[]) =>
 const EXPOSED_ADVICE = "other machines can reach this server, so use it locally only.";
 
 const RECEIVER_HELP = [
-  "Usage: app-hosting-service receiver --secret TEXT [flags]",
-  "",
+  "Usage: app-hosting-service receiver --secret TEXT [flags]\n",
   "  --secret TEXT               the secret of the webhook",
   "  -p, --port N                port to listen on; 0 for any free one (4700)",
   "  --host ADDRESS              address to listen on (127.0.0.1)",
@@ -90,7 +93,7 @@ const RECEIVER_HELP = [
 
 /** Prints each delivery. The server's environment variables do not concern it. */
 async function runReceiver(args: string[]) {
-  const { receiverOptions, startReceiver } = await import("./receiver.ts");
+  const { startReceiver } = await import("./receiver.ts");
   return run(args, {}, RECEIVER_HELP, receiverOptions, async (options) => {
     const receiver = await startReceiver({
       ...options,
@@ -159,18 +162,18 @@ async function run<T>(
     await running.close();
     process.exit();
   } catch (error) {
-    const { code, port, syscall, message } = error as NodeJS.ErrnoException & { port?: number };
+    const { code, port, syscall } = Object(error);
     if (port && (code === "EADDRINUSE" || code === "EACCES"))
       throw new Error(`Port ${port} ${PORT_ADVICE}`);
     if (syscall === "listen" || syscall === "getaddrinfo")
       throw new OptionError(`${sources.host} must be an address of this machine (${code})`);
     // A path that the file system refuses is a wrong value; a locked or damaged file is not.
     if (options.data && error instanceof StoreOpenError && Object(error.cause).errno)
-      throw new OptionError(`${sources.data}: ${message}`);
+      throw new OptionError(`${sources.data}: ${error.message}`);
     if (!(error instanceof OptionError)) throw error;
     // It begins with the names of options; users know their flags and variables.
-    const toSources = (text: string) => text.replace(/\w+/g, (name) => sources[name] ?? name);
-    throw new OptionError(message.replace(/^\w+( and \w+)?/, toSources));
+    const text = error.message.replace(/^\w+|(?<=^\w+ and )\w+/g, (name) => sources[name] ?? name);
+    throw new OptionError(text);
   }
 }
 
@@ -192,7 +195,6 @@ function readyText(service: Service, { log, data, store, tlsCert }: Settings): s
   const curl = tlsCert === null ? "curl" : "curl --insecure";
   // Brackets of an IPv6 address are a pattern in some shells.
   const address = `${base_url}/apps`.replace(/[[\]]/g, "\\$&");
-  const authorization = `Authorization: Bearer ${api_key ?? "$API_KEY"}`;
   return `${styleText("bold", "App Hosting Service is ready.")}
   Base URL  ${base_url}
   Auth URL  ${auth_url}
@@ -200,6 +202,6 @@ function readyText(service: Service, { log, data, store, tlsCert }: Settings): s
   API key   ${api_key ?? "unchanged (only its hash is stored; set one with --api-key)"}
   Data      ${escapeControl(String(data ?? store ?? "in memory; --data FILE keeps them"))}
 
-  ${curl} ${address} -H "${authorization}" -H "Content-Type: application/json" -d '${JSON.stringify(EXAMPLE_APP)}'
+  ${curl} ${address} -H "Authorization: Bearer ${api_key ?? "$API_KEY"}" -H "Content-Type: application/json" -d '${JSON.stringify(EXAMPLE_APP)}'
 `;
 }

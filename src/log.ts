@@ -8,8 +8,6 @@ import { type Clock, monotonicNow, toIso } from "./lib/clock.ts";
 
 export const LOG_FORMATS = ["pretty", "json", "off"] as const;
 
-export type Log = ReturnType<typeof createLogger>;
-
 /** Writes to this process's stdout, which takes activity, and stderr, which takes warnings and errors. */
 export const stdio = {
   out: (line: string): void => void process.stdout.write(`${line}\n`),
@@ -22,11 +20,16 @@ export function createLogger(
   { out, err } = stdio,
 ) {
   /** `text` is the pretty line without its time. */
-  function write(to: typeof out, color: Color, entry: object, text: string): void {
+  function write(
+    to: typeof out,
+    color: "reset" | "red" | "yellow",
+    entry: object,
+    text: string,
+  ): void {
     const at = toIso(clock.now());
-    const line = `${styleText("dim", at.slice(11, 23))} ${styleText(color, escapeControl(text))}`;
     if (format === "json") to(escapeControl(JSON.stringify({ at, ...entry })));
-    if (format === "pretty") to(line);
+    if (format === "pretty")
+      to(`${styleText("dim", at.slice(11, 23))} ${styleText(color, escapeControl(text))}`);
   }
 
   return {
@@ -76,10 +79,8 @@ export function createLogger(
   };
 }
 
-type Color = "reset" | "red" | "yellow";
-
 /** Lines about a failure are red; `outcome` is a status, or the reason why there is none. */
-const colorFor = (outcome: number | string): Color => (Number(outcome) < 400 ? "reset" : "red");
+const colorFor = (outcome: number | string) => (Number(outcome) < 400 ? "reset" : "red");
 
 /**
  * Escapes control and format characters as in JSON. A terminal obeys them, and text after a line break could pass for a

@@ -1,5 +1,5 @@
-// All settings of the service, by their names as options of `startService`. The flag and the environment variable of a
-// setting follow from the help text of the command. An OptionError names the setting and the rule that it breaks.
+// All settings of the service and of the receiver, by their names as options. The flag and the environment variable
+// of a setting follow from the help text of the command. An OptionError names the setting and the rule that it breaks.
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { WEBHOOK_POLICIES } from "./delivery/address-policy.ts";
@@ -22,6 +22,7 @@ import {
   object,
   parseOption,
   type Schema,
+  strip,
   text,
   withDefault,
 } from "./lib/schema.ts";
@@ -31,7 +32,7 @@ import { LOG_FORMATS } from "./log.ts";
  * A setting that is parsed from a text; `convert` takes an object of `startService` instead. Both throw or return
  * undefined for a value that breaks the rule.
  */
-export const parsed = <T>(
+const parsed = <T>(
   rule: string,
   defaultValue: T,
   parse: (given: string) => T | undefined,
@@ -53,9 +54,9 @@ export const parsed = <T>(
 });
 
 /** A name or another text of the user's choice. */
-export const anyText = text({ min: 1, max: 4_096 });
+const anyText = text({ min: 1, max: 4_096 });
 
-export const portNumber = coerce(integer({ min: 0, max: 65_535 }));
+const portNumber = coerce(integer({ min: 0, max: 65_535 }));
 
 const pemFile = parsed(
   "the name of a file (PEM) that is not empty",
@@ -92,7 +93,7 @@ const SETTINGS = {
     "the name of a file that holds a JSON object",
     null,
     (file) => {
-      const content: unknown = parseExactJson(readFileSync(file, "utf8"));
+      const content = parseExactJson(readFileSync(file, "utf8"));
       return typeof content === "object" && content !== null ? content : undefined;
     },
     (content) => content,
@@ -130,7 +131,7 @@ const SETTINGS = {
     "true or false",
     false,
     (given) =>
-      ["true", "1"].includes(given) || (["false", "0"].includes(given) ? false : undefined),
+      given === "true" || given === "1" || (given === "false" || given === "0" ? false : undefined),
   ),
   log: withDefault(enumOf(LOG_FORMATS), "pretty"),
   clock: withDefault(enumOf(["system", "manual"]), "system"),
@@ -197,6 +198,27 @@ function* findConflicts({
 }
 
 export const serverOptions = object(SETTINGS, findConflicts);
+
+/** A status, or no response at all. */
+export type ReceiverAnswer = number | "hang";
+
+function toAnswers(given: unknown): readonly ReceiverAnswer[] | undefined {
+  const toAnswer = (text: string): ReceiverAnswer => (text === "hang" ? text : Number(text));
+  const answers = String(given).split(",").map(toAnswer);
+  return answers.every((answer) => answer === "hang" || (answer >= 200 && answer <= 599))
+    ? answers
+    : undefined;
+}
+
+/** The options of the command `receiver`; `startReceiver` has another default port. */
+export const receiverOptions = strip(
+  object({
+    secret: anyText,
+    port: withDefault(portNumber, 4700),
+    host: withDefault(anyText, "127.0.0.1"),
+    answers: parsed('statuses from 200 to 599, or "hang"', [200], toAnswers, toAnswers),
+  }),
+);
 
 /** Validates the options and fills in the defaults. */
 export const readOptions = <T>(schema: Schema<T>, options: object): T =>

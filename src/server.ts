@@ -25,7 +25,7 @@ import { seededRandom, systemRandom, TimeOrderedIds } from "./lib/ids.ts";
 import { toUrlHost } from "./lib/loopback.ts";
 import { OptionError } from "./lib/schema.ts";
 import { TaskTracker } from "./lib/tasks.ts";
-import { createLogger, type Log } from "./log.ts";
+import { createLogger } from "./log.ts";
 import {
   assertStore,
   isLoopbackOnly,
@@ -65,7 +65,7 @@ export async function startWithSettings(
   const startAt = settings.startAt ?? (randomSeed === null ? systemNow() : SEEDED_START);
   const clock = new AdjustableClock(settings.clock === "manual" ? startAt : undefined);
   const log = createLogger(settings.log, clock);
-  const store = await createStore(settings, log);
+  const store = await createStore(settings, log.warn);
   const ids = new TimeOrderedIds(
     clock,
     randomSeed === null ? systemRandom : seededRandom(randomSeed),
@@ -190,13 +190,16 @@ export async function startWithSettings(
 }
 
 /** The store of the settings. A module exports a store, or a function that creates one. */
-async function createStore({ store, data }: Settings, { warn }: Log): Promise<Store> {
+async function createStore(
+  { store, data }: Settings,
+  warn: (message: string) => void,
+): Promise<Store> {
   if (typeof store !== "string")
     return store ?? (data === null ? memoryStore() : jsonFileStore(data, { warn }));
   const isFile = /^[./]|\.[cm]?[jt]s$/.test(store);
   try {
     const exported = await import(isFile ? pathToFileURL(resolve(store)).href : store);
-    const found: unknown = exported.store ?? exported.default;
+    const found = exported.store ?? exported.default;
     return assertStore(typeof found === "function" ? await found() : found);
   } catch (error) {
     throw new OptionError(`store must be a module that exports a store (${error})`);

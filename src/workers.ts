@@ -16,7 +16,7 @@ export function createWorkers(deps: OutboxDeps) {
   const { store, clock, tasks, notifications } = deps;
   const unitOfWork = new UnitOfWork(deps);
   /** Undefined while the workers are stopped. */
-  let running: { readonly outbox: Outbox; readonly retention: Retention } | undefined;
+  let running: { outbox: Outbox; retention: Retention } | undefined;
   /** The timers of data sources whose processing failed. */
   const retries: Timer[] = [];
 
@@ -25,8 +25,9 @@ export function createWorkers(deps: OutboxDeps) {
       try {
         await processDataSource(unitOfWork, id);
       } catch (error) {
-        const retryAt = clock.now() + PROCESSING_RETRY_MS;
-        retries.push(clock.schedule(retryAt, PROCESSING, () => processSource(id)));
+        retries.push(
+          clock.schedule(clock.now() + PROCESSING_RETRY_MS, PROCESSING, () => processSource(id)),
+        );
         throw error;
       }
     });

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { test } from "node:test";
 import { standardSignature, verifySignature } from "../../src/lib/signature.ts";
-import { type ReceiverAnswer, startReceiver } from "../../src/receiver.ts";
+import type { ReceiverAnswer } from "../../src/options.ts";
+import { startReceiver } from "../../src/receiver.ts";
 
 const SECRET = "whsecret";
 const BODY = '{"id":"evt_1","type":"app.created"}';
