@@ -204,7 +204,7 @@ export class AdjustableClock {
       }
       this.#startTimer();
     }
-    return this.machine.system() + this.#shift_ms;
+    return system() + this.#shift_ms;
   }
 
   #startTimer(): void {

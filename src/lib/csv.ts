@@ -29,10 +29,11 @@ export function parseCsv(csv: string, maxColumns: number): string[][] | string {
       return fail(end, "a quote or a carriage return is in the wrong place");
     if (separator === ",") continue;
     const [{ length } = fields] = records;
-    if (fields.length !== length) {
-      const counts = `the number of fields is ${fields.length}, but the header has ${length}`;
-      return fail(recordStart, counts);
-    }
+    if (fields.length !== length)
+      return fail(
+        recordStart,
+        `the number of fields is ${fields.length}, but the header has ${length}`,
+      );
     records.push(fields);
     fields = [];
     recordStart = separatorAt.lastIndex;

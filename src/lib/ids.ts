@@ -1,6 +1,6 @@
 // Ids, secrets and their hashes. An id is a prefix and 23 characters of [0-9A-Za-z]. Nine characters of time and three
 // of count make ids compare as text in creation order. Eleven random ones (65 bits) prevent guessing.
-import { createCipheriv, createHash, hash, randomBytes } from "node:crypto";
+import { createCipheriv, hash, randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
 /** In ASCII order, which the text comparison requires. */
@@ -33,7 +33,7 @@ export const systemRandom: RandomSource = (bytes) => {
 
 /** Returns the same bytes for the same seed: the key stream of AES-256-CTR. For tests on loopback only. */
 export function seededRandom(seed: string): RandomSource {
-  const key = createHash("sha256").update(seed).digest();
+  const key = hash("sha256", seed, "buffer");
   const stream = createCipheriv("aes-256-ctr", key, Buffer.alloc(16));
   return (bytes) => stream.update(Buffer.alloc(bytes));
 }

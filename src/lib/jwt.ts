@@ -81,12 +81,11 @@ const encodeSegment = (value: Claims): string =>
  */
 export function verifyJwt(token: string, key: JwtKey, expected: Expected): Claims | JwtError {
   if (token.length > TOKEN_BYTES_MAX) return "malformed";
-  const segments = token.split(".");
-  const [encodedHeader = "", encodedClaims = "", encodedSignature = ""] = segments;
+  const [encodedHeader = "", encodedClaims = "", encodedSignature = "", more] = token.split(".");
   const header = parseSegment(encodedHeader);
   const claims = parseSegment(encodedClaims);
   const signature = decodeBase64url(encodedSignature);
-  if (segments.length !== 3 || !header || !claims || !signature) return "malformed";
+  if (more !== undefined || !header || !claims || !signature) return "malformed";
   if (header.kid !== key.kid || header.alg !== key.alg || "crit" in header) return "untrusted";
   const input = Buffer.from(`${encodedHeader}.${encodedClaims}`);
   if (!verify("sha256", input, toSigningKey(key), signature)) return "untrusted";
@@ -108,12 +107,10 @@ function decodeBase64url(segment: string): Buffer | undefined {
 }
 
 function parseSegment(segment: string): Claims | undefined {
-  const bytes = decodeBase64url(segment);
-  if (bytes === undefined) return undefined;
   try {
-    const value: unknown = JSON.parse(bytes.toString());
+    const value: unknown = JSON.parse(String(decodeBase64url(segment)));
     return typeof value === "object" && value !== null ? (value as Claims) : undefined;
   } catch {
-    return undefined; // not JSON: no token of ours
+    return undefined; // not base64url, or not JSON: no token of ours
   }
 }

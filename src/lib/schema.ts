@@ -134,7 +134,7 @@ export const integer = ({ min, max = Number.MAX_SAFE_INTEGER }: { min: number; m
 
 export const enumOf = <const T extends string>(values: readonly T[]): Schema<T> =>
   custom({ type: "string", enum: values }, (value) =>
-    values.some((each) => each === value) ? undefined : `must be one of "${values.join('", "')}"`,
+    values.includes(value as T) ? undefined : `must be one of "${values.join('", "')}"`,
   );
 
 /** Accepts a number or boolean as text, as in a query, in one form each: no leading zeros, `true`, `false`. */
