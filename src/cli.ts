@@ -137,18 +137,22 @@ async function run<T>(
       .set(`APPHOST_${flag.replaceAll("-", "_").toUpperCase()}`, option);
     sources[option] = `--${flag}`;
   }
-  const { values, positionals } = parseArgs({ args, options: flagTypes, strict: false });
-  const { help, version, ...given } = values;
+  // Not strict, because its error for an unknown flag suggests no other.
+  const {
+    values: { help, version, ...given },
+    positionals,
+  } = parseArgs({ args, options: flagTypes, strict: false });
   if (help || version) return stdio.out(help ? helpText : VERSION);
   const options: Record<string, unknown> = {};
-  function setOption(source: string, value: unknown): void {
-    const option = names.get(source);
+  function setOption(name: string, value: unknown): void {
+    const option = names.get(name);
     if (option === undefined)
-      throw new OptionError(
-        `There is no '${source}'${suggest(source, ["receiver", ...names.keys()])}`,
-      );
+      throw new OptionError(`There is no '${name}'${suggest(name, ["receiver", ...names.keys()])}`);
+    // A flag without its value is true, or takes the next flag as its value.
+    if (value === true ? option !== "control" : names.has(String(value)))
+      throw new OptionError(`${name} must have a value`);
     options[option] = Array.isArray(value) ? value.join() : value;
-    sources[option] = source;
+    sources[option] = name;
   }
   // Later ones take precedence. An empty variable counts as unset.
   if (env.PORT) setOption("PORT", env.PORT);

@@ -80,7 +80,7 @@ export function createLogger(
 }
 
 /** Lines about a failure are red; `outcome` is a status, or the reason why there is none. */
-const colorFor = (outcome: number | string) => (Number(outcome) < 400 ? "reset" : "red");
+const colorFor = (outcome: unknown) => (Number(outcome) < 400 ? "reset" : "red");
 
 /**
  * Escapes control and format characters as in JSON. A terminal obeys them, and text after a line break could pass for a

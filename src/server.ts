@@ -57,7 +57,7 @@ export async function startWithSettings(
   settings: Settings,
   hasTestControls: boolean,
 ): Promise<Service> {
-  const { randomSeed } = settings;
+  const { randomSeed, tlsCert, tlsKey } = settings;
   const isLocal = isLoopbackOnly(settings);
   // A server that only this machine can reach may deliver to this machine.
   const webhookPolicy = settings.webhookPolicy ?? (isLocal ? "local" : "strict");
@@ -87,7 +87,6 @@ export async function startWithSettings(
     timestamp: randomSeed === null ? systemNow : () => clock.now(),
     onAttempt: log.delivery,
   });
-  const { tlsCert, tlsKey } = settings;
   const server = createHttpServer(tlsCert && tlsKey ? { cert: tlsCert, key: tlsKey } : undefined);
 
   async function stop(): Promise<void> {
@@ -101,8 +100,7 @@ export async function startWithSettings(
   try {
     // Listens before it loads the data: if the port is in use, no API key is created that nobody would see.
     const port = await server.listen(settings.port, settings.host);
-    const scheme = tlsCert === null ? "http" : "https";
-    const localUrl = `${scheme}://${toUrlHost(settings.host)}:${port}`;
+    const localUrl = `${tlsCert === null ? "http" : "https"}://${toUrlHost(settings.host)}:${port}`;
     const urls = createUrls(settings.publicUrl ?? localUrl);
     if (hasTestControls) recorder.subscribe();
     const authorizationServer = {

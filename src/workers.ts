@@ -64,6 +64,6 @@ export function createWorkers(deps: OutboxDeps) {
       for (const retry of retries.splice(0)) retry.cancel();
     },
     /** Finds the next expiry again, because records were created since the last run; before time is moved by hand. */
-    runRetention: async (): Promise<void> => running?.retention.run(),
+    runRetention: async () => running?.retention.run(),
   };
 }

@@ -159,8 +159,9 @@ const SECRET = ["receiver", "--secret", "s"];
 const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--prot", "1"], /--prot'; did you mean --port\?/],
   [["--port"], /--port/],
-  // A name without a value is not the file "true".
-  [["--data"], /^--data must be a string/],
+  // Neither the file "true" nor the file "--control".
+  [["--tls-cert"], /^--tls-cert must have a value/],
+  [["--data", "--control"], /^--data must have a value/],
   [["--control", "stray"], /stray/],
   [["--api-key", "short"], /^--api-key must (?!.*"short")/],
   [["--seed", "no-such-file.json"], /no-such-file\.json/],
