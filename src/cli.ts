@@ -34,12 +34,6 @@ export async function main(args: string[]): Promise<void> {
   }
 }
 
-/** Resolves at the first signal, even during the start; the next one ends the process at once. */
-async function firstSignal(): Promise<void> {
-  await Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
-  process.removeAllListeners("SIGTERM").removeAllListeners("SIGINT");
-}
-
 /** Each line of a flag also declares it: the option has the same name in camel case, but `variants` in the plural. */
 const SERVER_HELP = [
   "app-hosting-service: the reference server of the Application Hosting Service\n",
@@ -120,7 +114,10 @@ async function run<T>(
   schema: Schema<T>,
   start: (settings: T) => Promise<{ close(): Promise<void> }>,
 ): Promise<void> {
-  const signal = firstSignal();
+  // The first signal counts even during the start; the next one ends the process at once.
+  const signal = Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]).then(() =>
+    process.removeAllListeners("SIGTERM").removeAllListeners("SIGINT"),
+  );
   const flagTypes: NonNullable<ParseArgsConfig["options"]> = {};
   /** The option of each flag and variable. */
   const names = new Map([["PORT", "port"]]);
@@ -166,19 +163,24 @@ async function run<T>(
     await running.close();
     process.exit();
   } catch (error) {
-    const { code, port, syscall } = Object(error);
-    if (port && (code === "EADDRINUSE" || code === "EACCES"))
-      throw new Error(`Port ${port} ${PORT_ADVICE}`);
-    if (syscall === "listen" || syscall === "getaddrinfo")
-      throw new OptionError(`${sources.host} must be an address of this machine (${code})`);
-    // A path that the file system refuses is a wrong value; a locked or damaged file is not.
-    if (options.data && error instanceof StoreOpenError && Object(error.cause).errno)
-      throw new OptionError(`${sources.data}: ${error.message}`);
-    if (!(error instanceof OptionError)) throw error;
-    // It begins with the names of options; users know their flags and variables.
-    const text = error.message.replace(/^\w+|(?<=^\w+ and )\w+/g, (name) => sources[name] ?? name);
-    throw new OptionError(text);
+    throw explainError(error, sources, options.data);
   }
+}
+
+/** Returns an error of a start in the words of the command line. */
+function explainError(error: unknown, sources: Record<string, string>, data: unknown): unknown {
+  const { code, port, syscall } = Object(error);
+  if (port && (code === "EADDRINUSE" || code === "EACCES"))
+    return new Error(`Port ${port} ${PORT_ADVICE}`);
+  if (syscall === "listen" || syscall === "getaddrinfo")
+    return new OptionError(`${sources.host} must be an address of this machine (${code})`);
+  // A path that the file system refuses is a wrong value; a locked or damaged file is not.
+  if (data && error instanceof StoreOpenError && Object(error.cause).errno)
+    return new OptionError(`${sources.data}: ${error.message}`);
+  if (!(error instanceof OptionError)) return error;
+  // It begins with the names of options; users know their flags and variables.
+  const text = error.message.replace(/^\w+|(?<=^\w+ and )\w+/g, (name) => sources[name] ?? name);
+  return new OptionError(text);
 }
 
 const PORT_ADVICE = "is in use or not allowed. Choose another with --port, or 0 for any free port.";

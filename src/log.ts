@@ -10,8 +10,8 @@ export const LOG_FORMATS = ["pretty", "json", "off"] as const;
 
 /** Writes to this process's stdout, which takes activity, and stderr, which takes warnings and errors. */
 export const stdio = {
-  out: (line: string): void => void process.stdout.write(`${line}\n`),
-  err: (line: string): void => void process.stderr.write(`${line}\n`),
+  out: (line: string) => void process.stdout.write(`${line}\n`),
+  err: (line: string) => void process.stderr.write(`${line}\n`),
 };
 
 export function createLogger(

@@ -16,12 +16,12 @@ import {
   addIssue,
   coerce,
   enumOf,
-  type Infer,
   type Issue,
   integer,
   object,
   parseOption,
   type Schema,
+  type Shape,
   strip,
   text,
   withDefault,
@@ -116,7 +116,7 @@ const SETTINGS = {
     RESPONSE_TIMEOUT_MS,
     (given) => {
       const duration_ms = parseDuration(given) ?? 0;
-      return duration_ms >= 1 && duration_ms <= RESPONSE_TIMEOUT_MS ? duration_ms : undefined;
+      return duration_ms > 0 && duration_ms <= RESPONSE_TIMEOUT_MS ? duration_ms : undefined;
     },
   ),
   tokenAlg: withDefault(enumOf(ALGORITHMS), "ES256"),
@@ -141,7 +141,7 @@ const SETTINGS = {
 };
 
 /** The settings in force. */
-export type Settings = { readonly [N in keyof typeof SETTINGS]: Infer<(typeof SETTINGS)[N]> };
+export type Settings = Shape<typeof SETTINGS>;
 
 /** Options that are written in another form than their setting. */
 interface RawOptions {
@@ -221,7 +221,7 @@ export const receiverOptions = strip(
 );
 
 /** Validates the options and fills in the defaults. */
-export const readOptions = <T>(schema: Schema<T>, options: object): T =>
+export const readOptions = <T>(schema: Schema<T>, options: object) =>
   parseOption(schema, options, "", (path) => path.join(" and "));
 
 /** TLS ignores a key of another type, and no client could ever connect. */

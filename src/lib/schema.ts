@@ -197,7 +197,7 @@ export const withDefault = <T>(schema: Schema<T>, value: T): Schema<T> => ({
 export const optional = <T>(schema: Schema<T>) => withDefault<T | undefined>(schema, undefined);
 
 export type Members = { readonly [name: string]: Schema<unknown> };
-type Shape<M extends Members> = { readonly [N in keyof M]: Infer<M[N]> };
+export type Shape<M extends Members> = { readonly [N in keyof M]: Infer<M[N]> };
 
 export interface ObjectSchema<T, M extends Members = Members> extends Schema<T> {
   readonly members: M;

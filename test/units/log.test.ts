@@ -93,7 +93,7 @@ test("log: in JSON format each line is one object with the original text in prin
 
 test("log: an unavailable store is logged on one line and other errors with their stack, whichever realm they come from", () => {
   const logged: string[] = [];
-  const err = (line: string) => logged.push(JSON.parse(line).error);
+  const err = (line: string) => void logged.push(JSON.parse(line).error);
   const log = createLogger("json", new AdjustableClock(0), { out: assert.fail, err });
   log.error(new StorageUnavailable("The disk is full"), "req_1");
   log.error(runInNewContext("new TypeError('unforeseen')"), "req_2");
