@@ -136,7 +136,7 @@ async function run<T>(
   }
   // Not strict, because its error for an unknown flag suggests no other.
   const {
-    values: { help, version, ...given },
+    values: { help, version, ...flags },
     positionals,
   } = parseArgs({ args, options: flagTypes, strict: false });
   if (help || version) return stdio.out(help ? helpText : VERSION);
@@ -155,7 +155,7 @@ async function run<T>(
   if (env.PORT) setOption("PORT", env.PORT);
   for (const [variable, value] of Object.entries(env))
     if (variable.startsWith("APPHOST_") && value) setOption(variable, value);
-  for (const [flag, value] of Object.entries(given)) setOption(`--${flag}`, value);
+  for (const [flag, value] of Object.entries(flags)) setOption(`--${flag}`, value);
   for (const word of positionals) setOption(word, word);
   try {
     const running = await start(readOptions(schema, options));

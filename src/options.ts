@@ -29,14 +29,14 @@ import {
 import { LOG_FORMATS } from "./log.ts";
 
 /**
- * A setting that is parsed from a text; `convert` takes an object of `startService` instead. Both throw or return
+ * A setting that is parsed from a text, or converted from an object of an embedding test. Both functions throw or return
  * undefined for a value that breaks the rule.
  */
-const parsed = <T>(
+const transform = <T>(
   rule: string,
   defaultValue: T,
-  parse: (given: string) => T | undefined,
-  convert: (given: object) => T | undefined = () => undefined,
+  parse: (value: string) => T | undefined,
+  convert: (value: object) => T | undefined = () => undefined,
 ): Schema<T> => ({
   json: {},
   default: { value: defaultValue },
@@ -58,7 +58,7 @@ const anyText = text({ min: 1, max: 4_096 });
 
 const portNumber = coerce(integer({ min: 0, max: 65_535 }));
 
-const pemFile = parsed(
+const pemFile = transform(
   "the name of a file (PEM) that is not empty",
   null,
   (file) => readFileSync(file, "utf8") || undefined,
@@ -78,18 +78,18 @@ const toVariants = (pairs: readonly string[][]): Variants | undefined =>
 const SETTINGS = {
   port: withDefault(portNumber, 4600),
   host: withDefault(anyText, "localhost"),
-  publicUrl: parsed("a URL such as https://apps.example.com, without a path", null, (given) => {
-    const { href, origin } = new URL(given);
+  publicUrl: transform("a URL such as https://apps.example.com, without a path", null, (value) => {
+    const { href, origin } = new URL(value);
     return href === `${origin}/` && origin.startsWith("http") ? origin : undefined;
   }),
   data: withDefault(anyText, null),
-  store: parsed(
+  store: transform(
     "a store, or the name of a module",
     null,
     (module): Store | string => module,
     assertStore,
   ),
-  seed: parsed(
+  seed: transform(
     "the name of a file that holds a JSON object",
     null,
     (file) => {
@@ -101,42 +101,42 @@ const SETTINGS = {
   apiKey: withDefault(pinnedKey, null),
   tlsCert: pemFile,
   tlsKey: pemFile,
-  rateLimit: parsed("a whole number above 0, or off", RATE_LIMIT, (given) => {
-    if (given === "off") return null;
-    return /^[1-9]\d{0,14}$/.test(given) ? Number(given) : undefined;
+  rateLimit: transform("a whole number above 0, or off", RATE_LIMIT, (value) => {
+    if (value === "off") return null;
+    return /^[1-9]\d{0,14}$/.test(value) ? Number(value) : undefined;
   }),
-  retrySchedule: parsed(
+  retrySchedule: transform(
     "durations up to 365d with commas between them, such as 5s,5m,2h",
     RETRY_WAITS_MS,
     parseRetrySchedule,
   ),
   webhookPolicy: withDefault(enumOf(WEBHOOK_POLICIES), null),
-  webhookTimeout: parsed(
+  webhookTimeout: transform(
     "a duration up to 30s, such as 500ms or 10s",
     RESPONSE_TIMEOUT_MS,
-    (given) => {
-      const duration_ms = parseDuration(given) ?? 0;
+    (value) => {
+      const duration_ms = parseDuration(value) ?? 0;
       return duration_ms > 0 && duration_ms <= RESPONSE_TIMEOUT_MS ? duration_ms : undefined;
     },
   ),
   tokenAlg: withDefault(enumOf(ALGORITHMS), "ES256"),
   randomSeed: withDefault(anyText, null),
-  variants: parsed(
+  variants: transform(
     `one or more of ${PAIRS.join(", ")}`,
     {},
-    (given) => toVariants(given.split(",").map((pair) => pair.split("="))),
-    (given) => toVariants(Object.entries(given)),
+    (value) => toVariants(value.split(",").map((pair) => pair.split("="))),
+    (value) => toVariants(Object.entries(value)),
   ),
-  control: parsed(
+  control: transform(
     "true or false",
     false,
-    (given) =>
-      given === "true" || given === "1" || (given === "false" || given === "0" ? false : undefined),
+    (value) =>
+      value === "true" || value === "1" || (value === "false" || value === "0" ? false : undefined),
   ),
   log: withDefault(enumOf(LOG_FORMATS), "pretty"),
   clock: withDefault(enumOf(["system", "manual"]), "system"),
-  startAt: parsed("a time such as 2026-01-01T00:00:00.000Z, with its zone", null, (given) =>
-    given.includes("T") && isDateTime(given) ? parseIso(given) : undefined,
+  startAt: transform("a time such as 2026-01-01T00:00:00.000Z, with its zone", null, (value) =>
+    value.includes("T") && isDateTime(value) ? parseIso(value) : undefined,
   ),
 };
 
@@ -202,9 +202,9 @@ export const serverOptions = object(SETTINGS, findConflicts);
 /** A status, or no response at all. */
 export type ReceiverAnswer = number | "hang";
 
-function toAnswers(given: unknown): readonly ReceiverAnswer[] | undefined {
+function toAnswers(value: unknown): readonly ReceiverAnswer[] | undefined {
   const toAnswer = (text: string): ReceiverAnswer => (text === "hang" ? text : Number(text));
-  const answers = String(given).split(",").map(toAnswer);
+  const answers = String(value).split(",").map(toAnswer);
   return answers.every((answer) => answer === "hang" || (answer >= 200 && answer <= 599))
     ? answers
     : undefined;
@@ -216,7 +216,7 @@ export const receiverOptions = strip(
     secret: anyText,
     port: withDefault(portNumber, 4700),
     host: withDefault(anyText, "127.0.0.1"),
-    answers: parsed('statuses from 200 to 599, or "hang"', [200], toAnswers, toAnswers),
+    answers: transform('statuses from 200 to 599, or "hang"', [200], toAnswers, toAnswers),
   }),
 );
 

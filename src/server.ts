@@ -197,8 +197,8 @@ async function createStore(
   const isFile = /^[./]|\.[cm]?[jt]s$/.test(store);
   try {
     const exported = await import(isFile ? pathToFileURL(resolve(store)).href : store);
-    const found = exported.store ?? exported.default;
-    return assertStore(typeof found === "function" ? await found() : found);
+    const candidate = exported.store ?? exported.default;
+    return assertStore(typeof candidate === "function" ? await candidate() : candidate);
   } catch (error) {
     throw new OptionError(`store must be a module that exports a store (${error})`);
   }
