@@ -2,7 +2,7 @@
 // The command's entry point. It has to run on any version of Node, so it loads cli.ts only on a supported one. An older
 // version prints one line instead of a stack trace.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-if (major > 20 || (major === 20 && minor >= 19)) {
+if (major * 100 + minor >= 2019) {
   import("./cli.ts").then(({ main }) => main(process.argv.slice(2)));
 } else {
   process.stderr.write(

@@ -5,232 +5,209 @@ import { type ParseArgsConfig, parseArgs, styleText } from "node:util";
 import { EXAMPLE_APP } from "./domain/apps.ts";
 import { StoreOpenError } from "./domain/store.ts";
 import { PATHS } from "./http/message.ts";
-import { OptionError, suggest } from "./lib/schema.ts";
+import { OptionError, type Schema, suggest } from "./lib/schema.ts";
 import { VERSION } from "./lib/version.ts";
 import { escapeControl, stdio } from "./log.ts";
 import {
-  type Label,
-  parseSetting,
-  readSettings,
-  SETTINGS,
-  type SettingName,
+  isLoopbackOnly,
+  readOptions,
+  receiverOptions,
   type Settings,
+  serverOptions,
 } from "./options.ts";
-import type { SeenRequest } from "./receiver.ts";
 import { startWithSettings } from "./server.ts";
 import type { Service } from "./testing/service.ts";
 
-/** Exit codes let a script distinguish a wrong flag from a port in use. */
-const EXIT = { stopped: 0, failed: 1, wrongUse: 2 };
+export async function main(args: string[]): Promise<void> {
+  // The reader of the output may leave, as in `| head -1`. The server keeps running.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+  try {
+    const [command, ...rest] = args;
+    await (command === "receiver" ? runReceiver(rest) : runServer(args));
+  } catch (error) {
+    // One line for an error that the user can fix. Arguments are not repeated, because one may be a key.
+    const message = String(Object(error).message ?? error).replaceAll("\n", " ");
+    const hint = error instanceof OptionError ? " (see --help)" : "";
+    // A script can distinguish wrong use from a port in use.
+    process.exitCode = hint ? 2 : 1;
+    stdio.err(escapeControl(message + hint));
+  }
+}
 
-/** Every setting with a flag: its name, flag, environment variable and help text. */
-const FLAGS = (Object.keys(SETTINGS) as SettingName[]).flatMap((name) => {
-  const { usage, help } = SETTINGS[name];
-  if (usage === "") return [];
-  const [flag = "", placeholder] = usage.replace("--", "").split(" ");
-  const type = placeholder ? "string" : "boolean";
-  const variable = `APPHOST_${flag.replaceAll("-", "_").toUpperCase()}`;
-  return [{ name, usage, flag, variable, type, help } as const];
-});
+/** Each line of a flag also declares it: the option has the same name in camel case, but `variants` in the plural. */
+const SERVER_HELP = [
+  "app-hosting-service: the reference server of the Application Hosting Service\n",
+  "Usage: app-hosting-service [flags]     each flag is also an environment variable: --rate-limit is APPHOST_RATE_LIMIT",
+  "       app-hosting-service receiver    starts a receiver of webhooks; receiver --help lists its flags\n",
+  "  -p, --port N                port to listen on; 0 for any free one (4600)",
+  "  --host ADDRESS              address to listen on (localhost)",
+  "  --public-url URL            address at which clients reach this server",
+  "  --data FILE                 JSON file that keeps all data (in memory without it)",
+  "  --store MODULE              store of your own that keeps all data: a file or a package",
+  "  --seed FILE                 JSON file with the data of a fresh server",
+  "  --api-key KEY               the first API key (random otherwise)",
+  "  --tls-cert FILE             certificate (PEM); with it the server speaks https",
+  "  --tls-key FILE              the certificate's private key (PEM)",
+  "  --rate-limit N|off          requests per account in 60 s (6000)",
+  "  --retry-schedule LIST       waits before the retries of a delivery, such as 5s,5m,2h",
+  "  --webhook-policy NAME       addresses of webhooks: local or strict (local on loopback)",
+  "  --webhook-timeout TIME      time that a receiver has to respond (30s)",
+  "  --token-alg NAME            signature of access tokens: ES256 or RS256 (ES256)",
+  "  --random-seed TEXT          seed that makes ids and keys repeat from run to run (loopback only)",
+  "  --variant NAME=VALUE        behavior of other servers, such as list-shape=bare; repeatable",
+  "  --control                   serve the test controls under /_control",
+  "  --log FORMAT                format of the log: pretty, json or off (pretty)",
+  "  -h, --help",
+  "  -v, --version",
+].join("\n");
 
-type FlagTypes = NonNullable<ParseArgsConfig["options"]>;
+const runServer = (args: string[]) =>
+  run(args, process.env, SERVER_HELP, serverOptions, async (settings) => {
+    const service = await startWithSettings(settings, settings.control);
+    stdio.out(readyText(service, settings));
+    const exposed = [
+      settings.control && "--control",
+      settings.webhookPolicy === "local" && "--webhook-policy local",
+    ].filter(Boolean);
+    if (exposed.length > 0 && !isLoopbackOnly(settings))
+      stdio.err(`warning: ${exposed.join(" and ")}: ${EXPOSED_ADVICE}`);
+    return service;
+  });
 
-const SERVER_FLAGS: FlagTypes = {
-  version: { type: "boolean", short: "v" },
-  ...Object.fromEntries(FLAGS.map(({ flag, type }) => [flag, { type }])),
-  port: { type: "string", short: "p" },
-  variant: { type: "string", multiple: true },
-};
-
-const RECEIVER_FLAGS: FlagTypes = {
-  secret: { type: "string" },
-  port: { type: "string", short: "p", default: "4700" },
-  host: { type: "string", default: "127.0.0.1" },
-  answers: { type: "string", default: "200" },
-};
+const EXPOSED_ADVICE = "other machines can reach this server, so use it locally only.";
 
 const RECEIVER_HELP = [
-  "Usage: app-hosting-service receiver --secret TEXT [flags]",
-  "",
-  "  --secret TEXT                 the secret of the webhook",
-  "  -p, --port N                  port to listen on; 0 for any free one (4700)",
-  "  --host ADDRESS                address to listen on (127.0.0.1)",
-  "  --answers LIST                statuses, or hang, such as 500,hang,200; the last one repeats (200)",
+  "Usage: app-hosting-service receiver --secret TEXT [flags]\n",
+  "  --secret TEXT               the secret of the webhook",
+  "  -p, --port N                port to listen on; 0 for any free one (4700)",
+  "  --host ADDRESS              address to listen on (127.0.0.1)",
+  "  --answers LIST              statuses, or hang, such as 500,hang,200; the last one repeats (200)",
   "  -h, --help",
 ].join("\n");
 
-export async function main(args: readonly string[]): Promise<void> {
-  // The reader of the output may leave, as in `| head -1`. The server keeps running.
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
-  const signal = firstSignal();
+/** Prints each delivery. The server's environment variables do not concern it. */
+async function runReceiver(args: string[]) {
+  const { startReceiver } = await import("./receiver.ts");
+  return run(args, {}, RECEIVER_HELP, receiverOptions, async (options) => {
+    const receiver = await startReceiver({
+      ...options,
+      onRequest({ result, headers, rawBody, answer }) {
+        const { "x-service-event": event = "?", "x-service-attempt": attempt = "?" } = headers;
+        const outcome = answer === "hang" ? "no answer" : `answered ${answer}`;
+        const line = `${event}, attempt ${attempt}: ${result}, ${outcome}`;
+        stdio.out([line, rawBody].map(escapeControl).join("\n  "));
+      },
+    });
+    stdio.out(`Listening on ${receiver.url}`);
+    return receiver;
+  });
+}
+
+/** A flag of a help text: its short form, its name and the placeholder of its value. */
+const FLAG = /^ +(?:-(.), )?--(\S+)( \S+)?/gm;
+
+/** Runs a command with the options of its flags and variables until a signal, or only prints a text. */
+async function run<T>(
+  args: string[],
+  env: NodeJS.ProcessEnv,
+  helpText: string,
+  schema: Schema<T>,
+  start: (settings: T) => Promise<{ close(): Promise<void> }>,
+): Promise<void> {
+  // The first signal counts even during the start; the next one ends the process at once.
+  const signal = Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]).then(() =>
+    process.removeAllListeners("SIGTERM").removeAllListeners("SIGINT"),
+  );
+  const flagTypes: NonNullable<ParseArgsConfig["options"]> = {};
+  /** The option of each flag and variable. */
+  const names = new Map([["PORT", "port"]]);
+  /** The flag or variable that gives each option. */
+  const sources: Record<string, string> = {};
+  for (const [, short, flag = "", placeholder] of helpText.matchAll(FLAG)) {
+    const option = flag
+      .replace("variant", "variants")
+      .replace(/-./g, (dash) => dash.slice(1).toUpperCase());
+    const type = placeholder ? "string" : "boolean";
+    flagTypes[flag] = { type, multiple: flag === "variant", ...(short && { short }) };
+    names
+      .set(`--${flag}`, option)
+      .set(`APPHOST_${flag.replaceAll("-", "_").toUpperCase()}`, option);
+    sources[option] = `--${flag}`;
+  }
+  // Not strict, because its error for an unknown flag suggests no other.
+  const {
+    values: { help, version, ...flags },
+    positionals,
+  } = parseArgs({ args, options: flagTypes, strict: false });
+  if (help || version) return stdio.out(help ? helpText : VERSION);
+  const options: Record<string, unknown> = {};
+  function setOption(name: string, value: unknown): void {
+    const option = names.get(name);
+    if (option === undefined)
+      throw new OptionError(`There is no '${name}'${suggest(name, ["receiver", ...names.keys()])}`);
+    // A flag without its value is true, or takes the next flag as its value.
+    if (value === true ? option !== "control" : names.has(String(value)))
+      throw new OptionError(`${name} must have a value`);
+    options[option] = Array.isArray(value) ? value.join() : value;
+    sources[option] = name;
+  }
+  // Later ones take precedence. An empty variable counts as unset.
+  if (env.PORT) setOption("PORT", env.PORT);
+  for (const [variable, value] of Object.entries(env))
+    if (variable.startsWith("APPHOST_") && value) setOption(variable, value);
+  for (const [flag, value] of Object.entries(flags)) setOption(`--${flag}`, value);
+  for (const word of positionals) setOption(word, word);
   try {
-    checkVariables(process.env);
-    const [command, ...rest] = args;
-    const running = command === "receiver" ? await runReceiver(rest) : await runServer(args);
-    if (running === undefined) return;
+    const running = await start(readOptions(schema, options));
     await signal;
     await running.close();
-    process.exit(EXIT.stopped);
+    process.exit();
   } catch (error) {
-    // One line for an error that the user can fix. Arguments are not repeated, because one may be a key.
-    const isWrongUse = error instanceof OptionError;
-    const message = error instanceof Error ? error.message.replaceAll("\n", " ") : String(error);
-    process.exitCode = isWrongUse ? EXIT.wrongUse : EXIT.failed;
-    stdio.err(escapeControl(isWrongUse ? `${message} (see --help)` : message));
+    throw explainError(error, sources, options.data);
   }
 }
 
-const SIGNALS = ["SIGTERM", "SIGINT"] as const;
-
-/** Resolves at the first signal, even during the start; the next one ends the process at once. */
-async function firstSignal(): Promise<void> {
-  await Promise.race(SIGNALS.map((signal) => once(process, signal)));
-  for (const signal of SIGNALS) process.removeAllListeners(signal);
+/** Returns an error of a start in the words of the command line. */
+function explainError(error: unknown, sources: Record<string, string>, data: unknown): unknown {
+  const { code, port, syscall } = Object(error);
+  if (port && (code === "EADDRINUSE" || code === "EACCES"))
+    return new Error(`Port ${port} ${PORT_ADVICE}`);
+  if (syscall === "listen" || syscall === "getaddrinfo")
+    return new OptionError(`${sources.host} must be an address of this machine (${code})`);
+  // A path that the file system refuses is a wrong value; a locked or damaged file is not.
+  if (data && error instanceof StoreOpenError && Object(error.cause).errno)
+    return new OptionError(`${sources.data}: ${error.message}`);
+  if (!(error instanceof OptionError)) return error;
+  // It begins with the names of options; users know their flags and variables.
+  const text = error.message.replace(/^\w+|(?<=^\w+ and )\w+/g, (name) => sources[name] ?? name);
+  return new OptionError(text);
 }
 
-/** Parses the flags of a command, by long name; `--help` and `-h` are always known. */
-function parseFlags(args: readonly string[], flagTypes: FlagTypes) {
-  const options: FlagTypes = { help: { type: "boolean", short: "h" }, ...flagTypes };
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals: false }).values;
-  } catch (error) {
-    // The first sentence; the rest explains Node's API.
-    const [message = ""] = (error as Error).message.split(". ");
-    const [, unknown = ""] =
-      /^(?:Unknown option|Unexpected argument) '([^']*)'/.exec(message) ?? [];
-    const names = Object.keys(options).map((name) => `--${name}`);
-    throw new OptionError(message + suggest(unknown, ["receiver", ...names]));
-  }
-}
-
-/** Starts the receiver, which prints each delivery; returns undefined if the arguments only ask for help. */
-async function runReceiver(args: readonly string[]) {
-  const { help, secret, port, host, answers } = parseFlags(args, RECEIVER_FLAGS);
-  if (help) {
-    stdio.out(RECEIVER_HELP);
-    return undefined;
-  }
-  const { startReceiver } = await import("./receiver.ts");
-  const receiver = await startReceiver({
-    secret: String(secret ?? ""),
-    port: Number(parseSetting("port", port, "--port")),
-    host: String(parseSetting("host", host, "--host")),
-    answers: String(answers)
-      .split(",")
-      .map((answer) => (answer === "hang" ? answer : Number(answer))),
-    onRequest: (request) => stdio.out(describeDelivery(request)),
-  }).catch((error) => {
-    throw error instanceof OptionError
-      ? new OptionError(`--${error.message}`)
-      : explainListenError(error, "--host");
-  });
-  stdio.out(`Listening on ${receiver.url}`);
-  return receiver;
-}
-
-function describeDelivery({ result, headers, rawBody, answer }: SeenRequest): string {
-  const { "x-service-event": event = "?", "x-service-attempt": attempt = "?" } = headers;
-  const outcome = answer === "hang" ? "no answer" : `answered ${answer}`;
-  return `${escapeControl(`${event}, attempt ${attempt}: ${result}, ${outcome}`)}\n  ${escapeControl(rawBody)}`;
-}
-
-/** Starts the server; returns undefined if the arguments only ask for a text. */
-async function runServer(args: readonly string[]): Promise<Service | undefined> {
-  const flags = parseFlags(args, SERVER_FLAGS);
-  if (flags.help || flags.version) {
-    stdio.out(flags.help ? helpText() : VERSION);
-    return undefined;
-  }
-  const { values, label } = mergeVariables(flags, process.env);
-  const settings = readSettings(values, label);
-  try {
-    const service = await startWithSettings(settings, false, label);
-    stdio.out(readyText(service, settings));
-    return service;
-  } catch (error) {
-    throw settings.data !== null && isRefusedPath(error)
-      ? new OptionError(`${label("data")}: ${error.message}`)
-      : explainListenError(error, label("host"));
-  }
-}
-
-/** Reports an unknown variable, such as one with a typo. */
-function checkVariables(env: NodeJS.ProcessEnv): void {
-  const variables = FLAGS.map(({ variable }) => variable);
-  for (const name of Object.keys(env))
-    if (name.startsWith("APPHOST_") && !variables.includes(name))
-      throw new OptionError(`There is no variable ${name}${suggest(name, variables)}`);
-}
-
-/** A flag takes precedence over its variable, and an empty variable counts as unset. Errors name the one in use. */
-function mergeVariables(flags: ReturnType<typeof parseFlags>, env: NodeJS.ProcessEnv) {
-  const values: Record<string, unknown> = {};
-  const labels: Partial<Record<SettingName, string>> = {};
-  for (const { name, flag, variable } of FLAGS) {
-    const fromFlag = flags[flag]?.toString();
-    const source = name === "port" && !env[variable] ? "PORT" : variable;
-    const fromEnvironment = env[source] || undefined;
-    values[name] = fromFlag ?? fromEnvironment;
-    labels[name] = fromFlag === undefined && fromEnvironment ? source : `--${flag}`;
-  }
-  const label: Label = (name) => labels[name] ?? name;
-  return { values, label };
-}
-
-function helpText(): string {
-  return [
-    "app-hosting-service: the reference server of the Application Hosting Service",
-    "",
-    "Usage: app-hosting-service [flags]     each flag is also an environment variable: --rate-limit is APPHOST_RATE_LIMIT",
-    "       app-hosting-service receiver    starts a receiver of webhooks; receiver --help lists its flags",
-    "",
-    ...FLAGS.map(({ usage, help }) => `  ${usage.padEnd(28)}${help}`),
-    "  -p is --port, -h is --help, -v is --version",
-  ].join("\n");
-}
+const PORT_ADVICE = "is in use or not allowed. Choose another with --port, or 0 for any free port.";
 
 /** Returns everything needed for a first request, and a curl command that works. */
 function readyText(service: Service, { log, data, store, tlsCert }: Settings): string {
   const { baseUrl: base_url, authUrl: auth_url, apiKey: api_key } = service;
   const dashboard_url = auth_url + PATHS.dashboard;
-  const { pid } = process;
   if (log === "json")
-    return JSON.stringify({ event: "ready", base_url, auth_url, dashboard_url, api_key, pid });
-  const rows = {
-    "Base URL": base_url,
-    "Auth URL": auth_url,
-    Dashboard: dashboard_url,
-    "API key": api_key ?? "unchanged (only its hash is stored; set one with --api-key)",
-    Data: String(data ?? store ?? "in memory; --data FILE keeps them"),
-  };
+    return JSON.stringify({
+      event: "ready",
+      base_url,
+      auth_url,
+      dashboard_url,
+      api_key,
+      pid: process.pid,
+    });
+  const curl = tlsCert === null ? "curl" : "curl --insecure";
   // Brackets of an IPv6 address are a pattern in some shells.
   const address = `${base_url}/apps`.replace(/[[\]]/g, "\\$&");
-  const curl = tlsCert === null ? "curl" : "curl --insecure";
-  const headers = `-H "Authorization: Bearer ${api_key ?? "$API_KEY"}" -H "Content-Type: application/json"`;
-  return [
-    styleText("bold", "App Hosting Service is ready."),
-    ...Object.entries(rows).map(
-      ([name, value]) => `  ${styleText("dim", name.padEnd(10))}${escapeControl(value)}`,
-    ),
-    "",
-    `  ${curl} ${address} ${headers} -d '${JSON.stringify(EXAMPLE_APP)}'`,
-    "",
-  ].join("\n");
-}
+  return `${styleText("bold", "App Hosting Service is ready.")}
+  Base URL  ${base_url}
+  Auth URL  ${auth_url}
+  Dashboard ${dashboard_url}
+  API key   ${api_key ?? "unchanged (only its hash is stored; set one with --api-key)"}
+  Data      ${escapeControl(String(data ?? store ?? "in memory; --data FILE keeps them"))}
 
-const PORT_ADVICE = "is in use or not allowed. Choose another with --port, or 0 for any free port.";
-
-/** Replaces an error of the operating system by one that names the setting and what to do. */
-function explainListenError(error: unknown, hostLabel: string): unknown {
-  const { code, port, syscall = "" } = error as NodeJS.ErrnoException & { port?: number };
-  if (port && (code === "EADDRINUSE" || code === "EACCES"))
-    return new Error(`Port ${port} ${PORT_ADVICE}`);
-  return ["listen", "getaddrinfo"].includes(syscall)
-    ? new OptionError(`${hostLabel} must be an address of this machine (${code})`)
-    : error;
-}
-
-/** A path that the file system refuses is a wrong value; a locked or damaged file is not. */
-function isRefusedPath(error: unknown): error is StoreOpenError {
-  return error instanceof StoreOpenError && error.cause instanceof Error && "errno" in error.cause;
+  ${curl} ${address} -H "Authorization: Bearer ${api_key ?? "$API_KEY"}" -H "Content-Type: application/json" -d '${JSON.stringify(EXAMPLE_APP)}'
+`;
 }

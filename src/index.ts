@@ -19,7 +19,7 @@ export { ALL_VARIANTS, type Variants } from "./http/variants.ts";
 export type { FiredTimer } from "./lib/clock.ts";
 export { OptionError } from "./lib/schema.ts";
 export { verifySignature } from "./lib/signature.ts";
-export type { ServiceOptions } from "./options.ts";
+export type { ReceiverAnswer, ServiceOptions } from "./options.ts";
 export * from "./receiver.ts";
 export { startService } from "./server.ts";
 export { jsonFileStore } from "./store/json-file.ts";

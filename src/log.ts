@@ -3,78 +3,84 @@
 import { styleText } from "node:util";
 import type { AttemptResult } from "./domain/events.ts";
 import { isStoreError } from "./domain/store.ts";
-import type { HttpRequest } from "./http/message.ts";
-import { type Clock, toIso } from "./lib/clock.ts";
+import type { RequestHandler } from "./http/message.ts";
+import { type Clock, monotonicNow, toIso } from "./lib/clock.ts";
 
 export const LOG_FORMATS = ["pretty", "json", "off"] as const;
 
-export type Log = ReturnType<typeof createLogger>;
-type RequestLine = Pick<HttpRequest, "id" | "method" | "path">;
-
-/** `out` takes activity, `err` takes warnings and errors. */
-interface OutputStreams {
-  readonly out: (line: string) => void;
-  readonly err: (line: string) => void;
-}
-
-/** Writes to this process's stdout and stderr. */
-export const stdio: OutputStreams = {
-  out: (line) => void process.stdout.write(`${line}\n`),
-  err: (line) => void process.stderr.write(`${line}\n`),
+/** Writes to this process's stdout, which takes activity, and stderr, which takes warnings and errors. */
+export const stdio = {
+  out: (line: string) => void process.stdout.write(`${line}\n`),
+  err: (line: string) => void process.stderr.write(`${line}\n`),
 };
 
 export function createLogger(
   format: (typeof LOG_FORMATS)[number],
   clock: Clock,
-  { out, err }: OutputStreams,
+  { out, err } = stdio,
 ) {
-  /** `text` returns the pretty line without its time, escaped where another party may have sent it. */
-  function write(to: (line: string) => void, entry: object, text: () => string): void {
-    if (format === "off") return;
+  /** `text` is the pretty line without its time. */
+  function write(
+    to: typeof out,
+    color: "reset" | "red" | "yellow",
+    entry: object,
+    text: string,
+  ): void {
     const at = toIso(clock.now());
     if (format === "json") to(escapeControl(JSON.stringify({ at, ...entry })));
-    else to(`${styleText("dim", at.slice(11, 23))} ${text()}`);
+    if (format === "pretty")
+      to(`${styleText("dim", at.slice(11, 23))} ${styleText(color, escapeControl(text))}`);
   }
 
   return {
-    request({ id, method, path }: RequestLine, status: number, duration_ms: number): void {
-      const text = () =>
-        `${escapeControl(`${method} ${path}`)} ${colored(String(status))} ${duration_ms.toFixed(1)} ms ${styleText("dim", id)}`;
-      write(out, { event: "request", id, method, path, status, duration_ms }, text);
+    /** Returns a handler that logs each request with its response status; 0 if there is no response. */
+    wrap(handle: RequestHandler): RequestHandler {
+      if (format === "off") return handle;
+      return async (request) => {
+        const { id, method, path } = request;
+        const startedAt = monotonicNow();
+        const response = await handle(request);
+        const { status } = response;
+        const duration_ms = monotonicNow() - startedAt;
+        write(
+          out,
+          colorFor(status),
+          { event: "request", id, method, path, status, duration_ms },
+          `${method} ${path} ${status} ${duration_ms.toFixed(1)} ms ${id}`,
+        );
+        return response;
+      };
     },
 
     /** The URL's query is cut, because it may hold a credential. */
-    delivery({ deliveryId: id, type, url: fullUrl, attempt }: AttemptResult): void {
-      const { number, duration_ms, response_status, error, error_detail } = attempt;
+    delivery({ deliveryId: id, type, url: fullUrl, attempt: made }: AttemptResult): void {
+      const { number: attempt, duration_ms, response_status, error, error_detail } = made;
       const url = fullUrl.replace(/[?#].*/, "");
       const outcome = String(response_status ?? error);
       const detail = error_detail === null ? "" : `: ${error_detail}`;
-      const text = () =>
-        `${type} -> ${escapeControl(url)} ${colored(outcome)} ${duration_ms} ms, attempt ${number}${escapeControl(detail)}`;
-      const members = { id, type, url, outcome, duration_ms, attempt: number, error_detail };
-      write(out, { event: "delivery", ...members }, text);
+      write(
+        out,
+        colorFor(outcome),
+        { event: "delivery", id, type, url, outcome, duration_ms, attempt, error_detail },
+        `${type} -> ${url} ${outcome} ${duration_ms} ms, attempt ${attempt}${detail}`,
+      );
     },
 
-    warn(message: string): void {
-      const text = () => `${styleText("yellow", "warning")} ${escapeControl(message)}`;
-      write(err, { event: "warning", message }, text);
-    },
+    warn: (message: string): void =>
+      write(err, "yellow", { event: "warning", message }, `warning ${message}`),
 
     /** Logs the stack, except when the storage is unavailable: then every request fails in the same way. */
     error(thrown: unknown, during: string): void {
       const isOutage = isStoreError(thrown, "StorageUnavailable");
       // A test runner's error may come from another realm, so it is no instance of this realm's Error.
-      const { stack = String(thrown) } = Object(thrown) as Partial<Error>;
-      const error = isOutage ? String(thrown) : stack;
-      const text = () => `${styleText("red", "error")} ${escapeControl(`${during}: ${error}`)}`;
-      write(err, { event: "error", during, error }, text);
+      const error = String((!isOutage && Object(thrown).stack) || thrown);
+      write(err, "red", { event: "error", during, error }, `error ${during}: ${error}`);
     },
   };
 }
 
-/** A status, or the reason why there is none. */
-const colored = (outcome: string): string =>
-  styleText(Number(outcome) < 400 ? "green" : "red", outcome);
+/** Lines about a failure are red; `outcome` is a status, or the reason why there is none. */
+const colorFor = (outcome: unknown) => (Number(outcome) < 400 ? "reset" : "red");
 
 /**
  * Escapes control and format characters as in JSON. A terminal obeys them, and text after a line break could pass for a

@@ -3,16 +3,12 @@
 // responses, so that it fails.
 import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import type { EventEnvelope, EventType } from "./domain/model.ts";
 import { monotonicNow, within } from "./lib/clock.ts";
 import { toUrlHost } from "./lib/loopback.ts";
-import { OptionError } from "./lib/schema.ts";
 import { verifySignature } from "./lib/signature.ts";
-
-/** A status, or no response at all. */
-export type ReceiverAnswer = number | "hang";
+import { type ReceiverAnswer, readOptions, receiverOptions } from "./options.ts";
 
 export interface ReceiverOptions {
   readonly secret: string;
@@ -48,41 +44,40 @@ export interface SeenRequest extends ReceivedAttempt {
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 export async function startReceiver(options: ReceiverOptions) {
-  const { secret, answers = [200], port = 0, host = "127.0.0.1", onRequest } = options;
-  if (typeof secret !== "string" || secret === "")
-    throw new OptionError("secret is missing. Give the secret of the webhook");
-  if (!answers.every((answer) => answer === "hang" || (answer >= 200 && answer <= 599)))
-    throw new OptionError('answers must be statuses from 200 to 599, or "hang"');
+  const { secret, answers, port, host } = readOptions(receiverOptions, {
+    ...options,
+    port: options.port ?? 0,
+  });
   /** Events with a valid signature, in the order of their first arrival. */
   const received: ReceivedEvent[] = [];
   const returnedByNext = new Set<ReceivedEvent>();
   const arrivals = new EventEmitter().setMaxListeners(0);
   let verifiedCount = 0;
 
-  function handleDelivery(headers: IncomingHttpHeaders, body: Buffer): ReceiverAnswer {
+  function handleDelivery(headers: IncomingHttpHeaders, body: Buffer): SeenRequest {
     const rawBody = body.toString();
     // Verified over the raw bytes: parsing and serializing again would change them.
-    if (!verifySignature(body, headers["x-service-signature"], secret)) {
-      onRequest?.({ headers, rawBody, answer: 401, result: "bad signature" });
-      return 401;
-    }
+    if (!verifySignature(body, headers["x-service-signature"], secret))
+      return { headers, rawBody, answer: 401, result: "bad signature" };
     const event: EventEnvelope = JSON.parse(rawBody);
-    if (typeof event.id !== "string") throw new TypeError("The body is not an event");
+    const { id, type } = event;
+    if (typeof id !== "string") throw new TypeError("The body is not an event");
     const answer = answers[verifiedCount] ?? answers.at(-1) ?? 200;
     verifiedCount += 1;
     const attempt = { headers, rawBody, answer };
-    const earlier = received.find(({ id }) => id === event.id);
+    const earlier = received.find((each) => each.id === id);
     if (earlier) earlier.attempts.push(attempt);
-    else received.push({ id: event.id, type: event.type, event, rawBody, attempts: [attempt] });
+    else received.push({ id, type, event, rawBody, attempts: [attempt] });
     arrivals.emit("event");
-    onRequest?.({ ...attempt, result: earlier ? "seen before" : "new" });
-    return answer;
+    return { ...attempt, result: earlier ? "seen before" : "new" };
   }
 
   const server = createServer(async (request, response) => {
     let answer: ReceiverAnswer;
     try {
-      answer = handleDelivery(request.headers, await buffer(request));
+      const seen = handleDelivery(request.headers, await buffer(request));
+      options.onRequest?.(seen);
+      answer = seen.answer;
     } catch {
       answer = 400; // the connection broke, or a signed body is not an event
     }
@@ -90,7 +85,6 @@ export async function startReceiver(options: ReceiverOptions) {
   });
   server.listen({ port, host });
   await once(server, "listening");
-  const bound = server.address() as AddressInfo;
 
   const closed = once(server, "close");
   async function close(): Promise<void> {
@@ -99,7 +93,7 @@ export async function startReceiver(options: ReceiverOptions) {
   }
 
   return {
-    url: `http://${toUrlHost(host)}:${bound.port}/`,
+    url: `http://${toUrlHost(host)}:${Object(server.address()).port}/`,
     received,
     /** Returns the next event of this type that no earlier call returned; rejects after the timeout (5 s). */
     async next(type: EventType, { timeoutMs = 5_000 } = {}): Promise<ReceivedEvent> {

@@ -1,6 +1,6 @@
 // Composition root: starts the service, from settings to a running server, read from top to bottom. A failed start
 // releases everything, including the port and the file lock.
-import { isAbsolute, resolve } from "node:path";
+import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { checkUrl } from "./delivery/address-policy.ts";
 import { createHttpSender } from "./delivery/sender.ts";
@@ -9,88 +9,84 @@ import { collections } from "./domain/collections.ts";
 import { createApiKeyAuthenticator } from "./domain/credentials.ts";
 import { createWebhookSchemas } from "./domain/model.ts";
 import { verifyAccessToken } from "./domain/oauth/access.ts";
-import type { AuthorizationServer } from "./domain/oauth/tokens.ts";
 import type { Store } from "./domain/store.ts";
 import { createNotifications } from "./domain/unit-of-work.ts";
 import { createAuthenticator, createRateLimiter, withCors } from "./http/access.ts";
 import { API_ROUTES, createApiRouter } from "./http/api.ts";
-import { createUrls, PATHS, type RequestHandler } from "./http/message.ts";
+import { createUrls, PATHS } from "./http/message.ts";
 import { createOAuthRouter } from "./http/oauth-routes.ts";
 import { TextCache } from "./http/operation.ts";
 import { problemResponse } from "./http/problem.ts";
 import { createRequestHandler, publicRouter, ROOT_ROUTES } from "./http/router.ts";
 import { createHttpServer } from "./http/server.ts";
 import { applyVariants, withVariants } from "./http/variants.ts";
-import { AdjustableClock, type Instant, monotonicNow, parseIso, systemNow } from "./lib/clock.ts";
+import { AdjustableClock, parseIso, systemNow } from "./lib/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./lib/ids.ts";
 import { toUrlHost } from "./lib/loopback.ts";
 import { OptionError } from "./lib/schema.ts";
 import { TaskTracker } from "./lib/tasks.ts";
-import { createLogger, type Log, stdio } from "./log.ts";
+import { createLogger } from "./log.ts";
 import {
   assertStore,
   isLoopbackOnly,
-  type Label,
-  readSettings,
+  readOptions,
   type ServiceOptions,
   type Settings,
-  webhookPolicyFor,
+  serverOptions,
 } from "./options.ts";
 import { jsonFileStore } from "./store/json-file.ts";
 import { memoryStore } from "./store/memory.ts";
 import { createControlRouter } from "./testing/control-api.ts";
 import { createChaos, createFaults } from "./testing/faults.ts";
 import { createRecorder } from "./testing/recorder.ts";
-import { createRequestTracker } from "./testing/requests.ts";
 import { openService, type Service } from "./testing/service.ts";
 import { createState } from "./testing/state.ts";
 import { createWorkers } from "./workers.ts";
 
 /** Starts the service; resolves when it listens and is ready to use. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const port = options.port ?? 0;
-  const log = options.log ?? "off";
-  return startWithSettings(readSettings({ ...options, port, log }), true);
+  const { port = 0, log = "off" } = options;
+  return startWithSettings(readOptions(serverOptions, { ...options, port, log }), true);
 }
 
-/** `isEmbedded`: a test holds the service handle. `label` names a setting as the user gave it. */
+/** The start of a manual clock with a random seed, so that two runs give the same bytes. */
+const SEEDED_START = parseIso("2026-01-01T00:00:00.000Z");
+
+/** `hasTestControls`: tests use the service handle, or the same over HTTP. */
 export async function startWithSettings(
   settings: Settings,
-  isEmbedded: boolean,
-  label: Label = (name) => name,
+  hasTestControls: boolean,
 ): Promise<Service> {
-  const { randomSeed } = settings;
-  const hasTestControls = isEmbedded || settings.control;
+  const { randomSeed, tlsCert, tlsKey } = settings;
   const isLocal = isLoopbackOnly(settings);
-  const webhookPolicy = webhookPolicyFor(settings);
-  const clock = new AdjustableClock(
-    settings.clock === "manual" ? manualStart(settings) : undefined,
+  // A server that only this machine can reach may deliver to this machine.
+  const webhookPolicy = settings.webhookPolicy ?? (isLocal ? "local" : "strict");
+  // A manual clock starts at the real time, so that stock verifiers accept what it signs.
+  const startAt = settings.startAt ?? (randomSeed === null ? systemNow() : SEEDED_START);
+  const clock = new AdjustableClock(settings.clock === "manual" ? startAt : undefined);
+  const log = createLogger(settings.log, clock);
+  const store = await createStore(settings, log.warn);
+  const ids = new TimeOrderedIds(
+    clock,
+    randomSeed === null ? systemRandom : seededRandom(randomSeed),
   );
-  const log = createLogger(settings.log, clock, stdio);
-  const store = await createStore(settings, log, label("store"));
-  const random = randomSeed === null ? systemRandom : seededRandom(randomSeed);
-  const ids = new TimeOrderedIds(clock, random);
   const notifications = createNotifications();
   const unitOfWorkDeps = { store, clock, ids, notifications };
   const tasks = new TaskTracker(log.error);
-  const recorder = createRecorder({ store, clock, notifications, tasks });
-  const requests = createRequestTracker(log.error);
+  const recorder = createRecorder({ ...unitOfWorkDeps, tasks, onError: log.error });
   const faults = createFaults({ clock, tasks, annotate: recorder.annotate });
   const chaos = createChaos({ unitOfWorkDeps, effects: recorder.effects });
-  const sender = createHttpSender({ policy: webhookPolicy, timeout_ms: settings.webhookTimeout });
   const workers = createWorkers({
-    store,
-    clock,
-    ids,
-    notifications,
+    ...unitOfWorkDeps,
     tasks,
-    sender: chaos.wrap(sender),
+    sender: chaos.wrap(
+      createHttpSender({ policy: webhookPolicy, timeout_ms: settings.webhookTimeout }),
+    ),
     retryWaits_ms: settings.retrySchedule,
     // Runs with one seed send the same bytes; otherwise stock verifiers compare the timestamp with their own clock.
     timestamp: randomSeed === null ? systemNow : () => clock.now(),
     onAttempt: log.delivery,
   });
-  const { tlsCert, tlsKey } = settings;
   const server = createHttpServer(tlsCert && tlsKey ? { cert: tlsCert, key: tlsKey } : undefined);
 
   async function stop(): Promise<void> {
@@ -104,13 +100,11 @@ export async function startWithSettings(
   try {
     // Listens before it loads the data: if the port is in use, no API key is created that nobody would see.
     const port = await server.listen(settings.port, settings.host);
-    const urls = createUrls(settings.publicUrl ?? localUrl(settings, port));
+    const localUrl = `${tlsCert === null ? "http" : "https"}://${toUrlHost(settings.host)}:${port}`;
+    const urls = createUrls(settings.publicUrl ?? localUrl);
     if (hasTestControls) recorder.subscribe();
-    const authorizationServer: AuthorizationServer = {
-      store,
-      clock,
-      ids,
-      notifications,
+    const authorizationServer = {
+      ...unitOfWorkDeps,
       algorithm: settings.tokenAlg,
       issuer: urls.authUrl,
       audience: urls.baseUrl,
@@ -121,22 +115,20 @@ export async function startWithSettings(
       webhook: createWebhookSchemas((url) => checkUrl(url, webhookPolicy)),
     };
     const limiter = createRateLimiter(clock, settings.rateLimit);
-    const state = await createState({
-      unitOfWorkDeps,
-      routeDeps,
-      settings,
-      needsKey: hasTestControls,
-      warn: log.warn,
-    });
     const service = await openService({
       port,
       urls,
       unitOfWorkDeps,
       authorizationServer,
-      state,
+      state: await createState({
+        unitOfWorkDeps,
+        routeDeps,
+        settings,
+        needsKey: hasTestControls,
+        warn: log.warn,
+      }),
       workers,
       tasks,
-      requests,
       recorder,
       faults,
       chaos,
@@ -146,34 +138,25 @@ export async function startWithSettings(
       },
       stop,
     });
-    const textCache = new TextCache(urls);
-    const keysInProgress = new Set<string>();
-    const authenticate = createAuthenticator(
-      createApiKeyAuthenticator(unitOfWorkDeps, tasks),
-      (token) => verifyAccessToken(authorizationServer, token),
-    );
     const operations = applyVariants(API_ROUTES.routes, settings.variants);
     const apiDeps = {
       unitOfWorkDeps,
       routeDeps,
-      textCache,
-      keysInProgress,
-      authenticate,
+      textCache: new TextCache(urls),
+      keysInProgress: new Set<string>(),
+      authenticate: createAuthenticator(createApiKeyAuthenticator(unitOfWorkDeps, tasks), (token) =>
+        verifyAccessToken(authorizationServer, token),
+      ),
       limiter,
       faults,
     };
-    const api = createApiRouter(apiDeps, operations);
-    const oauth = createOAuthRouter(authorizationServer, urls);
-    const control = createControlRouter({
-      ...apiDeps,
-      service: settings.control ? service : undefined,
-    });
-    const root = publicRouter(ROOT_ROUTES, (error, request) =>
-      problemResponse(error, request.id, urls),
-    );
     const handleRoute = createRequestHandler({
-      fallback: root,
-      routers: [api, oauth, control],
+      fallback: publicRouter(ROOT_ROUTES, (error, { id }) => problemResponse(error, id, urls)),
+      routers: [
+        createApiRouter(apiDeps, operations),
+        createOAuthRouter(authorizationServer, urls),
+        createControlRouter(apiDeps, settings.control ? service : undefined),
+      ],
       async lazyRouters() {
         const pages = await import("./web/routes.ts");
         return pages.createPageRouters({
@@ -190,24 +173,13 @@ export async function startWithSettings(
       },
       onError: log.error,
     });
-    const respond = withVariants(withCors(handleRoute, isLocal), settings.variants);
-    const handle = settings.log === "off" ? respond : withLog(respond, log);
+    const handle = log.wrap(withVariants(withCors(handleRoute, isLocal), settings.variants));
     server.setHandler({
-      handle: hasTestControls ? requests.wrap(recorder.wrap(handle)) : handle,
+      handle: hasTestControls ? recorder.wrap(handle) : handle,
       ids,
       urls,
       onError: log.error,
     });
-    const exposedFlags = [
-      settings.control && "--control",
-      settings.webhookPolicy === "local" && "--webhook-policy local",
-    ].filter(Boolean);
-    // A process warns without a log, too.
-    const warn = settings.log === "off" && !isEmbedded ? stdio.err : log.warn;
-    if (exposedFlags.length > 0 && !isLocal)
-      warn(
-        `${exposedFlags.join(" and ")}: other machines can reach this server, so use it locally only.`,
-      );
     return service;
   } catch (error) {
     await stop();
@@ -215,46 +187,19 @@ export async function startWithSettings(
   }
 }
 
-/** The start time of a manual clock with a random seed, so that two runs give the same bytes. */
-const SEEDED_START = "2026-01-01T00:00:00.000Z";
-
-/** A manual clock starts at the real time, so that stock verifiers accept what it signs. */
-function manualStart({ startAt, randomSeed }: Settings): Instant {
-  if (startAt !== null) return parseIso(startAt);
-  return randomSeed === null ? systemNow() : parseIso(SEEDED_START);
-}
-
+/** The store of the settings. A module exports a store, or a function that creates one. */
 async function createStore(
   { store, data }: Settings,
-  { warn }: Log,
-  label: string,
+  warn: (message: string) => void,
 ): Promise<Store> {
-  if (typeof store === "string") return loadStoreModule(store, label);
-  return store ?? (data === null ? memoryStore() : jsonFileStore(data, { warn }));
-}
-
-/** Loads a store of the user's own. */
-async function loadStoreModule(name: string, label: string): Promise<Store> {
-  const isFile = isAbsolute(name) || /^\.|\.[cm]?[jt]s$/.test(name);
+  if (typeof store !== "string")
+    return store ?? (data === null ? memoryStore() : jsonFileStore(data, { warn }));
+  const isFile = /^[./]|\.[cm]?[jt]s$/.test(store);
   try {
-    const exported = await import(isFile ? pathToFileURL(resolve(name)).href : name);
-    const store: unknown = exported.store ?? exported.default;
-    return assertStore(typeof store === "function" ? await store() : store);
+    const exported = await import(isFile ? pathToFileURL(resolve(store)).href : store);
+    const candidate = exported.store ?? exported.default;
+    return assertStore(typeof candidate === "function" ? await candidate() : candidate);
   } catch (error) {
-    throw new OptionError(`${label} must be a module that exports a store (${error})`);
+    throw new OptionError(`store must be a module that exports a store (${error})`);
   }
 }
-
-function localUrl({ tlsCert, host }: Settings, port: number): string {
-  return `${tlsCert === null ? "http" : "https"}://${toUrlHost(host)}:${port}`;
-}
-
-/** Logs each request with its response status; 0 if there is no response. */
-const withLog =
-  (handle: RequestHandler, log: Log): RequestHandler =>
-  async (request) => {
-    const startedAt = monotonicNow();
-    const response = await handle(request);
-    log.request(request, response.status, monotonicNow() - startedAt);
-    return response;
-  };

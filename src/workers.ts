@@ -16,37 +16,32 @@ export function createWorkers(deps: OutboxDeps) {
   const { store, clock, tasks, notifications } = deps;
   const unitOfWork = new UnitOfWork(deps);
   /** Undefined while the workers are stopped. */
-  let outbox: Outbox | undefined;
-  let retention: Retention | undefined;
-  /** The timer of each data source whose processing failed. */
-  const retries = new Map<string, Timer>();
+  let running: { outbox: Outbox; retention: Retention } | undefined;
+  /** The timers of data sources whose processing failed. */
+  const retries: Timer[] = [];
 
   const processSource = (id: string): Promise<void> =>
     tasks.run(PROCESSING, async () => {
       try {
         await processDataSource(unitOfWork, id);
       } catch (error) {
-        const retryAt = clock.now() + PROCESSING_RETRY_MS;
-        retries.set(
-          id,
-          clock.schedule(retryAt, PROCESSING, () => processSource(id)),
+        retries.push(
+          clock.schedule(clock.now() + PROCESSING_RETRY_MS, PROCESSING, () => processSource(id)),
         );
         throw error;
       }
     });
 
-  notifications.on("queueChanged", (webhookId) => outbox?.notify(webhookId));
+  notifications.on("queueChanged", (webhookId) => running?.outbox.notify(webhookId));
   notifications.on("webhookStopped", (webhookId) =>
     tasks.run("cancelling deliveries", async () => {
       await nextTurn(); // lets the response go first
       await unitOfWork.run((ctx) => cancelUndeliverable(ctx, webhookId));
     }),
   );
-  notifications.on("dataSourceCreated", (id) => {
-    if (outbox) processSource(id);
-  });
+  notifications.on("dataSourceCreated", (id) => running && processSource(id));
   clock.onSetBack((by_ms) => {
-    if (outbox)
+    if (running)
       tasks.run("following a clock that was set back", () =>
         unitOfWork.run((ctx) => shiftPendingDeliveries(ctx, by_ms)),
       );
@@ -55,23 +50,20 @@ export function createWorkers(deps: OutboxDeps) {
   return {
     /** Resumes all pending work. */
     async start(): Promise<void> {
-      outbox = createOutbox(deps);
-      retention = createRetention(deps);
-      retention.run();
-      await outbox.resume();
+      running = { outbox: createOutbox(deps), retention: createRetention(deps) };
+      running.retention.run();
+      await running.outbox.resume();
       for (const id of await listUnprocessed(store)) processSource(id);
     },
     /** Aborts or finishes the running work; `start` may be called again. */
     async stop(): Promise<void> {
-      outbox?.stop();
-      retention?.stop();
-      outbox = undefined;
-      retention = undefined;
+      running?.outbox.stop();
+      running?.retention.stop();
+      running = undefined;
       await tasks.idle();
-      for (const retry of retries.values()) retry.cancel();
-      retries.clear();
+      for (const retry of retries.splice(0)) retry.cancel();
     },
     /** Finds the next expiry again, because records were created since the last run; before time is moved by hand. */
-    runRetention: async (): Promise<void> => retention?.run(),
+    runRetention: async () => running?.retention.run(),
   };
 }

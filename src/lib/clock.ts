@@ -12,10 +12,10 @@ const RealDate = Date;
 export type Instant = number;
 
 /** The machine's time, regardless of the service clock and of a test runner's fakes. */
-export const systemNow: () => Instant = RealDate.now;
+export const systemNow = RealDate.now;
 
 /** Milliseconds of a monotonic clock, for durations in real time. */
-export const monotonicNow: () => number = performance.now.bind(performance);
+export const monotonicNow = performance.now.bind(performance);
 
 export type FiredTimer = { readonly at: string; readonly what: string };
 
@@ -29,18 +29,17 @@ export interface Timer {
 /** Formats ISO 8601 UTC with milliseconds and Z; the fixed length makes texts compare in time order. */
 export const toIso = (at: Instant): string => new RealDate(at).toISOString();
 
-export const parseIso = (text: string): Instant => RealDate.parse(text);
+export const parseIso = RealDate.parse;
 
-const DATE_TIME = /^\d{4}-\d\d-(\d\d)(T(?!24)[\d:.]+(Z|[+-]\d\d:\d\d))?$/;
+const DATE_TIME = /^\d{4}-\d\d-\d\d(T(?!24)[\d:.]+(Z|[+-]\d\d:\d\d))?$/;
 
 /**
  * Whether a text is an unambiguous point in time (RFC 3339): a date, or a date and time with its zone. Date accepts a
  * day outside its month as one of the next month, and the hour 24.
  */
 export function isDateTime(text: string): boolean {
-  const [, day] = DATE_TIME.exec(text) ?? [];
-  const isInMonth = new RealDate(text.slice(0, 10)).getUTCDate() === Number(day);
-  return isInMonth && !Number.isNaN(parseIso(text));
+  const isInMonth = new RealDate(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10));
+  return DATE_TIME.test(text) && isInMonth && !Number.isNaN(parseIso(text));
 }
 
 const DURATION_UNITS = new Map([
@@ -104,11 +103,11 @@ export class AdjustableClock {
    * Calls `run` once `at` is reached, never synchronously. `what` names the entry in the result of `advance`;
    * entries with null are internal and not reported. `advance` awaits the promise of `run` before time moves on.
    */
-  schedule(at: Instant, what: string | null, run: () => void | Promise<void>): Timer {
+  schedule(at: Instant, what: string | null, run: Entry["run"]): Timer {
     const entry = { at, what, run };
-    const index = this.#entries.findLastIndex((other) => other.at <= at) + 1;
-    this.#entries.splice(index, 0, entry);
-    if (index === 0) this.#startTimer();
+    this.#entries.push(entry);
+    this.#entries.sort((one, other) => one.at - other.at);
+    if (this.#entries[0] === entry) this.#startTimer();
     return {
       cancel: () => {
         this.#entries = this.#entries.filter((other) => other !== entry);
@@ -199,15 +198,13 @@ export class AdjustableClock {
       const offset_ms = this.#readMachineOffset();
       const step_ms = offset_ms - this.#machineOffset_ms;
       this.#machineOffset_ms = offset_ms;
-      if (step_ms < 0) this.#moveBack(-step_ms);
+      if (step_ms < 0) {
+        for (const entry of this.#entries) entry.at += step_ms;
+        for (const listener of this.#setBackListeners) listener(-step_ms);
+      }
       this.#startTimer();
     }
-    return this.machine.system() + this.#shift_ms;
-  }
-
-  #moveBack(by_ms: number): void {
-    for (const entry of this.#entries) entry.at -= by_ms;
-    for (const listener of this.#setBackListeners) listener(by_ms);
+    return system() + this.#shift_ms;
   }
 
   #startTimer(): void {
@@ -223,22 +220,20 @@ export class AdjustableClock {
   }
 }
 
-/** Calls `run` after this much real time, regardless of the service clock: for waits on sockets and processes. */
-export function after(by_ms: number, run: () => void): Timer {
+/**
+ * Calls `run` after this much real time, regardless of the service clock: for waits on sockets and processes. A timer
+ * in the background does not keep the process alive.
+ */
+export function after(by_ms: number, run: () => void, isBackground = false): Timer {
   const timer = startTimer(run, by_ms);
-  return { cancel: () => stopTimer(timer) };
-}
-
-/** Like `after`, but the timer does not keep the process alive. */
-export function afterUnlessEnded(by_ms: number, run: () => void): Timer {
-  const timer = startTimer(run, by_ms).unref();
+  if (isBackground) timer.unref();
   return { cancel: () => stopTimer(timer) };
 }
 
 /** Whether `promise` resolves within this much real time. The wait does not keep the process alive. */
 export function within(for_ms: number, promise: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const timer = afterUnlessEnded(Math.min(for_ms, LONGEST_TIMER_MS), () => resolve(false));
+    const timer = after(Math.min(for_ms, LONGEST_TIMER_MS), () => resolve(false), true);
     promise.then(() => resolve(true), reject).finally(timer.cancel);
   });
 }

@@ -1,6 +1,6 @@
 // Ids, secrets and their hashes. An id is a prefix and 23 characters of [0-9A-Za-z]. Nine characters of time and three
 // of count make ids compare as text in creation order. Eleven random ones (65 bits) prevent guessing.
-import { createCipheriv, createHash, hash, randomBytes } from "node:crypto";
+import { createCipheriv, hash, randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
 /** In ASCII order, which the text comparison requires. */
@@ -12,7 +12,7 @@ export const RANDOM_LENGTH = 11;
 /** Slightly more than 256 bits. */
 const SECRET_LENGTH = 43;
 /** Captures the time of an id generated here before the year 8888; ids of a seed and hashes look different. */
-const GENERATED_ID = /^[a-z]{2,3}_(0[\dA-Za-z]{8})[\dA-Za-z]{14}$/;
+const GENERATED_ID = /^[a-z]+_(0[^_]{8})\w{14}$/;
 
 /** The id generator without the methods that reposition it. */
 export type Ids = Pick<TimeOrderedIds, "next" | "secret">;
@@ -33,7 +33,7 @@ export const systemRandom: RandomSource = (bytes) => {
 
 /** Returns the same bytes for the same seed: the key stream of AES-256-CTR. For tests on loopback only. */
 export function seededRandom(seed: string): RandomSource {
-  const key = createHash("sha256").update(seed).digest();
+  const key = hash("sha256", seed, "buffer");
   const stream = createCipheriv("aes-256-ctr", key, Buffer.alloc(16));
   return (bytes) => stream.update(Buffer.alloc(bytes));
 }
@@ -95,12 +95,8 @@ export class TimeOrderedIds {
   }
 }
 
-function toBase62(value: number, length: number): string {
-  let text = "";
-  for (let rest = value; text.length < length; rest = Math.floor(rest / 62))
-    text = `${ALPHABET[rest % 62]}${text}`;
-  return text;
-}
+const toBase62 = (value: number, length: number): string =>
+  length === 0 ? "" : toBase62(Math.floor(value / 62), length - 1) + ALPHABET[value % 62];
 
 /** The form in which API keys and session secrets are stored. */
 export const sha256 = (text: string): string => hash("sha256", text, "hex");

@@ -35,7 +35,6 @@ interface Expected {
 
 /** `untrusted`: not signed by the key. Member names: the signature is valid, but this member does not match. */
 export type JwtError = "malformed" | "untrusted" | "typ" | "iss" | "aud" | "exp" | "expired";
-type JwtVerdict = { readonly claims: Claims } | { readonly error: JwtError };
 
 /** Ten times the size of our own tokens; a longer token is rejected before decoding. */
 const TOKEN_BYTES_MAX = 8_192;
@@ -76,25 +75,26 @@ export function signJwt(key: JwtKey, typ: string, claims: Claims): string {
 const encodeSegment = (value: Claims): string =>
   Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** Checks form and signature first, so that errors reveal nothing about unsigned claims. */
-export function verifyJwt(token: string, key: JwtKey, expected: Expected): JwtVerdict {
-  if (token.length > TOKEN_BYTES_MAX) return { error: "malformed" };
-  const segments = token.split(".");
-  const [encodedHeader = "", encodedClaims = "", encodedSignature = ""] = segments;
+/**
+ * Returns the claims of a valid token, or its error. Checks form and signature first, so that errors reveal nothing
+ * about unsigned claims.
+ */
+export function verifyJwt(token: string, key: JwtKey, expected: Expected): Claims | JwtError {
+  if (token.length > TOKEN_BYTES_MAX) return "malformed";
+  const [encodedHeader = "", encodedClaims = "", encodedSignature = "", more] = token.split(".");
   const header = parseSegment(encodedHeader);
   const claims = parseSegment(encodedClaims);
   const signature = decodeBase64url(encodedSignature);
-  if (segments.length !== 3 || !header || !claims || !signature) return { error: "malformed" };
-  if (header.kid !== key.kid || header.alg !== key.alg || "crit" in header)
-    return { error: "untrusted" };
+  if (more !== undefined || !header || !claims || !signature) return "malformed";
+  if (header.kid !== key.kid || header.alg !== key.alg || "crit" in header) return "untrusted";
   const input = Buffer.from(`${encodedHeader}.${encodedClaims}`);
-  if (!verify("sha256", input, toSigningKey(key), signature)) return { error: "untrusted" };
-  const { iss, aud, exp } = claims;
-  if (header.typ !== expected.typ) return { error: "typ" };
-  if (iss !== expected.iss) return { error: "iss" };
-  if (aud !== expected.aud) return { error: "aud" };
-  if (typeof exp !== "number") return { error: "exp" };
-  return expected.now < exp * 1_000 ? { claims } : { error: "expired" };
+  if (!verify("sha256", input, toSigningKey(key), signature)) return "untrusted";
+  const members: Claims = { ...claims, typ: header.typ };
+  for (const name of ["typ", "iss", "aud"] as const)
+    if (members[name] !== expected[name]) return name;
+  const { exp } = claims;
+  if (typeof exp !== "number") return "exp";
+  return expected.now < exp * 1_000 ? claims : "expired";
 }
 
 /** RFC 7518 3.4: an ES256 signature is two concatenated numbers; the option has no effect on RSA. */
@@ -107,12 +107,10 @@ function decodeBase64url(segment: string): Buffer | undefined {
 }
 
 function parseSegment(segment: string): Claims | undefined {
-  const bytes = decodeBase64url(segment);
-  if (bytes === undefined) return undefined;
   try {
-    const value: unknown = JSON.parse(bytes.toString());
+    const value: unknown = JSON.parse(String(decodeBase64url(segment)));
     return typeof value === "object" && value !== null ? (value as Claims) : undefined;
   } catch {
-    return undefined; // not JSON: no token of ours
+    return undefined; // not base64url, or not JSON: no token of ours
   }
 }

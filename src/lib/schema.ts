@@ -38,14 +38,18 @@ export class OptionError extends Error {
   override readonly name = "OptionError";
 }
 
-/** Validates an option; throws an OptionError with the path of the first issue. */
-export function parseOption<T>(schema: Schema<T>, value: unknown, name: string): T {
+/** Validates an option; throws an OptionError that begins with the place of the first issue. */
+export function parseOption<T>(
+  schema: Schema<T>,
+  value: unknown,
+  name: string,
+  toPlace = (path: Path) => (path.length === 0 ? name : `${name}: ${pointer(path)}`),
+): T {
   const issues: Issue[] = [];
   const accepted = schema.check(value, [], issues);
   const [issue] = issues;
   if (issue === undefined) return accepted;
-  const place = issue.path.length === 0 ? name : `${name}: ${pointer(issue.path)}`;
-  throw new OptionError(`${place} ${issue.detail}`);
+  throw new OptionError(`${toPlace(issue.path)} ${issue.detail}`);
 }
 
 /** Returns an RFC 6901 pointer as a URI fragment, as in RFC 9457: `#/events/0`. A lone surrogate becomes U+FFFD. */
@@ -92,29 +96,24 @@ interface TextRules {
 const SURROGATE_PAIRS = /[\uD800-\uDBFF][\uDC00-\uDFFF]/g;
 
 /** Unicode text; `min` and `max` count code points. Lone surrogates and NUL are rejected. */
-export function text({
+export const text = ({
   min = 0,
   max,
   pattern,
   patternText,
   format,
   rule,
-}: TextRules): Schema<string> {
-  const json = {
-    type: "string",
-    minLength: min,
-    maxLength: max,
-    pattern: pattern?.source,
-    format,
-  };
-  return custom(json, (value) => {
-    if (typeof value !== "string") return "must be a string";
-    const { length } = value.replace(SURROGATE_PAIRS, "_");
-    if (length < min || length > max) return `must have ${min} to ${max} characters`;
-    if (pattern?.test(value) === false) return `must be ${patternText}`;
-    return textProblem(value) ?? rule?.(value);
-  });
-}
+}: TextRules): Schema<string> =>
+  custom(
+    { type: "string", minLength: min, maxLength: max, pattern: pattern?.source, format },
+    (value) => {
+      if (typeof value !== "string") return "must be a string";
+      const { length } = value.replace(SURROGATE_PAIRS, "_");
+      if (length < min || length > max) return `must have ${min} to ${max} characters`;
+      if (pattern?.test(value) === false) return `must be ${patternText}`;
+      return textProblem(value) ?? rule?.(value);
+    },
+  );
 
 /** Returns why a string is rejected: lone surrogates and NUL do not survive every store and client. */
 export function textProblem(value: string): string | undefined {
@@ -135,9 +134,7 @@ export const integer = ({ min, max = Number.MAX_SAFE_INTEGER }: { min: number; m
 
 export const enumOf = <const T extends string>(values: readonly T[]): Schema<T> =>
   custom({ type: "string", enum: values }, (value) =>
-    values.some((each) => each === value)
-      ? undefined
-      : `must be one of ${values.map((each) => `"${each}"`).join(", ")}`,
+    values.includes(value as T) ? undefined : `must be one of "${values.join('", "')}"`,
   );
 
 /** Accepts a number or boolean as text, as in a query, in one form each: no leading zeros, `true`, `false`. */
@@ -161,20 +158,14 @@ export const stringOrNumber = <T>({ json, check }: Schema<T>): Schema<T | number
   json: { ...json, type: ["string", "number"] },
   check(value, path, issues) {
     if (typeof value === "string") return check(value, path, issues);
-    if (typeof value === "number" && Number.isFinite(value)) return value;
+    if (Number.isFinite(value)) return Number(value);
     return addIssue(issues, path, "must be a string or a finite number");
   },
 });
 
-interface ArrayRules {
-  readonly min?: number;
-  readonly max: number;
-  readonly distinct?: boolean;
-}
-
 export const array = <T>(
   item: Schema<T>,
-  { min = 0, max, distinct = false }: ArrayRules,
+  { min = 0, max, distinct = false }: { min?: number; max: number; distinct?: boolean },
 ): Schema<readonly T[]> => ({
   json: {
     type: "array",
@@ -206,7 +197,7 @@ export const withDefault = <T>(schema: Schema<T>, value: T): Schema<T> => ({
 export const optional = <T>(schema: Schema<T>) => withDefault<T | undefined>(schema, undefined);
 
 export type Members = { readonly [name: string]: Schema<unknown> };
-type Shape<M extends Members> = { readonly [N in keyof M]: Infer<M[N]> };
+export type Shape<M extends Members> = { readonly [N in keyof M]: Infer<M[N]> };
 
 export interface ObjectSchema<T, M extends Members = Members> extends Schema<T> {
   readonly members: M;
@@ -226,7 +217,8 @@ export function suggest(name: string, knownNames: readonly string[]): string {
 /** Whether the Levenshtein distance of two texts is at most `edits`. */
 function isSimilar(a: string, b: string, edits: number): boolean {
   if (a === b) return true;
-  const [restA, restB] = [a.slice(1), b.slice(1)];
+  const restA = a.slice(1);
+  const restB = b.slice(1);
   if (a[0] === b[0]) return isSimilar(restA, restB, edits);
   if (edits === 0) return false;
   return (
@@ -248,7 +240,7 @@ export function object<M extends Members>(
     rules,
     json: {
       type: "object",
-      properties: Object.fromEntries(entries.map(([name, { json }]) => [name, json])),
+      properties: mapMembers(members, ({ json }) => json),
       required: entries.flatMap(([name, schema]) => (schema.default ? [] : name)),
       additionalProperties: false,
     },
@@ -287,20 +279,15 @@ export function pickMembers<T>({ members }: ObjectSchema<T>, from: T): T {
   return picked;
 }
 
-const mapMembers = <M extends Members>(
-  members: M,
-  convert: (member: Schema<unknown>) => Schema<unknown>,
-): M =>
-  Object.fromEntries(
-    Object.entries(members).map(([name, member]) => [name, convert(member)]),
-  ) as Members as M;
+const mapMembers = <R>(members: Members, convert: (member: Schema<unknown>) => R) =>
+  Object.fromEntries(Object.entries(members).map(([name, member]) => [name, convert(member)]));
 
 /** The same members, all required and without defaults. */
-export const required = <M extends Members>(members: M): M =>
+export const required = <M extends Members>(members: M) =>
   mapMembers(members, ({ default: _, json: { default: __, ...json }, ...member }) => ({
     ...member,
     json,
-  }));
+  })) as Members as M;
 
 /** The body of a PATCH (a JSON merge of the members sent): all members optional, without defaults. */
 export const partial = <M extends Members>(members: M) =>
@@ -308,11 +295,11 @@ export const partial = <M extends Members>(members: M) =>
 
 /** The same schema for a whole value, but unknown members are ignored, at every depth. */
 export function strip<S extends Schema<unknown>>(schema: S): S {
-  const openObjects = (name: string, value: unknown) =>
-    name === "additionalProperties" ? true : value;
   return {
     ...schema,
-    json: JSON.parse(JSON.stringify(schema.json), openObjects),
+    json: JSON.parse(JSON.stringify(schema.json), (name, value) =>
+      name === "additionalProperties" ? true : value,
+    ),
     check(value, path, issues) {
       return schema.check(value, path, Object.assign(issues, { ignoreUnknown: true }));
     },

@@ -23,39 +23,38 @@ import {
 } from "../lib/schema.ts";
 import { type Service, signInOptions } from "./service.ts";
 
-interface ControlDeps extends OperationDeps {
-  /** Undefined if the controls are off: every route then returns an error. */
-  readonly service: Service | undefined;
-}
-
-export function createControlRouter(deps: ControlDeps): Router<Operation> {
-  const { service, routeDeps } = deps;
-  const routes = service ? controlRoutes(service) : [];
+/** `service` is undefined if the controls are off: every route then returns an error. */
+export function createControlRouter(
+  deps: OperationDeps,
+  service: Service | undefined,
+): Router<Operation> {
   return {
     basePath: CONTROL_PATH,
-    routes: new RouteTable(routes),
+    routes: new RouteTable(service ? controlRoutes(service) : []),
     async handle(request, lookup) {
-      if (service === undefined)
-        return appError({
-          code: "not_found",
-          detail: "The test controls are off; start the server with --control.",
-        });
+      if (service === undefined) return CONTROLS_OFF;
       const token = bearerToken(request.headers.authorization);
       if (token instanceof AppError) return token;
       const { apiKey, account } = service;
       // The time to compare hashes reveals nothing about the key.
-      if (apiKey === null || sha256(token) !== sha256(apiKey))
-        return appError({
-          code: "insufficient_scope",
-          scope: "admin",
-          detail: "The test controls accept only the start-up API key.",
-        });
+      if (apiKey === null || sha256(token) !== sha256(apiKey)) return WRONG_KEY;
       if (lookup instanceof AppError) return lookup;
       return runOperation(deps, lookup, { account, scopes: [], credentialId: "" }, request);
     },
-    onError: (error, request) => problemResponse(error, request.id, routeDeps.urls),
+    onError: (error, request) => problemResponse(error, request.id, deps.routeDeps.urls),
   };
 }
+
+const CONTROLS_OFF = appError({
+  code: "not_found",
+  detail: "The test controls are off; start the server with --control.",
+});
+
+const WRONG_KEY = appError({
+  code: "insufficient_scope",
+  scope: "admin",
+  detail: "The test controls accept only the start-up API key.",
+});
 
 const ANY_OBJECT = { type: "object", additionalProperties: true };
 
@@ -68,36 +67,32 @@ interface ControlOptions<Q, B> {
 }
 
 /** Returns a control route. An option that the handle rejects becomes a validation issue. */
-function control<Q = unknown, B = unknown>(
+const control = <Q = unknown, B = unknown>(
   method: RouteKey["method"],
   path: string,
-  operationId: string,
-  summary: string,
+  { body, ...options }: ControlOptions<Q, B>,
   call: (context: HandlerContext<Q, B>) => unknown,
-  { body, status, ...options }: ControlOptions<Q, B> = {},
-): Operation {
-  return {
-    ...options,
-    method,
-    path,
-    operationId,
-    summary,
-    status: status ?? 200,
-    scope: null,
-    decision: "1.test-controls",
-    ...(body && { body: () => body, bodyName: `${operationId}Body` }),
-    ...(status !== 204 && { serializer: jsonSerializer(ANY_OBJECT) }),
-    async handler(context: HandlerContext<Q, B>) {
-      try {
-        return await call(context);
-      } catch (error) {
-        if (error instanceof OptionError || isStoreError(error, "StoreOpenError"))
-          return invalidField("#", error.message);
-        throw error;
-      }
-    },
-  };
-}
+): Operation => ({
+  method,
+  path,
+  // Not in the OpenAPI document.
+  operationId: "",
+  summary: "",
+  scope: null,
+  status: 200,
+  ...options,
+  ...(options.status !== 204 && { serializer: jsonSerializer(ANY_OBJECT) }),
+  ...(body && { body: () => body }),
+  async handler(context: HandlerContext<Q, B>) {
+    try {
+      return await call(context);
+    } catch (error) {
+      if (error instanceof OptionError || isStoreError(error, "StoreOpenError"))
+        return invalidField("#", error.message);
+      throw error;
+    }
+  },
+});
 
 /** Large enough for a snapshot of 100,000 apps. */
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;
@@ -123,104 +118,46 @@ const snapshot = custom<StoreData>(ANY_OBJECT, () => undefined);
 const toList = (data: readonly object[]) => ({ data, total: data.length });
 
 const controlRoutes = (service: Service): readonly Operation[] => [
-  control(
-    "POST",
-    "/clock",
-    "changeClock",
-    "Advance, freeze or resume the service's clock",
-    async ({ body: { advance, freeze, resume } }) => {
-      const { clock } = service;
-      if (freeze) clock.freeze();
-      if (resume) clock.resume();
-      const ran = advance === undefined ? [] : await clock.advance(advance);
-      return { now: toIso(clock.now()), ran };
-    },
-    { body: clockChange },
-  ),
-  control(
-    "POST",
-    "/settled",
-    "waitUntilSettled",
-    "Wait until every due delivery is attempted",
-    ({ query }) => service.settled({ timeoutMs: parseDuration(query.timeout) }),
-    { query: object({ timeout: withDefault(duration, "5s") }) },
-  ),
-  control(
-    "POST",
-    "/faults",
-    "addFault",
-    "Add a fault of requests",
-    ({ body }) => service.faults.add(body),
-    { status: 201, body: service.faults.schema },
-  ),
-  control("DELETE", "/faults", "clearFaults", "Remove every fault", () => service.faults.clear(), {
-    status: 204,
+  control("POST", "/clock", { body: clockChange }, async ({ body }) => {
+    const { clock } = service;
+    if (body.freeze) clock.freeze();
+    if (body.resume) clock.resume();
+    const ran = body.advance === undefined ? [] : await clock.advance(body.advance);
+    return { now: toIso(clock.now()), ran };
   }),
   control(
     "POST",
-    "/chaos",
-    "addChaosRule",
-    "Add a chaos rule for deliveries",
-    ({ body }) => service.chaos.add(body),
-    { status: 201, body: service.chaos.schema },
+    "/settled",
+    { query: object({ timeout: withDefault(duration, "5s") }) },
+    ({ query }) => service.settled({ timeoutMs: parseDuration(query.timeout) }),
   ),
-  control(
-    "DELETE",
-    "/chaos",
-    "clearChaosRules",
-    "Remove every chaos rule",
-    () => service.chaos.clear(),
-    { status: 204 },
+  control("POST", "/faults", { body: service.faults.schema, status: 201 }, ({ body }) =>
+    service.faults.add(body),
   ),
-  control("GET", "/requests", "listRecordedRequests", "List the recorded requests", () =>
-    toList(service.requests),
+  control("DELETE", "/faults", { status: 204 }, service.faults.clear),
+  control("POST", "/chaos", { body: service.chaos.schema, status: 201 }, ({ body }) =>
+    service.chaos.add(body),
   ),
-  control("GET", "/events", "listRecordedEvents", "List the recorded events", () =>
-    toList(service.events),
-  ),
-  control("GET", "/deliveries", "listRecordedDeliveries", "List the recorded deliveries", () =>
-    toList(service.deliveries),
-  ),
+  control("DELETE", "/chaos", { status: 204 }, service.chaos.clear),
+  control("GET", "/requests", {}, () => toList(service.requests)),
+  control("GET", "/events", {}, () => toList(service.events)),
+  control("GET", "/deliveries", {}, () => toList(service.deliveries)),
   control(
     "GET",
     "/trace/{request_id}",
-    "traceRequest",
-    "Trace a request to its deliveries",
+    {},
     ({ params }) => service.trace(params.request_id ?? "") ?? notFound("request in the journal"),
   ),
-  control(
-    "POST",
-    "/reset",
-    "resetService",
-    "Reset the service to its seed",
-    () => service.reset(),
-    { status: 204 },
-  ),
-  control("GET", "/snapshot", "createSnapshot", "Create a snapshot of all data and the time", () =>
-    service.snapshot(),
-  ),
+  control("POST", "/reset", { status: 204 }, service.reset),
+  control("GET", "/snapshot", {}, service.snapshot),
   control(
     "PUT",
     "/snapshot",
-    "restoreSnapshot",
-    "Restore a snapshot and its time",
+    { body: snapshot, bodyLimit: SNAPSHOT_BYTES, status: 204 },
     ({ body }) => service.restore(body),
-    { status: 204, body: snapshot, bodyLimit: SNAPSHOT_BYTES },
   ),
-  control(
-    "PATCH",
-    "/account",
-    "setAccountState",
-    "Change the state of the account",
-    ({ body }) => service.setAccountState(body.state),
-    { body: object({ state: accountState }) },
+  control("PATCH", "/account", { body: object({ state: accountState }) }, ({ body }) =>
+    service.setAccountState(body.state),
   ),
-  control(
-    "POST",
-    "/sign-in",
-    "signInUser",
-    "Issue tokens to a user, by default an admin",
-    ({ body }) => service.signIn(body),
-    { body: signInOptions },
-  ),
+  control("POST", "/sign-in", { body: signInOptions }, ({ body }) => service.signIn(body)),
 ];

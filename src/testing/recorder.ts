@@ -1,19 +1,24 @@
 // Journals of requests, events and deliveries since the start or the last reset, for tests to inspect
 // (1.test-controls). They live in memory and keep the newest entries. They hold no client address and no request body,
-// so that two identical runs give the same bytes.
+// so that two identical runs give the same bytes. A change of the state waits for requests in progress and holds later
+// ones back, so that every request is handled in one state.
+import { appError } from "../domain/errors.ts";
 import type { DeliveryRecord, EventEnvelope, EventRecord } from "../domain/model.ts";
 import * as model from "../domain/model.ts";
 import type { Collection, Entity, Store } from "../domain/store.ts";
 import type { Notifications } from "../domain/unit-of-work.ts";
 import type { HttpRequest, RequestHandler } from "../http/message.ts";
 import { CONTROL_PATH } from "../http/message.ts";
-import { type Clock, toIso } from "../lib/clock.ts";
+import { type Clock, toIso, within } from "../lib/clock.ts";
 import { pickMembers } from "../lib/schema.ts";
-import { Mutex, type TaskTracker } from "../lib/tasks.ts";
+import { Mutex, TaskTracker } from "../lib/tasks.ts";
 import type { Effect, FaultRule } from "./faults.ts";
 
 /** Entries per journal: more than a test creates, and a memory bound for long runs. */
 const CAPACITY = 10_000;
+
+/** Real time that clients have to send the rest of their bodies before the state changes. */
+const SENDING_MS = 500;
 
 /** A map by id that drops its oldest entry beyond the capacity. */
 class BoundedMap<R> extends Map<string, R> {
@@ -45,9 +50,10 @@ interface RecorderDeps {
   readonly clock: Clock;
   readonly notifications: Notifications;
   readonly tasks: TaskTracker;
+  readonly onError: (error: unknown, during: string) => void;
 }
 
-export function createRecorder({ store, clock, notifications, tasks }: RecorderDeps) {
+export function createRecorder({ store, clock, notifications, tasks, onError }: RecorderDeps) {
   const requests = new BoundedMap<JournalRequest>();
   const events = new BoundedMap<EventRecord>();
   const deliveries = new BoundedMap<DeliveryRecord>();
@@ -55,6 +61,10 @@ export function createRecorder({ store, clock, notifications, tasks }: RecorderD
   const effects = new BoundedMap<Effect>();
   /** Records are journaled in commit order, whatever order the reads end in. */
   const mutex = new Mutex();
+  const requestMutex = new Mutex();
+  const inProgress = new TaskTracker(onError);
+  /** Each ends the reading of one body. */
+  const readers = new Set<() => void>();
 
   function annotate(requestId: string, details: Partial<JournalRequest>): void {
     const request = requests.get(requestId);
@@ -77,6 +87,24 @@ export function createRecorder({ store, clock, notifications, tasks }: RecorderD
   /** Returns all deliveries by creation, because their order in the journal depends on receivers. */
   const listDeliveries = (): JournalDelivery[] =>
     [...deliveries.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).map(toJson);
+
+  async function handleRecorded(handle: RequestHandler, request: HttpRequest) {
+    const { id, method, path, query } = request;
+    const at = toIso(clock.now());
+    requests.set(id, { id, at, method, path, query, status: null, fault: null });
+    const readBody: HttpRequest["readBody"] = (limit_bytes) =>
+      new Promise((resolve, reject) => {
+        const stopReading = () => resolve(appError({ code: "request_timeout" }));
+        readers.add(stopReading);
+        request
+          .readBody(limit_bytes)
+          .then(resolve, reject)
+          .finally(() => readers.delete(stopReading));
+      });
+    const response = await handle({ ...request, readBody });
+    annotate(id, { status: response.status || null });
+    return response;
+  }
 
   function record<R extends Entity>(
     topic: "eventRecorded" | "deliveryChanged",
@@ -106,14 +134,23 @@ export function createRecorder({ store, clock, notifications, tasks }: RecorderD
     /** Returns a handler that records each request and its response, except requests to the test controls. */
     wrap(handle: RequestHandler): RequestHandler {
       return async (request) => {
-        const { id, method, path, query } = request;
-        const at = toIso(clock.now());
-        if (!path.startsWith(`${CONTROL_PATH}/`))
-          requests.set(id, { id, at, method, path, query, status: null, fault: null });
-        const response = await handle(request);
-        annotate(id, { status: response.status || null });
+        if (request.path.startsWith(`${CONTROL_PATH}/`)) return handle(request);
+        const start = async () => ({ response: inProgress.track(handleRecorded(handle, request)) });
+        const { response } = await requestMutex.run(start);
         return response;
       };
+    },
+
+    /** Runs `work` while no request is in progress. `release` ends the delays of faults. */
+    runBetweenRequests(release: () => void, work: () => Promise<void>): Promise<void> {
+      return requestMutex.run(async () => {
+        release();
+        while (!(await within(SENDING_MS, inProgress.idle()))) {
+          release();
+          for (const stopReading of readers) stopReading();
+        }
+        await work();
+      });
     },
 
     get requests(): readonly JournalRequest[] {

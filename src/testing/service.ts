@@ -38,7 +38,6 @@ import {
 import { Mutex, type TaskTracker } from "../lib/tasks.ts";
 import type { ChaosRule, ChaosRuleInput, FaultRule, FaultRuleInput, Rules } from "./faults.ts";
 import type { JournalDelivery, Recorder } from "./recorder.ts";
-import type { RequestTracker } from "./requests.ts";
 import type { createState, StartupAccount } from "./state.ts";
 
 interface ServiceDeps {
@@ -49,7 +48,6 @@ interface ServiceDeps {
   readonly state: Awaited<ReturnType<typeof createState>>;
   readonly workers: Readonly<Record<"start" | "stop" | "runRetention", () => Promise<void>>>;
   readonly tasks: TaskTracker;
-  readonly requests: RequestTracker;
   readonly recorder: Recorder;
   readonly faults: Rules<FaultRuleInput, FaultRule>;
   readonly chaos: Rules<ChaosRuleInput, ChaosRule>;
@@ -81,7 +79,7 @@ export type Service = Awaited<ReturnType<typeof openService>>;
 
 /** Loads the state, starts background work and returns the handle. */
 export async function openService(deps: ServiceDeps) {
-  const { state, workers, tasks, requests, recorder, faults, chaos, clearCaches, stop } = deps;
+  const { state, workers, tasks, recorder, faults, chaos, clearCaches, stop } = deps;
   const { unitOfWorkDeps, authorizationServer } = deps;
   const { store, clock } = unitOfWorkDeps;
   const mutex = new Mutex();
@@ -102,7 +100,7 @@ export async function openService(deps: ServiceDeps) {
         if (closed === undefined) await workers.start();
       }
     }
-    return mutex.run(() => requests.runBetweenRequests(faults.clear, change));
+    return mutex.run(() => recorder.runBetweenRequests(faults.clear, change));
   }
 
   function close(): Promise<void> {

@@ -15,7 +15,7 @@ export const html = (raw: TemplateStringsArray, ...values: readonly Renderable[]
   new Html(String.raw({ raw }, ...values.map(render)));
 
 function render(value: Renderable): string {
-  if (value === null || value === undefined || value === false) return "";
+  if (!value) return value === 0 ? "0" : "";
   if (value instanceof Html) return value.text;
   if (typeof value === "object") return value.map(render).join("");
   return String(value).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
@@ -30,6 +30,7 @@ const ENTITIES: { readonly [character: string]: string } = {
 };
 
 export const inlineCode = (text: Renderable): Html => html`<code>${text}</code>`;
+export const heading = (text: Renderable): Html => html`<h2>${text}</h2>`;
 export const muted = (text: Renderable): Html => html`<p class="soft">${text}</p>`;
 export const link = (href: string, text: Renderable, look = ""): Html =>
   html`<a href="${href}"${look && html` class="${look}"`}>${text}</a>`;
@@ -56,7 +57,7 @@ export const badge = (state: string): Html =>
 
 /** A time in UTC, to the second. */
 export const time = (iso: string): Html =>
-  html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
+  html`<time datetime="${iso}">${iso.slice(0, 19).replace("T", " ")} UTC</time>`;
 
 /** Renders our own text with `code` and [links](url). */
 export const inlineMarkdown = (text: string): readonly Renderable[] =>
@@ -67,15 +68,13 @@ export const inlineMarkdown = (text: string): readonly Renderable[] =>
 export const paragraph = (text: string): Html => html`<p>${inlineMarkdown(text)}</p>`;
 
 /** A list of terms and meanings, or names and values. */
-export const definitionList = (
-  entries: readonly (readonly [term: Renderable, meaning: Renderable])[],
-): Html =>
+export const definitionList = (entries: readonly (readonly Renderable[])[]): Html =>
   html`<dl class="card">${entries.map(([term, meaning]) => html`<div><dt>${term}</dt><dd>${meaning}</dd></div>\n`)}</dl>`;
 
 /** Links, one of which is the current page. */
 export const tabs = (
   label: string,
-  links: readonly (readonly [name: string, path: string])[],
+  links: readonly (readonly string[])[],
   current?: string,
 ): Html =>
   html`<nav class="tabs" aria-label="${label}">${links.map(([name, path]) => html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`)}</nav>`;
@@ -92,22 +91,21 @@ export function table(
   rows: readonly Readonly<Record<string, Html | Cell>>[],
   total: number,
   renderHead = ({ name, type }: Column): Html =>
-    html`<th class="${type}">${truncate(name)} <small>${type}</small></th>`,
+    html`<th class="${type}">${truncate(name)} <small>${type}</small>`,
 ): Html {
   if (rows.length === 0) return muted("No rows.");
   const firstColumns = columns.slice(0, COLUMNS_MAX);
-  const firstRows = rows.slice(0, ROWS_MAX);
-  const body = firstRows.map(
-    (row) =>
-      html`<tr>${firstColumns.map(({ name, type }) => html`<td${type === "number" && html` class="number"`}>${toContent(row[name])}`)}\n`,
-  );
-  return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table><thead><tr>${firstColumns.map(renderHead)}</tr></thead>
-<tbody>${body}</tbody></table></div>
-${firstOfMany(firstRows.length, total, "rows")}${firstOfMany(firstColumns.length, columns.length, "columns")}`;
+  const body = rows.map((row) => {
+    const cells = firstColumns.map(({ name, type }) => {
+      const cell = row[name] ?? "–";
+      return html`<td${type === "number" && html` class="number"`}>${cell instanceof Html ? cell : truncate(cell)}`;
+    });
+    return html`<tr>${cells}\n`;
+  });
+  return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table><thead><tr>${firstColumns.map(renderHead)}
+<tbody>${body}</table></div>
+${firstOfMany(rows.length, total, "rows")}${firstOfMany(firstColumns.length, columns.length, "columns")}`;
 }
-
-const toContent = (cell: Html | Cell = null): Renderable =>
-  cell instanceof Html ? cell : truncate(cell ?? "–");
 
 /** A note that the list is incomplete. */
 export const firstOfMany = (count: number, all: number, what: string): Renderable =>
@@ -125,21 +123,10 @@ export const alertBox = (role: "status" | "alert", text: Renderable): Html =>
 
 /** A code block to copy; only the script shows its button. */
 export const code = (text: Renderable, id?: string): Html =>
-  html`<div class="code"><pre${id && html` id="${id}"`}>${text}</pre><button type="button" data-copy hidden>Copy</button></div>`;
+  html`<div class="code"><button type="button" data-copy hidden>Copy</button><pre${id && html` id="${id}"`}>${text}</pre></div>`;
 
 /** Content that opens on demand. */
 export const details = (summary: Renderable, content: Renderable): Html =>
   html`<details><summary>${summary}</summary>${content}</details>`;
-
-/** Returns a curl command to paste into a shell. */
-export const toCurl = (url: string, headers: readonly string[], body: string): string =>
-  [
-    `curl ${quote(url)}`,
-    ...headers.map((header) => `-H ${quote(header)}`),
-    `--data-binary ${quote(body)}`,
-  ].join(" \\\n  ");
-
-/** Quotes a word for a shell. */
-const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 export const json = (value: unknown): Html => code(JSON.stringify(value, null, 2));

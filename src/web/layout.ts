@@ -1,6 +1,6 @@
 // The frame of every page and its security headers: no inline code, no external resources, no framing, no caching.
 import type { AppError } from "../domain/errors.ts";
-import { emptyResponse, type HttpRequest, type HttpResponse, PATHS } from "../http/message.ts";
+import { emptyResponse, type HttpRequest, type HttpResponse } from "../http/message.ts";
 import { errorHeaders, explain } from "../http/problem.ts";
 import { html, link, muted, type Renderable, tabs } from "./html.ts";
 
@@ -28,7 +28,7 @@ export const SECTIONS = [
   ["Events", "/dashboard/events"],
   ["Users", "/dashboard/users"],
   ["Settings", "/dashboard/settings"],
-  ["Docs", PATHS.docs],
+  ["Docs", "/docs"],
 ] as const;
 
 export function page({
@@ -55,7 +55,7 @@ ${!narrow && html`<script type="module" src="/assets/script.js"></script>`}
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-${!theme && html`<header class="top">${link(PATHS.dashboard, NAME, "brand")}${!narrow && tabs("Main", SECTIONS, section)}${header}</header>`}
+${!theme && html`<header class="top">${link("/dashboard", NAME, "brand")}${!narrow && tabs("Main", SECTIONS, section)}${header}</header>`}
 <main id="main" class="${narrow && "narrow"}">
 ${narrow && html`<h1>${title}</h1>`}
 ${body}
@@ -64,14 +64,11 @@ ${body}
 </html>
 `;
   const policy = [
-    "default-src 'none'",
-    "style-src 'self'",
-    "img-src 'self'",
+    "default-src 'none'; style-src 'self'; img-src 'self'",
     `form-action ${formAction}`,
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
+    "base-uri 'none'; frame-ancestors 'none'",
   ];
-  if (!narrow) policy.push("script-src 'self'", "connect-src 'self'");
+  if (!narrow) policy.push("script-src 'self'; connect-src 'self'");
   return {
     status,
     headers: {

@@ -6,6 +6,7 @@ import { problemResponse } from "../http/problem.ts";
 import { publicGet, publicRouter, type Router } from "../http/router.ts";
 import { assets } from "./assets.ts";
 import { createDashboardRouter } from "./dashboard/dashboard.ts";
+import { dashboardRoutes } from "./dashboard/pages.ts";
 import { docsRoutes } from "./docs/docs.ts";
 import { createPageRouter, type WebDeps } from "./session.ts";
 import { signInRoutes } from "./sign-in.ts";
@@ -22,7 +23,7 @@ export function createPageRouters(deps: WebDeps): readonly Router[] {
     createPageRouter(deps, "", routes, (route, web) =>
       web.withForm((fields) => route.handler(web, fields)),
     ),
-    createDashboardRouter(deps),
+    createDashboardRouter(deps, dashboardRoutes),
     createSiteRouter(deps),
   ];
 }

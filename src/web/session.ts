@@ -6,7 +6,7 @@ import type { AuthorizationServer } from "../domain/oauth/tokens.ts";
 import { UnitOfWork } from "../domain/unit-of-work.ts";
 import { findSession } from "../domain/users.ts";
 import type { ApiDeps } from "../http/api.ts";
-import { getPort, type HttpRequest, type HttpResponse, hostname, PATHS } from "../http/message.ts";
+import { getPort, type HttpRequest, hostname, PATHS } from "../http/message.ts";
 import type { Operation } from "../http/operation.ts";
 import {
   type PathParams,
@@ -45,10 +45,10 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
   // Browsers send a host's cookies to all of its ports, so the name contains the port.
   const port = getPort(request) || (isSecure ? "443" : "80");
   const name = `${isSecure ? "__Host-" : ""}apphost_session_${port}`;
-  const cookies = request.headers.cookie ?? "";
-  const cookie = new RegExp(`(?:^|;) *${name}=([\\w-]{43}) *(?:;|$)`).exec(cookies)?.[1];
+  const cookies = request.headers.cookie?.split("; ").map((pair) => pair.split("="));
+  const [, cookie] = cookies?.find(([each]) => each === name) ?? [];
   // A browser without a cookie gets one now, because the sign-in form needs its CSRF token.
-  const secret = cookie ?? unitOfWorkDeps.ids.secret();
+  const secret = cookie || unitOfWorkDeps.ids.secret();
   const csrfToken = sha256(`csrf ${secret}`);
   const query: SubmittedFields = new Map(new URLSearchParams(request.query));
 
@@ -59,10 +59,7 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
   }
 
   /** Calls `run` with the query (GET) or, after the CSRF check, with the form's fields (POST). */
-  async function withForm(
-    run: (fields: SubmittedFields) => Promise<Result>,
-    data_bytes = 0,
-  ): Promise<Result> {
+  async function withForm(run: (fields: SubmittedFields) => Promise<Result>, data_bytes = 0) {
     if (request.method !== "POST") return run(query);
     // A server can have other names than its public one, so the origin in use is accepted too.
     const origins = [authUrl, `http://${request.host}`, `https://${request.host}`];
@@ -78,7 +75,7 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
 
   /** Renders a form with its CSRF token. */
   function form(action: string, fields: Renderable, look = ""): Html {
-    return html`<form method="post" action="${action}" enctype="multipart/form-data" class="${look}">${hidden("csrf", csrfToken)}${fields}</form>`;
+    return html`<form method="post" action="${action}" enctype="multipart/form-data" class="${look}">${fields}${hidden("csrf", csrfToken)}</form>`;
   }
 
   return {
@@ -92,12 +89,9 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
     form,
     store: unitOfWorkDeps.store,
     unitOfWork: new UnitOfWork(unitOfWorkDeps, request.id),
-    signedIn:
-      cookie === undefined
-        ? undefined
-        : await findSession(unitOfWorkDeps.store, cookie, unitOfWorkDeps.clock.now()),
+    signedIn: await findSession(unitOfWorkDeps.store, secret, unitOfWorkDeps.clock.now()),
     /** Send these headers with a page that has a form. */
-    setCookie: cookie === undefined ? sessionCookie(secret) : {},
+    setCookie: cookie ? {} : sessionCookie(secret),
   };
 }
 
@@ -107,7 +101,10 @@ async function parseFormBody(body: Buffer, type: string): Promise<SubmittedField
     const form = await new Response(body, { headers: { "content-type": type } }).formData();
     const fields = new Map<string, string>();
     for (const [name, value] of form) {
-      const text = typeof value === "string" ? value : UTF_8.decode(await value.arrayBuffer());
+      const text =
+        typeof value === "string"
+          ? value
+          : new TextDecoder("utf-8", { fatal: true }).decode(await value.arrayBuffer());
       if (text !== "") fields.set(name, text);
     }
     return fields;
@@ -115,8 +112,6 @@ async function parseFormBody(body: Buffer, type: string): Promise<SubmittedField
     return undefined; // not a form or not UTF-8: the caller reports it
   }
 }
-
-const UTF_8 = new TextDecoder("utf-8", { fatal: true });
 
 const UNREADABLE_FORM = messagePage(
   415,
@@ -130,22 +125,7 @@ const CSRF_FAILED = messagePage(
 );
 
 /** Pages on which a user makes a decision without entering a password. */
-const LOOPBACK_ONLY = /^\/(dashboard|oauth\/authorize|oauth\/consent)(\/|$)/;
-
-/** DNS rebinding: a web page can have its own host name resolve to this machine and read the responses. */
-function checkHost(
-  { isLocal, routeDeps }: WebDeps,
-  request: HttpRequest,
-): HttpResponse | undefined {
-  if (!isLocal || !LOOPBACK_ONLY.test(request.path) || isLoopbackHost(hostname(request)))
-    return undefined;
-  const dashboard = routeDeps.urls.authUrl + PATHS.dashboard;
-  return messagePage(403, "This page is not available under this host name", [
-    "Open ",
-    link(dashboard, dashboard),
-    " instead. Behind a proxy or a tunnel, start the server with --public-url.",
-  ]);
-}
+const LOOPBACK_ONLY = /^\/(dashboard|oauth)\b/;
 
 /** Creates a router for the pages below a base path, or for pages with fixed URLs. */
 export const createPageRouter = <R extends RouteKey>(
@@ -160,8 +140,15 @@ export const createPageRouter = <R extends RouteKey>(
     routes.map((route) => ({ ...route, path: route.path.slice(basePath.length) })),
   ),
   async handle(request, lookup) {
-    const wrongHost = checkHost(deps, request);
-    if (wrongHost) return wrongHost;
+    const { isLocal, routeDeps } = deps;
+    const dashboard = routeDeps.urls.authUrl + PATHS.dashboard;
+    // DNS rebinding: a web page can have its own host name resolve to this machine and read the responses.
+    if (isLocal && LOOPBACK_ONLY.test(request.path) && !isLoopbackHost(hostname(request)))
+      return messagePage(403, "This page is not available under this host name", [
+        "Open ",
+        link(dashboard, dashboard),
+        " instead. Behind a proxy or a tunnel, start the server with --public-url.",
+      ]);
     const web = await createWebContext(deps, request);
     const result =
       lookup instanceof AppError ? lookup : await handle(lookup.route, web, lookup.params);

@@ -2,9 +2,8 @@
 // lists the users. Everywhere else, and behind a proxy, it asks for an API key first and then lists the users of that
 // key's account. The key is never stored, logged or shown again.
 import { checkAccountState, hasScope } from "../domain/credentials.ts";
-import { accounts, SCOPE_LABELS, type Scope, users } from "../domain/model.ts";
+import { accounts, SCOPE_LABELS, users } from "../domain/model.ts";
 import {
-  type AuthorizationRequest,
   denyRequest,
   type ErrorPage,
   findGrantableScopes,
@@ -12,14 +11,23 @@ import {
   validateAuthorizationRequest,
 } from "../domain/oauth/authorize.ts";
 import { ALL_RECORDS } from "../domain/store.ts";
-import type { SessionUser } from "../domain/users.ts";
 import { closeSession, openSession, startSignIn } from "../domain/users.ts";
 import { type HttpResponse, PATHS } from "../http/message.ts";
-import { alertBox, hidden, html, inlineCode, link, list, muted, type Renderable } from "./html.ts";
+import {
+  alertBox,
+  heading,
+  hidden,
+  html,
+  inlineCode,
+  link,
+  list,
+  muted,
+  type Renderable,
+} from "./html.ts";
 import { messagePage, page, redirect } from "./layout.ts";
 import type { PageRoute, SubmittedFields, WebContext } from "./session.ts";
 
-const SIGN_OUT_PATH = `${PATHS.dashboard}/sign-out`;
+const SIGN_OUT_PATH = "/dashboard/sign-out";
 const CONSENT_PATH = "/oauth/consent";
 
 export const signInRoutes: readonly PageRoute[] = [
@@ -41,13 +49,13 @@ const PROXY_HEADER = /^(forwarded|via|x-real-ip|x-forwarded-.*)$/;
 const needsApiKey = ({ isLocal, request }: WebContext): boolean =>
   !isLocal || Object.keys(request.headers).some((name) => PROXY_HEADER.test(name));
 
-async function showSignIn(web: WebContext, fields: SubmittedFields): Promise<HttpResponse> {
+async function showSignIn(web: WebContext, fields: SubmittedFields) {
   const next = safeNext(fields);
   return web.signedIn ? redirect(next) : signInPage(web, next);
 }
 
 /** Handles both steps: the API key, and the choice of a user. */
-async function submitSignIn(web: WebContext, fields: SubmittedFields): Promise<HttpResponse> {
+async function submitSignIn(web: WebContext, fields: SubmittedFields) {
   const next = safeNext(fields);
   const userId = fields.get("user_id");
   if (needsApiKey(web) && userId === undefined) {
@@ -65,7 +73,7 @@ async function submitSignIn(web: WebContext, fields: SubmittedFields): Promise<H
     : redirect(next, web.sessionCookie(secret));
 }
 
-async function signOut(web: WebContext, fields: SubmittedFields): Promise<HttpResponse> {
+async function signOut(web: WebContext, fields: SubmittedFields) {
   await closeSession(web.store, web.secret);
   return requireSignIn(safeNext(fields), web.sessionCookie());
 }
@@ -78,8 +86,8 @@ const BASE = "http://this.invalid";
 
 /** Returns the path on this server as a browser resolves it; any other origin becomes the dashboard. */
 function safeNext(fields: SubmittedFields): string {
-  const next = fields.get("next") ?? "";
-  if (!next.startsWith("/") || !URL.canParse(next, BASE)) return PATHS.dashboard;
+  const next = fields.get("next") || PATHS.dashboard;
+  if (!URL.canParse(next, BASE)) return PATHS.dashboard;
   const { origin, pathname, search } = new URL(next, BASE);
   return origin === BASE && !pathname.startsWith("//") ? pathname + search : PATHS.dashboard;
 }
@@ -96,9 +104,9 @@ async function signInPage(
   web: WebContext,
   next: string,
   { error, state, accountId }: SignInStep = {},
-): Promise<HttpResponse> {
+) {
   const isKeyStep = needsApiKey(web) && state === undefined;
-  const step = isKeyStep ? KEY_FIELD : [hidden("state", state), await renderUsers(web, accountId)];
+  const step = isKeyStep ? KEY_FIELD : [await renderUsers(web, accountId), hidden("state", state)];
   // The redirect after this form may return an immediate error to the client.
   const redirectUri = new URL(next, BASE).searchParams.get("redirect_uri") ?? "";
   return page({
@@ -109,7 +117,7 @@ async function signInPage(
     formAction: formActionTo(next.startsWith(PATHS.authorize) ? redirectUri : ""),
     body: [
       error && alertBox("alert", error),
-      web.form(PATHS.sign_in, [hidden("next", next), step], "card"),
+      web.form(PATHS.sign_in, [step, hidden("next", next)], "card"),
     ],
   });
 }
@@ -118,17 +126,18 @@ const KEY_FIELD = html`<div><label for="api_key">API key</label><input id="api_k
 
 /** Renders a button for each user of this account, or else of every account. */
 async function renderUsers({ store }: WebContext, accountId?: string): Promise<Renderable> {
-  const lists: Renderable[] = [];
-  for (const { id, name } of await store.page(accounts, "all", [], ALL_RECORDS)) {
-    if (accountId !== undefined && id !== accountId) continue;
-    const members = await store.page(users, "account", [id], ALL_RECORDS);
-    const buttons = members.map((user) => {
-      const label = user.name ? `${user.name}, ${user.email}` : user.email;
-      return html`<p><button name="user_id" value="${user.id}">Continue as ${label}</button></p>`;
+  const all = await store.page(accounts, "all", [], ALL_RECORDS);
+  const shown = all
+    .filter(({ id }) => id === (accountId ?? id))
+    .map(async ({ id, name }) => {
+      const members = await store.page(users, "account", [id], ALL_RECORDS);
+      const buttons = members.map(
+        ({ id, name, email }) =>
+          html`<p><button name="user_id" value="${id}">Continue as ${name && `${name}, `}${email}</button></p>`,
+      );
+      return [heading(name), buttons];
     });
-    lists.push(html`<h2>${name}</h2>`, buttons);
-  }
-  return lists;
+  return Promise.all(shown);
 }
 
 /** Returns the form-action of a form whose redirects may end at this URI; browsers apply it to redirects too. */
@@ -143,31 +152,54 @@ export const userMenu = (
   signedIn &&
   form(
     SIGN_OUT_PATH,
-    [hidden("next", next), muted(signedIn.user.email), html`<button>Sign out</button>`],
+    [muted(signedIn.user.email), html`<button>Sign out</button>`, hidden("next", next)],
     "row",
   );
 
 /** Shows the consent page, or applies the user's decision. The request is validated again then, because time has passed. */
-async function authorize(
-  web: WebContext,
-  query: string,
-  decision?: SubmittedFields,
-): Promise<HttpResponse> {
+async function authorize(web: WebContext, query: string, decision?: SubmittedFields) {
   const { oauth, signedIn } = web;
   const request = await validateAuthorizationRequest(oauth, query);
   if ("page" in request) return errorPage(web, request);
   if ("redirect" in request) return redirect(request.redirect);
+  const { client, redirectUri } = request;
   const url = `${PATHS.authorize}?${query}`;
   if (signedIn === undefined) return requireSignIn(url);
+  const { user, account } = signedIn;
   const scopes = findGrantableScopes(oauth, request, signedIn);
   if ("redirect" in scopes) return redirect(scopes.redirect);
-  if (decision === undefined) return consentPage(web, signedIn, request, scopes, url);
-  // Only the value "allow" allows; a form without a button counts as a denial.
-  const response =
-    decision.get("decision") === "allow"
-      ? await issueCode(oauth, request, signedIn.user.id, scopes)
-      : denyRequest(oauth, request);
-  return redirect(response.redirect);
+  if (decision !== undefined) {
+    // Only the value "allow" allows; a form without a button counts as a denial.
+    const response =
+      decision.get("decision") === "allow"
+        ? await issueCode(oauth, request, user.id, scopes)
+        : denyRequest(oauth, request);
+    return redirect(response.redirect);
+  }
+  const { host, protocol } = new URL(redirectUri);
+  const missing = request.scopes.filter((scope) => !scopes.includes(scope)).join(", ");
+  const fields = [
+    html`<p>In the account ${account.name}, for ${user.email}, it gets:</p>`,
+    list(scopes.map((scope) => [SCOPE_LABELS[scope], " ", inlineCode(scope)])),
+    missing && muted(`It also asked for ${missing}, which you do not have.`),
+    html`<div class="row"><button class="primary" name="decision" value="allow">Allow</button><button>Deny</button></div>`,
+    hidden("request", query),
+  ];
+  return page({
+    title: `Allow “${client.name}” to use your account?`,
+    narrow: true,
+    formAction: formActionTo(redirectUri),
+    body: [
+      web.form(CONSENT_PATH, fields, "card"),
+      muted([
+        "Either way you return to ",
+        host || protocol,
+        ". To undo this for all users, an admin deletes the app under Settings, OAuth apps.",
+      ]),
+      heading("Not you?"),
+      userMenu(web, url),
+    ],
+  });
 }
 
 /** A visitor who may read the client through the API sees its redirect URIs. */
@@ -180,31 +212,6 @@ function errorPage({ signedIn, request }: WebContext, { page: message, client }:
   return messagePage(400, "This authorization request is invalid", [
     html`<p>${message}</p>`,
     isAdmin && ["Registered redirect URIs:", list(client?.redirect_uris.map(inlineCode) ?? [])],
-    link(`${PATHS.docs}#oauth`, "How to ask for authorization"),
+    link("/docs#oauth", "How to ask for authorization"),
   ]);
-}
-
-/** Names the scopes that the user can grant, and those requested that the user does not hold. */
-function consentPage(
-  web: WebContext,
-  { user, account }: SessionUser,
-  { client, redirectUri, scopes: requested }: AuthorizationRequest,
-  scopes: readonly Scope[],
-  url: string,
-): HttpResponse {
-  const { host, protocol } = new URL(redirectUri);
-  const missing = requested.filter((scope) => !scopes.includes(scope)).join(", ");
-  const fields = html`<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it gets:</p>
-${list(scopes.map((scope) => [SCOPE_LABELS[scope], " ", inlineCode(scope)]))}
-${missing && muted(`It also asked for ${missing}, which you do not have.`)}
-${hidden("request", url.slice(PATHS.authorize.length + 1))}
-<div class="row"><button class="primary" name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></div>`;
-  return page({
-    title: `Allow “${client.name}” to use your account?`,
-    narrow: true,
-    formAction: formActionTo(redirectUri),
-    body: html`${web.form(CONSENT_PATH, fields, "card")}
-${muted(`Either way you return to ${host || protocol}. To undo this for all users, an admin deletes the app under Settings, OAuth apps.`)}
-<h2>Not you?</h2>${userMenu(web, url)}`,
-  });
 }

@@ -2,7 +2,7 @@
 // the same effect as the API's.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { dashboardRoutes } from "../../src/web/dashboard/dashboard.ts";
+import { dashboardRoutes } from "../../src/web/dashboard/pages.ts";
 import {
   ALL_SCOPES,
   type Answer,
@@ -208,6 +208,8 @@ asOwner(
     contains(text, `href="${path}/delete"`);
     const edit = await browser.open(`${path}/edit`);
     assert.match(edit.text, /<textarea[^>]*>\nOne\ntwo<\/textarea>/);
+    const emptied = await browser.submit(edit, `${path}/edit`, { title: "", theme: "light" });
+    contains(assertPage(emptied, 422), "Title It must have");
     await browser.submit(edit, `${path}/edit`, { title: "Other", theme: "light" });
     assert.deepEqual(await fields(), ["Other", "", "light", false]);
     const wrong = { name: "", environment: "No!", custom_domain: "x" };
@@ -221,6 +223,7 @@ asOwner(
     });
     assert.match(textOf(deployed), /Done\./);
     assert.equal((await api.get(`${app}/deployments`)).items[0]?.status, "live");
+    assert.match(textOf(await browser.open(`${path}/delete`)), /deletes its deployments too/);
     assert.match(textOf(await browser.fillIn(`${path}/delete`)), /Done\./);
     problem(await api.get(app), "not_found");
   },
@@ -299,17 +302,21 @@ asOwner(
   async (browser, { api }) => {
     const path = "/dashboard/settings/oauth-apps";
     const redirect_uris = "https://a.example/cb\r\n\r\n https://b.example/cb ";
-    const { secret, id } = await makes(browser, path, "cli", {
+    const { page, secret, id } = await makes(browser, path, "cli", {
       name: "Mailer",
       redirect_uris,
       "scopes.admin": "on",
     });
     assert.match(secret, /^[\w-]{43}$/);
+    assert.match(textOf(page), new RegExp(`${secret} ID: ${id} `), "an app needs both");
     const { json } = await api.get(`/oauth-clients/${id}`);
     assert.deepEqual(
       [json.redirect_uris, json.scopes],
       [["https://a.example/cb", "https://b.example/cb"], ["admin"]],
     );
+    const open = { name: "Open", redirect_uris, "scopes.admin": "on", public: "on" };
+    const withoutSecret = await browser.fillIn(`${path}/new`, open);
+    contains(assertPage(withoutSecret), "Done. … Open ");
     const refused = await browser.fillIn(`${path}/new`, { name: "N", redirect_uris: "ftp://x" });
     contains(assertPage(refused, 422), "Entry 1 must be a URL");
     await browser.fillIn(`${path}/${id}/delete`);
@@ -332,7 +339,9 @@ asOwner(
     contains(page.text, log);
     const open = async (delivery: Members) => (await browser.open(`${log}/${delivery.id}`)).text;
     const [delivery = {}] = await logOf(api, hook);
-    contains(await open(delivery), `href="/dashboard/events/${id}"`);
+    const delivered = await open(delivery);
+    contains(delivered, `href="/dashboard/events/${id}"`);
+    contains(delivered, "<h1>Delivery of app.created</h1>");
     const sample = await api.post(`/webhooks/${hook.id}/test`, { type: "app.created" });
     const test = await open(sample.json);
     assert.ok(!test.includes("events/evt_"), "the event of a test has no page");
@@ -388,7 +397,9 @@ asOwnerAlone(
     contains(empty, "No apps yet…No data yet…No webhooks yet…No events yet. Create an app to see");
     contains(empty, `curl "${baseUrl}/apps" -H "Authorization: Bearer $API_KEY"`);
     await api.newApp({ title: "Counted" });
-    const page = textOf(await browser.open("/dashboard"));
+    const first = await browser.open("/dashboard");
+    contains(first.text, '<h2><a href="/dashboard/settings/webhooks">Webhooks</a></h2>');
+    const page = textOf(first);
     contains(page, " Counted Private None …No data yet…app.created Counted");
     assert.doesNotMatch(page, / All app/);
     const { text } = await browser.open("/dashboard/apps");

@@ -167,6 +167,9 @@ const SECRET = ["receiver", "--secret", "s"];
 const WRONG = [
   [["--prot", "1"], "…--prot'; did you mean --port?"],
   [["--port"], "…--port"],
+  // Neither the file "true" nor the file "--control".
+  [["--tls-cert"], "--tls-cert must have a value"],
+  [["--data", "--control"], "--data must have a value"],
   [["--control", "stray"], "…stray"],
   [["--api-key", "short"], "--api-key must "],
   [["--seed", "no-such-file.json"], "…no-such-file.json"],
@@ -180,7 +183,7 @@ const WRONG = [
   [["--tls-cert", PEM.cert], "--tls-cert and --tls-key must … given together"],
   [["--store", "./none.mjs"], "--store must be …none.mjs"],
   [["receivr"], "…'receivr'"],
-  [["receiver"], "--secret is missing…--help)"],
+  [["receiver"], "--secret is required…--help)"],
   [[...SECRET, "--prot", "1"], "…--prot'; did you mean --port?"],
   [[...SECRET, "--port", "65536"], "--port must "],
   [[...SECRET, "--host", "a b"], "--host must "],
@@ -230,7 +233,7 @@ choice(
       [{ PORT: "0", APPHOST_RATE_LIMIT: "never" }, "APPHOST_RATE_LIMIT must be"],
       [{ PORT: "http" }, "PORT must be"],
       [{ PORT: "1", APPHOST_PORT: "http" }, "APPHOST_PORT must be"],
-      [{ APPHOST_PROT: "1" }, "…APPHOST_PROT; did you mean APPHOST_PORT?"],
+      [{ APPHOST_PROT: "1" }, "…APPHOST_PROT'; did you mean APPHOST_PORT?"],
     ] as const)
       refused(await serve([], variables).ended, 2, names);
     const server = serve(["--log", "json"], {
@@ -323,7 +326,7 @@ test("--help names the receiver, whose own --help lists its flags, and -h, -v an
     }),
   );
   const [help = "", receiverHelp = "", version = ""] = texts;
-  for (const name of ["app-hosting-service receiver", "-p is --port", "-h is --help"])
+  for (const name of ["app-hosting-service receiver", "-p, --port", "-h, --help", "-v, --version"])
     contains(help, name);
   for (const name of ["--secret", "-p, --port", "--host", "--answers"])
     contains(receiverHelp, name);

@@ -125,7 +125,7 @@ choice(
       const entry = sections.get(operationId) ?? "";
       const url = baseUrl + path.replace(/\{(\w+)\}/g, (_, name) => `$${name.toUpperCase()}`);
       const origin = decision ? `#decision-${decision}` : "specification";
-      for (const part of [path, scope ?? "Any credential", url, origin, `class="method ${method}"`])
+      for (const part of [path, scope ?? "Any credential", url, origin, `class="badge ${method}"`])
         contains(entry, part);
     }
     for (const [operation, fields] of [

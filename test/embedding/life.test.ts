@@ -17,10 +17,18 @@ import { embedded, hooked, overridden, startRefused, struck, turns } from "../su
 
 test("options: each invalid option is rejected by name", async () => {
   for (const [options, message] of [
-    [{ prot: 0 }, "There is no option prot; did you mean port?"],
+    [{ prot: 0 }, "prot is not a known member; did you mean port?"],
     [{ port: 65_536 }, "port must be a whole number from 0 to 65535"],
     [{ clock: "manual", startAt: "yesterday" }, "startAt must be … with its zone"],
     [{ startAt: "2026-01-01T00:00:00Z" }, "startAt sets a manual clock"],
+    [{ retrySchedule: ["5s"] }, "retrySchedule must be durations"],
+    [{ webhookTimeout: ["5s"] }, "webhookTimeout must be a duration"],
+    [{ rateLimit: [5] }, "rateLimit must be a whole number"],
+    [{ control: ["true"] }, "control must be true or false"],
+    [{ startAt: ["2026-01-01T00:00:00Z"], clock: "manual" }, "startAt must be a time"],
+    [{ variants: 5 }, "variants must be one or more of list-shape=bare"],
+    [{ variants: ["list-shape=bare"] }, "variants must be one or more of list-shape=bare"],
+    [{ seed: 5 }, "seed must be … JSON object"],
     [{ store: { open() {} } }, "store must be … no method transact"],
     [{ store: memoryStore(), data: "x.json" }, "store and data cannot be given together"],
   ] as const)

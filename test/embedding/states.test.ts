@@ -418,6 +418,7 @@ test("1.test-controls.journals: each journal keeps its newest 10,000 entries", a
     store: memoryStore(),
     notifications: createNotifications(),
     tasks: new TaskTracker(assert.fail),
+    onError: assert.fail,
   });
   const handle = recorder.wrap(async () => emptyResponse(204));
   const request = { method: "GET", path: "/healthz", query: "" } as HttpRequest;

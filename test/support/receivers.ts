@@ -2,7 +2,8 @@
 // a function and records its requests.
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
-import { type ReceiverAnswer, startReceiver } from "../../src/receiver.ts";
+import type { ReceiverAnswer } from "../../src/options.ts";
+import { startReceiver } from "../../src/receiver.ts";
 import type { Client } from "./client.ts";
 import { closeLater } from "./closing.ts";
 import { listen } from "./ports.ts";

@@ -1,7 +1,7 @@
 // A realistic account for the tests of the pages' look: apps with charts, webhooks that succeed, fail and are off,
 // a data source that failed, and long texts. Returns every page by the name of its picture.
 import { API_ROUTES } from "../../src/http/api.ts";
-import { dashboardRoutes } from "../../src/web/dashboard/dashboard.ts";
+import { dashboardRoutes } from "../../src/web/dashboard/pages.ts";
 import { str } from "./client.ts";
 import type { Embedded } from "./embedded.ts";
 import { hooked } from "./receivers.ts";

@@ -29,7 +29,7 @@ const read = (token: string, now = expected.now, key = EC) =>
   verifyJwt(token, key, { ...expected, now });
 
 function refused(error: JwtError, tokens: { [why: string]: string }) {
-  for (const [why, token] of Object.entries(tokens)) assert.deepEqual(read(token), { error }, why);
+  for (const [why, token] of Object.entries(tokens)) assert.equal(read(token), error, why);
 }
 
 /** A token of exactly these texts, signed like our own tokens. */
@@ -45,19 +45,17 @@ const signed = (header: object, claims: object = {}) =>
 
 test("jwt: tokens signed by openssl with ES256 and RS256 are accepted", () => {
   for (const key of [EC, RSA]) {
-    const verdict = read(TOKENS[key.alg], expected.now, key);
-    assert.ok("claims" in verdict, JSON.stringify(verdict));
-    assert.deepEqual({ ...verdict.claims }, CLAIMS);
+    assert.deepEqual(read(TOKENS[key.alg], expected.now, key), CLAIMS);
   }
 });
 
 test("jwt: RS256 signatures equal openssl's byte for byte, and ES256 signatures verify", () => {
   assert.equal(signJwt(RSA, "at+jwt", CLAIMS), TOKENS.RS256);
-  assert.ok("claims" in read(signJwt(EC, "at+jwt", CLAIMS)));
+  assert.deepEqual(read(signJwt(EC, "at+jwt", CLAIMS)), CLAIMS);
 });
 
 test("jwt: the kid must be that of the key, the key determines the algorithm, and crit is rejected", () => {
-  assert.ok("claims" in read(signed({})));
+  assert.deepEqual(read(signed({})), CLAIMS);
   refused("untrusted", {
     "alg none, some signature": `${TOKENS.none}AAAA`,
     "HS256 with the public key as secret": TOKENS.hs256,
@@ -82,8 +80,8 @@ test("jwt: typ, iss and aud must match the expected values, and exp must be a nu
 });
 
 test("jwt: exp is exact to the millisecond, without leeway", () => {
-  assert.ok("claims" in read(TOKENS.ES256, 1_767_229_199_999));
-  assert.deepEqual(read(TOKENS.ES256, 1_767_229_200_000), { error: "expired" });
+  assert.deepEqual(read(TOKENS.ES256, 1_767_229_199_999), CLAIMS);
+  assert.equal(read(TOKENS.ES256, 1_767_229_200_000), "expired");
 });
 
 const [header = "", claims = "", signature = ""] = TOKENS.ES256.split(".");
@@ -108,7 +106,7 @@ test("jwt: only one spelling is accepted: no padding, spaces or leftover bits, t
 });
 
 test("8.bounds.token-size: a token has at most 8 KiB", () => {
-  assert.ok("claims" in read(sized(8_192)));
+  assert.deepEqual(read(sized(8_192)), CLAIMS);
   refused("malformed", { "one more": sized(8_193) });
 });
 

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { standardSignature, verifySignature } from "../../src/lib/signature.ts";
-import { type ReceiverAnswer, startReceiver } from "../../src/receiver.ts";
+import type { ReceiverAnswer } from "../../src/options.ts";
+import { startReceiver } from "../../src/receiver.ts";
 
 const SECRET = "whsecret";
 const BODY = '{"id":"evt_1","type":"app.created"}';
@@ -84,7 +85,7 @@ test("startReceiver rejects an invalid response or secret", async () => {
     { secret: 1 },
     ...[199, 600, null].map((answer) => ({ secret: "s", answers: [200, answer] })),
   ])
-    await assert.rejects(start(options), /^OptionError: (secret is missing|answers must be)/);
+    await assert.rejects(start(options), /^OptionError: (secret|answers) must /);
 });
 
 test("next waits for an event type beyond Node's timer limit, returns each event once, and lists the events received instead", async () => {

@@ -9,7 +9,7 @@ import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import type { TlsOptions } from "node:tls";
 import { createHttpSender, type SenderOptions } from "../../src/delivery/sender.ts";
-import { readSettings } from "../../src/options.ts";
+import { readOptions, serverOptions } from "../../src/options.ts";
 import {
   begins,
   CA_CERT,
@@ -290,7 +290,7 @@ test("close aborts attempts in flight, including those in a TLS handshake", asyn
 
 /** The test moves the sender's deadline by hand while the delivery has arrived without a response. */
 test("6.success.30-seconds: a response in 28 s is a success, and one after 30 s or 32 s is not", async () => {
-  const { webhookTimeout: timeout_ms } = readSettings({ port: 0, log: "off" });
+  const { webhookTimeout: timeout_ms } = readOptions(serverOptions, {});
   for (const [wait_ms, outcome] of Object.entries({
     28000: 200,
     29999: 200,

@@ -44,10 +44,10 @@ async function verifyToken(
   if (cachedToken !== undefined)
     return now < cachedToken.exp * 1_000 ? cachedToken : tokenError("expired");
   const expected = { typ: TOKEN_TYPE, iss: issuer, aud: audience, now };
-  const result = verifyJwt(token, await getSigningKey(server), expected);
-  if ("error" in result) return tokenError(result.error);
+  const claims = verifyJwt(token, await getSigningKey(server), expected);
+  if (typeof claims === "string") return tokenError(claims);
   // A valid signature means that `issueTokens` wrote the claims.
-  const { jti, scope, exp } = result.claims;
+  const { jti, scope, exp } = claims;
   const [grantId = ""] = String(jti).split(".");
   const verifiedToken = { grantId, scopes: parseScope(String(scope)), exp: Number(exp) };
   if (verifiedTokens.size >= CACHE_MAX) verifiedTokens.clear();

@@ -4,7 +4,7 @@
 import { closeSync, openSync, readFileSync, readlinkSync, rmSync, writeSync } from "node:fs";
 import { hostname } from "node:os";
 import { StoreOpenError } from "../../domain/store.ts";
-import { afterUnlessEnded, type Timer } from "../../lib/clock.ts";
+import { after, type Timer } from "../../lib/clock.ts";
 import { systemRandom } from "../../lib/ids.ts";
 import { FILE_MODE, readIfExists, tryCall } from "./format.ts";
 
@@ -79,11 +79,12 @@ function createLock(file: string, self: LockOwner) {
   // Writes to the descriptor, so that the file of a later owner stays as it is. The text never gets shorter.
   const write = () => writeSync(fd, `${JSON.stringify({ ...self, count })}\n`, 0);
   const renewLater = () => {
-    renewal = afterUnlessEnded(RENEWAL_MS, () => {
+    const renew = () => {
       count += 1;
       tryCall(write);
       renewLater();
-    });
+    };
+    renewal = after(RENEWAL_MS, renew, true);
   };
   const isHeld = () => parseOwner(readLock(file)).id === self.id;
   const release = () => {

@@ -1,67 +1,146 @@
-// The account dashboard (1.dashboard; spec parts 5 and 6): its home page and its router. The router checks session,
-// account state, permission and form, in this order.
-import { type HttpResponse, PATHS, queryString } from "../../http/message.ts";
-import type { Router } from "../../http/router.ts";
-import { badge, code, html, inlineCode, inlineMarkdown, type Renderable } from "../html.ts";
-import { describeError, redirect } from "../layout.ts";
-import { createPageRouter, type WebContext, type WebDeps } from "../session.ts";
-import { requireSignIn } from "../sign-in.ts";
+// The context of a dashboard page: the signed-in user, and the REST API's operations called as that user. It checks scope
+// and account state, and the operations check the rest, so a page can do no more than the API and shows the same errors.
+// Only this file uses the API's routes. It also has the router (1.dashboard; spec parts 5 and 6) and draws the frame.
+import { checkAccountState, hasScope } from "../../domain/credentials.ts";
+import { type AppError, appError } from "../../domain/errors.ts";
+import { API_ROUTES, callOperation, serializeResponse } from "../../http/api.ts";
+import { type HttpResponse, queryString } from "../../http/message.ts";
+import type { HandlerContext, Operation } from "../../http/operation.ts";
+import type { PathParams, Result, RouteKey, Router } from "../../http/router.ts";
+import type { Values } from "../form.ts";
+import { alertBox, html, link, type Renderable, tabs } from "../html.ts";
+import { describeError, type Page, page, SECTIONS } from "../layout.ts";
 import {
-  ASK_ADMIN,
-  createPageContext,
-  type DashboardRoute,
-  dashboardPage,
-  getOperation,
-  type PageContext,
-} from "./context.ts";
-import { crudRoutes, listOperation, renderList } from "./crud-pages.ts";
-import { apps, dataSources, events, resources, webhooks } from "./resources.ts";
+  createPageRouter,
+  type SubmittedFields,
+  type WebContext,
+  type WebDeps,
+} from "../session.ts";
+import { requireSignIn, userMenu } from "../sign-in.ts";
 
-/** Records of each list on the first page. */
-const NEWEST = 3;
-const KEY_HINT =
-  "Put an [API key](/dashboard/settings/api-keys) into `API_KEY`. The [docs](/docs/endpoints) show every request.";
+/** A route of the dashboard. */
+export interface DashboardRoute extends RouteKey {
+  /** The REST API operation behind the page. */
+  readonly operation: Operation;
+  readonly handler: (page: PageContext, fields: SubmittedFields) => Promise<Result>;
+}
 
-/** The first page after signing in. */
-async function homePage(page: PageContext): Promise<HttpResponse> {
-  const { user, account, urls } = page;
-  const lists: Renderable[] = [];
-  for (const resource of [apps, dataSources, webhooks, events])
-    if (page.can(listOperation(resource)))
-      lists.push(html`<h2>${resource.title}</h2>`, await renderList(resource, page, NEWEST));
-  return dashboardPage(page, {
-    title: account.name,
-    actions: badge(account.state),
+export type PageContext = ReturnType<typeof createPageContext>;
+
+/** Returns the operation with this method and path: `GET /apps/{app_id}`. */
+export function getOperation(methodAndPath: string): Operation {
+  const operation = API_ROUTES.routes.find(
+    ({ method, path }) => `${method} ${path}` === methodAndPath,
+  );
+  if (operation === undefined) throw new Error(`There is no operation ${methodAndPath}`);
+  return operation;
+}
+
+/** A page for GET requests. */
+export const pageRoute = (
+  path: string,
+  operation: Operation,
+  handler: DashboardRoute["handler"],
+): DashboardRoute => ({ method: "GET", path, operation, handler });
+
+export function createPageContext(web: WebContext, params: PathParams) {
+  const { request, textCache, signedIn } = web;
+  if (signedIn === undefined) throw new Error("A dashboard page needs a signed-in user");
+  const { user, account } = signedIn;
+  const context = { ...web, user, account, params };
+
+  /** Returns an error if this user may not use the operation; a limited account may still view its form. */
+  function checkPermission({ scope }: Operation, method: string): AppError | undefined {
+    const stateError = checkAccountState(account, method);
+    if (stateError || scope === null || hasScope(user.permissions, scope)) return stateError;
+    const detail = `This requires the permission ${scope}. ${ASK_ADMIN}`;
+    return appError({ code: "insufficient_scope", scope, detail });
+  }
+
+  return {
+    ...context,
+    checkPermission,
+    can: (operation: Operation): boolean => !checkPermission(operation, operation.method),
+
+    /** Calls an operation as this user, with the page's path parameters. The caller names the type of its result. */
+    async callApi<T>(
+      operation: Operation,
+      options: Partial<HandlerContext> = {},
+    ): Promise<T | AppError> {
+      const error = checkPermission(operation, operation.method);
+      if (error) return error;
+      const result = await callOperation(operation, {
+        ...context,
+        query: {},
+        body: undefined,
+        precondition: () => undefined, // a form has no If-Match
+        ...options,
+      });
+      return result as T | AppError;
+    },
+
+    /** Returns the result as the API shows it; nothing for an operation without a response body. */
+    toJson(operation: Operation, result: unknown): Values {
+      const { body } = serializeResponse(operation, result, textCache, request);
+      return JSON.parse(body || "{}");
+    },
+  };
+}
+
+/** Fills in the parameters of a path. */
+export const fillPath = (path: string, values: Values): string =>
+  path.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
+
+export const ASK_ADMIN = "A user with the permission admin can grant it under Users.";
+
+const SETTINGS = [
+  ["API keys", "/dashboard/settings/api-keys"],
+  ["Webhooks", "/dashboard/settings/webhooks"],
+  ["OAuth apps", "/dashboard/settings/oauth-apps"],
+] as const;
+
+/** Draws a page; `actions` are the links and buttons beside its title, and `back` is the page above a live one. */
+export function dashboardPage(
+  context: PageContext,
+  {
+    actions,
+    back,
+    body,
+    ...rest
+  }: Page & { readonly actions?: Renderable; readonly back?: string },
+): HttpResponse {
+  const { request, query, account } = context;
+  const done = query.get("done");
+  const isCurrent = ([, path]: readonly [string, string]) => request.path.startsWith(path);
+  const [section] = SECTIONS.find(isCurrent) ?? [];
+  const [setting] = SETTINGS.find(isCurrent) ?? [];
+  return page({
+    ...rest,
+    section,
+    header: userMenu(context),
     body: [
-      user.permissions.length === 0 && `${user.email} has no permissions. ${ASK_ADMIN}`,
-      lists,
-      html`<h2>Call the API</h2>
-<p>Base URL: ${inlineCode(urls.baseUrl)}. ${inlineMarkdown(KEY_HINT)}</p>
-${code(`curl "${urls.baseUrl}/apps" -H "Authorization: Bearer $API_KEY"`)}`,
+      setting && tabs("Settings", SETTINGS, setting),
+      account.state === "limited" &&
+        alertBox("status", "This account is limited. You can view everything but change nothing."),
+      // The effect of these actions follows the response.
+      done &&
+        alertBox(
+          "status",
+          /test|redeliver/.test(done) ? "Queued. The result appears below." : "Done.",
+        ),
+      back && html`<p>${link(back, "← Back")} <small data-live></small></p>`,
+      html`<header><h1>${rest.title}</h1><div class="row">${actions}</div></header>`,
+      body,
     ],
   });
 }
 
-/** A page that every user of the account may open, as GET /account. */
-const page = (path: string, handler: DashboardRoute["handler"]): DashboardRoute => ({
-  method: "GET",
-  path,
-  operation: getOperation("GET /account"),
-  handler,
-});
-
-export const dashboardRoutes: readonly DashboardRoute[] = [
-  page("/dashboard", homePage),
-  page("/dashboard/", async () => redirect("/dashboard")),
-  page("/dashboard/settings", async () => redirect("/dashboard/settings/api-keys")),
-  ...resources.flatMap(crudRoutes),
-];
-
-export const createDashboardRouter = (deps: WebDeps): Router<DashboardRoute> =>
-  createPageRouter<DashboardRoute>(
+/** The router checks session, account state, permission and form, in this order. */
+export const createDashboardRouter = (deps: WebDeps, routes: readonly DashboardRoute[]): Router =>
+  createPageRouter(
     deps,
-    PATHS.dashboard,
-    dashboardRoutes,
+    "/dashboard",
+    routes,
     async ({ operation, handler }, web, params) => {
       if (!web.signedIn) return signInFirst(web);
       const page = createPageContext(web, params);

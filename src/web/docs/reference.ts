@@ -87,7 +87,7 @@ function describeOperation(route: Operation, deps: WebDeps): Renderable {
     list([...errors, "Those of [any endpoint](/docs/errors#all-codes)."].map(inlineMarkdown)),
   ];
   return [
-    html`<p class="row"><span class="method ${method}">${method}</span> ${inlineCode(path)} ${origin}</p>`,
+    html`<p class="row"><span class="badge ${method}">${method}</span> ${inlineCode(path)} ${origin}</p>`,
     split(facts, [code(request), code(sampleResponse(route, deps))]),
   ];
 }
