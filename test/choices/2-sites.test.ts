@@ -56,7 +56,7 @@ choice(
     contains(text, "Revenue ■ North ■ South Revenue Month 0 ");
     contains(text, "Show as table Month Region Revenue 2026-01 North 10 ");
     contains(text, "Names Name Ada <b>Bob</b>");
-    assert.match(shown.text, /title="&#39;&quot;&gt;&lt;i&gt;, 7 &lt;i&gt;"/);
+    contains(shown.text, 'title="&#39;&quot;&gt;&lt;i&gt;, 7 &lt;i&gt;"');
     assert.match(shown.text, /y="201" width="[^"]*" height="39"><button [^>]*title="2026-02, -4 /);
     assert.doesNotMatch(shown.text, /<i>|Broken/);
   },
@@ -170,7 +170,7 @@ choice(
     const chart = await give("Revenue", SALES);
     const browser = new Browser(api);
     const { headers } = await click(browser, path, "2026-01, 20\\.5 revenue, South");
-    begins(str(headers.location), `./?chart=${chart}&point=1&event=evt_`);
+    begins(headers.location, `./?chart=${chart}&point=1&event=evt_`);
     const back = await browser.open(path + str(headers.location).slice(2));
     contains(textOf(back), "Sent: 2026-01, 20.5 revenue, South. Show as table");
     const [member, stranger] = [await person(api, []), await person(api.as(B_KEY), ["admin"])];
@@ -187,9 +187,9 @@ choice(
       data_point: { x: "2026-01", y: 20.5, category: "South" },
     });
     assert.equal(second?.user_id, member.id);
-    assert.match(str(third?.user_id), /^visitor_/, "a user of another account is a visitor");
+    begins(third?.user_id, "visitor_");
     const hidden = await stranger.browser.open((await deployed(api, { public: false })).path);
-    assert.match(assertPage(hidden, 404), /another account\. .*Sign out/);
+    contains(assertPage(hidden, 404), "another account. …Sign out");
   },
 );
 
@@ -295,7 +295,7 @@ choice(
     const custom_domain = freshHost();
     const { app, path } = await deployed(api, { title: "Harbour" }, { custom_domain });
     for (const host of [custom_domain, `${custom_domain.toUpperCase()}:8443`, `${custom_domain}.`])
-      assert.match(assertPage(await at(api, host)), /Harbour/, host);
+      contains(assertPage(await at(api, host)), "Harbour");
     for (const [url, status] of [
       ["/apps", 404],
       ["/v1/apps", 401],

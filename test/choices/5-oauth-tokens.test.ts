@@ -244,7 +244,7 @@ choice(
     ] as const) {
       oauthError(await refresh(api, tokens.refresh), "invalid_grant", cause);
       const { detail } = problem(await holder.get("/apps"), "invalid_credential");
-      contains(String(detail), cause);
+      contains(detail, cause);
     }
   },
 );

@@ -308,7 +308,7 @@ choice(
 async function assertInvalid(holder: Client, cause: string) {
   const answer = await holder.get("/apps");
   const { detail } = problem(answer, "invalid_credential");
-  contains(str(detail), cause);
+  contains(detail, cause);
 }
 
 choice(

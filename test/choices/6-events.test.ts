@@ -217,7 +217,7 @@ choice(
       [trigger, response_status, response_body, error],
       ["manual", null, null, "refused"],
     );
-    begins(str(error_detail), "ECONNREFUSED: … Start the receiver");
+    begins(error_detail, "ECONNREFUSED: … Start the receiver");
     const all = await api.get(path);
     assert.deepEqual([all.total, all.items], [1, [found]]);
     assert.deepEqual(await logOf(api, webhook, "?status=failed"), [found]);

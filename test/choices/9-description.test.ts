@@ -176,7 +176,7 @@ choice(
     const [, read = ""] = codeIn(sections.get("getDataSource") ?? "");
     assert.match(read, /"status": "ready",\s*"columns": \[/);
     const [, tested = ""] = codeIn(sections.get("testWebhook") ?? "");
-    assert.match(tested, /"attempts": \[\]/);
+    contains(tested, '"attempts": []');
   },
 );
 
@@ -353,7 +353,7 @@ choice(
   async ({ document: { document }, api }) => {
     const answer = await api.anyone.get("/openapi.json");
     assert.deepEqual([answer.status, answer.headers["content-type"]], [200, "application/json"]);
-    begins(String(document.openapi), "3.1.");
+    begins(document.openapi, "3.1.");
     const { version } = members(JSON.parse(readFileSync("package.json", "utf8")));
     assert.equal(members(document.info).version, version);
     const objects = [...objectsIn(document)];
@@ -473,7 +473,7 @@ choice(
   "9.other-versions: an unknown API version gets 404 with the name of the existing version",
   async ({ api }) => {
     for (const path of ["/v2/apps", "/v2", "/v10/users/x?y=z"])
-      assert.match(String(problem(await api.root.get(path), "not_found").detail), /\/v1/, path);
+      contains(problem(await api.root.get(path), "not_found").detail, "/v1");
     for (const path of ["/v1x", "/V1/apps", "/apps"])
       problem(await api.root.get(path), "not_found");
   },

@@ -49,7 +49,7 @@ for (const [name, post] of Object.entries({
     const { status, etag, location } = await post(ORIGIN, own);
     assert.equal(status, 201);
     assert.match(String(etag), /^"/);
-    begins(String(location), `${own.baseUrl}/apps/app_`);
+    begins(location, `${own.baseUrl}/apps/app_`);
     await assert.rejects(post(FOREIGN, own), /Network Error|Cross-Origin/);
     assert.equal((await own.api.get("/apps")).total, 1);
   });

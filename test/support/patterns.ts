@@ -8,8 +8,8 @@ export const toPattern = (text: string) =>
     .map((piece) => piece.replace(/[^\w\s]/g, "\\$&"))
     .join(".*");
 
-export const contains = (output: string, text: string) =>
-  assert.match(output, new RegExp(toPattern(text), "s"));
+export const contains = (output: unknown, text: string) =>
+  assert.match(String(output), new RegExp(toPattern(text), "s"));
 
-export const begins = (output: string, text: string) =>
-  assert.match(output, new RegExp(`^${toPattern(text)}`, "s"));
+export const begins = (output: unknown, text: string) =>
+  assert.match(String(output), new RegExp(`^${toPattern(text)}`, "s"));

@@ -132,7 +132,7 @@ for (const code of ["EADDRNOTAVAIL", "EAFNOSUPPORT"])
   });
 
 /** The policy of a service, by whether it accepts a webhook on this machine. */
-async function policy(options: ServiceOptions): Promise<string> {
+async function policy(options: ServiceOptions) {
   await using service = await startService(options);
   const { status } = await fetch(`http://127.0.0.1:${service.port}/v1/webhooks`, {
     method: "POST",

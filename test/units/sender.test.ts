@@ -275,7 +275,7 @@ test("each error without a response has a detail that begins with Node's code an
   ] as const) {
     const result = await attempt(url, sender(options));
     assert.equal(result.error, error, url);
-    begins(String(result.error_detail), detail);
+    begins(result.error_detail, detail);
     assert.doesNotMatch(String(result.error_detail), /\d\.\d/);
   }
 });
