@@ -22,6 +22,7 @@ export async function main(args: string[]): Promise<void> {
   // The reader of the output may leave, as in `| head -1`. The server keeps running.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   try {
+    checkVariables(Object.keys(process.env));
     const [command, ...rest] = args;
     await (command === "receiver" ? runReceiver(rest) : runServer(args));
   } catch (error) {
@@ -106,6 +107,16 @@ async function runReceiver(args: string[]) {
 /** A flag of a help text: its short form, its name and the placeholder of its value. */
 const FLAG = /^ +(?:-(.), )?--(\S+)( \S+)?/gm;
 
+const toVariable = (flag: string) => `APPHOST_${flag.replaceAll("-", "_").toUpperCase()}`;
+
+/** Reports an unknown variable, such as one with a typo, whatever the command. */
+function checkVariables(names: readonly string[]): void {
+  const known = Array.from(SERVER_HELP.matchAll(FLAG), ([, , flag = ""]) => toVariable(flag));
+  for (const name of names)
+    if (name.startsWith("APPHOST_") && !known.includes(name))
+      throw new OptionError(`There is no variable ${name}${suggest(name, known)}`);
+}
+
 /** Runs a command with the options of its flags and variables until a signal, or only prints a text. */
 async function run<T>(
   args: string[],
@@ -129,9 +140,7 @@ async function run<T>(
       .replace(/-./g, (dash) => dash.slice(1).toUpperCase());
     const type = placeholder ? "string" : "boolean";
     flagTypes[flag] = { type, multiple: flag === "variant", ...(short && { short }) };
-    names
-      .set(`--${flag}`, option)
-      .set(`APPHOST_${flag.replaceAll("-", "_").toUpperCase()}`, option);
+    names.set(`--${flag}`, option).set(toVariable(flag), option);
     sources[option] = `--${flag}`;
   }
   // Not strict, because its error for an unknown flag suggests no other.
@@ -154,7 +163,7 @@ async function run<T>(
   // Later ones take precedence. An empty variable counts as unset.
   if (env.PORT) setOption("PORT", env.PORT);
   for (const [variable, value] of Object.entries(env))
-    if (variable.startsWith("APPHOST_") && value) setOption(variable, value);
+    if (variable !== "PORT" && names.has(variable) && value) setOption(variable, value);
   for (const [flag, value] of Object.entries(flags)) setOption(`--${flag}`, value);
   for (const word of positionals) setOption(word, word);
   try {
