@@ -229,13 +229,14 @@ choice(
 choice(
   "1.test-controls.environment: each flag can be set by an environment variable, the port by PORT too, and the flag takes precedence",
   async () => {
-    for (const [variables, names] of [
+    for (const [variables, names, args = []] of [
       [{ PORT: "0", APPHOST_RATE_LIMIT: "never" }, "APPHOST_RATE_LIMIT must be"],
       [{ PORT: "http" }, "PORT must be"],
       [{ PORT: "1", APPHOST_PORT: "http" }, "APPHOST_PORT must be"],
-      [{ APPHOST_PROT: "1" }, "…APPHOST_PROT'; did you mean APPHOST_PORT?"],
+      [{ APPHOST_PROT: "" }, "…APPHOST_PROT; did you mean APPHOST_PORT?"],
+      [{ APPHOST_PROT: "1" }, "…APPHOST_PROT; did you mean APPHOST_PORT?", SECRET],
     ] as const)
-      refused(await serve([], variables).ended, 2, names);
+      refused(await serve(args, variables).ended, 2, names);
     const server = serve(["--log", "json"], {
       PORT: "0",
       APPHOST_API_KEY: "from-environment",
