@@ -74,14 +74,17 @@ export async function startReceiver(options: ReceiverOptions) {
 
   const server = createServer(async (request, response) => {
     let answer: ReceiverAnswer;
+    let reason = "";
     try {
       const seen = handleDelivery(request.headers, await buffer(request));
       options.onRequest?.(seen);
       answer = seen.answer;
+      if (seen.result === "bad signature")
+        reason = "The signature does not match the secret that this receiver was started with.";
     } catch {
       answer = 400; // the connection broke, or a signed body is not an event
     }
-    if (answer !== "hang") response.writeHead(answer).end();
+    if (answer !== "hang") response.writeHead(answer).end(reason);
   });
   server.listen({ port, host });
   await once(server, "listening");

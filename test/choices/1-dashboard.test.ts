@@ -334,7 +334,7 @@ asOwner(
     const page = await browser.open(`/dashboard/events/${id}`);
     const text = assertPage(page);
     contains(text, `Request: ${caused.header("x-request-id")} … ${id}`);
-    contains(text, "Deliveries Status Attempts …http://127.0.0.1:9/ Retrying refused 1 20");
+    contains(text, "Delivery Status Attempts …http://127.0.0.1:9/ Retrying refused 1 20");
     const log = `/dashboard/settings/webhooks/${hook.id}/deliveries`;
     contains(page.text, log);
     const open = async (delivery: Members) => (await browser.open(`${log}/${delivery.id}`)).text;
@@ -375,18 +375,21 @@ asOwnerAlone(
     await service.settled();
     const lists = async (path: string, text: string) =>
       contains(textOf(await browser.open(`/dashboard/${path}`)), text);
-    await lists("apps", "Apps Visibility Live deployment Updated Sales Public Second 20");
+    await lists("apps", "Title Visibility Live deployment Updated Sales Public Second 20");
     contains((await browser.open("/dashboard/apps")).text, `/sites/${id}/`);
     await lists(`apps/${app_id}/deployments/${id}`, " Second Open ");
     await lists(`apps/${app_id}/deployments/${retired.id}`, " First Details ");
     const webhooks = "settings/webhooks";
-    await lists(webhooks, "Last delivery http://127.0.0.1:9/ app.deployed Active Retrying 20");
+    await lists(
+      webhooks,
+      "URL Events Status Last delivery http://127.0.0.1:9/ app.deployed Active Retrying 20",
+    );
     await lists("data-sources", "Rows Sales 1 Ready 20");
     await lists("events", "app.deployed Sales 1 Retrying 20… app.created Sales None 20");
     await api.patch(`/webhooks/${hook.id}`, { active: false });
     await service.settled();
     await lists(webhooks, " Disabled Cancelled 20");
-    await lists("settings/api-keys", "Last used Start-up key");
+    await lists("settings/api-keys", "Name Last four Created Last used Start-up key");
   },
 );
 

@@ -61,7 +61,7 @@ interface Definition<R> {
   toBody?(values: Values): Values | AppError;
   /** The query parameter by which the list can be filtered. */
   readonly filter?: string;
-  /** The members that a list shows beside the name. */
+  /** The columns of a list. The first one is the name, which links to the record; the others are members. */
   readonly columns: readonly string[];
   /** Returns members for the list that the API does not have or shows otherwise; `name` is the text of the link. */
   getCells?(record: R, page: PageContext): Promise<Readonly<Record<string, Renderable>>>;
@@ -173,14 +173,14 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
     for (const record of records) {
       const cells = await definition.getCells?.(record, page);
       const members: Values = { ...record, ...cells };
-      const others = columns.map(
-        (name) => html`<td data-label="${toLabel(name)}">${renderValue(name, members[name])}`,
-      );
+      const others = columns
+        .slice(1)
+        .map((name) => html`<td data-label="${toLabel(name)}">${renderValue(name, members[name])}`);
       rows.push(
         html`<tr class="card" id="${record.id}"><td>${link(fillPath(recordPath, members), cells?.name ?? getName(record))}${others}\n`,
       );
     }
-    const heads = [title, ...columns.map(toLabel)].map((label) => html`<th scope="col">${label}`);
+    const heads = columns.map((name) => html`<th scope="col">${toLabel(name)}`);
     return html`<table class="list"><thead><tr>${heads}
 <tbody>${rows}</table>`;
   }

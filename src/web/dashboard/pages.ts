@@ -68,7 +68,7 @@ const appPages: ResourcePages<AppRecord> = createPages({
     environment: "A new deployment replaces the live one of the same environment.",
     custom_domain: "A host name that points to this server.",
   },
-  columns: ["visibility", "live_deployment", "updated_at"],
+  columns: ["title", "visibility", "live_deployment", "updated_at"],
   async getCells({ id, public: isPublic }, page) {
     // Each deployment replaces the live one of its environment, so the newest is live.
     const newest = await deploymentPages.readNewest({ ...page, params: { app_id: id } }, 1);
@@ -98,7 +98,7 @@ const deploymentPages: ResourcePages<DeploymentRecord> = createPages({
   empty: "Not deployed yet. Deploy the app to give it an address.",
   next: appPages.actions[1],
   path: "/dashboard/apps/{app_id}/deployments/{deployment_id}",
-  columns: ["environment", "custom_domain", "status", "deployed_at"],
+  columns: ["name", "environment", "custom_domain", "status", "deployed_at"],
   renderContent: async ({ id, status }, { urls }) =>
     status === "live" && link(urls.site(id), "Open", "button primary"),
 });
@@ -124,7 +124,7 @@ const dataSourcePages = createPages<DataSourceRecord>({
       return invalidField("#/data", `is not JSON (${error})`);
     }
   },
-  columns: ["app", "row_count", "status", "created_at"],
+  columns: ["name", "app", "row_count", "status", "created_at"],
   async getCells({ app_id }, { store }) {
     const app = app_id && (await store.get(apps, app_id));
     return { app: app ? link(`/dashboard/apps/${app.id}`, app.title) : "" };
@@ -145,7 +145,7 @@ const userPages = createPages({
   path: "/dashboard/users/{user_id}",
   labels: { new: "Add user", edit: "Edit", delete: "Delete" },
   hints: { delete: "This also ends the user’s sessions and the tokens of their applications." },
-  columns: ["email", "permissions", "created_at"],
+  columns: ["name", "email", "permissions", "created_at"],
 });
 
 const apiKeyPages = createPages({
@@ -155,7 +155,7 @@ const apiKeyPages = createPages({
   path: "/dashboard/settings/api-keys/{key_id}",
   labels: { new: "Generate new key", delete: "Delete" },
   hints: { delete: "Requests with this key fail at once, and sessions that it opened end." },
-  columns: ["last_four", "created_at", "last_used_at"],
+  columns: ["name", "last_four", "created_at", "last_used_at"],
 });
 
 const oauthAppPages = createPages({
@@ -173,7 +173,7 @@ const oauthAppPages = createPages({
     public:
       "For apps that cannot keep a secret, such as in a browser or on a phone. They use PKCE.",
   },
-  columns: ["public", "scopes", "created_at"],
+  columns: ["name", "public", "scopes", "created_at"],
 });
 
 const eventPages = createPages<EventRecord>({
@@ -182,7 +182,7 @@ const eventPages = createPages<EventRecord>({
   next: appPages.actions[0],
   path: "/dashboard/events/{event_id}",
   filter: "type",
-  columns: ["object", "deliveries", "created"],
+  columns: ["type", "object", "deliveries", "created"],
   async getCells(event, { store }) {
     const { items, total } = await listDeliveriesOfEvent(store, event, FIRST_RELATED);
     const states = new Set(items.map(toState));
@@ -219,10 +219,11 @@ const webhookPages: ResourcePages<WebhookRecord> = createPages({
   nextPaths: { test: "/dashboard/settings/webhooks/{webhook_id}/deliveries/{id}" },
   hints: {
     delete: "This cancels pending deliveries and ends the delivery log. It cannot be undone.",
-    secret: "Used to sign deliveries. Leave it empty to generate one, or to keep the current one.",
+    secret:
+      "Used to sign deliveries. Leave it empty to generate one, or when editing, to keep the current one.",
     type: "A sample event is sent once, even if the webhook is disabled.",
   },
-  columns: ["events", "status", "last_delivery"],
+  columns: ["url", "events", "status", "last_delivery"],
   async getCells({ id, active, disabled_reason }, page) {
     const newest = await deliveryPages.readNewest({ ...page, params: { webhook_id: id } }, 1);
     const [last] = newest.items;
@@ -242,7 +243,7 @@ const deliveryPages: ResourcePages<DeliveryRecord> = createPages({
   path: "/dashboard/settings/webhooks/{webhook_id}/deliveries/{delivery_id}",
   labels: { redeliver: "Redeliver" },
   filter: "status",
-  columns: ["status", "attempts", "next_attempt_at", "created_at"],
+  columns: ["delivery", "status", "attempts", "next_attempt_at", "created_at"],
   async getCells(delivery, { store, params }) {
     const { event_id, event_type, webhook_id, attempts } = delivery;
     const last = attempts.at(-1);
