@@ -204,7 +204,7 @@ export function deliveryHeaders(
   };
 }
 
-/** Requests one manual attempt at once and keeps the next scheduled attempt. */
+/** Requests one manual attempt at once, unless one is pending, and keeps the next scheduled attempt. */
 export function requestRedelivery(delivery: DeliveryRecord, timestamp: string): DeliveryRecord {
   if (delivery.manual) return delivery;
   return {
@@ -253,7 +253,7 @@ export interface AttemptResult {
 
 /**
  * Returns the delivery after an attempt. Changes made during the attempt are kept: a failure does not revive a
- * cancelled delivery, and a manual attempt requested meanwhile is still made.
+ * cancelled delivery, and a manual attempt requested during a scheduled one is still made.
  */
 function afterAttempt(delivery: DeliveryRecord, result: AttemptResult): DeliveryRecord {
   const { attempt, timestamp_s } = result;
@@ -265,10 +265,11 @@ function afterAttempt(delivery: DeliveryRecord, result: AttemptResult): Delivery
   const isOver = isSuccess(attempt) || delivery.next_attempt_at === null;
   const retryAt = attempt.trigger === "manual" ? delivery.next_attempt_at : result.retryAt;
   const next_attempt_at = isOver ? null : retryAt;
-  if (attempt.trigger === "schedule" && delivery.manual) return { ...logged, next_attempt_at };
+  const isGone = attempt.response_status === GONE;
+  if (attempt.trigger === "schedule" && delivery.manual && !isGone)
+    return { ...logged, next_attempt_at };
   if (delivery.due_at === null && !isSuccess(attempt)) return logged;
-  if (next_attempt_at === null || delivery.test || attempt.response_status === GONE)
-    return finishDelivery(logged, "failed");
+  if (next_attempt_at === null || delivery.test || isGone) return finishDelivery(logged, "failed");
   return {
     ...logged,
     next_attempt_at,

@@ -69,8 +69,9 @@ export class UnitOfWork {
     const emitPublished = () => {
       for (const [topic, id] of published.values()) notifications.emit(topic, id);
     };
+    let result: T;
     try {
-      const result = await store.transact(async (tx) => {
+      result = await store.transact(async (tx) => {
         published = new Map(); // the store may run the work again
         const now = clock.now();
         const ctx: TxContext = {
@@ -86,13 +87,13 @@ export class UnitOfWork {
         if (this.beforeCommit) await this.beforeCommit(ctx, value);
         return value;
       });
-      emitPublished();
-      return result;
     } catch (error) {
       if (error instanceof AppError) return error as T; // the value that `work` returned
       // The outcome is unknown: the store may have committed.
       if (!isStoreError(error, "StorageUnavailable")) emitPublished();
       throw error;
     }
+    emitPublished();
+    return result;
   }
 }

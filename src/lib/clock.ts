@@ -87,6 +87,8 @@ export class AdjustableClock {
   /** Sorted by time, then by insertion. */
   #entries: Entry[] = [];
   #timer: Timer | undefined;
+  /** What an advance, which freezes the clock meanwhile, does at its end. */
+  #resumesAfterAdvance = false;
 
   constructor(
     private readonly startAt?: Instant,
@@ -116,11 +118,13 @@ export class AdjustableClock {
   }
 
   freeze(): void {
+    this.#resumesAfterAdvance = false;
     this.#frozenAt ??= this.now();
     this.#startTimer();
   }
 
   resume(): void {
+    this.#resumesAfterAdvance = true;
     const now = this.now();
     this.#frozenAt = undefined;
     this.set(now);
@@ -154,9 +158,10 @@ export class AdjustableClock {
    */
   async advance(by_ms: number, idle?: () => Promise<void>): Promise<FiredTimer[]> {
     const until = this.now() + by_ms;
-    const wasRunning = this.#frozenAt === undefined;
     const fired: FiredTimer[] = [];
+    const wasRunning = this.#frozenAt === undefined;
     this.freeze();
+    this.#resumesAfterAdvance = wasRunning;
     try {
       for (const entry of this.#takeDue(until)) {
         this.#frozenAt = Math.max(this.now(), entry.at);
@@ -166,7 +171,7 @@ export class AdjustableClock {
       }
     } finally {
       this.#frozenAt = until;
-      if (wasRunning) this.resume();
+      if (this.#resumesAfterAdvance) this.resume();
     }
     return fired;
   }
@@ -233,7 +238,11 @@ export function after(by_ms: number, run: () => void, isBackground = false): Tim
 /** Whether `promise` resolves within this much real time. The wait does not keep the process alive. */
 export function within(for_ms: number, promise: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const timer = after(Math.min(for_ms, LONGEST_TIMER_MS), () => resolve(false), true);
+    const timer = after(
+      Math.max(Math.min(for_ms, LONGEST_TIMER_MS), 0),
+      () => resolve(false),
+      true,
+    );
     promise.then(() => resolve(true), reject).finally(timer.cancel);
   });
 }

@@ -38,7 +38,7 @@ export function parseFields(fields: SubmittedFields, schema: JsonSchema): Values
     const { type, items, maxLength } = schema;
     if (type === "boolean") return [name, fields.has(name)];
     if (items?.enum) return [name, items.enum.filter((option) => fields.has(`${name}.${option}`))];
-    const text = (fields.get(name) ?? fields.get(`${name}-text`))?.replaceAll("\r\n", "\n");
+    const text = fields.get(name) ?? fields.get(`${name}-text`);
     if (type === "array") return [name, text?.split("\n").flatMap((line) => line.trim() || [])];
     // Without a value an update would keep the old text, so an emptied field has "".
     return [name, text ?? (isRequired && maxLength ? "" : schema.default)];

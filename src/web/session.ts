@@ -95,7 +95,7 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
   };
 }
 
-/** Parses a form; files are read as text. Fields without a value count as not sent. */
+/** Parses a form; files are read as text, unchanged. Fields without a value count as not sent. */
 async function parseFormBody(body: Buffer, type: string): Promise<SubmittedFields | undefined> {
   try {
     const form = await new Response(body, { headers: { "content-type": type } }).formData();
@@ -103,7 +103,7 @@ async function parseFormBody(body: Buffer, type: string): Promise<SubmittedField
     for (const [name, value] of form) {
       const text =
         typeof value === "string"
-          ? value
+          ? value.replaceAll("\r\n", "\n")
           : new TextDecoder("utf-8", { fatal: true }).decode(await value.arrayBuffer());
       if (text !== "") fields.set(name, text);
     }

@@ -261,7 +261,7 @@ asOwner(
 
 asOwner(
   "data can be uploaded or pasted, and the page shows the parsed rows or the validation issues",
-  async (browser) => {
+  async (browser, { api }) => {
     const csrf = csrfOf(await browser.open("/dashboard/data-sources/new"));
     const upload = async (
       fields: Record<string, string>,
@@ -278,9 +278,12 @@ asOwner(
       });
       contains(assertPage(page), words);
     };
-    const csv = "town,people\r\n<Łódź>,670\r\n";
+    const csv = 'town,people\r\n"<Łódź>\r\n",670\r\n';
     const made = await upload({ type: "csv", app_id: "", "data-text": "", data: csv });
     await shows(made, "<Łódź> 670");
+    const id = /ds_\w+/.exec(made.header("location"));
+    const rows = await api.get(`/data-sources/${id}/rows`);
+    assert.equal(rows.items[0]?.town, "<Łódź>\r\n", "a file stays as it is");
     await shows(await upload({ type: "json", "data-text": '[{"a":1}]', data: "" }), "a number 1 ");
     const failed = await upload({ type: "csv", data: "a,b\r\n1\r\n" });
     await shows(failed, "The data could not be read: Line 2… Status Failed … Error Line 2");

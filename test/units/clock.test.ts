@@ -52,6 +52,10 @@ test("clock: entries run at their time and in order, however it is frozen, resum
   assertNow(-1, 10, 20, 30, 1);
   await clock.advance(100);
   assertNow(99, 10, 20, 30, 1, 5);
+  clock.schedule(START + 100, null, () => clock.freeze());
+  await clock.advance(1);
+  pass(9);
+  assertNow(100, 10, 20, 30, 1, 5);
   clock.onSetBack(() => assert.fail("a rewind is no correction"));
   time.system = START - HOUR_MS;
   clock.rewind();

@@ -262,6 +262,12 @@ test("a manual redelivery requested during an automatic attempt makes exactly on
   assert.equal(status, "succeeded");
 });
 
+test("a 410 response fails the delivery, even if a redelivery was requested meanwhile", async () => {
+  const { world, summary, redeliverFirst } = await hooked(afterwards(() => redeliverFirst(), 410));
+  await emitted(world);
+  assert.deepEqual(await summary(), ["failed 1"]);
+});
+
 test("deliveries due or in flight at shutdown are sent after the next start", async () => {
   const { world, receiver, summary } = await hooked((n) => (n === 1 ? undefined : 200));
   await world.emit();

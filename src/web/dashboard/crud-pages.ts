@@ -63,7 +63,7 @@ interface Definition<R> {
   readonly filter?: string;
   /** The columns of a list. The first one is the name, which links to the record; the others are members. */
   readonly columns: readonly string[];
-  /** Returns members for the list that the API does not have or shows otherwise; `name` is the text of the link. */
+  /** Returns members for the list that the API does not have or shows otherwise; `name` is the text of the link, `missing` the text without one. */
   getCells?(record: R, page: PageContext): Promise<Readonly<Record<string, Renderable>>>;
   /** Content of the record's page above its details. */
   renderContent?(record: R, page: PageContext): Promise<Renderable>;
@@ -177,7 +177,7 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
         .slice(1)
         .map((name) => html`<td data-label="${toLabel(name)}">${renderValue(name, members[name])}`);
       rows.push(
-        html`<tr class="card" id="${record.id}"><td>${link(fillPath(recordPath, members), cells?.name ?? getName(record))}${others}\n`,
+        html`<tr class="card" id="${record.id}"><td>${cells?.missing ?? link(fillPath(recordPath, members), cells?.name ?? getName(record))}${others}\n`,
       );
     }
     const heads = columns.map((name) => html`<th scope="col">${toLabel(name)}`);

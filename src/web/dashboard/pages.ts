@@ -254,7 +254,7 @@ const deliveryPages: ResourcePages<DeliveryRecord> = createPages({
     // The page of an event names its webhooks, and that of a webhook its events.
     if (params.event_id) {
       const webhook = await store.get(webhooks, webhook_id);
-      return { ...cells, name: webhook?.url ?? "Deleted webhook" };
+      return webhook ? { ...cells, name: webhook.url } : { ...cells, missing: "Deleted webhook" };
     }
     const event = await store.get(events, event_id);
     const name = html`${event_type} <small>${event && getObjectName(event)}</small>`;
