@@ -63,7 +63,7 @@ export function createWorkers(deps: OutboxDeps) {
       await tasks.idle();
       for (const retry of retries.splice(0)) retry.cancel();
     },
-    /** Finds the next expiry again, because records were created since the last run; before time is moved by hand. */
+    /** Finds the next expiry again before the clock is advanced, because records may have been created meanwhile. */
     runRetention: async () => running?.retention.run(),
   };
 }

@@ -334,12 +334,12 @@ export async function postpone(ctx: TxContext, id: string, until: string): Promi
 
 /** Moves pending deliveries back by as much as the clock was set back, so that each wait keeps its length. */
 export async function shiftPendingDeliveries(ctx: TxContext, by_ms: number): Promise<void> {
-  const moved = (time: string | null) => time && toIso(parseIso(time) - by_ms);
+  const shiftTime = (time: string | null) => time && toIso(parseIso(time) - by_ms);
   for (const delivery of await ctx.tx.page(deliveries, "pending", ["pending"], ALL_RECORDS))
     await putDelivery(ctx, {
       ...delivery,
-      next_attempt_at: moved(delivery.next_attempt_at),
-      due_at: moved(delivery.due_at),
+      next_attempt_at: shiftTime(delivery.next_attempt_at),
+      due_at: shiftTime(delivery.due_at),
     });
 }
 

@@ -90,7 +90,7 @@ export function createRateLimiter(clock: Clock, limit: number | null) {
 }
 
 /** Endpoints with a bearer token or client credentials, and the documents that describe them. */
-const SHARED_PATHS =
+const CORS_PATHS =
   /^(\/v1(\/.*)?|\/oauth\/(token|revoke|jwks)|\/\.well-known\/.*|\/openapi\.json)$/;
 
 const PREFLIGHT_HEADERS = {
@@ -109,7 +109,7 @@ const EXPOSED_HEADERS =
 export function withCors(handle: RequestHandler, onlyLoopback: boolean): RequestHandler {
   return async function handleWithCors(request) {
     const { path, method, headers, responseHeaders } = request;
-    if (!SHARED_PATHS.test(path)) return handle(request);
+    if (!CORS_PATHS.test(path)) return handle(request);
     const { origin = "" } = headers;
     const isPreflight = method === "OPTIONS" && "access-control-request-method" in headers;
     const response = isPreflight ? emptyResponse(204) : await handle(request);

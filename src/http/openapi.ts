@@ -78,17 +78,17 @@ const COUNT: JsonSchema = { type: "integer", minimum: 0 };
 
 const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-export const readsOne = ({ method, serializer }: Operation): boolean =>
+export const isSingleRead = ({ method, serializer }: Operation): boolean =>
   method === "GET" && serializer?.kind === "one";
 
 /** Whether If-Match and If-None-Match are evaluated. */
 const isConditional = (route: Operation): boolean =>
-  ["PATCH", "DELETE"].includes(route.method) || readsOne(route);
+  ["PATCH", "DELETE"].includes(route.method) || isSingleRead(route);
 
 function describeOperation(route: Operation, variants: Variants): JsonSchema {
   const { operationId, summary, scope, method, status, bodyName, example } = route;
   const responses: Named = { [status]: successResponse(route, variants) };
-  if (readsOne(route))
+  if (isSingleRead(route))
     responses[304] = describeResponse("Not changed.", ["ETag", ...rateHeaders(variants)]);
   for (const error of errorStatuses(route, variants))
     responses[error] = { $ref: `#/components/responses/Problem${error}` };

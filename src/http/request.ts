@@ -46,7 +46,7 @@ export function parseRequest(id: string, request: IncomingMessage): HttpRequest 
     query: query.join("?"),
     host: authority ?? headers.host ?? "",
     protocolError,
-    // Only Set-Cookie, which no request has, would be a list.
+    // Node gives a list only for Set-Cookie, which nothing here reads.
     headers: headers as HttpRequest["headers"],
     responseHeaders: { "x-request-id": id },
     readBody: (limit_bytes) => readBody(request, limit_bytes),

@@ -70,7 +70,7 @@ export function createStore(storage: Storage): Store {
   /** The changes that are in the tables, but not yet in the storage. */
   let unsaved: readonly Change[] = [];
   /** Rejects the unit of work that runs; undefined between units of work. */
-  let giveUp: ((error: Error) => void) | undefined;
+  let rejectRunning: ((error: Error) => void) | undefined;
   let timer: Timer | undefined;
 
   /** Runs `work` in the next batch. */
@@ -79,7 +79,7 @@ export function createStore(storage: Storage): Store {
       if (state !== "open") throw new Error(`The store is ${state}`);
       enqueue({ work, resolve, reject });
       // The unit of work that runs may wait for just this call.
-      if (giveUp) timer ??= after(WORK_MS_MAX, rejectAll);
+      if (rejectRunning) timer ??= after(WORK_MS_MAX, rejectAll);
     }) as Promise<T>;
   }
 
@@ -92,7 +92,7 @@ export function createStore(storage: Storage): Store {
   function rejectAll(): void {
     const error = new Error(GIVEN_UP);
     for (const call of waiting.splice(0)) call.reject(error);
-    giveUp?.(error);
+    rejectRunning?.(error);
   }
 
   /** Runs all waiting calls one after the other, then saves their changes together. */
@@ -126,7 +126,7 @@ export function createStore(storage: Storage): Store {
     const tx = new Transaction(tables);
     try {
       const result = await new Promise<T>((resolve, reject) => {
-        giveUp = reject;
+        rejectRunning = reject;
         work(tx).then(resolve, reject);
       });
       if (tx.violation !== undefined) throw tx.violation;
@@ -137,7 +137,7 @@ export function createStore(storage: Storage): Store {
       throw error;
     } finally {
       tx.isOpen = false;
-      giveUp = undefined;
+      rejectRunning = undefined;
       timer?.cancel();
       timer = undefined;
     }
@@ -146,7 +146,7 @@ export function createStore(storage: Storage): Store {
   return {
     /** A read of saved data runs at once. */
     ...createReader(async (from, query) => {
-      const isSaved = !giveUp && !unsaved.some(({ table }) => table.name === from.name);
+      const isSaved = !rejectRunning && !unsaved.some(({ table }) => table.name === from.name);
       return isSaved && state === "open"
         ? query(getDeclared(tables, from.name))
         : run(async () => query(getDeclared(tables, from.name)));

@@ -203,6 +203,7 @@ export function createChaos({ unitOfWorkDeps, effects }: ChaosDeps) {
         !(effect === "reorder" && rules.isHeld(webhook_id)),
     );
 
+  /** A count, because the sender is used again after a close. */
   let closes = 0;
 
   /** Returns a sender that applies the chosen effect to each attempt. */

@@ -18,7 +18,7 @@ import type { Effect, FaultRule } from "./faults.ts";
 const CAPACITY = 10_000;
 
 /** Real time that clients have to send the rest of their bodies before the state changes. */
-const SENDING_MS = 500;
+const BODY_GRACE_MS = 500;
 
 /** A map by id that drops its oldest entry beyond the capacity. */
 class BoundedMap<R> extends Map<string, R> {
@@ -135,6 +135,7 @@ export function createRecorder({ store, clock, notifications, tasks, onError }: 
     wrap(handle: RequestHandler): RequestHandler {
       return async (request) => {
         if (request.path.startsWith(`${CONTROL_PATH}/`)) return handle(request);
+        // Wrapped in an object, so that the mutex waits for the start of the request and not for its end.
         const start = async () => ({ response: inProgress.track(handleRecorded(handle, request)) });
         const { response } = await requestMutex.run(start);
         return response;
@@ -145,7 +146,7 @@ export function createRecorder({ store, clock, notifications, tasks, onError }: 
     runBetweenRequests(release: () => void, work: () => Promise<void>): Promise<void> {
       return requestMutex.run(async () => {
         release();
-        while (!(await within(SENDING_MS, inProgress.idle()))) {
+        while (!(await within(BODY_GRACE_MS, inProgress.idle()))) {
           release();
           for (const stopReading of readers) stopReading();
         }

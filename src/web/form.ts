@@ -8,12 +8,12 @@ import { alertBox, type Html, html, muted, type Renderable, toLabel } from "./ht
 import type { SubmittedFields } from "./session.ts";
 
 /** Members of a record or a form, and texts by name. */
-export type Values = Readonly<Record<string, unknown>>;
+export type FormValues = Readonly<Record<string, unknown>>;
 export type Texts = Readonly<Record<string, string>>;
 
 /** The values of a form and, after an error, its status and its issues by field; "" is the form as a whole. */
 export interface Form {
-  readonly values: Values;
+  readonly values: FormValues;
   readonly errors?: ReadonlyMap<string, string>;
   readonly status?: number;
 }
@@ -33,7 +33,7 @@ export const getMembers = ({ properties = {}, required = [] }: JsonSchema) =>
   }));
 
 /** Builds the body from submitted fields. An empty field counts as absent. */
-export function parseFields(fields: SubmittedFields, schema: JsonSchema): Values {
+export function parseFields(fields: SubmittedFields, schema: JsonSchema): FormValues {
   const entries = getMembers(schema).map(({ name, schema, isRequired }) => {
     const { type, items, maxLength } = schema;
     if (type === "boolean") return [name, fields.has(name)];
@@ -47,7 +47,7 @@ export function parseFields(fields: SubmittedFields, schema: JsonSchema): Values
 }
 
 /** Returns the submitted form with the error's issues at their fields. */
-export function formWithErrors(values: Values, error: AppError): Form {
+export function formWithErrors(values: FormValues, error: AppError): Form {
   const { status, detail } = explain(error);
   const issues: readonly FieldError[] =
     "errors" in error.details ? error.details.errors.slice(0, ISSUES_MAX) : [{ detail }];

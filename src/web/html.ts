@@ -11,8 +11,8 @@ export class Html {
 /** A template value; null, undefined and false render nothing. */
 export type Renderable = Html | string | number | readonly Renderable[] | null | undefined | false;
 
-export const html = (raw: TemplateStringsArray, ...values: readonly Renderable[]): Html =>
-  new Html(String.raw({ raw }, ...values.map(render)));
+export const html = (strings: TemplateStringsArray, ...values: readonly Renderable[]): Html =>
+  new Html(String.raw({ raw: strings }, ...values.map(render)));
 
 function render(value: Renderable): string {
   if (!value) return value === 0 ? "0" : "";
@@ -32,8 +32,8 @@ const ENTITIES: { readonly [character: string]: string } = {
 export const inlineCode = (text: Renderable): Html => html`<code>${text}</code>`;
 export const heading = (text: Renderable): Html => html`<h2>${text}</h2>`;
 export const muted = (text: Renderable): Html => html`<p class="soft">${text}</p>`;
-export const link = (href: string, text: Renderable, look = ""): Html =>
-  html`<a href="${href}"${look && html` class="${look}"`}>${text}</a>`;
+export const link = (href: string, text: Renderable, className = ""): Html =>
+  html`<a href="${href}"${className && html` class="${className}"`}>${text}</a>`;
 
 /** An ordered or unordered list. */
 export const list = (items: readonly Renderable[], kind: "ul" | "ol" = "ul"): Html =>
@@ -112,9 +112,11 @@ export const firstOfMany = (count: number, all: number, what: string): Renderabl
   count < all && muted(`The first ${count} of ${all} ${what}.`);
 
 /** Shortens a text by characters, which are one or two UTF-16 code units each. */
-export function truncate(value: string | number | boolean, most = CELL_MAX): string {
+export function truncate(value: string | number | boolean, maxLength = CELL_MAX): string {
   const characters = [...String(value)];
-  return characters.length > most ? `${characters.slice(0, most - 1).join("")}…` : String(value);
+  return characters.length > maxLength
+    ? `${characters.slice(0, maxLength - 1).join("")}…`
+    : String(value);
 }
 
 /** A status message, or an alert that takes the focus. */

@@ -74,8 +74,8 @@ async function createWebContext(deps: WebDeps, request: HttpRequest) {
   }
 
   /** Renders a form with its CSRF token. */
-  function form(action: string, fields: Renderable, look = ""): Html {
-    return html`<form method="post" action="${action}" enctype="multipart/form-data" class="${look}">${fields}${hidden("csrf", csrfToken)}</form>`;
+  function form(action: string, fields: Renderable, className = ""): Html {
+    return html`<form method="post" action="${action}" enctype="multipart/form-data" class="${className}">${fields}${hidden("csrf", csrfToken)}</form>`;
   }
 
   return {

@@ -160,7 +160,7 @@ export const userMenu = (
 async function authorize(web: WebContext, query: string, decision?: SubmittedFields) {
   const { oauth, signedIn } = web;
   const request = await validateAuthorizationRequest(oauth, query);
-  if ("page" in request) return errorPage(web, request);
+  if ("page" in request) return invalidRequestPage(web, request);
   if ("redirect" in request) return redirect(request.redirect);
   const { client, redirectUri } = request;
   const url = `${PATHS.authorize}?${query}`;
@@ -203,7 +203,10 @@ async function authorize(web: WebContext, query: string, decision?: SubmittedFie
 }
 
 /** A visitor who may read the client through the API sees its redirect URIs. */
-function errorPage({ signedIn, request }: WebContext, { page: message, client }: ErrorPage) {
+function invalidRequestPage(
+  { signedIn, request }: WebContext,
+  { page: message, client }: ErrorPage,
+) {
   const isAdmin =
     signedIn !== undefined &&
     signedIn.account.id === client?.account_id &&

@@ -7,11 +7,11 @@ import { isSafeMethod } from "../../http/message.ts";
 import type { Operation } from "../../http/operation.ts";
 import {
   type Form,
+  type FormValues,
   formWithErrors,
   parseFields,
   renderFields,
   type Texts,
-  type Values,
 } from "../form.ts";
 import {
   badge,
@@ -58,7 +58,7 @@ interface Definition<R> {
   /** Shown at the fields of the forms and, by the name of an action, above its fields. */
   readonly hints?: Texts;
   /** Converts form values to the request body, if they differ. */
-  toBody?(values: Values): Values | AppError;
+  toBody?(values: FormValues): FormValues | AppError;
   /** The query parameter by which the list can be filtered. */
   readonly filter?: string;
   /** The columns of a list. The first one is the name, which links to the record; the others are members. */
@@ -172,7 +172,7 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
     const rows: Html[] = [];
     for (const record of records) {
       const cells = await definition.getCells?.(record, page);
-      const members: Values = { ...record, ...cells };
+      const members: FormValues = { ...record, ...cells };
       const others = columns
         .slice(1)
         .map((name) => html`<td data-label="${toLabel(name)}">${renderValue(name, members[name])}`);
@@ -202,10 +202,10 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
       .filter(({ name, operation }) => (name === "new") === isList && page.can(operation))
       .map(({ name, operation, label, path }) => {
         const url = fillPath(path, page.params);
-        const look = operation.method === "POST" ? "button primary" : "button";
+        const className = operation.method === "POST" ? "button primary" : "button";
         // An action without fields and without a warning needs no form of its own.
         return operation.body || hints[name]
-          ? link(url, label, look)
+          ? link(url, label, className)
           : page.form(url, html`<button class="primary">${label}</button>`);
       });
 
@@ -302,7 +302,7 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
 }
 
 function getName(record: Entity): string {
-  const members: Values = { ...record };
+  const members: FormValues = { ...record };
   const { title, name, email, url, event_type, type } = members;
   return event_type ? `Delivery of ${event_type}` : String(title || name || email || url || type);
 }

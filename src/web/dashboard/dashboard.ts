@@ -7,7 +7,7 @@ import { API_ROUTES, callOperation, serializeResponse } from "../../http/api.ts"
 import { type HttpResponse, queryString } from "../../http/message.ts";
 import type { HandlerContext, Operation } from "../../http/operation.ts";
 import type { PathParams, Result, RouteKey, Router } from "../../http/router.ts";
-import type { Values } from "../form.ts";
+import type { FormValues } from "../form.ts";
 import { alertBox, html, link, type Renderable, tabs } from "../html.ts";
 import { describeError, type Page, page, SECTIONS } from "../layout.ts";
 import {
@@ -80,7 +80,7 @@ export function createPageContext(web: WebContext, params: PathParams) {
     },
 
     /** Returns the result as the API shows it; nothing for an operation without a response body. */
-    toJson(operation: Operation, result: unknown): Values {
+    toJson(operation: Operation, result: unknown): FormValues {
       const { body } = serializeResponse(operation, result, textCache, request);
       return JSON.parse(body || "{}");
     },
@@ -88,7 +88,7 @@ export function createPageContext(web: WebContext, params: PathParams) {
 }
 
 /** Fills in the parameters of a path. */
-export const fillPath = (path: string, values: Values): string =>
+export const fillPath = (path: string, values: FormValues): string =>
   path.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
 
 export const ASK_ADMIN = "A user with the permission admin can grant it under Users.";
@@ -99,7 +99,7 @@ const SETTINGS = [
   ["OAuth apps", "/dashboard/settings/oauth-apps"],
 ] as const;
 
-/** Draws a page; `actions` are the links and buttons beside its title, and `back` is the page above a live one. */
+/** Draws a page; `actions` are the links and buttons beside its title, and `back` links to the page above and keeps this one up to date. */
 export function dashboardPage(
   context: PageContext,
   {

@@ -2,7 +2,7 @@
 // the form of real responses. It marks whether the specification or a decision of this project shows an operation.
 import { EVENTS_WITHOUT_ACCOUNT, sampleObject } from "../../domain/events.ts";
 import type { EventType } from "../../domain/model.ts";
-import { findErrorCodes, readsOne } from "../../http/openapi.ts";
+import { findErrorCodes, isSingleRead } from "../../http/openapi.ts";
 import type { Operation } from "../../http/operation.ts";
 import { PROBLEMS } from "../../http/problem.ts";
 import type { JsonSchema } from "../../lib/schema.ts";
@@ -82,7 +82,7 @@ function describeOperation(route: Operation, deps: WebDeps): Renderable {
     scope === null ? "Any credential will do." : `Requires the scope \`${scope}\`.`,
     fields("Query", query?.json),
     fields("Body", body?.(routeDeps).json),
-    readsOne(route) && fields("Response", serializer?.json, false),
+    isSingleRead(route) && fields("Response", serializer?.json, false),
     html`<h3>Errors</h3>`,
     list([...errors, "Those of [any endpoint](/docs/errors#all-codes)."].map(inlineMarkdown)),
   ];
