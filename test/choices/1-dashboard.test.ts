@@ -350,6 +350,8 @@ asOwner(
     assert.ok(!test.includes("events/evt_"), "the event of a test has no page");
     contains(text, '"object": { "id": "app_…", "title": "Caused"');
     contains((await browser.open("/dashboard/events?type=app.created")).text, id);
+    await api.delete(`/webhooks/${hook.id}`);
+    contains((await browser.open(`/dashboard/events/${id}`)).text, "<td>Deleted webhook<td");
   },
 );
 
