@@ -4,6 +4,7 @@
 // (types, comments) do not count. On a busy machine tests fail by themselves, and the detection rate looks too high.
 import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { transformSync } from "esbuild";
 import { sourcesIn } from "../test/support/sources.ts";
 import { COUNT, parseOptions, textOption } from "./arguments.ts";
@@ -15,7 +16,7 @@ const AT_ONCE = 2;
 const [{ rooms = "store,delivery,domain,lib", sample = "60", seed = "1" }, wrong] = parseOptions(
   "mutate -- [options]",
   {
-    rooms: textOption("LIST", "folders or files of src (store,delivery,domain,lib)"),
+    rooms: textOption("LIST", "folders or files of src, or . for all (store,delivery,domain,lib)"),
     sample: textOption("N", "so many lines of each (60)", COUNT),
     seed: textOption("TEXT", "another text chooses other lines and changes (1)"),
   },
@@ -33,7 +34,7 @@ function toJavaScript(text: string): string | undefined {
 /** Draws one change for each of some lines of a folder or file, in an order determined by the seed. */
 function* mutantsOf(room: string) {
   const files = sourcesIn("src").filter(({ path }) =>
-    [`src/${room}.ts`, `src/${room}/`].some((start) => path.startsWith(start)),
+    [`src/${room}.ts`, join("src", room, "/")].some((start) => path.startsWith(start)),
   );
   const drawn = files
     .flatMap(({ path, text }) =>
