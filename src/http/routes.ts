@@ -123,9 +123,9 @@ const appRoutes = [
     body: () => apps.interactionBody,
     exactNumbers: true,
     example: {
-      user_id: "visitor-17",
+      user_id: "usr_0VN4t8Kq200Xw7RbLm5cYdT",
       interaction_type: "chart_click",
-      chart_id: "revenue",
+      chart_id: "revenue-by-month",
       data_point: { x: "2026-03", y: 48_250, category: "North" },
     },
     status: 202,

@@ -316,7 +316,7 @@ ${response_body && html`<pre>${indentJson(response_body)}</pre>`}</section></div
 }
 
 const SIGNATURE =
-  "`X-Service-Signature` is `sha256=` and the HMAC-SHA256 of the exact body, in hexadecimal; the key is the secret of the webhook. [How to check it](/docs/events#receiving-deliveries).";
+  "`X-Service-Signature` is `sha256=` and the HMAC-SHA256 of the exact body, in hexadecimal; the key is the secret of the webhook. [How to check it](/docs/events#headers-of-a-delivery).";
 
 /** Quotes a word for a shell. */
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

@@ -31,17 +31,17 @@ const CREDENTIALS = {
 const OAUTH_STEPS = [
   [
     "Register the client, here or in the dashboard under Settings, OAuth apps. Keep its `id` and `client_secret`.",
-    'curl "$AUTH_URL/v1/oauth-clients" -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" -d \'{"name":"My client","redirect_uris":["http://localhost:4700/callback"],"scopes":["read:apps"]}\'',
+    'curl "$AUTH_URL/v1/oauth-clients" -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" -d \'{"name":"My client","redirect_uris":["http://localhost:8080/"],"scopes":["read:apps"]}\'',
     "export CLIENT_ID=… CLIENT_SECRET=…",
   ],
   [
-    "Send the user to this URL. After signing in and consenting, the user returns to `redirect_uri` with `code` and `state`. PKCE with S256 is supported, and required for public clients.",
-    'echo "$AUTH_URL/oauth/authorize?response_type=code&client_id=$CLIENT_ID&redirect_uri=http://localhost:4700/callback&scope=read:apps&state=xyz"',
+    "Send the user to this URL. After signing in and consenting, the user returns to `redirect_uri` with `code` and `state`. Nothing needs to listen there: copy `code` from the address bar. PKCE with S256 is supported, and required for public clients.",
+    'echo "$AUTH_URL/oauth/authorize?response_type=code&client_id=$CLIENT_ID&redirect_uri=http://localhost:8080/&scope=read:apps&state=xyz"',
     "export CODE=…",
   ],
   [
     "Exchange the code within a minute. It works once. A JSON body is accepted as well.",
-    'curl "$AUTH_URL/oauth/token" -d grant_type=authorization_code -d "client_id=$CLIENT_ID" -d "client_secret=$CLIENT_SECRET" -d "code=$CODE" -d redirect_uri=http://localhost:4700/callback',
+    'curl "$AUTH_URL/oauth/token" -d grant_type=authorization_code -d "client_id=$CLIENT_ID" -d "client_secret=$CLIENT_SECRET" -d "code=$CODE" -d redirect_uri=http://localhost:8080/',
     "export ACCESS_TOKEN=… REFRESH_TOKEN=…",
   ],
   [
@@ -199,7 +199,7 @@ function eventsDoc({ routeDeps: { urls } }: WebDeps): Doc {
           "Besides the signature a delivery has the event type in `X-Service-Event`, an id that is the same at every attempt in `X-Service-Delivery`, and the number of the attempt, from 1, in `X-Service-Attempt`.",
           "Libraries for Standard Webhooks verify `webhook-id`, `webhook-timestamp` (the real time of sending, except with `--random-seed`) and `webhook-signature`. Generated secrets have their form, `whsec_` and base64, and work there unchanged: `new Webhook(secret)`. Any other secret is used there as raw bytes. `X-Service-Signature` always uses the whole text of the secret.",
           "`webhook-signature` is `v1,` and the HMAC-SHA256 in base64 of `webhook-id`, `webhook-timestamp` and the raw body, joined by dots.",
-          "To check `X-Service-Signature` by hand, save the raw body as `body.json`. This prints what follows `sha256=`:",
+          "To check `X-Service-Signature` by hand, save the exact bytes of the body as `body.json`, without a final line break (`printf %s`). The output ends with the digits that follow `sha256=`.",
           code('openssl dgst -sha256 -hmac "$WEBHOOK_SECRET" body.json'),
         ],
       ],

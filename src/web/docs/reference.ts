@@ -57,7 +57,7 @@ export function endpointsDoc(deps: WebDeps): Doc {
   return {
     title: "Endpoints",
     path: "/docs/endpoints",
-    lead: "All paths are below `/v1`. Bodies are JSON. The same for programs: [openapi.json](/openapi.json).",
+    lead: "All paths are below `/v1`. Bodies are JSON. The requests use shell variables for the API key and for ids: `export API_KEY=… APP_ID=app_…`. The same for programs: [openapi.json](/openapi.json).",
     sections: [],
     pages,
   };
