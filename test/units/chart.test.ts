@@ -179,11 +179,6 @@ test("chart: points are sorted by x and placed in proportion", () => {
   const getPlaces = (chart: ReturnType<typeof draw>) =>
     chart?.points.map(({ position }) => chart.across.toFraction(position));
   assert.deepEqual(getPlaces(drawBars([1, 2])), [0.25, 0.75]);
-  const times = (...days: string[]) =>
-    draw(
-      "t:d b:n",
-      days.map((day) => [day, 1]),
-    );
-  assert.deepEqual(getPlaces(times("2026-01-05", "2026-01-01", "2026-01-02")), [0, 0.25, 1]);
-  assert.deepEqual(getPlaces(times("2026-01-05")), [0.5]);
+  assert.deepEqual(getPlaces(drawTimes(["2026-01-05", "2026-01-01", "2026-01-02"])), [0, 0.25, 1]);
+  assert.deepEqual(getPlaces(drawTimes(["2026-01-05"])), [0.5]);
 });

@@ -164,10 +164,9 @@ function errorsDoc({ routeDeps: { urls } }: WebDeps): Doc {
 }
 
 function eventsDoc({ routeDeps: { urls } }: WebDeps): Doc {
-  const types = EVENT_TYPES.map((type): Section => {
-    const body = split(MEANINGS[type], json(sampleEvent(type)));
-    return [type, body, type];
-  });
+  const types = EVENT_TYPES.map(
+    (type): Section => [type, split(MEANINGS[type], json(sampleEvent(type))), type],
+  );
   return {
     title: "Receiving events",
     path: "/docs/events",

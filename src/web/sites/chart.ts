@@ -30,8 +30,9 @@ const DAY_MS = 86_400_000;
 export function createChart(columns: readonly Column[], rows: readonly Row[]) {
   const findColumn = (kind: Column["type"]) => columns.find(({ type }) => type === kind);
   const x = findColumn("datetime") ?? findColumn("string");
-  const numbers = columns.filter(({ type }) => type === "number");
-  const y = numbers.find(({ name }) => !/(^|[\s_-])id$/i.test(name)) ?? numbers[0];
+  const y =
+    columns.find(({ name, type }) => type === "number" && !/(^|[\s_-])id$/i.test(name)) ??
+    findColumn("number");
   if (x === undefined || y === undefined) return undefined;
   const isLine = x.type === "datetime";
   const category = columns.find((column) => column !== x && isCategory(column, rows));
@@ -52,8 +53,9 @@ export function createChart(columns: readonly Column[], rows: readonly Row[]) {
   // Bars need one value for each name and category.
   if (!isLine && (bars.size < points.length || bars.size > BARS_MAX)) return undefined;
   const up = createScale([0, ...points.map((point) => point.y)]);
-  const ends = [-0.5, names.size - 0.5];
-  const across = createScale(isLine ? points.map(({ position }) => position) : ends);
+  const across = createScale(
+    isLine ? points.map(({ position }) => position) : [-0.5, names.size - 0.5],
+  );
   if (points.length === 0 || !Number.isFinite(up.high - up.low)) return undefined;
   return { isLine, x, y, category, series, points, across, up };
 }
@@ -99,24 +101,32 @@ export function renderChart(chart: Chart, sent?: Point): Html {
     return html`<line class="${value === 0 && "base"}" x2="100%" y1="${top}" y2="${top}"/><text x="-8" y="${top + 4}" text-anchor="end">${formatNumber(value, COMPACT)}</text>`;
   });
   const step = isLine ? Math.ceil(points.length / BUTTONS_MAX) : 1;
-  const width = Math.min(BARS_SHARE / labels.length / series.length, BAR_MAX);
   const marks = series.map((name, index) => {
     const own = points.filter((point) => point.category === name);
-    const corners = own.map(
-      ({ position, y }) => `${Math.round(across.toFraction(position) * LINE_WIDTH)},${toTop(y)}`,
-    );
-    // A bar is its own button; the button of a point on a line has a fixed size.
-    const buttons = own.map((point, order) => {
-      if (order % step > 0 && point !== sent) return false;
+    const drawn = own.filter((point, order) => order % step === 0 || point === sent);
+    // Relative coordinates are shorter.
+    let line = "m";
+    let left = 0;
+    let top = 0;
+    for (const { position, y } of own) {
+      const right = Math.round(across.toFraction(position) * LINE_WIDTH);
+      const next = toTop(y);
+      line += ` ${right - left},${next - top}`;
+      left = right;
+      top = next;
+    }
+    // A bar is its own button. The button of a point on a line has a fixed size, but takes clicks only as far as half way
+    // to the nearest point.
+    const buttons = drawn.map((point) => {
       const place = across.toFraction(point.position);
-      const [top, base] = [toTop(point.y), toTop(0)];
-      const left = place + (index - series.length / 2) * width;
-      const box = isLine
-        ? html`x="${toPercent(place)}" y="${top}"`
-        : html`x="${toPercent(left)}" y="${Math.min(top, base)}" width="${toPercent(width * 0.94)}" height="${Math.max(Math.abs(base - top), 1)}"`;
-      return html`<foreignObject ${box}><button name="point" value="${point.row}" title="${describePoint(y, point)}"${point === sent && html` aria-current="true" autofocus`}></button></foreignObject>`;
+      const top = toTop(point.y);
+      const gaps = drawn.map(({ position }) => Math.abs(across.toFraction(position) - place));
+      const rooms = isLine ? gaps.filter(Boolean) : [BARS_SHARE / labels.length / series.length];
+      const width = Math.min(BAR_MAX, ...rooms);
+      const [offset, base] = isLine ? [-0.5, top] : [index - series.length / 2, toTop(0)];
+      return html`<foreignObject x="${toPercent(place + offset * width)}" y="${Math.min(top, base)}" width="${toPercent(width)}" height="${Math.max(Math.abs(base - top), 1)}"><button name="point" value="${point.row}" title="${describePoint(y, point)}"${point === sent && html` aria-current="true" autofocus`}></button></foreignObject>`;
     });
-    return html`<g class="s${index} ${isLine && "line"} ${step > 1 && "dense"}">${isLine && html`<svg viewBox="0 0 ${LINE_WIDTH} ${HEIGHT}" preserveAspectRatio="none"><polyline points="${corners.join(" ")}"/></svg>`}${buttons}</g>`;
+    return html`<g class="s${index} ${isLine && "line"} ${step > 1 && "dense"}">${isLine && html`<svg viewBox="0 0 ${LINE_WIDTH} ${HEIGHT}" preserveAspectRatio="none"><path d="${line}"/></svg>`}${buttons}</g>`;
   });
   const legend = series.map(
     (name, index) => html`<li><b class="s${index}">■</b> ${name ?? "None"}</li>`,

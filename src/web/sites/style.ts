@@ -10,10 +10,11 @@ line { stroke: var(--line); }
 .base { stroke: var(--soft); }
 @media (width < 60rem) { .wide { display: none; } }
 ${HUES.map((hue, series) => `.s${series} { color: oklch(.62 .14 ${hue}); forced-color-adjust: none; }`).join("\n")}
-polyline { fill: none; stroke: currentcolor; stroke-width: 2; vector-effect: non-scaling-stroke; pointer-events: none; }
-.line > foreignObject { width: 24px; height: 24px; transform: translate(-12px, -12px); }
-.plot button { width: 100%; height: 100%; padding: 0; border: 0; border-radius: 3px; background: currentcolor; color: inherit; }
-.line button { border-radius: 50%; background: radial-gradient(currentcolor 4px, transparent 5px); }
+.line path { fill: none; stroke: currentcolor; stroke-width: 2; vector-effect: non-scaling-stroke; }
+.line { pointer-events: none; }
+.plot button { width: 94%; height: 100%; padding: 0; border: 0; border-radius: 3px; background: currentcolor; color: inherit; }
+.line button { width: 24px; height: 24px; margin: -12px calc(50% - 12px); border-radius: 50%; background: radial-gradient(currentcolor 4px, transparent 5px); }
+.line button::after { content: ""; position: absolute; inset: -12px calc(50% - clamp(1.5px, 50%, 12px)); pointer-events: auto; }
 .dense button:not(:hover, :focus-visible, [aria-current]) { background: none; }
 .plot button:is(:hover, [aria-current]) { outline: 2px solid CanvasText; }
 details .scroll { max-height: 24rem; }
