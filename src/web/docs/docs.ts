@@ -164,9 +164,6 @@ function errorsDoc({ routeDeps: { urls } }: WebDeps): Doc {
 }
 
 function eventsDoc({ routeDeps: { urls } }: WebDeps): Doc {
-  const types = EVENT_TYPES.map(
-    (type): Section => [type, split(MEANINGS[type], json(sampleEvent(type))), type],
-  );
   return {
     title: "Receiving events",
     path: "/docs/events",
@@ -213,7 +210,9 @@ function eventsDoc({ routeDeps: { urls } }: WebDeps): Doc {
         "Event types",
         "Every event has `id`, `type`, `created` and `data.object`; all but user.interaction have `account`. A request that changes nothing emits no event.",
       ],
-      ...types,
+      ...EVENT_TYPES.map(
+        (type): Section => [type, split(MEANINGS[type], json(sampleEvent(type))), type],
+      ),
     ],
   };
 }

@@ -13,7 +13,7 @@ ${HUES.map((hue, series) => `.s${series} { color: oklch(.62 .14 ${hue}); forced-
 .line path { fill: none; stroke: currentcolor; stroke-width: 2; vector-effect: non-scaling-stroke; }
 .line { pointer-events: none; }
 .plot button { width: 94%; height: 100%; padding: 0; border: 0; border-radius: 3px; background: currentcolor; color: inherit; }
-.line button { width: 24px; height: 24px; margin: -12px calc(50% - 12px); border-radius: 50%; background: radial-gradient(currentcolor 4px, transparent 5px); }
+.line button { display: block; width: 24px; height: 24px; margin: -12px calc(50% - 12px); border-radius: 50%; background: radial-gradient(currentcolor 4px, transparent 5px); }
 .line button::after { content: ""; position: absolute; inset: -12px calc(50% - clamp(1.5px, 50%, 12px)); pointer-events: auto; }
 .dense button:not(:hover, :focus-visible, [aria-current]) { background: none; }
 .plot button:is(:hover, [aria-current]) { outline: 2px solid CanvasText; }
