@@ -66,22 +66,6 @@ test("conformance: a server whose rate limit the kit uses up does not fail", asy
   assert.notEqual(code, 1);
 });
 
-test("conformance: a list that returns only its first page does not fail", async () => {
-  const data_sources = Array.from("twenty, and more of them", (name) => ({
-    name: `S${name}`,
-    type: "json",
-    data: [],
-  }));
-  await using service = await startService({
-    apiKey: KEY,
-    seed: { accounts: [{ name: "A", data_sources }] },
-  });
-  assert.equal(
-    (await ran("conformance.ts", ...AT(service.baseUrl), "--only", "4.create-data-source")).code,
-    0,
-  );
-});
-
 test("conformance: credentials that a client cannot create can be given as options", async () => {
   await using own = await ownTarget();
   const { service, baseUrl, target } = own;

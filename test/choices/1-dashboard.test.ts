@@ -394,6 +394,7 @@ asOwnerAlone(
     await api.patch(`/webhooks/${hook.id}`, { active: false });
     await service.settled();
     await lists(webhooks, " Disabled Cancelled 20");
+    await lists("users", "Name Email Permissions Created");
     await lists("settings/api-keys", "Name Last four Created Last used Start-up key");
   },
 );

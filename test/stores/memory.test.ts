@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isStoreError } from "../../src/domain/store.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { heapInUse, promised, turns } from "../support/index.ts";
+import { promised, turns } from "../support/index.ts";
 import { storeContract } from "./contract.ts";
 import { data, idsIn, note, notes, numbered, write } from "./fixture.ts";
 
@@ -45,19 +45,4 @@ test("a restore of invalid data rejects and keeps the current data", async () =>
       (error) => isStoreError(error, "StoreOpenError") && error.message.includes(fault),
     );
   assert.deepEqual(await store.snapshot(), data(note("before")));
-});
-
-test("lists that become empty use no memory", async () => {
-  const store = await openMemoryStore();
-  const createAndRemove = (round: string) =>
-    store.transact(async (tx) => {
-      for (const { id } of numbered(20_000)) {
-        await tx.put(notes, { ...note(id), list: round + id });
-        await tx.remove(notes, id);
-      }
-    });
-  await createAndRemove("a");
-  const before = await heapInUse();
-  for (const round of ["b", "c", "d", "e"]) await createAndRemove(round);
-  assert.ok((await heapInUse()) - before < 3e6);
 });
