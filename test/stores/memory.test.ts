@@ -5,7 +5,7 @@ import { isStoreError } from "../../src/domain/store.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { promised, turns } from "../support/index.ts";
 import { storeContract } from "./contract.ts";
-import { data, idsIn, note, notes, numbered, write } from "./fixture.ts";
+import { data, idsIn, note, notes, write } from "./fixture.ts";
 
 storeContract(memoryStore);
 

@@ -128,7 +128,7 @@ function renderRows(
   query: ReadonlyMap<string, string>,
 ): ui.Html {
   const sort = query.get("sort");
-  const order = query.get("order") ?? "ascending";
+  const order = query.get("order") === "descending" ? "descending" : "ascending";
   const direction = order === "ascending" ? 1 : -1;
   const entries = [...rows.entries()];
   if (sort) entries.sort(([, a], [, b]) => compareCells(a[sort], b[sort], direction));
