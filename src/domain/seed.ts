@@ -5,7 +5,7 @@ import { array, extend, OptionError, object, optional, text, withDefault } from 
 import { createApp } from "./apps.ts";
 import { createApiKey, createOAuthClient } from "./credentials.ts";
 import { createDataSource } from "./data-sources.ts";
-import { AppError } from "./errors.ts";
+import { AppError, type ErrorDetails } from "./errors.ts";
 import {
   accountState,
   accounts,
@@ -58,6 +58,12 @@ export const seedSchema = (webhook: WebhookSchemas) =>
   object({ accounts: array(accountSeed(webhook), { min: 1, max: ITEMS_MAX }) });
 export type Seed = Infer<ReturnType<typeof seedSchema>>;
 
+/** Returns the details of an error, each after the pointer of its field. */
+function toWords(details: ErrorDetails): string {
+  if (!("errors" in details)) return ` ${"detail" in details ? details.detail : details.code}`;
+  return details.errors.map(({ pointer = "", detail }) => `${pointer.slice(1)} ${detail}`).join();
+}
+
 /**
  * Writes the whole seed in one transaction. Throws an OptionError for duplicate ids, keys and addresses. Only the
  * first account may list `startupKey`.
@@ -76,7 +82,7 @@ export const applySeed = (unitOfWork: UnitOfWork, seed: Seed, startupKey: string
       index,
       { id = ctx.ids.next("acc_"), name, state, ...lists },
     ] of seed.accounts.entries()) {
-      const path = `The seed is wrong: #/accounts/${index}`;
+      const path = `seed: #/accounts/${index}`;
       const account = { id, name, state };
 
       async function insert<D extends { readonly id?: string | undefined; readonly key?: string }>(
@@ -89,8 +95,7 @@ export const applySeed = (unitOfWork: UnitOfWork, seed: Seed, startupKey: string
           assertUnique(draft.id, `${place}/id`);
           assertUnique(draft.key, `${place}/key`);
           const result = await create({ account, ...ctx }, draft);
-          if (result instanceof AppError)
-            throw new OptionError(`${place}: ${JSON.stringify(result.details)}`);
+          if (result instanceof AppError) throw new OptionError(place + toWords(result.details));
         }
       }
 

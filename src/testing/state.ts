@@ -138,7 +138,7 @@ async function buildSeed(
   { seed, apiKey }: StateDeps["settings"],
 ) {
   const schema = seedSchema(routeDeps.webhook);
-  const parsed = parseOption(schema, seed ?? DEFAULT_SEED, "The seed is wrong");
+  const parsed = parseOption(schema, seed ?? DEFAULT_SEED, "seed");
   const store = await openMemoryStore();
   const unitOfWork = new UnitOfWork({ ...unitOfWorkDeps, store });
   await applySeed(unitOfWork, parsed, apiKey);
